@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "attention_cases.h"
-#include "contracts/e4m3_blocks.h"
 #include "wrong_attention.h"
 
 /** mistake_row.where: the kinds that can have it, and what a case must have for it. */
@@ -31,16 +30,20 @@ static const struct mistake_row MISTAKES[] = {
      .message = "the maximum begins at 0, not at -infinity: all scores are far below 0, and every exp(score - 0) is 0"},
     {.number = NO_SCALE, .where = S | W, .message = "as without the scale: is every score multiplied by it?"},
     {.number = EVERY_SCORE_0, .where = S | W,
-     .message = "as if every score were 0: is K read from the right place? Is the scale right? The scale 0 stands for 1/sqrt(head_dim)"},
+     .message = "as if every score were 0: is K read from the right place? Is the scale right? The scale 0 stands for "
+                "1/sqrt(head_dim)"},
     {.number = HEAD_DIM_ROUNDED, .where = S | W,
-     .message = "the last elements of q and k are missing in every score, as if head_dim were rounded down to a multiple of %d", .sizes = {32, 16, 8}},
+     .message = "the last elements of q and k are missing in every score, as if head_dim were rounded down to a multiple of %d",
+     .sizes = {32, 16, 8}},
     {.number = SCALE_TWICE, .where = S | W, .message = "as if the scale were applied twice"},
-    {.number = LAST_KEY_UNSEEN, .where = S | O | W | CAUSAL, .message = "mask off by one: a query does not see the last key it should"},
+    {.number = LAST_KEY_UNSEEN, .where = S | O | W | CAUSAL,
+     .message = "mask off by one: a query does not see the last key it should"},
     {.number = ONE_KEY_MORE, .where = S | O | W | CAUSAL, .message = "mask off by one: a query sees one key too many"},
     {.number = NOT_CAUSAL, .where = S | O | W | CAUSAL, .message = "as without the causal mask"},
     {.number = MASK_TOP_LEFT, .where = S | O | W | CAUSAL,
      .message = "as if the causal mask began at the top left: query i sees keys up to i + kv_len - q_len"},
-    {.number = HEAD_MODULO, .where = S | O | W | GROUPS, .message = "wrong K/V head: h %% kv_heads in place of h / (heads / kv_heads)"},
+    {.number = HEAD_MODULO, .where = S | O | W | GROUPS,
+     .message = "wrong K/V head: h %% kv_heads in place of h / (heads / kv_heads)"},
     {.number = HEAD_SAME, .where = S | O | W | GROUPS, .message = "wrong K/V head: the query head's own number is used"},
     {.number = HEAD_NO_BATCH, .where = S | O | W | BATCHES,
      .message = "every sequence of the batch reads the K/V heads of the first: is the batch in their offset?"},
@@ -51,49 +54,62 @@ static const struct mistake_row MISTAKES[] = {
     {.number = DIVIDED_BY_LANE, .where = W, .message = "divided by l of one lane: l is the sum over the four lanes of a row"},
     {.number = OWN_LANE, .where = W,
      .message = "each lane has a maximum of its own: that of a row is the largest of its four lanes, by two shuffles"},
-    {.number = LANES_BY_ONE, .where = W, .message = "the maximum is that of two lanes, the shuffle by 2 is missing: a row has four lanes"},
-    {.number = LANES_BY_TWO, .where = W, .message = "the maximum is that of two lanes, the shuffle by 1 is missing: a row has four lanes"},
+    {.number = LANES_BY_ONE, .where = W,
+     .message = "the maximum is that of two lanes, the shuffle by 2 is missing: a row has four lanes"},
+    {.number = LANES_BY_TWO, .where = W,
+     .message = "the maximum is that of two lanes, the shuffle by 1 is missing: a row has four lanes"},
     {.number = SCORES_AS_WEIGHTS, .where = W, .message = "as if scores, not probabilities, were multiplied with V"},
     {.number = TAIL_MISSING, .where = O | W,
-     .message = "the last keys are missing, as if kv_len were rounded down to a multiple of %d: is an incomplete K/V tile handled?", EVERY_TILE},
+     .message = "the last keys are missing, as if kv_len were rounded down to a multiple of %d: is an incomplete K/V tile "
+                "handled?", EVERY_TILE},
     {.number = ONE_MORE_AS_ZERO, .where = W, .message = "off by one: a key past the last one counts as a key of score 0"},
     {.number = TAIL_AS_ZEROS, .where = W,
      .message = "keys past the end count as keys of score 0, as if kv_len were rounded up to a multiple of %d", EVERY_TILE},
     /* A kernel that masks scores by the tile, and does not: all that the tiles of its block of queries hold counts. */
     {.number = NOT_MASKED, .where = W,
-     .message = "nothing is masked in the last K/V tiles of a Q tile: keys above the diagonal of the causal mask count, and keys past the "
-     "end as keys of score 0", .sizes = {64, 128, 128}, .others = {64, 64, 128}},
+     .message = "nothing is masked in the last K/V tiles of a Q tile: keys above the diagonal of the causal mask count, and "
+                "keys past the end as keys of score 0", .sizes = {64, 128, 128}, .others = {64, 64, 128}},
     {.number = LAST_TILE_ONLY, .where = O | W,
-     .message = "only the last K/V tile counts, the keys from the last multiple of %d on: is what came before kept?", EVERY_TILE},
-    {.number = FIRST_TILE_ONLY, .where = O | W, .message = "only the first %d keys count: does every thread go on to what follows?", EVERY_TILE},
-    {.number = FIRST_STEP_ONLY, .where = O | M | W, .message = "only the first %d keys count: does every thread go on to its next key?", .sizes = {256}},
-    {.number = POWERS_OF_2, .where = M | W, .message = "as if exp2 were taken where exp is meant: is the score multiplied by log2(e)?"},
+     .message = "only the last K/V tile counts, the keys from the last multiple of %d on: is what came before kept?",
+     EVERY_TILE},
+    {.number = FIRST_TILE_ONLY, .where = O | W,
+     .message = "only the first %d keys count: does every thread go on to what follows?", EVERY_TILE},
+    {.number = FIRST_STEP_ONLY, .where = O | M | W,
+     .message = "only the first %d keys count: does every thread go on to its next key?", .sizes = {256}},
+    {.number = POWERS_OF_2, .where = M | W,
+     .message = "as if exp2 were taken where exp is meant: is the score multiplied by log2(e)?"},
     {.number = POWERS_OF_E, .where = M | W, .message = "as if exp were taken of scores that are multiplied by log2(e) already"},
     {.number = LAST_VALUES_MISSING, .where = W,
-     .message = "the values of the last K/V tile (of %d keys) are missing in O, while l has its weights: is its product with V made, and "
-     "waited for?", .sizes = {64, 128}},
+     .message = "the values of the last K/V tile (of %d keys) are missing in O, while l has its weights: is its product with V "
+                "made, and waited for?", .sizes = {64, 128}},
     {.number = FIRST_VALUES_MISSING, .where = W,
-     .message = "the values of the first K/V tile, the last that a loop from the end comes to (of %d keys) are missing in O, while l has "
-     "its weights: is its product with V made, and waited for?", .sizes = {64, 128}},
+     .message = "the values of the first K/V tile, the last that a loop from the end comes to (of %d keys) are missing in O, "
+                "while l has its weights: is its product with V made, and waited for?", .sizes = {64, 128}},
     {.number = SCALE_POSITIVE, .where = S | W,
      .message = "a negative scale is taken as positive: the largest score of a row is then the smallest product of q and k"},
     {.number = ROWS_EXCHANGED, .where = W,
-     .message = "weights of rows %d apart are exchanged: of a fragment, x[0] and x[1] are of row g, x[2] and x[3] of row g + 8", .sizes = {8}},
+     .message = "weights of rows %d apart are exchanged: of a fragment, x[0] and x[1] are of row g, x[2] and x[3] of row g + 8",
+     .sizes = {8}},
     {.number = READ_AS_F16, .where = W, .message = "q, k and v are bf16, and are read as if they were f16"},
     {.number = READ_AS_BF16, .where = W, .message = "q, k and v are f16, and are read as if they were bf16"},
     {.number = TREATED_AS_F16, .where = W, .message = "q, k, v and out are bf16, and are treated as if they were f16"},
     {.number = TREATED_AS_BF16, .where = W, .message = "q, k, v and out are f16, and are treated as if they were bf16"},
     {.number = WEIGHTS_CUT, .where = M | W, .message = "weights below exp(-%d) are taken as 0", .sizes = {20}},
-    {.number = LSE_WITHOUT_MAX, .where = M | W | IN_LSE, .message = "lse is the logarithm of the sum without the maximum: lse = m + log(l)"},
+    {.number = LSE_WITHOUT_MAX, .where = M | W | IN_LSE,
+     .message = "lse is the logarithm of the sum without the maximum: lse = m + log(l)"},
     {.number = LSE_MAX_ONLY, .where = M | W | IN_LSE, .message = "lse is the maximum alone: lse = m + log(l)"},
     {.number = LSE_IN_BASE_2, .where = M | W | IN_LSE, .message = "lse is in base 2: multiply it by log(2)"},
-    {.number = LSE_OF_MEAN, .where = M | W | IN_LSE, .message = "lse is m + log of the weights after they were divided, which is m"},
+    {.number = LSE_OF_MEAN, .where = M | W | IN_LSE,
+     .message = "lse is m + log of the weights after they were divided, which is m"},
     /* Up to here there are as many as the cases of a part vote on (CHECK_GUESSES); these are tried where none of them fits. */
     {.number = TILES_OF_FIRST_QUERY, .where = W | CAUSAL,
-     .message = "the loop over K/V tiles ends with the keys that the first query of a Q tile sees: the last one sees the most", .sizes = {32, 64, 128, 32, 64, 128}, .others = {64, 64, 64, 128, 128, 128}},
+     .message = "the loop over K/V tiles ends with the keys that the first query of a Q tile sees: the last one sees the most",
+     .sizes = {32, 64, 128, 32, 64, 128}, .others = {64, 64, 64, 128, 128, 128}},
     {.number = ELEMENTS_MISSING, .where = S | W,
-     .message = "the last %d elements of q and k are missing in every score: does the loop over head_dim take its last step?", .sizes = {8, 16, 32}},
-    {.number = SMALL_WEIGHTS_CUT, .where = M | W, .message = "small weights, below exp(-%d), are taken as 0", .sizes = {8, 10, 14}},
+     .message = "the last %d elements of q and k are missing in every score: does the loop over head_dim take its last step?",
+     .sizes = {8, 16, 32}},
+    {.number = SMALL_WEIGHTS_CUT, .where = M | W,
+     .message = "small weights, below exp(-%d), are taken as 0", .sizes = {8, 10, 14}},
 };
 /* clang-format on */
 
@@ -280,255 +296,4 @@ int attention_guess(const struct lesson_case *item, const float *const *data, in
     const struct wrong_row row = open_row(item, data, &mistake, at / columns, at % columns);
     return known != NULL ? guess_row(&row, at / columns, buffer, value)
                          : wrong_row_in_pieces(&row, index, value, message, size);
-}
-
-int attention_trait(const struct lesson_case *item, int index, const char **message)
-{
-    static const char *const messages[] = {
-        "only causal cases fail",
-        "only cases with grouped-query attention (heads > kv_heads) fail: which K/V head does a query head "
-        "read?",
-        "only cases with a batch above 1 fail",
-        "only cases with more than 16 keys fail: what happens from one K/V tile to the next?",
-        "only cases with more than 32 keys fail: what happens from one K/V tile to the next? (rescaling, "
-        "barriers)",
-        "only cases with more than 64 keys fail: what happens from one K/V tile to the next? (rescaling, "
-        "barriers)",
-        "only cases with more than 128 keys fail: what happens from one K/V tile to the next? (rescaling, "
-        "barriers)",
-        "only cases whose kv_len is no multiple of 32 fail: is the last K/V tile's tail handled?",
-        "only cases whose q_len is no multiple of 16 fail: is the last Q tile's tail handled?",
-        "only cases whose head_dim is no multiple of 32 fail",
-        "only cases with an explicit scale fail",
-        "only cases with a NaN in the input fail",
-        "only cases with head_dim above 64 fail: is every tile of columns written, and where it belongs? Do "
-        "they "
-        "run code of their own?",
-        "only cases with head_dim above 128 fail: is every tile of columns written, and where it belongs? Do "
-        "they run code of their own?",
-        "only cases whose q_len is no multiple of 64 fail: are there blocks for the rows of the last Q tile?",
-        "only cases whose q_len is no multiple of 128 fail: are there blocks for the rows of the last Q "
-        "tile?",
-    };
-    const int *extent = item->extent;
-    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
-    *message = messages[index];
-    switch (index) {
-    case 0:
-        return item->value[AT_CAUSAL] == 1;
-    case 1:
-        return extent[AT_HEADS] > extent[AT_KV_HEADS];
-    case 2:
-        return extent[AT_BATCH] > 1;
-    case 3:
-        return extent[AT_KV_LEN] > 16;
-    case 4:
-        return extent[AT_KV_LEN] > 32;
-    case 5:
-        return extent[AT_KV_LEN] > 64;
-    case 6:
-        return extent[AT_KV_LEN] > 128;
-    case 7:
-        return extent[AT_KV_LEN] % 32 != 0;
-    case 8:
-        return extent[AT_Q_LEN] % 16 != 0;
-    case 9:
-        return extent[AT_HEAD_DIM] % 32 != 0;
-    case 10:
-        return item->real[AT_SCALE] != 0.0;
-    case 11:
-        return item->distribution >= DIST_NAN_Q && item->distribution <= DIST_NAN_WEIGHTLESS;
-    case 12:
-        return extent[AT_HEAD_DIM] > 64;
-    case 13:
-        return extent[AT_HEAD_DIM] > 128;
-    case 14:
-        return extent[AT_Q_LEN] % 64 != 0;
-    default:
-        return extent[AT_Q_LEN] % 128 != 0;
-    }
-}
-
-/* Heads that are shared out in an unusual way: more than 8 to a group, or no power of two of them. */
-static const char *group_purpose(const struct lesson_case *item)
-{
-    const int kv_heads = item->extent[AT_KV_HEADS],
-              group = kv_heads > 0 ? item->extent[AT_HEADS] / kv_heads : 0;
-    if (group < 3 || (group <= 8 && (group & (group - 1)) == 0)) return NULL;
-    return "how many heads share a K/V head is no power of two here, or more than 8";
-}
-
-/* 1 if a lesson with kernels for few head_dims has none for this one. */
-static int has_no_kernel(const struct lesson_case *item)
-{
-    const long long head_dim = item->value[AT_HEAD_DIM];
-    switch (item->extent[EX_TILED]) {
-    case ATTENTION_TILES:
-        return !attention_tiled_head_dim(head_dim);
-    case ATTENTION_TENSOR_TILES:
-        return head_dim != 64 && head_dim != 128 && head_dim != 256;
-    case ATTENTION_HOPPER_TILES:
-        return head_dim != 64 && head_dim != 128;
-    default:
-        return 0;
-    }
-}
-
-const char *attention_purpose(const struct lesson_case *item)
-{
-    if (item->expected == KERNEL_INVALID_DIMENSION && has_no_kernel(item))
-        return "there is no kernel for this head_dim: the entry point has to refuse it before it launches "
-               "anything";
-    switch (item->distribution) {
-    case DIST_LARGE:
-        return "scores of magnitude 1e4: exp overflows unless the row's maximum is subtracted first";
-    case DIST_OCTAVES:
-        return "scores of all sizes, up to 1e10: where floats are further apart than 1, a maximum is "
-               "rounded, and weights "
-               "overflow or vanish unless the scores are rounded like it";
-    case DIST_LOW:
-        return "all scores are far below zero: does the maximum begin at -infinity?";
-    case DIST_DOMINANT:
-        return "one key, late in the row, takes nearly all the weight";
-    case DIST_EQUAL:
-        return "all scores of the long row are equal";
-    case DIST_RISING:
-        return "scores rise along the row, so that every tile brings a new maximum: is all that was summed "
-               "rescaled?";
-    case DIST_FALLING:
-        return "the first key has the largest score";
-    case DIST_NAN_HIDDEN:
-        return "keys behind the mask are NaN, and so are some of their values: none of them may count";
-    case DIST_NAN_Q:
-    case DIST_NAN_K:
-    case DIST_NAN_V:
-    case DIST_SELDOM_NAN:
-        return "an input holds a NaN: it must come out where it belongs and nowhere else";
-    case DIST_NAN_WEIGHTLESS:
-        return "a value is NaN whose weight is 0: 0 times NaN is NaN, and no visible key may be left out";
-    case DIST_INFINITE:
-        return "some inputs are infinite: the scores, weights and sums are what arithmetic makes of them";
-    case DIST_MINUS_INFINITE:
-        return "scores of -infinity weigh 0: a row that has no others gives 0, one that has gives what they "
-               "say";
-    case DIST_EXTREME:
-        return "all scores of a row are far beyond 1e30, or below -1e30: does the maximum begin at "
-               "-infinity?";
-    case DIST_FAINT:
-        return "the key with nearly all the weight has values of 0: what is left comes from weights of 1e-10 "
-               "and below, "
-               "which are small and not 0";
-    case DIST_LARGE_VALUES:
-        return "values near the largest half: a sum that is not divided yet overflows if it is kept as half";
-    case DIST_SMALL_VALUES:
-        return "values among the subnormals of half: they are not zero";
-    case DIST_OUTLIERS:
-        return "two columns of q and of k are far larger than the others";
-    case DIST_UNEVEN:
-        return "each block of 128 rows has data of another size, and so another scale";
-    case DIST_UNEVEN_ROWS:
-        return "16 of 128 rows are eight times as large as the others: the block's scale is theirs";
-    case DIST_ZEROS:
-        return "all scores are 0: so small a scale is not 0, and what the mask hides is still nothing";
-    case DIST_BEYOND_HALF:
-        return "sizes that bf16 has and half has not: nothing may go through half on its way";
-    case DIST_SMALL_COLUMNS:
-        return "some columns of v are small beside the largest value: is its scale the smallest power of two "
-               "that will do, and what E4M3 has below 2^-6 not zero?";
-    case DIST_STEPS:
-        return "the largest weight of a tile is nearly twice that of the tile before: none may be beyond "
-               "what E4M3 holds";
-    case DIST_SMALL_QUERIES:
-        return "queries or keys among the subnormals of half: they are not zero";
-    case DIST_BEHIND_MASK:
-        return item->extent[EX_KIND] == ATTENTION_SOFTMAX ? "scores behind the mask are finite here: softmax "
-                                                            "takes the matrix as it is, and knows of no mask"
-                                                          : "weights behind the mask are not 0 here: values "
-                                                            "of hidden keys do not count all the same";
-    default:
-        if (item->real[AT_SCALE] < 0.0)
-            return "the scale is negative here: the largest score of a row is its smallest product of q and "
-                   "k";
-        if (item->flags & CASE_SMALL_DEVICE)
-            return "the device has few SMs here: a grid that is no larger gives a block more than one tile";
-        return group_purpose(item);
-    }
-}
-
-void attention_cost(const struct lesson_case *item, struct lesson_cost *cost)
-{
-    const int *extent = item->extent;
-    double rows = (double)extent[AT_BATCH] * extent[AT_HEADS] * extent[AT_Q_LEN];
-    double kv_rows = (double)extent[AT_BATCH] * extent[AT_KV_HEADS] * extent[AT_KV_LEN];
-    double head_dim = extent[AT_HEAD_DIM], pairs = 0.0;
-    for (int i = 0; i < extent[AT_Q_LEN]; i++) {
-        int seen =
-            item->value[AT_CAUSAL] == 1 ? i + 1 + extent[AT_KV_LEN] - extent[AT_Q_LEN] : extent[AT_KV_LEN];
-        pairs += seen > 0 ? seen : 0;
-    }
-    pairs *= (double)extent[AT_BATCH] * extent[AT_HEADS];
-    double matrix = rows * extent[AT_KV_LEN];
-    double lse = item->null_buffer == ATTENTION_LSE ? 0.0 : rows;
-    *cost = (struct lesson_cost){.oracle_ops = pairs * head_dim * 12.0 + matrix * 20.0};
-    switch (extent[EX_KIND]) {
-    case ATTENTION_SCORES:
-        cost->flop = 2.0 * pairs * head_dim;
-        cost->min_bytes = 4.0 * (rows * head_dim + kv_rows * head_dim + matrix);
-        break;
-    case ATTENTION_SOFTMAX:
-        cost->flop = 5.0 * pairs;
-        cost->min_bytes = 4.0 * (2.0 * matrix + lse);
-        break;
-    case ATTENTION_OUTPUT:
-        cost->flop = 2.0 * pairs * head_dim;
-        cost->min_bytes = 4.0 * (matrix + kv_rows * head_dim + rows * head_dim);
-        break;
-    default:
-        cost->flop = 4.0 * pairs * head_dim;
-        cost->min_bytes =
-            (double)storage_bytes(attention_storage(item)) * 2.0 * (rows + kv_rows) * head_dim + 4.0 * lse;
-        cost->extra_bytes =
-            4.0 * rows *
-            (double)attention_workspace_row(extent[EX_WORKSPACE], extent[AT_KV_LEN], extent[AT_HEAD_DIM]);
-        break;
-    }
-}
-
-/* What a row takes by the contract of a tiled lesson, also where its head_dim or storage type is refused. */
-static int tiled_workspace(int64_t dtype)
-{
-    return dtype == DTYPE_F32 ? WORKSPACE_STATISTICS : WORKSPACE_STATISTICS_OUT;
-}
-
-static size_t e4m3_workspace_of(const int64_t *value)
-{
-    struct attention_args args = {.batch = (int)value[AT_BATCH],
-                                  .heads = (int)value[AT_HEADS],
-                                  .kv_heads = (int)value[AT_KV_HEADS],
-                                  .q_len = (int)value[AT_Q_LEN],
-                                  .kv_len = (int)value[AT_KV_LEN],
-                                  .head_dim = (int)value[AT_HEAD_DIM],
-                                  .dtype = (enum dtype)value[AT_DTYPE]};
-    return value[AT_NULL_ARGS] ? 0 : e4m3_workspace(&args).bytes;
-}
-
-/* Computed from what the kernel is told, since that is what it is asked about. */
-size_t attention_workspace_bytes(const struct lesson_case *item)
-{
-    const int64_t *value = item->value;
-    int tiled = item->extent[EX_TILED], workspace = item->extent[EX_WORKSPACE];
-    if (!workspace || item->extent[EX_KIND] != ATTENTION_WHOLE) return SIZE_MAX;
-    if (workspace == WORKSPACE_E4M3) return e4m3_workspace_of(value);
-    if (value[AT_NULL_ARGS]) return tiled ? 0 : SIZE_MAX; /* the others say nothing of NULL */
-    if (tiled && (value[AT_DTYPE] < DTYPE_F32 || value[AT_DTYPE] > DTYPE_BF16)) return SIZE_MAX;
-    if (tiled) workspace = tiled_workspace(value[AT_DTYPE]);
-    uint64_t bytes = sizeof(float);
-    const int64_t extents[] = {value[AT_BATCH], value[AT_HEADS], value[AT_Q_LEN], value[AT_KV_LEN],
-                               tiled ? value[AT_HEAD_DIM] : 1};
-    for (int i = 0; i < 5; i++)
-        if (extents[i] < 1) return 0;
-    for (int i = 0; i < 3; i++)
-        if (!multiply_fits(&bytes, (uint64_t)extents[i], INT64_MAX)) return SIZE_MAX;
-    size_t row = attention_workspace_row(workspace, (int)value[AT_KV_LEN], (int)value[AT_HEAD_DIM]);
-    return multiply_fits(&bytes, row, INT64_MAX) ? (size_t)bytes : SIZE_MAX;
 }

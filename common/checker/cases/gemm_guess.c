@@ -58,8 +58,8 @@ static const struct mistake_row MISTAKES[] = {
     {.number = LAST_TERM_MISSING, .message = "the last term of every sum is missing: k is one too small", .sizes = {1}},
     {.number = LAST_TILE_MISSING, .message = "the last K tile is missing (tiles of %d)", .sizes = {8, 16, 32, 64}},
     {.number = FIRST_TILE_ONLY, .message = "only the first K tile counts (tiles of %d)", .sizes = {8, 16, 32, 64}},
-    {.number = PADDED_WITH_ONES, .message = "the tail of the last K tile (of %d) is padded with ones: what pads must be 0",
-     .sizes = {16, 32, 64}},
+    {.number = PADDED_WITH_ONES,
+     .message = "the tail of the last K tile (of %d) is padded with ones: what pads must be 0", .sizes = {16, 32, 64}},
     {.number = SAME_TILE, .message = "every step multiplies the first K tile (of %d)", .sizes = {16, 32}},
     {.number = EVERY_OTHER_TILE,
      .message = "every step multiplies the first stage, which a new K tile reaches every %d steps: is the stage advanced?",
@@ -88,26 +88,29 @@ static const struct mistake_row MISTAKES_OF_BYTES[] = {
     {.number = AS_FLOAT, .where = NOT_SCALED,
      .message = "the sum is rounded to a float, which holds every whole number only up to 2^24"},
     {.number = EVEN_ROWS_TWICE, .where = TWO_ROWS, .message = "every odd row holds the sums of the even row before it"},
-    {.number = EVEN_COLUMNS_TWICE, .where = TWO_COLUMNS, .message = "every odd column holds the sums of the even column before it"},
-    {.number = NEXT_ROWS, .where = TWO_ROWS, .message = "neighbouring rows are exchanged: the sums of row i are stored in row i ^ 1"},
-    {.number = NEXT_COLUMNS, .where = TWO_COLUMNS, .message = "neighbouring columns are exchanged: the sums of column j are stored in column j ^ 1"},
+    {.number = EVEN_COLUMNS_TWICE, .where = TWO_COLUMNS,
+     .message = "every odd column holds the sums of the even column before it"},
+    {.number = NEXT_ROWS, .where = TWO_ROWS,
+     .message = "neighbouring rows are exchanged: the sums of row i are stored in row i ^ 1"},
+    {.number = NEXT_COLUMNS, .where = TWO_COLUMNS,
+     .message = "neighbouring columns are exchanged: the sums of column j are stored in column j ^ 1"},
     {.number = ROWS_EIGHT_APART, .where = TWO_ROWS,
      .message = "rows 8 apart are exchanged: a lane has sums of rows g and g + 8 of a fragment"},
     {.number = ROWS_INTERLEAVED, .where = TWO_ROWS,
      .message = "of every 16 rows the first 8 are stored in the even rows, the last 8 in the odd ones: are rows loaded into a "
                 "fragment in the order in which its sums are stored?"},
     {.number = COLUMNS_INTERLEAVED, .where = TWO_COLUMNS,
-     .message = "of every 16 columns the first 8 are stored in the even columns, the last 8 in the odd ones: are columns loaded "
-                "into a fragment in the order in which its sums are stored?"},
+     .message = "of every 16 columns the first 8 are stored in the even columns, the last 8 in the odd ones: are columns "
+                "loaded into a fragment in the order in which its sums are stored?"},
     {.number = BOTH_INTERLEAVED, .where = TWO_ROWS | TWO_COLUMNS,
-     .message = "of every 16 rows and columns the first 8 are stored in the even ones, the last 8 in the odd ones: are rows and "
-                "columns loaded into a fragment in the order in which its sums are stored?"},
+     .message = "of every 16 rows and columns the first 8 are stored in the even ones, the last 8 in the odd ones: are rows "
+                "and columns loaded into a fragment in the order in which its sums are stored?"},
     {.number = ROWS_IN_HALVES, .where = TWO_ROWS,
      .message = "of every 16 rows the even ones are stored in the first 8, the odd ones in the last 8: are rows loaded into a "
                 "fragment in the order in which its sums are stored?"},
     {.number = COLUMNS_IN_HALVES, .where = TWO_COLUMNS,
-     .message = "of every 16 columns the even ones are stored in the first 8, the odd ones in the last 8: are columns loaded into "
-                "a fragment in the order in which its sums are stored?"},
+     .message = "of every 16 columns the even ones are stored in the first 8, the odd ones in the last 8: are columns loaded "
+                "into a fragment in the order in which its sums are stored?"},
 };
 /* clang-format on */
 

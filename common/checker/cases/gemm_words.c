@@ -6,57 +6,38 @@
 
 int gemm_trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only cases with a transposed A fail",
-        "only cases with a transposed B fail",
-        "only cases with alpha other than 1 fail",
-        "only cases with beta other than 0 fail",
-        "only cases with k = 0 fail",
-        "only cases with a NaN or an infinity in the input fail",
-        "only cases in which rows lie apart (lda, ldb or ldc larger than a row) fail",
-        "only cases whose k is no multiple of 8 fail: is the last K tile's tail handled?",
-        "only cases whose k is no multiple of 16 fail: is the last K tile's tail handled?",
-        "only cases whose k is no multiple of 32 fail: is the last K tile's tail handled?",
-        "only cases whose m is no multiple of 16 fail: is the last tile's tail of rows handled?",
-        "only cases whose n is no multiple of 16 fail: is the last tile's tail of columns handled?",
-        "only cases of several stages and several K tiles fail: does each step load, and multiply, the right "
-        "stage?",
-        "only cases with k above 16 fail: what happens from one K tile to the next?",
-        "only cases with k above 32 fail: what happens from one K tile to the next?",
-        "only cases with k above 64 fail: what happens from one K tile to the next?",
-        "only cases with more than 64 rows fail",
-        "only cases with more than 128 rows fail",
-        "only cases with more than 64 columns fail",
-        "only cases with more than 128 columns fail",
-    };
     const int *extent = item->extent;
     int m = extent[GEMM_M], n = extent[GEMM_N], k = extent[GEMM_K];
     int a_cols = extent[GEMM_TRANS_A] ? m : k, b_cols = extent[GEMM_TRANS_B] ? k : n;
-    const int has[] = {
-        extent[GEMM_TRANS_A],
-        extent[GEMM_TRANS_B],
-        item->real[GEMM_ALPHA] != 1.0,
-        item->real[GEMM_BETA] != 0.0,
-        k == 0,
-        item->distribution >= GEMM_NAN_A && item->distribution < GEMM_DISTRIBUTIONS,
-        (k > 0 && extent[GEMM_LDA] > a_cols) || (k > 0 && extent[GEMM_LDB] > b_cols) || extent[GEMM_LDC] > n,
-        k % 8 != 0,
-        k % 16 != 0,
-        k % 32 != 0,
-        m % 16 != 0,
-        n % 16 != 0,
-        extent[GEMM_EX_FLAGS] & GEMM_CHOOSES_STAGES && item->value[GEMM_CHOICE] > 1 && k > 32,
-        k > 16,
-        k > 32,
-        k > 64,
-        m > 64,
-        m > 128,
-        n > 64,
-        n > 128,
+    const struct trait traits[] = {
+        {extent[GEMM_TRANS_A], "only cases with a transposed A fail"},
+        {extent[GEMM_TRANS_B], "only cases with a transposed B fail"},
+        {item->real[GEMM_ALPHA] != 1.0, "only cases with alpha other than 1 fail"},
+        {item->real[GEMM_BETA] != 0.0, "only cases with beta other than 0 fail"},
+        {k == 0, "only cases with k = 0 fail"},
+        {item->distribution >= GEMM_NAN_A && item->distribution < GEMM_DISTRIBUTIONS,
+         "only cases with a NaN or an infinity in the input fail"},
+        {(k > 0 && extent[GEMM_LDA] > a_cols) || (k > 0 && extent[GEMM_LDB] > b_cols) || extent[GEMM_LDC] > n,
+         "only cases in which rows lie apart (lda, ldb or ldc larger than a row) fail"},
+        {k % 8 != 0, "only cases whose k is no multiple of 8 fail: is the last K tile's tail handled?"},
+        {k % 16 != 0, "only cases whose k is no multiple of 16 fail: is the last K tile's tail handled?"},
+        {k % 32 != 0, "only cases whose k is no multiple of 32 fail: is the last K tile's tail handled?"},
+        {m % 16 != 0,
+         "only cases whose m is no multiple of 16 fail: is the last tile's tail of rows handled?"},
+        {n % 16 != 0,
+         "only cases whose n is no multiple of 16 fail: is the last tile's tail of columns handled?"},
+        {extent[GEMM_EX_FLAGS] & GEMM_CHOOSES_STAGES && item->value[GEMM_CHOICE] > 1 && k > 32,
+         "only cases of several stages and several K tiles fail: does each step load, and multiply, the "
+         "right stage?"},
+        {k > 16, "only cases with k above 16 fail: what happens from one K tile to the next?"},
+        {k > 32, "only cases with k above 32 fail: what happens from one K tile to the next?"},
+        {k > 64, "only cases with k above 64 fail: what happens from one K tile to the next?"},
+        {m > 64, "only cases with more than 64 rows fail"},
+        {m > 128, "only cases with more than 128 rows fail"},
+        {n > 64, "only cases with more than 64 columns fail"},
+        {n > 128, "only cases with more than 128 columns fail"},
     };
-    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
-    *message = messages[index];
-    return has[index];
+    return trait_at(traits, sizeof traits / sizeof traits[0], 1, index, message);
 }
 
 /* 1 if rows of matrix @p index begin at whole vectors of 16 bytes, and end within one. */
@@ -80,6 +61,25 @@ static const char *wrong_choice(const struct lesson_case *item)
 
 const char *gemm_purpose(const struct lesson_case *item)
 {
+    static const char *const of_data[GEMM_DISTRIBUTIONS] = {
+        [GEMM_LARGE] = "inputs of magnitude 1e3: sums kept as half overflow",
+        [GEMM_SMALL] = "inputs of magnitude 1e-4: products as half would be zero or nearly so",
+        [GEMM_UNLIKE] = "A is of magnitude 1e3, B of 1e-4",
+        [GEMM_CANCEL] = "terms nearly cancel in pairs: every rounding shows",
+        [GEMM_POSITIVE] = "all terms are positive: a sum kept as half stops growing",
+        [GEMM_SPREAD] = "terms of very unlike size",
+        [GEMM_NAN_A] =
+            "some rows of op(A) end in a NaN: it must come out in those rows of C and nowhere else",
+        [GEMM_NAN_B] =
+            "some columns of op(B) hold a NaN: it must come out in those columns of C and nowhere else",
+        [GEMM_HUGE] = "some sums are beyond 65504, the largest half: only what is stored may become infinite",
+        [GEMM_SUBNORMAL] = "elements of A are subnormal halves: they are not 0",
+        [GEMM_INF_B] =
+            "infinities in some columns of op(B): what pads a tile must not be multiplied with them",
+        [GEMM_INF_A] = "infinities in some rows of op(A): what pads a tile must not be multiplied with them",
+        [GEMM_NAN_AB] = "alpha is 0: A and B, which are NaN throughout, are not to be read",
+        [GEMM_NAN_C] = "C holds NaN, and beta is not 0: they must come out where they are",
+    };
     if (item->flags & CASE_OLD_DEVICE)
         return "the device says that it is an sm_75: refused after all that is wrong with the arguments";
     if (item->flags & CASE_NEW_DEVICE)
@@ -106,55 +106,24 @@ const char *gemm_purpose(const struct lesson_case *item)
                        "single elements?";
     if (item->extent[GEMM_K] == 0)
         return "k is 0: the product is 0, A and B have no elements, and C becomes beta * C";
-    switch (item->distribution) {
-    case GEMM_LARGE:
-        return "inputs of magnitude 1e3: sums kept as half overflow";
-    case GEMM_SMALL:
-        return "inputs of magnitude 1e-4: products as half would be zero or nearly so";
-    case GEMM_UNLIKE:
-        return "A is of magnitude 1e3, B of 1e-4";
-    case GEMM_CANCEL:
-        return "terms nearly cancel in pairs: every rounding shows";
-    case GEMM_POSITIVE:
-        return "all terms are positive: a sum kept as half stops growing";
-    case GEMM_SPREAD:
-        return "terms of very unlike size";
-    case GEMM_NAN_A:
-        return "some rows of op(A) end in a NaN: it must come out in those rows of C and nowhere else";
-    case GEMM_NAN_B:
-        return "some columns of op(B) hold a NaN: it must come out in those columns of C and nowhere else";
-    case GEMM_HUGE:
-        return "some sums are beyond 65504, the largest half: only what is stored may become infinite";
-    case GEMM_SUBNORMAL:
-        return "elements of A are subnormal halves: they are not 0";
-    case GEMM_INF_B:
-        return "infinities in some columns of op(B): what pads a tile must not be multiplied with them";
-    case GEMM_INF_A:
-        return "infinities in some rows of op(A): what pads a tile must not be multiplied with them";
-    case GEMM_NAN_AB:
-        return "alpha is 0: A and B, which are NaN throughout, are not to be read";
-    case GEMM_NAN_C:
-        return "C holds NaN, and beta is not 0: they must come out where they are";
-    default:
-        return NULL;
-    }
+    return of_data[item->distribution];
 }
 
 int int8_trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only cases fail in which A and B are both transposed or neither is, so that the elements of one "
-        "follow "
-        "one another along k, and those of the other do not: is the layout of A taken from trans_a and that "
-        "of "
-        "B from trans_b, and do both come in the same order of k?",
-        "only cases fail in which A is transposed or B is not, so that the bytes of a line of it lie apart: "
-        "are "
-        "they in the right order of k, and each in its own line, once they are in registers?",
-    };
-    enum { TRAITS = sizeof messages / sizeof messages[0] };
     const int of_a = item->extent[GEMM_TRANS_A] != 0, of_b = item->extent[GEMM_TRANS_B] != 0;
-    if (index >= TRAITS) return gemm_trait(item, index - TRAITS, message);
-    *message = messages[index];
-    return index == 0 ? of_a == of_b : of_a || !of_b;
+    const struct trait traits[] = {
+        {of_a == of_b, "only cases fail in which A and B are both transposed or neither is, so that the "
+                       "elements of one follow "
+                       "one another along k, and those of the other do not: is the layout of A taken from "
+                       "trans_a and that of "
+                       "B from trans_b, and do both come in the same order of k?"},
+        {of_a || !of_b,
+         "only cases fail in which A is transposed or B is not, so that the bytes of a line of it lie apart: "
+         "are "
+         "they in the right order of k, and each in its own line, once they are in registers?"},
+    };
+    const int own = sizeof traits / sizeof traits[0];
+    if (index >= own) return gemm_trait(item, index - own, message);
+    return trait_at(traits, sizeof traits / sizeof traits[0], 1, index, message);
 }

@@ -431,27 +431,22 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only sequences with ALiBi fail",
-        "only groups of several query heads fail: which K/V head does a query head read?",
-        "only several K/V heads fail: how far is it from one token to the next?",
-        "only block size 32 fails",
-        "only pages out of order fail: is the block table used?",
-        "only tables known to be wrong fail: is device_status looked at before anything is written?",
-        "only lengths that end inside a page fail",
-        "only groups of more than 8 query heads fail: is every head of a group served?"};
     const int *extent = item->extent;
-    const int has[] = {item->null_buffer != PA_SLOPES,
-                       extent[PA_HEADS] > extent[PA_KV_HEADS],
-                       extent[PA_KV_HEADS] > 1,
-                       extent[PA_BLOCK_SIZE] == 32,
-                       extent[EX_PAGES] != IN_ORDER,
-                       item->untouched != 0,
-                       extent[EX_LENGTHS] != FULL || extent[PA_MAX_CONTEXT_LEN] % extent[PA_BLOCK_SIZE] != 0,
-                       extent[PA_HEADS] > 8 * extent[PA_KV_HEADS]};
-    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
-    *message = messages[index];
-    return item->part != PART_VALIDATE && has[index];
+    const struct trait traits[] = {
+        {item->null_buffer != PA_SLOPES, "only sequences with ALiBi fail"},
+        {extent[PA_HEADS] > extent[PA_KV_HEADS],
+         "only groups of several query heads fail: which K/V head does a query head read?"},
+        {extent[PA_KV_HEADS] > 1, "only several K/V heads fail: how far is it from one token to the next?"},
+        {extent[PA_BLOCK_SIZE] == 32, "only block size 32 fails"},
+        {extent[EX_PAGES] != IN_ORDER, "only pages out of order fail: is the block table used?"},
+        {item->untouched != 0,
+         "only tables known to be wrong fail: is device_status looked at before anything is written?"},
+        {extent[EX_LENGTHS] != FULL || extent[PA_MAX_CONTEXT_LEN] % extent[PA_BLOCK_SIZE] != 0,
+         "only lengths that end inside a page fail"},
+        {extent[PA_HEADS] > 8 * extent[PA_KV_HEADS],
+         "only groups of more than 8 query heads fail: is every head of a group served?"},
+    };
+    return trait_at(traits, sizeof traits / sizeof traits[0], item->part != PART_VALIDATE, index, message);
 }
 
 /* What is wrong with the table or the lengths. */

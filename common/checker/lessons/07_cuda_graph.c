@@ -666,28 +666,26 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only batches that are no power of two fail: look at the choice of the bucket, and at rows that pad: "
-        "each "
-        "writes to its own scratch page, scratch_block + row",
-        "only cases of more than one step fail: what does a replay read anew, and what was frozen?",
-        "only models of more than one layer fail: is every layer captured?",
-        "only batches of more than one row fail: was the graph of each bucket captured for as many rows as "
-        "the "
-        "bucket has?",
-        "only batches that need the largest bucket fail: is there a graph for max_rows rows?"};
     const struct plan p = plan_of(item->value);
-    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
-    *message = messages[index];
     int padded = 0, most = 0;
     for (int step = 0; step < p.steps; step++) {
         int rows = rows_at(&p, step);
         padded |= bucket_rows(rows) != rows;
         most = rows > most ? rows : most;
     }
-    const int has[] = {padded, p.steps > 1, p.config.layers > 1, most > 1,
-                       bucket_rows(most) == p.config.max_rows};
-    return has[index] && p.mistake == RIGHT && p.mode != MODE_EAGER;
+    const struct trait traits[] = {
+        {padded, "only batches that are no power of two fail: look at the choice of the bucket, and at rows "
+                 "that pad: each writes to its own scratch page, scratch_block + row"},
+        {p.steps > 1,
+         "only cases of more than one step fail: what does a replay read anew, and what was frozen?"},
+        {p.config.layers > 1, "only models of more than one layer fail: is every layer captured?"},
+        {most > 1, "only batches of more than one row fail: was the graph of each bucket captured for as "
+                   "many rows as the bucket has?"},
+        {bucket_rows(most) == p.config.max_rows,
+         "only batches that need the largest bucket fail: is there a graph for max_rows rows?"},
+    };
+    return trait_at(traits, sizeof traits / sizeof traits[0], p.mistake == RIGHT && p.mode != MODE_EAGER,
+                    index, message);
 }
 
 /** A number in the report, and what it means. */

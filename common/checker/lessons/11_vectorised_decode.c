@@ -541,55 +541,43 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only positions on the device fail: the position that counts is device_positions[b], read when the "
-        "kernel runs; "
-        "args->position may hold anything",
-        "only f32 fails: does it have kernels of its own, for positions on the device too?",
-        "only half2 loads fail",
-        "only groups of several query heads fail: which K/V head does a query head read?",
-        "only several K/V heads fail: how far is it from one token to the next?",
-        "only rows with elements behind them fail: they lie kv_stride apart",
-        "only positions outside of the cache fail: such a sequence gets no output, and *device_status says "
-        "so",
-        "only more keys than a block has threads fail",
-        "only more keys than fit in shared memory fail",
-        "only several queries fail: query i sees position + i + 1 keys",
-        "only more than four query heads per K/V head fail: a block of flash_2 serves four, so a group of "
-        "more has "
-        "several blocks (chunks)",
-        "only head_dim above 128 fails: a thread of 128 has columns threadIdx.x and threadIdx.x + 128",
-        "only a head_dim that is no multiple of 16 fails: head_dim is any multiple of 8",
-        "only a head_dim that is no multiple of 32 fails: head_dim is any multiple of 8",
-        "only a head_dim that is no multiple of 64 fails: head_dim is any multiple of 8",
-        "only a head_dim that is no power of two fails",
-        "only captured calls fail",
-        "only several sequences fail: blockIdx.z is the sequence, which has its own position, query and "
-        "cache"};
     const int *extent = item->extent;
     int width = extent[DC_KV_HEADS] * extent[DC_HEAD_DIM], head_dim = extent[DC_HEAD_DIM];
     int keys = extent[EX_POSITION] + extent[DC_Q_LEN];
-    const int has[] = {extent[EX_GIVEN] != 0 && item->part != PART_DEVICE,
-                       extent[EX_STORED_AS] == DTYPE_F32,
-                       item->value[DC_LOADS] == DECODE_LOADS_4_BYTES && item->part != PART_HALF2,
-                       extent[DC_HEADS] > extent[DC_KV_HEADS],
-                       extent[DC_KV_HEADS] > 1,
-                       extent[DC_KV_STRIDE] > width,
-                       extent[EX_FAULT] != POSITIONS_SOUND,
-                       keys > 128,
-                       keys > 8192,
-                       extent[DC_Q_LEN] > 1 && item->part != PART_PREFILL,
-                       item->part == PART_FLASH_2 && extent[DC_HEADS] > 4 * extent[DC_KV_HEADS],
-                       head_dim > 128,
-                       head_dim % 16 != 0,
-                       head_dim % 32 != 0,
-                       head_dim % 64 != 0,
-                       (head_dim & (head_dim - 1)) != 0,
-                       item->value[DC_CAPTURED] != 0,
-                       extent[DC_BATCH] > 1};
-    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
-    *message = messages[index];
-    return has[index];
+    const struct trait traits[] = {
+        {extent[EX_GIVEN] != 0 && item->part != PART_DEVICE,
+         "only positions on the device fail: the position that counts is device_positions[b], read when the "
+         "kernel runs; args->position may hold anything"},
+        {extent[EX_STORED_AS] == DTYPE_F32,
+         "only f32 fails: does it have kernels of its own, for positions on the device too?"},
+        {item->value[DC_LOADS] == DECODE_LOADS_4_BYTES && item->part != PART_HALF2, "only half2 loads fail"},
+        {extent[DC_HEADS] > extent[DC_KV_HEADS],
+         "only groups of several query heads fail: which K/V head does a query head read?"},
+        {extent[DC_KV_HEADS] > 1, "only several K/V heads fail: how far is it from one token to the next?"},
+        {extent[DC_KV_STRIDE] > width, "only rows with elements behind them fail: they lie kv_stride apart"},
+        {extent[EX_FAULT] != POSITIONS_SOUND, "only positions outside of the cache fail: such a sequence "
+                                              "gets no output, and *device_status says so"},
+        {keys > 128, "only more keys than a block has threads fail"},
+        {keys > 8192, "only more keys than fit in shared memory fail"},
+        {extent[DC_Q_LEN] > 1 && item->part != PART_PREFILL,
+         "only several queries fail: query i sees position + i + 1 keys"},
+        {item->part == PART_FLASH_2 && extent[DC_HEADS] > 4 * extent[DC_KV_HEADS],
+         "only more than four query heads per K/V head fail: a block of flash_2 serves four, so a group of "
+         "more has several blocks (chunks)"},
+        {head_dim > 128,
+         "only head_dim above 128 fails: a thread of 128 has columns threadIdx.x and threadIdx.x + 128"},
+        {head_dim % 16 != 0,
+         "only a head_dim that is no multiple of 16 fails: head_dim is any multiple of 8"},
+        {head_dim % 32 != 0,
+         "only a head_dim that is no multiple of 32 fails: head_dim is any multiple of 8"},
+        {head_dim % 64 != 0,
+         "only a head_dim that is no multiple of 64 fails: head_dim is any multiple of 8"},
+        {(head_dim & (head_dim - 1)) != 0, "only a head_dim that is no power of two fails"},
+        {item->value[DC_CAPTURED] != 0, "only captured calls fail"},
+        {extent[DC_BATCH] > 1, "only several sequences fail: blockIdx.z is the sequence, which has its own "
+                               "position, query and cache"},
+    };
+    return trait_at(traits, sizeof traits / sizeof traits[0], 1, index, message);
 }
 
 static const char *purpose(const struct lesson_case *item)

@@ -427,35 +427,25 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only causal cases fail",
-        "only groups of several query heads fail: dK and dV of a K/V head are sums over all query heads that "
-        "read it",
-        "only several tiles of queries fail",
-        "only several tiles of keys fail: is dQ a sum over all of them?",
-        "only rows that see nothing fail: their logsumexp is -infinity, their gradient 0",
-        "only gradients that are not all wanted fail: dq, dk and dv may each be NULL",
-        "only head_dim 128 fails",
-        "only bf16 fails",
-        "only an explicit scale fails: it multiplies dQ and dK, too",
-        "only lengths that are no multiple of a tile fail",
-        "only NaN fails"};
     const int *extent = item->extent;
     int q_len = extent[BW_Q_LEN], kv_len = extent[BW_KV_LEN], causal = item->value[BW_CAUSAL] == 1;
-    const int has[] = {causal,
-                       extent[BW_HEADS] > extent[BW_KV_HEADS],
-                       q_len > 64,
-                       kv_len > 128,
-                       causal && q_len > kv_len,
-                       item->value[BW_OMITTED] != 0,
-                       extent[BW_HEAD_DIM] == 128,
-                       extent[EX_STORED_AS] == DTYPE_BF16,
-                       item->real[0] != 0.0,
-                       q_len % 64 != 0 || kv_len % 32 != 0,
-                       item->distribution >= NAN_Q};
-    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
-    *message = messages[index];
-    return has[index];
+    const struct trait traits[] = {
+        {causal, "only causal cases fail"},
+        {extent[BW_HEADS] > extent[BW_KV_HEADS], "only groups of several query heads fail: dK and dV of a "
+                                                 "K/V head are sums over all query heads that read it"},
+        {q_len > 64, "only several tiles of queries fail"},
+        {kv_len > 128, "only several tiles of keys fail: is dQ a sum over all of them?"},
+        {causal && q_len > kv_len,
+         "only rows that see nothing fail: their logsumexp is -infinity, their gradient 0"},
+        {item->value[BW_OMITTED] != 0,
+         "only gradients that are not all wanted fail: dq, dk and dv may each be NULL"},
+        {extent[BW_HEAD_DIM] == 128, "only head_dim 128 fails"},
+        {extent[EX_STORED_AS] == DTYPE_BF16, "only bf16 fails"},
+        {item->real[0] != 0.0, "only an explicit scale fails: it multiplies dQ and dK, too"},
+        {q_len % 64 != 0 || kv_len % 32 != 0, "only lengths that are no multiple of a tile fail"},
+        {item->distribution >= NAN_Q, "only NaN fails"},
+    };
+    return trait_at(traits, sizeof traits / sizeof traits[0], 1, index, message);
 }
 
 /** What follows where these gradients are wrong and those are right. */

@@ -701,42 +701,32 @@ static int most_keys(const struct engine_plan *p)
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only replays fail: what differs from step to step is read from device memory, by the kernels; rows "
-        "whose position is negative pad",
-        "only steps that want the logits of some rows fail: wanted_rows says of which, in which order",
-        "only steps that want the logits of every second row, the last first, fail: wanted_rows says of "
-        "which",
-        "only several layers fail: where do the weights, keys and values of a layer begin?",
-        "only a head of its own fails: where does it lie?",
-        "only groups of query heads fail: which K/V head does a query head read?",
-        "only more than 8 rows in a step fail: are there blocks for every tile of rows?",
-        "only more than 16 rows in a step fail, those of launch_many(): what has normed to be, and in which "
-        "order does it "
-        "add?",
-        "only several requests fail: each row has its own request, table and position",
-        "only texts of several steps fail: are keys and values of earlier steps where the table says?",
-        "only more keys than a tile has fail",
-        "only slices of several chunks fail: inputs, gains, squares and slots of the later ones",
-        "only inputs that are no multiple of 256 fail: a warp's slice may be shorter than another's"};
     const struct engine_plan p = engine_plan_of(item->value);
     const struct engine_config *c = &p.config;
-    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
-    *message = messages[index];
-    const int has[] = {(p.manner & (ENGINE_GRAPH | ENGINE_KEPT)) != 0,
-                       (p.manner & (ENGINE_FEW | ENGINE_LAST)) != 0,
-                       (p.manner & ENGINE_FEW) != 0,
-                       c->layers > 1,
-                       !c->tied,
-                       c->heads > c->kv_heads,
-                       c->max_rows > 8,
-                       c->max_rows > FROM_MANY_ROWS,
-                       p.requests > 1,
-                       p.steps > 1,
-                       most_keys(&p) > TILE_KEYS,
-                       long_slices(c),
-                       c->hidden % 256 != 0};
-    return has[index] && p.mistake == ENGINE_RIGHT;
+    const struct trait traits[] = {
+        {(p.manner & (ENGINE_GRAPH | ENGINE_KEPT)) != 0,
+         "only replays fail: what differs from step to step is read from device memory, by the kernels; rows "
+         "whose position is negative pad"},
+        {(p.manner & (ENGINE_FEW | ENGINE_LAST)) != 0,
+         "only steps that want the logits of some rows fail: wanted_rows says of which, in which order"},
+        {(p.manner & ENGINE_FEW) != 0, "only steps that want the logits of every second row, the last first, "
+                                       "fail: wanted_rows says of which"},
+        {c->layers > 1, "only several layers fail: where do the weights, keys and values of a layer begin?"},
+        {!c->tied, "only a head of its own fails: where does it lie?"},
+        {c->heads > c->kv_heads, "only groups of query heads fail: which K/V head does a query head read?"},
+        {c->max_rows > 8, "only more than 8 rows in a step fail: are there blocks for every tile of rows?"},
+        {c->max_rows > FROM_MANY_ROWS, "only more than 16 rows in a step fail, those of launch_many(): what "
+                                       "has normed to be, and in which order does it add?"},
+        {p.requests > 1, "only several requests fail: each row has its own request, table and position"},
+        {p.steps > 1,
+         "only texts of several steps fail: are keys and values of earlier steps where the table says?"},
+        {most_keys(&p) > TILE_KEYS, "only more keys than a tile has fail"},
+        {long_slices(c),
+         "only slices of several chunks fail: inputs, gains, squares and slots of the later ones"},
+        {c->hidden % 256 != 0,
+         "only inputs that are no multiple of 256 fail: a warp's slice may be shorter than another's"},
+    };
+    return trait_at(traits, sizeof traits / sizeof traits[0], p.mistake == ENGINE_RIGHT, index, message);
 }
 
 static const char *purpose(const struct lesson_case *item)
