@@ -214,20 +214,7 @@ static const struct shape_row SHAPES[] = {
     /* clang-format on */
 };
 
-/** A wrong argument: one value, one null pointer or one misaligned pointer. */
-struct bad_row {
-    const char *name;
-    unsigned families;
-    enum kernel_status expected;
-    int at, value; /* lesson_case.value[at] = value; at < 0 for none */
-    int null_buffer, misaligned_buffer, misalignment;
-};
-
-#define BAD_VALUE(at, value) (at), (value), -1, -1, 0
-#define BAD_NULL(buffer) -1, 0, (buffer), -1, 0
-#define BAD_ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes)
-
-static const struct bad_row BAD[] = {
+static const struct bad_argument BAD[] = {
     {"null_args", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_NULL_ARGS, 1)},
     {"null_a", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(GEMM_A)},
     {"null_b", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(GEMM_B)},
@@ -453,15 +440,6 @@ static void bad_case(struct lesson_case *item, const char *name, enum kernel_sta
     item->expected = expected;
 }
 
-static void spoil(struct lesson_case *item, const struct bad_row *row)
-{
-    if (row->at >= 0) item->value[row->at] = row->value;
-    item->null_buffer = row->null_buffer;
-    item->misaligned_buffer = row->misaligned_buffer;
-    item->misalignment = row->misalignment;
-    item->expected = row->expected;
-}
-
 /** Sizes that only fill a grid: launches are looked at, and nothing runs. */
 static const struct {
     const char *name;
@@ -504,9 +482,9 @@ static int bad_cases(const struct gemm_family *family, unsigned bit, struct less
                      int capacity)
 {
     for (size_t i = 0; i < COUNT_OF(BAD) && count < capacity; i++) {
-        if (!(BAD[i].families & bit)) continue;
+        if (!(BAD[i].of & bit)) continue;
         bad_case(&cases[count], BAD[i].name, BAD[i].expected, family);
-        spoil(&cases[count++], &BAD[i]);
+        case_table_spoil(&cases[count++], &BAD[i], GEMM_DTYPE_IN);
     }
     for (size_t i = 0; i < COUNT_OF(BAD_FACTOR) && count < capacity; i++) {
         if (!(BAD_FACTOR[i].families & bit)) continue;
@@ -606,10 +584,10 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
 /* One random wrong argument on a good shape: what must be refused, whatever else is asked. */
 static void vary_bad(struct lesson_case *item, struct rng *rng)
 {
-    const struct bad_row *row;
+    const struct bad_argument *row;
     do row = &BAD[rng_between(rng, 0, (int)COUNT_OF(BAD) - 1)];
-    while (!(row->families & family_bit(item->extent)));
-    spoil(item, row);
+    while (!(row->of & family_bit(item->extent)));
+    case_table_spoil(item, row, GEMM_DTYPE_IN);
 }
 
 /* From one row to the next: nothing more, a little more, or what keeps rows at multiples of 16 bytes. */

@@ -218,82 +218,72 @@ static const struct table_row TABLE[] = {
 
 enum { NONE = -1 };
 
-/** One line: a wrong argument, or several, and the status that refuses it. */
-struct bad_row {
-    const char *name;
-    enum kernel_status expected;
-    unsigned parts;
-    int at, value; /* lesson_case.value[at] = value */
-    int null_buffer, misaligned_buffer, misalignment;
-    int dtype; /* another storage type, or NONE */
-};
-
 enum { EVERY = ALL | P | X, NOT_F = EVERY & ~F };
 
-static const struct bad_row BAD[] = {
+static const struct bad_argument BAD[] = {
     /* clang-format off */
-    /* name                       expected                  parts  at              value    null buffer   misaligned    by  dtype */
-    {"null_args",                 KERNEL_INVALID_CONFIG,    EVERY, DC_NULL_ARGS,       1,   NONE,         NONE,         0,  NONE},
-    {"null_q",                    KERNEL_INVALID_CONFIG,    EVERY, NONE,               0,   DC_Q,         NONE,         0,  NONE},
-    {"null_k_cache",              KERNEL_INVALID_CONFIG,    EVERY, NONE,               0,   DC_K,         NONE,         0,  NONE},
-    {"null_v_cache",              KERNEL_INVALID_CONFIG,    EVERY, NONE,               0,   DC_V,         NONE,         0,  NONE},
-    {"null_out",                  KERNEL_INVALID_CONFIG,    EVERY, NONE,               0,   DC_OUT,       NONE,         0,  NONE},
-    {"positions_without_status",  KERNEL_INVALID_CONFIG,    EVERY, DC_GIVEN, DC_POSITIONS_GIVEN, NONE,    NONE,         0,  NONE},
-    {"status_without_positions",  KERNEL_INVALID_CONFIG,    EVERY, DC_GIVEN, DC_STATUS_GIVEN, NONE,       NONE,         0,  NONE},
-    {"loads_unknown",             KERNEL_INVALID_CONFIG,    NOT_F, DC_LOADS,           8,   NONE,         NONE,         0,  NONE},
-    {"loads_zero",                KERNEL_INVALID_CONFIG,    NOT_F, DC_LOADS,           0,   NONE,         NONE,         0,  NONE},
-    {"loads_negative",            KERNEL_INVALID_CONFIG,    NOT_F, DC_LOADS,          -4,   NONE,         NONE,         0,  NONE},
-    {"batch_zero",                KERNEL_INVALID_DIMENSION, EVERY, DC_BATCH,           0,   NONE,         NONE,         0,  NONE},
-    {"batch_negative",            KERNEL_INVALID_DIMENSION, EVERY, DC_BATCH,          -2,   NONE,         NONE,         0,  NONE},
-    {"batch_65536",               KERNEL_INVALID_DIMENSION, EVERY, DC_BATCH,       65536,   NONE,         NONE,         0,  NONE},
-    {"heads_zero",                KERNEL_INVALID_DIMENSION, EVERY, DC_HEADS,           0,   NONE,         NONE,         0,  NONE},
-    {"kv_heads_zero",             KERNEL_INVALID_DIMENSION, EVERY, DC_KV_HEADS,        0,   NONE,         NONE,         0,  NONE},
-    {"heads_not_divisible",       KERNEL_INVALID_DIMENSION, EVERY, DC_KV_HEADS,        3,   NONE,         NONE,         0,  NONE},
-    {"heads_overflow",            KERNEL_INVALID_DIMENSION, EVERY, DC_HEADS,     1 << 30,   NONE,         NONE,         0,  NONE},
-    {"head_dim_zero",             KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,        0,   NONE,         NONE,         0,  NONE},
-    {"head_dim_12",               KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,       12,   NONE,         NONE,         0,  NONE},
-    {"head_dim_negative",         KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,      -64,   NONE,         NONE,         0,  NONE},
-    {"head_dim_264",              KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,      264,   NONE,         NONE,         0,  NONE},
-    {"q_len_zero",                KERNEL_INVALID_DIMENSION, EVERY, DC_Q_LEN,           0,   NONE,         NONE,         0,  NONE},
-    {"q_len_negative",            KERNEL_INVALID_DIMENSION, EVERY, DC_Q_LEN,          -3,   NONE,         NONE,         0,  NONE},
-    {"q_len_beyond_cache",        KERNEL_INVALID_DIMENSION, EVERY, DC_Q_LEN,        1000,   NONE,         NONE,         0,  NONE},
-    {"max_len_zero",              KERNEL_INVALID_DIMENSION, EVERY, DC_MAX_LEN,         0,   NONE,         NONE,         0,  NONE},
-    {"max_len_overflow",          KERNEL_INVALID_DIMENSION, EVERY, DC_MAX_LEN,   1 << 30,   NONE,         NONE,         0,  NONE},
-    {"kv_stride_short",           KERNEL_INVALID_DIMENSION, EVERY, DC_KV_STRIDE,     120,   NONE,         NONE,         0,  NONE},
-    {"kv_stride_132",             KERNEL_INVALID_DIMENSION, EVERY, DC_KV_STRIDE,     132,   NONE,         NONE,         0,  NONE},
-    {"kv_stride_negative",        KERNEL_INVALID_DIMENSION, EVERY, DC_KV_STRIDE,    -128,   NONE,         NONE,         0,  NONE},
-    {"position_negative_on_host", KERNEL_INVALID_DIMENSION, EVERY & ~D, DC_POSITION,  -1,   NONE,         NONE,         0,  NONE},
-    {"position_beyond_cache",     KERNEL_INVALID_DIMENSION, EVERY & ~D, DC_POSITION,  56,   NONE,         NONE,         0,  NONE},
-    {"dtype_bf16",                KERNEL_UNSUPPORTED_DTYPE, EVERY & ~X, DC_DTYPE, DTYPE_BF16, NONE,       NONE,         0,  NONE},
-    {"dtype_unknown",             KERNEL_UNSUPPORTED_DTYPE, EVERY, DC_DTYPE,           9,   NONE,         NONE,         0,  NONE},
-    {"misaligned_q",              KERNEL_ALIGNMENT_ERROR,   EVERY & ~H, NONE,          0,   NONE,         DC_Q,         8,  NONE},
-    {"misaligned_k_cache",        KERNEL_ALIGNMENT_ERROR,   EVERY & ~H, NONE,          0,   NONE,         DC_K,         8,  NONE},
-    {"misaligned_v_cache",        KERNEL_ALIGNMENT_ERROR,   EVERY & ~H, NONE,          0,   NONE,         DC_V,         4,  NONE},
-    {"misaligned_q_by_2",         KERNEL_ALIGNMENT_ERROR,   H,     NONE,               0,   NONE,         DC_Q,         2,  NONE},
-    {"misaligned_k_cache_by_2",   KERNEL_ALIGNMENT_ERROR,   H,     NONE,               0,   NONE,         DC_K,         2,  NONE},
-    {"misaligned_v_cache_by_2",   KERNEL_ALIGNMENT_ERROR,   H,     NONE,               0,   NONE,         DC_V,         2,  NONE},
-    {"misaligned_out",            KERNEL_ALIGNMENT_ERROR,   EVERY, NONE,               0,   NONE,         DC_OUT,       2,  NONE},
-    {"misaligned_positions",      KERNEL_ALIGNMENT_ERROR,   D,     NONE,               0,   NONE,         DC_POSITIONS, 2,  NONE},
-    {"misaligned_status",         KERNEL_ALIGNMENT_ERROR,   D,     NONE,               0,   NONE,         DC_STATUS,    2,  NONE},
+    /* name                       parts  expected                  at              value    null buffer   misaligned    by  dtype */
+    {"null_args",                 EVERY, KERNEL_INVALID_CONFIG,    DC_NULL_ARGS,       1,   NONE,         NONE,         0,  NONE},
+    {"null_q",                    EVERY, KERNEL_INVALID_CONFIG,    NONE,               0,   DC_Q,         NONE,         0,  NONE},
+    {"null_k_cache",              EVERY, KERNEL_INVALID_CONFIG,    NONE,               0,   DC_K,         NONE,         0,  NONE},
+    {"null_v_cache",              EVERY, KERNEL_INVALID_CONFIG,    NONE,               0,   DC_V,         NONE,         0,  NONE},
+    {"null_out",                  EVERY, KERNEL_INVALID_CONFIG,    NONE,               0,   DC_OUT,       NONE,         0,  NONE},
+    {"positions_without_status",  EVERY, KERNEL_INVALID_CONFIG,    DC_GIVEN, DC_POSITIONS_GIVEN, NONE,    NONE,         0,  NONE},
+    {"status_without_positions",  EVERY, KERNEL_INVALID_CONFIG,    DC_GIVEN, DC_STATUS_GIVEN, NONE,       NONE,         0,  NONE},
+    {"loads_unknown",             NOT_F, KERNEL_INVALID_CONFIG,    DC_LOADS,           8,   NONE,         NONE,         0,  NONE},
+    {"loads_zero",                NOT_F, KERNEL_INVALID_CONFIG,    DC_LOADS,           0,   NONE,         NONE,         0,  NONE},
+    {"loads_negative",            NOT_F, KERNEL_INVALID_CONFIG,    DC_LOADS,          -4,   NONE,         NONE,         0,  NONE},
+    {"batch_zero",                EVERY, KERNEL_INVALID_DIMENSION, DC_BATCH,           0,   NONE,         NONE,         0,  NONE},
+    {"batch_negative",            EVERY, KERNEL_INVALID_DIMENSION, DC_BATCH,          -2,   NONE,         NONE,         0,  NONE},
+    {"batch_65536",               EVERY, KERNEL_INVALID_DIMENSION, DC_BATCH,       65536,   NONE,         NONE,         0,  NONE},
+    {"heads_zero",                EVERY, KERNEL_INVALID_DIMENSION, DC_HEADS,           0,   NONE,         NONE,         0,  NONE},
+    {"kv_heads_zero",             EVERY, KERNEL_INVALID_DIMENSION, DC_KV_HEADS,        0,   NONE,         NONE,         0,  NONE},
+    {"heads_not_divisible",       EVERY, KERNEL_INVALID_DIMENSION, DC_KV_HEADS,        3,   NONE,         NONE,         0,  NONE},
+    {"heads_overflow",            EVERY, KERNEL_INVALID_DIMENSION, DC_HEADS,     1 << 30,   NONE,         NONE,         0,  NONE},
+    {"head_dim_zero",             EVERY, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,        0,   NONE,         NONE,         0,  NONE},
+    {"head_dim_12",               EVERY, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,       12,   NONE,         NONE,         0,  NONE},
+    {"head_dim_negative",         EVERY, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,      -64,   NONE,         NONE,         0,  NONE},
+    {"head_dim_264",              EVERY, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,      264,   NONE,         NONE,         0,  NONE},
+    {"q_len_zero",                EVERY, KERNEL_INVALID_DIMENSION, DC_Q_LEN,           0,   NONE,         NONE,         0,  NONE},
+    {"q_len_negative",            EVERY, KERNEL_INVALID_DIMENSION, DC_Q_LEN,          -3,   NONE,         NONE,         0,  NONE},
+    {"q_len_beyond_cache",        EVERY, KERNEL_INVALID_DIMENSION, DC_Q_LEN,        1000,   NONE,         NONE,         0,  NONE},
+    {"max_len_zero",              EVERY, KERNEL_INVALID_DIMENSION, DC_MAX_LEN,         0,   NONE,         NONE,         0,  NONE},
+    {"max_len_overflow",          EVERY, KERNEL_INVALID_DIMENSION, DC_MAX_LEN,   1 << 30,   NONE,         NONE,         0,  NONE},
+    {"kv_stride_short",           EVERY, KERNEL_INVALID_DIMENSION, DC_KV_STRIDE,     120,   NONE,         NONE,         0,  NONE},
+    {"kv_stride_132",             EVERY, KERNEL_INVALID_DIMENSION, DC_KV_STRIDE,     132,   NONE,         NONE,         0,  NONE},
+    {"kv_stride_negative",        EVERY, KERNEL_INVALID_DIMENSION, DC_KV_STRIDE,    -128,   NONE,         NONE,         0,  NONE},
+    {"position_negative_on_host", EVERY & ~D, KERNEL_INVALID_DIMENSION, DC_POSITION,  -1,   NONE,         NONE,         0,  NONE},
+    {"position_beyond_cache",     EVERY & ~D, KERNEL_INVALID_DIMENSION, DC_POSITION,  56,   NONE,         NONE,         0,  NONE},
+    {"dtype_bf16",                EVERY & ~X, KERNEL_UNSUPPORTED_DTYPE, DC_DTYPE, DTYPE_BF16, NONE,       NONE,         0,  NONE},
+    {"dtype_unknown",             EVERY, KERNEL_UNSUPPORTED_DTYPE, DC_DTYPE,           9,   NONE,         NONE,         0,  NONE},
+    {"misaligned_q",              EVERY & ~H, KERNEL_ALIGNMENT_ERROR,   NONE,          0,   NONE,         DC_Q,         8,  NONE},
+    {"misaligned_k_cache",        EVERY & ~H, KERNEL_ALIGNMENT_ERROR,   NONE,          0,   NONE,         DC_K,         8,  NONE},
+    {"misaligned_v_cache",        EVERY & ~H, KERNEL_ALIGNMENT_ERROR,   NONE,          0,   NONE,         DC_V,         4,  NONE},
+    {"misaligned_q_by_2",         H,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_Q,         2,  NONE},
+    {"misaligned_k_cache_by_2",   H,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_K,         2,  NONE},
+    {"misaligned_v_cache_by_2",   H,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_V,         2,  NONE},
+    {"misaligned_out",            EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_OUT,       2,  NONE},
+    {"misaligned_positions",      D,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_POSITIONS, 2,  NONE},
+    {"misaligned_status",         D,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_STATUS,    2,  NONE},
     /* Of several faults the first decides. */
-    {"null_q_and_batch_zero",     KERNEL_INVALID_CONFIG,    EVERY, DC_BATCH,           0,   DC_Q,         NONE,         0,  NONE},
-    {"loads_8_and_misaligned_k",  KERNEL_INVALID_CONFIG,    NOT_F, DC_LOADS,           8,   NONE,         DC_K,         2,  NONE},
-    {"batch_zero_and_bf16",       KERNEL_INVALID_DIMENSION, EVERY, DC_BATCH,           0,   NONE,         NONE,         0,  DTYPE_BF16},
-    {"head_dim_12_and_misaligned_q", KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,    12,   NONE,         DC_Q,         2,  NONE},
-    {"bf16_and_misaligned_out",   KERNEL_UNSUPPORTED_DTYPE, EVERY, NONE,               0,   NONE,         DC_OUT,       2,  DTYPE_BF16},
-    {"q_len_2",                   KERNEL_INVALID_DIMENSION, F | X, DC_Q_LEN,           2,   NONE,         NONE,         0,  NONE},
-    {"head_dim_32",               KERNEL_INVALID_DIMENSION, F | X, DC_HEAD_DIM,       32,   NONE,         NONE,         0,  NONE},
-    {"f32",                       KERNEL_UNSUPPORTED_DTYPE, F | X, DC_DTYPE,   DTYPE_F32,   NONE,         NONE,         0,  NONE},
-    {"f32_and_head_dim_32",       KERNEL_INVALID_DIMENSION, F | X, DC_HEAD_DIM,       32,   NONE,         NONE,         0,  DTYPE_F32},
-    {"f32_and_misaligned_k",      KERNEL_UNSUPPORTED_DTYPE, F | X, NONE,               0,   NONE,         DC_K,         8,  DTYPE_F32},
-    {"variant_4",                 KERNEL_INVALID_CONFIG,    X,     DC_VARIANT,         4,   NONE,         NONE,         0,  NONE},
-    {"variant_negative",          KERNEL_INVALID_CONFIG,    X,     DC_VARIANT,        -1,   NONE,         NONE,         0,  NONE},
-    {"variant_huge",              KERNEL_INVALID_CONFIG,    X,     DC_VARIANT,   1 << 20,   NONE,         NONE,         0,  NONE},
-    {"flash_2_half2",             KERNEL_INVALID_CONFIG,    X,     DC_LOADS,           4,   NONE,         NONE,         0,  NONE},
-    {"workspace_null",            KERNEL_OUT_OF_MEMORY,     M,     NONE,               0,   DC_WORKSPACE, NONE,         0,  NONE},
-    {"workspace_short",           KERNEL_OUT_OF_MEMORY,     M,     DC_WORKSPACE_SHORTAGE, 1, NONE,        NONE,         0,  NONE},
-    {"workspace_misaligned",      KERNEL_ALIGNMENT_ERROR,   M,     NONE,               0,   NONE,         DC_WORKSPACE, 128, NONE},
-    {"workspace_short_and_misaligned_q", KERNEL_ALIGNMENT_ERROR, M, DC_WORKSPACE_SHORTAGE, 1, NONE,       DC_Q,         8,  NONE},
+    {"null_q_and_batch_zero",     EVERY, KERNEL_INVALID_CONFIG,    DC_BATCH,           0,   DC_Q,         NONE,         0,  NONE},
+    {"loads_8_and_misaligned_k",  NOT_F, KERNEL_INVALID_CONFIG,    DC_LOADS,           8,   NONE,         DC_K,         2,  NONE},
+    {"batch_zero_and_bf16",       EVERY, KERNEL_INVALID_DIMENSION, DC_BATCH,           0,   NONE,         NONE,         0,  DTYPE_BF16},
+    {"head_dim_12_and_misaligned_q", EVERY, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,    12,   NONE,         DC_Q,         2,  NONE},
+    {"bf16_and_misaligned_out",   EVERY, KERNEL_UNSUPPORTED_DTYPE, NONE,               0,   NONE,         DC_OUT,       2,  DTYPE_BF16},
+    {"q_len_2",                   F | X, KERNEL_INVALID_DIMENSION, DC_Q_LEN,           2,   NONE,         NONE,         0,  NONE},
+    {"head_dim_32",               F | X, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,       32,   NONE,         NONE,         0,  NONE},
+    {"f32",                       F | X, KERNEL_UNSUPPORTED_DTYPE, DC_DTYPE,   DTYPE_F32,   NONE,         NONE,         0,  NONE},
+    {"f32_and_head_dim_32",       F | X, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,       32,   NONE,         NONE,         0,  DTYPE_F32},
+    {"f32_and_misaligned_k",      F | X, KERNEL_UNSUPPORTED_DTYPE, NONE,               0,   NONE,         DC_K,         8,  DTYPE_F32},
+    {"variant_4",                 X,     KERNEL_INVALID_CONFIG,    DC_VARIANT,         4,   NONE,         NONE,         0,  NONE},
+    {"variant_negative",          X,     KERNEL_INVALID_CONFIG,    DC_VARIANT,        -1,   NONE,         NONE,         0,  NONE},
+    {"variant_huge",              X,     KERNEL_INVALID_CONFIG,    DC_VARIANT,   1 << 20,   NONE,         NONE,         0,  NONE},
+    {"flash_2_half2",             X,     KERNEL_INVALID_CONFIG,    DC_LOADS,           4,   NONE,         NONE,         0,  NONE},
+    {"workspace_null",            M,     KERNEL_OUT_OF_MEMORY,     NONE,               0,   DC_WORKSPACE, NONE,         0,  NONE},
+    {"workspace_short",           M,     KERNEL_OUT_OF_MEMORY,     DC_WORKSPACE_SHORTAGE, 1, NONE,        NONE,         0,  NONE},
+    {"workspace_misaligned",      M,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_WORKSPACE, 128, NONE},
+    {"workspace_short_and_misaligned_q", M, KERNEL_ALIGNMENT_ERROR, DC_WORKSPACE_SHORTAGE, 1, NONE,       DC_Q,         8,  NONE},
     /* clang-format on */
 };
 
@@ -357,15 +347,10 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
     if (row->distribution == NORMAL || row->distribution == NAN_REST) item->flags |= CASE_UNIT_SCALE;
 }
 
-static void make_bad(struct lesson_case *item, const struct bad_row *row)
+static void make_bad(struct lesson_case *item, const struct bad_argument *row)
 {
-    if (row->at != NONE) item->value[row->at] = row->value;
-    if (row->dtype != NONE) item->value[DC_DTYPE] = row->dtype;
+    case_table_spoil(item, row, DC_DTYPE);
     if (row->at == DC_POSITION) item->value[DC_GIVEN] = 0;
-    item->null_buffer = row->null_buffer;
-    item->misaligned_buffer = row->misaligned_buffer;
-    item->misalignment = row->misalignment;
-    item->expected = row->expected;
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
     item->untouched = 0;
 }
@@ -387,7 +372,7 @@ static const struct table_row *shape_of(int part)
 static int bad_cases(struct lesson_case *cases, int count, int capacity, int part)
 {
     for (int i = 0; i < BAD_COUNT && count < capacity; i++) {
-        if (!(BAD[i].parts >> part & 1)) continue;
+        if (!(BAD[i].of >> part & 1)) continue;
         struct lesson_case *item = &cases[count++];
         good_case(item, shape_of(part), part);
         snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], BAD[i].name);
@@ -525,7 +510,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     item->seed = rng_mix(shape.state, 7);
     if (item->property == BAD_ARGUMENT) {
         int at = rng_between(&shape, 0, BAD_COUNT - 1);
-        while (!(BAD[at].parts >> item->part & 1)) at = (at + 1) % BAD_COUNT;
+        while (!(BAD[at].of >> item->part & 1)) at = (at + 1) % BAD_COUNT;
         make_bad(item, &BAD[at]);
         return;
     }
