@@ -497,6 +497,24 @@ int attention_cases(const struct attention_family *family, struct lesson_case *c
     return property_cases(family, cases, count, capacity);
 }
 
+int attention_own_cases(const char *part, const char *like, const struct attention_own_case *rows,
+                        size_t row_count, struct lesson_case *cases, int count, int capacity)
+{
+    for (const struct attention_own_case *own = rows; own < rows + row_count; own++) {
+        struct lesson_case *item = case_table_copy(cases, &count, capacity, part, like, own->name);
+        if (item == NULL) return count;
+        item->group = own->group;
+        item->devices = own->devices;
+        item->distribution = (int)own->distribution;
+        if (own->distribution != DIST_NORMAL) item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+        const int extent[] = {own->batch, own->heads, own->kv_heads, own->q_len, own->kv_len, own->head_dim};
+        for (int e = 0; e <= AT_HEAD_DIM; e++) item->value[e] = item->extent[e] = extent[e];
+        item->value[AT_CAUSAL] = own->causal;
+        item->real[AT_SCALE] = own->scale;
+    }
+    return count;
+}
+
 int attention_cases_in_parts(struct lesson_case *cases, int capacity)
 {
     static const struct attention_family family = {.part = {0, 1, 2, 3}, .workspace = WORKSPACE_MATRIX};

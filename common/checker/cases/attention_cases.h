@@ -28,6 +28,21 @@ struct attention_family {
 int attention_cases(const struct attention_family *family, struct lesson_case *cases, int count,
                     int capacity);
 
+/** @brief A case of one lesson alone: a shape and data of its own. */
+struct attention_own_case {
+    const char *name;
+    enum case_group group;
+    unsigned devices;
+    int batch, heads, kv_heads, q_len, kv_len, head_dim, causal;
+    double scale;
+    enum attention_distribution distribution;
+};
+
+/** @brief Appends the @p row_count cases at @p rows to part @p part, each otherwise like the part's case @p like; returns the new
+ *         count. */
+int attention_own_cases(const char *part, const char *like, const struct attention_own_case *rows,
+                        size_t row_count, struct lesson_case *cases, int count, int capacity);
+
 /** @brief The cases of a lesson whose parts are scores, softmax, output and the whole, in f32; attention_parts.h is the
  *  runner's side of it. */
 int attention_cases_in_parts(struct lesson_case *cases, int capacity);
@@ -48,11 +63,12 @@ const char *attention_purpose(const struct lesson_case *item);
 void attention_cost(const struct lesson_case *item, struct lesson_cost *cost);
 void attention_describe(const struct lesson_case *item, char *text, size_t size);
 
-/** @brief The members of struct lesson that are the same for every attention lesson. */
-#define ATTENTION_CALLBACKS                                                                                  \
-    .vary = attention_vary, .buffers = attention_buffers, .fill = attention_fill, .units = attention_units,  \
+/** @brief The members of struct lesson that are the same for every attention lesson: those of its cases, and those of its properties. */
+#define ATTENTION_CALLBACKS ATTENTION_CASES, .vary = attention_vary, .holds = attention_holds
+#define ATTENTION_CASES                                                                                      \
+    .buffers = attention_buffers, .fill = attention_fill, .units = attention_units,                          \
     .unit_elems = attention_unit_elems, .expect = attention_expect, .intermediate = attention_intermediate,  \
-    .holds = attention_holds, .guess = attention_guess, .trait = attention_trait, .cost = attention_cost,    \
+    .guess = attention_guess, .trait = attention_trait, .cost = attention_cost,                              \
     .workspace_bytes = attention_workspace_bytes, .describe = attention_describe, .turns = "q k v",          \
     .purpose = attention_purpose, .distributions = DIST_COUNT
 

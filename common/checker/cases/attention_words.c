@@ -165,6 +165,10 @@ void attention_cost(const struct lesson_case *item, struct lesson_cost *cost)
         cost->extra_bytes =
             4.0 * rows *
             (double)attention_workspace_row(extent[EX_WORKSPACE], extent[AT_KV_LEN], extent[AT_HEAD_DIM]);
+        cost->tensor_cores = attention_on_tensor_cores(extent[EX_TILED]);
+        if (extent[EX_WORKSPACE] != WORKSPACE_E4M3) break;
+        cost->extra_bytes = (double)attention_workspace_bytes(item);
+        cost->oracle_ops *= 4.0; /* for every row it rounds all keys anew */
         break;
     }
 }

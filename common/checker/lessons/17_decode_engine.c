@@ -289,20 +289,17 @@ static int cases(struct lesson_case *cases, int capacity)
         cases[count++] = bad_case_of(i);
     count = case_table_add_refused(cases, count, capacity, case_table_find(cases, count, "step/one_token"),
                                    "launch_refused");
-    if (count == capacity) return count;
-    cases[count] = *case_table_find(cases, count, "step/four_requests");
-    snprintf(cases[count].name, sizeof cases[count].name, "step/little_shared_memory");
-    cases[count].devices = ON_SIMT;
-    cases[count].group = GROUP_EDGES;
-    cases[count].flags = CASE_ONE_CALL | CASE_LITTLE_SHARED;
-    if (++count == capacity) return count;
-    cases[count] = *case_table_find(cases, count, "step/one_token");
-    snprintf(cases[count].name, sizeof cases[count].name, "step/old_device");
-    cases[count].devices = ON_SIMT;
-    cases[count].group = GROUP_BAD_INPUT;
-    cases[count].flags = CASE_OLD_DEVICE;
-    cases[count].expected = KERNEL_UNSUPPORTED_ARCHITECTURE;
-    return count + 1;
+    struct lesson_case *little =
+        case_table_copy(cases, &count, capacity, "step", "four_requests", "little_shared_memory");
+    struct lesson_case *old = case_table_copy(cases, &count, capacity, "step", "one_token", "old_device");
+    if (little == NULL || old == NULL) return count;
+    little->devices = old->devices = ON_SIMT;
+    little->group = GROUP_EDGES;
+    little->flags = CASE_ONE_CALL | CASE_LITTLE_SHARED;
+    old->group = GROUP_BAD_INPUT;
+    old->flags = CASE_OLD_DEVICE;
+    old->expected = KERNEL_UNSUPPORTED_ARCHITECTURE;
+    return count;
 }
 
 static void vary(struct lesson_case *item, int index, struct rng *rng)
