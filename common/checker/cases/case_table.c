@@ -186,6 +186,21 @@ void case_table_shorten(int *tokens, int row, struct rng *rng)
     if (rng_between(rng, 0, 9) > 0 && *tokens > most) *tokens = most;
 }
 
+int64_t case_table_stride(int64_t count)
+{
+    int64_t stride = 1;
+    for (int64_t candidate = 2; candidate < count && stride * 3 <= count; candidate++) {
+        int64_t a = count, b = candidate;
+        while (b != 0) {
+            const int64_t rest = a % b;
+            a = b;
+            b = rest;
+        }
+        if (a == 1) stride = candidate;
+    }
+    return stride;
+}
+
 /* ---- where buffers begin ---------------------------------------------------------------------------------- */
 
 enum { WIDEST_ACCESS = 16 }; /* bytes that one instruction loads or stores */

@@ -61,6 +61,9 @@ int case_table_add_device(struct lesson_case *cases, int count, int capacity, co
  *         problems: hundreds of long ones would take a GPU's checker minutes. */
 void case_table_shorten(int *tokens, int row, struct rng *rng);
 
+/** @brief A number without a common divisor with @p count, of about a third of it: so many apart, @p count pages are strewn over a cache. */
+int64_t case_table_stride(int64_t count);
+
 /** @brief Item @p index of a property that shows which alignment a kernel relies on: one buffer after another begins at
  *         an odd multiple of what the contract asks, of twice that, ... of 16 bytes; all others begin at their best. */
 void case_table_place(struct lesson_case *item, int index, const struct lesson_buffer *buffers, int count);

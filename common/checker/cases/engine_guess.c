@@ -67,9 +67,8 @@ static const char *const MESSAGES[] = {
     [ROPE_LOW_SIGN] = "rope has a wrong sign: (low cos - high sin, high cos + low sin)",
     [ROPE_HIGH_SIGN] = "rope has a wrong sign: (low cos - high sin, high cos + low sin)",
     [ROPE_BY_ROW] = "rope rotates by the number of a row in its step, not by its position in the text",
-    [GAIN_AFTER_ROPE] =
-        "queries and keys are multiplied with the gain after their rotation: the norm, with its gain, "
-        "comes first",
+    [GAIN_AFTER_ROPE] = "queries and keys are multiplied with the gain after their rotation: the norm, with "
+                        "its gain, comes first",
     [NO_SCALE] = "as without the scale: a score is q k / sqrt(head_dim)",
     [OWN_KEY_HIDDEN] = "as if a row did not see its own key: it sees positions 0 to its own",
     [KV_HEAD_MODULO] = "wrong K/V head: h % kv_heads in place of h / (heads / kv_heads)",

@@ -96,14 +96,12 @@ const char *gemm_purpose(const struct lesson_case *item)
     for (int b = GEMM_A; b <= GEMM_C; b++)
         if (item->apart[b] != 0)
             return "rows lie so far apart that the last ones begin beyond 2^31 elements: is every product of "
-                   "an "
-                   "offset computed in 64 bits (size_t)?";
+                   "an offset computed in 64 bits (size_t)?";
     if (item->distribution == GEMM_NORMAL && item->group == GROUP_EDGES)
         for (int b = GEMM_A; b <= GEMM_C; b++)
             if (ends_within_a_vector(item, b))
                 return "rows begin at whole vectors of 16 bytes and end within one: is the tail of a row "
-                       "left to "
-                       "single elements?";
+                       "left to single elements?";
     if (item->extent[GEMM_K] == 0)
         return "k is 0: the product is 0, A and B have no elements, and C becomes beta * C";
     return of_data[item->distribution];
@@ -113,15 +111,13 @@ int int8_trait(const struct lesson_case *item, int index, const char **message)
 {
     const int of_a = item->extent[GEMM_TRANS_A] != 0, of_b = item->extent[GEMM_TRANS_B] != 0;
     const struct trait traits[] = {
-        {of_a == of_b, "only cases fail in which A and B are both transposed or neither is, so that the "
-                       "elements of one follow "
-                       "one another along k, and those of the other do not: is the layout of A taken from "
-                       "trans_a and that of "
-                       "B from trans_b, and do both come in the same order of k?"},
+        {of_a == of_b,
+         "only cases fail in which A and B are both transposed or neither is, so that the elements of one "
+         "follow one another along k, and those of the other do not: is the layout of A taken from trans_a "
+         "and that of B from trans_b, and do both come in the same order of k?"},
         {of_a || !of_b,
          "only cases fail in which A is transposed or B is not, so that the bytes of a line of it lie apart: "
-         "are "
-         "they in the right order of k, and each in its own line, once they are in registers?"},
+         "are they in the right order of k, and each in its own line, once they are in registers?"},
     };
     const int own = sizeof traits / sizeof traits[0];
     if (index >= own) return gemm_trait(item, index - own, message);

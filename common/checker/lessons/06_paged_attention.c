@@ -470,8 +470,7 @@ static const char *purpose(const struct lesson_case *item)
         return "the table is wrong: the launcher returns KERNEL_OK, and out keeps what it held";
     if (item->extent[EX_LENGTHS] == FULL && item->extent[PA_MAX_CONTEXT_LEN] > LONG)
         return "a long sequence: is the number of keys limited, or a position kept in a type that is too "
-               "small, "
-               "such as half or 16 bits?";
+               "small, such as half or 16 bits?";
     if (item->distribution == NAN_REST)
         return "pages that nobody uses, and what lies behind the last token of a page, hold NaN";
     const char *of_data = decode_purpose((enum distribution)item->distribution);

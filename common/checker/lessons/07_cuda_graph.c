@@ -9,6 +9,7 @@
  * step. It reports, step by step, how many graphs and kernels the student's function launched, and how many
  * halves of words differ from the eager step's.
  */
+#include "checker/cases/case_table.h"
 #include "checker/cases/lesson.h"
 #include "protocol/cuda_graph_items.h"
 
@@ -210,18 +211,8 @@ static int pages_of_each(const struct plan *p)
 static int page_of(const struct plan *p, int sequence, int index)
 {
     int64_t pages = p->config.num_blocks - p->config.max_rows,
-            at = (int64_t)sequence * pages_of_each(p) + index, stride = 1;
-    for (int64_t candidate = 2; candidate < pages; candidate++) {
-        int64_t a = pages, b = candidate;
-        while (b != 0) {
-            int64_t rest = a % b;
-            a = b;
-            b = rest;
-        }
-        if (a == 1) stride = candidate;
-        if (a == 1 && candidate * 3 > pages) break;
-    }
-    int page = (int)(at * stride % pages);
+            at = (int64_t)sequence * pages_of_each(p) + index;
+    int page = (int)(at * case_table_stride(pages) % pages);
     return page < p->config.scratch_block ? page : page + p->config.max_rows;
 }
 
@@ -700,8 +691,7 @@ static const struct meaning {
     {GRAPHS, 0, 1, "decode_graphs_create() launches a graph: it is to capture, and to run nothing"},
     {KERNELS, 1, 1,
      "a step launches more than one kernel beside its graph: the whole step belongs into the graph; what may "
-     "be "
-     "launched by itself is one kernel that stages and pads the inputs"},
+     "be launched by itself is one kernel that stages and pads the inputs"},
     {KERNELS, 0, 1,
      "decode_graphs_create() launches kernels that are not captured: it is to capture, and to run nothing"},
     {PADDING, 0, PADDED_NEEDLESSLY,
@@ -714,8 +704,8 @@ static const struct meaning {
      "a row that pads must be token 0 at position 0, and every entry of its block table its scratch page"},
     {LEFT, 0, 1,
      "host memory is left when graphs are created, used and destroyed in turn: decode_graphs_destroy() frees "
-     "all that "
-     "decode_graphs_create() and the steps have allocated, and a creation that fails frees it as well"},
+     "all that decode_graphs_create() and the steps have allocated, and a creation that fails frees it as "
+     "well"},
 };
 
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,

@@ -573,20 +573,17 @@ static const char *purpose(const struct lesson_case *item)
                "instead";
     if (item->extent[EX_FAULT] != POSITIONS_SOUND)
         return "a position lies outside of the cache: its sequence gets no output, *device_status says so, "
-               "and the "
-               "other sequences get theirs";
+               "and the other sequences get theirs";
     if (item->extent[EX_GIVEN] && item->value[DC_POSITION] != item->extent[EX_POSITION])
         return "args->position is not the position that counts: shared memory, loops and grids may not "
-               "depend on it, "
-               "as they may not in a graph that is replayed later";
+               "depend on it, as they may not in a graph that is replayed later";
     if (item->part == PART_DISPATCH && item->expected == KERNEL_OK)
         return "the variant that is asked for runs, and no other; chosen is what decode_choose_variant() "
                "says";
     if (item->distribution == NAN_REST &&
         item->extent[DC_KV_STRIDE] > item->extent[DC_KV_HEADS] * item->extent[DC_HEAD_DIM])
         return "rows of the cache lie kv_stride elements apart: what lies between them, and past the last "
-               "key that is "
-               "seen, holds NaN";
+               "key that is seen, holds NaN";
     if (item->distribution == NAN_REST) return "rows of the cache past the last key that is seen hold NaN";
     return decode_purpose((enum distribution)item->distribution);
 }

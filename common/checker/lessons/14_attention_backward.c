@@ -483,12 +483,10 @@ static const char *purpose(const struct lesson_case *item)
         return "scores of magnitude 1e4: P is exp(S - lse), not exp(S) / exp(lse)";
     case LOW:
         return "every score is near -300, and so is the logsumexp: what a tile holds past the last key has "
-               "the score 0, and "
-               "exp(0 - lse) overflows";
+               "the score 0, and exp(0 - lse) overflows";
     case SINK:
         return "lse and out are those of a softmax with one more term in its denominator: P is exp(S - lse), "
-               "whatever it "
-               "sums to";
+               "whatever it sums to";
     case STEADY:
         return "dO is about 1 in every row: what is summed over many queries grows, and must not be rounded "
                "on the way";

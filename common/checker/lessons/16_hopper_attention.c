@@ -260,8 +260,7 @@ static int holds(const struct lesson_case *item, const float *const *got, const 
     if (rotated * 2.0 <= not_rotated) return 1;
     snprintf(reason, size,
              "with outliers in two columns the output is off by %.2g in the root mean square, and by %.2g "
-             "without the "
-             "rotation of Q and K: it has to be half of that at most",
+             "without the rotation of Q and K: it has to be half of that at most",
              rotated, not_rotated);
     return 0;
 }

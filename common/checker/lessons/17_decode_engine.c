@@ -471,18 +471,8 @@ static int token_of(const struct lesson_case *item, const struct engine_plan *p,
 /** Block @p index of request @p j; blocks are strewn over the cache. */
 static int block_of(const struct engine_plan *p, int j, int index)
 {
-    const int blocks = p->config.num_blocks, at = j * blocks_needed(p) + index;
-    int stride = 1;
-    for (int candidate = 2; candidate < blocks && stride * 3 < blocks; candidate++) {
-        int a = blocks, b = candidate;
-        while (b != 0) {
-            const int rest = a % b;
-            a = b;
-            b = rest;
-        }
-        if (a == 1) stride = candidate;
-    }
-    return (int)(((int64_t)at * stride + 1) % blocks);
+    const int64_t blocks = p->config.num_blocks, at = j * blocks_needed(p) + index;
+    return (int)((at * case_table_stride(blocks) + 1) % blocks);
 }
 
 /** Tables as they are in each step: what no row needs yet is -1. */
@@ -672,16 +662,14 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
     if (buffer != ENGINE_REPORT || index > 0) return -1;
     const struct engine_plan p = engine_plan_of(item->value);
     *value = 1.0;
-    snprintf(
-        message, size,
-        "in these steps logits of a batch differ, bit for bit, from those of the same tokens alone: the "
-        "order of a sum depends on the number of rows, on the row or on the pieces of the prompt%s",
-        p.config.max_rows > FROM_MANY_ROWS
-            ? "; for more than 16 rows launch_many() adds slice after slice: of S spans slice w is w S / 8 "
-              ".. "
-              "(w + 1) S / 8 - 1, and the sum of two accumulators, one of the first instruction of every "
-              "span, one of the second"
-            : "");
+    snprintf(message, size,
+             "in these steps logits of a batch differ, bit for bit, from those of the same tokens alone: the "
+             "order of a sum depends on the number of rows, on the row or on the pieces of the prompt%s",
+             p.config.max_rows > FROM_MANY_ROWS
+                 ? "; for more than 16 rows launch_many() adds slice after slice: of S spans slice w is w S "
+                   "/ 8 .. (w + 1) S / 8 - 1, and the sum of two accumulators, one of the first instruction "
+                   "of every span, one of the second"
+                 : "");
     return 1;
 }
 
@@ -739,9 +727,8 @@ static const char *purpose(const struct lesson_case *item)
         [UNEVEN] = "some elements of a state are much larger than the others",
         [BROAD] = "q and k before their norms are beyond 65,504, which is as far as a half goes",
         [GATES_OF_5] = "gates are about 5, where silu of a gate is 0.7% less than the gate",
-        [ONE_KEY] =
-            "keys with nearly all the weight have values of 0: what is left comes from 288 weights of "
-            "exp(-10.3), which are small and not 0",
+        [ONE_KEY] = "keys with nearly all the weight have values of 0: what is left comes from 288 weights "
+                    "of exp(-10.3), which are small and not 0",
         [ALIKE] = "a state is thousands of times as large as what a layer adds, and 32 layers add the same",
         [NAN_TOKEN] = "a token of request 0 is NaN: its later logits are NaN, those of the others are not"};
     const struct engine_plan p = engine_plan_of(item->value);
@@ -759,8 +746,7 @@ static const char *purpose(const struct lesson_case *item)
     if (of_data[item->distribution] != NULL) return of_data[item->distribution];
     if (most_keys(&p) > TILE_KEYS)
         return "more keys than a tile has: the sums of one tile are rescaled when the next brings a new "
-               "maximum, "
-               "and those of several blocks are merged";
+               "maximum, and those of several blocks are merged";
     if (p.manner & ENGINE_GRAPH)
         return "one graph, captured once, is replayed for every step; rows to spare pad";
     if (p.manner & ENGINE_ALONE)
@@ -798,12 +784,11 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 {
     const struct engine_plan p = engine_plan_of(item->value);
     const struct engine_config *c = &p.config;
-    snprintf(
-        text, size,
-        "steps %d, rows up to %d, requests %d, layers %d, hidden %d, heads %d/%d of %d, intermediate %d, "
-        "vocab %d, block size %d",
-        p.steps, c->max_rows, p.requests, c->layers, c->hidden, c->heads, c->kv_heads, c->head_dim,
-        c->intermediate, c->vocab, c->block_size);
+    snprintf(text, size,
+             "steps %d, rows up to %d, requests %d, layers %d, hidden %d, heads %d/%d of %d, intermediate "
+             "%d, vocab %d, block size %d",
+             p.steps, c->max_rows, p.requests, c->layers, c->hidden, c->heads, c->kv_heads, c->head_dim,
+             c->intermediate, c->vocab, c->block_size);
 }
 
 const struct lesson lesson_17_decode_engine = {

@@ -650,9 +650,9 @@ static const char *purpose(const struct lesson_case *item)
 {
     static const char *const of_layers[LAYER_DATA] = {
         [LAYER_NO_MLP] = "W_down is 0, so the MLP adds nothing: attention and its sum are what is tried",
-        [LAYER_NO_ATTENTION] = "W_o is 0, so attention adds nothing: the MLP and its sum are what is tried. "
-                               "Keys and values go to the cache all the same; where nobody has appended any "
-                               "it holds NaN",
+        [LAYER_NO_ATTENTION] =
+            "W_o is 0, so attention adds nothing: the MLP and its sum are what is tried. Keys and values go "
+            "to the cache all the same; where nobody has appended any it holds NaN",
         [LAYER_SHARP] = "a few keys have nearly all the weight",
         [LAYER_STEEP] =
             "gates go to 90 and beyond, where exp is infinite: silu of such a gate is the gate, or 0",
@@ -660,9 +660,8 @@ static const char *purpose(const struct lesson_case *item)
         [LAYER_SMALL] = "x is a millionth of what is usual",
         [LAYER_FAR_BELOW] =
             "every score is about -15,000: a maximum that begins at a number is above all of them",
-        [LAYER_FAINT] =
-            "the key with nearly all the weight has values of 0: what is left comes from weights of 1e-11, "
-            "which are small and not 0"};
+        [LAYER_FAINT] = "the key with nearly all the weight has values of 0: what is left comes from weights "
+                        "of 1e-11, which are small and not 0"};
     if (item->value[AT_MANNER] & RANKS_GONE)
         return "the last rank has died: the others have to end with KERNEL_CUDA_ERROR, and not to wait for "
                "it";
@@ -715,9 +714,8 @@ const struct lesson lesson_19_several_gpus = {
     .number = 19,
     .topic = "several_gpus",
     .network = 1,
-    .refused =
-        "a call of CUDA or NCCL failed. Is each rank's device the current one (cudaSetDevice) before its "
-        "launches? A launch in the stream of another device is refused",
+    .refused = "a call of CUDA or NCCL failed. Is each rank's device the current one (cudaSetDevice) before "
+               "its launches? A launch in the stream of another device is refused",
     .title = "a layer and a sequence on several GPUs",
     .part_count = 2,
     .part = {{"tensor_parallel", 50}, {"ring", 50}},
