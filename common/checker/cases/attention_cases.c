@@ -217,6 +217,7 @@ static const struct shape_row SHAPES[] = {
     /* clang-format on */
 };
 
+/* clang-format off */
 static const struct bad_argument BAD[] = {
     {"null_args", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(AT_NULL_ARGS, 1)},
     {"null_q", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_Q)},
@@ -258,20 +259,16 @@ static const struct bad_argument BAD[] = {
     /* Two faults at once: the first of attention_args_check() decides, and what it says comes before the lesson's own. */
     {"null_q_and_no_keys", S | WHOLE, KERNEL_INVALID_CONFIG, AT_KV_LEN, 0, ATTENTION_Q, -1, 0, -1},
     {"null_out_and_misaligned_v", O | WHOLE, KERNEL_INVALID_CONFIG, -1, 0, ATTENTION_OUT, ATTENTION_V, 2, -1},
-    {"causal_unknown_and_misaligned_q", S | WHOLE, KERNEL_INVALID_CONFIG, AT_CAUSAL, 2, -1, ATTENTION_Q, 2,
-     -1},
+    {"causal_unknown_and_misaligned_q", S | WHOLE, KERNEL_INVALID_CONFIG, AT_CAUSAL, 2, -1, ATTENTION_Q, 2, -1},
     {"no_queries_and_dtype_unknown", ALL, KERNEL_INVALID_DIMENSION, AT_Q_LEN, 0, -1, -1, 0, 7},
     {"no_keys_and_misaligned_v", O | WHOLE, KERNEL_INVALID_DIMENSION, AT_KV_LEN, 0, -1, ATTENTION_V, 2, -1},
     {"dtype_unknown_and_misaligned_q", S | WHOLE, KERNEL_UNSUPPORTED_DTYPE, -1, 0, -1, ATTENTION_Q, 2, 7},
     {"dtype_f16_and_misaligned_q", S | W, KERNEL_ALIGNMENT_ERROR, -1, 0, -1, ATTENTION_Q, 2, DTYPE_F16},
-    {"null_matrix_and_dtype_f16", S | M | O, KERNEL_UNSUPPORTED_DTYPE, -1, 0, ATTENTION_MATRIX, -1, 0,
-     DTYPE_F16},
+    {"null_matrix_and_dtype_f16", S | M | O, KERNEL_UNSUPPORTED_DTYPE, -1, 0, ATTENTION_MATRIX, -1, 0, DTYPE_F16},
     {"dtype_bf16_and_misaligned_q", T | H | C, KERNEL_ALIGNMENT_ERROR, -1, 0, -1, ATTENTION_Q, 8, DTYPE_BF16},
     {"head_dim_16_and_misaligned_v", TILED, KERNEL_ALIGNMENT_ERROR, AT_HEAD_DIM, 16, -1, ATTENTION_V, 8, -1},
-    {"head_dim_16_and_dtype_bf16", T | H | C, KERNEL_UNSUPPORTED_DTYPE, AT_HEAD_DIM, 16, -1, -1, 0,
-     DTYPE_BF16},
-    {"null_matrix_and_no_keys", S | M | O, KERNEL_INVALID_DIMENSION, AT_KV_LEN, 0, ATTENTION_MATRIX, -1, 0,
-     -1},
+    {"head_dim_16_and_dtype_bf16", T | H | C, KERNEL_UNSUPPORTED_DTYPE, AT_HEAD_DIM, 16, -1, -1, 0, DTYPE_BF16},
+    {"null_matrix_and_no_keys", S | M | O, KERNEL_INVALID_DIMENSION, AT_KV_LEN, 0, ATTENTION_MATRIX, -1, 0, -1},
 };
 
 static const struct bad_argument BAD_WORKSPACE[] = {
@@ -279,13 +276,11 @@ static const struct bad_argument BAD_WORKSPACE[] = {
     {"workspace_short", WHOLE, KERNEL_OUT_OF_MEMORY, BAD_VALUE(AT_WORKSPACE_SHORTAGE, 1)},
     {"workspace_misaligned", WHOLE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_WORKSPACE, 4)},
     {"workspace_misaligned_by_128", WHOLE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_WORKSPACE, 128)},
-    {"workspace_short_and_misaligned", WHOLE, KERNEL_OUT_OF_MEMORY, AT_WORKSPACE_SHORTAGE, 1, -1,
-     ATTENTION_WORKSPACE, 16, -1},
-    {"workspace_null_and_misaligned_k", WHOLE, KERNEL_ALIGNMENT_ERROR, -1, 0, ATTENTION_WORKSPACE,
-     ATTENTION_K, 2, -1},
-    {"workspace_null_and_head_dim_16", TILED, KERNEL_INVALID_DIMENSION, AT_HEAD_DIM, 16, ATTENTION_WORKSPACE,
-     -1, 0, -1},
+    {"workspace_short_and_misaligned", WHOLE, KERNEL_OUT_OF_MEMORY, AT_WORKSPACE_SHORTAGE, 1, -1, ATTENTION_WORKSPACE, 16, -1},
+    {"workspace_null_and_misaligned_k", WHOLE, KERNEL_ALIGNMENT_ERROR, -1, 0, ATTENTION_WORKSPACE, ATTENTION_K, 2, -1},
+    {"workspace_null_and_head_dim_16", TILED, KERNEL_INVALID_DIMENSION, AT_HEAD_DIM, 16, ATTENTION_WORKSPACE, -1, 0, -1},
 };
+/* clang-format on */
 
 static const char *const KIND_NAME[ATTENTION_KINDS] = {"scores", "softmax", "output", "attention"};
 

@@ -266,45 +266,26 @@ static const struct {
     const char *name;
     unsigned families;
     enum kernel_status expected;
-    int at[3],
-        value
-            [3]; /* lesson_case.value[at[i]] = value[i]; the first entry of 0, 0 after the first one ends it */
+    /* lesson_case.value[at[i]] = value[i]; the first entry of 0, 0 after the first one ends it */
+    int at[3], value[3];
     int misaligned; /* buffer that begins one byte further on, -1 for none */
 } BAD_PAIRS[] = {
+    /* clang-format off */
     {"trans_unknown_and_m_zero", ALL, KERNEL_INVALID_CONFIG, {GEMM_TRANS_A, GEMM_N}, {3, 0}, -1},
     {"n_zero_and_dtype_unknown", F_ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_DTYPE_IN}, {0, 7}, -1},
     {"k_negative_and_misaligned", F_ALL, KERNEL_INVALID_DIMENSION, {GEMM_K}, {-1}, GEMM_A},
     {"k_negative_and_misaligned", INT8, KERNEL_INVALID_DIMENSION, {GEMM_K}, {-1}, GEMM_C},
     {"dtype_unknown_and_misaligned", F_ALL | D, KERNEL_UNSUPPORTED_DTYPE, {GEMM_DTYPE_OUT}, {7}, GEMM_C},
     {"choice_unknown_and_n_zero", F_ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_CHOICE}, {0, 9}, -1},
-    {"choice_unknown_and_dtype_bf16",
-     F_ALL & ~B,
-     KERNEL_UNSUPPORTED_DTYPE,
-     {GEMM_DTYPE_IN, GEMM_CHOICE},
-     {DTYPE_BF16, 9},
-     -1},
+    {"choice_unknown_and_dtype_bf16", F_ALL & ~B, KERNEL_UNSUPPORTED_DTYPE, {GEMM_DTYPE_IN, GEMM_CHOICE}, {DTYPE_BF16, 9}, -1},
     {"choice_unknown_and_misaligned", F_ALL, KERNEL_ALIGNMENT_ERROR, {GEMM_CHOICE}, {9}, GEMM_B},
-    {"dtype_bf16_and_misaligned",
-     GENERAL & ~B,
-     KERNEL_ALIGNMENT_ERROR,
-     {GEMM_DTYPE_IN},
-     {DTYPE_BF16},
-     GEMM_B},
+    {"dtype_bf16_and_misaligned", GENERAL & ~B, KERNEL_ALIGNMENT_ERROR, {GEMM_DTYPE_IN}, {DTYPE_BF16}, GEMM_B},
     {"n_zero_and_dtype_unknown", D, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_DTYPE_OUT}, {0, 7}, -1},
     {"k_too_large", INT8, KERNEL_INVALID_DIMENSION, {GEMM_K, GEMM_LDA}, {131072, 131072}, -1},
     {"k_far_too_large", INT8, KERNEL_INVALID_DIMENSION, {GEMM_K, GEMM_LDA}, {1 << 30, 1 << 30}, -1},
-    {"lda_short_transposed",
-     GENERAL | INT8,
-     KERNEL_INVALID_DIMENSION,
-     {GEMM_M, GEMM_TRANS_A, GEMM_LDA},
-     {50, 1, 49},
-     -1},
-    {"ldb_short_transposed",
-     GENERAL | INT8,
-     KERNEL_INVALID_DIMENSION,
-     {GEMM_TRANS_B, GEMM_LDB},
-     {1, FIRST_BAD_K - 1},
-     -1},
+    {"lda_short_transposed", GENERAL | INT8, KERNEL_INVALID_DIMENSION, {GEMM_M, GEMM_TRANS_A, GEMM_LDA}, {50, 1, 49}, -1},
+    {"ldb_short_transposed", GENERAL | INT8, KERNEL_INVALID_DIMENSION, {GEMM_TRANS_B, GEMM_LDB}, {1, FIRST_BAD_K - 1}, -1},
+    /* clang-format on */
 };
 
 /** Sizes, each of them possible, whose product is not. */
