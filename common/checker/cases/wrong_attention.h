@@ -51,8 +51,8 @@ struct wrong_row {
     const float *q, *k, *v;
     /** Where key @p key's row begins in k and in v: in a row, or by a table. */
     size_t (*place)(const struct wrong_row *row, int key);
-    const float
-        *given; /**< the scores, if they are given: the element is the weight of key `column`; else NULL */
+    /** The scores where they are given, so that the element is the weight of key `column`; else NULL. */
+    const float *given;
     double scale, slope;
     int first, last; /**< the keys that count are [first, last) */
     int zeros;       /**< keys of score 0 past their end; -1 where the lesson has none */
