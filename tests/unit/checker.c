@@ -1001,6 +1001,20 @@ static void test_unmasked_tiles(void)
     test_same_guess("f16/tail_300_two_consumers", "nothing is masked", "rounded up to a multiple of 64");
 }
 
+/* The cases of a part vote on so many guesses: of attention's, the last one is that of the mean. Those behind it are tried where none
+ * of them fits. */
+static void test_voted_guesses(void)
+{
+    struct judged_case c;
+    struct judged judged;
+    open_case(&c, options_lesson("01"), "attention/square_64");
+    if (judged_open(&judged, &c.session, 0) != 0) exit(2);
+    expect(find_guess(&c, &judged, ATTENTION_LSE, "weights after they were divided") == CHECK_GUESSES - 1,
+           "attention/square_64", "the last guess that is voted on");
+    judged_close(&judged);
+    close_case(&c);
+}
+
 /* Where one key too many is seen, the wrong elements are those of no mask at all, too: it is the right ones that tell. */
 static void test_right_elements(void)
 {
@@ -1093,6 +1107,7 @@ int main(void)
     test_thorough_guess(0);
     test_thorough_guess(1);
     test_right_elements();
+    test_voted_guesses();
     test_unmasked_tiles();
     test_in_common(1);
     test_in_common(0);

@@ -217,21 +217,8 @@ static const struct shape_row SHAPES[] = {
     /* clang-format on */
 };
 
-/** A wrong argument: one value, one null pointer or one misaligned pointer. */
-struct bad_row {
-    const char *name;
-    unsigned kinds;
-    enum kernel_status expected;
-    int at, value; /* lesson_case.value[at] = value; at < 0 for none */
-    int null_buffer, misaligned_buffer, misalignment;
-    int dtype; /* this storage type as well; 0 for the family's own */
-};
-
-#define BAD_VALUE(at, value) (at), (value), -1, -1, 0, 0
-#define BAD_NULL(buffer) -1, 0, (buffer), -1, 0, 0
-#define BAD_ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes), 0
-
-static const struct bad_row BAD[] = {
+/* clang-format off */
+static const struct bad_argument BAD[] = {
     {"null_args", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(AT_NULL_ARGS, 1)},
     {"null_q", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_Q)},
     {"null_k", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(ATTENTION_K)},
@@ -270,36 +257,30 @@ static const struct bad_row BAD[] = {
     {"misaligned_matrix", S | M | O, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_MATRIX, 2)},
 
     /* Two faults at once: the first of attention_args_check() decides, and what it says comes before the lesson's own. */
-    {"null_q_and_no_keys", S | WHOLE, KERNEL_INVALID_CONFIG, AT_KV_LEN, 0, ATTENTION_Q, -1, 0, 0},
-    {"null_out_and_misaligned_v", O | WHOLE, KERNEL_INVALID_CONFIG, -1, 0, ATTENTION_OUT, ATTENTION_V, 2, 0},
-    {"causal_unknown_and_misaligned_q", S | WHOLE, KERNEL_INVALID_CONFIG, AT_CAUSAL, 2, -1, ATTENTION_Q, 2,
-     0},
+    {"null_q_and_no_keys", S | WHOLE, KERNEL_INVALID_CONFIG, AT_KV_LEN, 0, ATTENTION_Q, -1, 0, -1},
+    {"null_out_and_misaligned_v", O | WHOLE, KERNEL_INVALID_CONFIG, -1, 0, ATTENTION_OUT, ATTENTION_V, 2, -1},
+    {"causal_unknown_and_misaligned_q", S | WHOLE, KERNEL_INVALID_CONFIG, AT_CAUSAL, 2, -1, ATTENTION_Q, 2, -1},
     {"no_queries_and_dtype_unknown", ALL, KERNEL_INVALID_DIMENSION, AT_Q_LEN, 0, -1, -1, 0, 7},
-    {"no_keys_and_misaligned_v", O | WHOLE, KERNEL_INVALID_DIMENSION, AT_KV_LEN, 0, -1, ATTENTION_V, 2, 0},
+    {"no_keys_and_misaligned_v", O | WHOLE, KERNEL_INVALID_DIMENSION, AT_KV_LEN, 0, -1, ATTENTION_V, 2, -1},
     {"dtype_unknown_and_misaligned_q", S | WHOLE, KERNEL_UNSUPPORTED_DTYPE, -1, 0, -1, ATTENTION_Q, 2, 7},
     {"dtype_f16_and_misaligned_q", S | W, KERNEL_ALIGNMENT_ERROR, -1, 0, -1, ATTENTION_Q, 2, DTYPE_F16},
-    {"null_matrix_and_dtype_f16", S | M | O, KERNEL_UNSUPPORTED_DTYPE, -1, 0, ATTENTION_MATRIX, -1, 0,
-     DTYPE_F16},
+    {"null_matrix_and_dtype_f16", S | M | O, KERNEL_UNSUPPORTED_DTYPE, -1, 0, ATTENTION_MATRIX, -1, 0, DTYPE_F16},
     {"dtype_bf16_and_misaligned_q", T | H | C, KERNEL_ALIGNMENT_ERROR, -1, 0, -1, ATTENTION_Q, 8, DTYPE_BF16},
-    {"head_dim_16_and_misaligned_v", TILED, KERNEL_ALIGNMENT_ERROR, AT_HEAD_DIM, 16, -1, ATTENTION_V, 8, 0},
-    {"head_dim_16_and_dtype_bf16", T | H | C, KERNEL_UNSUPPORTED_DTYPE, AT_HEAD_DIM, 16, -1, -1, 0,
-     DTYPE_BF16},
-    {"null_matrix_and_no_keys", S | M | O, KERNEL_INVALID_DIMENSION, AT_KV_LEN, 0, ATTENTION_MATRIX, -1, 0,
-     0},
+    {"head_dim_16_and_misaligned_v", TILED, KERNEL_ALIGNMENT_ERROR, AT_HEAD_DIM, 16, -1, ATTENTION_V, 8, -1},
+    {"head_dim_16_and_dtype_bf16", T | H | C, KERNEL_UNSUPPORTED_DTYPE, AT_HEAD_DIM, 16, -1, -1, 0, DTYPE_BF16},
+    {"null_matrix_and_no_keys", S | M | O, KERNEL_INVALID_DIMENSION, AT_KV_LEN, 0, ATTENTION_MATRIX, -1, 0, -1},
 };
 
-static const struct bad_row BAD_WORKSPACE[] = {
+static const struct bad_argument BAD_WORKSPACE[] = {
     {"workspace_null", WHOLE, KERNEL_OUT_OF_MEMORY, BAD_NULL(ATTENTION_WORKSPACE)},
     {"workspace_short", WHOLE, KERNEL_OUT_OF_MEMORY, BAD_VALUE(AT_WORKSPACE_SHORTAGE, 1)},
     {"workspace_misaligned", WHOLE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_WORKSPACE, 4)},
     {"workspace_misaligned_by_128", WHOLE, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_WORKSPACE, 128)},
-    {"workspace_short_and_misaligned", WHOLE, KERNEL_OUT_OF_MEMORY, AT_WORKSPACE_SHORTAGE, 1, -1,
-     ATTENTION_WORKSPACE, 16, 0},
-    {"workspace_null_and_misaligned_k", WHOLE, KERNEL_ALIGNMENT_ERROR, -1, 0, ATTENTION_WORKSPACE,
-     ATTENTION_K, 2, 0},
-    {"workspace_null_and_head_dim_16", TILED, KERNEL_INVALID_DIMENSION, AT_HEAD_DIM, 16, ATTENTION_WORKSPACE,
-     -1, 0, 0},
+    {"workspace_short_and_misaligned", WHOLE, KERNEL_OUT_OF_MEMORY, AT_WORKSPACE_SHORTAGE, 1, -1, ATTENTION_WORKSPACE, 16, -1},
+    {"workspace_null_and_misaligned_k", WHOLE, KERNEL_ALIGNMENT_ERROR, -1, 0, ATTENTION_WORKSPACE, ATTENTION_K, 2, -1},
+    {"workspace_null_and_head_dim_16", TILED, KERNEL_INVALID_DIMENSION, AT_HEAD_DIM, 16, ATTENTION_WORKSPACE, -1, 0, -1},
 };
+/* clang-format on */
 
 static const char *const KIND_NAME[ATTENTION_KINDS] = {"scores", "softmax", "output", "attention"};
 
@@ -387,18 +368,8 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
     if (row->distribution == DIST_NORMAL) item->flags |= CASE_UNIT_SCALE;
 }
 
-static void spoil(struct lesson_case *item, const struct bad_row *row)
-{
-    if (row->at >= 0) item->value[row->at] = row->value;
-    if (row->dtype != 0) item->value[AT_DTYPE] = row->dtype;
-    item->null_buffer = row->null_buffer;
-    item->misaligned_buffer = row->misaligned_buffer;
-    item->misalignment = row->misalignment;
-    item->expected = row->expected;
-}
-
 /* The buffers of a bad case are those of a small good one, so that a kernel that does run finds memory. */
-static void bad_case(struct lesson_case *item, const struct bad_row *row, enum attention_kind kind,
+static void bad_case(struct lesson_case *item, const struct bad_argument *row, enum attention_kind kind,
                      const struct attention_family *family)
 {
     *item = (struct lesson_case){.group = GROUP_BAD_INPUT,
@@ -409,14 +380,14 @@ static void bad_case(struct lesson_case *item, const struct bad_row *row, enum a
     if (family->tiled) item->extent[AT_HEAD_DIM] = 32; /* for tensor cores 64 */
     settle(item, kind, family);
     name_case(item, kind, family, row->name);
-    spoil(item, row);
+    case_table_spoil(item, row, AT_DTYPE);
 }
 
 /* A head_dim that is refused; the buffers are made for it, so that a kernel that does run finds memory. */
 static void head_dim_case(struct lesson_case *item, const char *name, int number, int more,
                           const struct attention_family *family)
 {
-    static const struct bad_row row = {"", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(-1, 0)};
+    static const struct bad_argument row = {"", WHOLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(-1, 0)};
     char numbered[LESSON_NAME / 2];
     bad_case(item, &row, ATTENTION_WHOLE, family);
     snprintf(numbered, sizeof numbered, "%s%d", name, number);
@@ -428,7 +399,7 @@ static void head_dim_case(struct lesson_case *item, const char *name, int number
 static int large_workspaces(const struct attention_family *family, struct lesson_case *cases, int count,
                             int capacity)
 {
-    static const struct bad_row row = {"", WHOLE, KERNEL_OUT_OF_MEMORY, BAD_VALUE(-1, 0)};
+    static const struct bad_argument row = {"", WHOLE, KERNEL_OUT_OF_MEMORY, BAD_VALUE(-1, 0)};
     int matrix = family->workspace == WORKSPACE_MATRIX;
     for (int wide = 0; wide < (matrix ? 2 : 1) && count < capacity; wide++, count++) {
         bad_case(&cases[count], &row, ATTENTION_WHOLE, family);
@@ -444,7 +415,7 @@ static int large_workspaces(const struct attention_family *family, struct lesson
 static int odd_cases(const struct attention_family *family, struct lesson_case *cases, int count,
                      int capacity)
 {
-    static const struct bad_row blank = {"", WHOLE, KERNEL_INVALID_CONFIG, BAD_VALUE(-1, 0)};
+    static const struct bad_argument blank = {"", WHOLE, KERNEL_INVALID_CONFIG, BAD_VALUE(-1, 0)};
     static const struct {
         const char *name;
         double scale;
@@ -511,14 +482,32 @@ int attention_cases(const struct attention_family *family, struct lesson_case *c
         }
         count = case_table_add_refused(cases, count, capacity, first, "launch_refused");
         for (size_t i = 0; i < sizeof BAD / sizeof BAD[0] && count < capacity; i++)
-            if (BAD[i].kinds & bit) bad_case(&cases[count++], &BAD[i], (enum attention_kind)kind, family);
+            if (BAD[i].of & bit) bad_case(&cases[count++], &BAD[i], (enum attention_kind)kind, family);
     }
     unsigned whole = kind_bit(ATTENTION_WHOLE, family->tiled, (int)family->dtype);
     for (size_t i = 0; family->workspace && i < sizeof BAD_WORKSPACE / sizeof BAD_WORKSPACE[0]; i++)
-        if (count < capacity && (BAD_WORKSPACE[i].kinds & whole))
+        if (count < capacity && (BAD_WORKSPACE[i].of & whole))
             bad_case(&cases[count++], &BAD_WORKSPACE[i], ATTENTION_WHOLE, family);
     count = odd_cases(family, cases, count, capacity);
     return property_cases(family, cases, count, capacity);
+}
+
+int attention_own_cases(const char *part, const char *like, const struct attention_own_case *rows,
+                        size_t row_count, struct lesson_case *cases, int count, int capacity)
+{
+    for (const struct attention_own_case *own = rows; own < rows + row_count; own++) {
+        struct lesson_case *item = case_table_copy(cases, &count, capacity, part, like, own->name);
+        if (item == NULL) return count;
+        item->group = own->group;
+        item->devices = own->devices;
+        item->distribution = (int)own->distribution;
+        if (own->distribution != DIST_NORMAL) item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+        const int extent[] = {own->batch, own->heads, own->kv_heads, own->q_len, own->kv_len, own->head_dim};
+        for (int e = 0; e <= AT_HEAD_DIM; e++) item->value[e] = item->extent[e] = extent[e];
+        item->value[AT_CAUSAL] = own->causal;
+        item->real[AT_SCALE] = own->scale;
+    }
+    return count;
 }
 
 int attention_cases_in_parts(struct lesson_case *cases, int capacity)
@@ -531,11 +520,11 @@ int attention_cases_in_parts(struct lesson_case *cases, int capacity)
 static void vary_bad(struct lesson_case *item, struct rng *rng)
 {
     int count = (int)(sizeof BAD / sizeof BAD[0]);
-    const struct bad_row *row;
+    const struct bad_argument *row;
     unsigned kind = kind_bit(ATTENTION_WHOLE, item->extent[EX_TILED], item->extent[EX_DTYPE]);
     do row = &BAD[rng_between(rng, 0, count - 1)];
-    while (!(row->kinds & kind));
-    spoil(item, row);
+    while (!(row->of & kind));
+    case_table_spoil(item, row, AT_DTYPE);
 }
 
 /* Mostly the smallest: the software device is slow. */

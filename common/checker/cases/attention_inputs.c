@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "attention_cases.h"
 #include "contracts/e4m3_blocks.h"
 
 enum storage attention_storage(const struct lesson_case *item)
@@ -37,20 +36,22 @@ size_t attention_workspace_row(int workspace, int kv_len, int head_dim)
     }
 }
 
-/* The workspace of a problem in E4M3; a small one where none is needed, so that there is something to give. */
-static size_t e4m3_bytes(const int *extent, int dtype)
+/* The workspace of a problem in E4M3. */
+static size_t e4m3_bytes(int64_t batch, int64_t heads, int64_t kv_heads, int64_t q_len, int64_t kv_len,
+                         int64_t head_dim, int64_t dtype)
 {
-    struct attention_args args = {.batch = extent[AT_BATCH],
-                                  .heads = extent[AT_HEADS],
-                                  .kv_heads = extent[AT_KV_HEADS],
-                                  .q_len = extent[AT_Q_LEN],
-                                  .kv_len = extent[AT_KV_LEN],
-                                  .head_dim = extent[AT_HEAD_DIM],
+    struct attention_args args = {.batch = (int)batch,
+                                  .heads = (int)heads,
+                                  .kv_heads = (int)kv_heads,
+                                  .q_len = (int)q_len,
+                                  .kv_len = (int)kv_len,
+                                  .head_dim = (int)head_dim,
                                   .dtype = (enum dtype)dtype};
-    size_t bytes = e4m3_workspace(&args).bytes;
-    return bytes > 0 ? bytes : 256;
+    return e4m3_workspace(&args).bytes;
 }
 
+#define SIZES(of)                                                                                            \
+    (of)[AT_BATCH], (of)[AT_HEADS], (of)[AT_KV_HEADS], (of)[AT_Q_LEN], (of)[AT_KV_LEN], (of)[AT_HEAD_DIM]
 #define E(item, name) ((size_t)(item)->extent[name])
 
 int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
@@ -74,7 +75,8 @@ int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buff
     buffers[ATTENTION_WORKSPACE] = LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32, batch, heads,
                                                  row_floats > 0 ? q_len : 0, row_floats);
     if (item->extent[EX_WORKSPACE] == WORKSPACE_E4M3) {
-        const size_t floats[] = {1, 1, 1, e4m3_bytes(item->extent, item->extent[EX_DTYPE]) / sizeof(float)};
+        const size_t bytes = e4m3_bytes(SIZES(item->extent), item->extent[EX_DTYPE]);
+        const size_t floats[] = {1, 1, 1, (bytes > 0 ? bytes : 256) / sizeof(float)}; /* something to give */
         memcpy(buffers[ATTENTION_WORKSPACE].extent, floats, sizeof floats);
     }
     if (item->extent[EX_WORKSPACE] ==
@@ -91,6 +93,34 @@ int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buff
     buffers[ATTENTION_MATRIX] = LESSON_BUFFER(kind == ATTENTION_OUTPUT ? "probs" : "scores", role,
                                               STORAGE_F32, batch, heads, q_len, kv_len);
     return ATTENTION_BUFFERS;
+}
+
+/* What a row takes by the contract of a tiled lesson, also where its head_dim or storage type is refused. */
+static int tiled_workspace(int64_t dtype)
+{
+    return dtype == DTYPE_F32 ? WORKSPACE_STATISTICS : WORKSPACE_STATISTICS_OUT;
+}
+
+/* Computed from what the kernel is told, since that is what it is asked about. */
+size_t attention_workspace_bytes(const struct lesson_case *item)
+{
+    const int64_t *value = item->value;
+    int tiled = item->extent[EX_TILED], workspace = item->extent[EX_WORKSPACE];
+    if (!workspace || item->extent[EX_KIND] != ATTENTION_WHOLE) return SIZE_MAX;
+    if (workspace == WORKSPACE_E4M3)
+        return value[AT_NULL_ARGS] ? 0 : e4m3_bytes(SIZES(value), value[AT_DTYPE]);
+    if (value[AT_NULL_ARGS]) return tiled ? 0 : SIZE_MAX; /* the others say nothing of NULL */
+    if (tiled && (value[AT_DTYPE] < DTYPE_F32 || value[AT_DTYPE] > DTYPE_BF16)) return SIZE_MAX;
+    if (tiled) workspace = tiled_workspace(value[AT_DTYPE]);
+    uint64_t bytes = sizeof(float);
+    const int64_t extents[] = {value[AT_BATCH], value[AT_HEADS], value[AT_Q_LEN], value[AT_KV_LEN],
+                               tiled ? value[AT_HEAD_DIM] : 1};
+    for (int i = 0; i < 5; i++)
+        if (extents[i] < 1) return 0;
+    for (int i = 0; i < 3; i++)
+        if (!multiply_fits(&bytes, (uint64_t)extents[i], INT64_MAX)) return SIZE_MAX;
+    size_t row = attention_workspace_row(workspace, (int)value[AT_KV_LEN], (int)value[AT_HEAD_DIM]);
+    return multiply_fits(&bytes, row, INT64_MAX) ? (size_t)bytes : SIZE_MAX;
 }
 
 int attention_hidden_from(const struct lesson_case *item)
@@ -379,19 +409,4 @@ void attention_fill(const struct lesson_case *item, int index, size_t elems, str
     } else {
         for (size_t i = 0; i < elems; i++) data[i] = (float)rng_normal(rng);
     }
-}
-
-void attention_describe(const struct lesson_case *item, char *text, size_t size)
-{
-    int used = snprintf(text, size, "batch %lld, heads %lld", (long long)item->value[AT_BATCH],
-                        (long long)item->value[AT_HEADS]);
-    if (item->value[AT_HEADS] != item->value[AT_KV_HEADS])
-        used += snprintf(text + used, size - (size_t)used, "/%lld", (long long)item->value[AT_KV_HEADS]);
-    snprintf(text + used, size - (size_t)used, ", q_len %lld, kv_len %lld, head_dim %lld%s, %s",
-             (long long)item->value[AT_Q_LEN], (long long)item->value[AT_KV_LEN],
-             (long long)item->value[AT_HEAD_DIM], item->value[AT_CAUSAL] ? ", causal" : "",
-             item->value[AT_DTYPE] == DTYPE_F32    ? "f32"
-             : item->value[AT_DTYPE] == DTYPE_F16  ? "f16"
-             : item->value[AT_DTYPE] == DTYPE_BF16 ? "bf16"
-                                                   : "other dtype");
 }

@@ -1,11 +1,51 @@
 /**
  * @file attention_inputs.h
- * @brief How the data of an attention case are distributed.
+ * @brief Buffers of attention cases, and how their data are distributed.
  */
 #ifndef WARPWISE_CHECKER_ATTENTION_INPUTS_H
 #define WARPWISE_CHECKER_ATTENTION_INPUTS_H
 
+#include "contracts/attention_args.h"
 #include "lesson.h"
+#include "protocol/attention_items.h"
+
+/** @brief lesson_case.extent: what the buffers are made for. The first six are as in enum attention_value. */
+enum attention_extent { EX_KIND = 6, EX_WORKSPACE, EX_DTYPE, EX_TILED, EX_PROPERTY };
+
+/** @brief extent[EX_PROPERTY]: what the items of a property have to do with each other. */
+enum attention_property { PROPERTY_SHAPES, PROPERTY_CAUSAL_PREFIX, PROPERTY_BAD_INPUT, PROPERTY_ALIGNMENTS };
+
+/** @brief What the workspace holds by contract: so many floats for each of the batch * heads * q_len query rows. */
+enum attention_workspace {
+    WORKSPACE_NONE,
+    WORKSPACE_MATRIX,         /**< kv_len: the scores */
+    WORKSPACE_STATISTICS,     /**< 2: l and m */
+    WORKSPACE_STATISTICS_OUT, /**< 2 + head_dim: l, m and the output before it is rounded */
+    WORKSPACE_E4M3            /**< not by rows: what e4m3_workspace() says */
+};
+
+/** @brief Which head_dim a family takes: any, or those of its tiles, all else refused; q, k, v and out are then aligned to
+ *         16 bytes. */
+enum attention_tiles {
+    NOT_TILED,
+    ATTENTION_TILES, /**< head_dim 32, 64 or 128 */
+    ATTENTION_TENSOR_TILES, /**< head_dim 64, 128 or 256, P rounded to the storage type, nothing on a GPU before sm_80 */
+    ATTENTION_HOPPER_TILES, /**< head_dim 64 or 128, P rounded likewise, nothing on a GPU that is not of sm_90 */
+    ATTENTION_E4M3_TILES /**< head_dim 128, Q, K, V and P rounded to E4M3, on sm_90 likewise; f16 or bf16 */
+};
+
+/** @brief 1 where products run on tensor cores, which take P in 16 bits. */
+static inline int attention_on_tensor_cores(int64_t tiled)
+{
+    return tiled == ATTENTION_TENSOR_TILES || tiled == ATTENTION_HOPPER_TILES ||
+           tiled == ATTENTION_E4M3_TILES;
+}
+
+/** @brief 1 if a family of ATTENTION_TILES takes @p head_dim. */
+static inline int attention_tiled_head_dim(int64_t head_dim)
+{
+    return head_dim == 32 || head_dim == 64 || head_dim == 128;
+}
 
 enum attention_distribution {
     DIST_NORMAL,     /* q, k, v normal with standard deviation 1 */
@@ -52,5 +92,10 @@ size_t attention_workspace_row(int workspace, int kv_len, int head_dim);
 
 /** @brief Key row from which DIST_NAN_HIDDEN, DIST_OTHER_TAIL and DIST_SELDOM_NAN differ from DIST_NORMAL. */
 int attention_hidden_from(const struct lesson_case *item);
+
+/** @brief The callbacks of struct lesson of the same names. */
+int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
+void attention_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
+size_t attention_workspace_bytes(const struct lesson_case *item);
 
 #endif

@@ -142,10 +142,63 @@ int case_table_add_refused(struct lesson_case *cases, int count, int capacity, c
     return count + 1;
 }
 
+/* ---- cases made of others ---------------------------------------------------------------------------------- */
+
+void case_table_spoil(struct lesson_case *item, const struct bad_argument *bad, int dtype_at)
+{
+    if (bad->at >= 0) item->value[bad->at] = bad->value;
+    if (bad->dtype >= 0) item->value[dtype_at] = bad->dtype;
+    item->null_buffer = bad->null_buffer;
+    item->misaligned_buffer = bad->misaligned_buffer;
+    item->misalignment = bad->misalignment;
+    item->expected = bad->expected;
+}
+
+struct lesson_case *case_table_copy(struct lesson_case *cases, int *count, int capacity, const char *part,
+                                    const char *like, const char *name)
+{
+    char full[LESSON_NAME];
+    snprintf(full, sizeof full, "%s/%s", part, like);
+    const struct lesson_case *model = case_table_find(cases, *count, full);
+    if (*count >= capacity) return NULL;
+    struct lesson_case *item = &cases[(*count)++];
+    *item = *model;
+    snprintf(item->name, sizeof item->name, "%s/%s", part, name);
+    return item;
+}
+
+int case_table_add_device(struct lesson_case *cases, int count, int capacity, const char *part,
+                          const char *like, const char *name, unsigned device)
+{
+    struct lesson_case *item = case_table_copy(cases, &count, capacity, part, like, name);
+    if (item == NULL) return count;
+    item->group = GROUP_BAD_INPUT;
+    item->weight = 1;
+    item->devices = ON_SIMT;
+    item->flags = device;
+    if (item->expected == KERNEL_OK) item->expected = KERNEL_UNSUPPORTED_ARCHITECTURE;
+    return count;
+}
+
 void case_table_shorten(int *tokens, int row, struct rng *rng)
 {
     const int most = (1 << 19) / row;
     if (rng_between(rng, 0, 9) > 0 && *tokens > most) *tokens = most;
+}
+
+int64_t case_table_stride(int64_t count)
+{
+    int64_t stride = 1;
+    for (int64_t candidate = 2; candidate < count && stride * 3 <= count; candidate++) {
+        int64_t a = count, b = candidate;
+        while (b != 0) {
+            const int64_t rest = a % b;
+            a = b;
+            b = rest;
+        }
+        if (a == 1) stride = candidate;
+    }
+    return stride;
 }
 
 /* ---- where buffers begin ---------------------------------------------------------------------------------- */

@@ -112,37 +112,25 @@ void decode_fill_query(enum distribution distribution, int head_dim, size_t elem
 
 const char *decode_purpose(enum distribution distribution)
 {
-    switch (distribution) {
-    case LARGE:
-        return "scores of magnitude 1e4: exp overflows unless the maximum is subtracted first";
-    case BELOW:
-        return "all scores lie near -20,000: does the maximum begin at -infinity, and not at 0?";
-    case EARLY:
-        return "the third key takes nearly all the weight: the tiles behind it weigh less than a thousandth "
-               "each, and "
-               "count";
-    case FAINT:
-        return "one key, whose value is 0, takes nearly all the weight: weights of 1e-10 are all that comes "
-               "out";
-    case NAN_WEIGHTLESS:
-        return "a value is NaN whose weight is 0: 0 * NaN is NaN";
-    case NAN_OVERTAKEN:
-        return "a value is NaN whose weight becomes 0 when a later key lies far above: a sum that is NaN "
-               "stays NaN if it is multiplied by 0";
-    case INFINITE_KEY:
-        return "a key holds -infinity: its score is -infinity, or +infinity where the query is negative";
-    case INFINITE_VALUE:
-        return "a value holds infinities: they must come out, in their columns and nowhere else";
-    case LARGE_VALUES:
-        return "values lie near the largest half: sums that are not divided yet are beyond it";
-    case RISING:
-        return "scores rise along the keys: is everything rescaled whenever the maximum grows?";
-    case NAN_KEY:
-    case NAN_VALUE:
-        return "one token of sequence 1 holds a NaN: it must come out there and nowhere else";
-    default:
-        return NULL;
-    }
+    static const char *const of_data[CHEAP + 1] = {
+        [LARGE] = "scores of magnitude 1e4: exp overflows unless the maximum is subtracted first",
+        [BELOW] = "all scores lie near -20,000: does the maximum begin at -infinity, and not at 0?",
+        [EARLY] = "the third key takes nearly all the weight: the tiles behind it weigh less than a "
+                  "thousandth each, and count",
+        [FAINT] =
+            "one key, whose value is 0, takes nearly all the weight: weights of 1e-10 are all that comes out",
+        [NAN_WEIGHTLESS] = "a value is NaN whose weight is 0: 0 * NaN is NaN",
+        [NAN_OVERTAKEN] = "a value is NaN whose weight becomes 0 when a later key lies far above: a sum that "
+                          "is NaN stays NaN if it is multiplied by 0",
+        [INFINITE_KEY] =
+            "a key holds -infinity: its score is -infinity, or +infinity where the query is negative",
+        [INFINITE_VALUE] = "a value holds infinities: they must come out, in their columns and nowhere else",
+        [LARGE_VALUES] = "values lie near the largest half: sums that are not divided yet are beyond it",
+        [RISING] = "scores rise along the keys: is everything rescaled whenever the maximum grows?",
+        [NAN_KEY] = "one token of sequence 1 holds a NaN: it must come out there and nowhere else",
+        [NAN_VALUE] = "one token of sequence 1 holds a NaN: it must come out there and nowhere else",
+    };
+    return of_data[distribution];
 }
 
 /* ---- what is right ----------------------------------------------------------------------------------------- */

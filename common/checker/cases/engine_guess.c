@@ -15,47 +15,30 @@
 
 #include "protocol/engine_items.h"
 
+/** Numbers of mistakes: a guess's index is its number. */
 enum twist {
-    NO_EPSILON,
-    SUM_FOR_MEAN,
-    NO_DIVISION,
-    SQUARES_OF_SLICE,
-    SPANS_CUT,
-    NO_GAIN,
-    NO_HEAD_NORM,
-    GAIN_OF_Q,
-    GAIN_OF_K,
-    NO_ROPE,
-    ROPE_NEIGHBOURS,
-    ROPE_NEIGHBOURS_GAINS, /* these too are the neighbours' own */
-    ROPE_BACKWARDS,
-    ROPE_LOW_SIGN,
-    ROPE_HIGH_SIGN,
-    ROPE_BY_ROW,
-    GAIN_AFTER_ROPE,
-    NO_SCALE,
-    OWN_KEY_HIDDEN,
-    KV_HEAD_MODULO,
-    ONE_CACHE,
-    STATE_LOST,
-    STATE_LOST_BY_ATTENTION,
-    STATE_LOST_BY_MLP,
-    SILU_OF_UP,
-    NO_SILU,
-    GAIN_OF_INPUT,
-    NO_LAST_NORM,
-    WANTED_IGNORED,
-    TIED_HEAD
+    /* clang-format off */
+    /* norms */
+    NO_EPSILON, SUM_FOR_MEAN, NO_DIVISION, SQUARES_OF_SLICE, SPANS_CUT, NO_GAIN, NO_HEAD_NORM, GAIN_OF_Q, GAIN_OF_K,
+    /* rotations */
+    NO_ROPE, ROPE_NEIGHBOURS, ROPE_NEIGHBOURS_GAINS /* these too are the neighbours' own */, ROPE_BACKWARDS, ROPE_LOW_SIGN,
+    ROPE_HIGH_SIGN, ROPE_BY_ROW, GAIN_AFTER_ROPE,
+    /* attention */
+    NO_SCALE, OWN_KEY_HIDDEN, KV_HEAD_MODULO, ONE_CACHE,
+    /* the state, the MLP, the head */
+    STATE_LOST, STATE_LOST_BY_ATTENTION, STATE_LOST_BY_MLP, SILU_OF_UP, NO_SILU, GAIN_OF_INPUT, NO_LAST_NORM,
+    WANTED_IGNORED, TIED_HEAD
+    /* clang-format on */
 };
 
+/* clang-format off */
 static const char *const MESSAGES[] = {
     [NO_EPSILON] = "as if epsilon were 0: a norm divides by the root of mean + epsilon",
     [SUM_FOR_MEAN] = "a norm divides by the root of the sum of the squares, not of their mean",
     [NO_DIVISION] = "a norm does not divide: x / sqrt(mean(x^2) + epsilon) comes before its gain",
-    [SQUARES_OF_SLICE] =
-        "a norm has the squares of a warp's own slice of the inputs alone: add those of all warps",
-    [SPANS_CUT] = "inputs are left out: of spans of 32 inputs that eight warps cannot share evenly, some "
-                  "warps have one more than others",
+    [SQUARES_OF_SLICE] = "a norm has the squares of a warp's own slice of the inputs alone: add those of all warps",
+    [SPANS_CUT] = "inputs are left out: of spans of 32 inputs that eight warps cannot share evenly, some warps have one more "
+                  "than others",
     [NO_GAIN] = "as if the gains of norms were 1",
     [NO_HEAD_NORM] = "as if queries and keys were not normalised head by head (q_norm, k_norm)",
     [GAIN_OF_Q] = "keys are normalised with the gain of the queries: theirs is k_norm",
@@ -67,24 +50,23 @@ static const char *const MESSAGES[] = {
     [ROPE_LOW_SIGN] = "rope has a wrong sign: (low cos - high sin, high cos + low sin)",
     [ROPE_HIGH_SIGN] = "rope has a wrong sign: (low cos - high sin, high cos + low sin)",
     [ROPE_BY_ROW] = "rope rotates by the number of a row in its step, not by its position in the text",
-    [GAIN_AFTER_ROPE] =
-        "queries and keys are multiplied with the gain after their rotation: the norm, with its gain, "
-        "comes first",
+    [GAIN_AFTER_ROPE] = "queries and keys are multiplied with the gain after their rotation: the norm, with its gain, comes "
+                        "first",
     [NO_SCALE] = "as without the scale: a score is q k / sqrt(head_dim)",
     [OWN_KEY_HIDDEN] = "as if a row did not see its own key: it sees positions 0 to its own",
     [KV_HEAD_MODULO] = "wrong K/V head: h % kv_heads in place of h / (heads / kv_heads)",
     [ONE_CACHE] = "all layers share the cache of one: keys and values of earlier steps are the last layer's",
     [STATE_LOST] = "what a layer gives takes the place of the state: it has to be added to it (the residual)",
-    [STATE_LOST_BY_ATTENTION] =
-        "what attention gives takes the place of the state: it has to be added to it (the residual)",
-    [STATE_LOST_BY_MLP] =
-        "what the MLP gives takes the place of the state: it has to be added to it (the residual)",
+    [STATE_LOST_BY_ATTENTION] = "what attention gives takes the place of the state: it has to be added to it (the residual)",
+    [STATE_LOST_BY_MLP] = "what the MLP gives takes the place of the state: it has to be added to it (the residual)",
     [SILU_OF_UP] = "silu is taken of up: it belongs to the gate, silu(gate) * up",
     [NO_SILU] = "as if silu were forgotten: silu(gate) * up",
     [GAIN_OF_INPUT] = "the MLP's norm has the gain of attention's: theirs are two",
     [NO_LAST_NORM] = "as without the last norm, before the head",
     [WANTED_IGNORED] = "logits are those of the first rows: wanted_rows says of which, in which order",
-    [TIED_HEAD] = "as if the head were the embedding: here it has weights of its own (tied is 0)"};
+    [TIED_HEAD] = "as if the head were the embedding: here it has weights of its own (tied is 0)",
+};
+/* clang-format on */
 enum {
     TWISTS = sizeof MESSAGES / sizeof MESSAGES[0],
     SPAN = 32, /* inputs that a warp takes at once */

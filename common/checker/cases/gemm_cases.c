@@ -214,20 +214,7 @@ static const struct shape_row SHAPES[] = {
     /* clang-format on */
 };
 
-/** A wrong argument: one value, one null pointer or one misaligned pointer. */
-struct bad_row {
-    const char *name;
-    unsigned families;
-    enum kernel_status expected;
-    int at, value; /* lesson_case.value[at] = value; at < 0 for none */
-    int null_buffer, misaligned_buffer, misalignment;
-};
-
-#define BAD_VALUE(at, value) (at), (value), -1, -1, 0
-#define BAD_NULL(buffer) -1, 0, (buffer), -1, 0
-#define BAD_ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes)
-
-static const struct bad_row BAD[] = {
+static const struct bad_argument BAD[] = {
     {"null_args", ALL, KERNEL_INVALID_CONFIG, BAD_VALUE(GEMM_NULL_ARGS, 1)},
     {"null_a", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(GEMM_A)},
     {"null_b", ALL, KERNEL_INVALID_CONFIG, BAD_NULL(GEMM_B)},
@@ -279,45 +266,26 @@ static const struct {
     const char *name;
     unsigned families;
     enum kernel_status expected;
-    int at[3],
-        value
-            [3]; /* lesson_case.value[at[i]] = value[i]; the first entry of 0, 0 after the first one ends it */
+    /* lesson_case.value[at[i]] = value[i]; the first entry of 0, 0 after the first one ends it */
+    int at[3], value[3];
     int misaligned; /* buffer that begins one byte further on, -1 for none */
 } BAD_PAIRS[] = {
+    /* clang-format off */
     {"trans_unknown_and_m_zero", ALL, KERNEL_INVALID_CONFIG, {GEMM_TRANS_A, GEMM_N}, {3, 0}, -1},
     {"n_zero_and_dtype_unknown", F_ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_DTYPE_IN}, {0, 7}, -1},
     {"k_negative_and_misaligned", F_ALL, KERNEL_INVALID_DIMENSION, {GEMM_K}, {-1}, GEMM_A},
     {"k_negative_and_misaligned", INT8, KERNEL_INVALID_DIMENSION, {GEMM_K}, {-1}, GEMM_C},
     {"dtype_unknown_and_misaligned", F_ALL | D, KERNEL_UNSUPPORTED_DTYPE, {GEMM_DTYPE_OUT}, {7}, GEMM_C},
     {"choice_unknown_and_n_zero", F_ALL, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_CHOICE}, {0, 9}, -1},
-    {"choice_unknown_and_dtype_bf16",
-     F_ALL & ~B,
-     KERNEL_UNSUPPORTED_DTYPE,
-     {GEMM_DTYPE_IN, GEMM_CHOICE},
-     {DTYPE_BF16, 9},
-     -1},
+    {"choice_unknown_and_dtype_bf16", F_ALL & ~B, KERNEL_UNSUPPORTED_DTYPE, {GEMM_DTYPE_IN, GEMM_CHOICE}, {DTYPE_BF16, 9}, -1},
     {"choice_unknown_and_misaligned", F_ALL, KERNEL_ALIGNMENT_ERROR, {GEMM_CHOICE}, {9}, GEMM_B},
-    {"dtype_bf16_and_misaligned",
-     GENERAL & ~B,
-     KERNEL_ALIGNMENT_ERROR,
-     {GEMM_DTYPE_IN},
-     {DTYPE_BF16},
-     GEMM_B},
+    {"dtype_bf16_and_misaligned", GENERAL & ~B, KERNEL_ALIGNMENT_ERROR, {GEMM_DTYPE_IN}, {DTYPE_BF16}, GEMM_B},
     {"n_zero_and_dtype_unknown", D, KERNEL_INVALID_DIMENSION, {GEMM_N, GEMM_DTYPE_OUT}, {0, 7}, -1},
     {"k_too_large", INT8, KERNEL_INVALID_DIMENSION, {GEMM_K, GEMM_LDA}, {131072, 131072}, -1},
     {"k_far_too_large", INT8, KERNEL_INVALID_DIMENSION, {GEMM_K, GEMM_LDA}, {1 << 30, 1 << 30}, -1},
-    {"lda_short_transposed",
-     GENERAL | INT8,
-     KERNEL_INVALID_DIMENSION,
-     {GEMM_M, GEMM_TRANS_A, GEMM_LDA},
-     {50, 1, 49},
-     -1},
-    {"ldb_short_transposed",
-     GENERAL | INT8,
-     KERNEL_INVALID_DIMENSION,
-     {GEMM_TRANS_B, GEMM_LDB},
-     {1, FIRST_BAD_K - 1},
-     -1},
+    {"lda_short_transposed", GENERAL | INT8, KERNEL_INVALID_DIMENSION, {GEMM_M, GEMM_TRANS_A, GEMM_LDA}, {50, 1, 49}, -1},
+    {"ldb_short_transposed", GENERAL | INT8, KERNEL_INVALID_DIMENSION, {GEMM_TRANS_B, GEMM_LDB}, {1, FIRST_BAD_K - 1}, -1},
+    /* clang-format on */
 };
 
 /** Sizes, each of them possible, whose product is not. */
@@ -453,15 +421,6 @@ static void bad_case(struct lesson_case *item, const char *name, enum kernel_sta
     item->expected = expected;
 }
 
-static void spoil(struct lesson_case *item, const struct bad_row *row)
-{
-    if (row->at >= 0) item->value[row->at] = row->value;
-    item->null_buffer = row->null_buffer;
-    item->misaligned_buffer = row->misaligned_buffer;
-    item->misalignment = row->misalignment;
-    item->expected = row->expected;
-}
-
 /** Sizes that only fill a grid: launches are looked at, and nothing runs. */
 static const struct {
     const char *name;
@@ -504,9 +463,9 @@ static int bad_cases(const struct gemm_family *family, unsigned bit, struct less
                      int capacity)
 {
     for (size_t i = 0; i < COUNT_OF(BAD) && count < capacity; i++) {
-        if (!(BAD[i].families & bit)) continue;
+        if (!(BAD[i].of & bit)) continue;
         bad_case(&cases[count], BAD[i].name, BAD[i].expected, family);
-        spoil(&cases[count++], &BAD[i]);
+        case_table_spoil(&cases[count++], &BAD[i], GEMM_DTYPE_IN);
     }
     for (size_t i = 0; i < COUNT_OF(BAD_FACTOR) && count < capacity; i++) {
         if (!(BAD_FACTOR[i].families & bit)) continue;
@@ -606,10 +565,10 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
 /* One random wrong argument on a good shape: what must be refused, whatever else is asked. */
 static void vary_bad(struct lesson_case *item, struct rng *rng)
 {
-    const struct bad_row *row;
+    const struct bad_argument *row;
     do row = &BAD[rng_between(rng, 0, (int)COUNT_OF(BAD) - 1)];
-    while (!(row->families & family_bit(item->extent)));
-    spoil(item, row);
+    while (!(row->of & family_bit(item->extent)));
+    case_table_spoil(item, row, GEMM_DTYPE_IN);
 }
 
 /* From one row to the next: nothing more, a little more, or what keeps rows at multiples of 16 bytes. */

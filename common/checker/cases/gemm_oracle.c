@@ -221,11 +221,10 @@ int gemm_identity(const struct lesson_case *item, const float *const *data, cons
         int64_t first = first_wrong(rows.residual, shape.m, limit, &wrong);
         if (first < 0) continue;
         right = 0;
-        snprintf(
-            reason, size,
-            "C x is not A (B x) for a random x: off by %.3g in row %lld, allowed are %.3g; %zu of %zu rows "
-            "are wrong (Freivalds' identity)",
-            rows.residual[first], (long long)first, limit, wrong, m);
+        snprintf(reason, size,
+                 "C x is not A (B x) for a random x: off by %.3g in row %lld, allowed are %.3g; %zu of %zu "
+                 "rows are wrong (Freivalds' identity)",
+                 rows.residual[first], (long long)first, limit, wrong, m);
     }
     free(copy);
     free(scratch);

@@ -217,12 +217,10 @@ const char *int8_purpose(const struct lesson_case *item)
 {
     if (item->flags & CASE_OLD_DEVICE)
         return "the device says that it is an sm_75, which has no mma.m16n8k32: refused after all that is "
-               "wrong with the "
-               "arguments";
+               "wrong with the arguments";
     if (item->value[GEMM_UNUSED] != 0)
         return "scales, bias and dtype_out, which have no meaning for int8_gemm_s32(), hold something: they "
-               "are not to "
-               "be looked at";
+               "are not to be looked at";
     if (item->value[GEMM_K] > INT8_GEMM_MOST_K) return "k is beyond 131,071: a sum might overflow";
     static const char *const purposes[] = {
         "-128 times -128 throughout: the largest sums there are",
@@ -234,8 +232,7 @@ const char *int8_purpose(const struct lesson_case *item)
         "some scales are 0",
         "some scales are NaN: they must come out in their rows and columns and nowhere else",
         "some scales are infinite: they must come out in their rows and columns and nowhere else; times a "
-        "scale or a sum of 0 "
-        "they make NaN",
+        "scale or a sum of 0 they make NaN",
         "some elements of the bias are NaN: they must come out in their columns and nowhere else",
         "the bias is large beside the products",
         "some results are beyond 65504, the largest half: from 65520 on they become infinite, what is less "

@@ -273,6 +273,21 @@ struct lesson {
     void (*describe)(const struct lesson_case *item, char *text, size_t size);
 };
 
+/** @brief A line of the list that a lesson's trait() makes of a case. */
+struct trait {
+    int has;
+    const char *message;
+};
+
+/** @brief What trait() returns for line @p index of @p count; a case that is not @p sound has no trait. */
+static inline int trait_at(const struct trait *traits, size_t count, int sound, int index,
+                           const char **message)
+{
+    if (index >= (int)count) return -1;
+    *message = traits[index].message;
+    return sound && traits[index].has;
+}
+
 /** @brief Every lesson, NULL at the end; made by CMake from the files in checker/lessons/. */
 extern const struct lesson *const lesson_table[];
 

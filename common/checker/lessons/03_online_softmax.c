@@ -558,14 +558,14 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only rows longer than 32 fail: does the reduction reach every warp?",
-        "only rows longer than 256 fail", "only rows longer than 1024 fail"};
-    static const int limit[] = {32, 256, 1024};
+    const int cols = item->extent[1];
+    const struct trait traits[] = {
+        {cols > 32, "only rows longer than 32 fail: does the reduction reach every warp?"},
+        {cols > 256, "only rows longer than 256 fail"},
+        {cols > 1024, "only rows longer than 1024 fail"},
+    };
     if (item->part == PART_ATTENTION) return attention_trait(item, index, message);
-    if (index > 2) return -1;
-    *message = messages[index];
-    return item->part == PART_ROWS && item->extent[1] > limit[index];
+    return trait_at(traits, sizeof traits / sizeof traits[0], item->part == PART_ROWS, index, message);
 }
 
 static const char *purpose(const struct lesson_case *item)

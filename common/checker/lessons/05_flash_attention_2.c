@@ -8,50 +8,39 @@ enum {
 #include "description/parts.h"
 };
 
-#include <stdio.h>
-
 #include "checker/cases/case_table.h"
 
 /* Tiles of this lesson are larger than those of the shared cases: several tiles of queries and of keys. */
-static const struct own_case {
-    const char *like, *name; /* a case to copy, and the new one */
-    enum case_group group;
-    unsigned devices;
-    int heads, kv_heads, q_len, kv_len, head_dim, causal;
-} OWN[] = {
+static const struct attention_own_case TILES[] = {
     /* clang-format off */
-    /* like               name                    group        devices   heads  kv_h  q_len  kv_len  dim causal */
-    {"square_64",         "two_tiles_65x129",     GROUP_EDGES, ON_ANY,      1,    1,    65,    129, 128, 0},
-    {"square_64",         "two_tiles_causal_130", GROUP_EDGES, ON_ANY,      1,    1,   130,    130,  64, 1},
-    {"square_64",         "blind_tile_causal",    GROUP_EDGES, ON_ANY,      1,    1,   200,     40,  32, 1},
-    {"heads_16_len_4096", "heads_16_len_128",     GROUP_SPEED, ON_GPU,     16,   16,   128,    128,  64, 0},
-    {"heads_16_len_4096", "heads_16_len_256",     GROUP_SPEED, ON_GPU,     16,   16,   256,    256,  64, 0},
-    {"heads_16_len_4096", "heads_16_len_512",     GROUP_SPEED, ON_GPU,     16,   16,   512,    512,  64, 0},
-    {"heads_16_len_4096", "heads_16_len_1024",    GROUP_SPEED, ON_GPU,     16,   16,  1024,   1024,  64, 0},
-    {"heads_16_len_4096", "heads_16_len_8192",    GROUP_SPEED, ON_GPU,     16,   16,  8192,   8192,  64, 0},
-    {"heads_16_len_4096", "heads_16_len_16384",   GROUP_SPEED, ON_GPU,     16,   16, 16384,  16384,  64, 0},
-    {"heads_16_len_4096", "len_65536",            GROUP_SPEED, ON_GPU,      1,    1, 65536,  65536,  64, 0},
-    {"heads_16_len_4096", "len_65536_causal",     GROUP_SPEED, ON_GPU,      1,    1, 65536,  65536,  64, 1},
+    /* name                   group        devices   b   heads  kv_h  q_len  kv_len  dim causal scale  data */
+    {"two_tiles_65x129",      GROUP_EDGES, ON_ANY,   1,      1,    1,    65,    129,  128, 0, 0, DIST_NORMAL},
+    {"two_tiles_causal_130",  GROUP_EDGES, ON_ANY,   1,      1,    1,   130,    130,   64, 1, 0, DIST_NORMAL},
+    {"blind_tile_causal",     GROUP_EDGES, ON_ANY,   1,      1,    1,   200,     40,   32, 1, 0, DIST_NORMAL},
+    /* clang-format on */
+};
+
+/* Time over the length of the sequences. */
+static const struct attention_own_case LENGTHS[] = {
+    /* clang-format off */
+    /* name                   group        devices   b   heads  kv_h  q_len  kv_len  dim causal scale  data */
+    {"heads_16_len_128",      GROUP_SPEED, ON_GPU,   1,     16,   16,   128,    128,   64, 0, 0, DIST_NORMAL},
+    {"heads_16_len_256",      GROUP_SPEED, ON_GPU,   1,     16,   16,   256,    256,   64, 0, 0, DIST_NORMAL},
+    {"heads_16_len_512",      GROUP_SPEED, ON_GPU,   1,     16,   16,   512,    512,   64, 0, 0, DIST_NORMAL},
+    {"heads_16_len_1024",     GROUP_SPEED, ON_GPU,   1,     16,   16,  1024,   1024,   64, 0, 0, DIST_NORMAL},
+    {"heads_16_len_8192",     GROUP_SPEED, ON_GPU,   1,     16,   16,  8192,   8192,   64, 0, 0, DIST_NORMAL},
+    {"heads_16_len_16384",    GROUP_SPEED, ON_GPU,   1,     16,   16, 16384,  16384,   64, 0, 0, DIST_NORMAL},
+    {"len_65536",             GROUP_SPEED, ON_GPU,   1,      1,    1, 65536,  65536,   64, 0, 0, DIST_NORMAL},
+    {"len_65536_causal",      GROUP_SPEED, ON_GPU,   1,      1,    1, 65536,  65536,   64, 1, 0, DIST_NORMAL},
     /* clang-format on */
 };
 
 static int add_own(const char *part, struct lesson_case *cases, int count, int capacity)
 {
-    for (size_t i = 0; i < sizeof OWN / sizeof OWN[0] && count < capacity; i++) {
-        const struct own_case *own = &OWN[i];
-        char like[LESSON_NAME];
-        snprintf(like, sizeof like, "%s/%s", part, own->like);
-        struct lesson_case *item = &cases[count];
-        *item = *case_table_find(cases, count, like);
-        count++;
-        snprintf(item->name, sizeof item->name, "%s/%s", part, own->name);
-        item->group = own->group;
-        item->devices = own->devices;
-        const int extent[] = {1, own->heads, own->kv_heads, own->q_len, own->kv_len, own->head_dim};
-        for (int e = 0; e <= AT_HEAD_DIM; e++) item->value[e] = item->extent[e] = extent[e];
-        item->value[AT_CAUSAL] = own->causal;
-    }
-    return count;
+    count =
+        attention_own_cases(part, "square_64", TILES, sizeof TILES / sizeof TILES[0], cases, count, capacity);
+    return attention_own_cases(part, "heads_16_len_4096", LENGTHS, sizeof LENGTHS / sizeof LENGTHS[0], cases,
+                               count, capacity);
 }
 
 static int cases(struct lesson_case *cases, int capacity)

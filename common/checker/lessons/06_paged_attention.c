@@ -13,7 +13,7 @@
 
 #include "checker/cases/case_table.h"
 
-enum { V = 1 << PART_VALIDATE, A = 1 << PART_V1 | 1 << PART_V2 };
+enum { V = 1 << PART_VALIDATE, A = 1 << PART_V1 | 1 << PART_V2, EVERY = A | V };
 
 /** How much memory table and cache have. */
 enum memory {
@@ -172,66 +172,57 @@ static const struct table_row TABLE[] = {
 
 enum { NONE = -1 };
 
-/** One line: a wrong argument, or several, and the status that refuses it. */
-struct bad_row {
-    const char *name;
-    enum kernel_status expected;
-    int at, value; /* lesson_case.value[at] = value */
-    int null_buffer, misaligned_buffer, misalignment;
-    int f32; /* 1: and the storage type is wrong */
-};
-
-static const struct bad_row BAD[] = {
+static const struct bad_argument BAD[] = {
     /* clang-format off */
-    /* name                              expected                  at                           value null buffer   misaligned      by f32 */
-    {"null_args",                        KERNEL_INVALID_CONFIG,    PA_NULL_ARGS,                   1, NONE,         NONE,           0, 0},
-    {"null_q",                           KERNEL_INVALID_CONFIG,    NONE,                           0, PA_Q,         NONE,           0, 0},
-    {"null_k_cache",                     KERNEL_INVALID_CONFIG,    NONE,                           0, PA_K,         NONE,           0, 0},
-    {"null_v_cache",                     KERNEL_INVALID_CONFIG,    NONE,                           0, PA_V,         NONE,           0, 0},
-    {"null_block_table",                 KERNEL_INVALID_CONFIG,    NONE,                           0, PA_TABLE,     NONE,           0, 0},
-    {"null_context_lens",                KERNEL_INVALID_CONFIG,    NONE,                           0, PA_LENS,      NONE,           0, 0},
-    {"null_out",                         KERNEL_INVALID_CONFIG,    NONE,                           0, PA_OUT,       NONE,           0, 0},
-    {"null_device_status",               KERNEL_INVALID_CONFIG,    NONE,                           0, PA_STATUS,    NONE,           0, 0},
-    {"batch_zero",                       KERNEL_INVALID_DIMENSION, PA_BATCH,                       0, NONE,         NONE,           0, 0},
-    {"batch_negative",                   KERNEL_INVALID_DIMENSION, PA_BATCH,                      -2, NONE,         NONE,           0, 0},
-    {"heads_zero",                       KERNEL_INVALID_DIMENSION, PA_HEADS,                       0, NONE,         NONE,           0, 0},
-    {"kv_heads_zero",                    KERNEL_INVALID_DIMENSION, PA_KV_HEADS,                    0, NONE,         NONE,           0, 0},
-    {"heads_not_divisible",              KERNEL_INVALID_DIMENSION, PA_KV_HEADS,                    3, NONE,         NONE,           0, 0},
-    {"head_dim_48",                      KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                   48, NONE,         NONE,           0, 0},
-    {"head_dim_256",                     KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                  256, NONE,         NONE,           0, 0},
-    {"head_dim_negative",                KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                  -64, NONE,         NONE,           0, 0},
-    {"num_blocks_zero",                  KERNEL_INVALID_DIMENSION, PA_NUM_BLOCKS,                  0, NONE,         NONE,           0, 0},
-    {"block_size_8",                     KERNEL_INVALID_DIMENSION, PA_BLOCK_SIZE,                  8, NONE,         NONE,           0, 0},
-    {"block_size_24",                    KERNEL_INVALID_DIMENSION, PA_BLOCK_SIZE,                 24, NONE,         NONE,           0, 0},
-    {"block_size_64",                    KERNEL_INVALID_DIMENSION, PA_BLOCK_SIZE,                 64, NONE,         NONE,           0, 0},
-    {"max_blocks_zero",                  KERNEL_INVALID_DIMENSION, PA_MAX_BLOCKS,                  0, NONE,         NONE,           0, 0},
-    {"max_context_len_zero",             KERNEL_INVALID_DIMENSION, PA_MAX_CONTEXT_LEN,             0, NONE,         NONE,           0, 0},
-    {"max_context_len_negative",         KERNEL_INVALID_DIMENSION, PA_MAX_CONTEXT_LEN,            -5, NONE,         NONE,           0, 0},
-    {"max_context_len_beyond_table",     KERNEL_INVALID_DIMENSION, PA_MAX_CONTEXT_LEN,            65, NONE,         NONE,           0, 0},
-    {"batch_overflow",                   KERNEL_INVALID_DIMENSION, PA_BATCH,                 1 << 30, NONE,         NONE,           0, 0},
-    {"heads_overflow",                   KERNEL_INVALID_DIMENSION, PA_HEADS,                 1 << 30, NONE,         NONE,           0, 0},
-    {"dtype_f32",                        KERNEL_UNSUPPORTED_DTYPE, PA_DTYPE,               DTYPE_F32, NONE,         NONE,           0, 0},
-    {"dtype_bf16",                       KERNEL_UNSUPPORTED_DTYPE, PA_DTYPE,              DTYPE_BF16, NONE,         NONE,           0, 0},
-    {"dtype_unknown",                    KERNEL_UNSUPPORTED_DTYPE, PA_DTYPE,                       9, NONE,         NONE,           0, 0},
-    {"misaligned_q",                     KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_Q,           8, 0},
-    {"misaligned_k_cache",               KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_K,           8, 0},
-    {"misaligned_v_cache",               KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_V,           8, 0},
-    {"misaligned_block_table",           KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_TABLE,       2, 0},
-    {"misaligned_context_lens",          KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_LENS,        2, 0},
-    {"misaligned_alibi_slopes",          KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_SLOPES,      2, 0},
-    {"misaligned_out",                   KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_OUT,         8, 0},
-    {"misaligned_device_status",         KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_STATUS,      2, 0},
+    /* name                              parts  expected                  at                           value null buffer   misaligned      by dtype */
+    {"null_args",                        EVERY, KERNEL_INVALID_CONFIG,    PA_NULL_ARGS,                   1, NONE,         NONE,           0, NONE},
+    {"null_q",                           EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_Q,         NONE,           0, NONE},
+    {"null_k_cache",                     EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_K,         NONE,           0, NONE},
+    {"null_v_cache",                     EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_V,         NONE,           0, NONE},
+    {"null_block_table",                 EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_TABLE,     NONE,           0, NONE},
+    {"null_context_lens",                EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_LENS,      NONE,           0, NONE},
+    {"null_out",                         EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_OUT,       NONE,           0, NONE},
+    {"null_device_status",               EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_STATUS,    NONE,           0, NONE},
+    {"batch_zero",                       EVERY, KERNEL_INVALID_DIMENSION, PA_BATCH,                       0, NONE,         NONE,           0, NONE},
+    {"batch_negative",                   EVERY, KERNEL_INVALID_DIMENSION, PA_BATCH,                      -2, NONE,         NONE,           0, NONE},
+    {"heads_zero",                       EVERY, KERNEL_INVALID_DIMENSION, PA_HEADS,                       0, NONE,         NONE,           0, NONE},
+    {"kv_heads_zero",                    EVERY, KERNEL_INVALID_DIMENSION, PA_KV_HEADS,                    0, NONE,         NONE,           0, NONE},
+    {"heads_not_divisible",              EVERY, KERNEL_INVALID_DIMENSION, PA_KV_HEADS,                    3, NONE,         NONE,           0, NONE},
+    {"head_dim_48",                      EVERY, KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                   48, NONE,         NONE,           0, NONE},
+    {"head_dim_256",                     EVERY, KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                  256, NONE,         NONE,           0, NONE},
+    {"head_dim_negative",                EVERY, KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                  -64, NONE,         NONE,           0, NONE},
+    {"num_blocks_zero",                  EVERY, KERNEL_INVALID_DIMENSION, PA_NUM_BLOCKS,                  0, NONE,         NONE,           0, NONE},
+    {"block_size_8",                     EVERY, KERNEL_INVALID_DIMENSION, PA_BLOCK_SIZE,                  8, NONE,         NONE,           0, NONE},
+    {"block_size_24",                    EVERY, KERNEL_INVALID_DIMENSION, PA_BLOCK_SIZE,                 24, NONE,         NONE,           0, NONE},
+    {"block_size_64",                    EVERY, KERNEL_INVALID_DIMENSION, PA_BLOCK_SIZE,                 64, NONE,         NONE,           0, NONE},
+    {"max_blocks_zero",                  EVERY, KERNEL_INVALID_DIMENSION, PA_MAX_BLOCKS,                  0, NONE,         NONE,           0, NONE},
+    {"max_context_len_zero",             EVERY, KERNEL_INVALID_DIMENSION, PA_MAX_CONTEXT_LEN,             0, NONE,         NONE,           0, NONE},
+    {"max_context_len_negative",         EVERY, KERNEL_INVALID_DIMENSION, PA_MAX_CONTEXT_LEN,            -5, NONE,         NONE,           0, NONE},
+    {"max_context_len_beyond_table",     EVERY, KERNEL_INVALID_DIMENSION, PA_MAX_CONTEXT_LEN,            65, NONE,         NONE,           0, NONE},
+    {"batch_overflow",                   EVERY, KERNEL_INVALID_DIMENSION, PA_BATCH,                 1 << 30, NONE,         NONE,           0, NONE},
+    {"heads_overflow",                   EVERY, KERNEL_INVALID_DIMENSION, PA_HEADS,                 1 << 30, NONE,         NONE,           0, NONE},
+    {"dtype_f32",                        EVERY, KERNEL_UNSUPPORTED_DTYPE, PA_DTYPE,               DTYPE_F32, NONE,         NONE,           0, NONE},
+    {"dtype_bf16",                       EVERY, KERNEL_UNSUPPORTED_DTYPE, PA_DTYPE,              DTYPE_BF16, NONE,         NONE,           0, NONE},
+    {"dtype_unknown",                    EVERY, KERNEL_UNSUPPORTED_DTYPE, PA_DTYPE,                       9, NONE,         NONE,           0, NONE},
+    {"misaligned_q",                     EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_Q,           8, NONE},
+    {"misaligned_k_cache",               EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_K,           8, NONE},
+    {"misaligned_v_cache",               EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_V,           8, NONE},
+    {"misaligned_block_table",           EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_TABLE,       2, NONE},
+    {"misaligned_context_lens",          EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_LENS,        2, NONE},
+    {"misaligned_alibi_slopes",          EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_SLOPES,      2, NONE},
+    {"misaligned_out",                   EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_OUT,         8, NONE},
+    {"misaligned_device_status",         EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_STATUS,      2, NONE},
     /* Of several faults the first decides. */
-    {"null_q_and_batch_zero",            KERNEL_INVALID_CONFIG,    PA_BATCH,                       0, PA_Q,         NONE,           0, 0},
-    {"null_device_status_and_f32",       KERNEL_INVALID_CONFIG,    NONE,                           0, PA_STATUS,    PA_K,           8, 1},
-    {"batch_zero_and_f32",               KERNEL_INVALID_DIMENSION, PA_BATCH,                       0, NONE,         NONE,           0, 1},
-    {"head_dim_48_and_misaligned_q",     KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                   48, NONE,         PA_Q,           8, 0},
-    {"f32_and_misaligned_out",           KERNEL_UNSUPPORTED_DTYPE, NONE,                           0, NONE,         PA_OUT,         8, 1},
-    {"workspace_short_and_misaligned_q", KERNEL_ALIGNMENT_ERROR,   PA_WORKSPACE_SHORTAGE,          1, NONE,         PA_Q,           8, 0},
-    {"workspace_short_and_misaligned",   KERNEL_OUT_OF_MEMORY,     PA_WORKSPACE_SHORTAGE,          1, NONE,         PA_WORKSPACE,  16, 0},
-    {"workspace_null",                   KERNEL_OUT_OF_MEMORY,     NONE,                           0, PA_WORKSPACE, NONE,           0, 0},
-    {"workspace_short",                  KERNEL_OUT_OF_MEMORY,     PA_WORKSPACE_SHORTAGE,          1, NONE,         NONE,           0, 0},
-    {"workspace_misaligned",             KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_WORKSPACE, 128, 0},
+    {"null_q_and_batch_zero",            EVERY, KERNEL_INVALID_CONFIG,    PA_BATCH,                       0, PA_Q,         NONE,           0, NONE},
+    {"null_device_status_and_f32",       EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_STATUS,    PA_K,           8, DTYPE_F32},
+    {"batch_zero_and_f32",               EVERY, KERNEL_INVALID_DIMENSION, PA_BATCH,                       0, NONE,         NONE,           0, DTYPE_F32},
+    {"head_dim_48_and_misaligned_q",     EVERY, KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                   48, NONE,         PA_Q,           8, NONE},
+    {"f32_and_misaligned_out",           EVERY, KERNEL_UNSUPPORTED_DTYPE, NONE,                           0, NONE,         PA_OUT,         8, DTYPE_F32},
+    {"workspace_short_and_misaligned_q", EVERY, KERNEL_ALIGNMENT_ERROR,   PA_WORKSPACE_SHORTAGE,          1, NONE,         PA_Q,           8, NONE},
+    {"workspace_short_and_misaligned",   EVERY, KERNEL_OUT_OF_MEMORY,     PA_WORKSPACE_SHORTAGE,          1, NONE,         PA_WORKSPACE,  16, NONE},
+    {"workspace_null",                   EVERY, KERNEL_OUT_OF_MEMORY,     NONE,                           0, PA_WORKSPACE, NONE,           0, NONE},
+    {"workspace_short",                  EVERY, KERNEL_OUT_OF_MEMORY,     PA_WORKSPACE_SHORTAGE,          1, NONE,         NONE,           0, NONE},
+    {"workspace_misaligned",             EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_WORKSPACE, 128, NONE},
     /* clang-format on */
 };
 
@@ -315,14 +306,9 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
     if (row->distribution == NORMAL || row->distribution == NAN_REST) item->flags |= CASE_UNIT_SCALE;
 }
 
-static void make_bad(struct lesson_case *item, const struct bad_row *row)
+static void make_bad(struct lesson_case *item, const struct bad_argument *row)
 {
-    if (row->at != NONE) item->value[row->at] = row->value;
-    if (row->f32) item->value[PA_DTYPE] = DTYPE_F32;
-    item->null_buffer = row->null_buffer;
-    item->misaligned_buffer = row->misaligned_buffer;
-    item->misalignment = row->misalignment;
-    item->expected = row->expected;
+    case_table_spoil(item, row, PA_DTYPE);
     if (row->expected == KERNEL_OUT_OF_MEMORY || row->misaligned_buffer == PA_WORKSPACE)
         item->flags |= CASE_IF_WORKSPACE;
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
@@ -433,27 +419,22 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only sequences with ALiBi fail",
-        "only groups of several query heads fail: which K/V head does a query head read?",
-        "only several K/V heads fail: how far is it from one token to the next?",
-        "only block size 32 fails",
-        "only pages out of order fail: is the block table used?",
-        "only tables known to be wrong fail: is device_status looked at before anything is written?",
-        "only lengths that end inside a page fail",
-        "only groups of more than 8 query heads fail: is every head of a group served?"};
     const int *extent = item->extent;
-    const int has[] = {item->null_buffer != PA_SLOPES,
-                       extent[PA_HEADS] > extent[PA_KV_HEADS],
-                       extent[PA_KV_HEADS] > 1,
-                       extent[PA_BLOCK_SIZE] == 32,
-                       extent[EX_PAGES] != IN_ORDER,
-                       item->untouched != 0,
-                       extent[EX_LENGTHS] != FULL || extent[PA_MAX_CONTEXT_LEN] % extent[PA_BLOCK_SIZE] != 0,
-                       extent[PA_HEADS] > 8 * extent[PA_KV_HEADS]};
-    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
-    *message = messages[index];
-    return item->part != PART_VALIDATE && has[index];
+    const struct trait traits[] = {
+        {item->null_buffer != PA_SLOPES, "only sequences with ALiBi fail"},
+        {extent[PA_HEADS] > extent[PA_KV_HEADS],
+         "only groups of several query heads fail: which K/V head does a query head read?"},
+        {extent[PA_KV_HEADS] > 1, "only several K/V heads fail: how far is it from one token to the next?"},
+        {extent[PA_BLOCK_SIZE] == 32, "only block size 32 fails"},
+        {extent[EX_PAGES] != IN_ORDER, "only pages out of order fail: is the block table used?"},
+        {item->untouched != 0,
+         "only tables known to be wrong fail: is device_status looked at before anything is written?"},
+        {extent[EX_LENGTHS] != FULL || extent[PA_MAX_CONTEXT_LEN] % extent[PA_BLOCK_SIZE] != 0,
+         "only lengths that end inside a page fail"},
+        {extent[PA_HEADS] > 8 * extent[PA_KV_HEADS],
+         "only groups of more than 8 query heads fail: is every head of a group served?"},
+    };
+    return trait_at(traits, sizeof traits / sizeof traits[0], item->part != PART_VALIDATE, index, message);
 }
 
 /* What is wrong with the table or the lengths. */
@@ -491,8 +472,7 @@ static const char *purpose(const struct lesson_case *item)
         return "the table is wrong: the launcher returns KERNEL_OK, and out keeps what it held";
     if (item->extent[EX_LENGTHS] == FULL && item->extent[PA_MAX_CONTEXT_LEN] > LONG)
         return "a long sequence: is the number of keys limited, or a position kept in a type that is too "
-               "small, "
-               "such as half or 16 bits?";
+               "small, such as half or 16 bits?";
     if (item->distribution == NAN_REST)
         return "pages that nobody uses, and what lies behind the last token of a page, hold NaN";
     const char *of_data = decode_purpose((enum distribution)item->distribution);

@@ -9,6 +9,7 @@
  * step. It reports, step by step, how many graphs and kernels the student's function launched, and how many
  * halves of words differ from the eager step's.
  */
+#include "checker/cases/case_table.h"
 #include "checker/cases/lesson.h"
 #include "protocol/cuda_graph_items.h"
 
@@ -210,18 +211,8 @@ static int pages_of_each(const struct plan *p)
 static int page_of(const struct plan *p, int sequence, int index)
 {
     int64_t pages = p->config.num_blocks - p->config.max_rows,
-            at = (int64_t)sequence * pages_of_each(p) + index, stride = 1;
-    for (int64_t candidate = 2; candidate < pages; candidate++) {
-        int64_t a = pages, b = candidate;
-        while (b != 0) {
-            int64_t rest = a % b;
-            a = b;
-            b = rest;
-        }
-        if (a == 1) stride = candidate;
-        if (a == 1 && candidate * 3 > pages) break;
-    }
-    int page = (int)(at * stride % pages);
+            at = (int64_t)sequence * pages_of_each(p) + index;
+    int page = (int)(at * case_table_stride(pages) % pages);
     return page < p->config.scratch_block ? page : page + p->config.max_rows;
 }
 
@@ -661,28 +652,26 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only batches that are no power of two fail: look at the choice of the bucket, and at rows that pad: "
-        "each "
-        "writes to its own scratch page, scratch_block + row",
-        "only cases of more than one step fail: what does a replay read anew, and what was frozen?",
-        "only models of more than one layer fail: is every layer captured?",
-        "only batches of more than one row fail: was the graph of each bucket captured for as many rows as "
-        "the "
-        "bucket has?",
-        "only batches that need the largest bucket fail: is there a graph for max_rows rows?"};
     const struct plan p = plan_of(item->value);
-    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
-    *message = messages[index];
     int padded = 0, most = 0;
     for (int step = 0; step < p.steps; step++) {
         int rows = rows_at(&p, step);
         padded |= bucket_rows(rows) != rows;
         most = rows > most ? rows : most;
     }
-    const int has[] = {padded, p.steps > 1, p.config.layers > 1, most > 1,
-                       bucket_rows(most) == p.config.max_rows};
-    return has[index] && p.mistake == RIGHT && p.mode != MODE_EAGER;
+    const struct trait traits[] = {
+        {padded, "only batches that are no power of two fail: look at the choice of the bucket, and at rows "
+                 "that pad: each writes to its own scratch page, scratch_block + row"},
+        {p.steps > 1,
+         "only cases of more than one step fail: what does a replay read anew, and what was frozen?"},
+        {p.config.layers > 1, "only models of more than one layer fail: is every layer captured?"},
+        {most > 1, "only batches of more than one row fail: was the graph of each bucket captured for as "
+                   "many rows as the bucket has?"},
+        {bucket_rows(most) == p.config.max_rows,
+         "only batches that need the largest bucket fail: is there a graph for max_rows rows?"},
+    };
+    return trait_at(traits, sizeof traits / sizeof traits[0], p.mistake == RIGHT && p.mode != MODE_EAGER,
+                    index, message);
 }
 
 /** A number in the report, and what it means. */
@@ -697,8 +686,7 @@ static const struct meaning {
     {GRAPHS, 0, 1, "decode_graphs_create() launches a graph: it is to capture, and to run nothing"},
     {KERNELS, 1, 1,
      "a step launches more than one kernel beside its graph: the whole step belongs into the graph; what may "
-     "be "
-     "launched by itself is one kernel that stages and pads the inputs"},
+     "be launched by itself is one kernel that stages and pads the inputs"},
     {KERNELS, 0, 1,
      "decode_graphs_create() launches kernels that are not captured: it is to capture, and to run nothing"},
     {PADDING, 0, PADDED_NEEDLESSLY,
@@ -711,8 +699,8 @@ static const struct meaning {
      "a row that pads must be token 0 at position 0, and every entry of its block table its scratch page"},
     {LEFT, 0, 1,
      "host memory is left when graphs are created, used and destroyed in turn: decode_graphs_destroy() frees "
-     "all that "
-     "decode_graphs_create() and the steps have allocated, and a creation that fails frees it as well"},
+     "all that decode_graphs_create() and the steps have allocated, and a creation that fails frees it as "
+     "well"},
 };
 
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,

@@ -218,82 +218,72 @@ static const struct table_row TABLE[] = {
 
 enum { NONE = -1 };
 
-/** One line: a wrong argument, or several, and the status that refuses it. */
-struct bad_row {
-    const char *name;
-    enum kernel_status expected;
-    unsigned parts;
-    int at, value; /* lesson_case.value[at] = value */
-    int null_buffer, misaligned_buffer, misalignment;
-    int dtype; /* another storage type, or NONE */
-};
-
 enum { EVERY = ALL | P | X, NOT_F = EVERY & ~F };
 
-static const struct bad_row BAD[] = {
+static const struct bad_argument BAD[] = {
     /* clang-format off */
-    /* name                       expected                  parts  at              value    null buffer   misaligned    by  dtype */
-    {"null_args",                 KERNEL_INVALID_CONFIG,    EVERY, DC_NULL_ARGS,       1,   NONE,         NONE,         0,  NONE},
-    {"null_q",                    KERNEL_INVALID_CONFIG,    EVERY, NONE,               0,   DC_Q,         NONE,         0,  NONE},
-    {"null_k_cache",              KERNEL_INVALID_CONFIG,    EVERY, NONE,               0,   DC_K,         NONE,         0,  NONE},
-    {"null_v_cache",              KERNEL_INVALID_CONFIG,    EVERY, NONE,               0,   DC_V,         NONE,         0,  NONE},
-    {"null_out",                  KERNEL_INVALID_CONFIG,    EVERY, NONE,               0,   DC_OUT,       NONE,         0,  NONE},
-    {"positions_without_status",  KERNEL_INVALID_CONFIG,    EVERY, DC_GIVEN, DC_POSITIONS_GIVEN, NONE,    NONE,         0,  NONE},
-    {"status_without_positions",  KERNEL_INVALID_CONFIG,    EVERY, DC_GIVEN, DC_STATUS_GIVEN, NONE,       NONE,         0,  NONE},
-    {"loads_unknown",             KERNEL_INVALID_CONFIG,    NOT_F, DC_LOADS,           8,   NONE,         NONE,         0,  NONE},
-    {"loads_zero",                KERNEL_INVALID_CONFIG,    NOT_F, DC_LOADS,           0,   NONE,         NONE,         0,  NONE},
-    {"loads_negative",            KERNEL_INVALID_CONFIG,    NOT_F, DC_LOADS,          -4,   NONE,         NONE,         0,  NONE},
-    {"batch_zero",                KERNEL_INVALID_DIMENSION, EVERY, DC_BATCH,           0,   NONE,         NONE,         0,  NONE},
-    {"batch_negative",            KERNEL_INVALID_DIMENSION, EVERY, DC_BATCH,          -2,   NONE,         NONE,         0,  NONE},
-    {"batch_65536",               KERNEL_INVALID_DIMENSION, EVERY, DC_BATCH,       65536,   NONE,         NONE,         0,  NONE},
-    {"heads_zero",                KERNEL_INVALID_DIMENSION, EVERY, DC_HEADS,           0,   NONE,         NONE,         0,  NONE},
-    {"kv_heads_zero",             KERNEL_INVALID_DIMENSION, EVERY, DC_KV_HEADS,        0,   NONE,         NONE,         0,  NONE},
-    {"heads_not_divisible",       KERNEL_INVALID_DIMENSION, EVERY, DC_KV_HEADS,        3,   NONE,         NONE,         0,  NONE},
-    {"heads_overflow",            KERNEL_INVALID_DIMENSION, EVERY, DC_HEADS,     1 << 30,   NONE,         NONE,         0,  NONE},
-    {"head_dim_zero",             KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,        0,   NONE,         NONE,         0,  NONE},
-    {"head_dim_12",               KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,       12,   NONE,         NONE,         0,  NONE},
-    {"head_dim_negative",         KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,      -64,   NONE,         NONE,         0,  NONE},
-    {"head_dim_264",              KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,      264,   NONE,         NONE,         0,  NONE},
-    {"q_len_zero",                KERNEL_INVALID_DIMENSION, EVERY, DC_Q_LEN,           0,   NONE,         NONE,         0,  NONE},
-    {"q_len_negative",            KERNEL_INVALID_DIMENSION, EVERY, DC_Q_LEN,          -3,   NONE,         NONE,         0,  NONE},
-    {"q_len_beyond_cache",        KERNEL_INVALID_DIMENSION, EVERY, DC_Q_LEN,        1000,   NONE,         NONE,         0,  NONE},
-    {"max_len_zero",              KERNEL_INVALID_DIMENSION, EVERY, DC_MAX_LEN,         0,   NONE,         NONE,         0,  NONE},
-    {"max_len_overflow",          KERNEL_INVALID_DIMENSION, EVERY, DC_MAX_LEN,   1 << 30,   NONE,         NONE,         0,  NONE},
-    {"kv_stride_short",           KERNEL_INVALID_DIMENSION, EVERY, DC_KV_STRIDE,     120,   NONE,         NONE,         0,  NONE},
-    {"kv_stride_132",             KERNEL_INVALID_DIMENSION, EVERY, DC_KV_STRIDE,     132,   NONE,         NONE,         0,  NONE},
-    {"kv_stride_negative",        KERNEL_INVALID_DIMENSION, EVERY, DC_KV_STRIDE,    -128,   NONE,         NONE,         0,  NONE},
-    {"position_negative_on_host", KERNEL_INVALID_DIMENSION, EVERY & ~D, DC_POSITION,  -1,   NONE,         NONE,         0,  NONE},
-    {"position_beyond_cache",     KERNEL_INVALID_DIMENSION, EVERY & ~D, DC_POSITION,  56,   NONE,         NONE,         0,  NONE},
-    {"dtype_bf16",                KERNEL_UNSUPPORTED_DTYPE, EVERY & ~X, DC_DTYPE, DTYPE_BF16, NONE,       NONE,         0,  NONE},
-    {"dtype_unknown",             KERNEL_UNSUPPORTED_DTYPE, EVERY, DC_DTYPE,           9,   NONE,         NONE,         0,  NONE},
-    {"misaligned_q",              KERNEL_ALIGNMENT_ERROR,   EVERY & ~H, NONE,          0,   NONE,         DC_Q,         8,  NONE},
-    {"misaligned_k_cache",        KERNEL_ALIGNMENT_ERROR,   EVERY & ~H, NONE,          0,   NONE,         DC_K,         8,  NONE},
-    {"misaligned_v_cache",        KERNEL_ALIGNMENT_ERROR,   EVERY & ~H, NONE,          0,   NONE,         DC_V,         4,  NONE},
-    {"misaligned_q_by_2",         KERNEL_ALIGNMENT_ERROR,   H,     NONE,               0,   NONE,         DC_Q,         2,  NONE},
-    {"misaligned_k_cache_by_2",   KERNEL_ALIGNMENT_ERROR,   H,     NONE,               0,   NONE,         DC_K,         2,  NONE},
-    {"misaligned_v_cache_by_2",   KERNEL_ALIGNMENT_ERROR,   H,     NONE,               0,   NONE,         DC_V,         2,  NONE},
-    {"misaligned_out",            KERNEL_ALIGNMENT_ERROR,   EVERY, NONE,               0,   NONE,         DC_OUT,       2,  NONE},
-    {"misaligned_positions",      KERNEL_ALIGNMENT_ERROR,   D,     NONE,               0,   NONE,         DC_POSITIONS, 2,  NONE},
-    {"misaligned_status",         KERNEL_ALIGNMENT_ERROR,   D,     NONE,               0,   NONE,         DC_STATUS,    2,  NONE},
+    /* name                       parts  expected                  at              value    null buffer   misaligned    by  dtype */
+    {"null_args",                 EVERY, KERNEL_INVALID_CONFIG,    DC_NULL_ARGS,       1,   NONE,         NONE,         0,  NONE},
+    {"null_q",                    EVERY, KERNEL_INVALID_CONFIG,    NONE,               0,   DC_Q,         NONE,         0,  NONE},
+    {"null_k_cache",              EVERY, KERNEL_INVALID_CONFIG,    NONE,               0,   DC_K,         NONE,         0,  NONE},
+    {"null_v_cache",              EVERY, KERNEL_INVALID_CONFIG,    NONE,               0,   DC_V,         NONE,         0,  NONE},
+    {"null_out",                  EVERY, KERNEL_INVALID_CONFIG,    NONE,               0,   DC_OUT,       NONE,         0,  NONE},
+    {"positions_without_status",  EVERY, KERNEL_INVALID_CONFIG,    DC_GIVEN, DC_POSITIONS_GIVEN, NONE,    NONE,         0,  NONE},
+    {"status_without_positions",  EVERY, KERNEL_INVALID_CONFIG,    DC_GIVEN, DC_STATUS_GIVEN, NONE,       NONE,         0,  NONE},
+    {"loads_unknown",             NOT_F, KERNEL_INVALID_CONFIG,    DC_LOADS,           8,   NONE,         NONE,         0,  NONE},
+    {"loads_zero",                NOT_F, KERNEL_INVALID_CONFIG,    DC_LOADS,           0,   NONE,         NONE,         0,  NONE},
+    {"loads_negative",            NOT_F, KERNEL_INVALID_CONFIG,    DC_LOADS,          -4,   NONE,         NONE,         0,  NONE},
+    {"batch_zero",                EVERY, KERNEL_INVALID_DIMENSION, DC_BATCH,           0,   NONE,         NONE,         0,  NONE},
+    {"batch_negative",            EVERY, KERNEL_INVALID_DIMENSION, DC_BATCH,          -2,   NONE,         NONE,         0,  NONE},
+    {"batch_65536",               EVERY, KERNEL_INVALID_DIMENSION, DC_BATCH,       65536,   NONE,         NONE,         0,  NONE},
+    {"heads_zero",                EVERY, KERNEL_INVALID_DIMENSION, DC_HEADS,           0,   NONE,         NONE,         0,  NONE},
+    {"kv_heads_zero",             EVERY, KERNEL_INVALID_DIMENSION, DC_KV_HEADS,        0,   NONE,         NONE,         0,  NONE},
+    {"heads_not_divisible",       EVERY, KERNEL_INVALID_DIMENSION, DC_KV_HEADS,        3,   NONE,         NONE,         0,  NONE},
+    {"heads_overflow",            EVERY, KERNEL_INVALID_DIMENSION, DC_HEADS,     1 << 30,   NONE,         NONE,         0,  NONE},
+    {"head_dim_zero",             EVERY, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,        0,   NONE,         NONE,         0,  NONE},
+    {"head_dim_12",               EVERY, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,       12,   NONE,         NONE,         0,  NONE},
+    {"head_dim_negative",         EVERY, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,      -64,   NONE,         NONE,         0,  NONE},
+    {"head_dim_264",              EVERY, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,      264,   NONE,         NONE,         0,  NONE},
+    {"q_len_zero",                EVERY, KERNEL_INVALID_DIMENSION, DC_Q_LEN,           0,   NONE,         NONE,         0,  NONE},
+    {"q_len_negative",            EVERY, KERNEL_INVALID_DIMENSION, DC_Q_LEN,          -3,   NONE,         NONE,         0,  NONE},
+    {"q_len_beyond_cache",        EVERY, KERNEL_INVALID_DIMENSION, DC_Q_LEN,        1000,   NONE,         NONE,         0,  NONE},
+    {"max_len_zero",              EVERY, KERNEL_INVALID_DIMENSION, DC_MAX_LEN,         0,   NONE,         NONE,         0,  NONE},
+    {"max_len_overflow",          EVERY, KERNEL_INVALID_DIMENSION, DC_MAX_LEN,   1 << 30,   NONE,         NONE,         0,  NONE},
+    {"kv_stride_short",           EVERY, KERNEL_INVALID_DIMENSION, DC_KV_STRIDE,     120,   NONE,         NONE,         0,  NONE},
+    {"kv_stride_132",             EVERY, KERNEL_INVALID_DIMENSION, DC_KV_STRIDE,     132,   NONE,         NONE,         0,  NONE},
+    {"kv_stride_negative",        EVERY, KERNEL_INVALID_DIMENSION, DC_KV_STRIDE,    -128,   NONE,         NONE,         0,  NONE},
+    {"position_negative_on_host", EVERY & ~D, KERNEL_INVALID_DIMENSION, DC_POSITION,  -1,   NONE,         NONE,         0,  NONE},
+    {"position_beyond_cache",     EVERY & ~D, KERNEL_INVALID_DIMENSION, DC_POSITION,  56,   NONE,         NONE,         0,  NONE},
+    {"dtype_bf16",                EVERY & ~X, KERNEL_UNSUPPORTED_DTYPE, DC_DTYPE, DTYPE_BF16, NONE,       NONE,         0,  NONE},
+    {"dtype_unknown",             EVERY, KERNEL_UNSUPPORTED_DTYPE, DC_DTYPE,           9,   NONE,         NONE,         0,  NONE},
+    {"misaligned_q",              EVERY & ~H, KERNEL_ALIGNMENT_ERROR,   NONE,          0,   NONE,         DC_Q,         8,  NONE},
+    {"misaligned_k_cache",        EVERY & ~H, KERNEL_ALIGNMENT_ERROR,   NONE,          0,   NONE,         DC_K,         8,  NONE},
+    {"misaligned_v_cache",        EVERY & ~H, KERNEL_ALIGNMENT_ERROR,   NONE,          0,   NONE,         DC_V,         4,  NONE},
+    {"misaligned_q_by_2",         H,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_Q,         2,  NONE},
+    {"misaligned_k_cache_by_2",   H,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_K,         2,  NONE},
+    {"misaligned_v_cache_by_2",   H,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_V,         2,  NONE},
+    {"misaligned_out",            EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_OUT,       2,  NONE},
+    {"misaligned_positions",      D,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_POSITIONS, 2,  NONE},
+    {"misaligned_status",         D,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_STATUS,    2,  NONE},
     /* Of several faults the first decides. */
-    {"null_q_and_batch_zero",     KERNEL_INVALID_CONFIG,    EVERY, DC_BATCH,           0,   DC_Q,         NONE,         0,  NONE},
-    {"loads_8_and_misaligned_k",  KERNEL_INVALID_CONFIG,    NOT_F, DC_LOADS,           8,   NONE,         DC_K,         2,  NONE},
-    {"batch_zero_and_bf16",       KERNEL_INVALID_DIMENSION, EVERY, DC_BATCH,           0,   NONE,         NONE,         0,  DTYPE_BF16},
-    {"head_dim_12_and_misaligned_q", KERNEL_INVALID_DIMENSION, EVERY, DC_HEAD_DIM,    12,   NONE,         DC_Q,         2,  NONE},
-    {"bf16_and_misaligned_out",   KERNEL_UNSUPPORTED_DTYPE, EVERY, NONE,               0,   NONE,         DC_OUT,       2,  DTYPE_BF16},
-    {"q_len_2",                   KERNEL_INVALID_DIMENSION, F | X, DC_Q_LEN,           2,   NONE,         NONE,         0,  NONE},
-    {"head_dim_32",               KERNEL_INVALID_DIMENSION, F | X, DC_HEAD_DIM,       32,   NONE,         NONE,         0,  NONE},
-    {"f32",                       KERNEL_UNSUPPORTED_DTYPE, F | X, DC_DTYPE,   DTYPE_F32,   NONE,         NONE,         0,  NONE},
-    {"f32_and_head_dim_32",       KERNEL_INVALID_DIMENSION, F | X, DC_HEAD_DIM,       32,   NONE,         NONE,         0,  DTYPE_F32},
-    {"f32_and_misaligned_k",      KERNEL_UNSUPPORTED_DTYPE, F | X, NONE,               0,   NONE,         DC_K,         8,  DTYPE_F32},
-    {"variant_4",                 KERNEL_INVALID_CONFIG,    X,     DC_VARIANT,         4,   NONE,         NONE,         0,  NONE},
-    {"variant_negative",          KERNEL_INVALID_CONFIG,    X,     DC_VARIANT,        -1,   NONE,         NONE,         0,  NONE},
-    {"variant_huge",              KERNEL_INVALID_CONFIG,    X,     DC_VARIANT,   1 << 20,   NONE,         NONE,         0,  NONE},
-    {"flash_2_half2",             KERNEL_INVALID_CONFIG,    X,     DC_LOADS,           4,   NONE,         NONE,         0,  NONE},
-    {"workspace_null",            KERNEL_OUT_OF_MEMORY,     M,     NONE,               0,   DC_WORKSPACE, NONE,         0,  NONE},
-    {"workspace_short",           KERNEL_OUT_OF_MEMORY,     M,     DC_WORKSPACE_SHORTAGE, 1, NONE,        NONE,         0,  NONE},
-    {"workspace_misaligned",      KERNEL_ALIGNMENT_ERROR,   M,     NONE,               0,   NONE,         DC_WORKSPACE, 128, NONE},
-    {"workspace_short_and_misaligned_q", KERNEL_ALIGNMENT_ERROR, M, DC_WORKSPACE_SHORTAGE, 1, NONE,       DC_Q,         8,  NONE},
+    {"null_q_and_batch_zero",     EVERY, KERNEL_INVALID_CONFIG,    DC_BATCH,           0,   DC_Q,         NONE,         0,  NONE},
+    {"loads_8_and_misaligned_k",  NOT_F, KERNEL_INVALID_CONFIG,    DC_LOADS,           8,   NONE,         DC_K,         2,  NONE},
+    {"batch_zero_and_bf16",       EVERY, KERNEL_INVALID_DIMENSION, DC_BATCH,           0,   NONE,         NONE,         0,  DTYPE_BF16},
+    {"head_dim_12_and_misaligned_q", EVERY, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,    12,   NONE,         DC_Q,         2,  NONE},
+    {"bf16_and_misaligned_out",   EVERY, KERNEL_UNSUPPORTED_DTYPE, NONE,               0,   NONE,         DC_OUT,       2,  DTYPE_BF16},
+    {"q_len_2",                   F | X, KERNEL_INVALID_DIMENSION, DC_Q_LEN,           2,   NONE,         NONE,         0,  NONE},
+    {"head_dim_32",               F | X, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,       32,   NONE,         NONE,         0,  NONE},
+    {"f32",                       F | X, KERNEL_UNSUPPORTED_DTYPE, DC_DTYPE,   DTYPE_F32,   NONE,         NONE,         0,  NONE},
+    {"f32_and_head_dim_32",       F | X, KERNEL_INVALID_DIMENSION, DC_HEAD_DIM,       32,   NONE,         NONE,         0,  DTYPE_F32},
+    {"f32_and_misaligned_k",      F | X, KERNEL_UNSUPPORTED_DTYPE, NONE,               0,   NONE,         DC_K,         8,  DTYPE_F32},
+    {"variant_4",                 X,     KERNEL_INVALID_CONFIG,    DC_VARIANT,         4,   NONE,         NONE,         0,  NONE},
+    {"variant_negative",          X,     KERNEL_INVALID_CONFIG,    DC_VARIANT,        -1,   NONE,         NONE,         0,  NONE},
+    {"variant_huge",              X,     KERNEL_INVALID_CONFIG,    DC_VARIANT,   1 << 20,   NONE,         NONE,         0,  NONE},
+    {"flash_2_half2",             X,     KERNEL_INVALID_CONFIG,    DC_LOADS,           4,   NONE,         NONE,         0,  NONE},
+    {"workspace_null",            M,     KERNEL_OUT_OF_MEMORY,     NONE,               0,   DC_WORKSPACE, NONE,         0,  NONE},
+    {"workspace_short",           M,     KERNEL_OUT_OF_MEMORY,     DC_WORKSPACE_SHORTAGE, 1, NONE,        NONE,         0,  NONE},
+    {"workspace_misaligned",      M,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_WORKSPACE, 128, NONE},
+    {"workspace_short_and_misaligned_q", M, KERNEL_ALIGNMENT_ERROR, DC_WORKSPACE_SHORTAGE, 1, NONE,       DC_Q,         8,  NONE},
     /* clang-format on */
 };
 
@@ -358,15 +348,10 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
     if (row->distribution == NORMAL || row->distribution == NAN_REST) item->flags |= CASE_UNIT_SCALE;
 }
 
-static void make_bad(struct lesson_case *item, const struct bad_row *row)
+static void make_bad(struct lesson_case *item, const struct bad_argument *row)
 {
-    if (row->at != NONE) item->value[row->at] = row->value;
-    if (row->dtype != NONE) item->value[DC_DTYPE] = row->dtype;
+    case_table_spoil(item, row, DC_DTYPE);
     if (row->at == DC_POSITION) item->value[DC_GIVEN] = 0;
-    item->null_buffer = row->null_buffer;
-    item->misaligned_buffer = row->misaligned_buffer;
-    item->misalignment = row->misalignment;
-    item->expected = row->expected;
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
     item->untouched = 0;
 }
@@ -388,7 +373,7 @@ static const struct table_row *shape_of(int part)
 static int bad_cases(struct lesson_case *cases, int count, int capacity, int part)
 {
     for (int i = 0; i < BAD_COUNT && count < capacity; i++) {
-        if (!(BAD[i].parts >> part & 1)) continue;
+        if (!(BAD[i].of >> part & 1)) continue;
         struct lesson_case *item = &cases[count++];
         good_case(item, shape_of(part), part);
         snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], BAD[i].name);
@@ -526,7 +511,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     item->seed = rng_mix(shape.state, 7);
     if (item->property == BAD_ARGUMENT) {
         int at = rng_between(&shape, 0, BAD_COUNT - 1);
-        while (!(BAD[at].parts >> item->part & 1)) at = (at + 1) % BAD_COUNT;
+        while (!(BAD[at].of >> item->part & 1)) at = (at + 1) % BAD_COUNT;
         make_bad(item, &BAD[at]);
         return;
     }
@@ -542,55 +527,43 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only positions on the device fail: the position that counts is device_positions[b], read when the "
-        "kernel runs; "
-        "args->position may hold anything",
-        "only f32 fails: does it have kernels of its own, for positions on the device too?",
-        "only half2 loads fail",
-        "only groups of several query heads fail: which K/V head does a query head read?",
-        "only several K/V heads fail: how far is it from one token to the next?",
-        "only rows with elements behind them fail: they lie kv_stride apart",
-        "only positions outside of the cache fail: such a sequence gets no output, and *device_status says "
-        "so",
-        "only more keys than a block has threads fail",
-        "only more keys than fit in shared memory fail",
-        "only several queries fail: query i sees position + i + 1 keys",
-        "only more than four query heads per K/V head fail: a block of flash_2 serves four, so a group of "
-        "more has "
-        "several blocks (chunks)",
-        "only head_dim above 128 fails: a thread of 128 has columns threadIdx.x and threadIdx.x + 128",
-        "only a head_dim that is no multiple of 16 fails: head_dim is any multiple of 8",
-        "only a head_dim that is no multiple of 32 fails: head_dim is any multiple of 8",
-        "only a head_dim that is no multiple of 64 fails: head_dim is any multiple of 8",
-        "only a head_dim that is no power of two fails",
-        "only captured calls fail",
-        "only several sequences fail: blockIdx.z is the sequence, which has its own position, query and "
-        "cache"};
     const int *extent = item->extent;
     int width = extent[DC_KV_HEADS] * extent[DC_HEAD_DIM], head_dim = extent[DC_HEAD_DIM];
     int keys = extent[EX_POSITION] + extent[DC_Q_LEN];
-    const int has[] = {extent[EX_GIVEN] != 0 && item->part != PART_DEVICE,
-                       extent[EX_STORED_AS] == DTYPE_F32,
-                       item->value[DC_LOADS] == DECODE_LOADS_4_BYTES && item->part != PART_HALF2,
-                       extent[DC_HEADS] > extent[DC_KV_HEADS],
-                       extent[DC_KV_HEADS] > 1,
-                       extent[DC_KV_STRIDE] > width,
-                       extent[EX_FAULT] != POSITIONS_SOUND,
-                       keys > 128,
-                       keys > 8192,
-                       extent[DC_Q_LEN] > 1 && item->part != PART_PREFILL,
-                       item->part == PART_FLASH_2 && extent[DC_HEADS] > 4 * extent[DC_KV_HEADS],
-                       head_dim > 128,
-                       head_dim % 16 != 0,
-                       head_dim % 32 != 0,
-                       head_dim % 64 != 0,
-                       (head_dim & (head_dim - 1)) != 0,
-                       item->value[DC_CAPTURED] != 0,
-                       extent[DC_BATCH] > 1};
-    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
-    *message = messages[index];
-    return has[index];
+    const struct trait traits[] = {
+        {extent[EX_GIVEN] != 0 && item->part != PART_DEVICE,
+         "only positions on the device fail: the position that counts is device_positions[b], read when the "
+         "kernel runs; args->position may hold anything"},
+        {extent[EX_STORED_AS] == DTYPE_F32,
+         "only f32 fails: does it have kernels of its own, for positions on the device too?"},
+        {item->value[DC_LOADS] == DECODE_LOADS_4_BYTES && item->part != PART_HALF2, "only half2 loads fail"},
+        {extent[DC_HEADS] > extent[DC_KV_HEADS],
+         "only groups of several query heads fail: which K/V head does a query head read?"},
+        {extent[DC_KV_HEADS] > 1, "only several K/V heads fail: how far is it from one token to the next?"},
+        {extent[DC_KV_STRIDE] > width, "only rows with elements behind them fail: they lie kv_stride apart"},
+        {extent[EX_FAULT] != POSITIONS_SOUND, "only positions outside of the cache fail: such a sequence "
+                                              "gets no output, and *device_status says so"},
+        {keys > 128, "only more keys than a block has threads fail"},
+        {keys > 8192, "only more keys than fit in shared memory fail"},
+        {extent[DC_Q_LEN] > 1 && item->part != PART_PREFILL,
+         "only several queries fail: query i sees position + i + 1 keys"},
+        {item->part == PART_FLASH_2 && extent[DC_HEADS] > 4 * extent[DC_KV_HEADS],
+         "only more than four query heads per K/V head fail: a block of flash_2 serves four, so a group of "
+         "more has several blocks (chunks)"},
+        {head_dim > 128,
+         "only head_dim above 128 fails: a thread of 128 has columns threadIdx.x and threadIdx.x + 128"},
+        {head_dim % 16 != 0,
+         "only a head_dim that is no multiple of 16 fails: head_dim is any multiple of 8"},
+        {head_dim % 32 != 0,
+         "only a head_dim that is no multiple of 32 fails: head_dim is any multiple of 8"},
+        {head_dim % 64 != 0,
+         "only a head_dim that is no multiple of 64 fails: head_dim is any multiple of 8"},
+        {(head_dim & (head_dim - 1)) != 0, "only a head_dim that is no power of two fails"},
+        {item->value[DC_CAPTURED] != 0, "only captured calls fail"},
+        {extent[DC_BATCH] > 1, "only several sequences fail: blockIdx.z is the sequence, which has its own "
+                               "position, query and cache"},
+    };
+    return trait_at(traits, sizeof traits / sizeof traits[0], 1, index, message);
 }
 
 static const char *purpose(const struct lesson_case *item)
@@ -601,20 +574,17 @@ static const char *purpose(const struct lesson_case *item)
                "instead";
     if (item->extent[EX_FAULT] != POSITIONS_SOUND)
         return "a position lies outside of the cache: its sequence gets no output, *device_status says so, "
-               "and the "
-               "other sequences get theirs";
+               "and the other sequences get theirs";
     if (item->extent[EX_GIVEN] && item->value[DC_POSITION] != item->extent[EX_POSITION])
         return "args->position is not the position that counts: shared memory, loops and grids may not "
-               "depend on it, "
-               "as they may not in a graph that is replayed later";
+               "depend on it, as they may not in a graph that is replayed later";
     if (item->part == PART_DISPATCH && item->expected == KERNEL_OK)
         return "the variant that is asked for runs, and no other; chosen is what decode_choose_variant() "
                "says";
     if (item->distribution == NAN_REST &&
         item->extent[DC_KV_STRIDE] > item->extent[DC_KV_HEADS] * item->extent[DC_HEAD_DIM])
         return "rows of the cache lie kv_stride elements apart: what lies between them, and past the last "
-               "key that is "
-               "seen, holds NaN";
+               "key that is seen, holds NaN";
     if (item->distribution == NAN_REST) return "rows of the cache past the last key that is seen hold NaN";
     return decode_purpose((enum distribution)item->distribution);
 }

@@ -8,19 +8,10 @@ enum {
 #include "description/parts.h"
 };
 
-#include <stdio.h>
-
 #include "checker/cases/case_table.h"
 
 /* head_dim 256, tiles of 64 and 128, and what the shared cases do not combine. */
-static const struct own_case {
-    const char *name;
-    enum case_group group;
-    unsigned devices;
-    int batch, heads, kv_heads, q_len, kv_len, head_dim, causal;
-    double scale;
-    enum attention_distribution distribution;
-} OWN[] = {
+static const struct attention_own_case OWN[] = {
     /* clang-format off */
     /* name                       group           devices   b   heads  kv_h  q_len  kv_len  dim causal scale  data */
     {"head_dim_256",              GROUP_BASIC,    ON_ANY,   1,      1,    1,    16,     16, 256, 0,  0, DIST_NORMAL},
@@ -55,50 +46,6 @@ static const struct own_case {
     /* clang-format on */
 };
 
-static int add_own(const char *part, struct lesson_case *cases, int count, int capacity)
-{
-    char like[LESSON_NAME];
-    snprintf(like, sizeof like, "%s/square_64", part);
-    const struct lesson_case *model = case_table_find(cases, count, like);
-    for (size_t i = 0; i < sizeof OWN / sizeof OWN[0] && count < capacity; i++) {
-        const struct own_case *own = &OWN[i];
-        struct lesson_case *item = &cases[count++];
-        *item = *model;
-        snprintf(item->name, sizeof item->name, "%s/%s", part, own->name);
-        item->group = own->group;
-        item->devices = own->devices;
-        item->distribution = (int)own->distribution;
-        if (own->distribution != DIST_NORMAL) item->flags &= ~(unsigned)CASE_UNIT_SCALE;
-        const int extent[] = {own->batch, own->heads, own->kv_heads, own->q_len, own->kv_len, own->head_dim};
-        for (int e = 0; e <= AT_HEAD_DIM; e++) item->value[e] = item->extent[e] = extent[e];
-        item->value[AT_CAUSAL] = own->causal;
-        item->real[AT_SCALE] = own->scale;
-    }
-    return count;
-}
-
-/* A device that has no such instructions: nothing is launched, and of two faults the architecture comes last. */
-static int add_old_device(const char *part, struct lesson_case *cases, int count, int capacity)
-{
-    static const struct {
-        const char *like, *name;
-    } rows[] = {{"square_64", "old_device"}, {"head_dim_32", "old_device_and_head_dim_32"}};
-    for (int i = 0; i < 2 && count < capacity; i++) {
-        char like[LESSON_NAME];
-        snprintf(like, sizeof like, "%s/%s", part, rows[i].like);
-        struct lesson_case *item = &cases[count];
-        *item = *case_table_find(cases, count, like);
-        count++;
-        snprintf(item->name, sizeof item->name, "%s/%s", part, rows[i].name);
-        item->group = GROUP_BAD_INPUT;
-        item->weight = 1;
-        item->devices = ON_SIMT;
-        item->flags = CASE_OLD_DEVICE;
-        if (item->expected == KERNEL_OK) item->expected = KERNEL_UNSUPPORTED_ARCHITECTURE;
-    }
-    return count;
-}
-
 static int cases(struct lesson_case *cases, int capacity)
 {
     static const struct attention_family families[] = {
@@ -110,8 +57,14 @@ static int cases(struct lesson_case *cases, int capacity)
     int count = 0;
     for (int part = PART_F16; part <= PART_BF16; part++) {
         count = attention_cases(&families[part], cases, count, capacity);
-        count = add_own(families[part].name, cases, count, capacity);
-        count = add_old_device(families[part].name, cases, count, capacity);
+        const char *name = families[part].name;
+        count =
+            attention_own_cases(name, "square_64", OWN, sizeof OWN / sizeof OWN[0], cases, count, capacity);
+        /* Of two faults the architecture comes last. */
+        count =
+            case_table_add_device(cases, count, capacity, name, "square_64", "old_device", CASE_OLD_DEVICE);
+        count = case_table_add_device(cases, count, capacity, name, "head_dim_32",
+                                      "old_device_and_head_dim_32", CASE_OLD_DEVICE);
     }
     /* The software device is slow where a tile of 128 queries holds one, and for bf16, whose kernel is that of f16 but for
      * the conversions, fewer random shapes do. */
@@ -122,29 +75,8 @@ static int cases(struct lesson_case *cases, int capacity)
     return count;
 }
 
-static void cost(const struct lesson_case *item, struct lesson_cost *cost)
-{
-    attention_cost(item, cost);
-    cost->tensor_cores = 1;
-}
-
 const struct lesson lesson_12_tensor_core_attention = {
 #include "checker/cases/described.h"
-    .turns = "q k v",
-    .vary = attention_vary,
-    .buffers = attention_buffers,
-    .fill = attention_fill,
-    .units = attention_units,
-    .unit_elems = attention_unit_elems,
-    .expect = attention_expect,
-    .intermediate = attention_intermediate,
-    .holds = attention_holds,
-    .guess = attention_guess,
-    .trait = attention_trait,
-    .cost = cost,
-    .workspace_bytes = attention_workspace_bytes,
-    .describe = attention_describe,
-    .purpose = attention_purpose,
-    .distributions = DIST_COUNT,
+    ATTENTION_CALLBACKS,
     .cases = cases,
 };

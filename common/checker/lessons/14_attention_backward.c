@@ -191,62 +191,47 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
 
 /* ---- what has to be refused --------------------------------------------------------------------------------- */
 
-/** A wrong argument: one value, one null pointer or one misaligned pointer; or two, of which the first decides. */
-struct bad_row {
-    const char *name;
-    int kinds;
-    enum kernel_status expected;
-    int at; /* lesson_case.value[at] = value; -1 for none */
-    int64_t value;
-    int null_buffer, misaligned_buffer, misalignment;
-    int dtype; /* this storage type as well; -1 for the entry point's own */
-};
-
-#define VALUE(at, value) (at), (value), -1, -1, 0, -1
-#define NULL_POINTER(buffer) -1, 0, (buffer), -1, 0, -1
-#define ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes), -1
-
-static const struct bad_row BAD[] = {
+static const struct bad_argument BAD[] = {
     /* clang-format off */
-    {"null_args",             EVERY, KERNEL_INVALID_CONFIG, VALUE(BW_NULL_ARGS, 1)},
-    {"null_q",                FH,    KERNEL_INVALID_CONFIG, NULL_POINTER(BW_Q)},
-    {"null_k",                FH,    KERNEL_INVALID_CONFIG, NULL_POINTER(BW_K)},
-    {"null_v",                FH,    KERNEL_INVALID_CONFIG, NULL_POINTER(BW_V)},
-    {"null_out",              FH,    KERNEL_INVALID_CONFIG, NULL_POINTER(BW_OUT)},
-    {"null_dout",             F|HB,  KERNEL_INVALID_CONFIG, NULL_POINTER(BW_DOUT)},
-    {"null_lse",              F|HB,  KERNEL_INVALID_CONFIG, NULL_POINTER(BW_LSE)},
-    {"no_gradient_wanted",    EVERY, KERNEL_INVALID_CONFIG, VALUE(BW_OMITTED, 1 << BW_DQ | 1 << BW_DK | 1 << BW_DV)},
-    {"causal_unknown",        FH,    KERNEL_INVALID_CONFIG, VALUE(BW_CAUSAL, 2)},
-    {"deterministic_unknown", EVERY, KERNEL_INVALID_CONFIG, VALUE(BW_IS_DETERMINISTIC, 2)},
-    {"deterministic_negative", FH,   KERNEL_INVALID_CONFIG, VALUE(BW_IS_DETERMINISTIC, -1)},
-    {"batch_zero",            FH|DF|DH, KERNEL_INVALID_DIMENSION, VALUE(BW_BATCH, 0)},
-    {"heads_zero",            FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_HEADS, 0)},
-    {"kv_heads_zero",         FH|DF|DH, KERNEL_INVALID_DIMENSION, VALUE(BW_KV_HEADS, 0)},
-    {"heads_not_divisible",   EVERY, KERNEL_INVALID_DIMENSION, VALUE(BW_KV_HEADS, 3)},
-    {"q_len_zero",            FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_Q_LEN, 0)},
-    {"q_len_negative",        FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_Q_LEN, -3)},
-    {"kv_len_zero",           FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_KV_LEN, 0)},
-    {"kv_len_negative",       FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_KV_LEN, -1)},
-    {"head_dim_zero",         FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_HEAD_DIM, 0)},
-    {"head_dim_16",           EVERY, KERNEL_INVALID_DIMENSION, VALUE(BW_HEAD_DIM, 16)},
-    {"head_dim_48",           F|HB,  KERNEL_INVALID_DIMENSION, VALUE(BW_HEAD_DIM, 48)},
-    {"head_dim_96",           F|HB,  KERNEL_INVALID_DIMENSION, VALUE(BW_HEAD_DIM, 96)},
-    {"head_dim_256",          F|HB,  KERNEL_INVALID_DIMENSION, VALUE(BW_HEAD_DIM, 256)},
-    {"rows_overflow",         FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_KV_LEN, 1 << 30)},
-    {"batch_overflow",        FH,    KERNEL_INVALID_DIMENSION, VALUE(BW_BATCH, 1 << 30)},
-    {"dtype_f32",             HB|DH|DB, KERNEL_UNSUPPORTED_DTYPE, VALUE(BW_DTYPE, DTYPE_F32)},
-    {"dtype_f16",             F|B|DF|DB, KERNEL_UNSUPPORTED_DTYPE, VALUE(BW_DTYPE, DTYPE_F16)},
-    {"dtype_bf16",            F|H|DF|DH, KERNEL_UNSUPPORTED_DTYPE, VALUE(BW_DTYPE, DTYPE_BF16)},
-    {"dtype_unknown",         F|HB,  KERNEL_UNSUPPORTED_DTYPE, VALUE(BW_DTYPE, 7)},
-    {"misaligned_q",          F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_Q, 8)},
-    {"misaligned_k",          F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_K, 8)},
-    {"misaligned_v",          F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_V, 4)},
-    {"misaligned_out",        F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_OUT, 8)},
-    {"misaligned_dout",       F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_DOUT, 8)},
-    {"misaligned_lse",        F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_LSE, 2)},
-    {"misaligned_dq",         F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_DQ, 8)},
-    {"misaligned_dk",         F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_DK, 8)},
-    {"misaligned_dv",         F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_DV, 4)},
+    {"null_args",             EVERY, KERNEL_INVALID_CONFIG, BAD_VALUE(BW_NULL_ARGS, 1)},
+    {"null_q",                FH,    KERNEL_INVALID_CONFIG, BAD_NULL(BW_Q)},
+    {"null_k",                FH,    KERNEL_INVALID_CONFIG, BAD_NULL(BW_K)},
+    {"null_v",                FH,    KERNEL_INVALID_CONFIG, BAD_NULL(BW_V)},
+    {"null_out",              FH,    KERNEL_INVALID_CONFIG, BAD_NULL(BW_OUT)},
+    {"null_dout",             F|HB,  KERNEL_INVALID_CONFIG, BAD_NULL(BW_DOUT)},
+    {"null_lse",              F|HB,  KERNEL_INVALID_CONFIG, BAD_NULL(BW_LSE)},
+    {"no_gradient_wanted",    EVERY, KERNEL_INVALID_CONFIG, BAD_VALUE(BW_OMITTED, 1 << BW_DQ | 1 << BW_DK | 1 << BW_DV)},
+    {"causal_unknown",        FH,    KERNEL_INVALID_CONFIG, BAD_VALUE(BW_CAUSAL, 2)},
+    {"deterministic_unknown", EVERY, KERNEL_INVALID_CONFIG, BAD_VALUE(BW_IS_DETERMINISTIC, 2)},
+    {"deterministic_negative", FH,   KERNEL_INVALID_CONFIG, BAD_VALUE(BW_IS_DETERMINISTIC, -1)},
+    {"batch_zero",            FH|DF|DH, KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_BATCH, 0)},
+    {"heads_zero",            FH,    KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_HEADS, 0)},
+    {"kv_heads_zero",         FH|DF|DH, KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_KV_HEADS, 0)},
+    {"heads_not_divisible",   EVERY, KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_KV_HEADS, 3)},
+    {"q_len_zero",            FH,    KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_Q_LEN, 0)},
+    {"q_len_negative",        FH,    KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_Q_LEN, -3)},
+    {"kv_len_zero",           FH,    KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_KV_LEN, 0)},
+    {"kv_len_negative",       FH,    KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_KV_LEN, -1)},
+    {"head_dim_zero",         FH,    KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_HEAD_DIM, 0)},
+    {"head_dim_16",           EVERY, KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_HEAD_DIM, 16)},
+    {"head_dim_48",           F|HB,  KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_HEAD_DIM, 48)},
+    {"head_dim_96",           F|HB,  KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_HEAD_DIM, 96)},
+    {"head_dim_256",          F|HB,  KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_HEAD_DIM, 256)},
+    {"rows_overflow",         FH,    KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_KV_LEN, 1 << 30)},
+    {"batch_overflow",        FH,    KERNEL_INVALID_DIMENSION, BAD_VALUE(BW_BATCH, 1 << 30)},
+    {"dtype_f32",             HB|DH|DB, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(BW_DTYPE, DTYPE_F32)},
+    {"dtype_f16",             F|B|DF|DB, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(BW_DTYPE, DTYPE_F16)},
+    {"dtype_bf16",            F|H|DF|DH, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(BW_DTYPE, DTYPE_BF16)},
+    {"dtype_unknown",         F|HB,  KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(BW_DTYPE, 7)},
+    {"misaligned_q",          F|HB,  KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(BW_Q, 8)},
+    {"misaligned_k",          F|HB,  KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(BW_K, 8)},
+    {"misaligned_v",          F|HB,  KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(BW_V, 4)},
+    {"misaligned_out",        F|HB,  KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(BW_OUT, 8)},
+    {"misaligned_dout",       F|HB,  KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(BW_DOUT, 8)},
+    {"misaligned_lse",        F|HB,  KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(BW_LSE, 2)},
+    {"misaligned_dq",         F|HB,  KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(BW_DQ, 8)},
+    {"misaligned_dk",         F|HB,  KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(BW_DK, 8)},
+    {"misaligned_dv",         F|HB,  KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(BW_DV, 4)},
 
     {"null_dout_and_no_keys", FH,    KERNEL_INVALID_CONFIG, BW_KV_LEN, 0, BW_DOUT, -1, 0, -1},
     {"null_lse_and_dtype",    FH,    KERNEL_INVALID_CONFIG, -1, 0, BW_LSE, -1, 0, 7},
@@ -256,9 +241,9 @@ static const struct bad_row BAD[] = {
     {"head_dim_16_and_misaligned_lse", FH, KERNEL_ALIGNMENT_ERROR, BW_HEAD_DIM, 16, -1, BW_LSE, 2, -1},
     {"head_dim_16_and_misaligned_k", FH, KERNEL_ALIGNMENT_ERROR, BW_HEAD_DIM, 16, -1, BW_K, 8, -1},
     /* What is found out last. The workspace has to be there only for a kernel that wants one. */
-    {"workspace_null",        EVERY, KERNEL_OUT_OF_MEMORY, NULL_POINTER(BW_WORKSPACE)},
-    {"workspace_short",       EVERY, KERNEL_OUT_OF_MEMORY, VALUE(BW_WORKSPACE_SHORTAGE, 1)},
-    {"workspace_misaligned",  F|HB,  KERNEL_ALIGNMENT_ERROR, ALIGNMENT(BW_WORKSPACE, 128)},
+    {"workspace_null",        EVERY, KERNEL_OUT_OF_MEMORY, BAD_NULL(BW_WORKSPACE)},
+    {"workspace_short",       EVERY, KERNEL_OUT_OF_MEMORY, BAD_VALUE(BW_WORKSPACE_SHORTAGE, 1)},
+    {"workspace_misaligned",  F|HB,  KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(BW_WORKSPACE, 128)},
     {"workspace_null_and_head_dim_16", FH, KERNEL_INVALID_DIMENSION, BW_HEAD_DIM, 16, BW_WORKSPACE, -1, 0, -1},
     /* clang-format on */
 };
@@ -266,16 +251,11 @@ enum { BAD_COUNT = sizeof BAD / sizeof BAD[0] };
 
 static const struct table_row BAD_SHAPE = {"", GROUP_BAD_INPUT, EVERY, 1, 4, 2, 5, 7, 32, 0, 0, NORMAL};
 
-static void spoil(struct lesson_case *item, const struct bad_row *row)
+static void spoil(struct lesson_case *item, const struct bad_argument *row)
 {
     item->group = GROUP_BAD_INPUT;
     item->weight = 1;
-    item->expected = row->expected;
-    item->null_buffer = row->null_buffer;
-    item->misaligned_buffer = row->misaligned_buffer;
-    item->misalignment = row->misalignment;
-    if (row->at >= 0) item->value[row->at] = row->value;
-    if (row->dtype >= 0) item->value[BW_DTYPE] = row->dtype;
+    case_table_spoil(item, row, BW_DTYPE);
     int of_workspace = row->null_buffer == BW_WORKSPACE || row->misaligned_buffer == BW_WORKSPACE ||
                        row->at == BW_WORKSPACE_SHORTAGE;
     if (of_workspace && row->at != BW_HEAD_DIM) item->flags |= CASE_IF_WORKSPACE;
@@ -284,7 +264,7 @@ static void spoil(struct lesson_case *item, const struct bad_row *row)
 static int bad_cases(struct lesson_case *cases, int count, int capacity, int kind)
 {
     for (int i = 0; i < BAD_COUNT && count < capacity; i++) {
-        if (!(BAD[i].kinds >> kind & 1)) continue;
+        if (!(BAD[i].of >> kind & 1)) continue;
         struct lesson_case *item = &cases[count++];
         good_case(item, &BAD_SHAPE, kind);
         item->flags = 0;
@@ -298,8 +278,8 @@ static int bad_cases(struct lesson_case *cases, int count, int capacity, int kin
 /* Scales that are no number; a device without the instructions of tensor cores. */
 static int odd_cases(struct lesson_case *cases, int count, int capacity, int kind)
 {
-    static const struct bad_row scale = {"", EVERY, KERNEL_INVALID_CONFIG, VALUE(-1, 0)};
-    static const struct bad_row old = {"", EVERY, KERNEL_UNSUPPORTED_ARCHITECTURE, VALUE(-1, 0)};
+    static const struct bad_argument scale = {"", EVERY, KERNEL_INVALID_CONFIG, BAD_VALUE(-1, 0)};
+    static const struct bad_argument old = {"", EVERY, KERNEL_UNSUPPORTED_ARCHITECTURE, BAD_VALUE(-1, 0)};
     for (int i = 0; i < 4 && count < capacity; i++) {
         if (i >= 2 && KIND[kind].dtype == DTYPE_F32) break;
         struct lesson_case *item = &cases[count++];
@@ -411,7 +391,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     }
     if (item->property == BAD_ARGUMENT) {
         int at = rng_between(rng, 0, BAD_COUNT - 1), kind = kind_of(item);
-        while (!(BAD[at].kinds >> kind & 1)) at = (at + 1) % BAD_COUNT;
+        while (!(BAD[at].of >> kind & 1)) at = (at + 1) % BAD_COUNT;
         item->flags = 0;
         spoil(item, &BAD[at]);
         item->group = GROUP_PROPERTIES;
@@ -429,35 +409,25 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only causal cases fail",
-        "only groups of several query heads fail: dK and dV of a K/V head are sums over all query heads that "
-        "read it",
-        "only several tiles of queries fail",
-        "only several tiles of keys fail: is dQ a sum over all of them?",
-        "only rows that see nothing fail: their logsumexp is -infinity, their gradient 0",
-        "only gradients that are not all wanted fail: dq, dk and dv may each be NULL",
-        "only head_dim 128 fails",
-        "only bf16 fails",
-        "only an explicit scale fails: it multiplies dQ and dK, too",
-        "only lengths that are no multiple of a tile fail",
-        "only NaN fails"};
     const int *extent = item->extent;
     int q_len = extent[BW_Q_LEN], kv_len = extent[BW_KV_LEN], causal = item->value[BW_CAUSAL] == 1;
-    const int has[] = {causal,
-                       extent[BW_HEADS] > extent[BW_KV_HEADS],
-                       q_len > 64,
-                       kv_len > 128,
-                       causal && q_len > kv_len,
-                       item->value[BW_OMITTED] != 0,
-                       extent[BW_HEAD_DIM] == 128,
-                       extent[EX_STORED_AS] == DTYPE_BF16,
-                       item->real[0] != 0.0,
-                       q_len % 64 != 0 || kv_len % 32 != 0,
-                       item->distribution >= NAN_Q};
-    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
-    *message = messages[index];
-    return has[index];
+    const struct trait traits[] = {
+        {causal, "only causal cases fail"},
+        {extent[BW_HEADS] > extent[BW_KV_HEADS], "only groups of several query heads fail: dK and dV of a "
+                                                 "K/V head are sums over all query heads that read it"},
+        {q_len > 64, "only several tiles of queries fail"},
+        {kv_len > 128, "only several tiles of keys fail: is dQ a sum over all of them?"},
+        {causal && q_len > kv_len,
+         "only rows that see nothing fail: their logsumexp is -infinity, their gradient 0"},
+        {item->value[BW_OMITTED] != 0,
+         "only gradients that are not all wanted fail: dq, dk and dv may each be NULL"},
+        {extent[BW_HEAD_DIM] == 128, "only head_dim 128 fails"},
+        {extent[EX_STORED_AS] == DTYPE_BF16, "only bf16 fails"},
+        {item->real[0] != 0.0, "only an explicit scale fails: it multiplies dQ and dK, too"},
+        {q_len % 64 != 0 || kv_len % 32 != 0, "only lengths that are no multiple of a tile fail"},
+        {item->distribution >= NAN_Q, "only NaN fails"},
+    };
+    return trait_at(traits, sizeof traits / sizeof traits[0], 1, index, message);
 }
 
 /** What follows where these gradients are wrong and those are right. */
@@ -515,12 +485,10 @@ static const char *purpose(const struct lesson_case *item)
         return "scores of magnitude 1e4: P is exp(S - lse), not exp(S) / exp(lse)";
     case LOW:
         return "every score is near -300, and so is the logsumexp: what a tile holds past the last key has "
-               "the score 0, and "
-               "exp(0 - lse) overflows";
+               "the score 0, and exp(0 - lse) overflows";
     case SINK:
         return "lse and out are those of a softmax with one more term in its denominator: P is exp(S - lse), "
-               "whatever it "
-               "sums to";
+               "whatever it sums to";
     case STEADY:
         return "dO is about 1 in every row: what is summed over many queries grows, and must not be rounded "
                "on the way";

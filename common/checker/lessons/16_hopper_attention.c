@@ -19,14 +19,7 @@ enum {
 
 /* Around tiles of 128 keys, and of 64 queries for head_dim 64, 128 for 128: there two consumers share them. Two stages, and what the
  * shared cases do not combine. */
-static const struct own_case {
-    const char *name;
-    enum case_group group;
-    unsigned devices;
-    int batch, heads, kv_heads, q_len, kv_len, head_dim, causal;
-    double scale;
-    enum attention_distribution distribution;
-} OWN[] = {
+static const struct attention_own_case OWN[] = {
     /* clang-format off */
     /* name                       group           devices   b   heads  kv_h  q_len  kv_len  dim causal scale  data */
     {"one_tile",                       GROUP_BASIC,     ON_ANY,   1,      1,    1,   128,    128,  64, 0,    0, DIST_NORMAL},
@@ -82,7 +75,7 @@ static const struct own_case {
 };
 
 /* E4M3: blocks of 128 queries and of 128 keys have a scale each, values of a head have one. */
-static const struct own_case OF_FP8[] = {
+static const struct attention_own_case OF_FP8[] = {
     /* clang-format off */
     /* name                       group           devices   b   heads  kv_h  q_len  kv_len  dim causal scale  data */
     {"one_key",                   GROUP_BASIC,      ON_ANY,   1,      1,    1,     3,      1, 128, 0,    0, DIST_NORMAL},
@@ -128,65 +121,36 @@ static const struct own_case OF_FP8[] = {
     /* clang-format on */
 };
 
-static int add_own(const char *part, const struct own_case *rows, size_t row_count, struct lesson_case *cases,
-                   int count, int capacity)
+/* What a name says of a case beside its shape. */
+static int add_own(const char *part, const struct attention_own_case *rows, size_t row_count,
+                   struct lesson_case *cases, int count, int capacity)
 {
-    char like[LESSON_NAME];
-    snprintf(like, sizeof like, "%s/square_64", part);
-    const struct lesson_case *model = case_table_find(cases, count, like);
-    for (size_t i = 0; i < row_count && count < capacity; i++) {
-        const struct own_case *own = &rows[i];
-        struct lesson_case *item = &cases[count++];
-        *item = *model;
-        snprintf(item->name, sizeof item->name, "%s/%s", part, own->name);
-        item->group = own->group;
-        item->devices = own->devices;
-        item->distribution = (int)own->distribution;
-        if (own->distribution != DIST_NORMAL) item->flags &= ~(unsigned)CASE_UNIT_SCALE;
-        const int extent[] = {own->batch, own->heads, own->kv_heads, own->q_len, own->kv_len, own->head_dim};
-        for (int e = 0; e <= AT_HEAD_DIM; e++) item->value[e] = item->extent[e] = extent[e];
-        item->value[AT_CAUSAL] = own->causal;
-        item->real[AT_SCALE] = own->scale;
-        if (strncmp(own->name, "tiles_of_a_block", 16) == 0) item->flags |= CASE_SMALL_DEVICE;
-        if (strncmp(own->name, "bf16", 4) == 0) item->value[AT_DTYPE] = item->extent[EX_DTYPE] = DTYPE_BF16;
+    const int first = count;
+    count = attention_own_cases(part, "square_64", rows, row_count, cases, count, capacity);
+    for (int i = first; i < count; i++) {
+        const char *name = cases[i].name + strlen(part) + 1;
+        if (strncmp(name, "tiles_of_a_block", 16) == 0) cases[i].flags |= CASE_SMALL_DEVICE;
+        if (strncmp(name, "bf16", 4) == 0) cases[i].value[AT_DTYPE] = cases[i].extent[EX_DTYPE] = DTYPE_BF16;
     }
     return count;
 }
 
-/* A device that has no such instructions: nothing is launched, and of two faults the architecture comes last. */
+/* Devices that have no such instructions: nothing is launched, and of two faults the architecture comes last. */
 static int add_other_devices(const char *part, struct lesson_case *cases, int count, int capacity)
 {
-    static const struct {
-        const char *like, *name;
-        unsigned device;
-    } rows[] = {{"square_64", "old_device", CASE_OLD_DEVICE},
-                {"head_dim_32", "old_device_and_head_dim_32", CASE_OLD_DEVICE},
-                {"square_64", "new_device", CASE_NEW_DEVICE}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && count < capacity; i++) {
-        char like[LESSON_NAME];
-        snprintf(like, sizeof like, "%s/%s", part, rows[i].like);
-        struct lesson_case *item = &cases[count];
-        *item = *case_table_find(cases, count, like);
-        count++;
-        snprintf(item->name, sizeof item->name, "%s/%s", part, rows[i].name);
-        item->group = GROUP_BAD_INPUT;
-        item->weight = 1;
-        item->devices = ON_SIMT;
-        item->flags = rows[i].device;
-        if (item->expected == KERNEL_OK) item->expected = KERNEL_UNSUPPORTED_ARCHITECTURE;
-    }
-    return count;
+    count = case_table_add_device(cases, count, capacity, part, "square_64", "old_device", CASE_OLD_DEVICE);
+    count = case_table_add_device(cases, count, capacity, part, "head_dim_32", "old_device_and_head_dim_32",
+                                  CASE_OLD_DEVICE);
+    return case_table_add_device(cases, count, capacity, part, "square_64", "new_device", CASE_NEW_DEVICE);
 }
 
 /* A storage type and a head_dim that are both refused: the type decides. */
-static int add_two_faults(const char *dtype, struct lesson_case *cases, int count, int capacity)
+static int add_two_faults(const char *part, const char *dtype, const char *name, struct lesson_case *cases,
+                          int count, int capacity)
 {
-    if (count >= capacity) return count;
-    struct lesson_case *item = &cases[count];
-    *item = *case_table_find(cases, count, dtype);
-    snprintf(item->name + strlen(item->name), sizeof item->name - strlen(item->name), "_and_head_dim_16");
-    item->value[AT_HEAD_DIM] = 16;
-    return count + 1;
+    struct lesson_case *item = case_table_copy(cases, &count, capacity, part, dtype, name);
+    if (item != NULL) item->value[AT_HEAD_DIM] = 16;
+    return count;
 }
 
 /* The software device is slow. For bf16, whose kernel is that of f16 but for the conversions, every fourth of the cases at the edges,
@@ -232,9 +196,9 @@ static int add_fp8(const struct attention_family *family, struct lesson_case *ca
     for (int i = first; i < count; i++)
         if (kept_for_fp8(&cases[i], cases[i].group == GROUP_EDGES ? edges++ : 0)) cases[kept++] = cases[i];
     count = add_own("fp8", OF_FP8, sizeof OF_FP8 / sizeof OF_FP8[0], cases, kept, capacity);
-    struct lesson_case *rotation = &cases[count++];
-    *rotation = *case_table_find(cases, count - 1, "fp8/property_random_shapes");
-    snprintf(rotation->name, sizeof rotation->name, "fp8/property_rotation_helps");
+    struct lesson_case *rotation =
+        case_table_copy(cases, &count, capacity, "fp8", "property_random_shapes", "property_rotation_helps");
+    if (rotation == NULL) return count;
     rotation->extent[EX_PROPERTY] = PROPERTY_ROTATION;
     rotation->distribution = DIST_OUTLIERS;
     rotation->repeat = 8;
@@ -298,18 +262,9 @@ static int holds(const struct lesson_case *item, const float *const *got, const 
     if (rotated * 2.0 <= not_rotated) return 1;
     snprintf(reason, size,
              "with outliers in two columns the output is off by %.2g in the root mean square, and by %.2g "
-             "without the "
-             "rotation of Q and K: it has to be half of that at most",
+             "without the rotation of Q and K: it has to be half of that at most",
              rotated, not_rotated);
     return 0;
-}
-
-/* Guesses take what was stored for what is multiplied. */
-static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                 double *value, char *message, size_t size)
-{
-    if (item->part == PART_FP8) return -1;
-    return attention_guess(item, data, index, buffer, at, value, message, size);
 }
 
 static int cases(struct lesson_case *cases, int capacity)
@@ -335,8 +290,8 @@ static int cases(struct lesson_case *cases, int capacity)
     }
     count = add_fp8(&families[PART_FP8], cases, count, capacity);
     count = add_other_devices("fp8", cases, count, capacity);
-    count = add_two_faults("bf16/dtype_f16", cases, count, capacity);
-    count = add_two_faults("fp8/dtype_f32", cases, count, capacity);
+    count = add_two_faults("bf16", "dtype_f16", "dtype_f16_and_head_dim_16", cases, count, capacity);
+    count = add_two_faults("fp8", "dtype_f32", "dtype_f32_and_head_dim_16", cases, count, capacity);
     static const char *const long_on_simt[] = {"f16/qwen3_8b_decode_291",
                                                "bf16/qwen3_8b_decode_291",
                                                "bf16/qwen3_8b_prefill_8",
@@ -355,32 +310,10 @@ static int cases(struct lesson_case *cases, int capacity)
     return count;
 }
 
-static void cost(const struct lesson_case *item, struct lesson_cost *cost)
-{
-    attention_cost(item, cost);
-    cost->tensor_cores = 1;
-    if (item->part != PART_FP8) return;
-    cost->extra_bytes = (double)attention_workspace_bytes(item);
-    cost->oracle_ops *= 4.0; /* for every row it rounds all keys anew */
-}
-
 const struct lesson lesson_16_hopper_attention = {
 #include "checker/cases/described.h"
-    .turns = "q k v",
+    ATTENTION_CASES,
     .vary = vary,
-    .buffers = attention_buffers,
-    .fill = attention_fill,
-    .units = attention_units,
-    .unit_elems = attention_unit_elems,
-    .expect = attention_expect,
-    .intermediate = attention_intermediate,
     .holds = holds,
-    .guess = guess,
-    .trait = attention_trait,
-    .cost = cost,
-    .workspace_bytes = attention_workspace_bytes,
-    .describe = attention_describe,
-    .purpose = attention_purpose,
-    .distributions = DIST_COUNT,
     .cases = cases,
 };

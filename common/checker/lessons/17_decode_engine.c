@@ -288,20 +288,17 @@ static int cases(struct lesson_case *cases, int capacity)
         cases[count++] = bad_case_of(i);
     count = case_table_add_refused(cases, count, capacity, case_table_find(cases, count, "step/one_token"),
                                    "launch_refused");
-    if (count == capacity) return count;
-    cases[count] = *case_table_find(cases, count, "step/four_requests");
-    snprintf(cases[count].name, sizeof cases[count].name, "step/little_shared_memory");
-    cases[count].devices = ON_SIMT;
-    cases[count].group = GROUP_EDGES;
-    cases[count].flags = CASE_ONE_CALL | CASE_LITTLE_SHARED;
-    if (++count == capacity) return count;
-    cases[count] = *case_table_find(cases, count, "step/one_token");
-    snprintf(cases[count].name, sizeof cases[count].name, "step/old_device");
-    cases[count].devices = ON_SIMT;
-    cases[count].group = GROUP_BAD_INPUT;
-    cases[count].flags = CASE_OLD_DEVICE;
-    cases[count].expected = KERNEL_UNSUPPORTED_ARCHITECTURE;
-    return count + 1;
+    struct lesson_case *little =
+        case_table_copy(cases, &count, capacity, "step", "four_requests", "little_shared_memory");
+    struct lesson_case *old = case_table_copy(cases, &count, capacity, "step", "one_token", "old_device");
+    if (little == NULL || old == NULL) return count;
+    little->devices = old->devices = ON_SIMT;
+    little->group = GROUP_EDGES;
+    little->flags = CASE_ONE_CALL | CASE_LITTLE_SHARED;
+    old->group = GROUP_BAD_INPUT;
+    old->flags = CASE_OLD_DEVICE;
+    old->expected = KERNEL_UNSUPPORTED_ARCHITECTURE;
+    return count;
 }
 
 static void vary(struct lesson_case *item, int index, struct rng *rng)
@@ -473,18 +470,8 @@ static int token_of(const struct lesson_case *item, const struct engine_plan *p,
 /** Block @p index of request @p j; blocks are strewn over the cache. */
 static int block_of(const struct engine_plan *p, int j, int index)
 {
-    const int blocks = p->config.num_blocks, at = j * blocks_needed(p) + index;
-    int stride = 1;
-    for (int candidate = 2; candidate < blocks && stride * 3 < blocks; candidate++) {
-        int a = blocks, b = candidate;
-        while (b != 0) {
-            const int rest = a % b;
-            a = b;
-            b = rest;
-        }
-        if (a == 1) stride = candidate;
-    }
-    return (int)(((int64_t)at * stride + 1) % blocks);
+    const int64_t blocks = p->config.num_blocks, at = j * blocks_needed(p) + index;
+    return (int)((at * case_table_stride(blocks) + 1) % blocks);
 }
 
 /** Tables as they are in each step: what no row needs yet is -1. */
@@ -689,16 +676,14 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
     if (buffer != ENGINE_REPORT || index > 0) return -1;
     const struct engine_plan p = engine_plan_of(item->value);
     *value = 1.0;
-    snprintf(
-        message, size,
-        "in these steps logits of a batch differ, bit for bit, from those of the same tokens alone: the "
-        "order of a sum depends on the number of rows, on the row or on the pieces of the prompt%s",
-        p.config.max_rows > FROM_MANY_ROWS
-            ? "; for more than 16 rows launch_many() adds slice after slice: of S spans slice w is w S / 8 "
-              ".. "
-              "(w + 1) S / 8 - 1, and the sum of two accumulators, one of the first instruction of every "
-              "span, one of the second"
-            : "");
+    snprintf(message, size,
+             "in these steps logits of a batch differ, bit for bit, from those of the same tokens alone: the "
+             "order of a sum depends on the number of rows, on the row or on the pieces of the prompt%s",
+             p.config.max_rows > FROM_MANY_ROWS
+                 ? "; for more than 16 rows launch_many() adds slice after slice: of S spans slice w is w S "
+                   "/ 8 .. (w + 1) S / 8 - 1, and the sum of two accumulators, one of the first instruction "
+                   "of every span, one of the second"
+                 : "");
     return 1;
 }
 
@@ -715,42 +700,32 @@ static int most_keys(const struct engine_plan *p)
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only replays fail: what differs from step to step is read from device memory, by the kernels; rows "
-        "whose position is negative pad",
-        "only steps that want the logits of some rows fail: wanted_rows says of which, in which order",
-        "only steps that want the logits of every second row, the last first, fail: wanted_rows says of "
-        "which",
-        "only several layers fail: where do the weights, keys and values of a layer begin?",
-        "only a head of its own fails: where does it lie?",
-        "only groups of query heads fail: which K/V head does a query head read?",
-        "only more than 8 rows in a step fail: are there blocks for every tile of rows?",
-        "only more than 16 rows in a step fail, those of launch_many(): what has normed to be, and in which "
-        "order does it "
-        "add?",
-        "only several requests fail: each row has its own request, table and position",
-        "only texts of several steps fail: are keys and values of earlier steps where the table says?",
-        "only more keys than a tile has fail",
-        "only slices of several chunks fail: inputs, gains, squares and slots of the later ones",
-        "only inputs that are no multiple of 256 fail: a warp's slice may be shorter than another's"};
     const struct engine_plan p = engine_plan_of(item->value);
     const struct engine_config *c = &p.config;
-    if (index >= (int)(sizeof messages / sizeof messages[0])) return -1;
-    *message = messages[index];
-    const int has[] = {(p.manner & (ENGINE_GRAPH | ENGINE_KEPT)) != 0,
-                       (p.manner & (ENGINE_FEW | ENGINE_LAST)) != 0,
-                       (p.manner & ENGINE_FEW) != 0,
-                       c->layers > 1,
-                       !c->tied,
-                       c->heads > c->kv_heads,
-                       c->max_rows > 8,
-                       c->max_rows > FROM_MANY_ROWS,
-                       p.requests > 1,
-                       p.steps > 1,
-                       most_keys(&p) > TILE_KEYS,
-                       long_slices(c),
-                       c->hidden % 256 != 0};
-    return has[index] && p.mistake == ENGINE_RIGHT;
+    const struct trait traits[] = {
+        {(p.manner & (ENGINE_GRAPH | ENGINE_KEPT)) != 0,
+         "only replays fail: what differs from step to step is read from device memory, by the kernels; rows "
+         "whose position is negative pad"},
+        {(p.manner & (ENGINE_FEW | ENGINE_LAST)) != 0,
+         "only steps that want the logits of some rows fail: wanted_rows says of which, in which order"},
+        {(p.manner & ENGINE_FEW) != 0, "only steps that want the logits of every second row, the last first, "
+                                       "fail: wanted_rows says of which"},
+        {c->layers > 1, "only several layers fail: where do the weights, keys and values of a layer begin?"},
+        {!c->tied, "only a head of its own fails: where does it lie?"},
+        {c->heads > c->kv_heads, "only groups of query heads fail: which K/V head does a query head read?"},
+        {c->max_rows > 8, "only more than 8 rows in a step fail: are there blocks for every tile of rows?"},
+        {c->max_rows > FROM_MANY_ROWS, "only more than 16 rows in a step fail, those of launch_many(): what "
+                                       "has normed to be, and in which order does it add?"},
+        {p.requests > 1, "only several requests fail: each row has its own request, table and position"},
+        {p.steps > 1,
+         "only texts of several steps fail: are keys and values of earlier steps where the table says?"},
+        {most_keys(&p) > TILE_KEYS, "only more keys than a tile has fail"},
+        {long_slices(c),
+         "only slices of several chunks fail: inputs, gains, squares and slots of the later ones"},
+        {c->hidden % 256 != 0,
+         "only inputs that are no multiple of 256 fail: a warp's slice may be shorter than another's"},
+    };
+    return trait_at(traits, sizeof traits / sizeof traits[0], p.mistake == ENGINE_RIGHT, index, message);
 }
 
 static const char *purpose(const struct lesson_case *item)
@@ -766,9 +741,8 @@ static const char *purpose(const struct lesson_case *item)
         [UNEVEN] = "some elements of a state are much larger than the others",
         [BROAD] = "q and k before their norms are beyond 65,504, which is as far as a half goes",
         [GATES_OF_5] = "gates are about 5, where silu of a gate is 0.7% less than the gate",
-        [ONE_KEY] =
-            "keys with nearly all the weight have values of 0: what is left comes from 288 weights of "
-            "exp(-10.3), which are small and not 0",
+        [ONE_KEY] = "keys with nearly all the weight have values of 0: what is left comes from 288 weights "
+                    "of exp(-10.3), which are small and not 0",
         [ALIKE] = "a state is thousands of times as large as what a layer adds, and 32 layers add the same",
         [NAN_TOKEN] = "a token of request 0 is NaN: its later logits are NaN, those of the others are not"};
     const struct engine_plan p = engine_plan_of(item->value);
@@ -786,8 +760,7 @@ static const char *purpose(const struct lesson_case *item)
     if (of_data[item->distribution] != NULL) return of_data[item->distribution];
     if (most_keys(&p) > TILE_KEYS)
         return "more keys than a tile has: the sums of one tile are rescaled when the next brings a new "
-               "maximum, "
-               "and those of several blocks are merged";
+               "maximum, and those of several blocks are merged";
     if (p.manner & ENGINE_GRAPH)
         return "one graph, captured once, is replayed for every step; rows to spare pad";
     if (p.manner & ENGINE_ALONE)
@@ -825,12 +798,11 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 {
     const struct engine_plan p = engine_plan_of(item->value);
     const struct engine_config *c = &p.config;
-    snprintf(
-        text, size,
-        "steps %d, rows up to %d, requests %d, layers %d, hidden %d, heads %d/%d of %d, intermediate %d, "
-        "vocab %d, block size %d",
-        p.steps, c->max_rows, p.requests, c->layers, c->hidden, c->heads, c->kv_heads, c->head_dim,
-        c->intermediate, c->vocab, c->block_size);
+    snprintf(text, size,
+             "steps %d, rows up to %d, requests %d, layers %d, hidden %d, heads %d/%d of %d, intermediate "
+             "%d, vocab %d, block size %d",
+             p.steps, c->max_rows, p.requests, c->layers, c->hidden, c->heads, c->kv_heads, c->head_dim,
+             c->intermediate, c->vocab, c->block_size);
 }
 
 const struct lesson lesson_17_decode_engine = {

@@ -620,42 +620,41 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
-    static const char *const messages[] = {
-        "only ranks in another order than the devices fail: gpu_rank says which rank it is and which device "
-        "it has",
-        "only several ranks fail: what has to be added up, or passed on, between them?",
-        "only more than two ranks fail: is the part that arrives the one that is used, and is its buffer "
-        "free?",
-        "the MLP is right, attention is not: where W_o is 0 the case passes",
-        "attention is right, the MLP is not: where W_down is 0 the case passes",
-        "only several ranks with several rows fail: is every row added up over the ranks?",
-        "only heads of more than 64 elements fail: is all of head_dim looked at?",
-        "only causal cases of several ranks fail: which key is the first of the part that came?",
-        "only causal cases of more than two ranks fail: whose keys came in this step? Rank r gets them from "
-        "rank r - 1"};
-    enum { OWN = sizeof messages / sizeof messages[0] };
     const int right = item->expected == KERNEL_OK, layer = item->part == PART_LAYER && right;
-    const int has[] = {(item->value[AT_MANNER] & RANKS_REVERSED) != 0,
-                       item->value[AT_RANKS] > 1,
-                       item->value[AT_RANKS] > 2,
-                       layer && item->distribution != LAYER_NO_ATTENTION,
-                       layer && item->distribution != LAYER_NO_MLP,
-                       layer && item->value[AT_RANKS] > 1 && item->value[AT_ROWS] > 1,
-                       layer && item->value[AT_LAYER_DIM] > 64,
-                       item->part == PART_RING && item->value[AT_RANKS] > 1 && item->value[AT_CAUSAL] != 0,
-                       item->part == PART_RING && item->value[AT_RANKS] > 2 && item->value[AT_CAUSAL] != 0};
-    if (index >= OWN) return item->part == PART_RING ? attention_trait(item, index - OWN, message) : -1;
-    *message = messages[index];
-    return has[index] && right;
+    const struct trait traits[] = {
+        {(item->value[AT_MANNER] & RANKS_REVERSED) != 0,
+         "only ranks in another order than the devices fail: gpu_rank says which rank it is and which device "
+         "it has"},
+        {item->value[AT_RANKS] > 1,
+         "only several ranks fail: what has to be added up, or passed on, between them?"},
+        {item->value[AT_RANKS] > 2, "only more than two ranks fail: is the part that arrives the one that is "
+                                    "used, and is its buffer free?"},
+        {layer && item->distribution != LAYER_NO_ATTENTION,
+         "the MLP is right, attention is not: where W_o is 0 the case passes"},
+        {layer && item->distribution != LAYER_NO_MLP,
+         "attention is right, the MLP is not: where W_down is 0 the case passes"},
+        {layer && item->value[AT_RANKS] > 1 && item->value[AT_ROWS] > 1,
+         "only several ranks with several rows fail: is every row added up over the ranks?"},
+        {layer && item->value[AT_LAYER_DIM] > 64,
+         "only heads of more than 64 elements fail: is all of head_dim looked at?"},
+        {item->part == PART_RING && item->value[AT_RANKS] > 1 && item->value[AT_CAUSAL] != 0,
+         "only causal cases of several ranks fail: which key is the first of the part that came?"},
+        {item->part == PART_RING && item->value[AT_RANKS] > 2 && item->value[AT_CAUSAL] != 0,
+         "only causal cases of more than two ranks fail: whose keys came in this step? Rank r gets them from "
+         "rank r - 1"},
+    };
+    const int own = sizeof traits / sizeof traits[0];
+    if (index >= own && item->part == PART_RING) return attention_trait(item, index - own, message);
+    return trait_at(traits, sizeof traits / sizeof traits[0], right, index, message);
 }
 
 static const char *purpose(const struct lesson_case *item)
 {
     static const char *const of_layers[LAYER_DATA] = {
         [LAYER_NO_MLP] = "W_down is 0, so the MLP adds nothing: attention and its sum are what is tried",
-        [LAYER_NO_ATTENTION] = "W_o is 0, so attention adds nothing: the MLP and its sum are what is tried. "
-                               "Keys and values go to the cache all the same; where nobody has appended any "
-                               "it holds NaN",
+        [LAYER_NO_ATTENTION] =
+            "W_o is 0, so attention adds nothing: the MLP and its sum are what is tried. Keys and values go "
+            "to the cache all the same; where nobody has appended any it holds NaN",
         [LAYER_SHARP] = "a few keys have nearly all the weight",
         [LAYER_STEEP] =
             "gates go to 90 and beyond, where exp is infinite: silu of such a gate is the gate, or 0",
@@ -663,9 +662,8 @@ static const char *purpose(const struct lesson_case *item)
         [LAYER_SMALL] = "x is a millionth of what is usual",
         [LAYER_FAR_BELOW] =
             "every score is about -15,000: a maximum that begins at a number is above all of them",
-        [LAYER_FAINT] =
-            "the key with nearly all the weight has values of 0: what is left comes from weights of 1e-11, "
-            "which are small and not 0"};
+        [LAYER_FAINT] = "the key with nearly all the weight has values of 0: what is left comes from weights "
+                        "of 1e-11, which are small and not 0"};
     if (item->value[AT_MANNER] & RANKS_GONE)
         return "the last rank has died: the others have to end with KERNEL_CUDA_ERROR, and not to wait for "
                "it";

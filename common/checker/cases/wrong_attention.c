@@ -1,0 +1,367 @@
+/**
+ * @file wrong_attention.c
+ * @brief Attention with a mistake, one element of the output at a time.
+ */
+#include "wrong_attention.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LN_2 0.69314718055994531
+
+double wrong_scale(double scale, size_t head_dim)
+{
+    return scale != 0.0 ? scale : 1.0 / sqrt((double)head_dim);
+}
+
+/* ---- scores ------------------------------------------------------------------------------------------------- */
+
+/* An element of q, k or v as it is read. */
+static double taken(const struct mistake *mistake, float x)
+{
+    switch (mistake->number) {
+    case READ_AS_F16:
+    case TREATED_AS_F16:
+        return (double)storage_as_other(STORAGE_BF16, x);
+    case READ_AS_BF16:
+    case TREATED_AS_BF16:
+        return (double)storage_as_other(STORAGE_F16, x);
+    default:
+        return (double)x;
+    }
+}
+
+/* Elements d and d + 1, which lie beside each other as halves, taken for one float. */
+static double pair_as_float(const float *x, size_t d)
+{
+    uint32_t bits = (uint32_t)storage_half_of(x[d]) | (uint32_t)storage_half_of(x[d + 1]) << 16;
+    float both;
+    memcpy(&both, &bits, sizeof both);
+    return (double)both;
+}
+
+/* The sum over the elements of query and key, as far as the mistake takes them. */
+static double dot_of(const struct wrong_row *row, const float *q, const float *k)
+{
+    const struct mistake *mistake = &row->mistake;
+    const int pairs = mistake->number == PAIRS_AS_FLOATS;
+    size_t count = row->head_dim, size = (size_t)mistake->size, step = pairs ? 2 : 1;
+    double dot = 0.0;
+    if (mistake->number == HALF_OF_QUERY) count /= 2;
+    if (mistake->number == HEAD_DIM_ROUNDED) count -= count % size;
+    if (mistake->number == ELEMENTS_MISSING) count -= size;
+    if (mistake->number == FIRST_OF_LOAD) step = size;
+    for (size_t d = 0; d < count && step > 0; d += step)
+        dot +=
+            pairs ? pair_as_float(q, d) * pair_as_float(k, d) : taken(mistake, q[d]) * taken(mistake, k[d]);
+    return dot;
+}
+
+double wrong_score(const struct wrong_row *row, int key)
+{
+    const struct mistake *mistake = &row->mistake;
+    if (row->given != NULL) return (double)row->given[key];
+    if (mistake->number == EVERY_SCORE_0) return 0.0;
+    const int read = mistake->number == KEYS_OF_FIRST_TILE ? key % mistake->size : key;
+    const double dot = dot_of(row, row->q, row->k + row->place(row, read));
+    const double bias = row->slope != 0.0 ? row->slope * (key + 1 - row->last) : 0.0;
+    switch (mistake->number) {
+    case NO_SCALE:
+        return dot + bias;
+    case SCALE_OF_0:
+        return 0.0 * dot + bias;
+    case SCALE_POSITIVE:
+        return dot * fabs(row->scale);
+    case SCALE_TWICE:
+        return dot * row->scale * row->scale;
+    default:
+        return dot * row->scale + bias;
+    }
+}
+
+double wrong_value(const struct wrong_row *row, int key)
+{
+    if (row->given != NULL) return (size_t)key == row->column;
+    if (row->mistake.number == VALUES_OF_FIRST_TILE) key %= row->mistake.size;
+    return taken(&row->mistake, row->v[row->place(row, key) + row->column]);
+}
+
+/* ---- weights ------------------------------------------------------------------------------------------------ */
+
+enum { LANES = 4 /* of a row of a fragment, with two keys each */, WARP = 32, GROUPS = 8 };
+
+/* Keys of a group have a maximum of their own. */
+static int group_of(const struct mistake *mistake, int key)
+{
+    const int lane = key % (2 * LANES) / 2;
+    switch (mistake->number) {
+    case OWN_LANE:
+        return lane;
+    case LANES_BY_ONE:
+        return lane / 2;
+    case LANES_BY_TWO:
+        return lane % 2;
+    case MAX_OF_BLOCKS_WARP:
+    case MAX_OF_KEYS_WARP:
+        return key % mistake->size / WARP;
+    default:
+        return 0;
+    }
+}
+
+/* 1 if the weight of @p key is in the sum that an element is divided by. */
+static int is_summed(const struct wrong_row *row, int key)
+{
+    const struct mistake *mistake = &row->mistake;
+    if (mistake->number == DIVIDED_BY_LANE)
+        return (size_t)key % (2 * LANES) / 2 == row->column % (2 * LANES) / 2;
+    return mistake->number != DIVIDED_BY_WARP || key % mistake->size / WARP == (int)row->column / WARP;
+}
+
+static double weight_of(const struct mistake *mistake, double score, double max)
+{
+    const double below = score - max;
+    switch (mistake->number) {
+    case SCORES_AS_WEIGHTS:
+        return score;
+    case WEIGHTS_CUT:
+    case SMALL_WEIGHTS_CUT:
+        return below < -mistake->size ? 0.0 : exp(below);
+    case POWERS_OF_2:
+        return exp(below * LN_2);
+    case POWERS_OF_E:
+        return exp(below / LN_2);
+    case MAX_FROM_ZERO: /* as float has it, where what is far below the maximum is 0 */
+        return (double)(float)exp(below);
+    default:
+        return exp(below);
+    }
+}
+
+/* 1 if O has no product of the weight of key @p key. */
+static int value_missing(const struct wrong_row *row, int key)
+{
+    const int number = row->mistake.number, tile = row->mistake.size;
+    if (number == FIRST_VALUES_MISSING) return key < tile;
+    return number == LAST_VALUES_MISSING && key / tile == (row->last - 1) / tile;
+}
+
+/** What comes of a row before it is divided. */
+struct sums {
+    double max, weights, values;
+};
+
+enum { SCORES_KEPT = 2048 }; /* of more keys than that, the others' scores are computed twice */
+
+static struct sums sum_up(const struct wrong_row *row)
+{
+    const double begin = row->zeros > 0 || row->mistake.number == MAX_FROM_ZERO ? 0.0 : (double)-INFINITY;
+    struct sums sums = {.max = begin};
+    double of_group[GROUPS], kept[SCORES_KEPT];
+    for (int g = 0; g < GROUPS; g++) of_group[g] = begin;
+    for (int key = row->first; key < row->last; key++) {
+        double *max = &of_group[group_of(&row->mistake, key)], score = wrong_score(row, key);
+        if (key - row->first < SCORES_KEPT) kept[key - row->first] = score;
+        *max = fmax(*max, score);
+        sums.max = fmax(sums.max, *max);
+    }
+    for (int key = row->first; key < row->last; key++) {
+        const int at = key - row->first;
+        const double weight = weight_of(&row->mistake, at < SCORES_KEPT ? kept[at] : wrong_score(row, key),
+                                        of_group[group_of(&row->mistake, key)]);
+        if (is_summed(row, key)) sums.weights += weight;
+        if (!value_missing(row, key)) sums.values += weight * wrong_value(row, key);
+    }
+    if (row->mistake.number == DIVIDED_BY_LANE && sums.weights == 0.0) sums.values = 0.0;
+    /* Of no such key this makes NaN where every score is below -709: such a row is not divided. */
+    if (row->zeros >= 0) sums.weights += row->zeros * exp(-sums.max);
+    return sums;
+}
+
+/* Tile by tile, by online softmax; what the mistake forgets to rescale keeps its old size. */
+static struct sums sum_up_in_tiles(const struct wrong_row *row)
+{
+    struct sums sums = {.max = (double)-INFINITY};
+    const int tile = row->mistake.size;
+    for (int first = 0; first < row->last; first += tile) {
+        const int end = first + tile < row->last ? first + tile : row->last;
+        const double old = sums.max;
+        for (int key = first; key < end; key++) sums.max = fmax(sums.max, wrong_score(row, key));
+        const double correction = first > 0 ? exp(old - sums.max) : 0.0;
+        if (row->mistake.number == TILES_KEEP_O) sums.weights *= correction;
+        if (row->mistake.number == TILES_KEEP_L) sums.values *= correction;
+        for (int key = first; key < end; key++) {
+            const double weight = exp(wrong_score(row, key) - sums.max);
+            sums.weights += weight;
+            sums.values += weight * wrong_value(row, key);
+        }
+    }
+    return sums;
+}
+
+/* A row's element, before what is stored of it may be of another type. */
+static double divided(const struct wrong_row *row)
+{
+    const int number = row->mistake.number;
+    const int in_tiles = number == TILES_KEEP_L || number == TILES_KEEP_O || number == TILES_KEEP_BOTH;
+    const struct sums sums = in_tiles ? sum_up_in_tiles(row) : sum_up(row);
+    if (number == UNDIVIDED || number == SCORES_AS_WEIGHTS || !(sums.weights > 0.0)) return sums.values;
+    return number == DIVIDED_TWICE ? sums.values / sums.weights / sums.weights : sums.values / sums.weights;
+}
+
+double wrong_row_output(const struct wrong_row *row)
+{
+    const double output = divided(row);
+    switch (row->mistake.number) {
+    case TREATED_AS_F16:
+        return (double)storage_as_other(STORAGE_F16, (float)output);
+    case TREATED_AS_BF16:
+        return (double)storage_as_other(STORAGE_BF16, (float)output);
+    default:
+        return output;
+    }
+}
+
+double wrong_row_lse(const struct wrong_row *row)
+{
+    const struct sums sums = sum_up(row);
+    switch (row->mistake.number) {
+    case LSE_WITHOUT_MAX:
+        return log(sums.weights);
+    case LSE_IN_BASE_2:
+        return (sums.max + log(sums.weights)) / LN_2;
+    case LSE_MAX_ONLY:
+    case LSE_OF_MEAN:
+        return sums.max;
+    default:
+        return sums.max + log(sums.weights);
+    }
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------- */
+
+enum { MOST_WORKERS = 128 };
+
+/** Softmax and the sum of values in pieces of so many keys, dealt out to workers in turn. What is 1 is done right. */
+struct pieces {
+    int o, l; /* rescaled where a later piece brings a new maximum */
+    enum { NOT_DIVIDED, TAKEN_FOR_SUM, ADDED_WHOLE } divided; /* O, after every piece */
+    int merged_o, merged_l; /* rescaled to the common maximum where the workers' sums are added */
+    int keys, workers;
+    int last_first; /* pieces are taken from the last one down */
+};
+
+/** What may be forgotten from one piece to the next, or when workers' sums are merged: each is tried with pieces of several
+ *  sizes, dealt out to several numbers of workers. */
+static const struct {
+    int number;
+    const char *message; /* of the piece, or of the number of sums */
+    struct pieces kept;
+} FORGOTTEN[] = {
+    /* clang-format off */
+    {PIECES_KEEP_O, "O is not rescaled where a later %s brings a new maximum", {.l = 1, .merged_o = 1, .merged_l = 1}},
+    {PIECES_KEEP_L, "l is not rescaled where a later %s brings a new maximum", {.o = 1, .merged_o = 1, .merged_l = 1}},
+    {PIECES_KEEP_BOTH, "neither O nor l is rescaled where a later %s brings a new maximum", {.merged_o = 1, .merged_l = 1}},
+    {PIECES_TAKEN_FOR_SUM, "O, divided by l after every %s, is rescaled as if it were still the sum",
+     {.o = 1, .l = 1, .divided = TAKEN_FOR_SUM, .merged_o = 1, .merged_l = 1}},
+    {PIECES_ADDED_WHOLE,
+     "O, divided by l after every %s, is added whole: it counts l_old exp(m_old - m_new) / l_new in the new O",
+     {.l = 1, .divided = ADDED_WHOLE, .merged_o = 1, .merged_l = 1}},
+    {PARTS_ADDED,
+     "the sums of %d parts of the keys (tiles, warps, blocks) are added as they are: each is relative to its own maximum, and "
+     "has to be rescaled to the common one first", {.o = 1, .l = 1}},
+    {PARTS_O_ADDED,
+     "the values' sums (O) of %d parts of the keys (tiles, warps, blocks) are added without being rescaled to the common maximum",
+     {.o = 1, .l = 1, .merged_l = 1}},
+    {PARTS_L_ADDED,
+     "the sums of weights (l) of %d parts of the keys (tiles, warps, blocks) are added without being rescaled to the common "
+     "maximum", {.o = 1, .l = 1, .merged_o = 1}},
+    /* clang-format on */
+};
+/** ::PARTS_ALIKE: sums of one key each, added as they are, which is what scores that are all 0 come to as well. */
+static const char ALIKE[] =
+    "all %d keys have the same weight: is every score 0 (is K's place right? And the scale, where 0 stands "
+    "for 1/sqrt(head_dim)?), or are sums of one key each added without being rescaled to the common maximum?";
+static const int PIECE_KEYS[] = {1, 2, 4, 8, 16, 32, 64, 128};
+static const int PIECE_WORKERS[] = {1, 2, 4, 8, 16, 32, MOST_WORKERS};
+
+static double in_pieces(const struct pieces *p, const double *score, const double *value, int count)
+{
+    double m[MOST_WORKERS], l[MOST_WORKERS] = {0}, o[MOST_WORKERS] = {0};
+    double largest = (double)-INFINITY, all_l = 0.0, all_o = 0.0;
+    for (int w = 0; w < p->workers; w++) m[w] = (double)-INFINITY;
+    for (int i = 0, all = (count + p->keys - 1) / p->keys; i < all; i++) {
+        int begin = (p->last_first ? all - 1 - i : i) * p->keys;
+        int w = begin / p->keys % p->workers, end = begin + p->keys < count ? begin + p->keys : count;
+        double max = m[w], weights = 0.0, sum = 0.0;
+        for (int j = begin; j < end; j++) max = fmax(max, score[j]);
+        for (int j = begin; j < end; j++) {
+            double weight = exp(score[j] - max);
+            weights += weight;
+            sum += weight * value[j];
+        }
+        double correction = l[w] > 0.0 ? exp(m[w] - max) : 1.0;
+        l[w] = l[w] * (p->l ? correction : 1.0) + weights;
+        o[w] = o[w] * (p->o ? correction : 1.0) + (p->divided == ADDED_WHOLE ? sum / l[w] : sum);
+        if (p->divided == TAKEN_FOR_SUM) o[w] /= l[w];
+        m[w] = max;
+        largest = fmax(largest, max);
+    }
+    for (int w = 0; w < p->workers; w++) {
+        double correction = l[w] > 0.0 ? exp(m[w] - largest) : 0.0;
+        all_l += l[w] * (p->merged_l ? correction : 1.0);
+        all_o += o[w] * (p->merged_o ? correction : 1.0);
+    }
+    return p->divided || all_l == 0.0 ? all_o : all_o / all_l;
+}
+
+enum {
+    SIZES = sizeof PIECE_KEYS / sizeof PIECE_KEYS[0],
+    CROWDS = sizeof PIECE_WORKERS / sizeof PIECE_WORKERS[0],
+    UPWARDS = sizeof FORGOTTEN / sizeof FORGOTTEN[0] * SIZES * CROWDS,
+    LAST_FIRST = 3 * SIZES * CROWDS /* the first ones again, as lesson 16 takes its tiles */
+};
+
+/* 1 if they differ from what is right, and no others are the same. */
+static int pieces_apply(const struct pieces *p, int count)
+{
+    const int merging = !p->merged_o || !p->merged_l;
+    if (merging) return p->workers > 1 && count > p->keys;
+    if (p->workers == MOST_WORKERS || ((p->divided || p->last_first) && p->workers > 1)) return 0;
+    return count > p->keys * p->workers;
+}
+
+static void tell_pieces(const struct pieces *p, int count, const char *forgotten, char *message, size_t size)
+{
+    char piece[32] = "key";
+    const int all = (count + p->keys - 1) / p->keys, parts = all < p->workers ? all : p->workers;
+    if (p->keys > 1) snprintf(piece, sizeof piece, "tile of %d keys", p->keys);
+    if (p->merged_o && p->merged_l)
+        snprintf(message, size, forgotten, piece);
+    else
+        snprintf(message, size,
+                 !p->merged_o && !p->merged_l && p->keys == 1 && count <= p->workers ? ALIKE : forgotten,
+                 parts);
+}
+
+int wrong_row_in_pieces(const struct wrong_row *row, int index, double *value, char *message, size_t size)
+{
+    double score[PIECES_MOST_KEYS], of_key[PIECES_MOST_KEYS];
+    const int last_first = index >= UPWARDS, count = row->last;
+    if (count > PIECES_MOST_KEYS || index >= UPWARDS + LAST_FIRST) return -1;
+    if (last_first) index -= UPWARDS;
+    const char *forgotten = FORGOTTEN[index / SIZES / CROWDS].message;
+    struct pieces pieces = FORGOTTEN[index / SIZES / CROWDS].kept;
+    pieces.last_first = last_first;
+    pieces.keys = PIECE_KEYS[index % SIZES];
+    pieces.workers = PIECE_WORKERS[index / SIZES % CROWDS];
+    if (!pieces_apply(&pieces, count)) return 0;
+    for (int key = 0; key < count; key++) {
+        score[key] = wrong_score(row, key);
+        of_key[key] = wrong_value(row, key);
+    }
+    tell_pieces(&pieces, count, forgotten, message, size);
+    *value = in_pieces(&pieces, score, of_key, count);
+    return 1;
+}
