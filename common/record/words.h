@@ -1,0 +1,17 @@
+/**
+ * @file words.h
+ * @brief Records in English. words.c is the only file that turns a record into sentences.
+ */
+#pragma once
+
+#include "record.h"
+
+/** @brief The whole record, several lines, as the software device prints it ("KIND: what in kernel K", then who, then what to
+ *         do), without a line end after the last. Cut at @p size. */
+void record_print(const struct record *record, char *text, size_t size);
+
+/** @brief Its first line alone: what happened to what. */
+void record_headline(const struct record *record, char *text, size_t size);
+
+/** @brief "file.cu:73", or "an unknown place". */
+void record_print_line(const struct record_line *line, char *text, size_t size);
