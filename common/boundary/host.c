@@ -13,6 +13,7 @@
 #include "boundary.h"
 #include "calls.h"
 #include "machine.h"
+#include "simt/findings.h"
 
 enum { EXIT_LOST = 1, PAGE = 4096 };
 
@@ -119,7 +120,7 @@ void boundary_not_in_kernel(const char *name, const void *site)
     static __thread struct simt_site place;
     if (simt_self() == NULL) return;
     place = (struct simt_site){"unknown", 0, name, site};
-    simt_stop(&place, "unsupported", "%s: host code may call it, a kernel may not", name);
+    simt_stop(&place, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_ONLY, SIMT_SAYS(.name = {name}));
 }
 
 /* All parameters are of the integer class: each is a register, or eight bytes on the stack, whatever its type. The seventh, where
