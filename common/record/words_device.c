@@ -131,8 +131,8 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_NO_START] = "{s0}: not the start of an allocation: {memory}",
     [RECORD_SAYS_DEVICE_AS_HOST] = "{s0} {n0?reads|writes} device memory as if it were host memory: {memory}",
     [RECORD_SAYS_HOST_AS_DEVICE] =
-        "{s0} {n0?reads|writes} {n1} bytes of host memory as if it were device memory",
-    [RECORD_SAYS_RANGE] = "{s0} {n0?reads|writes} {n1} bytes: {memory}",
+        "{s0} {n0?reads|writes|fills} {n1} bytes of host memory as if it were device memory",
+    [RECORD_SAYS_RANGE] = "{s0} {n0?reads|writes|fills} {n1} bytes: {memory}",
     [RECORD_SAYS_NO_SYMBOL] = "{s0}: the variable is neither __device__ nor __constant__",
     [RECORD_SAYS_SYMBOL_RANGE] =
         "{s0} {n0?reads|writes} {n1} bytes at offset {n2} of a variable of {n3} bytes",
