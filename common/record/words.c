@@ -331,6 +331,8 @@ static void put_part(struct out *out, const struct record *r, const char *part, 
         put(out, "0x%08" PRIx32, (uint32_t)r->number[index]);
     } else if (index < RECORD_NUMBERS && part[0] == 't') {
         put(out, "%.3g", (double)r->number[index] / 1000);
+    } else {
+        put(out, "{%.*s}", (int)length, part);
     }
 }
 
