@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "diagnose.h"
-#include "simt/findings.h"
 
 /* How bad a state is; the worst item decides for its case. */
 static int rank_of(enum state state)
@@ -57,13 +56,13 @@ static void judge_crash(const struct check *check, const struct item *item, stru
         verdict->pattern_kind = PATTERN_CAUSE;
     }
     /* What a kernel does with a wrong pointer is found by the device. */
-    if (item->signal == SIGSEGV && item->text[0] == '\0') {
+    if (item->signal == SIGSEGV && item->text[0] == '\0' && item->record_count == 0) {
         snprintf(verdict->pattern, sizeof verdict->pattern,
                  "a function of the host used a pointer that is null, or is not the host's: device memory is "
                  "for kernels and cudaMemcpy");
         verdict->pattern_kind = PATTERN_CAUSE;
     }
-    snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
+    session_tell(item, verdict->detail, sizeof verdict->detail);
 }
 
 /* 1 if there is an answer to look at. */
@@ -116,10 +115,10 @@ static int device_content(const struct session *session, int index, struct verdi
     char text[VERDICT_TEXT];
     if (item->finding || result->findings > 0) {
         say(verdict, STATE_FAIL,
-            item->text[0] != '\0'
+            item->record_count > 0
                 ? "the software device found a mistake"
                 : "the software device found a mistake; checked alone, the case shows where");
-        snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
+        session_tell(item, verdict->detail, sizeof verdict->detail);
         tell_of_workspace(session, index, verdict);
         return 0;
     }
@@ -127,7 +126,7 @@ static int device_content(const struct session *session, int index, struct verdi
     device_message(result, text, sizeof text);
     say(verdict, result->setup_failed ? STATE_BROKEN : STATE_FAIL, text);
     if (!result->setup_failed) tell_of_workspace(session, index, verdict);
-    snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
+    session_tell(item, verdict->detail, sizeof verdict->detail);
     return 0;
 }
 
@@ -393,20 +392,15 @@ static void judge_text(const struct item *item, struct verdict *verdict)
 {
     if (item->text[0] == '\0') return;
     say(verdict, STATE_FAIL, "right, but it prints: an entry point and its kernels never do");
-    snprintf(verdict->detail, sizeof verdict->detail, "%s", item->text);
+    session_tell(item, verdict->detail, sizeof verdict->detail);
 }
 
 /* Which of its mistakes the software device named first while the item ran. */
 static const char *kind_found(const struct session *session, int index)
 {
     const struct item *item = &session->item[index];
-    const char *kind = NULL;
     if (!item->finding && session_case(session, index)->result.findings == 0) return NULL;
-    for (const char *line = item->text; line != NULL && kind == NULL; line = strchr(line, '\n')) {
-        if (*line == '\n') line++;
-        kind = simt_finding_kind(line);
-    }
-    return kind != NULL ? kind : "seen-before";
+    return item->record_count > 0 ? record_kind_name(item->record[0].kind) : "seen-before";
 }
 
 void judge_item(struct session *session, int index)

@@ -15,9 +15,8 @@
 SIMT_OUTLINE void simt_pipeline_copy(const struct simt_site *site, void *__restrict__ to,
                                      const void *__restrict__ from, size_t bytes, size_t zeros = 0)
 {
-    if (bytes != 4 && bytes != 8 && bytes != 16)
-        simt_stop(site, "trap", "%s of %zu bytes: it copies 4, 8 or 16", site->what, bytes);
-    if (zeros > bytes) simt_stop(site, "trap", "%s of %zu bytes with %zu zeros", site->what, bytes, zeros);
+    if (bytes != 4 && bytes != 8 && bytes != 16) simt_misuse(site, SIMT_MISUSE_COPY_SIZE, bytes, 0);
+    if (zeros > bytes) simt_misuse(site, SIMT_MISUSE_COPY_ZEROS, bytes, zeros);
 #if __CUDA_ARCH__ >= 800
     simt_copy_begin(to, from, bytes, zeros, SIMT_CALLER);
 #else

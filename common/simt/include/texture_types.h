@@ -89,7 +89,7 @@ template <typename T> static inline cudaChannelFormatDesc cudaCreateChannelDesc(
 #define SIMT_NO_TEXTURE(name)                                                                                \
     template <typename T, typename... Where> SIMT_OUTLINE T name(cudaTextureObject_t, Where...)              \
     {                                                                                                        \
-        simt_refuse_in_kernel(SIMT_CALLER, #name, "textures (read plain memory) are not supported on the software device");      \
+        simt_refuse_in_kernel(SIMT_CALLER, #name, SIMT_MISUSE_TEXTURE);                                      \
     }
 SIMT_NO_TEXTURE(tex1Dfetch)
 SIMT_NO_TEXTURE(tex1D)

@@ -26,11 +26,8 @@ typedef cooperative_groups::simt_place place;
 /** @brief The object's address, if it is in shared memory. */
 SIMT_INLINE void *in_shared_memory(const void *object, const simt_site *site)
 {
-    if (simt_self() == nullptr) simt_stop(site, "unsupported", "%s in host code", site->what);
-    if (!__isShared(object))
-        simt_stop(site, "unsupported",
-                  "%s outside shared memory: between blocks, launch two kernels or use cooperative groups' grid.sync()",
-                  site->what);
+    if (simt_self() == nullptr) simt_misuse(site, SIMT_MISUSE_HOST, 0, 0);
+    if (!__isShared(object)) simt_misuse(site, SIMT_MISUSE_NOT_SHARED, 0, 0);
     return const_cast<void *>(object);
 }
 SIMT_OUTLINE void barrier_init(const simt_site *site, const void *b, unsigned int count)

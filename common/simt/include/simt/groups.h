@@ -440,7 +440,7 @@ SIMT_INLINE coalesced_group tiled_partition(const coalesced_group &parent, unsig
 SIMT_INLINE thread_group tiled_partition(const thread_group &parent, unsigned int size)
 {
     if (size == 0 || size > 32 || (size & (size - 1)) != 0)
-        simt_stop(SIMT_SITE("tiled_partition"), "trap", "tiled_partition of %u threads: it takes 1, 2, 4, 8, 16 or 32", size);
+        simt_misuse(SIMT_SITE("tiled_partition"), SIMT_MISUSE_TILE_SIZE, size, 0);
     if (parent.simt_lanes() != 0) return tiled_partition(coalesced_group::simt_of(parent.simt_lanes()), size);
     return coalesced_group::simt_of(details::lanes_around(size) & details::lanes_of_warp(), details::rank_in_block() / size,
                                     (details::block_threads() + size - 1) / size);

@@ -265,8 +265,7 @@ SIMT_INLINE void simt_mtgp_move_on(curandStateMtgp32_t *state, bool moves, unsig
 
 SIMT_OUTLINE void simt_mtgp_refuse(const char *function)
 {
-    simt_refuse_in_kernel(SIMT_CALLER, function,
-                          "a state of MTGP32 has 256 words at a time, too few for the block: launch smaller ones");
+    simt_refuse_in_kernel(SIMT_CALLER, function, SIMT_MISUSE_MTGP_BLOCK);
 }
 SIMT_INLINE unsigned int simt_mtgp_threads(const char *function)
 {
