@@ -781,3 +781,17 @@ foreach(block IN ITEMS 4 5)
     endif()
 endforeach()
 unset(ENV{SIMT_CHECK})
+
+# ---- cuBLAS and cuRAND, where they are not built: a student's tree --------------------------------------------------
+file(WRITE "${WORKDIR}/draw.cu" [=[
+#include <curand.h>
+int main() { curandGenerator_t g; return curandCreateGenerator(&g, CURAND_RNG_PSEUDO_XORWOW); }
+]=])
+file(MAKE_DIRECTORY "${WORKDIR}/student/build/lib")
+cmake_path(GET SIMTCC PARENT_PATH built)
+file(CREATE_LINK "${built}/../lib/libsimt.a" "${WORKDIR}/student/build/lib/libsimt.a" SYMBOLIC)
+file(CREATE_LINK "${CMAKE_CURRENT_LIST_DIR}/../../common" "${WORKDIR}/student/common" SYMBOLIC)
+set(ENV{WARPWISE_SIMT_ROOT} "${WORKDIR}/student")
+expect("libraries that are not built" 2 "^simtcc: cuBLAS and cuRAND of the software device are not built: [^\n]*simt_libraries\n$" draw.cu -o draw)
+unset(ENV{WARPWISE_SIMT_ROOT})
+expect("libraries that are" 0 "" draw.cu -o draw)
