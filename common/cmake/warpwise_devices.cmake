@@ -12,6 +12,7 @@ endif()
 set(WARPWISE_WITH_GPU FALSE)
 if("gpu" IN_LIST WARPWISE_DEVICES OR WARPWISE_DEVICES STREQUAL "auto")
     check_language(CUDA)
+    file(REMOVE_RECURSE ${PROJECT_BINARY_DIR}/CMakeFiles/CheckCUDA) # megabytes that nothing reads again
     if(CMAKE_CUDA_COMPILER)
         if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
             set(CMAKE_CUDA_ARCHITECTURES OFF) # set on each target below

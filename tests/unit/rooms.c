@@ -5,16 +5,25 @@
  *
  * usage: rooms SOURCE_DIR [--dot] [OBJECTS... [-- OBJECTS...]]
  *
- * OBJECTS are libraries and object files of the rooms, those of one program up to --; what they call is read with nm, so
- * that a function declared by hand counts like any other. --dot draws the rooms and what they include for Graphviz, instead of judging them.
+ * OBJECTS are object files of the rooms, those of one program up to --; what they call is read with nm, so that a function
+ * declared by hand counts like any other. A file and its header are one: inline functions of x.h are x.c's, and so are the
+ * calls that they make. --dot draws the rooms and what they include for Graphviz, instead of judging them.
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MOST_ROOMS = 40, MOST_FILES = 400, MOST_SYMBOLS = 20000, BELOW = 1024, PATH = 4096 };
+enum {
+    MOST_ROOMS = 40,
+    MOST_FILES = 400,
+    MOST_SYMBOLS = 20000,
+    MOST_INLINES = 1000,
+    BELOW = 1024,
+    PATH = 4096
+};
 
 /* ---- the plan --------------------------------------------------------------------------------------------------- */
 
@@ -179,6 +188,74 @@ static void read_includes(const char *folder, const char *file)
     if (text) fclose(text);
 }
 
+/* ---- inline functions ------------------------------------------------------------------------------------------- */
+
+static struct inline_function {
+    char name[96], stem[BELOW]; /* the header's path below common/, without its ending */
+} inlines[MOST_INLINES];
+static int inline_count;
+
+/* The text of a file below common/ with blanks for comments, strings and directives; the caller's to free. */
+static char *read_code(const char *below)
+{
+    char path[PATH];
+    snprintf(path, sizeof path, "%s/common/%s", source, below);
+    FILE *file = fopen(path, "r");
+    char *text = calloc(1, 1 << 20);
+    if (file && text) (void)fread(text, 1, (1 << 20) - 1, file);
+    if (file) fclose(file);
+    int new_line = 1;
+    for (char *at = text; at && *at; at++) {
+        char *end = at;
+        if (at[0] == '/' && at[1] == '*') {
+            end = strstr(at, "*/") ? strstr(at, "*/") + 2 : at + strlen(at);
+        } else if (at[0] == '/' && at[1] == '/') {
+            end = at + strcspn(at, "\n");
+        } else if (*at == '"' || (*at == '\'' && at[1])) {
+            for (end = at + 1; *end && *end != *at; end++) end += *end == '\\' && end[1];
+            end += *end != '\0';
+        } else if (*at == '#' && new_line) {
+            for (end = at; *end && *end != '\n'; end++) end += *end == '\\' && end[1];
+        }
+        new_line = *at == '\n' || (new_line && *at == ' ');
+        if (end > at) memset(at, ' ', (size_t)(end - at));
+        if (end > at) at = end - 1;
+    }
+    return text;
+}
+
+/* The next name before a bracket at or behind *@p at, which moves behind it; @p depth counts braces. */
+static int next_call(char **at, char name[96], int *depth)
+{
+    for (char *p = *at; *p; p++) {
+        if (*p == '{' || *p == '}') *depth += *p == '{' ? 1 : -1;
+        if (!isalpha((unsigned char)*p) && *p != '_') continue;
+        char *end = p;
+        while (isalnum((unsigned char)*end) || *end == '_') end++;
+        char *open = end + strspn(end, " \n");
+        if (*open == '(' && end - p < 96) {
+            snprintf(name, 96, "%.*s", (int)(end - p), p);
+            *at = end;
+            return 1;
+        }
+        p = end - 1;
+    }
+    return 0;
+}
+
+static void read_inlines(const char *below)
+{
+    char *text = read_code(below);
+    int depth = 0;
+    for (char *at = text; at && (at = strstr(at, "static inline "));) {
+        struct inline_function *found = &inlines[inline_count];
+        if (!next_call(&at, found->name, &depth) || inline_count + 1 == MOST_INLINES) break;
+        snprintf(found->stem, sizeof found->stem, "%.*s", (int)strlen(below) - 2, below);
+        inline_count++;
+    }
+    free(text);
+}
+
 static void walk(const char *folder)
 {
     char path[PATH];
@@ -193,15 +270,20 @@ static void walk(const char *folder)
         snprintf(path, sizeof path, "%s/common/%s", source, below);
         if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
             walk(below);
-        else if (ending && (!strcmp(ending, ".c") || !strcmp(ending, ".h") || !strcmp(ending, ".cu")))
+        else if (ending && (!strcmp(ending, ".c") || !strcmp(ending, ".h") || !strcmp(ending, ".cu"))) {
             read_includes(folder, entry->d_name);
+            if (!strcmp(ending, ".h") &&
+                !strstr(below, "/include/")) /* CUDA's own: what is there is for programs */
+                read_inlines(below);
+        }
     }
     if (open) closedir(open);
 }
 
 /* ---- circles of files ------------------------------------------------------------------------------------------- */
 
-static char files[MOST_FILES][64];
+static char files[MOST_FILES][64],
+    stems[MOST_FILES][BELOW]; /* a stem is a path below common/ without its ending */
 static unsigned char calls[MOST_FILES][MOST_FILES];
 static int file_count, judged;
 
@@ -218,38 +300,79 @@ static int by_name(const void *a, const void *b)
     return order ? order : right->defined - left->defined;
 }
 
-/* "library.a:text.c.o:00000000 T text_append": which file defines or wants which name. */
+/* The number of a file of this program, by its path below common/ without the ending. */
+static int file_of(const char *stem, const char *ending)
+{
+    for (int i = 0; i < file_count; i++)
+        if (strcmp(stems[i], stem) == 0) return i;
+    const char *slash = strrchr(stem, '/');
+    if (file_count == MOST_FILES) return -1;
+    snprintf(stems[file_count], sizeof stems[0], "%s", stem);
+    snprintf(files[file_count], sizeof files[0], "%.50s%s", slash ? slash + 1 : stem, ending);
+    return file_count++;
+}
+
+/* build/common/ROOM/CMakeFiles/TARGET.dir/FILE.c.o is common/ROOM/FILE.c. */
+static int file_of_object(const char *object)
+{
+    char stem[BELOW];
+    const char *below = strstr(object, "/common/"), *target = strstr(object, "/CMakeFiles/");
+    const char *file = target ? strstr(target, ".dir/") : NULL;
+    if (!file || !below || below > target) return -1;
+    snprintf(stem, sizeof stem, "%.*s%s", (int)(target + 1 - (below + 8)), below + 8, file + 5);
+    char *end = strstr(stem, ".c.o");
+    if (end) *end = '\0';
+    return file_of(stem, ".c");
+}
+
+/* "00000000 T text_append": which names the object file defines or wants. */
 static void read_symbols(const char *object)
 {
-    char command[PATH + 64], line[1024];
-    snprintf(command, sizeof command, "nm -A -g '%s' 2>/dev/null", object);
-    FILE *nm = popen(command, "r");
-    int begun = file_count;
+    char command[PATH + 64], line[1024], name[96], kind;
+    const int at = file_of_object(object);
+    snprintf(command, sizeof command, "nm -g '%s' 2>/dev/null", object);
+    FILE *nm = at >= 0 ? popen(command, "r") : NULL;
     while (nm && fgets(line, sizeof line, nm)) {
-        char *colon = strrchr(line, ':'), name[96], kind;
-        if (!colon) continue;
-        *colon = '\0';
-        if (sscanf(colon + 1, "%*x %c %95s", &kind, name) != 2 &&
-            sscanf(colon + 1, " %c %95s", &kind, name) != 2)
+        if (sscanf(line, "%*x %c %95s", &kind, name) != 2 && sscanf(line, " %c %95s", &kind, name) != 2)
             continue;
-        char *file = strrchr(line, ':');
-        if (!file) file = strrchr(line, '/');
-        file = file ? file + 1 : line;
-        if (strlen(file) > 2 && strcmp(file + strlen(file) - 2, ".o") == 0) file[strlen(file) - 2] = '\0';
-        int at = begun;
-        while (at < file_count && strcmp(files[at], file) != 0) at++;
-        if (at == file_count && file_count < MOST_FILES)
-            snprintf(files[file_count++], sizeof files[0], "%.63s", file);
-        if (at < MOST_FILES && symbol_count < MOST_SYMBOLS) {
-            symbols[symbol_count] = (struct symbol){.file = at, .defined = kind != 'U' && kind != 'w'};
-            snprintf(symbols[symbol_count++].name, sizeof symbols[0].name, "%s", name);
-        }
+        if (symbol_count == MOST_SYMBOLS) break;
+        symbols[symbol_count] = (struct symbol){.file = at, .defined = kind != 'U' && kind != 'w'};
+        snprintf(symbols[symbol_count++].name, sizeof symbols[0].name, "%s", name);
     }
-    if (nm && pclose(nm) != 0) fail("nm cannot read ", object, "");
+    if (!nm || pclose(nm) != 0) fail("nm cannot read ", object, "");
+}
+
+static int defined_in(const char *name)
+{
+    for (int i = 0; i < symbol_count; i++)
+        if (symbols[i].defined && strcmp(symbols[i].name, name) == 0) return symbols[i].file;
+    return -1;
+}
+
+/* What a file calls of the inline functions in headers, and, if it is a header, what its own functions call. */
+static void read_calls(int file, const char *ending)
+{
+    char below[BELOW + 8], name[96];
+    int depth = 0;
+    snprintf(below, sizeof below, "%s%s", stems[file], ending);
+    if (!exists("common", below)) return;
+    char *text = read_code(below);
+    for (char *at = text; at && next_call(&at, name, &depth);) {
+        int owner = -1;
+        for (int i = 0; i < inline_count && owner < 0; i++)
+            if (strcmp(inlines[i].name, name) == 0) owner = file_of(inlines[i].stem, ".h");
+        if (owner < 0 && depth > 0 && strcmp(ending, ".h") == 0) owner = defined_in(name);
+        if (owner >= 0 && owner != file) calls[file][owner] = 1;
+    }
+    free(text);
 }
 
 static void close_calls(void)
 {
+    for (int i = 0; i < file_count; i++) { /* headers without a file join while they are found */
+        read_calls(i, ".c");
+        read_calls(i, ".h");
+    }
     qsort(symbols, (size_t)symbol_count, sizeof symbols[0], by_name);
     for (int i = 0, owner = -1; i < symbol_count; i++) {
         if (i == 0 || strcmp(symbols[i].name, symbols[i - 1].name) != 0) owner = -1;
