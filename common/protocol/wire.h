@@ -2,7 +2,7 @@
  * @file wire.h
  * @brief What checker and runner say to each other: one shared memory image, two pipes of short messages.
  *
- *     image   | wire_header | wire_case 0 | wire_case 1 | ... | buffer contents and copies ...
+ *     image   | wire_header | wire_case 0 | wire_case 1 | ... | buffer contents and copies ... | wire_records
  *
  *     checker ── WIRE_RUN, index of a case ──▶ runner      (control pipe)
  *     checker ◀── WIRE_READY; WIRE_DONE, index ── runner   (reply pipe)
@@ -18,7 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC UINT64_C(0x3a53504157524157) /* changes with the layout of these structs */
+#include "record/record.h"
+
+#define WIRE_MAGIC UINT64_C(0x3b53504157524157) /* changes with the layout of these structs */
 
 enum {
     WIRE_BUFFERS = 12, /* device buffers a case may have */
@@ -33,7 +35,9 @@ enum {
     WIRE_KERNELS = 8,   /* kernels a call may launch that are described */
     WIRE_OWN_BYTES =
         64 << 10, /* device memory that a kernel file may have of its own; and its __constant__ memory */
-    WIRE_ALIGNMENT = 256 /* of everything in the image, and of device buffers */
+    WIRE_ALIGNMENT = 256, /* of everything in the image, and of device buffers */
+    WIRE_RECORDS = 64,
+    WIRE_PAGE = 64 << 10 /* the records begin at a multiple: they are mapped by themselves */
 };
 
 /** @brief What a buffer is to the kernel. */
@@ -134,10 +138,21 @@ struct wire_case {
     struct wire_result result;
 };
 
+/**
+ * @brief What was found while a case ran, and at the end of the runner. Only the runner writes here: as long as a case is
+ *        not asked for, what is there stays; then it begins anew. A record counts with its stamp, 1 + the index of the case.
+ */
+struct wire_records {
+    uint32_t count; /**< of those that were begun, the ones that found no room included */
+    uint32_t unused;
+    struct record record[WIRE_RECORDS];
+};
+
 /** @brief The start of the image. */
 struct wire_header {
     uint64_t magic;
     uint64_t image_bytes;
+    uint64_t records; /**< where the wire_records are */
     uint32_t case_count;
     uint32_t no_device;    /**< set by the runner: 1 if there is nothing to run on, and device says why */
     uint64_t memory_bytes; /**< set by the runner: size of device memory */

@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include "messages.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,10 +22,12 @@ enum {
     RECORD_TEXT = 64,  /**< bytes of a name, with its terminator */
     RECORD_NOTE = 400, /**< bytes of a quotation, with its terminator */
     RECORD_AXES = 4,
-    RECORD_FRAMES = 4,
+    RECORD_FRAMES = 3,
     RECORD_NUMBERS = 8,
     RECORD_NAMES = 3,
     RECORD_REALS = 2,
+    RECORD_WAITS = 5,
+    RECORD_WAIT_NUMBERS = 6,
 };
 
 /** @brief Who found it. */
@@ -119,6 +123,14 @@ enum record_space {
     RECORD_SPACES
 };
 
+/** @brief What became of the memory an access was of. */
+enum record_state {
+    RECORD_STATE_LIVE,
+    RECORD_STATE_FREED,
+    RECORD_STATE_NOWHERE, /**< the address lies in no allocation */
+    RECORD_STATES
+};
+
 enum record_operation {
     RECORD_NO_OPERATION, /**< the actor is not there */
     RECORD_READ,
@@ -139,15 +151,17 @@ enum record_certainty {
 
 /** @brief A place in a source file. */
 struct record_line {
-    char file[RECORD_TEXT]; /**< its name without folders; "": unknown */
+    char file[RECORD_TEXT]; /**< as people want to read it; "": unknown */
     int32_t line;           /**< 0: unknown */
+    uint64_t
+        address; /**< in the program, where the line is not known and may be looked up; 0: nothing to look up */
 };
 
 /** @brief Who did what where: one half of a race, or all of another finding. */
 struct record_actor {
-    int32_t operation; /**< enum record_operation; RECORD_NO_OPERATION: nobody */
-    uint32_t block[3], thread[3];
-    char kernel[RECORD_TEXT]; /**< where it was another launch's than the record's; "": the same */
+    int32_t operation;            /**< enum record_operation; RECORD_NO_OPERATION: nobody */
+    uint32_t block[3], thread[3]; /**< where a kernel runs; else nobody's */
+    char kernel[RECORD_TEXT];     /**< where it was another launch's than the record's; "": the same */
     struct record_line
         at[RECORD_FRAMES]; /**< innermost call first; those behind the last known one are empty */
 };
@@ -155,13 +169,65 @@ struct record_actor {
 /** @brief What was accessed. */
 struct record_memory {
     int32_t space;            /**< enum record_space */
+    int32_t state;            /**< enum record_state */
     char buffer[RECORD_TEXT]; /**< as the contract or the source calls it; "": it has no name */
     int32_t rank;             /**< of index; 0: index[0] counts bytes from the start of the buffer */
+    int32_t
+        subscripts; /**< 1: it is an array of the source, written tile[2][5]; 0: a buffer, written out[2,5] */
     int64_t index[RECORD_AXES];
-    uint64_t bytes;   /**< of the access; 0: unknown */
-    uint64_t size;    /**< of the buffer in bytes; 0: unknown */
-    uint64_t past;    /**< bytes from its end to the access; 0: it begins inside */
-    int32_t crossing; /**< 1: it begins inside and reaches past the end */
+    uint64_t byte;           /**< of that element, where the access begins */
+    uint64_t element;        /**< bytes of an element; 0: unknown */
+    uint64_t bytes;          /**< of the access; 0: unknown */
+    uint64_t size;           /**< of the buffer in bytes; 0: unknown */
+    uint64_t before;         /**< bytes from the access to its start; 0: it begins behind that */
+    uint64_t past;           /**< bytes from its end to the access, and 1 more; 0: it begins inside */
+    int32_t crossing;        /**< 1: it begins inside and reaches past the end */
+    int32_t device;          /**< 1 + the number of the device that has it, where there are several; else 0 */
+    uint64_t address;        /**< where that tells more than an index; else 0 */
+    struct record_line made; /**< where it was allocated, if the name does not say it */
+    uint32_t blocks;         /**< of the cluster, if it is shared memory of another block; else 0 */
+    uint32_t rank_of_block, block[3]; /**< which one's */
+};
+
+/** @brief What threads wait for, in numbers. */
+enum record_waiting {
+    RECORD_WAIT_NONE,
+    RECORD_WAIT_BARRIER, /**< number[]: none */
+    RECORD_WAIT_MASK,    /**< a warp's operation. number[]: its mask */
+    RECORD_WAIT_NAMED, /**< a barrier by number. number[]: which, threads that have come, that are to come */
+    RECORD_WAIT_MBARRIER, /**< number[]: phase, arrivals missing, arrivals in all, bytes come, bytes expected, RECORD_MBARRIER_... */
+    RECORD_WAIT_RANK, /**< of NCCL. number[]: rank, type + 1, operation + 1, root + 1, peer + 1 (to it 1, from it 2 in [5]); index: elements */
+    RECORD_WAIT_ABSENT, /**< a rank that does not come. number[]: rank, enum record_absence */
+    RECORD_WAITINGS
+};
+enum {
+    RECORD_MBARRIER_SURPLUS = 1 /**< bytes of an earlier phase count */,
+    RECORD_MBARRIER_UNTOUCHED = 2 /**< nobody has arrived */
+};
+
+/** @brief Why a rank does not come. */
+enum record_absence {
+    RECORD_ABSENT_SILENT,
+    RECORD_ABSENT_UNMADE,
+    RECORD_ABSENT_DESTROYED,
+    RECORD_ABSENT_SAME_THREAD,
+    RECORD_ABSENT_THREAD_ENDED,
+    RECORD_ABSENT_ELSEWHERE,
+    RECORD_ABSENCES
+};
+
+/** @brief A place where threads wait for each other: one half of a deadlock. */
+struct record_wait {
+    int32_t waiting;   /**< enum record_waiting; RECORD_WAIT_NONE: nobody */
+    uint32_t count;    /**< of the threads */
+    int32_t elsewhere; /**< 1: in another block of the cluster than the record's, which is block[] */
+    uint32_t block[3], thread[3]; /**< the first of them */
+    uint32_t number[RECORD_WAIT_NUMBERS];
+    int64_t
+        index; /**< RECORD_WAIT_MBARRIER: the element of the array that is called name, or byte; -1: it is no array */
+    int32_t is_byte;
+    char name[RECORD_TEXT]; /**< of the operation, or of the mbarrier */
+    struct record_line at;
 };
 
 /** @brief A value that is not what it should be. */
@@ -195,14 +261,15 @@ struct record {
     char kernel[RECORD_TEXT]; /**< "": none */
     struct record_actor actor[2];
     struct record_memory memory;
+    struct record_wait wait[RECORD_WAITS]; /**< those behind the last one are empty */
+    uint32_t waits;                        /**< places in all, of which the first are in wait[] */
     struct record_value value;
     int64_t number[RECORD_NUMBERS];
     double real[RECORD_REALS];
     char name[RECORD_NAMES][RECORD_TEXT];
     char note[RECORD_NOTE];
-    uint64_t seen; /**< how often */
-    uint64_t stamp
-        [2]; /**< in shared memory: the nonce of the case, written last; without it the record does not count */
+    uint64_t seen;  /**< how often */
+    uint64_t stamp; /**< in shared memory: which case it belongs to, written last; 0: it is not complete */
 };
 
 /** @brief The name of @p kind, or "" if there is none. Never NULL. */
@@ -215,5 +282,6 @@ enum record_kind record_kind_of(const char *name);
  *         control characters. */
 int record_is_sound(const struct record *record);
 
-/** @brief 1 if both tell a reader the same: kind, space and lines agree; the two actors of a race have no order. */
+/** @brief 1 if both tell a reader the same: kind, sentence, kernel, space and lines agree; the two actors of a race have no
+ *         order. */
 int record_reads_the_same(const struct record *a, const struct record *b);

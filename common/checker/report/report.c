@@ -82,6 +82,14 @@ static void put_findings(const struct verdict *verdict, FILE *out)
     put_untrusted(text, out);
 }
 
+/* 1 if the last case tells it, and it is not about that one: what was left, but for what was made and left in one call. */
+static int is_at_the_end(const struct verdict *verdict)
+{
+    const struct record *finding = &verdict->finding[0];
+    if (verdict->finding_count == 0 || finding->kind != RECORD_LEAK) return 0;
+    return finding->message != RECORD_SAYS_OBJECTS_LEFT || finding->number[1] == 0;
+}
+
 /* What the case is about, where that is not plain from its shape. */
 static const char *purpose_of(const struct check *check, int index)
 {
@@ -90,9 +98,7 @@ static const char *purpose_of(const struct check *check, int index)
     const struct verdict *verdict = &check->verdicts[index];
     if (item->flags & CASE_REFUSE_LAUNCHES)
         return "CUDA refuses the launch here: the entry point has to notice, and return KERNEL_CUDA_ERROR";
-    /* Told by the last case, and not about it; but for what was made and left in one call. */
-    if (verdict->record.kind == RECORD_LEAK && verdict->record.message != RECORD_LEAK_OF_CALL)
-        return "at the end of all cases that ran together";
+    if (is_at_the_end(verdict)) return "at the end of all cases that ran together";
     const char *purpose = lesson->purpose != NULL ? lesson->purpose(item) : NULL;
     if (purpose != NULL || item->expected == KERNEL_OK) return purpose;
     return verdict->finding_count > 0 || verdict->printed[0] != '\0'

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "diagnose.h"
-#include "simt/findings.h"
 
 /* How bad a state is; the worst item decides for its case. */
 static int rank_of(enum state state)
@@ -58,6 +57,13 @@ static void set_note(struct verdict *verdict, const char *note)
 
 /* ---- the runner ------------------------------------------------------------------------------------------ */
 
+static void take_findings(const struct item *item, struct verdict *verdict)
+{
+    verdict->finding_count = item->record_count;
+    memcpy(verdict->finding, item->record, sizeof verdict->finding);
+    snprintf(verdict->printed, sizeof verdict->printed, "%s", item->text);
+}
+
 static void judge_crash(const struct check *check, const struct item *item, struct verdict *verdict)
 {
     struct record *record;
@@ -77,8 +83,9 @@ static void judge_crash(const struct check *check, const struct item *item, stru
     }
     if (item->signal == SIGFPE) set_cause(verdict, RECORD_CAUSE_DIVISION_BY_ZERO);
     /* What a kernel does with a wrong pointer is found by the device. */
-    if (item->signal == SIGSEGV && item->text[0] == '\0') set_cause(verdict, RECORD_CAUSE_HOST_POINTER);
-    snprintf(verdict->printed, sizeof verdict->printed, "%s", item->text);
+    if (item->signal == SIGSEGV && item->text[0] == '\0' && item->record_count == 0)
+        set_cause(verdict, RECORD_CAUSE_HOST_POINTER);
+    take_findings(item, verdict);
 }
 
 /* 1 if there is an answer to look at. */
@@ -126,15 +133,30 @@ static void doubt_workspace(const struct session *session, int index, struct ver
     verdict->record.number[RECORD_N_EXTENT] = (int64_t)contract;
 }
 
-/* Which of its mistakes the software device named first while the item ran. */
-static enum record_kind kind_found(const struct session *session, int index)
+/* By the names of NCCL's functions. */
+static int is_of_nccl(const char *function)
 {
-    const char *kind = NULL;
-    for (const char *line = session->item[index].text; line != NULL && kind == NULL; line = strchr(line, '\n')) {
-        if (*line == '\n') line++;
-        kind = simt_finding_kind(line);
-    }
-    return kind != NULL ? record_kind_of(kind) : RECORD_SEEN_BEFORE;
+    static const char prefix[] = "nccl";
+    return memcmp(function, prefix, sizeof prefix - 1) == 0;
+}
+
+/* What the device found is the verdict's, with what is usual of such a finding; where an earlier case has told it, there is no
+ * more than that. */
+static void say_finding(const struct item *item, struct verdict *verdict)
+{
+    const struct record *first = item->record_count > 0 ? &item->record[0] : NULL;
+    struct record *record = say(verdict, STATE_FAIL, RECORD_SEEN_BEFORE, RECORD_ANY_VARIANT);
+    if (first != NULL) *record = *first;
+    record->origin = RECORD_DEVICE;
+    record->cause = RECORD_NO_CAUSE_KNOWN;
+    record->certainty = RECORD_NO_CAUSE;
+    record->guess = 0;
+    memset(record->number, 0, sizeof record->number);
+    take_findings(item, verdict);
+    if (first == NULL || first->kind != RECORD_OUT_OF_BOUNDS) return;
+    if (first->memory.crossing) set_cause(verdict, RECORD_CAUSE_VECTOR_TAIL);
+    if (first->message == RECORD_SAYS_RANGE && is_of_nccl(first->name[0]))
+        set_cause(verdict, RECORD_CAUSE_NCCL_COUNT);
 }
 
 static int device_content(const struct session *session, int index, struct verdict *verdict)
@@ -142,9 +164,7 @@ static int device_content(const struct session *session, int index, struct verdi
     const struct item *item = &session->item[index];
     const struct wire_result *result = &session_case(session, index)->result;
     if (item->finding || result->findings > 0) {
-        struct record *record = say(verdict, STATE_FAIL, kind_found(session, index), RECORD_ANY_VARIANT);
-        record->origin = RECORD_DEVICE;
-        snprintf(verdict->printed, sizeof verdict->printed, "%s", item->text);
+        say_finding(item, verdict);
         doubt_workspace(session, index, verdict);
         return 0;
     }
@@ -152,7 +172,7 @@ static int device_content(const struct session *session, int index, struct verdi
     take_message(result, say(verdict, result->setup_failed ? STATE_NOT_GRADED : STATE_FAIL, RECORD_CUDA_ERROR,
                              RECORD_ANY_VARIANT));
     if (!result->setup_failed) doubt_workspace(session, index, verdict);
-    snprintf(verdict->printed, sizeof verdict->printed, "%s", item->text);
+    take_findings(item, verdict);
     return 0;
 }
 
@@ -410,7 +430,7 @@ static void judge_text(const struct item *item, struct verdict *verdict)
 {
     if (item->text[0] == '\0') return;
     say(verdict, STATE_FAIL, RECORD_PRINTS, RECORD_ANY_VARIANT);
-    snprintf(verdict->printed, sizeof verdict->printed, "%s", item->text);
+    take_findings(item, verdict);
 }
 
 void judge_item(struct session *session, int index)

@@ -330,6 +330,8 @@ int session_open(struct session *session)
                   (uint64_t)session->count * wire_round(sizeof(struct wire_case));
     session->bytes = wire_round(sizeof(struct wire_header));
     for (int i = 0; i < session->count; i++) session->bytes += session_item_bytes(session, &session->item[i]);
+    session->records = (session->bytes + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE;
+    session->bytes = session->records + sizeof(struct wire_records);
     session->image = memfd_create("warpwise", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (session->image < 0) return broken(session, "no memory file for the inputs");
     if (ftruncate(session->image, (off_t)session->bytes) != 0 ||
@@ -341,6 +343,7 @@ int session_open(struct session *session)
     session->header = image;
     session->header->magic = WIRE_MAGIC;
     session->header->image_bytes = session->bytes;
+    session->header->records = session->records;
     session->header->case_count = (uint32_t)session->count;
     for (int i = 0; i < session->count; i++) lay_out(session, i, &at);
     return 0;
@@ -377,32 +380,47 @@ const void *session_copy(const struct session *session, int index, int buffer, i
 
 /* ---- leading the runners --------------------------------------------------------------------------------- */
 
-/* Where the next finding begins, or the end. */
-static const char *next_finding(const char *text)
+static struct wire_records *records_of(const struct session *session)
 {
-    const char *next = strstr(text, "\nsimt: ");
-    return next != NULL ? next + 1 : text + strlen(text);
+    return (struct wire_records *)((unsigned char *)session->header + session->records);
 }
 
 /* A kernel is launched twice, and the software device finds the same twice: what is known is left out. */
+static void keep_record(struct item *item, const struct record *record)
+{
+    for (int i = 0; i < item->record_count; i++) {
+        if (!record_reads_the_same(&item->record[i], record)) continue;
+        return;
+    }
+    if (item->record_count < ITEM_RECORDS) item->record[item->record_count++] = *record;
+}
+
+/* What the runner has found since the last time. It may write while we read: what is looked at is a copy. */
+static void take_records(struct session *session, struct item *item)
+{
+    struct wire_records *found = records_of(session);
+    uint32_t count = __atomic_load_n(&found->count, __ATOMIC_ACQUIRE);
+    if (count > WIRE_RECORDS) count = WIRE_RECORDS;
+    for (; session->taken < count; session->taken++) {
+        struct record copy = found->record[session->taken];
+        if (copy.stamp == 0 || !record_is_sound(&copy)) continue;
+        item->finding = 1;
+        keep_record(item, &copy);
+    }
+}
+
+/* Before the next case: nothing that is there counts any more. */
+static void forget_records(struct session *session)
+{
+    struct wire_records *found = records_of(session);
+    for (uint32_t i = 0; i < found->count && i < WIRE_RECORDS; i++) found->record[i].stamp = 0;
+    __atomic_store_n(&found->count, 0, __ATOMIC_RELEASE);
+    session->taken = 0;
+}
+
 static void keep_text(struct item *item, const char *text)
 {
-    size_t used = 0;
-    item->text[0] = '\0';
-    for (const char *end, *piece = text; *piece != '\0'; piece = end) {
-        char *to = item->text + used;
-        end = next_finding(piece);
-        int length = snprintf(to, sizeof item->text - used, "%.*s", (int)(end - piece), piece);
-        const char *same = strstr(item->text, to);
-        used = same < to ? used : used + (size_t)length;
-        if (same < to) *to = '\0';
-        if (used >= sizeof item->text) break;
-    }
-    for (const char *line = text; line != NULL && !item->finding; line = strchr(line, '\n')) {
-        if (*line == '\n') line++;
-        item->finding = simt_finding_kind(line) != NULL;
-        if (*line == '\0') break;
-    }
+    snprintf(item->text, sizeof item->text, "%.*s", ITEM_TEXT - 1, text);
 }
 
 static struct child_start start_of(const struct session *session)
@@ -480,12 +498,14 @@ static int run_item(struct session *session, struct child *child, int index)
     struct item *item = &session->item[index];
     size_t text_before = child->box.text_used;
     double begin = now_seconds();
+    forget_records(session);
     child_send(child, WIRE_RUN, (uint32_t)index);
     enum child_event event =
         child_await(child, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
     item->host_seconds = now_seconds() - begin;
     item->end = end_of(event);
     child->box.text[child->box.text_used] = '\0';
+    take_records(session, item);
     keep_text(item, child->box.text + text_before);
     int going = event == CHILD_REPLY && session_case(session, index)->result.cuda_error == 0;
     if (going && session->on_answer != NULL) {
@@ -515,6 +535,7 @@ static void close_runner(struct session *session, struct child *child, int first
     if (item->end == ITEM_CRASHED && item->text[0] == '\0') keep_text(item, child->box.text);
     if (item->end == ITEM_ANSWERED && child->box.exit_code == SIMT_EXIT_FINDINGS &&
         !findings_known(session, first, last)) {
+        take_records(session, item);
         keep_text(item, child->box.text + child->text_at_end);
         item->finding = 1;
         item->judged = 0;
@@ -581,6 +602,9 @@ static void give_up(struct session *session, int next, const struct item *fate)
         item->exit_code = fate->exit_code;
         item->signal = fate->signal;
         memcpy(item->text, fate->text, sizeof item->text);
+        item->finding = fate->finding;
+        item->record_count = fate->record_count;
+        memcpy(item->record, fate->record, sizeof item->record);
     }
 }
 
@@ -603,6 +627,7 @@ static int try_again(struct session *session, int index)
         item->end = ITEM_NOT_RUN;
         item->signal = 0;
         item->text[0] = '\0';
+        item->finding = item->record_count = 0;
         memset(&session_case(session, index)->result, 0, sizeof session_case(session, index)->result);
         return 1;
     }

@@ -8,7 +8,7 @@
 #include "check.h"
 #include "child.h"
 
-enum { ITEM_TEXT = 2000 };
+enum { ITEM_TEXT = 2000, ITEM_RECORDS = 4 };
 
 enum item_end { ITEM_NOT_RUN, ITEM_ANSWERED, ITEM_CRASHED, ITEM_LATE, ITEM_GREEDY };
 
@@ -22,9 +22,11 @@ struct item {
     int exit_code, signal; /**< of the runner that crashed on it */
     int one_call;          /**< 1: called once, not twice with the same inputs */
     int judged;            /**< 1: on_answer() has judged it while the runner was still there */
-    int finding;           /**< 1: the software device printed a finding while it ran */
+    int finding;           /**< 1: the software device found something while it ran */
+    int record_count;
+    struct record record[ITEM_RECORDS]; /**< the first of what it found, each sound, none like another */
     double host_seconds;
-    char text[ITEM_TEXT]; /**< what was printed while it ran */
+    char text[ITEM_TEXT]; /**< what the program itself printed while it ran */
     uint64_t nonce[2];
     uint64_t poison_secret;
     uint64_t guard_seed;
@@ -42,6 +44,8 @@ struct session {
     int image; /**< descriptor of the memory file */
     struct wire_header *header;
     size_t bytes;
+    uint64_t records;     /**< where what the runner finds is in the image */
+    uint32_t taken;       /**< of that, since the runner's last case began */
     const char *counters; /**< file for the software device's counters, or NULL */
     int timed;            /**< launches to time, 0 for none */
     /** Called after each answer, if not NULL: judges the item, and returns 0 if
