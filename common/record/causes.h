@@ -14,33 +14,57 @@
  * in the record's note. The others are patterns of wrong elements and ends of a runner, with their sentences in words_values.c.
  */
 #define RECORD_CAUSES(X)                                                                                     \
-    X(RECORD_CAUSE_GUESS, "guess") /* of no name that several lessons share */                               \
+    X(RECORD_CAUSE_GUESS, "guess") /* of no name that cases share */                                         \
+    X(RECORD_CAUSE_MAXIMUM, "maximum")                                                                       \
     X(RECORD_CAUSE_SCALE, "scale")                                                                           \
-    X(RECORD_CAUSE_STORAGE_TYPE, "storage-type")                                                             \
-    X(RECORD_CAUSE_SCORE, "score")                                                                           \
+    X(RECORD_CAUSE_HEAD_DIM, "head-dim")                                                                     \
     X(RECORD_CAUSE_MASK, "mask")                                                                             \
     X(RECORD_CAUSE_KV_HEAD, "kv-head")                                                                       \
+    X(RECORD_CAUSE_KV_ROWS, "kv-rows")                                                                       \
+    X(RECORD_CAUSE_Q_ROWS, "q-rows")                                                                         \
+    X(RECORD_CAUSE_NORMALISE, "normalise")                                                                   \
+    X(RECORD_CAUSE_WEIGHTS, "weights")                                                                       \
     X(RECORD_CAUSE_TAIL, "tail")                                                                             \
     X(RECORD_CAUSE_KV_TILES, "kv-tiles")                                                                     \
     X(RECORD_CAUSE_Q_TILES, "q-tiles")                                                                       \
-    X(RECORD_CAUSE_VALUES, "values")                                                                         \
-    X(RECORD_CAUSE_NORMALISE, "normalise")                                                                   \
     X(RECORD_CAUSE_EXPONENT, "exponent")                                                                     \
-    X(RECORD_CAUSE_ROW_OF_FRAGMENT, "row-of-fragment")                                                       \
-    X(RECORD_CAUSE_MAXIMUM, "maximum")                                                                       \
+    X(RECORD_CAUSE_VALUES, "values")                                                                         \
+    X(RECORD_CAUSE_FRAGMENT, "fragment")                                                                     \
+    X(RECORD_CAUSE_STORAGE_TYPE, "storage-type")                                                             \
     X(RECORD_CAUSE_LSE, "lse")                                                                               \
     X(RECORD_CAUSE_RESCALE, "rescale")                                                                       \
     X(RECORD_CAUSE_PARTIALS, "partials")                                                                     \
+    X(RECORD_CAUSE_WARP_REDUCTION, "warp-reduction")                                                         \
+    X(RECORD_CAUSE_POSITION, "position")                                                                     \
+    X(RECORD_CAUSE_ALIBI, "alibi")                                                                           \
+    X(RECORD_CAUSE_PAGE_TABLE, "page-table")                                                                 \
+    X(RECORD_CAUSE_TRANSPOSED_OUTPUT, "transposed-output")                                                   \
+    X(RECORD_CAUSE_LAYOUT, "layout")                                                                         \
+    X(RECORD_CAUSE_LEADING_DIMENSION, "leading-dimension")                                                   \
+    X(RECORD_CAUSE_ALPHA_BETA, "alpha-beta")                                                                 \
+    X(RECORD_CAUSE_K_TAIL, "k-tail")                                                                         \
     X(RECORD_CAUSE_K_TILES, "k-tiles")                                                                       \
     X(RECORD_CAUSE_STAGES, "stages")                                                                         \
-    X(RECORD_CAUSE_EPILOGUE, "epilogue")                                                                     \
-    X(RECORD_CAUSE_TRANSPOSED_INPUT, "transposed-input")                                                     \
-    X(RECORD_CAUSE_QUANTISATION, "quantisation")                                                             \
-    X(RECORD_CAUSE_PAGE_TABLE, "page-table")                                                                 \
-    X(RECORD_CAUSE_POSITION, "position")                                                                     \
-    X(RECORD_CAUSE_GRADIENT, "gradient")                                                                     \
-    X(RECORD_CAUSE_LAYER, "layer")                                                                           \
-    X(RECORD_CAUSE_RANKS, "ranks")                                                                           \
+    X(RECORD_CAUSE_BYTES, "bytes")                                                                           \
+    X(RECORD_CAUSE_ACCUMULATOR, "accumulator")                                                               \
+    X(RECORD_CAUSE_DEQUANTISATION, "dequantisation")                                                         \
+    X(RECORD_CAUSE_BIAS, "bias")                                                                             \
+    X(RECORD_CAUSE_DELTA, "delta")                                                                           \
+    X(RECORD_CAUSE_PROBABILITIES, "probabilities")                                                           \
+    X(RECORD_CAUSE_TERMS, "terms")                                                                           \
+    X(RECORD_CAUSE_PRODUCTS, "products")                                                                     \
+    X(RECORD_CAUSE_NORM, "norm")                                                                             \
+    X(RECORD_CAUSE_ROPE, "rope")                                                                             \
+    X(RECORD_CAUSE_RESIDUAL, "residual")                                                                     \
+    X(RECORD_CAUSE_MLP, "mlp")                                                                               \
+    X(RECORD_CAUSE_KV_CACHE, "kv-cache")                                                                     \
+    X(RECORD_CAUSE_LOGITS, "logits")                                                                         \
+    X(RECORD_CAUSE_VARIANT, "variant")                                                                       \
+    X(RECORD_CAUSE_TRANSFERS, "transfers")                                                                   \
+    X(RECORD_CAUSE_GRAPH, "graph")                                                                           \
+    X(RECORD_CAUSE_GRAPH_CREATION, "graph-creation")                                                         \
+    X(RECORD_CAUSE_PADDING, "padding")                                                                       \
+    X(RECORD_CAUSE_HOST_MEMORY, "host-memory")                                                               \
     /* patterns of wrong elements */                                                                         \
     X(RECORD_CAUSE_ROUNDING, "rounding")                                                                     \
     X(RECORD_CAUSE_NAN_LOST, "nan-lost")                                                                     \

@@ -11,6 +11,7 @@
 #include "protocol/attention_items.h"
 #include "attention_inputs.h"
 #include "lesson.h"
+#include "guess_causes.h"
 
 /** @brief lesson_case.extent: what the buffers are made for. The first six are as in enum attention_value. */
 enum attention_extent { EX_KIND = 6, EX_WORKSPACE, EX_DTYPE, EX_TILED, EX_PROPERTY };
@@ -111,7 +112,7 @@ void attention_describe(const struct lesson_case *item, char *text, size_t size)
 #define ATTENTION_CALLBACKS                                                                                  \
     .vary = attention_vary, .buffers = attention_buffers, .fill = attention_fill, .units = attention_units,  \
     .unit_elems = attention_unit_elems, .expect = attention_expect, .intermediate = attention_intermediate,  \
-    .holds = attention_holds, .guess = attention_guess, .trait = attention_trait, .cost = attention_cost,    \
+    .holds = attention_holds, .guess = attention_guess, .about = attention_about, .trait = attention_trait, .cost = attention_cost,    \
     .workspace_bytes = attention_workspace_bytes, .describe = attention_describe, .turns = "q k v",          \
     .purpose = attention_purpose, .distributions = DIST_COUNT
 

@@ -9,6 +9,7 @@ enum { PART_F16, PART_BF16 };
 #include <stdio.h>
 
 #include "checker/cases/case_table.h"
+#include "checker/cases/guess_causes.h"
 
 /* head_dim 256, tiles of 64 and 128, and what the shared cases do not combine. */
 static const struct own_case {
@@ -143,6 +144,7 @@ const struct lesson lesson_12_tensor_core_attention = {
     .intermediate = attention_intermediate,
     .holds = attention_holds,
     .guess = attention_guess,
+    .about = attention_about,
     .trait = attention_trait,
     .cost = cost,
     .workspace_bytes = attention_workspace_bytes,

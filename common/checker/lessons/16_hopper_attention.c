@@ -13,6 +13,7 @@ enum { PART_F16, PART_BF16, PART_FP8 };
 
 #include "attention.h"
 #include "checker/cases/case_table.h"
+#include "checker/cases/guess_causes.h"
 #include "contracts/e4m3_blocks.h"
 
 /* Around tiles of 128 keys, and of 64 queries for head_dim 64, 128 for 128: there two consumers share them. Two stages, and what the
@@ -380,6 +381,7 @@ const struct lesson lesson_16_hopper_attention = {
     .intermediate = attention_intermediate,
     .holds = holds,
     .guess = guess,
+    .about = attention_about,
     .trait = attention_trait,
     .cost = cost,
     .workspace_bytes = attention_workspace_bytes,

@@ -97,6 +97,7 @@ struct verdict {
 /** @brief How a guess that fitted a case is told. */
 struct fitting_guess {
     int cause; /**< enum record_cause */
+    int told;  /**< the first guess that tells the same */
     char words[RECORD_NOTE];
 };
 

@@ -169,12 +169,23 @@ static int is_thorough(const struct symptoms *s, int guess, double slack, double
     return 1;
 }
 
-/* Guess @p guess is about @p cause, and has a sentence of its own. */
-static void tell_guess(struct record *record, int guess, int cause, const char *words)
+static void tell_guess(struct record *record, const struct fitting_guess *guess)
 {
-    record->cause = cause;
-    record->guess = 1 + guess;
-    snprintf(record->note, sizeof record->note, "%s", words);
+    record->cause = guess->cause;
+    record->guess = 1 + guess->told;
+    snprintf(record->note, sizeof record->note, "%s", guess->words);
+}
+
+/* What guess @p index, which fits, is about; it says @p words. */
+static void take_guess(const struct symptoms *s, int index, const char *words, struct fitting_guess *guess)
+{
+    const struct lesson *lesson = s->judged->session->check->options.lesson;
+    enum record_cause cause = RECORD_CAUSE_GUESS;
+    *guess = (struct fitting_guess){.told = index};
+    if (lesson->about != NULL)
+        guess->told = lesson->about(&s->judged->item->settled, s->buffer, index, &cause);
+    guess->cause = cause;
+    snprintf(guess->words, sizeof guess->words, "%s", words);
 }
 
 /* The lesson's guesses: each gives the value that a well-known mistake would have led to, and must do so within
@@ -207,12 +218,13 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
         }
         if (known < 0) break;
         if (known == 0 || !fits || numbers == 0) continue;
-        if (fitting++ == 0) tell_guess(record, guess, known, message);
+        struct fitting_guess told;
+        take_guess(s, guess, message, &told);
+        if (fitting++ == 0) tell_guess(record, &told);
         if (guess >= CHECK_GUESSES) break; /* no bit for it */
         s->verdict->guesses |= UINT64_C(1) << guess;
         if (is_thorough(s, guess, slack, rounding)) s->verdict->thorough |= UINT64_C(1) << guess;
-        check->guess[guess].cause = known;
-        snprintf(check->guess[guess].words, sizeof check->guess[guess].words, "%s", message);
+        check->guess[guess] = told;
     }
     return fitting > 0;
 }
@@ -635,17 +647,28 @@ static void spread_zeros(struct check *check, int part)
     }
 }
 
+/* The guesses that tell the same as guess @p index. */
+static uint64_t same_guesses(const struct check *check, int index)
+{
+    uint64_t same = 0;
+    for (int i = 0; i < CHECK_GUESSES; i++)
+        same |= (uint64_t)(check->guess[i].cause != 0 && check->guess[i].told == check->guess[index].told) << i;
+    return same;
+}
+
 /* In a small case many a guess fits. Of those, that is told which fits the most cases of the part; a case counts twice where
  * the guess gives its right elements, too. */
 static void choose_guesses(struct check *check, int part)
 {
     int votes[CHECK_GUESSES] = {0};
-    for (int guess = 0; guess < CHECK_GUESSES; guess++)
-        for (int i = 0; i < check->case_count; i++) {
+    for (int guess = 0; guess < CHECK_GUESSES; guess++) {
+        uint64_t same = check->guess[guess].cause != 0 ? same_guesses(check, guess) : 0;
+        for (int i = 0; i < check->case_count && same != 0; i++) {
             const struct verdict *verdict = &check->verdicts[i];
-            if (check->cases[i].part != part) continue;
-            votes[guess] += (int)(verdict->guesses >> guess & 1) + (int)(verdict->thorough >> guess & 1);
+            if (check->cases[i].part == part)
+                votes[guess] += ((verdict->guesses & same) != 0) + ((verdict->thorough & same) != 0);
         }
+    }
     for (int i = 0; i < check->case_count; i++) {
         struct verdict *verdict = &check->verdicts[i];
         int most = -1;
@@ -653,7 +676,7 @@ static void choose_guesses(struct check *check, int part)
             if ((verdict->guesses >> guess & 1) != 0 && (most < 0 || votes[guess] > votes[most]))
                 most = guess;
         if (most >= 0)
-            tell_guess(&verdict->record, most, check->guess[most].cause, check->guess[most].words);
+            tell_guess(&verdict->record, &check->guess[most]);
     }
 }
 
