@@ -114,7 +114,7 @@ static void put_record(field_writer put, void *context, const struct record *rec
 static void put_shown(field_writer put, void *context, const struct check *check, int index)
 {
     const struct verdict *verdict = &check->verdicts[index];
-    char headline[VERDICT_TEXT] = "", pattern[2 * VERDICT_TEXT] = "", *text = NULL;
+    char headline[VERDICT_TEXT] = "", pattern[2 * VERDICT_TEXT] = "", found[REPORT_FOUND], *text = NULL;
     size_t size = 0;
     if (verdict->record.kind != RECORD_NO_KIND) {
         report_headline(verdict, headline, sizeof headline);
@@ -122,6 +122,8 @@ static void put_shown(field_writer put, void *context, const struct check *check
     }
     put_text(put, context, "headline", headline);
     put_text(put, context, "pattern", pattern);
+    report_found(verdict, found, sizeof found);
+    put_text(put, context, "found", found);
     put_count(put, context, "shown", (uint64_t)verdict->shown, verdict->shown > 0);
     FILE *file = verdict->shown > 0 ? open_memstream(&text, &size) : NULL;
     if (file != NULL) {
@@ -149,6 +151,8 @@ static void put_case(field_writer put, void *context, const struct check *check,
     snprintf(number, sizeof number, "%02d", lesson->number);
     put_text(put, context, "lesson", number);
     put_text(put, context, "part", lesson->part[item->part].name);
+    put_text(put, context, "part_state", state_name(check_state(check, item->part)));
+    put_count(put, context, "left_out", (uint64_t)report_left_out(check, NULL), 1);
     put_text(put, context, "case", item->name);
     put_text(put, context, "group", report_group(item->group));
     put_text(put, context, "shape", verdict->shape);

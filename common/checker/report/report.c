@@ -65,19 +65,24 @@ void report_pattern(const struct verdict *verdict, char *text, size_t size)
         snprintf(text + used, size - used, "%s%s", used > 0 ? "; " : "", verdict->stage);
 }
 
-/* What the device found, in its words, and what the program printed. */
-static void put_findings(const struct verdict *verdict, FILE *out)
+void report_found(const struct verdict *verdict, char *text, size_t size)
 {
-    static const char mark[] = "simt: ";
-    char text[VERDICT_TEXT * 16] = "";
     size_t used = 0;
-    for (int i = 0; i < verdict->finding_count && used + 1 < sizeof text; i++) {
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s", mark);
-        record_print(&verdict->finding[i], text + used, sizeof text - used - 1);
+    text[0] = '\0';
+    for (int i = 0; i < verdict->finding_count && used + 1 < size; i++) {
+        record_print(&verdict->finding[i], text + used, size - used - 1);
         used += strlen(text + used);
         text[used++] = '\n';
         text[used] = '\0';
     }
+}
+
+/* What the device found, in its words, and what the program printed. */
+static void put_findings(const struct verdict *verdict, FILE *out)
+{
+    char text[REPORT_FOUND + sizeof verdict->printed];
+    report_found(verdict, text, REPORT_FOUND);
+    size_t used = strlen(text);
     snprintf(text + used, sizeof text - used, "%s", verdict->printed);
     put_untrusted(text, out);
 }
@@ -329,15 +334,21 @@ static void report_every_case(const struct check *check, int part)
     }
 }
 
-static void report_left_out(const struct check *check)
+int report_left_out(const struct check *check, int *last)
 {
-    int count = 0, last = 0;
+    int count = 0;
     for (int i = 0; i < check->case_count && check->options.case_count == 0 && check->options.groups == 0;
          i++) {
         if (check->cases[i].devices & (1u << check->options.device)) continue;
         count++;
-        last = i;
+        if (last != NULL) *last = i;
     }
+    return count;
+}
+
+static void put_left_out(const struct check *check)
+{
+    int last = 0, count = report_left_out(check, &last);
     if (count == 1)
         printf("  left out on %s: %s\n", device_name(check->options.device), check->cases[last].name);
     if (count > 1)
@@ -382,7 +393,7 @@ void report_text(struct check *check)
         if (check->options.verbose) report_every_case(check, part);
         report_failures(check, part, &told);
     }
-    report_left_out(check);
+    put_left_out(check);
     if (check->broken[0] != '\0') printf("  %s\n", check->broken);
     for (int i = 0; i < check->case_count; i++) {
         points += check_points(check, i);

@@ -20,8 +20,15 @@ void report_case(const struct check *check, int index, FILE *out);
 void report_headline(const struct verdict *verdict, char *text, size_t size);
 void report_pattern(const struct verdict *verdict, char *text, size_t size);
 
+/** @brief Writes what the software device found, some lines for each finding. */
+void report_found(const struct verdict *verdict, char *text, size_t size);
+enum { REPORT_FOUND = 8192 };
+
 /** @brief Writes the command that runs case @p index again: with the seed, if one was given. */
 void report_again(const struct check *check, int index, char *text, size_t size);
+
+/** @brief How many cases this device does not run, where all were asked for; the last one is written to @p last, if it is not NULL. */
+int report_left_out(const struct check *check, int *last);
 
 /** @brief Prints the cases of the lesson, with what they are. */
 void report_list(const struct check *check);

@@ -14,6 +14,7 @@
 #include "bench.h"
 #include "diagnose.h"
 #include "judge.h"
+#include "lines.h"
 #include "profile_checker.h"
 
 /* The most of a session on the software device, and on a GPU: there each start of a runner waits for the driver. */
@@ -281,6 +282,7 @@ void check_run(struct check *check)
     free(item);
     free(items);
     diagnose_parts(check);
+    lines_look_up(check);
     if (check->stopped) leave_unreached(check);
     if (check->broken[0] != '\0' && !check->options.profile_checker) mark_unreached(check);
     settle_not_started(check);
