@@ -27,7 +27,7 @@ struct check_plan {
     struct device_choice devices;
     const char *submission;
     char *kernel, *again; /* the kernel file, and the words that name it if it is not the lesson's own */
-    int expects; /* 1: what to expect is said */
+    int expects;          /* 1: what to expect is said */
     enum state expect;
     const char *expect_cases;
     struct argument_list orders;
@@ -155,7 +155,8 @@ static void run_on_device(struct check_plan *plan, enum device device)
             printf("%s %s   %sNO_DEVICE%s   %s: %s\n", plan->lesson->number, plan->lesson->topic,
                    colour_on(COLOUR_YELLOW), colour_off(), device_name(device), facts->reason);
             struct results row = {0};
-            results_without_run(&row, plan->lesson->number, device_name(device), STATE_NO_DEVICE, facts->reason);
+            results_without_run(&row, plan->lesson->number, device_name(device), STATE_NO_DEVICE,
+                                facts->reason);
             plan->rows_header = row.header;
             text_append(&plan->rows, row.lines.data, row.lines.length);
         }
@@ -191,7 +192,8 @@ static int read_expectation(struct check_plan *plan)
         state_is_failure(plan->expect))
         return EXIT_PASS;
     return complain(
-        "--expect takes PASS, FAIL, NOT_STARTED, BUILD_ERROR, TIMEOUT, CRASH or REFUSED, not \"%s\".", expect);
+        "--expect takes PASS, FAIL, NOT_STARTED, BUILD_ERROR, TIMEOUT, CRASH or REFUSED, not \"%s\".",
+        expect);
 }
 
 /* Without --kernel, a path to a .cu file given as the lesson is the kernel file itself. */

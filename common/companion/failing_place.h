@@ -12,7 +12,8 @@ enum { MOST_PLACES = 4 };
 
 /** @brief What a check says about the cause, most telling first. */
 struct failing_place {
-    char *region[MOST_PLACES]; /**< regions that the compiler or a finding of the device names by their lines */
+    char *
+        region[MOST_PLACES]; /**< regions that the compiler or a finding of the device names by their lines */
     size_t count;
     enum record_cause cause; /**< of the first case that the report shows; 0: not known */
 };

@@ -74,11 +74,15 @@ static size_t about_place(const struct situation *now)
     return found;
 }
 
-static int names_cause(const char *names, enum record_cause cause)
+/* "scale", or "f32/scale" where a case of that part is the first that failed. */
+static int names_cause(const char *names, enum record_cause cause, const char *failed)
 {
     int found = 0;
-    for (char *name; !found && (name = next_word(&names, ' ')); free(name))
-        found = record_cause_of(name) == cause;
+    for (char *name; !found && (name = next_word(&names, ' ')); free(name)) {
+        char *slash = strchr(name, '/');
+        size_t part = slash ? (size_t)(slash - name) + 1 : 0;
+        found = strncmp(name, failed, part) == 0 && record_cause_of(name + part) == cause;
+    }
     return found;
 }
 
@@ -86,9 +90,10 @@ static int names_cause(const char *names, enum record_cause cause)
 static size_t about_cause(const struct situation *now)
 {
     const enum record_cause cause = now->progress.place.cause;
+    const char *failed = now->progress.failed_count ? now->progress.failed[0] : "";
     size_t found = now->hints.count;
     for (size_t i = 0; i < now->cause_count && cause != RECORD_NO_CAUSE_KNOWN; i++) {
-        if (!names_cause(now->causes[i].causes, cause)) continue;
+        if (!names_cause(now->causes[i].causes, cause, failed)) continue;
         const char *regions = now->causes[i].regions;
         for (char *name; found == now->hints.count && (name = next_word(&regions, ' ')); free(name))
             found = unseen_about(now, name);

@@ -189,8 +189,8 @@ void print_lesson_rows(const struct lesson_folder *lesson, enum device device, c
         double points_max, points = results_points(&check->results, &points_max);
         printf("%s%s %-*s%s %s%s%s   %.1f of %.0f points, %zu cases\n", colour_on(COLOUR_BOLD),
                lesson->number, NAME_WIDTH - 3, lesson->topic, colour_off(),
-               colour_on(state_colour(check->state)), state_name(check->state), colour_off(), points, points_max,
-               check->results.count);
+               colour_on(state_colour(check->state)), state_name(check->state), colour_off(), points,
+               points_max, check->results.count);
     }
     for (size_t i = 0; bench && i < bench->results.count; i++) {
         const struct result_row *row = &bench->results.rows[i];
@@ -263,8 +263,7 @@ void print_lesson_line(const struct lesson_folder *lesson, enum device device, c
     char name[CASE_WIDTH + 1];
     printf("%s%s%s %-*.*s %s%-*s%s %*zu", colour_on(COLOUR_BOLD), lesson->number, colour_off(), TOPIC_WIDTH,
            TOPIC_WIDTH, lesson->topic, colour_on(state_colour(check->state)), VERDICT_WIDTH,
-           state_name(check->state),
-           colour_off(), COUNT_WIDTH, check->results.count);
+           state_name(check->state), colour_off(), COUNT_WIDTH, check->results.count);
     if (row && device == DEVICE_GPU) {
         char limit[32], time[32], ratio[32];
         describe_limit(row, limit, sizeof limit);

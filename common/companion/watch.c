@@ -128,13 +128,13 @@ static void describe_verdict(const struct watch *watch, const struct judgement *
     double most, points = results_points(&judgement->results, &most);
     const enum state state = judgement->state;
     if (whole && most > 0) {
-        text_print(out, "%s%s%s   %.1f of %.0f points\n", colour_on(state_colour(state)), state_name(state), colour_off(),
-                   points, most);
+        text_print(out, "%s%s%s   %.1f of %.0f points\n", colour_on(state_colour(state)), state_name(state),
+                   colour_off(), points, most);
     } else {
         text_print(out, "%s%s%s%s\n", colour_on(state_colour(state)), state_name(state), colour_off(),
                    state == STATE_BUILD_ERROR ? "   it does not compile"
-                   : state_is_failure(state)         ? "   checking the rest ..."
-                                                     : "");
+                   : state_is_failure(state)  ? "   checking the rest ..."
+                                              : "");
     }
     if (state == STATE_BUILD_ERROR) {
         describe_build_error(judgement->report.data, out);

@@ -36,9 +36,9 @@
 struct grade_row {
     char *part, *test_case, *group, *shape;
     enum state state;
-    enum record_kind finding; /**< what the software device found first, or 0 */
-    enum record_cause cause;  /**< what is wrong usually comes of it, or 0 */
-    int guess;                /**< of the lesson: which says so, from 0; or -1 */
+    enum record_kind finding;         /**< what the software device found first, or 0 */
+    enum record_cause cause;          /**< what is wrong usually comes of it, or 0 */
+    int guess;                        /**< of the lesson: which says so, from 0; or -1 */
     char *headline, *pattern, *found; /**< for people */
     double points, points_max;
 };
@@ -59,8 +59,8 @@ struct grade_measure {
 struct grade_result {
     char *student, *lesson;
     enum device device;
-    int graded;           /**< 0: it could not be, through no fault of the student's */
-    char *key;            /**< sum of all that the verdict depends on */
+    int graded; /**< 0: it could not be, through no fault of the student's */
+    char *key;  /**< sum of all that the verdict depends on */
     enum state state;
     int elsewhere;        /**< 1: it was not started, but there is a file where nobody looks */
     char *sentence;       /**< why it was not run, or not graded; "" otherwise */

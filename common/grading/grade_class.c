@@ -295,8 +295,8 @@ static void tell_whether_same(const struct grade_result *known, const struct gra
 {
     int same = known->state == result->state && known->row_count == result->row_count;
     for (size_t i = 0; same && i < known->row_count; i++) {
-        same = known->rows[i].state == result->rows[i].state &&
-               known->rows[i].points == result->rows[i].points;
+        same =
+            known->rows[i].state == result->rows[i].state && known->rows[i].points == result->rows[i].points;
     }
     int other = strcmp(known->key, result->key) != 0;
     printf("%s on %s: %s as recorded on %s%s\n", result->lesson, device_name(result->device),

@@ -110,8 +110,7 @@ static void put_ungraded(const struct grade_lesson *lesson, const struct grade_s
     put_attribute(out, "classname", lesson->name);
     text_print(out, " time=\"0.000\">\n      <error");
     put_attribute(out, "message", score->result ? score->result->sentence : "it was not graded");
-    text_print(out, " type=\"%s\"/>\n    </testcase>\n",
-               state_name(STATE_NOT_GRADED));
+    text_print(out, " type=\"%s\"/>\n    </testcase>\n", state_name(STATE_NOT_GRADED));
 }
 
 static void put_suite(const struct grade_book *book, const struct grade_lesson *lesson,

@@ -93,7 +93,8 @@ static void note_half(const struct grade_result *result, size_t index, struct te
     const struct grade_row *row = &result->rows[index];
     for (size_t i = 0; i < index; i++) {
         const struct grade_row *before = &result->rows[i];
-        if (counts_half(before) && strcmp(before->group, row->group) == 0 && strcmp(before->part, row->part) == 0)
+        if (counts_half(before) && strcmp(before->group, row->group) == 0 &&
+            strcmp(before->part, row->part) == 0)
             return;
     }
     text_print(note, "%s%s: what passes counts half, since some values of this part are wrong",
@@ -288,8 +289,7 @@ static void add_speed(const struct grade_book *book, const struct grade_lesson *
     score->speed_device = result->device;
     int right = 0;
     for (size_t i = 0; i < result->row_count; i++) {
-        right = right ||
-                (strcmp(result->rows[i].group, "speed") == 0 && result->rows[i].state == STATE_PASS);
+        right = right || (strcmp(result->rows[i].group, "speed") == 0 && result->rows[i].state == STATE_PASS);
     }
     if (!right) { /* nothing right to be fast at: no reason to withhold anything */
         group->cases = group->failed = 1;

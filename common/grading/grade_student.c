@@ -66,7 +66,7 @@ static void put_finding(const struct grade_row *row, struct text *out)
 /* The commands use the public seed: other numbers of the same kind, which nearly always show the same
  * mistake. Returns how many there are. */
 static size_t put_failures(const struct grade_lesson *lesson, const struct grade_result *result,
-                         struct text *out)
+                           struct text *out)
 {
     size_t failed = 0;
     for (size_t i = 0; i < result->row_count; i++) {
@@ -84,8 +84,8 @@ static size_t put_failures(const struct grade_lesson *lesson, const struct grade
             put_markdown(out, row->pattern);
             text_print(out, "\n");
         }
-        text_print(out, "  - again: `build/bin/warpwise check %s --case %s --device %s`\n", lesson->number, row->test_case,
-                   device_name(result->device));
+        text_print(out, "  - again: `build/bin/warpwise check %s --case %s --device %s`\n", lesson->number,
+                   row->test_case, device_name(result->device));
     }
     if (failed > CASES_TOLD) text_print(out, "- and %zu more\n", failed - CASES_TOLD);
     if (failed) text_print(out, "\n");
@@ -104,8 +104,7 @@ static void put_adjusted(const struct grade_score *score, struct text *out)
 }
 
 /* Returns how many commands there are in it. */
-static size_t put_lesson(const struct grade_lesson *lesson, const struct grade_score *score,
-                         struct text *out)
+static size_t put_lesson(const struct grade_lesson *lesson, const struct grade_score *score, struct text *out)
 {
     const struct grade_result *result = score->result;
     text_print(out, "## %s: ", lesson->name);
@@ -160,9 +159,7 @@ void grade_student_report(const struct grade_book *book, const struct grade_shee
     for (size_t i = 0; i < book->lesson_count; i++)
         commands += put_lesson(&book->lessons[i], &sheet->scores[i], out);
     text_print(out, "Graded with inputs that are not public%s.\n",
-               commands == 0
-                   ? ""
-                   : "; the commands above use the public ones, which are of the same kind");
+               commands == 0 ? "" : "; the commands above use the public ones, which are of the same kind");
     if (!book->whole) {
         text_print(out, "\n");
         put_markdown(out, grade_isolation_note(book));
@@ -193,8 +190,7 @@ static void put_result(const struct grade_result *result, struct text *out)
     put_visible(out, "key", result->key);
     for (size_t i = 0; i < result->measure_count; i++) {
         const struct grade_measure *measure = &result->measures[i];
-        text_print(out, "%-14s %s %s", "measured", measure->test_case,
-                   state_name(measure->state));
+        text_print(out, "%-14s %s %s", "measured", measure->test_case, state_name(measure->state));
         if (measure->sectors > 0) text_print(out, ", %.0f sectors", measure->sectors);
         if (measure->time_us > 0) {
             text_print(out, ", %.2f us; the solution %.2f us before and %.2f us after", measure->time_us,

@@ -291,8 +291,7 @@ static void put_mistakes(const struct grade_book *book, const struct grade_sheet
             for (size_t r = 0; r < score->result->row_count; r++) {
                 const struct grade_row *row = &score->result->rows[r];
                 int told = row->finding == RECORD_SEEN_BEFORE; /* by an earlier case */
-                if (told || row->state == STATE_PASS || row->state == STATE_NOT_STARTED)
-                    continue;
+                if (told || row->state == STATE_PASS || row->state == STATE_NOT_STARTED) continue;
                 note_mistake(&mistakes, lesson, sheets[s].student, row_is_known_by(row), words_of(row));
             }
         }

@@ -71,7 +71,7 @@ int record_parse(const char *line, struct journal_record *record)
     size_t fields = 1;
     for (const char *at = line; *at; at++) fields += *at == '\t';
     *record = (struct journal_record){.name = must_allocate(fields * sizeof(char *)),
-                              .value = must_allocate(fields * sizeof(char *))};
+                                      .value = must_allocate(fields * sizeof(char *))};
     int bad = fields % 2;
     while (line && !bad) {
         char *name = next_word(&line, '\t'), *value = next_word(&line, '\t');

@@ -28,7 +28,7 @@ struct judgement_request {
 };
 
 struct judgement {
-    int exit_code;     /**< an ::exit_code */
+    int exit_code; /**< an ::exit_code */
     enum state state;
     struct results results;
     struct text report;

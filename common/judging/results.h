@@ -28,10 +28,10 @@ struct result_row {
     int guess;                /**< of the lesson, from 0: which says so; -1: none */
     /** Where the device found it: of both halves of a race, innermost call first; the file behind the last one is NULL. */
     struct result_place at[2][RESULT_PLACES + 1];
-    char *time_refused;              /**< why the time is not to be believed, or "" */
+    char *time_refused; /**< why the time is not to be believed, or "" */
     /** For people: what is wrong, what that looks like, what the software device found, all that the report shows. */
     char *headline, *pattern, *found, *text;
-    int shown;                       /**< which of the cases that the report shows in full, from 1; 0: none of them */
+    int shown; /**< which of the cases that the report shows in full, from 1; 0: none of them */
     double points, points_max;
     double median_us, p10_us, p90_us;
     double flop, min_bytes;

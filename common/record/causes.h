@@ -102,37 +102,37 @@ enum record_cause { RECORD_NO_CAUSE_KNOWN, RECORD_CAUSES(RECORD_CAUSE_NUMBER) RE
 /** @brief The variants of kinds of the runner and the checker: a record's `message`. */
 enum record_variant {
     RECORD_ANY_VARIANT,
-    RECORD_RAN_TOO_LONG,         /**< time-limit */
-    RECORD_CHECK_TOO_LONG,       /**< time-limit: not tried; real[0] seconds */
-    RECORD_OTHERS_TOO_LONG,      /**< time-limit: not tried, cases before it had it all */
-    RECORD_TOO_MUCH_MEMORY,      /**< memory-limit */
-    RECORD_OTHERS_TOO_MUCH,      /**< memory-limit: not tried */
-    RECORD_BY_SIGNAL,            /**< crash: number[0] is the signal */
-    RECORD_BY_EXIT,              /**< crash: number[0] is the exit code */
-    RECORD_GAVE_UP,              /**< crash: before this case */
-    RECORD_INCOMPLETE,           /**< crash: an answer without its stamp */
-    RECORD_STATUS_WORKSPACE,     /**< wrong-workspace: number[0] asked for, number[1] given */
-    RECORD_ASKED_WORKSPACE,      /**< wrong-workspace: number[0] asked for, number[1] the contract's */
-    RECORD_CONSTANT_MEMORY,      /**< own-memory: number[0] bytes, number[1] at most */
-    RECORD_VARIABLE_MEMORY,      /**< own-memory: likewise */
-    RECORD_NEVER,                /**< never-written: number[0] of number[1] elements */
-    RECORD_NOT_IN_ONE_RUN,       /**< never-written: likewise */
-    RECORD_NOT_WHERE_ALIGNED,    /**< never-written: the other run, whose buffers begin at any element, wrote it */
-    RECORD_NOT_WHERE_ANY_PLACE,  /**< never-written: the other run, whose buffers are aligned, wrote it */
-    RECORD_TWO_RUNS,             /**< runs-differ: number[0] of number[1] elements */
-    RECORD_TWO_PLACES,           /**< runs-differ: likewise; the buffers of one run are aligned */
-    RECORD_BEFORE_START,         /**< wrote-outside: number[0] bytes */
-    RECORD_PAST_END,             /**< wrote-outside: number[0] bytes past number[1] elements */
-    RECORD_PAST_WORKSPACE,       /**< wrote-outside: number[0] bytes past number[1] bytes */
-    RECORD_BETWEEN_ROWS,         /**< wrote-outside: rows have number[0] elements; number[1] to the next */
-    RECORD_CALL_REFUSED,         /**< wrote-refused: outputs of a refused call */
-    RECORD_OUTPUT_KEPT,          /**< wrote-refused: an output that had to stay */
-    RECORD_NO_OTHER_INPUTS,      /**< timed-call: there was no call with other inputs */
-    RECORD_TIMED_OTHER_RESULT,   /**< timed-call: not the checked result */
-    RECORD_NOTHING_TO_AGREE,     /**< broken-check */
-    RECORD_NO_MEMORY,            /**< broken-check */
-    RECORD_NO_BOUND,             /**< broken-check: number[0] elements */
-    RECORD_BROKEN_FOR,           /**< broken-check: the note says why */
+    RECORD_RAN_TOO_LONG,     /**< time-limit */
+    RECORD_CHECK_TOO_LONG,   /**< time-limit: not tried; real[0] seconds */
+    RECORD_OTHERS_TOO_LONG,  /**< time-limit: not tried, cases before it had it all */
+    RECORD_TOO_MUCH_MEMORY,  /**< memory-limit */
+    RECORD_OTHERS_TOO_MUCH,  /**< memory-limit: not tried */
+    RECORD_BY_SIGNAL,        /**< crash: number[0] is the signal */
+    RECORD_BY_EXIT,          /**< crash: number[0] is the exit code */
+    RECORD_GAVE_UP,          /**< crash: before this case */
+    RECORD_INCOMPLETE,       /**< crash: an answer without its stamp */
+    RECORD_STATUS_WORKSPACE, /**< wrong-workspace: number[0] asked for, number[1] given */
+    RECORD_ASKED_WORKSPACE,  /**< wrong-workspace: number[0] asked for, number[1] the contract's */
+    RECORD_CONSTANT_MEMORY,  /**< own-memory: number[0] bytes, number[1] at most */
+    RECORD_VARIABLE_MEMORY,  /**< own-memory: likewise */
+    RECORD_NEVER,            /**< never-written: number[0] of number[1] elements */
+    RECORD_NOT_IN_ONE_RUN,   /**< never-written: likewise */
+    RECORD_NOT_WHERE_ALIGNED, /**< never-written: the other run, whose buffers begin at any element, wrote it */
+    RECORD_NOT_WHERE_ANY_PLACE, /**< never-written: the other run, whose buffers are aligned, wrote it */
+    RECORD_TWO_RUNS,            /**< runs-differ: number[0] of number[1] elements */
+    RECORD_TWO_PLACES,          /**< runs-differ: likewise; the buffers of one run are aligned */
+    RECORD_BEFORE_START,        /**< wrote-outside: number[0] bytes */
+    RECORD_PAST_END,            /**< wrote-outside: number[0] bytes past number[1] elements */
+    RECORD_PAST_WORKSPACE,      /**< wrote-outside: number[0] bytes past number[1] bytes */
+    RECORD_BETWEEN_ROWS,        /**< wrote-outside: rows have number[0] elements; number[1] to the next */
+    RECORD_CALL_REFUSED,        /**< wrote-refused: outputs of a refused call */
+    RECORD_OUTPUT_KEPT,         /**< wrote-refused: an output that had to stay */
+    RECORD_NO_OTHER_INPUTS,     /**< timed-call: there was no call with other inputs */
+    RECORD_TIMED_OTHER_RESULT,  /**< timed-call: not the checked result */
+    RECORD_NOTHING_TO_AGREE,    /**< broken-check */
+    RECORD_NO_MEMORY,           /**< broken-check */
+    RECORD_NO_BOUND,            /**< broken-check: number[0] elements */
+    RECORD_BROKEN_FOR,          /**< broken-check: the note says why */
     RECORD_VARIANTS
 };
 

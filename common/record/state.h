@@ -11,8 +11,8 @@ enum state {
     STATE_CRASH,
     STATE_TIMEOUT,
     STATE_NO_DEVICE,
-    STATE_NOT_GRADED,  /**< the checker or the machine could not do its part: nobody's fault and nobody's points */
-    STATE_REFUSED,     /**< grading takes no such file */
+    STATE_NOT_GRADED, /**< the checker or the machine could not do its part: nobody's fault and nobody's points */
+    STATE_REFUSED, /**< grading takes no such file */
     STATE_BUILD_ERROR,
     STATE_NOTHING_RAN, /**< there is no verdict */
     STATE_COUNT

@@ -44,9 +44,9 @@ static void add_element(struct sentence *s, const struct record *r)
             add(s, "%s", field);
         else
             add(s, "%" PRId64 "%s", memory->index[axis],
-                last                                          ? "]"
+                last                                         ? "]"
                 : axis == memory->rank - 2 && *field != '\0' ? "]."
-                                                              : ",");
+                                                             : ",");
     }
 }
 
@@ -145,7 +145,8 @@ static void add_own_memory(struct sentence *s, const struct record *r)
 {
     const int64_t bytes = r->number[RECORD_N_FIRST], most = r->number[RECORD_N_SECOND];
     if (r->message == RECORD_CONSTANT_MEMORY)
-        add(s, "has %" PRId64 " bytes of __constant__ variables, but a GPU has room for %" PRId64, bytes, most);
+        add(s, "has %" PRId64 " bytes of __constant__ variables, but a GPU has room for %" PRId64, bytes,
+            most);
     else
         add(s,
             "has %" PRId64 " bytes of __device__ and static variables, but a kernel file may have %" PRId64
@@ -441,9 +442,10 @@ static void add_pattern(struct sentence *s, const struct record *r)
             from);
         break;
     case RECORD_CAUSE_ROWS_EXCHANGED:
-        add(s, from == 8 ? "rows 8 apart are exchanged: of a fragment of 16 rows, a lane has elements of rows g "
-                           "and g + 8"
-                         : "neighbouring rows are exchanged");
+        add(s, from == 8
+                   ? "rows 8 apart are exchanged: of a fragment of 16 rows, a lane has elements of rows g "
+                     "and g + 8"
+                   : "neighbouring rows are exchanged");
         break;
     case RECORD_CAUSE_COLUMNS_EXCHANGED:
         add_columns_exchanged(s, r);
@@ -488,15 +490,17 @@ static void add_cause(struct sentence *s, const struct record *r)
             "the workspace is too small: ..._workspace_bytes() says %" PRId64 " bytes, the contract %" PRId64
             "%s",
             r->number[RECORD_N_FROM], r->number[RECORD_N_EXTENT],
-            r->number[RECORD_N_FROM] == 0 ? ", so that the kernel is given none, and NULL as its pointer" : "");
+            r->number[RECORD_N_FROM] == 0 ? ", so that the kernel is given none, and NULL as its pointer"
+                                          : "");
         break;
     case RECORD_CAUSE_VECTOR_TAIL:
         add(s, "a vector begins inside of a buffer and reaches past its end: leave the tail to single "
                "elements");
         break;
     case RECORD_CAUSE_NCCL_COUNT:
-        add(s, "NCCL's counts are in elements of the type, not in bytes; is the buffer as large as that, or is "
-               "there one transfer too many?");
+        add(s,
+            "NCCL's counts are in elements of the type, not in bytes; is the buffer as large as that, or is "
+            "there one transfer too many?");
         break;
     case RECORD_CAUSE_LAUNCH_REFUSED:
         add_note_or(s, r,

@@ -565,8 +565,8 @@ static void test_planted(void)
         else if (planted->damage != NONE)
             spoil(&c, planted->buffer, planted->damage, planted->says);
         const struct verdict *verdict = judge_case(&c);
-        snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state), headline_of(verdict),
-                 pattern_of(verdict));
+        snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state),
+                 headline_of(verdict), pattern_of(verdict));
         expect(verdict->state == planted->state, planted->name, text);
         expect(strstr(headline_of(verdict), planted->says) != NULL ||
                    strstr(pattern_of(verdict), planted->says) != NULL,
@@ -727,7 +727,7 @@ static void test_remember(const char *lesson, const char *name, int buffer, enum
 /** What failing cases of lesson 01, the first of a part each or the next, say; and a line that the report must have. */
 static const struct told {
     int part[3];
-    int kind, line[3];  /* of a finding of the device; or 0 */
+    int kind, line[3]; /* of a finding of the device; or 0 */
     int cause[3];
     double factor[3];
     const char *expected;
@@ -961,7 +961,8 @@ static void test_chosen_guess(int same)
     fit_guess(check, 2, same ? 0 : 2);
     fit_guess(check, 5, 5);
     diagnose_parts(check);
-    expect(check->verdicts[index[0]].record.guess == 1 + (same ? 0 : 5), "the guess that fits most cases", "");
+    expect(check->verdicts[index[0]].record.guess == 1 + (same ? 0 : 5), "the guess that fits most cases",
+           "");
     expect(check->verdicts[index[1]].record.guess == 1 + 5, "the only guess", "");
     expect(check->verdicts[index[4]].record.cause == RECORD_CAUSE_NAN, "no guess", "");
     free(check);

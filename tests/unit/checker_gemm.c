@@ -439,8 +439,8 @@ static void test_planted(void)
         open_case(&c, &PRODUCTS, planted->name);
         if (planted->damage != NONE) spoil(&c, planted->damage);
         const struct verdict *verdict = judge_case(&c);
-        snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state), headline_of(verdict),
-                 pattern_of(verdict));
+        snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state),
+                 headline_of(verdict), pattern_of(verdict));
         expect(verdict->state == planted->state, planted->name, text);
         expect(strstr(headline_of(verdict), planted->says) != NULL ||
                    strstr(pattern_of(verdict), planted->says) != NULL,

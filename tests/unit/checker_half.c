@@ -143,8 +143,8 @@ static void test_planted(void)
         open_case(&c, &HALF_LESSON, planted->name);
         if (planted->damage != NONE) spoil(&c, planted->damage);
         const struct verdict *verdict = judge_case(&c);
-        snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state), headline_of(verdict),
-                 pattern_of(verdict));
+        snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state),
+                 headline_of(verdict), pattern_of(verdict));
         expect(verdict->state == planted->state, planted->name, text);
         expect(strstr(headline_of(verdict), planted->says) != NULL ||
                    strstr(pattern_of(verdict), planted->says) != NULL,
@@ -168,7 +168,8 @@ static void test_guards(void)
         const char *says = changed == 0 ? "2 bytes past the end of out" : "2 bytes before the start of out";
         expect(verdict->state == (changed < 0 ? STATE_PASS : STATE_FAIL), "guards of halves",
                headline_of(verdict));
-        expect(changed < 0 || strstr(headline_of(verdict), says) != NULL, "guards of halves", headline_of(verdict));
+        expect(changed < 0 || strstr(headline_of(verdict), says) != NULL, "guards of halves",
+               headline_of(verdict));
         close_case(&c);
     }
 }

@@ -139,7 +139,8 @@ static void test_fields(void)
     EXPECT(strcmp(first->text, "a\nb \\n") == 0);
     EXPECT(second && second->finding == RECORD_SHARED_RACE && second->guess == 7);
     EXPECT(second && second->at[0][0].line == 12 && strcmp(second->at[0][0].file, "a b.cu") == 0);
-    EXPECT(second && second->at[0][1].line == 3 && second->at[0][2].file == NULL && second->at[1][0].line == 9);
+    EXPECT(second && second->at[0][1].line == 3 && second->at[0][2].file == NULL &&
+           second->at[1][0].line == 9);
 }
 
 /* The row of a kernel file that never came to run has the columns of those that the checker writes. */
@@ -179,7 +180,8 @@ static void test_states(void)
         {"state\nNOT_STARTED\nFAIL\nPASS\n", STATE_FAIL},
         {"state\nFAIL\nTIMEOUT\nCRASH\n", STATE_FAIL},
     };
-    for (int state = 0; state < STATE_COUNT; state++) EXPECT((int)state_of(state_name((enum state)state)) == state);
+    for (int state = 0; state < STATE_COUNT; state++)
+        EXPECT((int)state_of(state_name((enum state)state)) == state);
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct results results;
         read_rows(table[i].rows, &results);
@@ -187,7 +189,8 @@ static void test_states(void)
     }
     EXPECT(state_is_failure(STATE_REFUSED) && !state_is_failure(STATE_NOT_STARTED) &&
            !state_is_failure(STATE_NO_DEVICE));
-    EXPECT(state_was_executed(STATE_FAIL) && state_was_executed(STATE_CRASH) && state_was_executed(STATE_PASS));
+    EXPECT(state_was_executed(STATE_FAIL) && state_was_executed(STATE_CRASH) &&
+           state_was_executed(STATE_PASS));
     EXPECT(!state_was_executed(STATE_NOT_STARTED) && !state_was_executed(STATE_BUILD_ERROR) &&
            !state_was_executed(STATE_NOTHING_RAN));
 }

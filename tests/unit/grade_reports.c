@@ -44,8 +44,7 @@ static void add_row(struct grade_result *result, const char *part, const char *g
                               .cause = *pattern ? RECORD_CAUSE_ALL_ZERO : RECORD_NO_CAUSE_KNOWN,
                               .guess = -1,
                               .found = copy_string(""),
-                              .headline =
-                                  copy_string(state == STATE_PASS ? "" : "<out[0]> & \"more\"]]>"),
+                              .headline = copy_string(state == STATE_PASS ? "" : "<out[0]> & \"more\"]]>"),
                               .pattern = copy_string(pattern),
                               .points = points,
                               .points_max = points_max};

@@ -112,8 +112,8 @@ void attention_describe(const struct lesson_case *item, char *text, size_t size)
 #define ATTENTION_CALLBACKS                                                                                  \
     .vary = attention_vary, .buffers = attention_buffers, .fill = attention_fill, .units = attention_units,  \
     .unit_elems = attention_unit_elems, .expect = attention_expect, .intermediate = attention_intermediate,  \
-    .holds = attention_holds, .guess = attention_guess, .about = attention_about, .trait = attention_trait, .cost = attention_cost,    \
-    .workspace_bytes = attention_workspace_bytes, .describe = attention_describe, .turns = "q k v",          \
-    .purpose = attention_purpose, .distributions = DIST_COUNT
+    .holds = attention_holds, .guess = attention_guess, .about = attention_about, .trait = attention_trait,  \
+    .cost = attention_cost, .workspace_bytes = attention_workspace_bytes, .describe = attention_describe,    \
+    .turns = "q k v", .purpose = attention_purpose, .distributions = DIST_COUNT
 
 #endif

@@ -89,8 +89,8 @@ static void put_actor(field_writer put, void *context, const struct record_actor
 static void put_record(field_writer put, void *context, const struct record *record)
 {
     static const char *const certainties[RECORD_CERTAINTIES] = {"", "place", "rounding", "cause"};
-    static const char *const one[] = {"at", "block", "thread"},
-                             *const other[] = {"other_at", "other_block", "other_thread"};
+    static const char *const one[] = {"at", "block", "thread"}, *const other[] = {"other_at", "other_block",
+                                                                                  "other_thread"};
     const struct record_value *value = &record->value;
     const int measured = value->compared > 0 || record->kind == RECORD_WRONG_BITS;
     put_text(put, context, "kind", record_kind_name(record->kind));

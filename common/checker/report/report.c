@@ -118,7 +118,8 @@ void report_case(const struct check *check, int index, FILE *out)
     const char *purpose = purpose_of(check, index);
     char text[2 * VERDICT_TEXT];
     report_headline(verdict, text, sizeof text);
-    fprintf(out, "  %-11s case %s: %s\n", state_name(verdict->state), check->cases[index].name, verdict->shape);
+    fprintf(out, "  %-11s case %s: %s\n", state_name(verdict->state), check->cases[index].name,
+            verdict->shape);
     fprintf(out, "    %-12s %s\n", verdict->state == STATE_FAIL ? "wrong" : "what", text);
     report_pattern(verdict, text, sizeof text);
     if (text[0] != '\0') fprintf(out, "    %-12s %s\n", "pattern", text);
@@ -228,7 +229,8 @@ static void report_same(const struct check *check, int part, const char *title, 
 {
     struct names same = {title, 0};
     for (int i = 0; i < check->case_count; i++) {
-        if (told->cases[i] || !has_failed(check, i, part) || !same_cause(cause, &check->verdicts[i])) continue;
+        if (told->cases[i] || !has_failed(check, i, part) || !same_cause(cause, &check->verdicts[i]))
+            continue;
         told->cases[i] = 1;
         add_name(&same, check->cases[i].name);
     }

@@ -79,16 +79,16 @@ struct measurement {
 /** @brief What came of one case. */
 struct verdict {
     enum state state;
-    double budget_share; /**< largest error as a share of what is allowed */
+    double budget_share;  /**< largest error as a share of what is allowed */
     struct record record; /**< what is wrong, and what that usually comes of */
-    uint64_t guesses;  /**< bit i: the lesson's guess i fits the wrong elements */
-    uint64_t thorough; /**< of these: it gives the right elements, too, and so all that came out */
-    int all_zero;      /**< 1: values are wrong, and nothing but zeros came out */
+    uint64_t guesses;     /**< bit i: the lesson's guess i fits the wrong elements */
+    uint64_t thorough;    /**< of these: it gives the right elements, too, and so all that came out */
+    int all_zero;         /**< 1: values are wrong, and nothing but zeros came out */
     const char *stage;    /**< what the outputs that are right tell of the others, or NULL */
     struct record finding[VERDICT_FINDINGS]; /**< the device's, in their order; the rest is not told */
     int finding_count;
     char printed[VERDICT_TEXT * 6]; /**< what the program printed */
-    int shown;                      /**< which of the cases that the report shows in full, from 1; 0: none of them */
+    int shown; /**< which of the cases that the report shows in full, from 1; 0: none of them */
     char shape[160];
     size_t sampled, units; /**< units compared where not all were; sampled is 0 where all were */
     struct measurement measurement;
@@ -112,7 +112,7 @@ struct check {
     int judged[CHECK_CASES];  /**< how many of its items have a verdict */
     int case_count;
     struct fitting_guess guess[CHECK_GUESSES]; /**< those that fitted a case */
-    char device_name[400];                        /**< or why there is none */
+    char device_name[400];                     /**< or why there is none */
     uint64_t device_memory;
     uint32_t threads_per_sm, multiprocessors;
     int stopped;               /**< 1: with fail_fast, a case did not pass, and the rest was left */

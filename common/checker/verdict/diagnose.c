@@ -440,9 +440,10 @@ static const struct permutation {
     enum record_cause cause;
     size_t size; /* bytes of a swizzled row; how far apart */
 } PERMUTATIONS[] = {
-    {RECORD_CAUSE_SWIZZLED, 128},      {RECORD_CAUSE_SWIZZLED, 64},       {RECORD_CAUSE_SWIZZLED, 32},
-    {RECORD_CAUSE_ROWS_EXCHANGED, 8},  {RECORD_CAUSE_COLUMNS_EXCHANGED, 8}, {RECORD_CAUSE_COLUMNS_EXCHANGED, 2},
-    {RECORD_CAUSE_ROWS_EXCHANGED, 1}, {RECORD_CAUSE_COLUMNS_EXCHANGED, 1},
+    {RECORD_CAUSE_SWIZZLED, 128},        {RECORD_CAUSE_SWIZZLED, 64},
+    {RECORD_CAUSE_SWIZZLED, 32},         {RECORD_CAUSE_ROWS_EXCHANGED, 8},
+    {RECORD_CAUSE_COLUMNS_EXCHANGED, 8}, {RECORD_CAUSE_COLUMNS_EXCHANGED, 2},
+    {RECORD_CAUSE_ROWS_EXCHANGED, 1},    {RECORD_CAUSE_COLUMNS_EXCHANGED, 1},
 };
 
 /* Where the element is that was expected at @p at; SIZE_MAX if there is none. */
@@ -550,9 +551,9 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
         int (*fits)(const struct symptoms *, struct record *);
         enum record_certainty certainty;
     } patterns[] = {
-        {rounding, RECORD_ROUNDING},   {guessed, RECORD_CAUSE},         {not_finite, RECORD_CAUSE},
-        {all_zero, RECORD_CAUSE},      {constant_factor, RECORD_CAUSE}, {other_sixteen_bits, RECORD_CAUSE},
-        {copy_of_input, RECORD_CAUSE}, {transposed, RECORD_CAUSE},      {permuted, RECORD_CAUSE},
+        {rounding, RECORD_ROUNDING},   {guessed, RECORD_CAUSE},           {not_finite, RECORD_CAUSE},
+        {all_zero, RECORD_CAUSE},      {constant_factor, RECORD_CAUSE},   {other_sixteen_bits, RECORD_CAUSE},
+        {copy_of_input, RECORD_CAUSE}, {transposed, RECORD_CAUSE},        {permuted, RECORD_CAUSE},
         {mask_seen, RECORD_CAUSE},     {every_second, RECORD_WHERE_ONLY}, {tails, RECORD_WHERE_ONLY},
         {growing, RECORD_WHERE_ONLY},  {lse_right, RECORD_WHERE_ONLY}};
     struct symptoms symptoms;
@@ -652,7 +653,8 @@ static uint64_t same_guesses(const struct check *check, int index)
 {
     uint64_t same = 0;
     for (int i = 0; i < CHECK_GUESSES; i++)
-        same |= (uint64_t)(check->guess[i].cause != 0 && check->guess[i].told == check->guess[index].told) << i;
+        same |= (uint64_t)(check->guess[i].cause != 0 && check->guess[i].told == check->guess[index].told)
+                << i;
     return same;
 }
 
@@ -675,8 +677,7 @@ static void choose_guesses(struct check *check, int part)
         for (int guess = 0; guess < CHECK_GUESSES && check->cases[i].part == part; guess++)
             if ((verdict->guesses >> guess & 1) != 0 && (most < 0 || votes[guess] > votes[most]))
                 most = guess;
-        if (most >= 0)
-            tell_guess(&verdict->record, &check->guess[most]);
+        if (most >= 0) tell_guess(&verdict->record, &check->guess[most]);
     }
 }
 

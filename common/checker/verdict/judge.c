@@ -17,7 +17,7 @@
 static int rank_of(enum state state)
 {
     static const int rank[STATE_COUNT] = {
-        [STATE_PASS] = 0,  [STATE_NOT_STARTED] = 2, [STATE_FAIL] = 3,  [STATE_TIMEOUT] = 4,
+        [STATE_PASS] = 0,  [STATE_NOT_STARTED] = 2, [STATE_FAIL] = 3,      [STATE_TIMEOUT] = 4,
         [STATE_CRASH] = 5, [STATE_NO_DEVICE] = 1,   [STATE_NOT_GRADED] = 6};
     return rank[state];
 }
@@ -199,9 +199,9 @@ static void judge_status(const struct session *session, const struct item *item,
     const size_t given = workspace_given(session, item);
     const int asked_too_much =
         status == KERNEL_OUT_OF_MEMORY && given != SIZE_MAX && result->workspace_asked > given;
-    struct record *record =
-        asked_too_much ? say(verdict, STATE_FAIL, RECORD_WRONG_WORKSPACE, RECORD_STATUS_WORKSPACE)
-                       : say(verdict, STATE_FAIL, RECORD_WRONG_STATUS, RECORD_ANY_VARIANT);
+    struct record *record = asked_too_much
+                                ? say(verdict, STATE_FAIL, RECORD_WRONG_WORKSPACE, RECORD_STATUS_WORKSPACE)
+                                : say(verdict, STATE_FAIL, RECORD_WRONG_STATUS, RECORD_ANY_VARIANT);
     record->number[RECORD_N_FIRST] = asked_too_much ? (int64_t)result->workspace_asked : (int64_t)status;
     record->number[RECORD_N_SECOND] = asked_too_much ? (int64_t)given : (int64_t)expected;
     if (status == KERNEL_CUDA_ERROR && expected == KERNEL_OK) {

@@ -70,7 +70,8 @@ static void read_line(char *text, struct record_line *line)
     *colon = '\0';
     const size_t length = strlen(name), last = sizeof ending - 1;
     const int number = atoi(colon + 1);
-    if (number <= 0 || length <= last || length >= RECORD_TEXT || strcmp(name + length - last, ending) != 0) return;
+    if (number <= 0 || length <= last || length >= RECORD_TEXT || strcmp(name + length - last, ending) != 0)
+        return;
     line->line = number;
     snprintf(line->file, sizeof line->file, "%s", name);
 }
