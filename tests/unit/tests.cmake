@@ -14,6 +14,10 @@ add_unit_test(grade_reports SOURCES ${unit}/grade_reports.c ${places} LIBRARIES 
 add_unit_test(untrusted SOURCES ${unit}/untrusted.c ${places} LIBRARIES build)
 add_unit_test(simt_rewriter SOURCES ${unit}/simt_rewriter.c LIBRARIES simtcc_parts)
 add_unit_test(checker SOURCES ${unit}/checker.c ${unit}/judged_case.c LIBRARIES checker_parts)
+add_executable(unit_verdict_words ${unit}/verdict_words.c)
+target_compile_definitions(unit_verdict_words PRIVATE _GNU_SOURCE)
+target_link_libraries(unit_verdict_words PRIVATE warpwise_options record)
+add_test(NAME unit.verdict_words COMMAND unit_verdict_words ${unit}/golden/verdict_words.txt)
 add_unit_test(checker_tables SOURCES ${unit}/checker_tables.c LIBRARIES checker_parts)
 add_unit_test(checker_storage SOURCES ${unit}/checker_storage.c ${unit}/judged_case.c LIBRARIES checker_parts)
 add_unit_test(checker_half SOURCES ${unit}/checker_half.c ${unit}/judged_case.c LIBRARIES checker_parts)
@@ -70,8 +74,8 @@ add_dependencies(unit_checker_sandbox sandbox_guest)
 add_executable(unit_rooms ${unit}/rooms.c)
 target_compile_definitions(unit_rooms PRIVATE _GNU_SOURCE)
 target_link_libraries(unit_rooms PRIVATE warpwise_options)
-set(room_objects $<TARGET_FILE:base> $<TARGET_FILE:model> -- $<TARGET_FILE:base> $<TARGET_FILE:engine> -- $<TARGET_FILE:base> $<TARGET_FILE:sandbox> $<TARGET_FILE:checker_parts> -- $<TARGET_FILE:base> $<TARGET_FILE:sandbox>
-    $<TARGET_FILE:course> $<TARGET_FILE:build> $<TARGET_FILE:simtcc_lexer> $<TARGET_FILE:judging> $<TARGET_FILE:companion> $<TARGET_FILE:grading>
+set(room_objects $<TARGET_FILE:base> $<TARGET_FILE:model> -- $<TARGET_FILE:base> $<TARGET_FILE:engine> -- $<TARGET_FILE:base> $<TARGET_FILE:record> $<TARGET_FILE:sandbox> $<TARGET_FILE:checker_parts> -- $<TARGET_FILE:base> $<TARGET_FILE:sandbox>
+    $<TARGET_FILE:course> $<TARGET_FILE:build> $<TARGET_FILE:simtcc_lexer> $<TARGET_FILE:record> $<TARGET_FILE:judging> $<TARGET_FILE:companion> $<TARGET_FILE:grading>
     $<TARGET_FILE:warpwise_parts> -- $<TARGET_FILE:simt> -- $<TARGET_OBJECTS:simtcc_parts>
     $<TARGET_FILE:simtcc_lexer>)
 foreach(device IN LISTS WARPWISE_RUNNER_DEVICES)
