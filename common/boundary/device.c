@@ -15,6 +15,7 @@
 #include <nccl.h>
 
 #include "boundary.h"
+#include "simt/findings.h"
 #include "simt/runtime/graph.h"
 
 enum { HANDLES = 8192, OUTPUT_BYTES = 2048, ARGUMENTS = 7, EXIT_PROTOCOL = 1, FINDINGS = 64 };
@@ -47,11 +48,26 @@ static void send_or_end(const struct message *message)
     if (message_send(message) != 0) end_like_host();
 }
 
+/* What host code was found doing. */
+static void take_record(const struct message *message)
+{
+    struct record record;
+    if (message->bytes != sizeof record) device_refuse_message("a record that is none");
+    memcpy(&record, message->data, sizeof record);
+    record.stamp = 0;
+    if (!record_is_sound(&record)) device_refuse_message("a record that is none");
+    simt_record_put(&record);
+}
+
 static void receive_or_end(struct message *message)
 {
-    const int got = message_receive(message);
-    if (got == 0) end_like_host();
-    if (got < 0) device_refuse_message("a message that is none");
+    for (;;) {
+        const int got = message_receive(message);
+        if (got == 0) end_like_host();
+        if (got < 0) device_refuse_message("a message that is none");
+        if (message->kind != MESSAGE_RECORD) return;
+        take_record(message);
+    }
 }
 
 /* ---- handles ------------------------------------------------------------------------------------------- */

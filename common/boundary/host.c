@@ -13,6 +13,7 @@
 #include "boundary.h"
 #include "calls.h"
 #include "machine.h"
+#include "simt/findings.h"
 
 enum { EXIT_LOST = 1, PAGE = 4096 };
 
@@ -119,7 +120,7 @@ void boundary_not_in_kernel(const char *name, const void *site)
     static __thread struct simt_site place;
     if (simt_self() == NULL) return;
     place = (struct simt_site){"unknown", 0, name, site};
-    simt_stop(&place, "unsupported", "%s: host code may call it, a kernel may not", name);
+    simt_stop(&place, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_ONLY, SIMT_SAYS(.name = {name}));
 }
 
 /* All parameters are of the integer class: each is a register, or eight bytes on the stack, whatever its type. The seventh, where
@@ -195,6 +196,15 @@ static void run_entry_point(void)
     send_or_leave(&sent);
 }
 
+/* May come in the middle of another message being made, and from the handler that ends a call without an end. */
+static void send_record(const struct record *record)
+{
+    static _Alignas(16) struct message found = {.kind = MESSAGE_RECORD, .bytes = sizeof *record};
+    _Static_assert(sizeof *record <= MESSAGE_DATA, "a record is one message");
+    memcpy(found.data, record, sizeof *record);
+    send_or_leave(&found);
+}
+
 /* Device memory has no memory here; host code that goes there is told so, and faults. */
 static void reserve_device_addresses(void)
 {
@@ -208,6 +218,7 @@ void host_process(void)
     static char output[BUFSIZ];
     setvbuf(stdout, output, _IOFBF, sizeof output);
     simt_lines_prepare();
+    simt_record_sink(send_record);
     reserve_device_addresses();
     simt_watch(0.0);
     if (host_filter() != 0) _exit(EXIT_LOST);

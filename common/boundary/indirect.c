@@ -16,6 +16,7 @@
 #include "calls.h"
 #include "host.h"
 #include "machine.h"
+#include "simt/findings.h"
 #include "message.h"
 
 static const uintptr_t *functions;
@@ -66,7 +67,7 @@ void boundary_judge_call(uintptr_t target, const void *site)
     if (boundary_host == 0 || is_programs(target)) return;
     if (simt_self() == NULL) abort(); /* of the submission, only kernels run in this process */
     place = (struct simt_site){"unknown", 0, "a call through a pointer", site};
-    simt_stop(&place, "unsupported", "a call through a pointer that leads to no function of this file");
+    simt_stop(&place, RECORD_UNSUPPORTED, RECORD_SAYS_NO_FUNCTION, NULL);
 }
 
 /* Keeps every register that a caller may count on: arguments, the pointer itself, vectors. */

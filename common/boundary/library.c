@@ -8,6 +8,7 @@
 
 #include "host.h"
 #include "machine.h"
+#include "simt/findings.h"
 
 #define SITE __builtin_return_address(0)
 
@@ -106,8 +107,7 @@ SINE_AND_COSINE(sincosf, float)
 static void must_reach(const void *address, size_t bytes, int access, const void *site)
 {
     if (bytes > 0 && simt_self() != NULL && !simt_reaches(address, bytes, access))
-        simt_refuse_access("out-of-bounds", address, bytes, access, "a copy that the compiler has made",
-                           site);
+        simt_refuse_access(RECORD_OUT_OF_BOUNDS, address, bytes, access, RECORD_ADVICE_COMPILER_COPY, site);
 }
 
 void *gate_memcpy(void *to, const void *from, size_t bytes)

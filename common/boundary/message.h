@@ -22,7 +22,8 @@ enum message_kind {
     MESSAGE_ASK,       /**< host → device: a call of CUDA */
     MESSAGE_ANSWER,    /**< device → host: its result and what it wrote */
     MESSAGE_FETCH,     /**< device → host, before the answer: what lies at this address? */
-    MESSAGE_CONTENT    /**< host → device */
+    MESSAGE_CONTENT,   /**< host → device */
+    MESSAGE_RECORD     /**< host → device, at any time: what was found there */
 };
 
 /** @brief A message; what is sent of it ends with its data. */

@@ -29,13 +29,25 @@ static int is_below(int value, int end)
     return value >= 0 && value < end;
 }
 
+static int is_plain(char c)
+{
+    return c >= ' ' && c <= '~';
+}
+
+void record_copy_text(char *to, size_t size, const char *text)
+{
+    size_t used = 0;
+    for (; used + 1 < size && text[used] != '\0'; used++) to[used] = is_plain(text[used]) ? text[used] : '?';
+    to[used] = '\0';
+}
+
 /* Ends within its @p size bytes, and holds nothing that a terminal would obey. */
 static int is_text(const char *text, size_t size)
 {
     const char *end = memchr(text, '\0', size);
     if (end == NULL) return 0;
     for (const char *c = text; c < end; c++)
-        if (*c < ' ' || *c > '~') return 0;
+        if (!is_plain(*c)) return 0;
     return 1;
 }
 
@@ -81,18 +93,24 @@ int record_is_sound(const struct record *r)
 
 /* ---- what tells the same ----------------------------------------------------------------------------------- */
 
-static int same_line(const struct record_actor *a, const struct record_actor *b)
+int record_same_line(const struct record_line *a, const struct record_line *b)
 {
-    const struct record_line *x = &a->at[0], *y = &b->at[0];
-    if ((a->operation == RECORD_NO_OPERATION) != (b->operation == RECORD_NO_OPERATION)) return 0;
-    return x->line == y->line && x->address == y->address && strcmp(x->file, y->file) == 0;
+    return a->line == b->line && a->address == b->address && strcmp(a->file, b->file) == 0;
+}
+
+int record_same_place(const struct record_actor *a, const struct record_actor *b)
+{
+    int same = (a->operation == RECORD_NO_OPERATION) == (b->operation == RECORD_NO_OPERATION);
+    for (int i = 0; i < RECORD_FRAMES; i++) same = same && record_same_line(&a->at[i], &b->at[i]);
+    return same;
 }
 
 int record_reads_the_same(const struct record *a, const struct record *b)
 {
     if (a->kind != b->kind || a->message != b->message || a->memory.space != b->memory.space) return 0;
     if (strcmp(a->kernel, b->kernel) != 0) return 0;
-    if (same_line(&a->actor[0], &b->actor[0]) && same_line(&a->actor[1], &b->actor[1])) return 1;
-    return a->actor[1].operation != RECORD_NO_OPERATION && same_line(&a->actor[0], &b->actor[1]) &&
-           same_line(&a->actor[1], &b->actor[0]);
+    if (record_same_place(&a->actor[0], &b->actor[0]) && record_same_place(&a->actor[1], &b->actor[1]))
+        return 1;
+    return a->actor[1].operation != RECORD_NO_OPERATION && record_same_place(&a->actor[0], &b->actor[1]) &&
+           record_same_place(&a->actor[1], &b->actor[0]);
 }

@@ -278,10 +278,16 @@ const char *record_kind_name(int kind);
 /** @brief The kind called @p name, or RECORD_NO_KIND: for CSV, JSON and `killed-by:` lines that come back. */
 enum record_kind record_kind_of(const char *name);
 
+/** @brief Copies @p text, cut at @p size bytes; what is not plain ASCII becomes '?'. */
+void record_copy_text(char *to, size_t size, const char *text);
+
 /** @brief 1 if a record that somebody untrusted wrote can be shown and counted: version, enumerations, terminators, no
  *         control characters. */
 int record_is_sound(const struct record *record);
 
+int record_same_line(const struct record_line *a, const struct record_line *b);
+/** @brief 1 if both actors were there, in the same lines, or neither was. */
+int record_same_place(const struct record_actor *a, const struct record_actor *b);
 /** @brief 1 if both tell a reader the same: kind, sentence, kernel, space and lines agree; the two actors of a race have no
  *         order. */
 int record_reads_the_same(const struct record *a, const struct record *b);

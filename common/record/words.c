@@ -416,3 +416,20 @@ void record_print(const struct record *record, char *text, size_t size)
     put_actors(&out, record);
     put_details(&out, record);
 }
+
+void record_print_again(const struct record *record, uint64_t launches, uint64_t times, char *text,
+                        size_t size)
+{
+    struct out out = out_of(text, size);
+    const struct record_line *at = record->actor[record->actor[0].operation == RECORD_NO_OPERATION].at;
+    put(&out, "the same %s", record_kind_name(record->kind));
+    if (record->kernel[0] != '\0') put(&out, " in kernel %s", record->kernel);
+    if (record->kernel[0] == '\0' || record->actor[0].operation != RECORD_NO_OPERATION) {
+        put(&out, " at ");
+        put_frames(&out, at);
+    }
+    if (record->kernel[0] != '\0')
+        put(&out, " came in %" PRIu64 " later launches, %" PRIu64 " times", launches, times);
+    else
+        put(&out, " came %" PRIu64 " times more", times);
+}

@@ -15,6 +15,10 @@ void record_print(const struct record *record, char *text, size_t size);
 /** @brief Its first line alone: what happened to what, without the kind. */
 void record_headline(const struct record *record, char *text, size_t size);
 
+/** @brief That it came again later: in @p launches of its kernel, or, if it is the host's, so often. */
+void record_print_again(const struct record *record, uint64_t launches, uint64_t times, char *text,
+                        size_t size);
+
 /** @brief "file.cu:73", or "an unknown place". */
 void record_print_line(const struct record_line *line, char *text, size_t size);
 

@@ -17,7 +17,7 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_NO_FUNCTION] = "a call through a pointer that leads to no function of this file",
     [RECORD_SAYS_PRINTF_N] = "printf in a kernel has no %n",
     [RECORD_SAYS_ASSERT] = "assertion `{note}' failed in {s0}",
-    [RECORD_SAYS_TRAP] = "{s0}{n0?() was called| was executed}",
+    [RECORD_SAYS_TRAP] = "{s0}{n0?()|} was {n0?called|executed}",
     [RECORD_SAYS_PARTIAL_WARP] = "{s0} by a warp of {n0} threads: it takes all 32",
     [RECORD_SAYS_SHUFFLE_WIDTH] = "{s0}: width {n0} is not a power of two from 1 to 32",
     [RECORD_SAYS_TILE_SIZE] = "tiled_partition of {n0} threads: it takes 1, 2, 4, 8, 16 or 32",
@@ -27,6 +27,7 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_NO_SHARED_POINTER] = "{s0}: the pointer is none to shared memory",
     [RECORD_SAYS_CLUSTER_RANK] = "{s0}: rank {n0} of a cluster of {n1} {n1:block|blocks}",
     [RECORD_SAYS_NO_MULTICAST] = "{s0} to no block: its mask is 0",
+    [RECORD_SAYS_MULTICAST_BLOCKS] = "{s0} to the blocks {x0} of a cluster of {n1}",
     [RECORD_SAYS_NO_CLUSTER] = "{s0} in a kernel that was not launched in clusters; an H200 ends it with "
                                "cudaErrorIllegalInstruction",
     [RECORD_SAYS_TENSOR_TYPE] = "{s0} on elements of the tensor map's type",
@@ -119,9 +120,9 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_KERNEL_TYPE] =
         "the kernel's type is lost in a void pointer: name the kernel in cudaLaunchKernel or "
         "cudaLaunchKernelEx",
-    [RECORD_SAYS_GRID_HELD] =
-        "{n2?a cooperative launch|a cluster} of {n0} blocks: this device can hold {n1} at once; launch "
-        "fewer, with a loop over the rest in the kernel",
+    [RECORD_SAYS_GRID_HELD] = "{n2?a cooperative launch|a launch with clusters} of {n0} blocks: this device "
+                              "can hold {n1} at once; launch "
+                              "fewer, with a loop over the rest in the kernel",
     [RECORD_SAYS_GRID_HUGE] = "{s0} is launched with more than 2^32 blocks",
 
     [RECORD_SAYS_HOST_TOUCHES] = "host code {n0?reads|writes} device memory: {memory}",
@@ -130,8 +131,8 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_NO_START] = "{s0}: not the start of an allocation: {memory}",
     [RECORD_SAYS_DEVICE_AS_HOST] = "{s0} {n0?reads|writes} device memory as if it were host memory: {memory}",
     [RECORD_SAYS_HOST_AS_DEVICE] =
-        "{s0} {n0?reads|writes} {n1} bytes of host memory as if it were device memory",
-    [RECORD_SAYS_RANGE] = "{s0} {n0?reads|writes} {n1} bytes: {memory}",
+        "{s0} {n0?reads|writes|fills} {n1} bytes of host memory as if it were device memory",
+    [RECORD_SAYS_RANGE] = "{s0} {n0?reads|writes|fills} {n1} bytes: {memory}",
     [RECORD_SAYS_NO_SYMBOL] = "{s0}: the variable is neither __device__ nor __constant__",
     [RECORD_SAYS_SYMBOL_RANGE] =
         "{s0} {n0?reads|writes} {n1} bytes at offset {n2} of a variable of {n3} bytes",
@@ -147,6 +148,7 @@ static const char *const messages[RECORD_MESSAGES] = {
         "{s0}",
     [RECORD_SAYS_CAPTURE_LEFT] = "{s0}: the capture was never ended",
 
+    [RECORD_SAYS_OTHER_USE] = "+that other use is {s0} at {at}",
     [RECORD_SAYS_STREAM_USE] =
         "{s0} {n0?reads|writes} what {s1} at {at}, in a stream that this one does not wait for, "
         "may still be {n1?reading|writing}: {memory}",

@@ -18,6 +18,7 @@
 
 #include "image_view.h"
 #include "lock.h"
+#include "records.h"
 #include "run_case.h"
 #include "runner.h"
 #include "simt_only.h"
@@ -128,6 +129,7 @@ static int session(int image_descriptor, int control, int replies, int locked)
         return EXIT_USAGE; /* before there is anything to see */
     struct wire_header *image = map_image(image_descriptor, MAP_SHARED);
     if (image == NULL) return EXIT_USAGE;
+    if (records_open(image, image_descriptor) != 0) return EXIT_USAGE;
     int gpu = simt_lines_prepare == NULL;
     if (locked && !gpu) simt_lines_prepare();
     int failed = open_device(image) != 0;
@@ -142,6 +144,7 @@ static int session(int image_descriptor, int control, int replies, int locked)
     while (receive(control, &message) == 0 && message.kind == WIRE_RUN && message.index < image->case_count) {
         struct wire_case *item = wire_case_at(image, message.index);
         if (locked) image_view_open(image, message.index);
+        records_belong_to(message.index);
         watch(item->patience);
         run_case(image, item);
         watch(0.0);

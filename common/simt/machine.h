@@ -161,8 +161,8 @@ int simt_device_of(const void *pointer);
 /** @brief What may still be used by something that the next launch does not wait for. */
 struct simt_busy {
     const char *start, *end;
-    int written; /**< it is written, not only read */
-    int met;     /**< out: the launch met it where it must not */
+    int written;           /**< it is written, not only read */
+    struct simt_site site; /**< where the call is that uses it */
 };
 /** @brief Launches from now on do not wait for what uses these; until the next call. */
 void simt_set_busy(struct simt_busy *busy, size_t count);
@@ -171,9 +171,9 @@ uint32_t simt_launch_number(void);
 /** @brief What a launch did to a byte of a range. */
 struct simt_touch {
     uint32_t launch;
-    size_t offset;    /**< of the byte in the range */
-    int access;       /**< SIMT_READ or SIMT_WRITE */
-    const char *line; /**< the place in the source */
+    size_t offset; /**< of the byte in the range */
+    int access;    /**< SIMT_READ or SIMT_WRITE */
+    uint32_t pc;   /**< where the kernel did that, packed */
 };
 /** @brief 1 if a launch for which @p is_open holds wrote in the range, or (if it is now written) read there. */
 int simt_touched_by_open(const void *pointer, size_t bytes, int writes, int (*is_open)(uint32_t launch),
@@ -330,13 +330,6 @@ enum simt_access { SIMT_READ = 1, SIMT_WRITE = 2, SIMT_ATOMIC = 4 };
 /** @brief Checks and counts an access of the running CUDA thread; does nothing on the host. */
 void simt_access(const void *address, size_t bytes, int access, const void *return_address);
 
-/**
- * @brief Ends the launch at an access that hardware would refuse, with a finding of @p kind that names the
- *        address; does nothing with the checks off. @p remark is a constant sentence.
- */
-void simt_refuse_access(const char *kind, const void *address, size_t bytes, int access, const char *remark,
-                        const void *return_address);
-
 /** @brief 1 if the running CUDA thread may access these bytes at all, which are not counted: its stack, shared memory of its block, one
  *         allocation or variable; to read, also constants of the program and arguments. */
 int simt_reaches(const void *address, size_t bytes, int access);
@@ -412,19 +405,23 @@ void simt_heap_limit(size_t bytes);
 /** @brief `__threadfence`: what this block wrote may be read by blocks that see a later atomic of it. */
 void simt_fence(void);
 
-/**
- * @brief A finding of the running thread at @p site; it goes on. @p remark: a constant sentence or NULL. @p pc: the student's line,
- *        from which the calls that led there are told, or NULL.
- */
-void simt_note(const struct simt_site *site, const void *pc, const char *kind, const char *remark,
-               const char *format, ...) __attribute__((format(printf, 5, 6)));
-
 /** @brief Device printf: kept a block, printed in block order when the launch is done. */
 int simt_vprintf(const char *format, va_list arguments);
 
-/** @brief Device assert(), trap and anything refused with a message; kind is "unsupported" or "assert". */
-void simt_stop(const struct simt_site *site, const char *kind, const char *format, ...)
-    __attribute__((noreturn, format(printf, 3, 4)));
+/** @brief What the device's headers refuse. */
+enum simt_misuse {
+    SIMT_MISUSE_TRAP,       /**< __trap() */
+    SIMT_MISUSE_HOST,       /**< host code calls it */
+    SIMT_MISUSE_NOT_SHARED, /**< a barrier outside of shared memory */
+    SIMT_MISUSE_TILE_SIZE,  /**< a tile of so many threads */
+    SIMT_MISUSE_COPY_SIZE,  /**< an asynchronous copy of so many bytes */
+    SIMT_MISUSE_COPY_ZEROS, /**< of so many bytes, with so many zeros */
+    SIMT_MISUSE_TEXTURE,
+    SIMT_MISUSE_MTGP_BLOCK /**< of MTGP32, by a block that is too large */
+};
+/** @brief Ends the running block, or the program if it is host code, with a finding at @p site. */
+void simt_misuse(const struct simt_site *site, enum simt_misuse misuse, size_t first, size_t second)
+    __attribute__((noreturn));
 
 /* ---- device memory, from the host ------------------------------------------------------------------------ */
 
@@ -466,8 +463,6 @@ void simt_counters_see_copy(const void *to);
 ptrdiff_t simt_device_first_uninitialized(const void *pointer, size_t bytes);
 /** @brief 1 if somebody wrote some byte of the range. */
 int simt_device_any_written(const void *pointer, size_t bytes);
-/** @brief Writes what a device address is: `d_in[256] (4 bytes at 0x...), 0 bytes after the end of ...`. */
-void simt_device_describe(const void *pointer, size_t bytes, char *text, size_t size);
 /** @brief 1 if @p pointer lies in an allocation that was freed. */
 int simt_device_freed(const void *pointer);
 void simt_device_memory(size_t *free_bytes, size_t *total_bytes);
@@ -522,9 +517,6 @@ void simt_report_leaks_with(void (*report)(void));
 
 /* ---- findings and settings ------------------------------------------------------------------------------- */
 
-/** @brief Prints a finding that the host side found, in the common form ("simt: KIND: ..."), and counts it. */
-void simt_finding(const char *kind, const struct simt_site *site, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 /**
  * @brief The source line a call returns to, innermost inlined function of the student's own files.
  * @return 1 if it is known: file (a string that stays) and line of @p site are then filled

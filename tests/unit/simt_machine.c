@@ -7,6 +7,7 @@
  */
 #include "findings.h"
 #include "machine.h"
+#include "record/words.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -289,23 +290,30 @@ static void test_atomics(void)
     simt_device_free(a.out);
 }
 
+static void describe(const void *pointer, size_t bytes, char *text, size_t size)
+{
+    struct record_memory memory;
+    simt_device_resolve(pointer, bytes, &memory);
+    record_print_memory(&memory, text, size);
+}
+
 static void test_describe(void)
 {
     char text[640];
     int *memory = device_ints(10, true);
-    simt_device_describe(memory + 10, 4, text, sizeof text);
+    describe(memory + 10, 4, text, sizeof text);
     REQUIRE(strstr(text, "data[10] (4 bytes") != NULL &&
             strstr(text, "0 bytes after the end of the 40 bytes") != NULL);
-    simt_device_describe((char *)memory - 8, 4, text, sizeof text);
+    describe((char *)memory - 8, 4, text, sizeof text);
     REQUIRE(strstr(text, "data[-2]") != NULL && strstr(text, "8 bytes before the 40 bytes") != NULL);
     simt_device_free(memory);
-    simt_device_describe(memory, 4, text, sizeof text);
+    describe(memory, 4, text, sizeof text);
     REQUIRE(strstr(text, "in the freed 40 bytes") != NULL);
-    simt_device_describe((char *)memory + (1 << 30), 4, text, sizeof text);
+    describe((char *)memory + (1 << 30), 4, text, sizeof text);
     REQUIRE(strstr(text, "in no allocation") != NULL);
-    simt_device_describe(&tickets, 4, text, sizeof text);
+    describe(&tickets, 4, text, sizeof text);
     REQUIRE(strcmp(text, "tickets[0] (4 bytes)") == 0);
-    simt_device_describe(text, 4, text, sizeof text);
+    describe(text, 4, text, sizeof text);
     REQUIRE(strstr(text, "not device memory") != NULL);
 }
 
@@ -335,7 +343,7 @@ static void test_shapes(void)
         simt_shape_next_allocation(4, accesses[i].rank, accesses[i].rank == 2 ? rows : extent,
                                    accesses[i].row_bytes);
         char *memory = simt_device_alloc(120, "data", NULL);
-        simt_device_describe(memory + accesses[i].at, accesses[i].bytes, text, sizeof text);
+        describe(memory + accesses[i].at, accesses[i].bytes, text, sizeof text);
         if (strcmp(text, accesses[i].expected) != 0) printf("%s\n", text);
         REQUIRE(strcmp(text, accesses[i].expected) == 0);
         simt_device_free(memory);
@@ -745,8 +753,8 @@ static void test_division(void)
 #ifdef __x86_64__
     REQUIRE(error == 719);
 #else
-    REQUIRE(error == 0); /* gives 0 and no fault */
-    simt_finding("unsupported", NULL, "as on x86-64: an integer division by zero");
+    REQUIRE(error == 0);                                                /* gives 0 and no fault */
+    simt_finding(RECORD_UNSUPPORTED, NULL, RECORD_SAYS_DIVISION, NULL); /* as on x86-64 */
 #endif
     simt_device_free(a.out);
 }
@@ -816,7 +824,9 @@ static void stop_kernel(const void *p)
 {
     (void)p;
     SITE(site, "assert");
-    if (global_index() == 40) simt_stop(&site, "assert", "the count is %d", 40);
+    if (global_index() == 40)
+        simt_stop(&site, RECORD_ASSERT, RECORD_SAYS_ASSERT,
+                  SIMT_SAYS(.name = {__func__}, .note = "the count is 40"));
 }
 
 static void test_stop(void)
@@ -897,7 +907,7 @@ static const struct test {
      test_endless_kernel,
      {"simt: endless: a block has not ended", "in kernel endless_kernel", "block (2,0,0) thread (0,0,0)"}},
     {"endless_host", test_endless_host, {"simt: endless: the call has not ended", "in host code"}},
-    {"stop", test_stop, {"simt: assert: the count is 40", "block (1,0,0) thread (8,0,0)"}},
+    {"stop", test_stop, {"simt: assert: assertion `the count is 40' failed", "block (1,0,0) thread (8,0,0)"}},
     {"leak", test_leak, {"simt: leak: 1 allocation was never freed, 40 bytes"}},
     {"reset", test_reset, {"simt: leak: 1 allocation was never freed, 40 bytes"}},
 };

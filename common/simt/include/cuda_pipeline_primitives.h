@@ -15,9 +15,8 @@
 SIMT_OUTLINE void simt_pipeline_copy(const struct simt_site *site, void *__restrict__ to,
                                      const void *__restrict__ from, size_t bytes, size_t zeros = 0)
 {
-    if (bytes != 4 && bytes != 8 && bytes != 16)
-        simt_stop(site, "trap", "%s of %zu bytes: it copies 4, 8 or 16", site->what, bytes);
-    if (zeros > bytes) simt_stop(site, "trap", "%s of %zu bytes with %zu zeros", site->what, bytes, zeros);
+    if (bytes != 4 && bytes != 8 && bytes != 16) simt_misuse(site, SIMT_MISUSE_COPY_SIZE, bytes, 0);
+    if (zeros > bytes) simt_misuse(site, SIMT_MISUSE_COPY_ZEROS, bytes, zeros);
 #if __CUDA_ARCH__ >= 800
     simt_copy_begin(to, from, bytes, zeros, SIMT_CALLER);
 #else
@@ -28,18 +27,13 @@ SIMT_OUTLINE void simt_pipeline_copy(const struct simt_site *site, void *__restr
 #endif
 }
 
-#define __pipeline_memcpy_async(...) simt_pipeline_copy(SIMT_SITE("__pipeline_memcpy_async"), __VA_ARGS__)
+#define __pipeline_memcpy_async(...)                                                                         \
+    simt_pipeline_copy(SIMT_SITE("__pipeline_memcpy_async"), __VA_ARGS__)
 
 #if __CUDA_ARCH__ >= 800
-SIMT_INLINE void __pipeline_commit()
-{
-    simt_copy_commit();
-}
+SIMT_INLINE void __pipeline_commit() { simt_copy_commit(); }
 /** @brief CUDA's form waits for all but the last 8 groups at most. */
-SIMT_INLINE void __pipeline_wait_prior(size_t prior)
-{
-    simt_copy_wait(prior < 8 ? prior : 8);
-}
+SIMT_INLINE void __pipeline_wait_prior(size_t prior) { simt_copy_wait(prior < 8 ? prior : 8); }
 #else
 SIMT_INLINE void __pipeline_commit() {}
 SIMT_INLINE void __pipeline_wait_prior(size_t) {}

@@ -59,8 +59,8 @@ SIMT_INLINE void skipahead_sequence(unsigned long long n, curandStateXORWOW_t *s
     simt_xorwow_skip_sequences(s.v, n);
     *state = s;
 }
-SIMT_INLINE void curand_init(unsigned long long seed, unsigned long long subsequence,
-                             unsigned long long offset, curandStateXORWOW_t *state)
+SIMT_INLINE void curand_init(unsigned long long seed, unsigned long long subsequence, unsigned long long offset,
+                             curandStateXORWOW_t *state)
 {
     curandStateXORWOW_t s = {};
     simt_xorwow_seed(s.v, &s.d, seed);
@@ -104,8 +104,8 @@ SIMT_INLINE void skipahead_sequence(unsigned long long n, curandStatePhilox4_32_
     simt_philox_fill(s);
     *state = s;
 }
-SIMT_INLINE void curand_init(unsigned long long seed, unsigned long long subsequence,
-                             unsigned long long offset, curandStatePhilox4_32_10_t *state)
+SIMT_INLINE void curand_init(unsigned long long seed, unsigned long long subsequence, unsigned long long offset,
+                             curandStatePhilox4_32_10_t *state)
 {
     curandStatePhilox4_32_10_t s = {};
     s.key = uint2{(unsigned int)seed, (unsigned int)(seed >> 32)};
@@ -116,10 +116,7 @@ SIMT_INLINE void curand_init(unsigned long long seed, unsigned long long subsequ
 SIMT_INLINE unsigned int curand(curandStatePhilox4_32_10_t *state)
 {
     curandStatePhilox4_32_10_t s = *state;
-    const unsigned int value = s.STATE == 0   ? s.output.x
-                               : s.STATE == 1 ? s.output.y
-                               : s.STATE == 2 ? s.output.z
-                                              : s.output.w;
+    const unsigned int value = s.STATE == 0 ? s.output.x : s.STATE == 1 ? s.output.y : s.STATE == 2 ? s.output.z : s.output.w;
     if (++s.STATE == 4) {
         simt_philox_count(s, 1);
         simt_philox_fill(s);
@@ -150,10 +147,7 @@ SIMT_INLINE void simt_mrg_leap(unsigned long long n, int power, curandStateMRG32
     simt_mrg_skip(&s, n, power);
     state->s = s;
 }
-SIMT_INLINE void skipahead(unsigned long long n, curandStateMRG32k3a_t *state)
-{
-    simt_mrg_leap(n, SIMT_MRG_STEPS, state);
-}
+SIMT_INLINE void skipahead(unsigned long long n, curandStateMRG32k3a_t *state) { simt_mrg_leap(n, SIMT_MRG_STEPS, state); }
 SIMT_INLINE void skipahead_subsequence(unsigned long long n, curandStateMRG32k3a_t *state)
 {
     simt_mrg_leap(n, SIMT_MRG_SUBSEQUENCES, state);
@@ -162,8 +156,8 @@ SIMT_INLINE void skipahead_sequence(unsigned long long n, curandStateMRG32k3a_t 
 {
     simt_mrg_leap(n, SIMT_MRG_SEQUENCES, state);
 }
-SIMT_INLINE void curand_init(unsigned long long seed, unsigned long long subsequence,
-                             unsigned long long offset, curandStateMRG32k3a_t *state)
+SIMT_INLINE void curand_init(unsigned long long seed, unsigned long long subsequence, unsigned long long offset,
+                             curandStateMRG32k3a_t *state)
 {
     curandStateMRG32k3a_t s = {};
     simt_mrg_seed(&s.s, seed);
@@ -171,10 +165,7 @@ SIMT_INLINE void curand_init(unsigned long long seed, unsigned long long subsequ
     skipahead(offset, &s);
     *state = s;
 }
-SIMT_INLINE unsigned int curand(curandStateMRG32k3a_t *state)
-{
-    return simt_mrg_word(simt_mrg_next(&state->s));
-}
+SIMT_INLINE unsigned int curand(curandStateMRG32k3a_t *state) { return simt_mrg_word(simt_mrg_next(&state->s)); }
 
 /* ---- Sobol sequences ----------------------------------------------------------------------------------- */
 
@@ -212,13 +203,12 @@ SIMT_INLINE void simt_sobol_init(const Word *direction_vectors, Word c, Word off
     state->i = 0;
     skipahead(offset, state);
 }
-SIMT_INLINE void curand_init(curandDirectionVectors32_t direction_vectors, unsigned int offset,
-                             curandStateSobol32_t *state)
+SIMT_INLINE void curand_init(curandDirectionVectors32_t direction_vectors, unsigned int offset, curandStateSobol32_t *state)
 {
     simt_sobol_init(direction_vectors, 0u, offset, state);
 }
-SIMT_INLINE void curand_init(curandDirectionVectors32_t direction_vectors, unsigned int scramble_c,
-                             unsigned int offset, curandStateScrambledSobol32_t *state)
+SIMT_INLINE void curand_init(curandDirectionVectors32_t direction_vectors, unsigned int scramble_c, unsigned int offset,
+                             curandStateScrambledSobol32_t *state)
 {
     simt_sobol_init(direction_vectors, scramble_c, offset, state);
 }
@@ -236,8 +226,7 @@ template <typename Word> SIMT_INLINE Word curand(simt_sobol<Word> *state)
 {
     const Word x = state->x, i = state->i;
     const int bit = simt_sobol_change(i);
-    state->x =
-        x ^ state->direction_vectors[bit < (int)(8 * sizeof(Word)) ? bit : (int)(8 * sizeof(Word)) - 1];
+    state->x = x ^ state->direction_vectors[bit < (int)(8 * sizeof(Word)) ? bit : (int)(8 * sizeof(Word)) - 1];
     state->i = i + 1;
     return x;
 }
@@ -267,8 +256,7 @@ SIMT_INLINE unsigned int simt_mtgp_temper(curandStateMtgp32_t *state, unsigned i
 #define SIMT_MTGP_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 /** @brief All threads have read the state before it moves on, and it has before they read it again. */
-SIMT_INLINE void simt_mtgp_move_on(curandStateMtgp32_t *state, bool moves, unsigned int n,
-                                   const struct simt_site *site)
+SIMT_INLINE void simt_mtgp_move_on(curandStateMtgp32_t *state, bool moves, unsigned int n, const struct simt_site *site)
 {
     (void)simt_block_barrier(site, SIMT_VOTE_NONE, 0);
     if (moves) state->offset = (int)((state->offset + n) & MTGP32_STATE_MASK);
@@ -277,9 +265,7 @@ SIMT_INLINE void simt_mtgp_move_on(curandStateMtgp32_t *state, bool moves, unsig
 
 SIMT_OUTLINE void simt_mtgp_refuse(const char *function)
 {
-    simt_refuse_in_kernel(
-        SIMT_CALLER, function,
-        "a state of MTGP32 has 256 words at a time, too few for the block: launch smaller ones");
+    simt_refuse_in_kernel(SIMT_CALLER, function, SIMT_MISUSE_MTGP_BLOCK);
 }
 SIMT_INLINE unsigned int simt_mtgp_threads(const char *function)
 {
@@ -290,8 +276,7 @@ SIMT_INLINE unsigned int simt_mtgp_threads(const char *function)
 SIMT_INLINE unsigned int curand(curandStateMtgp32_t *state, SIMT_MTGP_HERE)
 {
     const unsigned int threads = simt_mtgp_threads("curand");
-    const unsigned int t =
-        blockDim.z * blockDim.y * threadIdx.z + blockDim.x * threadIdx.y + threadIdx.x; /* as cuRAND has it */
+    const unsigned int t = blockDim.z * blockDim.y * threadIdx.z + blockDim.x * threadIdx.y + threadIdx.x; /* as cuRAND has it */
     const unsigned int next = simt_mtgp_next(state, t);
     SIMT_MTGP_WORD(state, t + MTGPDC_N) = next;
     const unsigned int word = next ^ state->k->temper_tbl[state->pIdx][simt_mtgp_temper(state, t)];
@@ -299,8 +284,7 @@ SIMT_INLINE unsigned int curand(curandStateMtgp32_t *state, SIMT_MTGP_HERE)
     return word;
 }
 /** @brief Of the place @p index among @p n that the block takes. */
-SIMT_INLINE unsigned int curand_mtgp32_specific(curandStateMtgp32_t *state, unsigned char index,
-                                                unsigned char n, SIMT_MTGP_HERE)
+SIMT_INLINE unsigned int curand_mtgp32_specific(curandStateMtgp32_t *state, unsigned char index, unsigned char n, SIMT_MTGP_HERE)
 {
     const unsigned int next = simt_mtgp_next(state, index);
     SIMT_MTGP_WORD(state, index + MTGPDC_N) = next;
@@ -315,8 +299,7 @@ SIMT_INLINE float simt_mtgp_single(curandStateMtgp32_t *state, unsigned int t)
 {
     const unsigned int next = simt_mtgp_next(state, t);
     state->s[t] = next;
-    const unsigned int bits =
-        (next >> 9) ^ state->k->single_temper_tbl[state->pIdx][simt_mtgp_temper(state, t)];
+    const unsigned int bits = (next >> 9) ^ state->k->single_temper_tbl[state->pIdx][simt_mtgp_temper(state, t)];
     float number;
     __builtin_memcpy(&number, &bits, sizeof number);
     return number;
@@ -328,8 +311,7 @@ SIMT_INLINE float curand_mtgp32_single(curandStateMtgp32_t *state, SIMT_MTGP_HER
     simt_mtgp_move_on(state, threadIdx.x == 0, threads, simt_site_at(file, line, "curand_mtgp32_single"));
     return number;
 }
-SIMT_INLINE float curand_mtgp32_single_specific(curandStateMtgp32_t *state, unsigned char index,
-                                                unsigned char n, SIMT_MTGP_HERE)
+SIMT_INLINE float curand_mtgp32_single_specific(curandStateMtgp32_t *state, unsigned char index, unsigned char n, SIMT_MTGP_HERE)
 {
     const float number = simt_mtgp_single(state, index);
     simt_mtgp_move_on(state, threadIdx.x == 0, n, simt_site_at(file, line, "curand_mtgp32_single_specific"));
@@ -338,10 +320,7 @@ SIMT_INLINE float curand_mtgp32_single_specific(curandStateMtgp32_t *state, unsi
 
 /* ---- distributions ------------------------------------------------------------------------------------- */
 
-SIMT_INLINE float _curand_uniform(unsigned int x)
-{
-    return x * CURAND_2POW32_INV + CURAND_2POW32_INV / 2.0f;
-}
+SIMT_INLINE float _curand_uniform(unsigned int x) { return x * CURAND_2POW32_INV + CURAND_2POW32_INV / 2.0f; }
 SIMT_INLINE double simt_uniform_of_two(unsigned int x, unsigned int y)
 {
     const unsigned long long bits = x ^ (unsigned long long)y << (53 - 32);
@@ -359,27 +338,16 @@ SIMT_INLINE double2 simt_box_muller_double(double u, double angle)
 }
 SIMT_INLINE float2 simt_normals(unsigned int x, unsigned int y)
 {
-    return simt_box_muller(_curand_uniform(x),
-                           y * (CURAND_2POW32_INV * 6.2831855f) + (CURAND_2POW32_INV * 6.2831855f) / 2);
+    return simt_box_muller(_curand_uniform(x), y * (CURAND_2POW32_INV * 6.2831855f) + (CURAND_2POW32_INV * 6.2831855f) / 2);
 }
 SIMT_INLINE double2 simt_normals_double(unsigned int x0, unsigned int x1, unsigned int y0, unsigned int y1)
 {
-    return simt_box_muller_double(simt_uniform_of_two(x0, x1),
-                                  simt_uniform_of_two(y0, y1) * 6.2831853071795860);
+    return simt_box_muller_double(simt_uniform_of_two(x0, x1), simt_uniform_of_two(y0, y1) * 6.2831853071795860);
 }
 
-template <typename S, size_t = sizeof(S::kept)> SIMT_INLINE float curand_uniform(S *state)
-{
-    return _curand_uniform(curand(state));
-}
-SIMT_INLINE float curand_uniform(curandStateMRG32k3a_t *state)
-{
-    return (float)simt_mrg_unit(simt_mrg_next(&state->s));
-}
-SIMT_INLINE double curand_uniform_double(curandStateMRG32k3a_t *state)
-{
-    return simt_mrg_unit(simt_mrg_next(&state->s));
-}
+template <typename S, size_t = sizeof(S::kept)> SIMT_INLINE float curand_uniform(S *state) { return _curand_uniform(curand(state)); }
+SIMT_INLINE float curand_uniform(curandStateMRG32k3a_t *state) { return (float)simt_mrg_unit(simt_mrg_next(&state->s)); }
+SIMT_INLINE double curand_uniform_double(curandStateMRG32k3a_t *state) { return simt_mrg_unit(simt_mrg_next(&state->s)); }
 SIMT_INLINE double curand_uniform_double(curandStateXORWOW_t *state)
 {
     const unsigned int x = curand(state), y = curand(state);
@@ -448,42 +416,25 @@ template <typename S, size_t = sizeof(S::kept)> SIMT_INLINE double curand_normal
     state->kept.has_double = 1;
     return two.x;
 }
-template <typename S, size_t = sizeof(S::kept)>
-SIMT_INLINE float curand_log_normal(S *state, float mean, float deviation)
+template <typename S, size_t = sizeof(S::kept)> SIMT_INLINE float curand_log_normal(S *state, float mean, float deviation)
 {
     return expf(mean + deviation * curand_normal(state));
 }
-template <typename S, size_t = sizeof(S::kept)>
-SIMT_INLINE double curand_log_normal_double(S *state, double mean, double deviation)
+template <typename S, size_t = sizeof(S::kept)> SIMT_INLINE double curand_log_normal_double(S *state, double mean, double deviation)
 {
     return exp(mean + deviation * curand_normal_double(state));
 }
 
 /* Quasi-random numbers: each of one word, by the inverse of the distribution; of 64 bits, floats take the upper 32. */
-SIMT_INLINE unsigned int simt_upper(unsigned int x)
-{
-    return x;
-}
-SIMT_INLINE unsigned int simt_upper(unsigned long long x)
-{
-    return (unsigned int)(x >> 32);
-}
-SIMT_INLINE double simt_fine_unit(unsigned int x)
-{
-    return x * CURAND_2POW32_INV_DOUBLE + CURAND_2POW32_INV_DOUBLE;
-}
+SIMT_INLINE unsigned int simt_upper(unsigned int x) { return x; }
+SIMT_INLINE unsigned int simt_upper(unsigned long long x) { return (unsigned int)(x >> 32); }
+SIMT_INLINE double simt_fine_unit(unsigned int x) { return x * CURAND_2POW32_INV_DOUBLE + CURAND_2POW32_INV_DOUBLE; }
 SIMT_INLINE double simt_fine_unit(unsigned long long x)
 {
     return (x >> 11) * CURAND_2POW53_INV_DOUBLE + CURAND_2POW53_INV_DOUBLE / 2.0;
 }
-SIMT_INLINE double simt_fine_normal(unsigned int x)
-{
-    return simt_fine_normal_of_word((uint64_t)x << 32, 32);
-}
-SIMT_INLINE double simt_fine_normal(unsigned long long x)
-{
-    return simt_fine_normal_of_word(x, 53);
-}
+SIMT_INLINE double simt_fine_normal(unsigned int x) { return simt_fine_normal_of_word((uint64_t)x << 32, 32); }
+SIMT_INLINE double simt_fine_normal(unsigned long long x) { return simt_fine_normal_of_word(x, 53); }
 
 template <typename Word> SIMT_INLINE float curand_uniform(simt_sobol<Word> *state)
 {
@@ -501,8 +452,7 @@ template <typename Word> SIMT_INLINE double curand_normal_double(simt_sobol<Word
 {
     return simt_fine_normal(curand(state));
 }
-template <typename Word>
-SIMT_INLINE float curand_log_normal(simt_sobol<Word> *state, float mean, float deviation)
+template <typename Word> SIMT_INLINE float curand_log_normal(simt_sobol<Word> *state, float mean, float deviation)
 {
     return expf(mean + deviation * curand_normal(state));
 }
@@ -513,10 +463,7 @@ SIMT_INLINE double curand_log_normal_double(simt_sobol<Word> *state, double mean
 }
 
 /* Numbers of MTGP32, each of one word, too; doubles have 32 bits. */
-SIMT_INLINE float curand_uniform(curandStateMtgp32_t *state, SIMT_MTGP_HERE)
-{
-    return _curand_uniform(curand(state, file, line));
-}
+SIMT_INLINE float curand_uniform(curandStateMtgp32_t *state, SIMT_MTGP_HERE) { return _curand_uniform(curand(state, file, line)); }
 SIMT_INLINE double curand_uniform_double(curandStateMtgp32_t *state, SIMT_MTGP_HERE)
 {
     return simt_fine_unit(curand(state, file, line));
@@ -533,8 +480,7 @@ SIMT_INLINE float curand_log_normal(curandStateMtgp32_t *state, float mean, floa
 {
     return expf(mean + deviation * curand_normal(state, file, line));
 }
-SIMT_INLINE double curand_log_normal_double(curandStateMtgp32_t *state, double mean, double deviation,
-                                            SIMT_MTGP_HERE)
+SIMT_INLINE double curand_log_normal_double(curandStateMtgp32_t *state, double mean, double deviation, SIMT_MTGP_HERE)
 {
     return exp(mean + deviation * curand_normal_double(state, file, line));
 }

@@ -18,10 +18,7 @@ enum cudaChannelFormatKind {
     cudaChannelFormatKindFloat = 2,
     cudaChannelFormatKindNone = 3
 };
-struct cudaChannelFormatDesc {
-    int x, y, z, w;
-    enum cudaChannelFormatKind f;
-};
+struct cudaChannelFormatDesc { int x, y, z, w; enum cudaChannelFormatKind f; };
 
 enum cudaResourceType {
     cudaResourceTypeArray = 0,
@@ -41,14 +38,8 @@ enum cudaTextureReadMode { cudaReadModeElementType = 0, cudaReadModeNormalizedFl
 struct cudaResourceDesc {
     enum cudaResourceType resType;
     union {
-        struct {
-            cudaArray_t array;
-        } array;
-        struct {
-            void *devPtr;
-            struct cudaChannelFormatDesc desc;
-            size_t sizeInBytes;
-        } linear;
+        struct { cudaArray_t array; } array;
+        struct { void *devPtr; struct cudaChannelFormatDesc desc; size_t sizeInBytes; } linear;
         struct {
             void *devPtr;
             struct cudaChannelFormatDesc desc;
@@ -64,10 +55,7 @@ struct cudaTextureDesc {
     float borderColor[4];
     int normalizedCoords;
 };
-struct cudaResourceViewDesc {
-    int format;
-    size_t width, height, depth;
-};
+struct cudaResourceViewDesc { int format; size_t width, height, depth; };
 
 #ifdef __cplusplus
 extern "C" {
@@ -82,14 +70,13 @@ cudaError_t cudaFreeArray(cudaArray_t array);
 #ifdef __cplusplus
 }
 
-static inline cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *description,
-                                          size_t width, size_t height = 0)
+static inline cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *description, size_t width,
+                                          size_t height = 0)
 {
     return cudaMallocArray(array, description, width, height, 0u);
 }
 
-static inline cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
-                                                          cudaChannelFormatKind kind)
+static inline cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind)
 {
     return cudaChannelFormatDesc{x, y, z, w, kind};
 }
@@ -102,8 +89,7 @@ template <typename T> static inline cudaChannelFormatDesc cudaCreateChannelDesc(
 #define SIMT_NO_TEXTURE(name)                                                                                \
     template <typename T, typename... Where> SIMT_OUTLINE T name(cudaTextureObject_t, Where...)              \
     {                                                                                                        \
-        simt_refuse_in_kernel(SIMT_CALLER, #name,                                                            \
-                              "textures (read plain memory) are not supported on the software device");      \
+        simt_refuse_in_kernel(SIMT_CALLER, #name, SIMT_MISUSE_TEXTURE);                                      \
     }
 SIMT_NO_TEXTURE(tex1Dfetch)
 SIMT_NO_TEXTURE(tex1D)

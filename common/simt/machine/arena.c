@@ -516,98 +516,89 @@ void simt_device_memory(size_t *free_bytes, size_t *total_bytes)
 
 /* ---- reports ------------------------------------------------------------------------------------------ */
 
-static void describe_site(const struct extent *e, char *text, size_t size)
-{
-    text[0] = '\0';
-    int used = 0;
-    if (simt_device_count() > 1) used = snprintf(text, size, " of device %d", e->device);
-    if (e->site.file == NULL) return;
-    struct simt_site site = simt_site_found(&e->site);
-    snprintf(text + used, size - (size_t)used, " made at %s:%d", simt_short_path(site.file), site.line);
-}
-
-/* The name of an allocation: a variable if the caller knew one. */
-static void describe_extent(const struct extent *e, char *text, size_t size)
-{
-    snprintf(text, size, "%s", strncmp(e->what, "cuda", 4) == 0 ? "device memory" : e->what);
-}
-
-/* How far outside an access is, or that it is partly. */
-static void describe_border(const struct extent *e, ptrdiff_t from, size_t bytes, char *text, size_t size)
-{
-    const char *const whose = e->shape.element_bytes > 0 ? "its" : "the";
-    const char *const freed = e->state == STATE_RESTING ? " freed" : "";
-    char where[80] = "in";
-    if (from < 0)
-        snprintf(where, sizeof where, "%td bytes before", -from);
-    else if ((size_t)from >= e->bytes)
-        snprintf(where, sizeof where, "%td bytes after the end of", from - (ptrdiff_t)e->bytes);
-    else if ((size_t)from + bytes > e->bytes)
-        snprintf(where, sizeof where, "across the end of");
-    snprintf(text, size, "%s %s%s %zu bytes", where, whose, freed, e->bytes);
-}
-
 static ptrdiff_t rounded_down(ptrdiff_t from, size_t unit)
 {
     return from >= 0 ? from / (ptrdiff_t)unit : -((-from + (ptrdiff_t)unit - 1) / (ptrdiff_t)unit);
 }
 
-/* A buffer that has a shape: "out[0,1,5,17] (4 bytes)"; outside of it, "element 320 of out", as its indices end there. */
-static void describe_buffer(const struct extent *e, ptrdiff_t from, size_t bytes, const char *border,
-                            char *text, size_t size)
+/* How far outside an access is, or that it is partly. */
+static void resolve_border(const struct extent *e, ptrdiff_t from, size_t bytes, struct record_memory *memory)
 {
-    const int outside = from < 0 || (size_t)from >= e->bytes;
-    const int whole = !outside && (size_t)from + bytes <= e->bytes && e->state == STATE_LIVE;
-    int used = 0;
-    if (outside && e->shape.rank > 0) {
-        used = snprintf(text, size, "element %td of %s (%zu bytes)",
-                        rounded_down(from, e->shape.element_bytes), e->what, bytes);
-    } else {
-        simt_print_element(e->what, &e->shape, from, bytes, text, size);
-        used = (int)strlen(text);
-    }
-    if (!whole && (size_t)used < size) snprintf(text + used, size - (size_t)used, ", %s", border);
+    memory->state = e->state == STATE_RESTING ? RECORD_STATE_FREED : RECORD_STATE_LIVE;
+    memory->size = e->bytes;
+    memory->before = from < 0 ? (uint64_t)-from : 0;
+    memory->past = from >= 0 && (size_t)from >= e->bytes ? (size_t)from - e->bytes + 1 : 0;
+    memory->crossing = from >= 0 && memory->past == 0 && (size_t)from + bytes > e->bytes;
 }
 
-void simt_arena_describe(uintptr_t offset, size_t bytes, char *text, size_t size)
+/* A buffer that has a shape names the element: out[0,1,5,17]; outside of it, how many elements from its start. */
+static void resolve_buffer(const struct extent *e, ptrdiff_t from, size_t bytes, struct record_memory *memory)
 {
-    char name[160], site[160];
+    record_copy_text(memory->buffer, sizeof memory->buffer, e->what);
+    if ((memory->before == 0 && memory->past == 0) || e->shape.rank == 0) {
+        simt_resolve_element(&e->shape, from, bytes, memory);
+        return;
+    }
+    memory->bytes = bytes;
+    memory->rank = 1;
+    memory->index[0] = rounded_down(from, e->shape.element_bytes);
+}
+
+/* Memory without a shape: the index counts what is accessed. The name of an allocation is a variable if the caller knew one. */
+static void resolve_plain(const struct extent *e, uintptr_t address, ptrdiff_t from, size_t bytes,
+                          struct record_memory *memory)
+{
+    const int has_name = strncmp(e->what, "cuda", 4) != 0;
+    record_copy_text(memory->buffer, sizeof memory->buffer, has_name ? e->what : "");
+    memory->bytes = bytes;
+    memory->index[0] = rounded_down(from, bytes);
+    memory->address = address;
+    if (simt_device_count() > 1) memory->device = 1 + e->device;
+    if (e->site.file != NULL) memory->made = simt_site_line(&e->site);
+}
+
+void simt_arena_resolve(uintptr_t offset, size_t bytes, struct record_memory *memory)
+{
+    *memory = (struct record_memory){.space = RECORD_SPACE_GLOBAL};
     pthread_mutex_lock(&lock);
     size_t i = covering(offset);
     if (i < extents.count && extent_at(i)->state == STATE_FREE) i = extents.count;
     if (i == extents.count) {
-        snprintf(text, size, "device address 0x%zx (%zu bytes), in no allocation", ARENA_BASE + offset,
-                 bytes);
+        memory->state = RECORD_STATE_NOWHERE;
+        memory->bytes = bytes;
+        memory->address = ARENA_BASE + offset;
         pthread_mutex_unlock(&lock);
         return;
     }
     const struct extent *e = extent_at(i);
-    describe_extent(e, name, sizeof name);
-    describe_site(e, site, sizeof site);
     const ptrdiff_t from = (ptrdiff_t)(offset - user_start(e));
-    char border[120];
-    describe_border(e, from, bytes, border, sizeof border);
+    resolve_border(e, from, bytes, memory);
     if (e->shape.element_bytes > 0)
-        describe_buffer(e, from, bytes, border, text, size);
+        resolve_buffer(e, from, bytes, memory);
     else
-        snprintf(text, size, "%s[%td] (%zu bytes at 0x%zx), %s%s", name, rounded_down(from, bytes), bytes,
-                 ARENA_BASE + offset, border, site);
+        resolve_plain(e, ARENA_BASE + offset, from, bytes, memory);
     pthread_mutex_unlock(&lock);
 }
 
-void simt_device_describe(const void *pointer, size_t bytes, char *text, size_t size)
+void simt_device_resolve(const void *pointer, size_t bytes, struct record_memory *memory)
 {
     const uintptr_t address = (uintptr_t)pointer;
     simt_image_load();
     if (simt_is_device_pointer(pointer)) {
-        simt_arena_describe(address - ARENA_BASE, bytes, text, size);
+        simt_arena_resolve(address - ARENA_BASE, bytes, memory);
         return;
     }
+    *memory = (struct record_memory){
+        .space = RECORD_SPACE_UNKNOWN, .state = RECORD_STATE_NOWHERE, .address = address};
     const struct symbol *symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
-    if (symbol != NULL && address - symbol->start < symbol->bytes)
-        snprintf(text, size, "%s[%zu] (%zu bytes)", symbol->name, (address - symbol->start) / bytes, bytes);
-    else
-        snprintf(text, size, "address 0x%zx, which is not device memory", address);
+    if (symbol == NULL || address - symbol->start >= symbol->bytes) return;
+    *memory = (struct record_memory){.space = RECORD_SPACE_VARIABLE,
+                                     .rank = 1,
+                                     .subscripts = 1,
+                                     .index = {(int64_t)((address - symbol->start) / bytes)},
+                                     .bytes = bytes,
+                                     .size = symbol->bytes};
+    record_copy_text(memory->buffer, sizeof memory->buffer, symbol->name);
 }
 
 int simt_device_freed(const void *pointer)
@@ -654,9 +645,9 @@ static void report_leaks(int device)
     if (!simt_settings.check || simt_broken) return;
     for (int i = 0; i < REPORTERS && report_other_leaks[i] != NULL; i++) report_other_leaks[i]();
     if (count == 0) return;
-    simt_finding("leak", copy.site.file != NULL ? &copy.site : NULL,
-                 "%zu allocation%s never freed, %zu bytes in all; the first is %s, %zu bytes", count,
-                 count == 1 ? " was" : "s were", bytes, copy.what, copy.bytes);
+    simt_finding(
+        RECORD_LEAK, copy.site.file != NULL ? &copy.site : NULL, RECORD_SAYS_ALLOCATIONS_LEFT,
+        SIMT_SAYS(.name = {copy.what}, .number = {(int64_t)count, (int64_t)bytes, (int64_t)copy.bytes}));
 }
 
 void simt_device_reset(void)

@@ -5,6 +5,8 @@
 #ifndef WARPWISE_SIMT_ARENA_H
 #define WARPWISE_SIMT_ARENA_H
 
+#include "record/record.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +29,7 @@ size_t simt_arena_heap_bytes(const void *pointer);
 bool simt_arena_host_may(uintptr_t offset); /**< managed or pinned memory */
 
 void simt_arena_open(void);
-/** @brief Writes what an arena address is, for a report: `scores[12]`, or how far from which allocation. */
-void simt_arena_describe(uintptr_t offset, size_t bytes, char *text, size_t size);
+/** @brief What an arena address is: which element of which allocation, or how far from it. */
+void simt_arena_resolve(uintptr_t offset, size_t bytes, struct record_memory *memory);
 
 #endif

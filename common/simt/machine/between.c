@@ -13,7 +13,6 @@
 #include "finding.h"
 #include "image.h"
 #include "late.h"
-#include "lines.h"
 #include "machine.h"
 #include "settings.h"
 #include "sizes.h"
@@ -26,7 +25,7 @@
 enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4, BLOCK_ATOMIC = 8 };
 
 /** A block at one of its lines. */
-struct record {
+struct trace {
     uint32_t block; /* linear index */
     uint32_t pc;
     uint32_t launch;
@@ -52,22 +51,12 @@ struct bytes {
 static struct meeting *words[2]; /* of the arena and of the variables */
 static uint8_t *ready[2];        /* a byte for SPACE_CHUNK bytes: 1 if their meetings are populated */
 static struct vector splits;     /* struct bytes */
-static struct vector records;    /* struct record; the first is nobody's */
+static struct vector records;    /* struct trace; the first is nobody's */
 static uint32_t first_record;    /* of this launch: what is older is no part of it */
 static bool any_excused;         /* some record of this launch has flags */
 static uint32_t launch;
 static const struct simt_overlap *before; /* launches that this one may meet */
 static const char *kernel;                /* of this launch */
-
-static const char *const NOTHING_ORDERS =
-    "blocks run in any order, and nothing orders these two (a __threadfence, then an atomic in each, could)";
-
-static const char *const TWO_WRITE = "blocks run in any order, and nothing orders these two writes: is the "
-                                     "same element computed twice, by two "
-                                     "blocks, or does each have a part of it, to be added by an atomic?";
-
-static const char *const BLOCK_SCOPE =
-    "an atomic of block scope (atomicAdd_block and its like) is one for its own block only";
 
 static size_t map_bytes(int space)
 {
@@ -88,7 +77,7 @@ static void forget_all(void)
         simt_forget(ready[space], ready_bytes(space));
     }
     records.count = splits.count = 0;
-    (void)simt_vector_grow(&records, sizeof(struct record));
+    (void)simt_vector_grow(&records, sizeof(struct trace));
     first_record = 1;
 }
 
@@ -123,9 +112,9 @@ struct taking {
     unsigned mask, thread;
 };
 
-static const struct record *record_of(side s)
+static const struct trace *record_of(side s)
 {
-    return (struct record *)records.data + (s >> THREAD_BITS);
+    return (struct trace *)records.data + (s >> THREAD_BITS);
 }
 
 static bool is_current(side s)
@@ -140,25 +129,23 @@ static int access_of(const struct touch *touch)
 }
 
 /* Of accesses smaller than a word the first one that is concerned is named. */
-static void add_finding(const struct taking *now, unsigned mask, const char *kind, const char *remark,
-                        side other, int other_access, const struct simt_running *earlier)
+static void add_finding(const struct taking *now, unsigned mask, enum record_kind kind,
+                        enum record_advice advice, side other, int other_access,
+                        const struct simt_running *earlier)
 {
     const struct touch *touch = now->touch;
     const unsigned bytes = (unsigned)__builtin_popcount(mask);
-    struct finding f = {.kind = kind,
-                        .place = touch->kind & TOUCH_DATA ? PLACE_DATA : PLACE_ARENA,
-                        .earlier = earlier,
-                        .remark = remark,
-                        .where = 4 * (uintptr_t)now->word + (unsigned)__builtin_ctz(mask),
-                        .bytes = touch->unit < bytes ? touch->unit : bytes,
-                        .seen = 1};
-    if (f.place == PLACE_DATA) f.where += simt_image.data;
+    const enum place place = touch->kind & TOUCH_DATA ? PLACE_DATA : PLACE_ARENA;
+    const uintptr_t where = 4 * (uintptr_t)now->word + (unsigned)__builtin_ctz(mask);
     const struct actor me = {now->block, touch->pc, (uint16_t)now->thread, (uint8_t)access_of(touch), NULL};
-    f.actor[other != 0] = me;
+    struct finding f =
+        simt_finding_about(kind, advice, place, where + (place == PLACE_DATA ? simt_image.data : 0),
+                           touch->unit < bytes ? touch->unit : bytes, me);
+    f.earlier = earlier;
     if (other != 0)
-        f.actor[0] =
-            (struct actor){record_of(other)->block, record_of(other)->pc,
-                           (uint16_t)(other & ((1u << THREAD_BITS) - 1)), (uint8_t)other_access, NULL};
+        simt_finding_pair(&f, (struct actor){record_of(other)->block, record_of(other)->pc,
+                                             (uint16_t)(other & ((1u << THREAD_BITS) - 1)),
+                                             (uint8_t)other_access, NULL});
     simt_finding_add(now->findings, &f);
 }
 
@@ -168,13 +155,9 @@ static void check_kept(const struct taking *now, uintptr_t offset)
     for (unsigned b = 0; b < 4; b++)
         if (now->mask >> b & 1) marks |= simt_kept[offset + b];
     if (marks & KEPT_INPUT)
-        add_finding(
-            now, now->mask, "input-written",
-            "an input may be in use by others: it is read, and never written, not even with what it holds", 0,
-            0, NULL);
+        add_finding(now, now->mask, RECORD_INPUT_WRITTEN, RECORD_ADVICE_INPUT, 0, 0, NULL);
     else if (marks & KEPT_PADDING)
-        add_finding(now, now->mask, "padding-written",
-                    "this lies between two rows of the output and belongs to somebody else", 0, 0, NULL);
+        add_finding(now, now->mask, RECORD_PADDING_WRITTEN, RECORD_ADVICE_PADDING, 0, 0, NULL);
 }
 
 static void check_written(const struct taking *now)
@@ -192,8 +175,8 @@ static void check_written(const struct taking *now)
     if (touch->kind & TOUCH_WHOLE && there != 0) return;
     const unsigned missing = now->mask & ~there;
     if (!(touch->kind & (TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC))) simt_late_read(now->word, kernel);
-    add_finding(now, touch->unit >= 4 ? now->mask : missing, "uninitialized-read",
-                "this device memory was never written", 0, 0, NULL);
+    add_finding(now, touch->unit >= 4 ? now->mask : missing, RECORD_UNINITIALIZED_READ,
+                RECORD_ADVICE_DEVICE_UNWRITTEN, 0, 0, NULL);
 }
 
 /* ---- meetings ----------------------------------------------------------------------------------------- */
@@ -201,7 +184,7 @@ static void check_written(const struct taking *now)
 static bool races_with(const struct taking *now, side other)
 {
     if (other == 0 || !is_current(other)) return false;
-    const struct record *r = record_of(other);
+    const struct trace *r = record_of(other);
     if (r->block == (uint32_t)now->block) return false;
     if (now->cluster != 0 && r->cluster == now->cluster && r->epoch != now->epoch)
         return false; /* a barrier of the cluster is between */
@@ -221,13 +204,13 @@ static side me(struct taking *now)
     if (now->record == 0) {
         any_excused |= now->flags != 0;
         now->record = (uint32_t)records.count;
-        *(struct record *)simt_vector_grow(&records, sizeof(struct record)) =
-            (struct record){.block = (uint32_t)now->block,
-                            .pc = now->touch->pc,
-                            .launch = launch,
-                            .flags = now->flags,
-                            .epoch = now->epoch,
-                            .cluster = now->cluster};
+        *(struct trace *)simt_vector_grow(&records, sizeof(struct trace)) =
+            (struct trace){.block = (uint32_t)now->block,
+                           .pc = now->touch->pc,
+                           .launch = launch,
+                           .flags = now->flags,
+                           .epoch = now->epoch,
+                           .cluster = now->cluster};
     }
     return now->record << THREAD_BITS | now->thread;
 }
@@ -244,23 +227,19 @@ static void meet(struct taking *now, struct meeting *m, unsigned mask)
     const bool reads = (now->touch->kind & TOUCH_READ) != 0;
     if (races_with(now, m->writer)) {
         const unsigned flags = record_of(m->writer)->flags;
-        add_finding(now, mask, "global-race",
-                    flags & BLOCK_ATOMIC                     ? BLOCK_SCOPE
-                    : reads || (flags | now->flags) & ATOMIC ? NOTHING_ORDERS
-                                                             : TWO_WRITE,
+        add_finding(now, mask, RECORD_GLOBAL_RACE,
+                    flags & BLOCK_ATOMIC                     ? RECORD_ADVICE_BLOCK_SCOPE
+                    : reads || (flags | now->flags) & ATOMIC ? RECORD_ADVICE_BLOCKS_UNORDERED
+                                                             : RECORD_ADVICE_BLOCKS_WRITE,
                     m->writer, flags & (ATOMIC | BLOCK_ATOMIC) ? SIMT_ATOMIC : SIMT_WRITE, NULL);
     } else if (!reads && races_with(now, m->reader)) {
-        add_finding(now, mask, "global-race", NOTHING_ORDERS, m->reader, SIMT_READ, NULL);
+        add_finding(now, mask, RECORD_GLOBAL_RACE, RECORD_ADVICE_BLOCKS_UNORDERED, m->reader, SIMT_READ,
+                    NULL);
     }
     note(reads ? &m->reader : &m->writer, now);
 }
 
 /* ---- launches that overlap ---------------------------------------------------------------------------- */
-
-static const char *const NOT_OVER =
-    "that kernel may still be running: wait for it by cudaGridDependencySynchronize()";
-static const char *const NOT_WAITED =
-    "that kernel may still be running: the one between did not wait for it (cudaGridDependencySynchronize)";
 
 /* An earlier launch left this behind. May it still be running? */
 static bool meet_earlier(const struct taking *now, unsigned mask, side other, bool wrote)
@@ -268,12 +247,13 @@ static bool meet_earlier(const struct taking *now, unsigned mask, side other, bo
     const struct touch *touch = now->touch;
     const bool early = (touch->kind & TOUCH_EARLY) != 0;
     if (other == 0 || is_current(other) || (!wrote && touch->kind & TOUCH_READ)) return false;
-    const struct record *r = record_of(other);
+    const struct trace *r = record_of(other);
     if (wrote && r->flags & ATOMIC && touch->kind & TOUCH_ATOMIC) return false;
     for (unsigned i = 0; i < (early ? before->count : before->left); i++) {
         if (before->launch[i].number != r->launch) continue;
-        add_finding(now, mask, "global-race", i < before->left ? NOT_WAITED : NOT_OVER, other,
-                    wrote ? SIMT_WRITE : SIMT_READ, &before->launch[i]);
+        add_finding(now, mask, RECORD_GLOBAL_RACE,
+                    i < before->left ? RECORD_ADVICE_GRID_DEPENDENCY_BETWEEN : RECORD_ADVICE_GRID_DEPENDENCY,
+                    other, wrote ? SIMT_WRITE : SIMT_READ, &before->launch[i]);
         return true;
     }
     return false;
@@ -290,10 +270,10 @@ uint32_t simt_launch_number(void)
 static bool is_of_open(side s, int (*is_open)(uint32_t launch), struct simt_touch *touch, int access)
 {
     if (s == 0) return false;
-    const struct record *r = record_of(s);
+    const struct trace *r = record_of(s);
     if (!is_open(r->launch)) return false;
     touch->launch = r->launch;
-    touch->line = simt_line_text(r->pc);
+    touch->pc = r->pc;
     touch->access = access;
     return true;
 }

@@ -181,7 +181,7 @@ static void retire(struct result *result)
     simt_now.let_go_early &= !(result->let_go ? result->let_go_waited : result->grids_waited);
     const struct finding *findings = result->findings.data;
     for (size_t i = 0; i < result->findings.count; i++) simt_finding_add(&simt_now.findings, &findings[i]);
-    result->findings.count = 0; /* their texts have a new owner */
+    result->findings.count = 0; /* what they have allocated has a new owner */
     simt_counters_add(&simt_now.counters, &result->counters);
 }
 
@@ -208,14 +208,12 @@ static void retire_all(void)
 /* Some blocks wait at the grid's barrier, and the others have ended. */
 static void found_absent(const struct result *result, const struct simt_site *site)
 {
-    struct finding f = {.kind = "deadlock", .place = PLACE_OTHER, .seen = 1};
-    f.remark = "all threads of the grid must come to the barrier of a cooperative launch";
-    if (asprintf(&f.text, "%llu blocks wait for ever at %s, which the other blocks never reach,",
-                 (unsigned long long)simt_now.waiting, site->what) < 0)
-        f.text = NULL;
-    f.actor[0] = (struct actor){result->block, 0, 0, SIMT_READ, site};
+    const struct actor who = {result->block, 0, 0, SIMT_READ, site};
+    const struct finding f =
+        simt_finding_says(RECORD_DEADLOCK, RECORD_SAYS_BLOCKS_ABSENT, RECORD_ADVICE_GRID_BARRIER,
+                          SIMT_SAYS(.name = {site->what}, .number = {(int64_t)simt_now.waiting}), who);
     simt_finding_add(&simt_now.findings, &f);
-    simt_now.error = 702;
+    simt_now.error = simt_error_of(RECORD_DEADLOCK);
     simt_now.stopped = true;
 }
 

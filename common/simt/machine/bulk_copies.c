@@ -46,9 +46,7 @@ struct bulk {
     unsigned char *data; /* what was read */
 };
 
-static const char *const ALIGNMENT_16 = "a bulk copy needs addresses and sizes that are multiples of 16";
-static const char *const ALIGNMENT_128 =
-    "a tensor copy needs an address of shared memory that is a multiple of 128";
+;
 
 /* ---- pieces ------------------------------------------------------------------------------------------- */
 
@@ -265,7 +263,8 @@ bool simt_bulk_progress(struct worker *w)
 
 static struct worker *running(const struct simt_site *site)
 {
-    if (simt_tls_worker == NULL) simt_stop(site, "unsupported", "%s in host code", site->what);
+    if (simt_tls_worker == NULL)
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_CODE, SIMT_SAYS(.name = {site->what}));
     return simt_tls_worker;
 }
 
@@ -276,17 +275,16 @@ static struct worker *receiver(struct worker *w, const struct simt_site *site, c
     struct worker *owner = simt_owner_of(w, (uintptr_t)target);
     if (w->cluster == NULL || owner == NULL) return w;
     if (simt_owner_of(w, (uintptr_t)mbarrier) != owner)
-        simt_stop(site, "barrier-phase",
-                  "%s: the bytes go to one block of the cluster, and the mbarrier is another one's",
-                  site->what);
+        simt_stop(site, RECORD_BARRIER_PHASE, RECORD_SAYS_MBARRIER_ELSEWHERE,
+                  SIMT_SAYS(.name = {site->what}));
     return owner;
 }
 
 static void demand(struct worker *w, const void *address, size_t bytes, unsigned multiple, int access,
-                   const struct simt_bulk *what, const char *remark)
+                   const struct simt_bulk *what, enum record_advice advice)
 {
     if (!w->checking || ((uintptr_t)address % multiple == 0 && bytes % 16 == 0)) return;
-    simt_refuse(w, "misaligned", (uintptr_t)address, bytes, access, what->pc, remark);
+    simt_refuse(w, RECORD_MISALIGNED, (uintptr_t)address, bytes, access, what->pc, advice);
 }
 
 /* The row that a box takes from device memory begins on 16 bytes, though the tensor's size may be any: an H200 says
@@ -295,8 +293,8 @@ static void demand_begin(struct worker *w, const struct bulk *b, int access)
 {
     const int64_t begin = (int64_t)b->what.at[0] * b->map.bytes;
     if (!w->checking || b->map.rank == 0 || begin % 16 == 0) return;
-    simt_refuse(w, "misaligned", (uintptr_t)b->map.base + (uintptr_t)begin, b->map.bytes, access, b->what.pc,
-                "a tensor copy's first coordinate times the bytes of an element must be a multiple of 16");
+    simt_refuse(w, RECORD_MISALIGNED, (uintptr_t)b->map.base + (uintptr_t)begin, b->map.bytes, access,
+                b->what.pc, RECORD_ADVICE_ALIGN_TENSOR_COORDINATE);
 }
 
 /* The side of global memory, in pieces of up to 16 bytes. */
@@ -390,9 +388,7 @@ static void check_map(struct worker *w, const struct bulk *b)
 {
     const uintptr_t map = (uintptr_t)b->what.map;
     const enum place place = simt_place_of(w, map);
-    const char *remark =
-        "a tensor map must lie in global or constant memory, or in a parameter that is const "
-        "__grid_constant__; this one lies in shared memory";
+    enum record_advice advice = RECORD_ADVICE_MAP_SHARED;
     if (simt_tls_watch == NULL) return;
     if (map - w->stack_base >= w->stack_bytes) {
         if (place == PLACE_ARENA || place == PLACE_OTHER)
@@ -401,14 +397,9 @@ static void check_map(struct worker *w, const struct bulk *b)
     } else {
         const struct simt_parameter *p = simt_parameter_around(b->what.map);
         if (w->current->parameters == NULL || (p != NULL && p->constant)) return;
-        remark = p != NULL
-                     ? "the kernel's parameter is not __grid_constant__, so that its address is that of a "
-                       "copy in local memory, where no tensor copy can read it: write const "
-                       "__grid_constant__ CUtensorMap"
-                     : "a tensor map must lie in global or constant memory, or in a parameter that is const "
-                       "__grid_constant__; this one is a copy in local memory";
+        advice = p != NULL ? RECORD_ADVICE_MAP_PARAMETER : RECORD_ADVICE_MAP_LOCAL;
     }
-    simt_refuse(w, "tensor-map", map, sizeof b->map, SIMT_READ, b->what.pc, remark);
+    simt_refuse(w, RECORD_TENSOR_MAP, map, sizeof b->map, SIMT_READ, b->what.pc, advice);
 }
 
 /* A map is 128 bytes that a program may have written itself. Those of cuTensorMapEncodeTiled are like this; any other would
@@ -437,16 +428,13 @@ static void take_map(struct worker *w, const struct simt_site *site, struct bulk
     check_map(w, b);
     memcpy(&b->map, map, sizeof b->map);
     if (b->map.mark != TENSOR_MAP_MARK || !is_encoded(&b->map))
-        simt_stop(
-            site, "unsupported",
-            "%s: no tensor map lies at the address; cuTensorMapEncodeTiled makes one, and the kernel takes "
-            "it as a parameter, const __grid_constant__ CUtensorMap",
-            site->what);
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_NO_TENSOR_MAP, SIMT_SAYS(.name = {site->what}));
     if (b->map.rank != b->what.rank)
-        simt_stop(site, "unsupported", "%s: the tensor map is of %u axes", site->what, b->map.rank);
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_TENSOR_AXES,
+                  SIMT_SAYS(.name = {site->what}, .number = {b->map.rank}));
     if (b->map.swizzle != 0 && (unsigned)b->map.box[0] * b->map.bytes < b->map.swizzle)
-        simt_stop(site, "unsupported", "%s: the rows of the box have %u bytes, fewer than the swizzle's %u",
-                  site->what, (unsigned)b->map.box[0] * b->map.bytes, b->map.swizzle);
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_TENSOR_SWIZZLE,
+                  SIMT_SAYS(.name = {site->what}, .number = {b->map.box[0] * b->map.bytes, b->map.swizzle}));
     b->what.bytes = (size_t)b->map.box[0] * b->map.bytes;
     for (unsigned axis = 1; axis < b->map.rank; axis++) b->what.bytes *= taken(&b->map, axis);
 }
@@ -504,8 +492,8 @@ static void multicast(struct worker *w, const struct simt_site *site, const stru
     const struct worker *named = receiver(w, site, b->what.shared, b->what.mbarrier);
     const unsigned blocks = b->what.blocks, all = c == NULL ? 1 : (1u << c->size) - 1;
     if ((blocks & ~all) != 0)
-        simt_stop(site, "out-of-bounds", "%s to the blocks 0x%x of a cluster of %u", site->what, blocks,
-                  c == NULL ? 1 : c->size);
+        simt_stop(site, RECORD_OUT_OF_BOUNDS, RECORD_SAYS_MULTICAST_BLOCKS,
+                  SIMT_SAYS(.name = {site->what}, .number = {blocks, c == NULL ? 1 : c->size}));
     bool first = true;
     for (unsigned rank = 0; rank < MAX_CLUSTER; rank++) {
         if (!(blocks >> rank & 1)) continue;
@@ -529,8 +517,9 @@ void simt_bulk_load(const struct simt_site *site, const struct simt_bulk *what)
     simt_clocks_open(w);
     take_map(w, site, &b);
     demand(w, what->shared, b.what.bytes, b.map.rank != 0 ? 128 : 16, SIMT_WRITE, &b.what,
-           b.map.rank != 0 ? ALIGNMENT_128 : ALIGNMENT_16);
-    if (b.map.rank == 0) demand(w, what->global, b.what.bytes, 16, SIMT_READ, &b.what, ALIGNMENT_16);
+           b.map.rank != 0 ? RECORD_ADVICE_ALIGN_TENSOR_SHARED : RECORD_ADVICE_ALIGN_BULK);
+    if (b.map.rank == 0)
+        demand(w, what->global, b.what.bytes, 16, SIMT_READ, &b.what, RECORD_ADVICE_ALIGN_BULK);
     demand_begin(w, &b, SIMT_READ);
     if (what->blocks != 0) {
         multicast(w, site, &b);
@@ -547,8 +536,9 @@ void simt_bulk_store(const struct simt_site *site, const struct simt_bulk *what)
     simt_clocks_open(w);
     take_map(w, site, &b);
     demand(w, what->shared, b.what.bytes, b.map.rank != 0 ? 128 : 16, SIMT_READ, &b.what,
-           b.map.rank != 0 ? ALIGNMENT_128 : ALIGNMENT_16);
-    if (b.map.rank == 0) demand(w, what->global, b.what.bytes, 16, SIMT_WRITE, &b.what, ALIGNMENT_16);
+           b.map.rank != 0 ? RECORD_ADVICE_ALIGN_TENSOR_SHARED : RECORD_ADVICE_ALIGN_BULK);
+    if (b.map.rank == 0)
+        demand(w, what->global, b.what.bytes, 16, SIMT_WRITE, &b.what, RECORD_ADVICE_ALIGN_BULK);
     demand_begin(w, &b, SIMT_WRITE);
     if (what->reduce != NULL) { /* as an atomic: results do not depend on the number of workers */
         simt_wait_for_earlier(w);
@@ -562,8 +552,8 @@ void simt_bulk_between(const struct simt_site *site, const struct simt_bulk *wha
     struct worker *w = running(site);
     struct bulk b = {.kind = BETWEEN, .what = *what};
     simt_clocks_open(w);
-    demand(w, what->shared, what->bytes, 16, SIMT_READ, &b.what, ALIGNMENT_16);
-    demand(w, what->global, what->bytes, 16, SIMT_WRITE, &b.what, ALIGNMENT_16);
+    demand(w, what->shared, what->bytes, 16, SIMT_READ, &b.what, RECORD_ADVICE_ALIGN_BULK);
+    demand(w, what->global, what->bytes, 16, SIMT_WRITE, &b.what, RECORD_ADVICE_ALIGN_BULK);
     take_mbarrier(w, &b);
     issue(receiver(w, site, what->global, what->mbarrier), &b);
 }
@@ -645,32 +635,31 @@ void simt_bulk_begin(struct worker *w)
     while (w->bulks.count > 0) forget(w, w->bulks.count - 1);
 }
 
+static struct actor actor_of(const struct bulk *b, int access)
+{
+    return (struct actor){b->issuer->block, simt_pack_pc(b->what.pc), (uint16_t)b->thread, (uint8_t)access,
+                          NULL};
+}
+
 static void found_left(struct worker *w, const struct bulk *b)
 {
-    struct finding f = {.kind = b->kind == STORE ? "bulk-group" : "missing-wait",
-                        .bytes = (uint32_t)b->what.bytes,
-                        .remark = b->kind == STORE
-                                      ? "the block ended before the store's thread had waited for its reads "
-                                        "(cp.async.bulk.wait_group.read)"
-                                      : "the block ended before anybody had waited for the copy",
-                        .seen = 1};
-    f.where = offset_of(w, b->kind == STORE ? b->what.shared : target_of(b), &f.place);
-    f.actor[0] = (struct actor){b->issuer->block, simt_pack_pc(b->what.pc), (uint16_t)b->thread,
-                                b->kind == STORE ? SIMT_READ : SIMT_WRITE, NULL};
+    const bool stores = b->kind == STORE;
+    enum place place;
+    const uintptr_t where = offset_of(w, stores ? b->what.shared : target_of(b), &place);
+    struct finding f = simt_finding_about(stores ? RECORD_BULK_GROUP : RECORD_MISSING_WAIT,
+                                          stores ? RECORD_ADVICE_STORE_LEFT : RECORD_ADVICE_COPY_LEFT, place,
+                                          where, b->what.bytes, actor_of(b, stores ? SIMT_READ : SIMT_WRITE));
     simt_found(w, &f);
 }
 
 /* What another block has sent arrives in memory that is gone. */
 static void found_late(struct worker *w, const struct bulk *b)
 {
-    struct finding f = {.kind = "cluster-exit",
-                        .bytes = (uint32_t)b->what.bytes,
-                        .detail = simt_distant_text(w),
-                        .remark = "the block ended before it had waited for what another one sends it",
-                        .seen = 1};
-    f.where = offset_of(w, target_of(b), &f.place);
-    f.actor[0] =
-        (struct actor){b->issuer->block, simt_pack_pc(b->what.pc), (uint16_t)b->thread, SIMT_WRITE, NULL};
+    enum place place;
+    const uintptr_t where = offset_of(w, target_of(b), &place);
+    struct finding f = simt_finding_about(RECORD_CLUSTER_EXIT, RECORD_ADVICE_SENT_LATE, place, where,
+                                          b->what.bytes, actor_of(b, SIMT_WRITE));
+    simt_finding_owner(&f, w);
     simt_found(w, &f);
 }
 

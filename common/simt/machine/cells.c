@@ -37,17 +37,6 @@ struct doing {
     bool padding;  /**< the word in hand need not be written */
 };
 
-const char *const simt_overwrites_operand =
-    "wgmma.mma_async reads its operands at any time until a wgmma.wait_group that covers its group: whoever "
-    "overwrites them must come after that wait of every warpgroup that reads them, by a barrier or by an "
-    "mbarrier on "
-    "which each of them has arrived";
-const char *const simt_no_cluster_barrier =
-    "no barrier of the cluster (barrier.cluster.arrive.release, then .wait.acquire; cluster_group::sync) is "
-    "between the two";
-static const char *const NO_BARRIER =
-    "no barrier (__syncthreads, or __syncwarp within a warp) is between the two";
-
 /* ---- order -------------------------------------------------------------------------------------------- */
 
 static unsigned thread_of(unsigned reader)
@@ -82,25 +71,27 @@ static struct actor who(const struct worker *w, unsigned actor, uint32_t pc, int
 
 /* ---- findings ----------------------------------------------------------------------------------------- */
 
+static struct actor running_actor(const struct doing *now)
+{
+    const struct worker *w = now->w;
+    return (struct actor){w->block, now->pc, (uint16_t)w->thread_index, (uint8_t)(now->access & ACCESS_KINDS),
+                          NULL};
+}
+
 static void found_race(struct doing *now, int other_access, unsigned other_thread, uint32_t other_pc)
 {
     struct worker *w = now->w;
     if (now->reported) return;
     now->reported = true;
     const bool foreign = other_thread >= FOREIGN, product = other_thread >= COLUMN_PRODUCT && !foreign;
-    struct finding f = {.kind = product          ? "missing-wait"
-                                : is_shared(now) ? "shared-race"
-                                                 : "global-race",
-                        .place = now->place,
-                        .bytes = (uint32_t)now->bytes,
-                        .where = now->offset,
-                        .remark = product   ? simt_overwrites_operand
-                                  : foreign ? simt_no_cluster_barrier
-                                            : NO_BARRIER,
-                        .seen = 1};
-    f.actor[0] = who(w, other_thread, other_pc, other_access);
-    f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
-                                (uint8_t)(now->access & ACCESS_KINDS), NULL};
+    struct finding f = simt_finding_about(product          ? RECORD_MISSING_WAIT
+                                          : is_shared(now) ? RECORD_SHARED_RACE
+                                                           : RECORD_GLOBAL_RACE,
+                                          product   ? RECORD_ADVICE_OPERAND_OVERWRITTEN
+                                          : foreign ? RECORD_ADVICE_CLUSTER_BARRIER
+                                                    : RECORD_ADVICE_BARRIER,
+                                          now->place, now->offset, now->bytes, running_actor(now));
+    simt_finding_pair(&f, who(w, other_thread, other_pc, other_access));
     const bool writes =
         now->access == SIMT_WRITE && other_access == SIMT_WRITE && now->bytes <= sizeof w->doubt.before;
     const bool guesses = now->access == SIMT_READ && other_access == SIMT_ATOMIC;
@@ -113,54 +104,37 @@ static void found_race(struct doing *now, int other_access, unsigned other_threa
 }
 
 /* Something of @p kind about what the cell keeps of @p thread, and what is done now. */
-static void found_pair(struct doing *now, const char *kind, unsigned thread, uint32_t pc, int access,
-                       const char *remark)
+static void found_pair(struct doing *now, enum record_kind kind, unsigned thread, uint32_t pc, int access,
+                       enum record_advice advice)
 {
     struct worker *w = now->w;
     if (now->reported) return;
     now->reported = true;
-    struct finding f = {.kind = kind,
-                        .place = now->place,
-                        .bytes = (uint32_t)now->bytes,
-                        .where = now->offset,
-                        .remark = remark,
-                        .seen = 1};
-    f.actor[0] = who(w, thread, pc, access);
-    f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
-                                (uint8_t)(now->access & ACCESS_KINDS), NULL};
+    struct finding f =
+        simt_finding_about(kind, advice, now->place, now->offset, now->bytes, running_actor(now));
+    simt_finding_pair(&f, who(w, thread, pc, access));
     simt_found(w, &f);
 }
 
 static void found_missing_wait(struct doing *now, const struct cell *c)
 {
     const struct worker *w = now->w;
-    const char *remark =
-        "the copy lands when its thread has waited (__pipeline_wait_prior, cp.async.wait_group); other "
-        "threads need a barrier after that";
+    enum record_advice advice = RECORD_ADVICE_COPY_WAIT;
     unsigned writer = c->writer;
-    if (c->copy >= COPY_REPORTED || writer >= FOREIGN)
-        remark =
-            "its bytes are there when the phase of the mbarrier is over that they count in: wait for that "
-            "phase (mbarrier.try_wait), in a loop, before; or begin the copy later, if what was there is "
-            "still "
-            "to be read";
+    if (c->copy >= COPY_REPORTED || writer >= FOREIGN) advice = RECORD_ADVICE_BULK_WAIT;
     if (writer >= COLUMN_ASYNC && writer < FOREIGN) {
         if (w->clock_of[w->thread_index].heard[writer] >= w->block_start ||
             w->block_clock->heard[writer] >= w->block_start)
-            remark =
-                "the thread has waited for an earlier phase of the copy's mbarrier, not for the one that "
-                "these bytes count in: is the parity right? Or has the copy begun too early?";
+            advice = RECORD_ADVICE_BULK_PHASE;
         writer = w->mbarrier[writer - COLUMN_ASYNC].issuer;
     }
-    found_pair(now, "missing-wait", writer, c->write_pc, SIMT_WRITE, remark);
+    found_pair(now, RECORD_MISSING_WAIT, writer, c->write_pc, SIMT_WRITE, advice);
 }
 
 static void found_busy(struct doing *now, const struct cell *c, int slot)
 {
-    found_pair(now, "bulk-group", thread_of(c->reader[slot]), c->read_pc[slot], SIMT_READ,
-               "a bulk store may read its source until its own thread has waited for the group "
-               "(cp.async.bulk.wait_group.read), a copy to shared memory until its mbarrier has the bytes; "
-               "other threads need a barrier after that");
+    found_pair(now, RECORD_BULK_GROUP, thread_of(c->reader[slot]), c->read_pc[slot], SIMT_READ,
+               RECORD_ADVICE_BULK_SOURCE);
 }
 
 /* Whether the running thread, and those that it knows of, have fenced what @p actor did at @p tick. */
@@ -168,17 +142,10 @@ static void check_fence(struct doing *now, uint32_t tick, unsigned actor, int ac
 {
     if (is_shared(now) ? simt_is_fenced(now->w, tick, actor) : simt_is_fenced_global(now->w, tick, actor))
         return;
-    found_pair(
-        now, "missing-proxy-fence", actor, pc, access,
-        !is_shared(now)
-            ? "the copy goes through the asynchronous proxy, the other access did not: a fence.proxy.async, "
-              "not "
-              "one for shared memory only, by the thread that made it, then a barrier, must be between them"
-        : now->access & SIMT_READ || access == SIMT_WRITE
-            ? "the copy goes through the asynchronous proxy, the write did not: a fence.proxy.async by the "
-              "thread that wrote, then a barrier, must be between them"
-            : "the copy goes through the asynchronous proxy and may overtake the read: a "
-              "fence.proxy.async must be between them");
+    found_pair(now, RECORD_MISSING_PROXY_FENCE, actor, pc, access,
+               !is_shared(now)                                   ? RECORD_ADVICE_PROXY_GLOBAL
+               : now->access & SIMT_READ || access == SIMT_WRITE ? RECORD_ADVICE_PROXY_WRITE
+                                                                 : RECORD_ADVICE_PROXY_READ);
 }
 
 static void found_unwritten(struct doing *now)
@@ -186,14 +153,8 @@ static void found_unwritten(struct doing *now)
     struct worker *w = now->w;
     if (now->reported) return;
     now->reported = true;
-    struct finding f = {.kind = "uninitialized-read",
-                        .place = now->place,
-                        .bytes = (uint32_t)now->bytes,
-                        .where = now->offset,
-                        .seen = 1,
-                        .remark = "nothing was written there since the block began"};
-    f.actor[0] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
-                                (uint8_t)(now->access & ACCESS_KINDS), NULL};
+    struct finding f = simt_finding_about(RECORD_UNINITIALIZED_READ, RECORD_ADVICE_SHARED_UNWRITTEN,
+                                          now->place, now->offset, now->bytes, running_actor(now));
     simt_found(w, &f);
 }
 
@@ -203,17 +164,11 @@ static void check_product_fence(struct doing *now, const struct cell *c)
     struct worker *w = now->w;
     if (now->reported || (w->clocks && simt_is_fenced(w, c->write_tick, c->writer))) return;
     now->reported = true;
-    struct finding f = {
-        .kind = "missing-proxy-fence",
-        .place = now->place,
-        .bytes = (uint32_t)now->bytes,
-        .where = now->offset,
-        .remark = "wgmma reads shared memory through the asynchronous proxy, the write did not go "
-                  "through it: a fence.proxy.async by the thread that wrote, then a barrier, must be "
-                  "between them",
-        .seen = 1};
-    f.actor[0] = (struct actor){w->block, c->write_pc, c->writer, SIMT_WRITE, NULL};
-    f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index, SIMT_READ, NULL};
+    struct actor reader = running_actor(now);
+    reader.access = SIMT_READ;
+    struct finding f = simt_finding_about(RECORD_MISSING_PROXY_FENCE, RECORD_ADVICE_PROXY_PRODUCT, now->place,
+                                          now->offset, now->bytes, reader);
+    simt_finding_pair(&f, (struct actor){w->block, c->write_pc, c->writer, SIMT_WRITE, NULL});
     simt_found(w, &f);
 }
 

@@ -167,10 +167,6 @@ void simt_cells_land(struct worker *w, enum place place, uintptr_t offset, size_
 /** @brief Whether one of these bytes was written in this block when the worker's serial was @p serial or later, and by whom. */
 bool simt_cells_written_since(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
                               uint32_t serial, struct actor *writer);
-/** @brief What to say of it if they are overwritten too soon. */
-extern const char *const simt_overwrites_operand;
-/** @brief What to say of a race between blocks of a cluster. */
-extern const char *const simt_no_cluster_barrier;
 /** @brief These bytes were read by the products of warpgroup @p group that completed at @p tick. */
 void simt_cells_product_read(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
                              unsigned group, uint32_t tick, uint32_t pc);

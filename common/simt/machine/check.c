@@ -26,62 +26,45 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const char *const NEEDS_ALIGNMENT = "an access of N bytes needs an address that is a multiple of N";
-static const char *const BEYOND_MATRIX = "the matrix that a descriptor of wgmma describes goes on outside of "
-                                         "its shared memory: are its leading and "
-                                         "stride offsets right?";
-static const char *const OTHERS_LOCAL =
-    "this is local memory of another thread, and only its own thread can reach that: pass values by shared "
-    "memory or shuffles";
-static const char *const LOCAL_NEEDS_ALIGNMENT =
-    "in local memory, an array that is read or written 16 bytes at a time, as float4, needs alignas(16)";
-
-/* Takes @p detail. */
-static __attribute__((noreturn)) void refuse(struct worker *w, const char *kind, uintptr_t address,
-                                             size_t bytes, int access, const void *pc, const char *remark,
-                                             char *detail)
+static struct finding finding_of_access(struct worker *w, enum record_kind kind, uintptr_t address,
+                                        size_t bytes, int access, const void *pc, enum record_advice advice)
 {
-    struct finding f = {.kind = kind,
-                        .place = simt_place_of(w, address),
-                        .bytes = (uint32_t)bytes,
-                        .where = address,
-                        .remark = remark,
-                        .detail = detail,
-                        .seen = 1};
     const struct worker *owner = w->cluster != NULL ? simt_owner_of(w, address) : NULL;
-    if (owner != NULL && owner != w) {
-        f.place = simt_place_of(owner, address);
-        f.where -= owner->space[f.place].base;
-        f.detail = simt_distant_text(owner);
-    } else if (f.place == PLACE_SHARED || f.place == PLACE_DYNAMIC) {
-        f.where -= w->space[f.place].base;
-    }
-    if (address - w->stack_base < w->stack_bytes) f.text = strdup("local memory");
-    if (f.place == PLACE_ARENA) f.where -= ARENA_BASE;
-    f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index,
-                                (uint8_t)(access & ACCESS_KINDS), NULL};
-    simt_found(w, &f);
-    simt_abandon(w, strcmp(kind, "misaligned") == 0 ? 716 : strcmp(kind, "deadlock") == 0 ? 702 : 700);
+    const bool distant = owner != NULL && owner != w;
+    const struct worker *whose = distant ? owner : w;
+    enum place place = simt_place_of(whose, address);
+    uintptr_t where = address;
+    if (place == PLACE_SHARED || place == PLACE_DYNAMIC) where -= whose->space[place].base;
+    if (place == PLACE_ARENA) where -= ARENA_BASE;
+    if (address - w->stack_base < w->stack_bytes) place = PLACE_LOCAL;
+    struct finding f = simt_finding_about(kind, advice, place, where, bytes, simt_actor(w, pc, access));
+    if (distant) simt_finding_owner(&f, owner);
+    return f;
 }
 
-void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access,
-                 const void *pc, const char *remark)
+static __attribute__((noreturn)) void refuse(struct worker *w, struct finding *f)
 {
-    refuse(w, kind, address, bytes, access, pc, remark, NULL);
+    simt_found(w, f);
+    simt_abandon(w, simt_error_of(f->kind));
 }
 
-void simt_refuse_access(const char *kind, const void *address, size_t bytes, int access, const char *remark,
-                        const void *return_address)
+void simt_refuse(struct worker *w, enum record_kind kind, uintptr_t address, size_t bytes, int access,
+                 const void *pc, enum record_advice advice)
+{
+    struct finding f = finding_of_access(w, kind, address, bytes, access, pc, advice);
+    refuse(w, &f);
+}
+
+void simt_refuse_access(enum record_kind kind, const void *address, size_t bytes, int access,
+                        enum record_advice advice, const void *return_address)
 {
     struct worker *w = simt_tls_worker;
     if (w != NULL && w->checking)
-        simt_refuse(w, kind, (uintptr_t)address, bytes, access, return_address, remark);
+        simt_refuse(w, kind, (uintptr_t)address, bytes, access, return_address, advice);
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------- */
@@ -93,25 +76,19 @@ static bool in_live_range(const struct worker *w, uintptr_t offset, size_t bytes
     return false;
 }
 
-static const char *const NO_PEER_ACCESS =
-    "let the kernel's device reach it by cudaDeviceEnablePeerAccess, or copy it by cudaMemcpyPeerAsync";
-
 /* A kernel may use memory of another device if its own was given access to it; managed and pinned memory always. */
 static void check_device(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     const int mine = simt_working_device(), whose = simt_device_of((void *)address);
     if (whose == mine || simt_arena_host_may(address - ARENA_BASE) || simt_peer_is_enabled(mine, whose))
         return;
-    enum { SENTENCE = 120 };
-    char *detail = malloc(SENTENCE);
-    if (detail != NULL)
-        snprintf(detail, SENTENCE, "the kernel runs on device %d, and this is memory of device %d", mine,
-                 whose);
-    refuse(w, "wrong-device", address, bytes, access, pc, NO_PEER_ACCESS, detail);
+    struct finding f =
+        finding_of_access(w, RECORD_WRONG_DEVICE, address, bytes, access, pc, RECORD_ADVICE_PEER_ACCESS);
+    f.message = RECORD_SAYS_KERNEL_DEVICE;
+    f.words.number[0] = mine;
+    f.words.number[1] = whose;
+    refuse(w, &f);
 }
-
-static const char *const STILL_IN_USE =
-    "another stream may still be using it: let this stream wait for an event that comes after that use";
 
 static struct simt_busy *busy;
 static size_t busy_count;
@@ -134,15 +111,11 @@ static void check_busy(struct worker *w, uintptr_t address, size_t bytes, int ac
         if (offset >= end || offset + bytes <= start) continue;
         range->start = range->end = offset;
         if (!busy[i].written && !(access & (SIMT_WRITE | SIMT_ATOMIC))) continue;
-        __atomic_store_n(&busy[i].met, 1, __ATOMIC_RELAXED);
-        struct finding f = {.kind = "stream-race",
-                            .place = PLACE_ARENA,
-                            .bytes = (uint32_t)bytes,
-                            .where = offset,
-                            .remark = STILL_IN_USE,
-                            .actor = {{w->block, simt_pack_pc(pc), (uint16_t)w->thread_index,
-                                       (uint8_t)(access & ACCESS_KINDS), NULL}},
-                            .seen = 1};
+        struct finding f = simt_finding_about(RECORD_STREAM_RACE, RECORD_ADVICE_STREAM_IN_USE, PLACE_ARENA,
+                                              offset, bytes, simt_actor(w, pc, access));
+        f.message = RECORD_SAYS_OTHER_USE;
+        f.words.name[0] = busy[i].site.what;
+        f.words.other = &busy[i].site;
         simt_found(w, &f);
         return;
     }
@@ -160,9 +133,8 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
         return;
     }
     if (simt_device_freed((void *)address))
-        simt_refuse(w, "use-after-free", address, bytes, access, pc,
-                    "the memory was freed before the launch");
-    simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
+        simt_refuse(w, RECORD_USE_AFTER_FREE, address, bytes, access, pc, RECORD_ADVICE_FREED_BEFORE_LAUNCH);
+    simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
 }
 
 static void check_variable(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
@@ -172,11 +144,10 @@ static void check_variable(struct worker *w, uintptr_t address, size_t bytes, in
     if (symbol == NULL || address - symbol->start >= symbol->bytes)
         symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
     if (symbol == NULL || address - symbol->start + bytes > symbol->bytes)
-        simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
+        simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
     w->last_variable = symbol;
     if (!(access & SIMT_READ) && simt_image_constant(address))
-        simt_refuse(w, "out-of-bounds", address, bytes, access, pc,
-                    "a kernel cannot write __constant__ memory");
+        simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_CONSTANT);
 }
 
 static bool is_mapped(uintptr_t address)
@@ -193,12 +164,10 @@ static void check_foreign(struct worker *w, uintptr_t address, size_t bytes, int
     if (access & SIMT_READ && address - simt_image.low < simt_image.high - simt_image.low) return;
     if (access & SIMT_READ && address - w->args < ARGUMENT_BYTES) return;
     if (access & SIMT_READ && address - (uintptr_t)w->thread < sizeof w->thread) return; /* simt_self() */
-    if (address < 4096)
-        simt_refuse(w, "out-of-bounds", address, bytes, access, pc, "the pointer is null, or nearly");
+    if (address < 4096) simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_NULL);
     if (is_mapped(address))
-        simt_refuse(w, "host-pointer", address, bytes, access, pc,
-                    "this is host memory; a kernel needs device memory (cudaMalloc)");
-    simt_refuse(w, "out-of-bounds", address, bytes, access, pc, "there is no memory at this address");
+        simt_refuse(w, RECORD_HOST_POINTER, address, bytes, access, pc, RECORD_ADVICE_HOST_MEMORY);
+    simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_NO_MEMORY);
 }
 
 static void check_bounds(struct worker *w, enum place place, uintptr_t address, size_t bytes, int access,
@@ -215,12 +184,11 @@ static void check_bounds(struct worker *w, enum place place, uintptr_t address, 
     case PLACE_SHARED:
         if (simt_image.tls_owner[offset] == OWNER_NONE || offset + bytes > simt_image.tls_bytes ||
             simt_image.tls_owner[offset] != simt_image.tls_owner[offset + bytes - 1])
-            simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
+            simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
         break;
     case PLACE_DYNAMIC:
         if (offset + bytes > w->launch->dynamic_shared_bytes)
-            simt_refuse(w, "out-of-bounds", address, bytes, access, pc,
-                        "the launch asked for less dynamic shared memory");
+            simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_DYNAMIC_BYTES);
         break;
     default:
         check_foreign(w, address, bytes, access, pc);
@@ -231,9 +199,8 @@ void simt_check_beyond(struct worker *w, uintptr_t address, int access, const vo
 {
     const enum place place = simt_place_of(w, address);
     if (place < PLACE_COUNT) check_bounds(w, place, address, 1, access, pc); /* it names the variable */
-    simt_refuse(w, "out-of-bounds", address, 1, access, pc,
-                place < PLACE_COUNT ? "the address was computed from a variable that ends before it"
-                                    : "this is beyond the end of a local array or variable");
+    simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, 1, access, pc,
+                place < PLACE_COUNT ? RECORD_ADVICE_VARIABLE_ENDS : RECORD_ADVICE_LOCAL_ENDS);
 }
 
 /* ---- the host ----------------------------------------------------------------------------------------- */
@@ -244,8 +211,7 @@ static void found_on_host(uintptr_t address, size_t bytes, int access, const voi
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static const void *seen[64];
     static int count;
-    struct simt_site site = {"an unknown place", 0, NULL, NULL};
-    char text[640];
+    const struct simt_site site = {"unknown", 0, NULL, pc};
     bool known = false;
     if (simt_tls_worker != NULL || !simt_settings.check || simt_written == NULL) return;
     if (address - ARENA_BASE < ARENA_BYTES && simt_arena_host_may(address - ARENA_BASE)) return;
@@ -258,10 +224,9 @@ static void found_on_host(uintptr_t address, size_t bytes, int access, const voi
         simt_finding_again();
         return;
     }
-    simt_locate(pc, &site);
-    simt_device_describe((const void *)address, bytes, text, sizeof text);
-    simt_finding("host-pointer", &site, "host code %s device memory: %s",
-                 access & SIMT_READ ? "reads" : "writes", text);
+    simt_finding(
+        RECORD_HOST_POINTER, &site, RECORD_SAYS_HOST_TOUCHES,
+        SIMT_SAYS(.number = {!(access & SIMT_READ)}, .memory = (const void *)address, .bytes = bytes));
 }
 
 /* The ends of the section that `__device__` variables lie in; NULL without any. On a GPU the host has none of them. */
@@ -301,7 +266,7 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
         return;
     if (w->checking) {
         if (how & MUST_BE_ALIGNED && address % bytes != 0)
-            simt_refuse(w, "misaligned", address, bytes, access, pc, NEEDS_ALIGNMENT);
+            simt_refuse(w, RECORD_MISALIGNED, address, bytes, access, pc, RECORD_ADVICE_ALIGN);
         check_bounds(w, place, address, bytes, access, pc);
         if (place < PLACE_COUNT && !(place == PLACE_DATA && simt_image_constant(address)))
             simt_cells_access(w, place, address - w->space[place].base, bytes, access, simt_pack_pc(pc));
@@ -386,9 +351,9 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
     if (address - w->stack_base <
         w->stack_bytes) { /* local memory is the thread's own, but must be aligned, too */
         if (w->checking && is_of_another_thread(w, address))
-            simt_refuse(w, "out-of-bounds", address, bytes, access, pc, OTHERS_LOCAL);
+            simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_OTHERS_LOCAL);
         if (aligned && w->checking && (address & (bytes - 1)) != 0)
-            simt_refuse(w, "misaligned", address, bytes, access, pc, LOCAL_NEEDS_ALIGNMENT);
+            simt_refuse(w, RECORD_MISALIGNED, address, bytes, access, pc, RECORD_ADVICE_ALIGN_LOCAL);
         if (w->local_bytes == 0 && w->checking) simt_product_touch(w, address, bytes, access, pc);
         return;
     }
@@ -486,9 +451,9 @@ void simt_operand_read(const void *address, size_t bytes, const void *return_add
     const uintptr_t at = (uintptr_t)address, offset = at - w->space[PLACE_SHARED].base;
     const enum place place = simt_place_of(w, at);
     if (w->checking && place != PLACE_SHARED && place != PLACE_DYNAMIC)
-        simt_refuse(w, "out-of-bounds", at, bytes, SIMT_READ, return_address, BEYOND_MATRIX);
+        simt_refuse(w, RECORD_OUT_OF_BOUNDS, at, bytes, SIMT_READ, return_address, RECORD_ADVICE_MATRIX_ENDS);
     if (w->checking && place == PLACE_SHARED && simt_image.tls_owner[offset] != w->operand_owner)
-        simt_refuse(w, "out-of-bounds", at, bytes, SIMT_READ, return_address, BEYOND_MATRIX);
+        simt_refuse(w, RECORD_OUT_OF_BOUNDS, at, bytes, SIMT_READ, return_address, RECORD_ADVICE_MATRIX_ENDS);
     look_closely(w, place, at, bytes, SIMT_READ | ACCESS_PRODUCT, return_address);
 }
 

@@ -16,7 +16,7 @@ void simt_check(const void *pointer, size_t bytes, int access, bool aligned, con
 void simt_check_beyond(struct worker *w, uintptr_t address, int access, const void *pc)
     __attribute__((noreturn));
 /** @brief Ends the block at an access that hardware would refuse. */
-void simt_refuse(struct worker *w, const char *kind, uintptr_t address, size_t bytes, int access,
-                 const void *pc, const char *remark) __attribute__((noreturn));
+void simt_refuse(struct worker *w, enum record_kind kind, uintptr_t address, size_t bytes, int access,
+                 const void *pc, enum record_advice advice) __attribute__((noreturn));
 
 #endif

@@ -92,7 +92,8 @@ static void end_phase(struct worker *w)
 static struct worker *running(const struct simt_site *site)
 {
     struct worker *w = simt_tls_worker;
-    if (w == NULL) simt_stop(site, "unsupported", "%s in host code", site->what);
+    if (w == NULL)
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_CODE, SIMT_SAYS(.name = {site->what}));
     if (w->cluster == NULL && w->cluster_clock == NULL)
         w->cluster_clock = simt_reserve(2 * sizeof *w->cluster_clock, "a cluster's clocks");
     simt_clocks_open(w);
@@ -104,8 +105,7 @@ void simt_cluster_arrive(const struct simt_site *site, int release)
     struct worker *w = running(site);
     struct thread *t = w->current;
     if (t->cluster_arrived)
-        simt_stop(site, "divergent-barrier", "%s twice by one thread, with no barrier.cluster.wait between",
-                  site->what);
+        simt_stop(site, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_CLUSTER_TWICE, SIMT_SAYS(.name = {site->what}));
     t->cluster_arrived = true;
     t->cluster_phase = w->cluster_phase;
     const bool tells = !release && simt_mbarriers_tell(w, w->cluster_phase + 1);
@@ -123,8 +123,8 @@ void simt_cluster_wait(const struct simt_site *site)
     struct worker *w = running(site);
     struct thread *t = w->current;
     if (!t->cluster_arrived)
-        simt_stop(site, "divergent-barrier", "%s by a thread that has not arrived (barrier.cluster.arrive)",
-                  site->what);
+        simt_stop(site, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_CLUSTER_NOT_ARRIVED,
+                  SIMT_SAYS(.name = {site->what}));
     if (t->cluster_phase == w->cluster_phase) {
         t->wait = WAIT_CLUSTER;
         t->site = site;

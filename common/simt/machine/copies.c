@@ -37,15 +37,13 @@ static void check_places(struct worker *w, const void *to, const void *from, siz
 {
     const enum place target = simt_place_of(w, (uintptr_t)to), source = simt_place_of(w, (uintptr_t)from);
     if (target != PLACE_SHARED && target != PLACE_DYNAMIC)
-        simt_refuse(w, "out-of-bounds", (uintptr_t)to, bytes, SIMT_WRITE, pc,
-                    "an asynchronous copy goes to shared memory");
+        simt_refuse(w, RECORD_OUT_OF_BOUNDS, (uintptr_t)to, bytes, SIMT_WRITE, pc, RECORD_ADVICE_COPY_TARGET);
     if (!reads) return;
     if (source == PLACE_SHARED || source == PLACE_DYNAMIC)
-        simt_refuse(w, "out-of-bounds", (uintptr_t)from, bytes, SIMT_READ, pc,
-                    "an asynchronous copy comes from global memory");
+        simt_refuse(w, RECORD_OUT_OF_BOUNDS, (uintptr_t)from, bytes, SIMT_READ, pc,
+                    RECORD_ADVICE_COPY_SOURCE);
     if ((uintptr_t)from % bytes != 0)
-        simt_refuse(w, "misaligned", (uintptr_t)from, bytes, SIMT_READ, pc,
-                    "an asynchronous copy of N bytes needs addresses that are multiples of N");
+        simt_refuse(w, RECORD_MISALIGNED, (uintptr_t)from, bytes, SIMT_READ, pc, RECORD_ADVICE_ALIGN_COPY);
 }
 
 void simt_copy_begin(void *to, const void *from, size_t bytes, size_t zeros, const void *return_address)

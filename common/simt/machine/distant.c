@@ -19,8 +19,6 @@
 #include "tools.h"
 #include "worker.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct distant {
@@ -33,54 +31,21 @@ struct distant {
     bool reported;
 };
 
-static const char *const HAS_LEFT =
-    "a block's shared memory is gone when its last thread has ended: a barrier of the cluster after the last "
-    "access of "
-    "others, by all of them, keeps it";
-static const char *const NOT_BEGUN =
-    "nothing says that this block has begun: a barrier of the cluster must come before the first access to "
-    "its shared "
-    "memory";
-
 /* ---- findings ----------------------------------------------------------------------------------------- */
 
-char *simt_distant_text(const struct worker *owner)
+static struct finding finding_of(const struct distant *now, enum record_kind kind, enum record_advice advice)
 {
-    const struct simt_extent grid = owner->launch->grid;
-    char *text = NULL;
-    if (asprintf(&text,
-                 "in the shared memory of block (%u,%u,%u), which has rank %u in its cluster of %u blocks",
-                 (unsigned)(owner->block % grid.x), (unsigned)(owner->block / grid.x % grid.y),
-                 (unsigned)(owner->block / grid.x / grid.y), owner->rank, owner->cluster->size) < 0)
-        simt_die("out of host memory.");
-    return text;
-}
-
-static struct finding finding_of(const struct distant *now, const char *kind, const char *remark)
-{
-    struct finding f = {.kind = kind,
-                        .place = now->place,
-                        .bytes = (uint32_t)now->bytes,
-                        .where = now->offset,
-                        .remark = remark,
-                        .detail = simt_distant_text(now->owner),
-                        .seen = 1};
-    f.actor[0] = (struct actor){now->w->block, simt_pack_pc(now->pc), (uint16_t)now->w->thread_index,
-                                (uint8_t)(now->access & ACCESS_KINDS), NULL};
+    struct finding f = simt_finding_about(kind, advice, now->place, now->offset, now->bytes,
+                                          simt_actor(now->w, now->pc, now->access));
+    simt_finding_owner(&f, now->owner);
     return f;
 }
 
-static void found(struct distant *now, const char *kind, const char *remark)
+static void found(struct distant *now, enum record_kind kind, enum record_advice advice)
 {
-    struct finding f = finding_of(now, kind, remark);
+    struct finding f = finding_of(now, kind, advice);
     now->reported = true;
     simt_found(now->w, &f);
-}
-
-static void refuse(struct distant *now, const char *kind, const char *remark)
-{
-    found(now, kind, remark);
-    simt_abandon(now->w, strcmp(kind, "misaligned") == 0 ? 716 : 700);
 }
 
 /* Who the cell's actor is, of the owner's block or of another one. */
@@ -95,14 +60,13 @@ static struct actor who(const struct distant *now, unsigned actor, uint32_t pc, 
     return (struct actor){owner->block, pc, (uint16_t)actor, (uint8_t)access, NULL};
 }
 
-static void found_pair(struct distant *now, const char *kind, unsigned actor, uint32_t pc, int access,
-                       const char *remark)
+static void found_pair(struct distant *now, enum record_kind kind, unsigned actor, uint32_t pc, int access,
+                       enum record_advice advice)
 {
     if (now->reported) return;
     now->reported = true;
-    struct finding f = finding_of(now, kind, remark);
-    f.actor[1] = f.actor[0];
-    f.actor[0] = who(now, actor, pc, access);
+    struct finding f = finding_of(now, kind, advice);
+    simt_finding_pair(&f, who(now, actor, pc, access));
     simt_found(now->w, &f);
 }
 
@@ -112,13 +76,12 @@ static void found_race(struct distant *now, unsigned actor, uint32_t pc, int acc
     struct worker *w = now->w;
     if (now->reported) return;
     if (now->access != SIMT_WRITE || access != SIMT_WRITE || now->bytes > sizeof w->doubt.before) {
-        found_pair(now, "shared-race", actor, pc, access, simt_no_cluster_barrier);
+        found_pair(now, RECORD_SHARED_RACE, actor, pc, access, RECORD_ADVICE_CLUSTER_BARRIER);
         return;
     }
     now->reported = true;
-    struct finding f = finding_of(now, "shared-race", simt_no_cluster_barrier);
-    f.actor[1] = f.actor[0];
-    f.actor[0] = who(now, actor, pc, access);
+    struct finding f = finding_of(now, RECORD_SHARED_RACE, RECORD_ADVICE_CLUSTER_BARRIER);
+    simt_finding_pair(&f, who(now, actor, pc, access));
     simt_settle(w);
     w->doubt = (struct doubt){true, f, (const void *)now->address, {0}};
     memcpy(w->doubt.before, w->doubt.address, now->bytes);
@@ -158,19 +121,14 @@ static bool lacks_wait(struct distant *now, const struct cell *c)
     if (c->copy == COPY_NONE || c->write_tick < now->owner->block_start) return false;
     const bool flies = c->copy == COPY_IN_FLIGHT || c->copy == COPY_BULK_IN_FLIGHT;
     if (!flies && is_ordered(now, c->writer, c->write_tick)) return false;
-    found_pair(now, "missing-wait", c->writer, c->write_pc, SIMT_WRITE,
-               "a copy is under way to there: who waited for it must come to a barrier of the cluster before "
-               "another block "
-               "touches what it brought");
+    found_pair(now, RECORD_MISSING_WAIT, c->writer, c->write_pc, SIMT_WRITE, RECORD_ADVICE_DISTANT_COPY_WAIT);
     return true;
 }
 
 static void check_fence(struct distant *now, unsigned actor, uint32_t tick, uint32_t pc)
 {
     if (is_fenced(now, actor, tick)) return;
-    found_pair(now, "missing-proxy-fence", actor, pc, SIMT_WRITE,
-               "the copy goes through the asynchronous proxy, the write did not: a fence.proxy.async by the "
-               "thread that wrote, then a barrier of the cluster, must be between them");
+    found_pair(now, RECORD_MISSING_PROXY_FENCE, actor, pc, SIMT_WRITE, RECORD_ADVICE_PROXY_CLUSTER);
 }
 
 static void note_reader(struct distant *now, struct cell *c)
@@ -194,8 +152,7 @@ static void read_cell(struct distant *now, struct cell *c)
     if (lacks_wait(now, c)) {
         if (c->copy == COPY_IN_FLIGHT || c->copy == COPY_BULK_IN_FLIGHT) c->copy = COPY_NONE;
     } else if (c->write_tick < now->owner->block_start) {
-        if (!now->reported)
-            found(now, "uninitialized-read", "nothing was written there since the block began");
+        if (!now->reported) found(now, RECORD_UNINITIALIZED_READ, RECORD_ADVICE_SHARED_UNWRITTEN);
     } else if (!excused && !is_ordered(now, c->writer, c->write_tick)) {
         found_race(now, c->writer, c->write_pc, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE);
     }
@@ -210,11 +167,11 @@ static void check_readers(struct distant *now, const struct cell *c, bool atomic
         if (c->read_tick[slot] < now->owner->block_start) continue;
         if (!(c->reader[slot] & BUSY_READER) && is_ordered(now, reader, c->read_tick[slot])) continue;
         if (async)
-            found_pair(now, "bulk-group", reader, c->read_pc[slot], SIMT_READ,
-                       "a bulk copy may read its source until its own thread has waited for it; other "
-                       "blocks need a barrier of the cluster after that");
+            found_pair(now, RECORD_BULK_GROUP, reader, c->read_pc[slot], SIMT_READ,
+                       RECORD_ADVICE_DISTANT_BULK_SOURCE);
         else if (reader >= COLUMN_PRODUCT && reader < FOREIGN)
-            found_pair(now, "missing-wait", reader, c->read_pc[slot], SIMT_READ, simt_overwrites_operand);
+            found_pair(now, RECORD_MISSING_WAIT, reader, c->read_pc[slot], SIMT_READ,
+                       RECORD_ADVICE_OPERAND_OVERWRITTEN);
         else if (!(atomic && c->reader[slot] & VOLATILE_READER))
             found_race(now, reader, c->read_pc[slot], SIMT_READ);
     }
@@ -226,7 +183,7 @@ static void write_cell(struct distant *now, struct cell *c)
     const bool gentle = atomic || now->access & ACCESS_VOLATILE,
                fresh = c->write_tick < now->owner->block_start;
     if (now->access == SIMT_ATOMIC && fresh && !now->reported)
-        found(now, "uninitialized-read", "nothing was written there since the block began");
+        found(now, RECORD_UNINITIALIZED_READ, RECORD_ADVICE_SHARED_UNWRITTEN);
     if (!lacks_wait(now, c) && !fresh && !(gentle && c->write_atomic)) {
         if (!is_ordered(now, c->writer, c->write_tick))
             found_race(now, c->writer, c->write_pc, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE);
@@ -263,9 +220,10 @@ static void check_bounds(struct distant *now)
                             ? end <= now->w->launch->dynamic_shared_bytes
                             : end <= simt_image.tls_bytes && owners[now->offset] != OWNER_NONE &&
                                   owners[now->offset] == owners[end - 1];
-    if (!inside)
-        refuse(now, "out-of-bounds",
-               now->place == PLACE_DYNAMIC ? "the launch asked for less dynamic shared memory" : NULL);
+    if (inside) return;
+    found(now, RECORD_OUT_OF_BOUNDS,
+          now->place == PLACE_DYNAMIC ? RECORD_ADVICE_DYNAMIC_BYTES : RECORD_NO_ADVICE);
+    simt_abandon(now->w, simt_error_of(RECORD_OUT_OF_BOUNDS));
 }
 
 /* Who accesses the block last must be known to it when it ends. */
@@ -286,9 +244,9 @@ static void note_visit(const struct distant *now)
 static bool check_there(struct distant *now)
 {
     if (now->owner->over)
-        found(now, "cluster-exit", HAS_LEFT);
+        found(now, RECORD_CLUSTER_EXIT, RECORD_ADVICE_BLOCK_LEFT);
     else if (!simt_clock_knows_begin(now->w, now->owner->rank))
-        found(now, "shared-race", NOT_BEGUN);
+        found(now, RECORD_SHARED_RACE, RECORD_ADVICE_BLOCK_NOT_BEGUN);
     return !now->owner->over;
 }
 
@@ -335,14 +293,10 @@ void simt_distant_begin(struct worker *w)
 static void found_unknown(struct worker *w, const struct visit *v)
 {
     const struct worker *visitor = w->cluster->block[v->rank];
-    struct finding f = {.kind = "cluster-exit",
-                        .place = (enum place)v->place,
-                        .bytes = v->bytes,
-                        .where = v->where,
-                        .remark = HAS_LEFT,
-                        .detail = simt_distant_text(w),
-                        .seen = 1};
-    f.actor[0] = (struct actor){visitor->block, v->pc, v->thread, v->access, NULL};
+    struct finding f =
+        simt_finding_about(RECORD_CLUSTER_EXIT, RECORD_ADVICE_BLOCK_LEFT, (enum place)v->place, v->where,
+                           v->bytes, (struct actor){visitor->block, v->pc, v->thread, v->access, NULL});
+    simt_finding_owner(&f, w);
     simt_found(w, &f);
 }
 

@@ -23,7 +23,4 @@ void simt_distant_visit(struct worker *w, uintptr_t address, size_t bytes, int a
 /** @brief A block of a cluster begins; all its threads have ended. */
 void simt_distant_begin(struct worker *w);
 void simt_distant_end(struct worker *w);
-/** @brief "in the shared memory of block (1,0,0), which has rank 1 in its cluster", to be freed. */
-char *simt_distant_text(const struct worker *owner);
-
 #endif

@@ -1,22 +1,19 @@
 /**
  * @file finding.c
- * @brief Findings: collected without being formatted, and counted. What the host itself did is told at once.
+ * @brief Findings: collected without being formatted, and counted.
  *
  * One bug may fire a million times, at several addresses of one line (an unrolled loop). Findings are
- * therefore merged twice: by address while the kernel runs (here), by line when they are printed (report.c).
+ * therefore merged twice: by address while the kernel runs (here), by line when they are reported (report.c).
  */
 #include "finding.h"
-#include "findings.h"
-#include "lines.h"
+#include "image.h"
 #include "machine.h"
-#include "settings.h"
 #include "tools.h"
+#include "worker.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { KEPT = 256 }; /* different findings kept a block, and a launch */
 
@@ -27,7 +24,7 @@ int simt_finding_count(void)
     return findings;
 }
 
-void simt_finding_told(int count)
+void simt_finding_count_more(int count)
 {
     findings += count;
 }
@@ -35,6 +32,68 @@ void simt_finding_told(int count)
 void simt_finding_again(void)
 {
     findings++;
+}
+
+/* ---- making one ---------------------------------------------------------------------------------------- */
+
+struct actor simt_actor(const struct worker *w, const void *pc, int access)
+{
+    return (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index,
+                          (uint8_t)(access & ACCESS_KINDS), NULL};
+}
+
+struct actor simt_actor_at(const struct worker *w, unsigned thread, const struct simt_site *site)
+{
+    return (struct actor){w->block, 0, (uint16_t)thread, SIMT_READ, site};
+}
+
+struct finding simt_finding_about(enum record_kind kind, enum record_advice advice, enum place place,
+                                  uintptr_t where, size_t bytes, struct actor who)
+{
+    return (struct finding){.kind = kind,
+                            .advice = advice,
+                            .place = place,
+                            .bytes = (uint32_t)bytes,
+                            .where = where,
+                            .actor = {who},
+                            .seen = 1};
+}
+
+struct finding simt_finding_says(enum record_kind kind, enum record_message message,
+                                 enum record_advice advice, const struct simt_words *words, struct actor who)
+{
+    struct finding f = simt_finding_about(kind, advice, PLACE_NONE, 0, 0, who);
+    f.message = message;
+    if (words != NULL) f.words = *words;
+    return f;
+}
+
+void simt_finding_pair(struct finding *finding, struct actor other)
+{
+    finding->actor[1] = finding->actor[0];
+    finding->actor[0] = other;
+}
+
+void simt_finding_owner(struct finding *finding, const struct worker *owner)
+{
+    finding->owner = owner->block;
+    finding->owner_rank = owner->rank;
+    finding->owner_size = owner->cluster->size;
+}
+
+int simt_error_of(enum record_kind kind)
+{
+    enum { ILLEGAL_ADDRESS = 700, TIMEOUT = 702, MISALIGNED = 716, FAILURE = 719 };
+    switch (kind) {
+    case RECORD_MISALIGNED:
+        return MISALIGNED;
+    case RECORD_DEADLOCK:
+        return TIMEOUT;
+    case RECORD_UNSUPPORTED:
+        return FAILURE;
+    default:
+        return ILLEGAL_ADDRESS;
+    }
 }
 
 /* ---- collecting --------------------------------------------------------------------------------------- */
@@ -56,87 +115,17 @@ void simt_finding_add(struct vector *list, const struct finding *finding)
     for (size_t i = 0; i < list->count; i++) {
         if (!same_finding(&old[i], finding)) continue;
         old[i].seen += finding->seen;
-        free(finding->text);
-        free(finding->detail);
+        free((void *)finding->words.wait);
         return;
     }
-    if (list->count < KEPT) {
+    if (list->count < KEPT)
         *(struct finding *)simt_vector_grow(list, sizeof *finding) = *finding;
-    } else {
-        free(finding->text);
-        free(finding->detail);
-    }
+    else
+        free((void *)finding->words.wait);
 }
 
 void simt_finding_drop(struct vector *list)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        free(((struct finding *)list->data)[i].text);
-        free(((struct finding *)list->data)[i].detail);
-    }
+    for (size_t i = 0; i < list->count; i++) free((void *)((struct finding *)list->data)[i].words.wait);
     list->count = 0;
-}
-
-/* ---- telling ------------------------------------------------------------------------------------------ */
-
-/* A kind that findings.h does not list would be no finding to those who read reports. */
-void simt_finding_begin(const char *kind)
-{
-    char line[64];
-    snprintf(line, sizeof line, "simt: %s: ", kind);
-    if (simt_finding_kind(line) == NULL) simt_die("findings.h does not list %s", kind);
-    fputs(line, stderr);
-}
-
-/** What the host did, told once for each place. */
-struct told {
-    const char *kind, *format;
-    struct simt_site site;
-    unsigned long again;
-};
-static struct told told[64];
-static size_t told_count;
-
-static void print_counts(void)
-{
-    for (size_t i = 0; i < told_count; i++)
-        if (told[i].again > 0)
-            fprintf(stderr, "  the same %s at %s:%d came %lu times more\n", told[i].kind,
-                    simt_short_path(told[i].site.file), told[i].site.line, told[i].again);
-}
-
-static bool is_told(const char *kind, const char *format, const struct simt_site *found)
-{
-    if (simt_settings.all) return false; /* each case of a lesson's check is told its own */
-    for (size_t i = 0; i < told_count; i++) {
-        const struct told *t = &told[i];
-        if (strcmp(t->kind, kind) != 0 || t->format != format || t->site.line != found->line ||
-            strcmp(t->site.file, found->file) != 0)
-            continue;
-        told[i].again++;
-        return true;
-    }
-    if (told_count == sizeof told / sizeof told[0]) return false;
-    if (told_count == 0) atexit(print_counts);
-    told[told_count] = (struct told){kind, format, *found, 0};
-    told[told_count++].site.file = strdup(found->file);
-    return false;
-}
-
-void simt_finding(const char *kind, const struct simt_site *site, const char *format, ...)
-{
-    struct simt_site found = {0};
-    va_list arguments;
-    va_start(arguments, format);
-    if (site != NULL) found = simt_site_found(site);
-    flockfile(stderr);
-    if (found.file == NULL || !is_told(kind, format, &found)) {
-        simt_finding_begin(kind);
-        vfprintf(stderr, format, arguments);
-        if (found.file != NULL) fprintf(stderr, "\n  at %s:%d", simt_short_path(found.file), found.line);
-        fputc('\n', stderr);
-    }
-    funlockfile(stderr);
-    va_end(arguments);
-    findings++;
 }

@@ -45,10 +45,10 @@ void simt_heap_free(void *pointer, const void *return_address)
         memset(w->live, 0, sizeof w->live); /* what was known to be live may be what is freed */
         for (size_t i = 0; i < w->pages.count; i++) w->pages.page[i].live = false;
     } else if (simt_device_freed(pointer)) {
-        simt_refuse_access("use-after-free", pointer, 1, SIMT_WRITE, "it has been freed before",
+        simt_refuse_access(RECORD_USE_AFTER_FREE, pointer, 1, SIMT_WRITE, RECORD_ADVICE_FREED_BEFORE,
                            return_address);
     } else {
-        simt_refuse_access("out-of-bounds", pointer, 1, SIMT_WRITE,
-                           "free() in a kernel takes what malloc() in a kernel gave", return_address);
+        simt_refuse_access(RECORD_OUT_OF_BOUNDS, pointer, 1, SIMT_WRITE, RECORD_ADVICE_KERNEL_HEAP,
+                           return_address);
     }
 }

@@ -193,22 +193,15 @@ void simt_spin(struct worker *w, const void *pc)
     struct thread *t = w->current;
     if (++t->spins < SPINS) return;
     if (++t->pauses == PAUSES) {
-        struct finding f = {.kind = "deadlock",
-                            .place = PLACE_OTHER,
-                            .seen = 1,
-                            .text = strdup("a thread waits for ever for a value to change,"),
-                            .remark =
-                                "a block must not wait for what a later block does: it may not have begun"};
-        if (w->launch->cooperative) { /* on hardware the other block runs, too: no mistake */
-            f.kind = "unsupported";
-            free(f.text);
-            f.text = strdup("a thread waits for what another block does, and not at grid.sync(),");
-            f.remark =
-                "this device runs the blocks of a cooperative launch in an order between two grid.sync()";
-        }
-        f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index, SIMT_ATOMIC, NULL};
+        const bool cooperative =
+            w->launch->cooperative; /* on hardware the other block runs, too: no mistake */
+        struct finding f =
+            simt_finding_says(cooperative ? RECORD_UNSUPPORTED : RECORD_DEADLOCK,
+                              cooperative ? RECORD_SAYS_SPINS_FOR_BLOCK : RECORD_SAYS_SPINS,
+                              cooperative ? RECORD_ADVICE_COOPERATIVE_ORDER : RECORD_ADVICE_LATER_BLOCK, NULL,
+                              simt_actor(w, pc, SIMT_ATOMIC));
         simt_found(w, &f);
-        simt_abandon(w, 702);
+        simt_abandon(w, simt_error_of(RECORD_DEADLOCK));
     }
     w->spun = true;
     w->warp->spinning |= 1u << w->thread_index % WARP_LANES;
@@ -223,7 +216,7 @@ void simt_settle(struct worker *w)
     d->open = false;
     if (d->finding.actor[1].access == SIMT_WRITE && memcmp(d->before, d->address, d->finding.bytes) == 0) {
         if (!simt_settings.all) return;
-        d->finding.kind = "same-value-race";
+        d->finding.kind = RECORD_SAME_VALUE_RACE;
     }
     simt_found(w, &d->finding);
 }
@@ -231,7 +224,7 @@ void simt_settle(struct worker *w)
 void simt_found(struct worker *w, struct finding *finding)
 {
     if (finding->place == PLACE_DYNAMIC && w->dynamic_name != NULL) {
-        finding->text = strdup(w->dynamic_name);
+        finding->dynamic_name = w->dynamic_name;
         finding->element_bytes = w->dynamic_element_bytes;
     }
     simt_finding_add(&w->result->findings, finding);

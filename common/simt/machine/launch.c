@@ -173,13 +173,10 @@ static int useful_threads(const struct simt_launch *launch)
     return (int)(simt_now.blocks < most ? simt_now.blocks : most);
 }
 
-static int refuse_size(const struct simt_launch *launch, const char *what)
+static int refuse_size(const struct simt_launch *launch, bool cooperative)
 {
-    simt_finding(
-        "unsupported", &launch->site,
-        "%s of %llu blocks: this device can hold %d at once; launch fewer, with a loop over the rest "
-        "in the kernel",
-        what, (unsigned long long)simt_now.blocks, simt_pool.started + 1);
+    simt_finding(RECORD_UNSUPPORTED, &launch->site, RECORD_SAYS_GRID_HELD,
+                 SIMT_SAYS(.number = {(int64_t)simt_now.blocks, simt_pool.started + 1, !cooperative}));
     return 720;
 }
 
@@ -191,9 +188,8 @@ static int take_threads(const struct simt_launch *launch)
     start_threads(useful - 1);
     const int there = useful < simt_pool.started + 1 ? useful : simt_pool.started + 1;
     simt_now.participants = there / (int)size * (int)size;
-    if (launch->cooperative && simt_now.blocks > (uint64_t)there)
-        return refuse_size(launch, "a cooperative launch");
-    if (simt_now.participants == 0) return refuse_size(launch, "a launch with clusters");
+    if (launch->cooperative && simt_now.blocks > (uint64_t)there) return refuse_size(launch, true);
+    if (simt_now.participants == 0) return refuse_size(launch, false);
     form_clusters(simt_now.participants, size);
     return 0;
 }
@@ -226,11 +222,12 @@ int simt_run(const struct simt_launch *launch)
 int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *before)
 {
     if (simt_tls_worker != NULL)
-        simt_stop(&launch->site, "unsupported", "a kernel launches %s; only the host can", launch->kernel);
+        simt_stop(&launch->site, RECORD_UNSUPPORTED, RECORD_SAYS_KERNEL_LAUNCHES,
+                  SIMT_SAYS(.name = {launch->kernel}));
     const struct simt_extent grid = launch->grid;
     if ((double)grid.x * grid.y * grid.z >= UINT32_MAX) { /* would run for hours */
-        simt_finding("unsupported", &launch->site, "%s is launched with more than 2^32 blocks",
-                     launch->kernel);
+        simt_finding(RECORD_UNSUPPORTED, &launch->site, RECORD_SAYS_GRID_HUGE,
+                     SIMT_SAYS(.name = {launch->kernel}));
         return 719;
     }
     pthread_mutex_lock(&one_launch);

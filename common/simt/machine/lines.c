@@ -6,6 +6,7 @@
  * is no addr2line, reports give the address and say so.
  */
 #include "lines.h"
+#include "findings.h"
 #include "image.h"
 #include "machine.h"
 #include "tools.h"
@@ -24,11 +25,11 @@ extern char **environ;
 
 enum { BATCH = 256 };
 
+/** The student's lines of an address, innermost first. */
 struct line {
     uint32_t pc;
-    int number;
-    char *file; /* the student's, innermost; NULL if unknown */
-    char *text;
+    int frames, number[RECORD_FRAMES];
+    char *file[RECORD_FRAMES];
 };
 static struct vector known; /* struct line */
 
@@ -66,19 +67,9 @@ static void add_frame(struct line *line, char *frame)
     char *colon = strrchr(frame, ':');
     if (colon == NULL || !is_students(frame)) return;
     *colon = '\0';
-    const char *file = simt_short_path(frame);
-    char *text = NULL;
-    int length;
-    if (line->file == NULL) {
-        line->file = strdup(file);
-        line->number = atoi(colon + 1);
-        length = asprintf(&text, "%s:%d", file, line->number);
-    } else {
-        length = asprintf(&text, "%s, called from %s:%d", line->text, file, atoi(colon + 1));
-    }
-    if (length < 0) return;
-    free(line->text);
-    line->text = text;
+    if (line->frames == RECORD_FRAMES) return;
+    line->number[line->frames] = atoi(colon + 1);
+    line->file[line->frames++] = strdup(simt_short_path(frame));
 }
 
 /* Output of addr2line -a -i -f: per address one line "0x...", then pairs of function and file:line. Ends with the
@@ -188,31 +179,31 @@ void simt_lines_load(const uint32_t *pcs, size_t count)
         n = 0;
     }
     if (n > 0) run_addr2line(wanted, n);
-    for (size_t i = 0; i < known.count; i++) {
-        struct line *line = (struct line *)known.data + i;
-        char text[64];
-        if (line->text != NULL) continue;
-        snprintf(text, sizeof text, "address 0x%lx (no line known)",
-                 (unsigned long)(line->pc + simt_image.bias - 1));
-        line->text = strdup(text);
-    }
     pthread_mutex_unlock(&lock);
 }
 
-const char *simt_line_text(uint32_t pc)
+static struct record_line line_of(const char *file, int number)
 {
-    if (pc == 0) return "an unknown place";
+    struct record_line line = {.line = number};
+    record_copy_text(line.file, sizeof line.file, simt_short_path(file));
+    return line;
+}
+
+void simt_line_frames(uint32_t pc, struct record_line at[RECORD_FRAMES])
+{
+    if (pc == 0) return;
     pthread_mutex_lock(&lock);
     simt_lines_load(&pc, 1);
-    const char *text = find(pc)->text;
+    const struct line *line = find(pc);
+    for (int i = 0; i < line->frames; i++) at[i] = line_of(line->file[i], line->number[i]);
+    if (line->frames == 0) at[0].address = pc + simt_image.bias - 1;
     pthread_mutex_unlock(&lock);
-    return text;
 }
 
 bool simt_line_known(uint32_t pc)
 {
     simt_lines_load(&pc, 1);
-    return find(pc)->file != NULL;
+    return find(pc)->frames > 0;
 }
 
 int simt_locate(const void *return_address, struct simt_site *site)
@@ -224,13 +215,20 @@ int simt_locate(const void *return_address, struct simt_site *site)
     pthread_mutex_lock(&lock);
     simt_lines_load(&pc, 1);
     const struct line *line = find(pc);
-    const int is_known = line->file != NULL;
+    const int is_known = line->frames > 0;
     if (is_known) {
-        site->file = line->file;
-        site->line = line->number;
+        site->file = line->file[0];
+        site->line = line->number[0];
     }
     pthread_mutex_unlock(&lock);
     return is_known;
+}
+
+struct record_line simt_site_line(const struct simt_site *site)
+{
+    const struct simt_site found = simt_site_found(site);
+    if (found.file != NULL && found.line > 0) return line_of(found.file, found.line);
+    return (struct record_line){.address = site->pc != NULL ? (uint64_t)(uintptr_t)site->pc - 1 : 0};
 }
 
 struct simt_site simt_site_found(const struct simt_site *site)

@@ -5,6 +5,9 @@
 #ifndef WARPWISE_SIMT_LINES_H
 #define WARPWISE_SIMT_LINES_H
 
+#include "machine.h"
+#include "record/record.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,8 +16,8 @@
 void simt_lines_load(const uint32_t *pcs, size_t count);
 /** @brief A path as people want to read it: from the current folder, or only the name. */
 const char *simt_short_path(const char *file);
-/** @brief "softmax.cu:47", with the callers of an inlined function; never NULL. */
-const char *simt_line_text(uint32_t pc);
+/** @brief Where packed address @p pc is, with the callers of an inlined function; if no line is known, its address. */
+void simt_line_frames(uint32_t pc, struct record_line at[RECORD_FRAMES]);
 bool simt_line_known(uint32_t pc);
 
 #endif

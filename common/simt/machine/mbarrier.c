@@ -37,94 +37,79 @@ enum {
 
 /* ---- findings ----------------------------------------------------------------------------------------- */
 
-static char *print(const char *format, va_list arguments)
-{
-    char *text = NULL;
-    if (vasprintf(&text, format, arguments) < 0) simt_die("out of host memory.");
-    return text;
-}
-
-static char *print_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static char *print_text(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    char *text = print(format, arguments);
-    va_end(arguments);
-    return text;
-}
-
 static struct worker *owner_of(struct worker *w, uintptr_t address)
 {
     struct worker *owner = simt_owner_of(w, address);
     return owner != NULL ? owner : w;
 }
 
-static struct finding finding_at(struct worker *w, uintptr_t address, const char *kind, const void *pc)
+static struct finding finding_at(struct worker *w, uintptr_t address, enum record_kind kind,
+                                 enum record_advice advice, const void *pc)
 {
     const struct worker *owner = owner_of(w, address);
-    struct finding f = {.kind = kind,
-                        .place = simt_place_of(owner, address),
-                        .bytes = OBJECT_BYTES,
-                        .where = address,
-                        .seen = 1};
-    if (f.place < PLACE_COUNT) f.where -= owner->space[f.place].base;
-    f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index, SIMT_ATOMIC, NULL};
-    return f;
+    const enum place place = simt_place_of(owner, address);
+    const uintptr_t base = place < PLACE_COUNT ? owner->space[place].base : 0;
+    return simt_finding_about(kind, advice, place, address - base, OBJECT_BYTES,
+                              simt_actor(w, pc, SIMT_ATOMIC));
 }
 
-void simt_mbarrier_found(struct worker *w, uintptr_t address, const char *kind, const void *pc,
-                         const char *remark, const char *format, ...)
+/* Something wrong with a phase; @p numbers belong to the sentence. */
+static void found(struct worker *w, uintptr_t address, const void *pc, enum record_message message,
+                  enum record_advice advice, const struct simt_words *words)
 {
-    struct finding f = finding_at(w, address, kind, pc);
-    va_list arguments;
     if (!w->checking) return;
-    va_start(arguments, format);
-    f.detail = print(format, arguments);
-    va_end(arguments);
-    f.remark = remark;
+    struct finding f = finding_at(w, address, RECORD_BARRIER_PHASE, advice, pc);
+    f.message = message;
+    f.words = *words;
     simt_found(w, &f);
 }
 
 /* After these the program cannot go on in any way that hardware would. */
-static void refuse(struct worker *w, uintptr_t address, const void *pc, const char *remark)
+static void refuse(struct worker *w, uintptr_t address, const void *pc, enum record_advice advice)
     __attribute__((noreturn));
-static void refuse(struct worker *w, uintptr_t address, const void *pc, const char *remark)
+static void refuse(struct worker *w, uintptr_t address, const void *pc, enum record_advice advice)
 {
-    struct finding f = finding_at(w, address, "barrier-phase", pc);
+    struct finding f = finding_at(w, address, RECORD_BARRIER_PHASE, advice, pc);
     const struct worker *owner = owner_of(w, address);
-    if (owner != w) f.detail = simt_distant_text(owner);
-    f.remark = remark;
+    if (owner != w) simt_finding_owner(&f, owner);
     simt_found(w, &f);
     simt_abandon(w, 719);
     abort();
 }
 
 /* What the source calls an mbarrier. */
-static void name(const struct worker *w, const struct mbarrier *b, char *text, size_t size)
+static void set_name(const struct worker *w, const struct mbarrier *b, struct record_wait *to)
 {
     const enum place place = simt_place_of(w, b->address);
     const uintptr_t where = b->address - w->space[place].base;
     const struct symbol *symbol = NULL;
+    struct record_memory memory = {0};
     if (place == PLACE_SHARED) symbol = simt_symbol_before(simt_image.shared, simt_image.shared_count, where);
     if (symbol == NULL) {
-        snprintf(text, size, "%s byte %zu",
-                 w->dynamic_name != NULL ? w->dynamic_name : "dynamic shared memory", (size_t)where);
+        record_copy_text(to->name, sizeof to->name,
+                         w->dynamic_name != NULL ? w->dynamic_name : "dynamic shared memory");
+        to->is_byte = 1;
+        to->index = (int64_t)where;
         return;
     }
     const struct simt_shape unknown = {.element_bytes = OBJECT_BYTES, .rank = 1, .extent = {1}};
     const struct simt_shape *shape = simt_shape_of_symbol(symbol);
-    simt_print_element(symbol->name, shape != NULL ? shape : &unknown, (ptrdiff_t)(where - symbol->start),
-                       OBJECT_BYTES, text, size);
-    char *bytes = strstr(text, " (8 bytes)");
-    if (bytes != NULL) *bytes = '\0';
+    record_copy_text(to->name, sizeof to->name, symbol->name);
+    simt_resolve_element(shape != NULL ? shape : &unknown, (ptrdiff_t)(where - symbol->start), OBJECT_BYTES,
+                         &memory);
+    to->index = memory.rank > 0 ? memory.index[memory.rank - 1] : -1;
+    for (int axis = 0; axis + 1 < memory.rank; axis++) {
+        const size_t used = strlen(to->name);
+        snprintf(to->name + used, sizeof to->name - used, "[%lld]", (long long)memory.index[axis]);
+    }
 }
 
 /* ---- objects ------------------------------------------------------------------------------------------ */
 
 static struct worker *running(const struct simt_site *site)
 {
-    if (simt_tls_worker == NULL) simt_stop(site, "unsupported", "%s in host code", site->what);
+    if (simt_tls_worker == NULL)
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_CODE, SIMT_SAYS(.name = {site->what}));
     return simt_tls_worker;
 }
 
@@ -218,15 +203,11 @@ void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *
     if (!w->checking || b->init_found || (w->cluster == NULL && !simt_settings.all)) return;
     if (b->init_fence != 0 && (knows_of(w, owner, b, b->init_fence) || is_told(w, b))) return;
     if (knows_fence_of(w, owner, b)) return;
-    struct finding f = finding_at(w, b->address, "missing-proxy-fence", pc);
-    f.actor[1] = f.actor[0];
-    f.actor[0] =
-        (struct actor){owner->block, simt_pack_pc(b->init_at), (uint16_t)b->initialiser, SIMT_WRITE, NULL};
-    if (owner != w) f.detail = simt_distant_text(owner);
-    f.remark =
-        "the copy reports to an mbarrier through the asynchronous proxy, which need not know yet that it is "
-        "initialised: a fence.mbarrier_init.release.cluster (or fence.proxy.async) by the thread that "
-        "initialised it, then a barrier, must be between";
+    struct finding f =
+        finding_at(w, b->address, RECORD_MISSING_PROXY_FENCE, RECORD_ADVICE_PROXY_MBARRIER, pc);
+    simt_finding_pair(&f, (struct actor){owner->block, simt_pack_pc(b->init_at), (uint16_t)b->initialiser,
+                                         SIMT_WRITE, NULL});
+    if (owner != w) simt_finding_owner(&f, owner);
     b->init_found = true;
     simt_found(w, &f);
 }
@@ -239,8 +220,8 @@ static struct mbarrier *mbarrier_at(struct worker *w, void *address, const void 
     struct worker *o = *owner = owner_of(w, (uintptr_t)address);
     struct mbarrier *b = o->mbarrier != NULL ? find(o, address) : NULL;
     if (w->checking && (uintptr_t)address % OBJECT_BYTES != 0)
-        simt_refuse(w, "misaligned", (uintptr_t)address, OBJECT_BYTES, SIMT_ATOMIC, pc,
-                    "an mbarrier needs an address that is a multiple of 8");
+        simt_refuse(w, RECORD_MISALIGNED, (uintptr_t)address, OBJECT_BYTES, SIMT_ATOMIC, pc,
+                    RECORD_ADVICE_ALIGN_MBARRIER);
     if (b != NULL && is_told(w, b))
         simt_distant_visit(w, (uintptr_t)address, OBJECT_BYTES, SIMT_READ, pc);
     else if (b != NULL || o != w)
@@ -248,9 +229,9 @@ static struct mbarrier *mbarrier_at(struct worker *w, void *address, const void 
     if (b != NULL) return b;
     b = known(o, address);
     refuse(w, (uintptr_t)address, pc,
-           b == NULL  ? "no mbarrier has been initialised there (mbarrier.init)"
-           : !b->live ? "the mbarrier there has been invalidated (mbarrier.inval)"
-                      : "the mbarrier there has been overwritten since it was initialised");
+           b == NULL  ? RECORD_ADVICE_MBARRIER_NONE
+           : !b->live ? RECORD_ADVICE_MBARRIER_INVALIDATED
+                      : RECORD_ADVICE_MBARRIER_OVERWRITTEN);
 }
 
 struct mbarrier *simt_mbarrier_at(struct worker *w, void *address, const void *pc)
@@ -271,20 +252,19 @@ void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t co
     struct worker *w = running(site);
     touch(w, address, SIMT_WRITE, pc);
     if (count == 0 || count > MOST_ARRIVALS)
-        refuse(w, (uintptr_t)address, pc, "the number of arrivals must be from 1 to 1048575");
+        refuse(w, (uintptr_t)address, pc, RECORD_ADVICE_MBARRIER_ARRIVALS);
     simt_clocks_open(w);
     if (w->mbarrier == NULL) w->mbarrier = simt_reserve(MBARRIERS * sizeof *w->mbarrier, "mbarriers");
     struct mbarrier *b = known(w, address);
     if (b == NULL && w->mbarriers == MBARRIERS)
-        simt_stop(site, "unsupported", "more than %d mbarriers in a block", MBARRIERS);
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_MBARRIERS_MOST, SIMT_SAYS(.number = {MBARRIERS}));
     if (b == NULL) {
         b = &w->mbarrier[w->mbarriers++];
         b->live = false; /* an earlier block's */
     }
     if (b->live && b->in_flight != 0)
-        simt_mbarrier_found(w, b->address, "barrier-phase", pc, "wait for all copies before",
-                            "initialised again while %u asynchronous copies have yet to report to it",
-                            b->in_flight);
+        found(w, b->address, pc, RECORD_SAYS_MBARRIER_AGAIN, RECORD_ADVICE_MBARRIER_COPIES,
+              SIMT_SAYS(.number = {b->in_flight}));
     b->live = true;
     b->address = (uintptr_t)address;
     b->count = b->pending = count;
@@ -306,9 +286,8 @@ void simt_mbarrier_inval(const struct simt_site *site, void *address, const void
     struct mbarrier *b = simt_mbarrier_at(w, address, pc);
     touch(w, address, SIMT_WRITE, pc);
     if (b->in_flight != 0)
-        simt_mbarrier_found(w, b->address, "barrier-phase", pc, "wait for all copies before",
-                            "invalidated while %u asynchronous copies have yet to report to it",
-                            b->in_flight);
+        found(w, b->address, pc, RECORD_SAYS_MBARRIER_INVALIDATED, RECORD_ADVICE_MBARRIER_COPIES,
+              SIMT_SAYS(.number = {b->in_flight}));
     b->live = false;
     memset(address, 0, OBJECT_BYTES);
 }
@@ -333,15 +312,12 @@ static void wake(struct worker *w, unsigned thread, const struct mbarrier *compl
 /* Bytes of a copy that is under way will count in the next phase, whatever it was meant for. */
 static void found_early_end(struct worker *w, const struct mbarrier *b)
 {
-    struct finding f = finding_at(w, b->address, "barrier-phase", b->issued_at);
     if (!w->checking) return;
+    struct finding f =
+        finding_at(w, b->address, RECORD_BARRIER_PHASE, RECORD_ADVICE_MBARRIER_EXPECT, b->issued_at);
+    f.message = RECORD_SAYS_MBARRIER_EARLY_END;
+    f.words = *SIMT_SAYS(.number = {b->phase, (int64_t)b->came, (int64_t)b->expected, b->in_flight});
     f.actor[0] = simt_mbarrier_actor(w, b->issuer, b->issued_at, SIMT_ATOMIC);
-    f.detail =
-        print_text("phase %u ends when %llu bytes have come of %llu expected, and %u asynchronous operations "
-                   "that report to it are still under way",
-                   b->phase, (unsigned long long)b->came, (unsigned long long)b->expected, b->in_flight);
-    f.remark =
-        "expect the bytes of all of them (mbarrier.arrive.expect_tx), tensor elements out of range included";
     simt_found(w, &f);
 }
 
@@ -368,7 +344,7 @@ void simt_mbarrier_expect(const struct simt_site *site, void *address, uint32_t 
 {
     struct worker *w = running(site), *owner;
     struct mbarrier *b = mbarrier_at(w, address, pc, &owner);
-    if (bytes > MOST_ARRIVALS) refuse(w, b->address, pc, "an mbarrier counts no more than 1048575 bytes");
+    if (bytes > MOST_ARRIVALS) refuse(w, b->address, pc, RECORD_ADVICE_MBARRIER_BYTES);
     expect(owner, b, bytes);
 }
 
@@ -395,10 +371,8 @@ static void take_arrivals(struct worker *w, struct mbarrier *b, uint32_t count, 
         b->pending -= count;
         return;
     }
-    simt_mbarrier_found(w, b->address, "barrier-phase", pc,
-                        "an arrival too many: it was initialised for fewer than arrive in a phase",
-                        "%u arrive, of the %u arrivals of phase %u %u are missing, and %lld of its bytes",
-                        count, b->count, b->phase, b->pending, (long long)b->tx);
+    found(w, b->address, pc, RECORD_SAYS_MBARRIER_ARRIVALS, RECORD_ADVICE_MBARRIER_COUNT,
+          SIMT_SAYS(.number = {count, b->count, b->phase, b->pending, b->tx}));
     b->pending = 0;
 }
 
@@ -420,14 +394,14 @@ uint64_t simt_mbarrier_arrive(const struct simt_site *site, void *address, uint3
     struct worker *w = running(site), *owner;
     struct mbarrier *b = mbarrier_at(w, address, pc, &owner);
     const uint64_t state = state_of(b);
-    if (bytes > MOST_ARRIVALS) refuse(w, b->address, pc, "an mbarrier counts no more than 1048575 bytes");
+    if (bytes > MOST_ARRIVALS) refuse(w, b->address, pc, RECORD_ADVICE_MBARRIER_BYTES);
     if (!(how & SIMT_MBARRIER_RELAXED)) release(w, owner, b);
     expect(owner, b, bytes);
     take_arrivals(w, b, count, pc);
     if (how & SIMT_MBARRIER_DROP) b->count -= count < b->count ? count : b->count;
     if (how & SIMT_MBARRIER_NO_COMPLETE && b->pending == 0 && b->tx == 0)
-        simt_mbarrier_found(w, b->address, "barrier-phase", pc, "take mbarrier.arrive without .noComplete",
-                            "an arrival with .noComplete completes phase %u", b->phase);
+        found(w, b->address, pc, RECORD_SAYS_MBARRIER_COMPLETES, RECORD_ADVICE_MBARRIER_NO_COMPLETE,
+              SIMT_SAYS(.number = {b->phase}));
     complete_phase(owner, b);
     return state;
 }
@@ -467,9 +441,8 @@ static bool is_complete(struct worker *w, const struct mbarrier *b, const void *
     if (by_parity) return (b->phase & 1) != (state & 1);
     const uint32_t asked = (uint32_t)state;
     if (asked + 1 < b->phase || asked > b->phase)
-        simt_mbarrier_found(w, b->address, "barrier-phase", pc,
-                            "a state holds for its own phase and the one after it",
-                            "waits with a state of phase %u, in phase %u", asked, b->phase);
+        found(w, b->address, pc, RECORD_SAYS_MBARRIER_STATE, RECORD_ADVICE_MBARRIER_STATE,
+              SIMT_SAYS(.number = {asked, b->phase}));
     return asked != b->phase;
 }
 
@@ -530,67 +503,51 @@ struct actor simt_mbarrier_actor(const struct worker *w, unsigned thread, const 
     return (struct actor){w->block, simt_pack_pc(pc), (uint16_t)thread, (uint8_t)access, NULL};
 }
 
-/* "; 128 threads wait for it, the first is (128,0,0)": several may be stuck, and each tells where to look. */
-static void tell_waiting(FILE *out, const struct worker *w, const struct mbarrier *b)
+static uint32_t clipped(uint64_t number)
+{
+    return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+}
+
+static struct record_wait describe(const struct worker *w, const struct mbarrier *b)
 {
     unsigned count = 0, first = 0;
     for (unsigned i = w->threads; i-- > 0;)
         if (waits_for(w, &w->thread[i], b)) first = i, count++;
     const struct simt_extent id = w->thread[first].identity.thread;
-    if (count > 0)
-        fprintf(out, "; %u thread%s wait%s for it, the first is (%u,%u,%u)", count, count == 1 ? "" : "s",
-                count == 1 ? "s" : "", id.x, id.y, id.z);
-}
-
-static void describe(FILE *out, const struct worker *w, const struct mbarrier *b)
-{
-    char text[256];
-    name(w, b, text, sizeof text);
-    fprintf(out, "mbarrier %s is in phase %u (parity %u): %u of %u arrivals are missing", text, b->phase,
-            b->phase & 1, b->pending, b->count);
-    if (b->expected != 0 || b->came != 0)
-        fprintf(out, ", %llu bytes came of %llu expected", (unsigned long long)b->came,
-                (unsigned long long)b->expected);
-    if (b->tx < 0) fputs(" (bytes that came in an earlier phase count)", out);
-    if (b->at == NULL) fputs("; nobody has arrived yet", out);
-    tell_waiting(out, w, b);
+    struct record_wait wait = {.waiting = RECORD_WAIT_MBARRIER,
+                               .count = count,
+                               .thread = {id.x, id.y, id.z},
+                               .number = {b->phase, b->pending, b->count, clipped(b->came),
+                                          clipped(b->expected),
+                                          (b->tx < 0 ? RECORD_MBARRIER_SURPLUS : 0) |
+                                              (b->at == NULL ? RECORD_MBARRIER_UNTOUCHED : 0)}};
+    set_name(w, b, &wait);
+    return wait;
 }
 
 /* Whoever has left its loop arrives no more. */
-static void tell_ended(FILE *out, const struct worker *w)
+static unsigned ended_threads(const struct worker *w)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < w->warps; i++)
         count += (unsigned)__builtin_popcount(w->warp_of[i].exited & w->warp_of[i].lanes);
-    if (count > 0)
-        fprintf(out, "\n  %u of the block's %u threads have ended, and arrive no more", count, w->threads);
+    return count;
 }
 
-void simt_mbarriers_describe(struct worker *w, struct finding *f)
+void simt_mbarriers_describe(struct worker *w, struct finding *f, struct record_wait *wait)
 {
-    enum { MOST = 3 };
-    char *text = NULL;
-    size_t size;
-    unsigned told = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) simt_die("out of host memory.");
-    for (unsigned i = 0; i < w->mbarriers && told < MOST; i++) {
+    bool any = false;
+    for (unsigned i = 0; i < w->mbarriers && f->words.waits < RECORD_WAITS; i++) {
         const struct mbarrier *b = &w->mbarrier[i];
         if (!b->live || !simt_mbarrier_is_awaited(w, b)) continue;
-        if (told++ > 0) fputs("\n  ", out);
-        describe(out, w, b);
-        if (b->pending == 0 && b->tx != 0) f->kind = "barrier-phase";
-        if (told == 1 && b->at != NULL) f->actor[1] = simt_mbarrier_actor(w, b->last, b->at, SIMT_ATOMIC);
+        wait[f->words.waits++] = describe(w, b);
+        if (b->pending == 0 && b->tx != 0) f->kind = RECORD_BARRIER_PHASE;
+        if (!any && b->at != NULL) f->actor[1] = simt_mbarrier_actor(w, b->last, b->at, SIMT_ATOMIC);
+        any = true;
     }
-    if (told > 0) tell_ended(out, w);
-    fclose(out);
-    if (told == 0) {
-        free(text);
-        return;
-    }
-    f->detail = text;
-    if (strcmp(f->kind, "deadlock") == 0) f->remark = "a phase that never ends: on a GPU the kernel hangs";
-    if (strcmp(f->kind, "barrier-phase") == 0)
-        f->remark = "the bytes that are expected and those that copies bring "
-                    "must be equal: on a GPU the kernel hangs";
+    if (!any) return;
+    f->words.number[0] = ended_threads(w);
+    f->words.number[1] = w->threads;
+    if (f->kind == RECORD_DEADLOCK) f->advice = RECORD_ADVICE_PHASE_NEVER_ENDS;
+    if (f->kind == RECORD_BARRIER_PHASE) f->advice = RECORD_ADVICE_BYTES_EQUAL;
 }

@@ -51,11 +51,8 @@ bool simt_mbarrier_is_awaited(const struct worker *w, const struct mbarrier *b);
 /** @brief Nothing can go on: all who wait for an mbarrier are told that their time is up. False if that has not helped. */
 bool simt_mbarriers_time_out(struct worker *w);
 /** @brief Adds to a finding about an endless wait the state of the mbarriers that are waited for, and who arrived last. Bytes
- *         that do not add up make another kind of it. */
-void simt_mbarriers_describe(struct worker *w, struct finding *f);
-/** @brief A finding about an mbarrier, with what @p format says on a line of its own. */
-void simt_mbarrier_found(struct worker *w, uintptr_t address, const char *kind, const void *pc,
-                         const char *remark, const char *format, ...) __attribute__((format(printf, 6, 7)));
+ *         that do not add up make another kind of it. @p wait: its words' own. */
+void simt_mbarriers_describe(struct worker *w, struct finding *f, struct record_wait *wait);
 /** @brief The running thread begins a copy that reports to @p b: the asynchronous proxy must know that it is initialised. */
 void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *pc);
 /** @brief The running thread arrives relaxed at the cluster's barrier, whose phase it is that ends as number @p epoch. Returns whether

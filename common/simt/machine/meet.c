@@ -26,7 +26,6 @@
 #include "worker.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,33 +64,14 @@ static void wait_here(struct worker *w, enum wait wait, const struct simt_site *
     simt_suspend(w);
 }
 
-static void found_at(struct worker *w, const char *kind, const struct simt_site *site, unsigned thread,
-                     char *text, const char *remark)
-{
-    struct finding f = {.kind = kind, .place = PLACE_OTHER, .text = text, .remark = remark, .seen = 1};
-    f.actor[0] = (struct actor){w->block, 0, (uint16_t)thread, SIMT_READ, site};
-    if (text == NULL) simt_die("out of host memory.");
-    simt_finding_add(&w->result->findings, &f);
-}
-
-static char *printed(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static char *printed(const char *format, ...)
-{
-    char *text = NULL;
-    va_list arguments;
-    va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0) text = NULL;
-    va_end(arguments);
-    return text;
-}
-
 static void check_own_lane(struct worker *w, const struct simt_site *site, unsigned mask)
 {
     if (mask >> lane_of(w) & 1) return;
-    found_at(w, "deadlock", site, w->thread_index,
-             printed("%s with mask 0x%08x by lane %u, which the mask does not name,", site->what, mask,
-                     lane_of(w)),
-             "a lane may only take part in an operation whose mask names it");
+    const struct finding f =
+        simt_finding_says(RECORD_DEADLOCK, RECORD_SAYS_LANE_NOT_NAMED, RECORD_ADVICE_MASK_NAMES,
+                          SIMT_SAYS(.name = {site->what}, .number = {mask, lane_of(w)}),
+                          simt_actor_at(w, w->thread_index, site));
+    simt_finding_add(&w->result->findings, &f);
     simt_abandon(w, 719);
 }
 
@@ -144,10 +124,7 @@ void simt_grid_barrier(const struct simt_site *site)
 {
     (void)running(site);
     if (!simt_grid_is_cooperative())
-        simt_stop(
-            site, "unsupported",
-            "%s in a kernel whose blocks need not be there at once: launch it by cudaLaunchCooperativeKernel",
-            site->what);
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_NOT_COOPERATIVE, SIMT_SAYS(.name = {site->what}));
     (void)simt_block_barrier(site, SIMT_VOTE_GRID, 0);
 }
 
@@ -184,13 +161,13 @@ static void run_gather(struct worker *w, const struct warp *warp, unsigned lanes
 
 static void found_exited(struct worker *w, const struct warp *warp, const struct thread *t)
 {
-    found_at(w, "deadlock", t->site, (unsigned)(t - w->thread),
-             printed("%s with mask 0x%08x, but lanes 0x%08x of the warp have ended without it,",
-                     t->site->what, t->mask, t->mask & warp->exited),
-             "all lanes named in the mask must come to the operation: is it inside an if, or does a thread "
-             "return before it?");
+    const struct finding f =
+        simt_finding_says(RECORD_DEADLOCK, RECORD_SAYS_LANES_ENDED, RECORD_ADVICE_MASK_COMES,
+                          SIMT_SAYS(.name = {t->site->what}, .number = {t->mask, t->mask & warp->exited}),
+                          simt_actor_at(w, (unsigned)(t - w->thread), t->site));
+    simt_finding_add(&w->result->findings, &f);
     w->abandoned = true;
-    w->result->error = 702;
+    w->result->error = simt_error_of(RECORD_DEADLOCK);
 }
 
 static void resolve_gathers(struct worker *w, struct warp *warp)
@@ -274,43 +251,63 @@ bool simt_resolve_warp(struct worker *w, struct warp *warp)
 
 /* ---- meetings of the block ---------------------------------------------------------------------------- */
 
-/* Adds "32 threads wait at __syncthreads (a.cu:10), first thread (0,0,0)" for each place. */
-static char *who_waits_where(struct worker *w, unsigned *places)
+/** Places where threads wait, as far as there is room: the last two are for mbarriers. */
+struct waits {
+    struct record_wait *wait;
+    uint32_t kept, places;
+};
+enum { PLACES_KEPT = RECORD_WAITS - 2 };
+
+static bool same_wait(const struct thread *a, const struct thread *b)
 {
-    bool told[MAX_THREADS] = {false};
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) simt_die("out of host memory.");
-    *places = 0;
+    if (a->wait != b->wait || a->site != b->site) return false;
+    if (a->mask != b->mask && a->wait != WAIT_BLOCK) return false;
+    return a->wait != WAIT_NAMED || a->named_id == b->named_id;
+}
+
+/* Where @p t waits, with @p count threads in all. */
+static struct record_wait place_of_wait(const struct worker *w, const struct thread *t, unsigned count)
+{
+    const bool has_mask = t->wait != WAIT_BLOCK && t->wait != WAIT_NAMED && t->wait != WAIT_MBARRIER &&
+                          t->wait != WAIT_PRODUCTS && t->wait != WAIT_CLUSTER;
+    const struct simt_extent id = t->identity.thread;
+    struct record_wait wait = {.waiting = has_mask ? RECORD_WAIT_MASK : RECORD_WAIT_BARRIER,
+                               .count = count,
+                               .thread = {id.x, id.y, id.z},
+                               .number = {has_mask ? t->mask : 0},
+                               .at = simt_site_line(t->site)};
+    record_copy_text(wait.name, sizeof wait.name, t->site->what);
+    if (t->wait != WAIT_NAMED) return wait;
+    wait.waiting = RECORD_WAIT_NAMED;
+    wait.number[0] = t->named_id;
+    wait.number[1] = w->named[t->named_id].arrived;
+    wait.number[2] = t->named_threads;
+    return wait;
+}
+
+/* Each place where threads of @p w wait; @p own 0: it is another block than the one that is told of. */
+static void add_places(struct waits *waits, const struct worker *w, bool own)
+{
+    const struct simt_extent grid = w->launch->grid;
+    bool counted[MAX_THREADS] = {false};
     for (unsigned i = 0; i < w->threads; i++) {
         const struct thread *t = &w->thread[i];
         unsigned count = 0;
-        if (t->wait == WAIT_NONE || told[i]) continue;
+        if (t->wait == WAIT_NONE || counted[i]) continue;
         for (unsigned k = i; k < w->threads; k++) {
-            const struct thread *other = &w->thread[k];
-            if (other->wait != t->wait || other->site != t->site) continue;
-            if (other->mask != t->mask && t->wait != WAIT_BLOCK) continue;
-            if (t->wait == WAIT_NAMED && other->named_id != t->named_id) continue;
-            told[k] = true;
+            if (!same_wait(t, &w->thread[k])) continue;
+            counted[k] = true;
             count++;
         }
-        const struct simt_extent id = t->identity.thread;
-        const struct simt_site site = simt_site_found(t->site);
-        fprintf(out, "%s%u thread%s at %s", *places ? ", " : "", count, count == 1 ? "" : "s", t->site->what);
-        if (t->wait != WAIT_BLOCK && t->wait != WAIT_NAMED && t->wait != WAIT_MBARRIER &&
-            t->wait != WAIT_PRODUCTS && t->wait != WAIT_CLUSTER)
-            fprintf(out, " with mask 0x%08x", t->mask);
-        fputs(" (", out);
-        if (t->wait == WAIT_NAMED)
-            fprintf(out, "barrier %u, %u of %u have come; ", t->named_id, w->named[t->named_id].arrived,
-                    t->named_threads);
-        fprintf(out, "%s:%d, first thread (%u,%u,%u))", simt_short_path(site.file), site.line, id.x, id.y,
-                id.z);
-        ++*places;
+        waits->places++;
+        if (waits->kept == PLACES_KEPT) continue;
+        struct record_wait *wait = &waits->wait[waits->kept++];
+        *wait = place_of_wait(w, t, count);
+        wait->elsewhere = !own;
+        wait->block[0] = (uint32_t)(w->block % grid.x);
+        wait->block[1] = (uint32_t)(w->block / grid.x % grid.y);
+        wait->block[2] = (uint32_t)(w->block / grid.x / grid.y);
     }
-    fclose(out);
-    return text;
 }
 
 static bool has_waiting(const struct worker *w)
@@ -327,43 +324,25 @@ static struct thread *first_waiting(struct worker *w)
     return t;
 }
 
-/* The same of the other blocks of its cluster: "; in block (1,0,0): 32 threads ...". */
-static char *who_waits_elsewhere(const struct worker *w)
+static void found_waits(struct worker *w, enum record_kind kind, enum record_message message,
+                        enum record_advice advice)
 {
     const struct cluster *c = w->cluster;
-    const struct simt_extent grid = w->launch->grid;
-    char *text = printed("%s", "");
-    for (unsigned i = 0; c != NULL && i < c->size; i++) {
-        struct worker *other = c->at[i];
-        unsigned places;
-        if (other == w || other->over || !has_waiting(other)) continue;
-        char *where = who_waits_where(other, &places), *before = text;
-        text = printed("%s; in block (%u,%u,%u): %s", before, (unsigned)(other->block % grid.x),
-                       (unsigned)(other->block / grid.x % grid.y), (unsigned)(other->block / grid.x / grid.y),
-                       where);
-        free(before);
-        free(where);
-    }
-    return text;
-}
-
-static void found_waits(struct worker *w, const char *kind, const char *intro, const char *remark)
-{
-    unsigned places;
-    char *where = who_waits_where(w, &places);
+    struct waits waits = {calloc(RECORD_WAITS, sizeof(struct record_wait)), 0, 0};
+    if (waits.wait == NULL) simt_die("out of host memory.");
+    add_places(&waits, w, true);
+    for (unsigned i = 0; c != NULL && i < c->size; i++)
+        if (c->at[i] != w && !c->at[i]->over && has_waiting(c->at[i])) add_places(&waits, c->at[i], false);
     const struct thread *t = first_waiting(w);
-    struct finding f = {.kind = kind, .place = PLACE_OTHER, .remark = remark, .seen = 1};
-    char *others = who_waits_elsewhere(w);
-    f.text = printed("%s: %s%s,", intro, where, others);
-    free(others);
-    const uint32_t pc = t->wait == WAIT_NAMED && t->pc != NULL ? simt_pack_pc(t->pc) : 0;
-    f.actor[0] = (struct actor){w->block, pc, (uint16_t)(t - w->thread), SIMT_READ, t->site};
+    struct actor who = simt_actor_at(w, (unsigned)(t - w->thread), t->site);
+    if (t->wait == WAIT_NAMED && t->pc != NULL) who.pc = simt_pack_pc(t->pc);
     if (t->wait == WAIT_MBARRIER)
-        f.actor[0] =
-            (struct actor){w->block, simt_pack_pc(t->pc), (uint16_t)(t - w->thread), SIMT_ATOMIC, NULL};
-    simt_mbarriers_describe(w, &f);
+        who = (struct actor){w->block, simt_pack_pc(t->pc), who.thread, SIMT_ATOMIC, NULL};
+    struct finding f =
+        simt_finding_says(kind, message, advice,
+                          SIMT_SAYS(.wait = waits.wait, .waits = waits.kept, .places = waits.places), who);
+    simt_mbarriers_describe(w, &f, waits.wait);
     simt_finding_add(&w->result->findings, &f);
-    free(where);
 }
 
 /* A warp whose lanes did not all come to the barrier: some returned before. Whole warps may. */
@@ -420,14 +399,11 @@ static bool waits_for_products(const struct worker *w)
 static void found_stuck(struct worker *w)
 {
     if (waits_for_products(w))
-        found_waits(
-            w, "divergent-barrier", "a warpgroup waits for a wgmma.mma_async that not all of its warps issue",
-            "the four warps of a warpgroup, the first a multiple of four, execute every wgmma together");
+        found_waits(w, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_WAIT_PRODUCT, RECORD_ADVICE_WARPGROUP_TOGETHER);
     else
-        found_waits(w, "deadlock", "threads wait for each other for ever",
-                    "a barrier or warp operation that some threads never reach; on a GPU the kernel hangs");
+        found_waits(w, RECORD_DEADLOCK, RECORD_SAYS_WAIT_FOR_EVER, RECORD_ADVICE_GPU_HANGS);
     w->abandoned = true;
-    w->result->error = 702;
+    w->result->error = simt_error_of(RECORD_DEADLOCK);
 }
 
 static bool waits_for_mbarrier(const struct worker *w)
@@ -488,14 +464,9 @@ bool simt_resolve_block(struct worker *w)
     if (!waiting) return false;
     if (!all_at_barrier) return waits_for_cluster(w);
     if (!same_site_everywhere(w))
-        found_waits(w, "divergent-barrier", "threads of one block wait at different barriers",
-                    "all threads of a block must come to the same __syncthreads");
+        found_waits(w, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_WAIT_DIFFERENT, RECORD_ADVICE_SAME_BARRIER);
     else if (has_split_warp(w))
-        found_waits(w, "divergent-barrier",
-                    "part of a warp waits at a barrier, the rest of it has ended without it",
-                    "all threads of a block must come to __syncthreads: is it inside an if, or does a thread "
-                    "return before "
-                    "it?");
+        found_waits(w, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_WAIT_SPLIT_WARP, RECORD_ADVICE_ALL_THREADS);
     if (first_waiting(w)->vote == SIMT_VOTE_GRID && !meet_grid(w)) return false;
     release_block(w);
     return true;

@@ -28,19 +28,19 @@ static void check(struct worker *w, const struct simt_site *site, unsigned id, u
     const struct warp *warp = w->warp;
     const unsigned expected = expected_of(w, threads);
     if (id >= BARRIERS)
-        simt_stop(site, "unsupported", "%s: barrier %u; a block has barriers 0 to 15", site->what, id);
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_BARRIER_NUMBER,
+                  SIMT_SAYS(.name = {site->what}, .number = {id}));
     if (threads % WARP_LANES != 0)
-        simt_stop(site, "unsupported", "%s: %u threads; the number must be a multiple of 32", site->what,
-                  threads);
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_BARRIER_THREADS,
+                  SIMT_SAYS(.name = {site->what}, .number = {threads}));
     if (w->named[id].arrived != 0 && w->named[id].expected != expected)
-        simt_stop(site, "divergent-barrier",
-                  "%s: barrier %u for %u threads, where others have come to it for %u", site->what, id,
-                  expected, w->named[id].expected);
+        simt_stop(site, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_BARRIER_OTHER_THREADS,
+                  SIMT_SAYS(.name = {site->what}, .number = {id, expected, w->named[id].expected}));
     if (warp->at_named == 0) return;
     const struct thread *first =
         &w->thread[(unsigned)(warp - w->warp_of) * WARP_LANES + (unsigned)__builtin_ctz(warp->at_named)];
     if (first->named_id != id || first->named_wait != (wait != 0) || first->site != site)
-        simt_stop(site, "divergent-barrier", "%s: lanes of one warp come to different barriers", site->what);
+        simt_stop(site, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_BARRIER_LANES, SIMT_SAYS(.name = {site->what}));
 }
 
 void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned threads, int wait, const void *pc)

@@ -6,7 +6,6 @@
 #include "machine.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,19 +61,16 @@ char *simt_plain_name(const char *linker_name)
 
 /* ---- elements ----------------------------------------------------------------------------------------- */
 
-/* "[2][5]" of a variable, "[2,5]" of a buffer. The first index may be one that is not there. */
-static size_t print_index(char *text, size_t size, const struct simt_shape *shape, size_t element,
-                          const char *between)
+/* The first index may be one that is not there. */
+static void set_index(const struct simt_shape *shape, size_t element, struct record_memory *memory)
 {
-    size_t used = 0;
-    for (int axis = 0; axis < shape->rank && used < size; axis++) {
+    memory->rank = shape->rank;
+    for (int axis = 0; axis < shape->rank; axis++) {
         size_t behind = 1;
         for (int inner = axis + 1; inner < shape->rank; inner++) behind *= shape->extent[inner];
-        const size_t index = axis == 0 ? element / behind : element / behind % shape->extent[axis];
-        used += (size_t)snprintf(text + used, size - used, "%s%zu%s", axis == 0 ? "[" : between, index,
-                                 axis == shape->rank - 1 ? "]" : "");
+        memory->index[axis] =
+            (int64_t)(axis == 0 ? element / behind : element / behind % shape->extent[axis]);
     }
-    return used;
 }
 
 /* Elements from the beginning, and bytes beyond that one's beginning; rows may lie apart. */
@@ -89,21 +85,21 @@ static size_t element_at(const struct simt_shape *shape, size_t offset, size_t *
     return before + offset / shape->element_bytes;
 }
 
-void simt_print_element(const char *name, const struct simt_shape *shape, ptrdiff_t where, size_t bytes,
-                        char *text, size_t size)
+void simt_resolve_element(const struct simt_shape *shape, ptrdiff_t where, size_t bytes,
+                          struct record_memory *memory)
 {
-    size_t used = (size_t)snprintf(text, size, "%s", name);
+    memory->bytes = bytes;
+    memory->element = shape->element_bytes;
     if (shape->is_buffer && shape->rank == 0) { /* bytes, whatever they are used for */
-        snprintf(text + used, size - used, " byte %td (%zu bytes)", where, bytes);
+        memory->index[0] = where;
         return;
     }
     size_t rest;
     const size_t element = element_at(shape, (size_t)where, &rest);
-    if (shape->rank > 0 && used < size)
-        used += print_index(text + used, size - used, shape, element, shape->is_buffer ? "," : "][");
-    else if (element > 0 && used < size)
-        used += (size_t)snprintf(text + used, size - used, "[%zu]", element);
-    if ((rest > 0 || bytes < shape->element_bytes) && used < size)
-        used += (size_t)snprintf(text + used, size - used, " byte %zu", rest);
-    if (used < size) snprintf(text + used, size - used, " (%zu bytes)", bytes);
+    memory->byte = rest;
+    memory->subscripts = !shape->is_buffer;
+    set_index(shape, element, memory);
+    if (shape->rank > 0 || element == 0) return;
+    memory->rank = 1; /* beyond a single variable */
+    memory->index[0] = (int64_t)element;
 }

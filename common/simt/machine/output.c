@@ -1,9 +1,9 @@
 /**
  * @file output.c
- * @brief What kernel code says: printf, assert, trap, and what the headers have to remark.
+ * @brief What kernel code says: printf, assert, trap, and what the headers refuse.
  */
 #include "finding.h"
-#include "findings.h"
+#include "image.h"
 #include "lanes.h"
 #include "machine.h"
 #include "settings.h"
@@ -39,7 +39,7 @@ int simt_vprintf(const char *format, va_list arguments)
     va_list again;
     if (w == NULL) return vprintf(format, arguments);
     char *own = safe_format(format);
-    if (own == NULL) simt_stop(&here, "unsupported", "printf in a kernel has no %%n");
+    if (own == NULL) simt_stop(&here, RECORD_UNSUPPORTED, RECORD_SAYS_PRINTF_N, NULL);
     va_copy(again, arguments);
     const int length = vsnprintf(NULL, 0, own, arguments);
     char *text = length >= 0 ? malloc((size_t)length + 1) : NULL;
@@ -53,49 +53,46 @@ int simt_vprintf(const char *format, va_list arguments)
     return length;
 }
 
-/* What a finding says. The headers' own formats have no %n. */
-static char *finding_text(const char *format, va_list arguments)
-{
-    char *text = NULL, *own = safe_format(format);
-    if ((own != NULL ? vasprintf(&text, own, arguments) : asprintf(&text, "a finding")) < 0)
-        simt_die("out of host memory.");
-    free(own);
-    return text;
-}
-
-static int error_of_kind(const char *kind)
-{
-    return strcmp(kind, "assert") == 0 ? 710 : 719;
-}
-
-void simt_stop(const struct simt_site *site, const char *kind, const char *format, ...)
+void simt_stop(const struct simt_site *site, enum record_kind kind, enum record_message message,
+               const struct simt_words *words)
 {
     struct worker *w = simt_tls_worker;
-    va_list arguments;
-    va_start(arguments, format);
-    char *text = finding_text(format, arguments);
-    va_end(arguments);
     if (w == NULL) {
-        simt_finding(kind, site, "%s", text);
+        simt_finding(kind, site, message, words);
         exit(SIMT_EXIT_FINDINGS);
     }
-    struct finding f = {.kind = kind, .place = PLACE_OTHER, .text = text, .seen = 1};
-    f.actor[0] = (struct actor){w->block, 0, (uint16_t)w->thread_index, SIMT_READ, site};
+    const struct finding f =
+        simt_finding_says(kind, message, RECORD_NO_ADVICE, words, simt_actor_at(w, w->thread_index, site));
     simt_finding_add(&w->result->findings, &f);
-    simt_abandon(w, error_of_kind(kind));
+    simt_abandon(w, kind == RECORD_ASSERT ? 710 : 719);
 }
 
-void simt_note(const struct simt_site *site, const void *pc, const char *kind, const char *remark,
-               const char *format, ...)
+void simt_note(const struct simt_site *site, const void *pc, enum record_kind kind,
+               enum record_message message, enum record_advice advice, const struct simt_words *words)
 {
     struct worker *w = simt_tls_worker;
-    va_list arguments;
     if (w == NULL || !w->checking) return;
-    va_start(arguments, format);
-    char *text = finding_text(format, arguments);
-    va_end(arguments);
-    struct finding f = {.kind = kind, .place = PLACE_OTHER, .text = text, .remark = remark, .seen = 1};
-    f.actor[0] = (struct actor){w->block, pc != NULL ? simt_pack_pc(pc) : 0, (uint16_t)w->thread_index,
-                                SIMT_READ, site};
+    struct finding f =
+        simt_finding_says(kind, message, advice, words, simt_actor_at(w, w->thread_index, site));
+    if (pc != NULL) f.actor[0].pc = simt_pack_pc(pc);
     simt_finding_add(&w->result->findings, &f);
+}
+
+void simt_misuse(const struct simt_site *site, enum simt_misuse misuse, size_t first, size_t second)
+{
+    static const struct {
+        enum record_kind kind;
+        enum record_message message;
+    } said[] = {
+        [SIMT_MISUSE_TRAP] = {RECORD_TRAP, RECORD_SAYS_TRAP},
+        [SIMT_MISUSE_HOST] = {RECORD_UNSUPPORTED, RECORD_SAYS_HOST_CODE},
+        [SIMT_MISUSE_NOT_SHARED] = {RECORD_UNSUPPORTED, RECORD_SAYS_BARRIER_OUTSIDE_SHARED},
+        [SIMT_MISUSE_TILE_SIZE] = {RECORD_TRAP, RECORD_SAYS_TILE_SIZE},
+        [SIMT_MISUSE_COPY_SIZE] = {RECORD_TRAP, RECORD_SAYS_COPY_SIZE},
+        [SIMT_MISUSE_COPY_ZEROS] = {RECORD_TRAP, RECORD_SAYS_COPY_ZEROS},
+        [SIMT_MISUSE_TEXTURE] = {RECORD_UNSUPPORTED, RECORD_SAYS_NO_TEXTURES},
+        [SIMT_MISUSE_MTGP_BLOCK] = {RECORD_UNSUPPORTED, RECORD_SAYS_MTGP_BLOCK},
+    };
+    const struct simt_words words = {.name = {site->what}, .number = {(int64_t)first, (int64_t)second}};
+    simt_stop(site, said[misuse].kind, said[misuse].message, &words);
 }

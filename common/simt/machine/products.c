@@ -41,19 +41,15 @@ static void *room(size_t count, size_t bytes)
 
 /* ---- findings ----------------------------------------------------------------------------------------- */
 
-static void found(struct worker *w, const char *what, const void *pc, unsigned thread, int access,
-                  const struct actor *other, const char *remark)
+static void found(struct worker *w, enum record_message message, const void *pc, unsigned thread, int access,
+                  const struct actor *other, enum record_advice advice)
 {
-    struct finding f = {
-        .kind = "missing-wait", .place = PLACE_OTHER, .text = strdup(what), .remark = remark, .seen = 1};
-    f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)thread, (uint8_t)access, NULL};
+    struct finding f = simt_finding_says(
+        RECORD_MISSING_WAIT, message, advice, NULL,
+        (struct actor){w->block, simt_pack_pc(pc), (uint16_t)thread, (uint8_t)access, NULL});
     if (other != NULL) f.actor[1] = *other;
     simt_found(w, &f);
 }
-
-static const char *const NEEDS_WAIT = "wgmma.mma_async writes its accumulators at any time until a "
-                                      "wgmma.wait_group that covers its group: commit the group, and "
-                                      "wait for it before";
 
 /* ---- registers ---------------------------------------------------------------------------------------- */
 
@@ -71,10 +67,9 @@ static void look_for_span(struct worker *w, uintptr_t address, size_t bytes, int
     const struct span *span = t->spans.data;
     for (size_t i = 0, count = t->spans.count; i < count; i++) {
         if (address + bytes <= span[i].low || address >= span[i].high) continue;
-        const struct actor actor = {w->block, simt_pack_pc(pc), (uint16_t)w->thread_index,
-                                    (uint8_t)(access & ACCESS_KINDS), NULL};
-        found(w, "accumulator registers of a wgmma.mma_async in flight", span[i].pc, w->thread_index,
-              SIMT_WRITE, &actor, NEEDS_WAIT);
+        const struct actor actor = simt_actor(w, pc, access);
+        found(w, RECORD_SAYS_PRODUCT_REGISTERS, span[i].pc, w->thread_index, SIMT_WRITE, &actor,
+              RECORD_ADVICE_PRODUCT_WAIT);
         return;
     }
 }
@@ -332,12 +327,12 @@ static void look_at_row(void *context, uintptr_t address)
     simt_cells_product_read(w, place, address - w->space[place].base, 16, o->group, o->tick,
                             simt_pack_pc(o->product->pc));
     if (o->found) return;
-    struct finding f = {.kind = "missing-wait", .place = place, .bytes = 16, .seen = 1};
-    f.where = address - w->space[place].base;
+    const struct actor reader = {w->block, simt_pack_pc(o->product->pc), (uint16_t)o->thread, SIMT_READ,
+                                 NULL};
+    struct finding f = simt_finding_about(RECORD_MISSING_WAIT, RECORD_ADVICE_OPERAND_OVERWRITTEN, place,
+                                          address - w->space[place].base, 16, reader);
     if (!simt_cells_written_since(w, place, f.where, 16, o->serial, &f.actor[1])) return;
     o->found = true;
-    f.remark = simt_overwrites_operand;
-    f.actor[0] = (struct actor){w->block, simt_pack_pc(o->product->pc), (uint16_t)o->thread, SIMT_READ, NULL};
     simt_found(w, &f);
 }
 
@@ -376,8 +371,8 @@ static void land(struct worker *w, unsigned warp_index, struct sums *s, const st
         drop_spans(t, s);
         if (simt_settings.early || warp->exited >> lane & 1 || !is_overwritten(s, lane)) continue;
         if (w->checking)
-            found(w, "accumulator registers of a wgmma.mma_async in flight, overwritten or out of scope,",
-                  p->pc, warp_index * WARP_LANES + lane, SIMT_WRITE, NULL, NEEDS_WAIT);
+            found(w, RECORD_SAYS_PRODUCT_REGISTERS_GONE, p->pc, warp_index * WARP_LANES + lane, SIMT_WRITE,
+                  NULL, RECORD_ADVICE_PRODUCT_WAIT);
         memset(s->place + (size_t)lane * s->count, 0, s->count * sizeof *s->place);
     }
     if (!simt_settings.early) put(w, warp_index, s, NULL);
@@ -471,9 +466,9 @@ void simt_products_end(struct worker *w)
             w->product[group] = p->next;
             const unsigned waiting = p->issued & ~p->delivered;
             if (!told && waiting != 0)
-                found(w, "a wgmma.mma_async is in flight when the kernel ends,", p->pc,
+                found(w, RECORD_SAYS_PRODUCT_LEFT, p->pc,
                       (group * GROUP_WARPS + (unsigned)__builtin_ctz(waiting)) * WARP_LANES, SIMT_READ, NULL,
-                      "wait for it: wgmma.commit_group and wgmma.wait_group 0 before the last warp returns");
+                      RECORD_ADVICE_PRODUCT_LEFT);
             told |= waiting != 0;
             forget(p);
         }

@@ -13,8 +13,6 @@
 #include "worker.h"
 
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { SM_REGISTERS = 1 << 16, MOST = 256, GRANULE = 8, GROUP_WARPS = 4 };
 
@@ -31,11 +29,11 @@ void simt_registers_begin(struct worker *w)
     for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].registers = 0;
 }
 
-static void found(struct worker *w, const char *kind, unsigned warp, char *text, const char *remark)
+static void found(struct worker *w, enum record_kind kind, enum record_message message,
+                  enum record_advice advice, unsigned warp, const struct simt_words *words)
 {
-    struct finding f = {.kind = kind, .place = PLACE_OTHER, .text = text, .remark = remark, .seen = 1};
-    f.actor[0] = (struct actor){w->block, 0, (uint16_t)(warp * WARP_LANES), SIMT_READ,
-                                w->warp_of[warp].registers_site};
+    struct finding f = simt_finding_says(
+        kind, message, advice, words, simt_actor_at(w, warp * WARP_LANES, w->warp_of[warp].registers_site));
     simt_found(w, &f);
 }
 
@@ -57,7 +55,6 @@ void simt_registers_end(struct worker *w)
     const unsigned fair = SM_REGISTERS / (w->warps * WARP_LANES) / GRANULE * GRANULE;
     const unsigned launched = fair < MOST ? fair : MOST;
     unsigned total = 0, asked = w->warps;
-    char *text = NULL;
     if (w->abandoned || !w->checking) return;
     for (unsigned i = 0; i < w->warps; i++) {
         const unsigned count = w->warp_of[i].registers;
@@ -66,16 +63,10 @@ void simt_registers_end(struct worker *w)
     }
     if (asked == w->warps) return;
     const int other = disagreeing(w);
-    if (other >= 0) {
-        found(w, "divergent-barrier", (unsigned)other, strdup("setmaxnreg by a part of a warpgroup,"),
-              "all four warps of a warpgroup execute the same setmaxnreg");
-    } else if (total > SM_REGISTERS) {
-        if (asprintf(&text,
-                     "setmaxnreg: the block's warps ask for %u registers together, an SM has %u: an increase "
-                     "waits for ever,",
-                     total, (unsigned)SM_REGISTERS) < 0)
-            text = NULL;
-        found(w, "deadlock", asked, text,
-              "the other warpgroups must give registers back (setmaxnreg.dec) before one can have more");
-    }
+    if (other >= 0)
+        found(w, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_REGISTERS_PART, RECORD_ADVICE_REGISTERS_TOGETHER,
+              (unsigned)other, NULL);
+    else if (total > SM_REGISTERS)
+        found(w, RECORD_DEADLOCK, RECORD_SAYS_REGISTERS_SUM, RECORD_ADVICE_REGISTERS_GIVE, asked,
+              SIMT_SAYS(.number = {total, SM_REGISTERS}));
 }

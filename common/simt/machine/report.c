@@ -1,88 +1,81 @@
 /**
  * @file report.c
- * @brief The findings of a launch, printed as sentences: merged by the line they are about, and told of one launch.
+ * @brief Findings become records: merged by the line they are about, and reported once for all launches.
  */
 #include "report.h"
 #include "arena.h"
 #include "cells.h"
-#include "finding.h"
 #include "image.h"
 #include "lines.h"
-#include "machine.h"
 #include "names.h"
-#include "tools.h"
+#include "record/words.h"
+#include "settings.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PRINTED = 20, /* a launch */
-    TEXT = 640,
-};
+enum { PRINTED = 20 /* a launch */ };
 
-/* ---- wording ------------------------------------------------------------------------------------------ */
+/* ---- where records go ---------------------------------------------------------------------------------- */
 
-static const char *access_name(int access)
+static void (*sink)(const struct record *record);
+
+void simt_record_sink(void (*take)(const struct record *record))
 {
-    if (access & SIMT_ATOMIC) return "atomic";
-    return access & SIMT_WRITE ? "write" : "read";
+    sink = take;
 }
 
-/* "tile[8][59] (4 bytes)", and how far outside if it is. Without a shape, the index counts what is accessed. */
-static void describe_variable(const char *name, const struct simt_shape *shape, const struct finding *f,
-                              size_t offset, size_t size, char *text)
+void simt_record_put(const struct record *record)
+{
+    char text[RECORD_REPORT];
+    if (sink != NULL) {
+        sink(record);
+        return;
+    }
+    record_print(record, text, sizeof text);
+    fprintf(stderr, "simt: %s\n", text);
+}
+
+/* ---- what was accessed --------------------------------------------------------------------------------- */
+
+/* An element of a variable, and how far outside if it is. Without a shape, the index counts what is accessed. */
+static void resolve_variable(const char *name, const struct simt_shape *shape, const struct finding *f,
+                             size_t offset, size_t size, struct record_memory *memory)
 {
     const struct simt_shape unknown = {.element_bytes = f->bytes, .rank = 1, .extent = {1}};
-    simt_print_element(name, shape != NULL ? shape : &unknown, (ptrdiff_t)offset, f->bytes, text, TEXT);
-    const size_t n = strlen(text);
-    if (offset >= size)
-        snprintf(text + n, TEXT - n, ", %zu bytes after the end of its %zu bytes,", offset - size, size);
-    else if (offset + f->bytes > size)
-        snprintf(text + n, TEXT - n, ", across the end of its %zu bytes,", size);
+    record_copy_text(memory->buffer, sizeof memory->buffer, name);
+    simt_resolve_element(shape != NULL ? shape : &unknown, (ptrdiff_t)offset, f->bytes, memory);
+    memory->size = size;
+    memory->past = offset >= size ? offset - size + 1 : 0;
+    memory->crossing = offset < size && offset + f->bytes > size;
 }
 
-static void describe_symbol(const struct symbol *symbols, size_t count, const struct finding *f, char *text)
+static void resolve_symbol(const struct symbol *symbols, size_t count, const struct finding *f,
+                           struct record_memory *memory)
 {
     const struct symbol *symbol = simt_symbol_before(symbols, count, f->where);
+    memory->bytes = f->bytes;
     if (symbol != NULL)
-        describe_variable(symbol->name, simt_shape_of_symbol(symbol), f, f->where - symbol->start,
-                          symbol->bytes, text);
-    else
-        snprintf(text, TEXT, "memory before the first variable (%u bytes)", f->bytes);
+        resolve_variable(symbol->name, simt_shape_of_symbol(symbol), f, f->where - symbol->start,
+                         symbol->bytes, memory);
 }
 
-static void describe_dynamic(const struct finding *f, size_t size, char *text)
+static void resolve_dynamic(const struct finding *f, size_t size, struct record_memory *memory)
 {
     const struct simt_shape shape = {.element_bytes = f->element_bytes, .rank = 1, .extent = {1}};
-    describe_variable(f->text != NULL ? f->text : "dynamic shared memory",
-                      f->element_bytes > 0 ? &shape : NULL, f, f->where, size, text);
+    resolve_variable(f->dynamic_name != NULL ? f->dynamic_name : "dynamic shared memory",
+                     f->element_bytes > 0 ? &shape : NULL, f, f->where, size, memory);
 }
 
-static void describe_place(const struct finding *f, const struct simt_launch *launch, char *text)
+/* Host addresses change from run to run, reports do not. */
+static void resolve_address(const struct finding *f, struct record_memory *memory)
 {
-    switch (f->place) {
-    case PLACE_ARENA:
-        simt_arena_describe(f->where, f->bytes, text, TEXT);
-        break;
-    case PLACE_DATA:
-        describe_symbol(simt_image.device, simt_image.device_count, f, text);
-        break;
-    case PLACE_SHARED:
-        describe_symbol(simt_image.shared, simt_image.shared_count, f, text);
-        break;
-    case PLACE_DYNAMIC:
-        describe_dynamic(f, launch->dynamic_shared_bytes, text);
-        break;
-    default:
-        if (f->text != NULL)
-            snprintf(text, TEXT, "%s", f->text);
-        else if (f->where < 1 << 16 || f->where - ARENA_BASE / 2 < ARENA_BASE)
-            snprintf(text, TEXT, "address 0x%zx (%u bytes)", f->where, f->bytes);
-        else /* host addresses change from run to run, reports do not */
-            snprintf(text, TEXT, "an address of the host (%u bytes)", f->bytes);
-    }
+    const bool tells = f->where < 1 << 16 || f->where - ARENA_BASE / 2 < ARENA_BASE;
+    memory->space = tells ? RECORD_SPACE_UNKNOWN : RECORD_SPACE_HOST;
+    memory->bytes = f->bytes;
+    memory->address = tells ? f->where : 0;
 }
 
 static struct simt_extent coordinates(uint64_t index, struct simt_extent shape)
@@ -91,66 +84,122 @@ static struct simt_extent coordinates(uint64_t index, struct simt_extent shape)
                                 (unsigned)(index / shape.x / shape.y)};
 }
 
-static void print_place(char *text, size_t size, const struct actor *actor)
+static void put_extent(uint32_t to[3], struct simt_extent from)
 {
-    if (actor->site != NULL && (actor->pc == 0 || !simt_line_known(actor->pc))) {
-        struct simt_site site = simt_site_found(actor->site);
-        snprintf(text, size, "%s:%d", simt_short_path(site.file), site.line);
-    } else {
-        snprintf(text, size, "%s", simt_line_text(actor->pc));
+    to[0] = from.x;
+    to[1] = from.y;
+    to[2] = from.z;
+}
+
+static void resolve_memory(const struct finding *f, const struct simt_launch *launch,
+                           struct record_memory *memory)
+{
+    static const enum record_space spaces[] = {[PLACE_DATA] = RECORD_SPACE_VARIABLE,
+                                               [PLACE_SHARED] = RECORD_SPACE_SHARED,
+                                               [PLACE_DYNAMIC] = RECORD_SPACE_DYNAMIC,
+                                               [PLACE_LOCAL] = RECORD_SPACE_LOCAL,
+                                               [PLACE_NONE] = RECORD_SPACE_NONE};
+    memory->space = (int32_t)spaces[f->place];
+    switch (f->place) {
+    case PLACE_ARENA:
+        simt_arena_resolve(f->where, f->bytes, memory);
+        break;
+    case PLACE_DATA:
+        resolve_symbol(simt_image.device, simt_image.device_count, f, memory);
+        break;
+    case PLACE_SHARED:
+        resolve_symbol(simt_image.shared, simt_image.shared_count, f, memory);
+        break;
+    case PLACE_DYNAMIC:
+        resolve_dynamic(f, launch->dynamic_shared_bytes, memory);
+        break;
+    case PLACE_OTHER:
+        resolve_address(f, memory);
+        break;
+    default:
+        break;
     }
+    if (f->owner_size == 0) return;
+    memory->blocks = f->owner_size;
+    memory->rank_of_block = f->owner_rank;
+    put_extent(memory->block, coordinates(f->owner, launch->grid));
+}
+
+/* ---- who ----------------------------------------------------------------------------------------------- */
+
+static enum record_operation operation_of(int access)
+{
+    if (access & SIMT_ATOMIC) return RECORD_ATOMIC;
+    return access & SIMT_WRITE ? RECORD_WRITE : RECORD_READ;
+}
+
+static void resolve_place(const struct actor *actor, struct record_line *at)
+{
+    if (actor->site != NULL && (actor->pc == 0 || !simt_line_known(actor->pc)))
+        at[0] = simt_site_line(actor->site);
+    else
+        simt_line_frames(actor->pc, at);
 }
 
 /* The student's lines among the calls that led to a fault. */
-static void print_frames(char *text, size_t size, const uint32_t *frame)
+static void resolve_frames(const uint32_t *frame, struct record_line *at)
 {
-    size_t n = 0;
-    const char *last = "";
-    snprintf(text, size, "an unknown place");
-    for (int i = 0; i < FRAMES && frame[i] != 0; i++) {
-        const char *line = simt_line_text(frame[i]);
-        if (!simt_line_known(frame[i]) || strcmp(line, last) == 0) continue;
-        n += (size_t)snprintf(text + n, size - n, "%s%s", n > 0 ? ", called from " : "", line);
-        if (n >= size) return;
-        last = line;
+    int used = 0;
+    for (int i = 0; i < FRAMES && frame[i] != 0 && used < RECORD_FRAMES; i++) {
+        struct record_line lines[RECORD_FRAMES] = {0};
+        if (!simt_line_known(frame[i])) continue;
+        simt_line_frames(frame[i], lines);
+        for (int k = 0; k < RECORD_FRAMES && lines[k].file[0] != '\0' && used < RECORD_FRAMES; k++)
+            if (used == 0 || !record_same_line(&at[used - 1], &lines[k])) at[used++] = lines[k];
     }
 }
 
-static void print_actor(const struct finding *f, int which, const struct simt_launch *launch)
+static void resolve_actor(const struct finding *f, int which, const struct simt_launch *launch,
+                          struct record_actor *to)
 {
-    char place[TEXT];
     const struct actor *actor = &f->actor[which];
     const struct simt_running *earlier = which == 0 ? f->earlier : NULL;
-    const struct simt_extent block = coordinates(actor->block, earlier ? earlier->grid : launch->grid);
-    const struct simt_extent thread = coordinates(actor->thread, earlier ? earlier->block : launch->block);
+    const bool named = actor->site != NULL || f->frame[0] != 0;
+    if (actor->access == 0) return;
+    to->operation = (int32_t)(named ? RECORD_AT : operation_of(actor->access));
+    put_extent(to->block, coordinates(actor->block, earlier ? earlier->grid : launch->grid));
+    put_extent(to->thread, coordinates(actor->thread, earlier ? earlier->block : launch->block));
     if (f->frame[0] != 0)
-        print_frames(place, sizeof place, f->frame);
+        resolve_frames(f->frame, to->at);
     else
-        print_place(place, sizeof place, actor);
-    if (actor->site != NULL || f->frame[0] != 0)
-        fputs("  by", stderr);
-    else
-        fprintf(stderr, "  %s by", access_name(actor->access));
-    fprintf(stderr, " block (%u,%u,%u) thread (%u,%u,%u) at %s", block.x, block.y, block.z, thread.x,
-            thread.y, thread.z, place);
-    if (earlier != NULL) fprintf(stderr, " of kernel %s, launched before", earlier->kernel);
-    fputc('\n', stderr);
+        resolve_place(actor, to->at);
+    if (earlier != NULL) record_copy_text(to->kernel, sizeof to->kernel, earlier->kernel);
 }
 
-static void print_finding(const struct finding *f, const struct simt_launch *launch)
+/* ---- records ------------------------------------------------------------------------------------------- */
+
+static void resolve_words(const struct simt_words *words, struct record *r)
 {
-    char text[TEXT];
-    describe_place(f, launch, text);
-    simt_finding_begin(f->kind);
-    fprintf(stderr, "%s in kernel %s\n", text, launch->kernel);
-    for (int i = 0; i < 2; i++)
-        if (f->actor[i].access != 0) print_actor(f, i, launch);
-    if (f->detail != NULL) fprintf(stderr, "  %s\n", f->detail);
-    if (f->remark != NULL) fprintf(stderr, "  %s\n", f->remark);
-    if (f->seen > 1) fprintf(stderr, "  seen %llu times\n", (unsigned long long)f->seen);
+    memcpy(r->number, words->number, sizeof r->number);
+    for (int i = 0; i < RECORD_NAMES; i++)
+        if (words->name[i] != NULL) record_copy_text(r->name[i], sizeof r->name[i], words->name[i]);
+    if (words->note != NULL) record_copy_text(r->note, sizeof r->note, words->note);
+    if (words->memory != NULL) simt_device_resolve(words->memory, words->bytes, &r->memory);
+    if (words->other != NULL) r->actor[1].at[0] = simt_site_line(words->other);
+    simt_line_frames(words->other_pc, r->actor[1].at);
+    if (words->waits > 0) memcpy(r->wait, words->wait, words->waits * sizeof *words->wait);
+    r->waits = words->places;
 }
 
-/* ---- printing ----------------------------------------------------------------------------------------- */
+static void resolve(const struct finding *f, const struct simt_launch *launch, struct record *r)
+{
+    *r = (struct record){.version = RECORD_VERSION,
+                         .origin = RECORD_DEVICE,
+                         .kind = (int32_t)f->kind,
+                         .message = (int32_t)f->message,
+                         .advice = (int32_t)f->advice,
+                         .seen = f->seen};
+    resolve_words(&f->words, r);
+    if (launch == NULL) return;
+    record_copy_text(r->kernel, sizeof r->kernel, launch->kernel);
+    resolve_memory(f, launch, &r->memory);
+    for (int i = 0; i < 2; i++) resolve_actor(f, i, launch, &r->actor[i]);
+}
 
 static void load_lines(const struct finding *f, size_t count)
 {
@@ -166,121 +215,120 @@ static void load_lines(const struct finding *f, size_t count)
     free(pcs.data);
 }
 
-static bool same_line(const struct actor *a, const struct actor *b)
-{
-    char x[TEXT], y[TEXT];
-    if ((a->access == 0) != (b->access == 0)) return false;
-    if (a->pc == b->pc && a->site == b->site) return true;
-    print_place(x, sizeof x, a);
-    print_place(y, sizeof y, b);
-    return strcmp(x, y) == 0;
-}
-
-/* Whether two findings tell the reader the same: a race has no first and second. */
-static bool reads_the_same(const struct finding *a, const struct finding *b)
-{
-    if (strcmp(a->kind, b->kind) != 0 || a->place != b->place) return false;
-    if (same_line(&a->actor[0], &b->actor[0]) && same_line(&a->actor[1], &b->actor[1])) return true;
-    return a->actor[1].access != 0 && same_line(&a->actor[0], &b->actor[1]) &&
-           same_line(&a->actor[1], &b->actor[0]);
-}
-
 /* A race explains why the same line read what was not yet written. */
-static bool explains(const struct finding *race, const struct finding *f)
+static bool explains(const struct record *race, const struct record *r)
 {
-    if (race->place != f->place || race->actor[1].access == 0 || f->actor[1].access != 0) return false;
-    if (strcmp(f->kind, "uninitialized-read") != 0) return false;
-    return same_line(&race->actor[0], &f->actor[0]) || same_line(&race->actor[1], &f->actor[0]);
+    if (race->actor[1].operation == RECORD_NO_OPERATION || r->actor[1].operation != RECORD_NO_OPERATION)
+        return false;
+    if (r->kind != RECORD_UNINITIALIZED_READ || race->memory.space != r->memory.space) return false;
+    return record_same_place(&race->actor[0], &r->actor[0]) ||
+           record_same_place(&race->actor[1], &r->actor[0]);
 }
 
 /* Leaves one of those that read the same, and none that another one explains. Returns how many remain. */
-static int merge(struct finding *f, size_t count)
+static int merge(struct record *r, size_t count)
 {
     int different = 0;
     for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < count && f[i].seen != 0; k++) {
-            if (k < i && f[k].seen != 0 && reads_the_same(&f[k], &f[i])) {
-                f[k].seen += f[i].seen;
-                f[i].seen = 0;
-            } else if (explains(&f[k], &f[i])) {
-                f[i].seen = 0;
+        for (size_t k = 0; k < count && r[i].seen != 0; k++) {
+            if (k < i && r[k].seen != 0 && record_reads_the_same(&r[k], &r[i])) {
+                r[k].seen += r[i].seen;
+                r[i].seen = 0;
+            } else if (explains(&r[k], &r[i])) {
+                r[i].seen = 0;
             }
         }
-        different += f[i].seen != 0;
+        different += r[i].seen != 0;
     }
     return different;
 }
 
-/* ---- what an earlier launch was told of ---------------------------------------------------------------- */
+/* ---- what was reported before --------------------------------------------------------------------------- */
 
-/** A finding that was printed. The same one of a later launch is only counted, and the counts are printed at the end. */
-struct told {
-    struct finding finding;
-    const char *kernel;
+/** A finding that was printed. The same one of a later launch, or call, is only counted, and the counts are printed at the end. */
+struct reported {
+    struct record record;
     uint64_t launches, seen; /* later ones */
 };
-static struct told told[64];
-static size_t told_count;
-
-static bool same_text(const char *a, const char *b)
-{
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
-}
+static struct reported reported[64];
+static size_t reported_count;
 
 static void print_counts(void)
 {
-    char place[TEXT];
-    for (size_t i = 0; i < told_count; i++) {
-        const struct told *t = &told[i];
-        const struct actor *actor = &t->finding.actor[t->finding.actor[0].access == 0];
-        if (t->launches == 0) continue;
-        fprintf(stderr, "  the same %s in kernel %s", t->finding.kind, t->kernel);
-        if (actor->access != 0) {
-            print_place(place, sizeof place, actor);
-            fprintf(stderr, " at %s", place);
-        }
-        fprintf(stderr, " came in %llu later launches, %llu times\n", (unsigned long long)t->launches,
-                (unsigned long long)t->seen);
+    char text[RECORD_REPORT];
+    for (size_t i = 0; i < reported_count; i++) {
+        const struct reported *again = &reported[i];
+        if (again->launches == 0) continue;
+        record_print_again(&again->record, again->launches, again->seen, text, sizeof text);
+        fprintf(stderr, "  %s\n", text);
     }
 }
 
-static bool is_told(const struct finding *f, const char *kernel)
+static bool is_reported(const struct record *record)
 {
     if (simt_reports_all()) return false; /* each case of a lesson's check is told its own */
-    for (size_t i = 0; i < told_count; i++) {
-        if (strcmp(told[i].kernel, kernel) != 0 || !reads_the_same(&told[i].finding, f) ||
-            !same_text(told[i].finding.text, f->text))
-            continue;
-        told[i].launches++;
-        told[i].seen += f->seen;
+    for (size_t i = 0; i < reported_count; i++) {
+        if (!record_reads_the_same(&reported[i].record, record)) continue;
+        reported[i].launches++;
+        reported[i].seen += record->seen;
         return true;
     }
-    if (told_count == sizeof told / sizeof told[0]) return false;
-    if (told_count == 0) atexit(print_counts);
-    struct told *t = &told[told_count++];
-    t->finding = *f;
-    t->finding.text = f->text != NULL ? strdup(f->text) : NULL;
-    t->finding.detail = NULL;
-    t->kernel = strdup(kernel);
+    if (reported_count == sizeof reported / sizeof reported[0]) return false;
+    if (reported_count == 0) atexit(print_counts);
+    reported[reported_count++].record = *record;
     return false;
 }
 
+/* ---- reporting ------------------------------------------------------------------------------------------ */
+
 void simt_report(struct vector *list, const struct simt_launch *launch)
 {
-    struct finding *f = list->data;
-    if (list->count == 0) return;
-    load_lines(f, list->count);
-    const int different = merge(f, list->count);
-    simt_finding_told(different);
+    const struct finding *f = list->data;
+    const size_t count = list->count;
+    if (count == 0) return;
+    load_lines(f, count);
+    struct record *r = malloc(count * sizeof *r);
+    if (r == NULL) simt_die("out of host memory.");
+    for (size_t i = 0; i < count; i++) resolve(&f[i], launch, &r[i]);
+    const int different = merge(r, count);
+    simt_finding_count_more(different);
     flockfile(stderr);
-    for (size_t i = 0, printed = 0; i < list->count && printed < PRINTED; i++) {
-        if (f[i].seen == 0) continue;
-        if (is_told(&f[i], launch->kernel)) continue;
-        print_finding(&f[i], launch);
+    for (size_t i = 0, printed = 0; i < count && printed < PRINTED; i++) {
+        if (r[i].seen == 0 || is_reported(&r[i])) continue;
+        simt_record_put(&r[i]);
         printed++;
     }
-    if (different > PRINTED)
+    if (different > PRINTED && sink == NULL)
         fprintf(stderr, "simt: and %d more findings in kernel %s\n", different - PRINTED, launch->kernel);
     funlockfile(stderr);
+    free(r);
     simt_finding_drop(list);
+}
+
+void simt_report_host(const struct finding *finding)
+{
+    struct record r;
+    resolve(finding, NULL, &r);
+    resolve_frames(finding->frame, r.actor[0].at);
+    simt_record_put(&r);
+}
+
+void simt_finding_advised(enum record_kind kind, const struct simt_site *site, enum record_message message,
+                          enum record_advice advice, const struct simt_words *words)
+{
+    struct finding f = {.kind = kind, .message = message, .advice = advice, .seen = 1};
+    struct record r;
+    if (words != NULL) f.words = *words;
+    resolve(&f, NULL, &r);
+    if (site != NULL) r.actor[0].at[0] = simt_site_line(site);
+    flockfile(stderr);
+    if (site == NULL || !is_reported(&r)) simt_record_put(&r);
+    funlockfile(stderr);
+    simt_finding_count_more(1);
+}
+
+void simt_finding(enum record_kind kind, const struct simt_site *site, enum record_message message,
+                  const struct simt_words *words)
+{
+    simt_finding_advised(kind, site, message, RECORD_NO_ADVICE, words);
 }

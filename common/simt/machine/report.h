@@ -1,14 +1,17 @@
 /**
  * @file report.h
- * @brief The findings of a launch, printed.
+ * @brief What was found, as records: given to who asked for them, or printed.
  */
 #ifndef WARPWISE_SIMT_REPORT_H
 #define WARPWISE_SIMT_REPORT_H
 
+#include "finding.h"
 #include "machine.h"
 #include "tools.h"
 
-/** @brief Prints all findings of a launch and empties the list. */
+/** @brief Reports all findings of a launch and empties the list. */
 void simt_report(struct vector *list, const struct simt_launch *launch);
+/** @brief Reports a finding of host code that has addresses of calls (frame[]), not a site. */
+void simt_report_host(const struct finding *finding);
 
 #endif

@@ -68,17 +68,15 @@ void simt_note_frames(struct finding *finding, void *context)
 }
 
 /* The fault may have come in code that is not the student's, such as our own checks: keep the calls. */
-static void found_fault(struct worker *w, const char *kind, const char *text, const char *remark,
-                        uintptr_t pc)
+static void found_fault(struct worker *w, enum record_kind kind, enum record_message message,
+                        enum record_advice advice, uintptr_t pc)
 {
-    struct finding f = {
-        .kind = kind, .place = PLACE_OTHER, .text = strdup(text), .remark = remark, .seen = 1};
+    const struct actor who = simt_actor(w, (void *)pc, SIMT_WRITE);
+    struct finding f = simt_finding_says(kind, message, advice, NULL, who);
     struct walk walk = {pc, &f, 0};
-    f.actor[0] =
-        (struct actor){w->block, simt_pack_pc((void *)pc), (uint16_t)w->thread_index, SIMT_WRITE, NULL};
     _Unwind_Backtrace(note_frame, &walk);
     simt_found(w, &f);
-    simt_abandon(w, strcmp(kind, "unsupported") == 0 ? 719 : strcmp(kind, "misaligned") == 0 ? 716 : 700);
+    simt_abandon(w, simt_error_of(kind));
 }
 
 /* Processors of aarch64 divide by zero without a complaint, 0 comes out. There the compiler puts a question in front of every
@@ -89,7 +87,7 @@ void __ubsan_handle_divrem_overflow(const void *described, uintptr_t left, uintp
     struct worker *w = simt_tls_worker;
     (void)described, (void)left, (void)right;
     if (w == NULL || w->abandoned) return;
-    found_fault(w, "unsupported", "an integer division by zero,", NULL,
+    found_fault(w, RECORD_UNSUPPORTED, RECORD_SAYS_DIVISION, RECORD_NO_ADVICE,
                 (uintptr_t)__builtin_return_address(0));
 }
 
@@ -126,16 +124,14 @@ static void handle(int signal, siginfo_t *info, void *context)
         pass_on(signal);
         return;
     }
-    if (signal == SIGFPE) found_fault(w, "unsupported", "an integer division by zero,", NULL, pc);
-    if (signal == SIGILL) found_fault(w, "unsupported", "an instruction that traps,", NULL, pc);
+    if (signal == SIGFPE) found_fault(w, RECORD_UNSUPPORTED, RECORD_SAYS_DIVISION, RECORD_NO_ADVICE, pc);
+    if (signal == SIGILL) found_fault(w, RECORD_UNSUPPORTED, RECORD_SAYS_TRAPPING, RECORD_NO_ADVICE, pc);
     if (is_guard_page(w, address))
-        found_fault(w, "out-of-bounds", "the stack of a thread is full (64 KB of local memory),",
-                    "too deep a recursion, or too large a local array", pc);
+        found_fault(w, RECORD_OUT_OF_BOUNDS, RECORD_SAYS_STACK_FULL, RECORD_ADVICE_STACK, pc);
     /* the processor's own complaint, without an address */
     if (signal == SIGSEGV && info->si_code == SI_KERNEL)
-        found_fault(w, "misaligned", "a wide access to local memory,",
-                    "a local array that is read or written as float4 needs alignas(16)", pc);
-    found_fault(w, "out-of-bounds", "an address with no memory", NULL, pc);
+        found_fault(w, RECORD_MISALIGNED, RECORD_SAYS_WIDE_LOCAL, RECORD_ADVICE_ALIGN_LOCAL_WIDE, pc);
+    found_fault(w, RECORD_OUT_OF_BOUNDS, RECORD_SAYS_NO_MEMORY, RECORD_NO_ADVICE, pc);
 }
 
 void simt_trap_install(void)

@@ -11,9 +11,7 @@
 #include "watch.h"
 #include "blocks.h"
 #include "finding.h"
-#include "findings.h"
 #include "image.h"
-#include "lines.h"
 #include "machine.h"
 #include "report.h"
 #include "tools.h"
@@ -25,7 +23,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -74,24 +71,17 @@ static void end_here(void)
     _exit(SIMT_EXIT_ENDLESS);
 }
 
-static char *sentence(const char *what)
+static struct finding finding_of(enum record_message message, enum record_advice advice, struct actor who)
 {
-    char *text = NULL;
-    return asprintf(&text, "%s has not ended after %.3g s of CPU time", what, share_of_a_block * patience) < 0
-               ? NULL
-               : text;
+    const int64_t milliseconds = (int64_t)(1000 * share_of_a_block * patience);
+    return simt_finding_says(RECORD_ENDLESS, message, advice, SIMT_SAYS(.number = {milliseconds}), who);
 }
 
 static void tell_of_kernel(struct worker *w, void *context)
 {
     struct vector findings = {0};
-    struct finding f = {
-        .kind = "endless",
-        .place = PLACE_OTHER,
-        .text = sentence("a block"),
-        .remark = "a loop whose condition never becomes false, or one that takes far too many steps",
-        .seen = 1};
-    f.actor[0] = (struct actor){w->block, 0, (uint16_t)w->thread_index, SIMT_READ, NULL};
+    struct finding f =
+        finding_of(RECORD_SAYS_BLOCK_ENDLESS, RECORD_ADVICE_LOOP, simt_actor_at(w, w->thread_index, NULL));
     simt_note_frames(&f, context);
     simt_finding_add(&findings, &f);
     simt_report(&findings, w->launch);
@@ -100,17 +90,10 @@ static void tell_of_kernel(struct worker *w, void *context)
 
 static void tell_of_host(void *context)
 {
-    char *text = sentence("the call");
-    struct finding f = {.kind = "endless", .place = PLACE_OTHER};
+    struct finding f = finding_of(RECORD_SAYS_CALL_ENDLESS, RECORD_NO_ADVICE, (struct actor){0});
     simt_image_load();
     simt_note_frames(&f, context);
-    fprintf(stderr, "simt: endless: %s in host code: no kernel is running\n",
-            text != NULL ? text : "the call");
-    for (int i = 0; i < FRAMES && f.frame[i] != 0; i++) {
-        if (!simt_line_known(f.frame[i])) continue;
-        fprintf(stderr, "  at %s\n", simt_line_text(f.frame[i]));
-        break;
-    }
+    simt_report_host(&f);
     end_here();
 }
 

@@ -159,15 +159,16 @@ static unsigned size_of_cluster(const struct worker *w)
 
 static struct worker *running(const struct simt_site *site)
 {
-    if (simt_tls_worker == NULL) simt_stop(site, "unsupported", "%s in host code", site->what);
+    if (simt_tls_worker == NULL)
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_CODE, SIMT_SAYS(.name = {site->what}));
     return simt_tls_worker;
 }
 
 static void check_rank(const struct simt_site *site, const struct worker *w, unsigned rank)
 {
     if (rank < size_of_cluster(w)) return;
-    simt_stop(site, "out-of-bounds", "%s: rank %u of a cluster of %u block%s", site->what, rank,
-              size_of_cluster(w), size_of_cluster(w) == 1 ? "" : "s");
+    simt_stop(site, RECORD_OUT_OF_BOUNDS, RECORD_SAYS_CLUSTER_RANK,
+              SIMT_SAYS(.name = {site->what}, .number = {rank, size_of_cluster(w)}));
 }
 
 void *simt_pointer_of_rank(const struct simt_site *site, void *pointer, unsigned rank)
@@ -176,7 +177,7 @@ void *simt_pointer_of_rank(const struct simt_site *site, void *pointer, unsigned
     const struct worker *owner = simt_owner_of(w, (uintptr_t)pointer);
     check_rank(site, w, rank);
     if (owner == NULL)
-        simt_stop(site, "out-of-bounds", "%s: the pointer is none to shared memory", site->what);
+        simt_stop(site, RECORD_OUT_OF_BOUNDS, RECORD_SAYS_NO_SHARED_POINTER, SIMT_SAYS(.name = {site->what}));
     if (w->cluster == NULL) return pointer;
     const enum place place = simt_place_of(owner, (uintptr_t)pointer);
     return (void *)((uintptr_t)pointer - owner->space[place].base +
@@ -204,17 +205,14 @@ int simt_rank_of_offset(uint64_t offset)
 }
 
 /* What an address that lies in no shared memory looks like. */
-static const char *look_of(const struct worker *w, uint64_t offset)
+static enum record_advice look_of(const struct worker *w, uint64_t offset)
 {
     for (enum place place = PLACE_SHARED; place <= PLACE_DYNAMIC; place++) {
         const struct space *s = &w->space[place];
-        if (offset - s->base < s->bytes)
-            return "this is a generic pointer: .shared takes what __cvta_generic_to_shared makes of it";
-        if (offset >> 32 == 0 && (uint32_t)(offset - s->base) < s->bytes)
-            return "this is a generic pointer cut to 32 bits: .shared takes what __cvta_generic_to_shared "
-                   "makes of it";
+        if (offset - s->base < s->bytes) return RECORD_ADVICE_GENERIC;
+        if (offset >> 32 == 0 && (uint32_t)(offset - s->base) < s->bytes) return RECORD_ADVICE_GENERIC_CUT;
     }
-    return "the block has no shared memory at this 32-bit address";
+    return RECORD_ADVICE_NO_SHARED;
 }
 
 void *simt_shared_checked(uint64_t offset, size_t bytes, int access, const void *return_address)
@@ -224,11 +222,11 @@ void *simt_shared_checked(uint64_t offset, size_t bytes, int access, const void 
     if (w == NULL || !w->checking) return address;
     if (w->cluster != NULL && offset >> RANK_SHIFT != w->rank && worker_of(w, offset) != NULL &&
         simt_owner_of(w, (uintptr_t)address) != NULL)
-        simt_refuse(w, "out-of-bounds", (uintptr_t)address, bytes, access, return_address,
-                    "this is an address of another block of the cluster: only instructions that say "
-                    ".shared::cluster take it");
+        simt_refuse(w, RECORD_OUT_OF_BOUNDS, (uintptr_t)address, bytes, access, return_address,
+                    RECORD_ADVICE_OTHER_BLOCK);
     if (!is_shared(w, (uintptr_t)address))
-        simt_refuse(w, "out-of-bounds", (uintptr_t)offset, bytes, access, return_address, look_of(w, offset));
+        simt_refuse(w, RECORD_OUT_OF_BOUNDS, (uintptr_t)offset, bytes, access, return_address,
+                    look_of(w, offset));
     return address;
 }
 
@@ -238,8 +236,8 @@ void *simt_cluster_checked(uint64_t offset, size_t bytes, int access, const void
     if (w == NULL || w->cluster == NULL) return simt_shared_checked(offset, bytes, access, return_address);
     void *address = simt_shared_address(offset);
     if (w->checking && (worker_of(w, offset) == NULL || simt_owner_of(w, (uintptr_t)address) == NULL))
-        simt_refuse(w, "out-of-bounds", (uintptr_t)offset, bytes, access, return_address,
-                    "no block of the cluster has shared memory at this 32-bit address");
+        simt_refuse(w, RECORD_OUT_OF_BOUNDS, (uintptr_t)offset, bytes, access, return_address,
+                    RECORD_ADVICE_NO_CLUSTER_SHARED);
     return address;
 }
 

@@ -9,8 +9,8 @@ static void begin(struct run *run, const struct op *op, uint64_t read)
 {
     const size_t bytes = ptx_u32(run, op, 2);
     if (read > bytes)
-        simt_stop(&op->site, "unsupported", "%s of %zu bytes is told to read %llu", op->site.what, bytes,
-                  (unsigned long long)read);
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_COPY_READS,
+                  SIMT_SAYS(.name = {op->site.what}, .number = {(int64_t)bytes, (int64_t)read}));
     void *to =
         simt_shared_checked(ptx_word(run, op, 0) + (uint64_t)op->offset[0], bytes, SIMT_WRITE, run->pc);
     const void *from = (const void *)(uintptr_t)(ptx_word(run, op, 1) + (uint64_t)op->offset[1]);

@@ -23,17 +23,17 @@ static void *object_of(const struct run *run, const struct op *op, unsigned oper
     enum { CLUSTER_SPACE = 3 };
     const uint64_t address = ptx_word(run, op, operand) + (uint64_t)op->offset[0];
     void *pointer = (void *)(uintptr_t)address;
-    if (simt_self() == NULL) simt_stop(&op->site, "unsupported", "%s in host code", op->site.what);
+    if (simt_self() == NULL)
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_CODE, SIMT_SAYS(.name = {op->site.what}));
     if (op->modifier[SPACE] == CLUSTER_SPACE)
         return simt_cluster_checked(address, OBJECT_BYTES, SIMT_ATOMIC, run->pc);
     if (op->modifier[SPACE] != 0) return simt_shared_checked(address, OBJECT_BYTES, SIMT_ATOMIC, run->pc);
     if (!any && simt_rank_of_pointer(pointer) >= 0 && !simt_is_shared_pointer(pointer))
-        simt_refuse_access("out-of-bounds", pointer, OBJECT_BYTES, SIMT_ATOMIC,
-                           "this is an mbarrier of another block of the cluster, where one may only arrive",
-                           run->pc);
+        simt_refuse_access(RECORD_OUT_OF_BOUNDS, pointer, OBJECT_BYTES, SIMT_ATOMIC,
+                           RECORD_ADVICE_MBARRIER_OTHER_BLOCK, run->pc);
     if (simt_rank_of_pointer(pointer) < 0)
-        simt_refuse_access("out-of-bounds", (void *)(uintptr_t)address, OBJECT_BYTES, SIMT_ATOMIC,
-                           "an mbarrier lies in shared memory", run->pc);
+        simt_refuse_access(RECORD_OUT_OF_BOUNDS, (void *)(uintptr_t)address, OBJECT_BYTES, SIMT_ATOMIC,
+                           RECORD_ADVICE_MBARRIER_SHARED, run->pc);
     return pointer;
 }
 static void *object(const struct run *run, const struct op *op, unsigned operand)

@@ -13,7 +13,8 @@
 
 static void demand_device(const struct op *op)
 {
-    if (simt_self() == NULL) simt_stop(&op->site, "unsupported", "%s in host code", op->site.what);
+    if (simt_self() == NULL)
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_CODE, SIMT_SAYS(.name = {op->site.what}));
 }
 
 /* Address @p number of the instruction's, at slot @p operand, in shared memory. */
@@ -55,15 +56,17 @@ static void take_tensor(const struct run *run, const struct op *op, unsigned ope
     for (unsigned axis = 0; axis < b->rank; axis++)
         b->at[axis] = (int32_t)ptx_u32(run, op, operand + 1 + axis);
     if (place_of_map(b->map) % TENSOR_MAP_ALIGNMENT != 0)
-        simt_refuse_access("misaligned", b->map, TENSOR_MAP_BYTES, SIMT_READ,
-                           "a tensor map needs an address that is a multiple of 64", run->pc);
+        simt_refuse_access(RECORD_MISALIGNED, b->map, TENSOR_MAP_BYTES, SIMT_READ, RECORD_ADVICE_ALIGN_MAP,
+                           run->pc);
 }
 
 /* The mask of a multicast, at slot @p operand. */
 static unsigned blocks_of(const struct run *run, const struct op *op, unsigned operand)
 {
     const unsigned blocks = ptx_u32(run, op, operand) & 0xffff;
-    if (blocks == 0) simt_stop(&op->site, "unsupported", "%s to no block: its mask is 0", op->site.what);
+    if (blocks == 0)
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_NO_MULTICAST,
+                  SIMT_SAYS(.name = {op->site.what}));
     return blocks;
 }
 
@@ -109,10 +112,7 @@ static struct simt_bulk between_of(const struct run *run, const struct op *op)
 {
     demand_device(op);
     if (!simt_cluster_place().is_explicit) /* measured; one block is enough of a cluster */
-        simt_stop(&op->site, "unsupported",
-                  "%s in a kernel that was not launched in clusters; an H200 ends it with "
-                  "cudaErrorIllegalInstruction",
-                  op->site.what);
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_NO_CLUSTER, SIMT_SAYS(.name = {op->site.what}));
     const size_t bytes = ptx_u32(run, op, 2);
     return (struct simt_bulk){.shared = shared(run, op, 1, 1, bytes, SIMT_READ),
                               .global = simt_cluster_checked(ptx_word(run, op, 0) + (uint64_t)op->offset[0],
@@ -233,7 +233,7 @@ static enum ptx_type type_of_map(const struct op *op, const void *map, unsigned 
                       : operation == MIN || operation == MAX ? small || ptx_type[type].class != 'f'
                                                              : ptx_type[type].class != 'f';
     if (type == PTX_NONE || !fits)
-        simt_stop(&op->site, "unsupported", "%s on elements of the tensor map's type", op->site.what);
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_TENSOR_TYPE, SIMT_SAYS(.name = {op->site.what}));
     return type;
 }
 

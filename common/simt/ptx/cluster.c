@@ -10,7 +10,8 @@
 
 static void demand_device(const struct op *op)
 {
-    if (simt_self() == NULL) simt_stop(&op->site, "unsupported", "%s in host code", op->site.what);
+    if (simt_self() == NULL)
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_CODE, SIMT_SAYS(.name = {op->site.what}));
 }
 
 static void gathered(void *const operand[32], void *const result[32], unsigned mask, void *context)
@@ -67,7 +68,8 @@ static void rank_of(struct run *run, const struct op *op)
                          ? simt_rank_of_offset(op->type[0] == PTX_U64 ? address : (uint32_t)address)
                          : simt_rank_of_pointer((const void *)(uintptr_t)address);
     if (rank < 0)
-        simt_stop(&op->site, "out-of-bounds", "%s: the pointer is none to shared memory", op->site.what);
+        simt_stop(&op->site, RECORD_OUT_OF_BOUNDS, RECORD_SAYS_NO_SHARED_POINTER,
+                  SIMT_SAYS(.name = {op->site.what}));
     ptx_set(run, op, 0, (uint64_t)rank);
 }
 

@@ -29,11 +29,12 @@ enum {
 static void demand_whole_warp(const struct op *op)
 {
     const struct simt_identity *self = simt_self();
-    if (self == NULL) simt_stop(&op->site, "unsupported", "%s in host code", op->site.what);
+    if (self == NULL)
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_CODE, SIMT_SAYS(.name = {op->site.what}));
     const unsigned threads = self->block_dim.x * self->block_dim.y * self->block_dim.z;
     if (self->warp == threads / LANES)
-        simt_stop(&op->site, "unsupported", "%s by a warp of %u threads: it takes all 32", op->site.what,
-                  threads % LANES);
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_PARTIAL_WARP,
+                  SIMT_SAYS(.name = {op->site.what}, .number = {threads % LANES}));
 }
 
 /* ---- the shape of a product ------------------------------------------------------------------------------ */
@@ -382,8 +383,7 @@ static uint16_t *row_of(const struct run *run, const struct op *op, unsigned ope
     void *row =
         simt_shared_checked(ptx_word(run, op, operand) + (uint64_t)op->offset[0], 16, access, run->pc);
     if ((uintptr_t)row % 16 != 0)
-        simt_refuse_access("misaligned", row, 16, access,
-                           "a row of ldmatrix or stmatrix begins at a multiple of 16 bytes", run->pc);
+        simt_refuse_access(RECORD_MISALIGNED, row, 16, access, RECORD_ADVICE_ALIGN_ROW, run->pc);
     simt_access(row, 16, access, run->pc);
     return row;
 }

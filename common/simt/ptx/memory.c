@@ -19,8 +19,7 @@ static void *pointer_of(const struct run *run, const struct op *op, unsigned ope
 static void demand_alignment(const struct run *run, const void *address, size_t bytes, int access)
 {
     if ((uintptr_t)address % bytes != 0)
-        simt_refuse_access("misaligned", address, bytes, access,
-                           "an access of N bytes needs an address that is a multiple of N", run->pc);
+        simt_refuse_access(RECORD_MISALIGNED, address, bytes, access, RECORD_ADVICE_ALIGN, run->pc);
 }
 
 static void *global_address(const struct run *run, const struct op *op, unsigned operand, size_t bytes,
@@ -29,8 +28,7 @@ static void *global_address(const struct run *run, const struct op *op, unsigned
     enum { SPACE = 2, GLOBAL = 1 };
     void *address = pointer_of(run, op, operand);
     if (op->modifier[SPACE] == GLOBAL && simt_is_shared_pointer(address))
-        simt_refuse_access("out-of-bounds", address, bytes, access,
-                           "this is shared memory, and the instruction says .global", run->pc);
+        simt_refuse_access(RECORD_OUT_OF_BOUNDS, address, bytes, access, RECORD_ADVICE_NOT_GLOBAL, run->pc);
     demand_alignment(run, address, bytes, access);
     return address;
 }

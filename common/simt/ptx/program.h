@@ -18,6 +18,7 @@
 #ifndef WARPWISE_SIMT_PTX_PROGRAM_H
 #define WARPWISE_SIMT_PTX_PROGRAM_H
 
+#include "../findings.h"
 #include "../include/simt/ptx.h"
 #include "types.h"
 

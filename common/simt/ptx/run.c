@@ -24,7 +24,8 @@ static struct program *compiled(struct simt_ptx_site *site, const struct simt_pt
         if (refusal == NULL) __atomic_store_n(&site->program, p, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);
-    if (refusal != NULL) simt_stop(&site->site, "unsupported", "inline PTX: %s", refusal);
+    if (refusal != NULL)
+        simt_stop(&site->site, RECORD_UNSUPPORTED, RECORD_SAYS_PTX, SIMT_SAYS(.note = refusal));
     return p;
 }
 

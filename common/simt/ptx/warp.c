@@ -17,7 +17,8 @@ enum { LANES = 32 };
 
 static void demand_device(const struct op *op)
 {
-    if (simt_self() == NULL) simt_stop(&op->site, "unsupported", "%s in host code", op->site.what);
+    if (simt_self() == NULL)
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_CODE, SIMT_SAYS(.name = {op->site.what}));
 }
 
 /* ---- shuffles: (up|down|bfly|idx) b32 d|p, a, b, c, mask ------------------------------------------------- */
@@ -158,9 +159,8 @@ static void bar_red(struct run *run, const struct op *op)
                                                          : SIMT_VOTE_OR;
     demand_device(op);
     if (ptx_u32(run, op, 1) != 0)
-        simt_stop(&op->site, "unsupported",
-                  "%s on barrier %u: this device votes at barrier 0, by all threads", op->site.what,
-                  ptx_u32(run, op, 1));
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_VOTE_BARRIER,
+                  SIMT_SAYS(.name = {op->site.what}, .number = {ptx_u32(run, op, 1)}));
     ptx_set(run, op, 0, (uint32_t)simt_block_barrier(&op->site, vote, ptx_predicate(run, op, 2)));
 }
 
@@ -173,7 +173,7 @@ static void nothing(struct run *run, const struct op *op)
 static void trap(struct run *run, const struct op *op)
 {
     (void)run;
-    simt_stop(&op->site, "trap", "trap was executed");
+    simt_stop(&op->site, RECORD_TRAP, RECORD_SAYS_TRAP, SIMT_SAYS(.name = {op->site.what}, .number = {1}));
 }
 static void grid_wait(struct run *run, const struct op *op)
 {

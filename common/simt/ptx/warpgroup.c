@@ -476,14 +476,12 @@ static void compute(struct product *p)
 static unsigned warp_of(const struct op *op)
 {
     const struct simt_identity *self = simt_self();
-    if (self == NULL) simt_stop(&op->site, "unsupported", "%s in host code", op->site.what);
+    if (self == NULL)
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_CODE, SIMT_SAYS(.name = {op->site.what}));
     const unsigned threads = self->block_dim.x * self->block_dim.y * self->block_dim.z;
     if (self->warp / WARPS >= threads / (WARPS * LANES))
-        simt_stop(&op->site, "divergent-barrier",
-                  "%s by a warp that is in no warpgroup: the block has %u threads, and a warpgroup is four "
-                  "whole warps, the "
-                  "first a multiple of four",
-                  op->site.what, threads);
+        simt_stop(&op->site, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_NO_WARPGROUP,
+                  SIMT_SAYS(.name = {op->site.what}, .number = {threads}));
     return self->warp;
 }
 
@@ -497,16 +495,10 @@ static void read_line(void *context, uintptr_t address)
 static void check_alignment(const struct run *run, const struct layout *l, const char *which)
 {
     const unsigned mask = l->width / LINE - 1;
-    static const char *const remark[] = {
-        "the descriptor of A: the swizzle's pattern begins at a multiple of 8 rows of its width (128 B: "
-        "1024, 64 B: 512, 32 B: "
-        "256), so must the matrix, or its base offset say how far it is from there",
-        "the descriptor of B: the swizzle's pattern begins at a multiple of 8 rows of its width (128 B: "
-        "1024, 64 B: 512, 32 B: "
-        "256), so must the matrix, or its base offset say how far it is from there"};
     if (((l->start >> 7) & mask) != (l->base & mask))
-        simt_refuse_access("misaligned", simt_shared_address(l->start), LINE, SIMT_READ, remark[*which - 'A'],
-                           run->pc);
+        simt_refuse_access(
+            RECORD_MISALIGNED, simt_shared_address(l->start), LINE, SIMT_READ,
+            *which == 'A' ? RECORD_ADVICE_ALIGN_DESCRIPTOR_A : RECORD_ADVICE_ALIGN_DESCRIPTOR_B, run->pc);
 }
 
 static void check_matrix(const struct run *run, uint64_t descriptor, bool transposed, unsigned first,
@@ -553,22 +545,11 @@ static void complete_issue(void *const operand[32], void *const result[32], unsi
 static void stop_if_wrong(const struct op *op, const struct product_lane *lane, const void *pc)
 {
     if (lane->other_product)
-        simt_stop(&op->site, "divergent-barrier",
-                  "the lanes of a warp, or the warps of a warpgroup, come to different wgmma.mma_async: all "
-                  "128 threads give the "
-                  "same instruction, descriptors and scale-d");
-    if (lane->other_shape)
-        simt_stop(&op->site, "missing-wait",
-                  "the accumulator registers belong to a wgmma.mma_async of another shape or other registers "
-                  "that is in flight: "
-                  "wgmma.wait_group comes first");
+        simt_stop(&op->site, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_PRODUCTS_DIFFER, NULL);
+    if (lane->other_shape) simt_stop(&op->site, RECORD_MISSING_WAIT, RECORD_SAYS_PRODUCT_SHAPE, NULL);
     if (lane->fence_missing)
-        simt_note(&op->site, pc, "missing-fence",
-                  "wgmma.fence comes between an access to a register, by all four warps, and the wgmma that "
-                  "uses it; and before "
-                  "the first wgmma",
-                  "wgmma.mma_async uses registers that were accessed since the last wgmma.fence, or there "
-                  "was none");
+        simt_note(&op->site, pc, RECORD_MISSING_FENCE, RECORD_SAYS_PRODUCT_UNFENCED,
+                  RECORD_ADVICE_PRODUCT_FENCE, NULL);
 }
 
 /* Where the register of a slot is, for as long as the product may need it. */
@@ -587,7 +568,8 @@ static void mma(struct run *run, const struct op *op)
     struct bringing mine = {
         .op = op, .pc = run->pc, .warp = warp_of(op), .lane = {.value = value, .place = place}};
     if (run->place == NULL)
-        simt_stop(&op->site, "unsupported", "wgmma.mma_async in a text that the constraint C completes");
+        simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_PTX_NEEDS_WORDS,
+                  SIMT_SAYS(.name = {op->site.what}));
     for (unsigned i = 0; i < registers; i++) {
         value[i] = 0;
         place[i] = NULL;

@@ -144,11 +144,11 @@ static cublasStatus_t may_compute(cublasHandle_t handle, struct simt_site site)
 {
     if (handle == NULL) return CUBLAS_STATUS_NOT_INITIALIZED;
     if (runtime_host_is_kept_out()) {
-        (void)runtime_refuse(site, "cuBLAS in a kernel file of a lesson is");
+        (void)runtime_refuse(site, RECORD_SAYS_NO_BLAS_IN_LESSONS);
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }
     if (stream_is_under_capture(handle->stream)) {
-        (void)runtime_refuse(site, "cuBLAS in a stream under capture is");
+        (void)runtime_refuse(site, RECORD_SAYS_NO_BLAS_CAPTURE);
         return CUBLAS_STATUS_NOT_SUPPORTED;
     }
     return runtime_lost() == cudaSuccess ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
@@ -158,16 +158,15 @@ static cublasStatus_t may_compute(cublasHandle_t handle, struct simt_site site)
 static int is_good(struct simt_site site, const void *start, size_t height, size_t pitch, size_t columns,
                    int reads)
 {
-    char what[256];
     if (height == 0 || columns == 0) return 1;
-    if (!device_range_is_valid(site, start, (columns - 1) * pitch + height, reads ? "reads" : "writes"))
+    if (!device_range_is_valid(site, start, (columns - 1) * pitch + height, reads ? ROLE_READS : ROLE_WRITES))
         return 0;
     for (size_t c = 0; reads && c < columns; c++) {
         const char *column = (const char *)start + c * pitch;
         ptrdiff_t first = simt_device_first_uninitialized(column, height);
         if (first < 0) continue;
-        simt_device_describe(column + first, 1, what, sizeof(what));
-        simt_finding("uninitialized-read", &site, "%s reads what was never written: %s", site.what, what);
+        simt_finding(RECORD_UNINITIALIZED_READ, &site, RECORD_SAYS_READS_UNWRITTEN,
+                     SIMT_SAYS(.name = {site.what}, .memory = column + first, .bytes = 1));
         return 1;
     }
     return 1;
@@ -470,7 +469,8 @@ static cublasStatus_t give(cublasHandle_t handle, struct simt_site site, void *t
                            size_t bytes)
 {
     if (to == NULL) return CUBLAS_STATUS_INVALID_VALUE;
-    if (handle->pointers == CUBLAS_POINTER_MODE_DEVICE && !device_range_is_valid(site, to, bytes, "writes"))
+    if (handle->pointers == CUBLAS_POINTER_MODE_DEVICE &&
+        !device_range_is_valid(site, to, bytes, ROLE_WRITES))
         return CUBLAS_STATUS_EXECUTION_FAILED;
     memcpy(to, result, bytes);
     simt_device_written(to, bytes);

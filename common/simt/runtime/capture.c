@@ -296,7 +296,7 @@ static void report_leaks(void)
     pthread_mutex_lock(&lock);
     for (const struct capture *c = captures; c != NULL; c = c->next)
         if (c->owner == getpid())
-            simt_finding("leak", &c->site, "%s: the capture was never ended", c->site.what);
+            simt_finding(RECORD_LEAK, &c->site, RECORD_SAYS_CAPTURE_LEFT, SIMT_SAYS(.name = {c->site.what}));
     pthread_mutex_unlock(&lock);
 }
 

@@ -233,12 +233,11 @@ static void count_collective(struct call *const *call, int ranks)
 
 static void see_uninitialized(const struct call *call)
 {
-    char what[256];
     const ptrdiff_t first = simt_device_first_uninitialized(call->send, call_reads(call));
     if (first < 0) return;
-    simt_device_describe((const char *)call->send + first, 1, what, sizeof what);
-    simt_finding("uninitialized-read", &call->operation.site, "%s reads what was never written: %s",
-                 call_name(call), what);
+    simt_finding(
+        RECORD_UNINITIALIZED_READ, &call->operation.site, RECORD_SAYS_READS_UNWRITTEN,
+        SIMT_SAYS(.name = {call_name(call)}, .memory = (const char *)call->send + first, .bytes = 1));
 }
 
 /** The order of streams, and what a lesson's entry point promises. */

@@ -20,7 +20,7 @@ void *simt_memmove(void *to, const void *from, size_t bytes);
 void *simt_memset(void *to, int value, size_t bytes);
 long long simt_clock(void);
 void simt_sleep(unsigned nanoseconds);
-void simt_refuse_in_kernel(const void *return_address, const char *call, const char *why)
+void simt_refuse_in_kernel(const void *return_address, const char *call, enum simt_misuse misuse)
     __attribute__((noreturn));
 
 /** How many arguments a format takes; a `*` takes one, too. */
@@ -50,7 +50,8 @@ int simt_printf(const char *format, ...)
 void simt_assert_fail(const char *condition, const char *file, unsigned int line, const char *function)
 {
     struct simt_site site = {file, (int)line, "assert", NULL};
-    if (simt_self() != NULL) simt_stop(&site, "assert", "assertion `%s' failed in %s", condition, function);
+    if (simt_self() != NULL)
+        simt_stop(&site, RECORD_ASSERT, RECORD_SAYS_ASSERT, SIMT_SAYS(.name = {function}, .note = condition));
     fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);
     abort();
 }
@@ -86,12 +87,12 @@ void *simt_memset(void *to, int value, size_t bytes)
 }
 
 /** The site outlives the launch, which the report is printed after. */
-void simt_refuse_in_kernel(const void *return_address, const char *call, const char *why)
+void simt_refuse_in_kernel(const void *return_address, const char *call, enum simt_misuse misuse)
 {
     struct simt_site *site = malloc(sizeof(*site));
     if (site == NULL) abort();
     *site = runtime_site(return_address, call);
-    simt_stop(site, "unsupported", "%s: %s", call, why);
+    simt_misuse(site, misuse, 0, 0);
 }
 
 /* Nothing here says how long anything takes on a GPU: a clock goes on when it is asked, so that waiting for it ends soon. */

@@ -88,8 +88,8 @@ struct simt_site runtime_site(const void *return_address, const char *call)
     return (struct simt_site){"unknown", 0, call, return_address};
 }
 
-cudaError_t runtime_refuse(struct simt_site site, const char *what)
+cudaError_t runtime_refuse(struct simt_site site, enum record_message message)
 {
-    simt_finding("unsupported", &site, "%s: %s not supported on the software device", site.what, what);
+    simt_finding(RECORD_UNSUPPORTED, &site, message, SIMT_SAYS(.name = {site.what}));
     return runtime_result(cudaErrorNotSupported);
 }

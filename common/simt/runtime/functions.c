@@ -206,10 +206,8 @@ static int take_declared_cluster(struct simt_launch *launch)
     const struct simt_extent asked = launch->cluster;
     const struct simt_extent own = simt_declared_cluster(launch->kernel, launch->function, &differ);
     if (differ) {
-        simt_finding("unsupported", &launch->site,
-                     "instances of %s have different __cluster_dims__: name its template arguments in the "
-                     "launch",
-                     launch->kernel);
+        simt_finding(RECORD_UNSUPPORTED, &launch->site, RECORD_SAYS_CLUSTER_DIMS,
+                     SIMT_SAYS(.name = {launch->kernel}));
         return 0;
     }
     if (own.x == 0) return 1;
@@ -231,10 +229,9 @@ static cudaError_t check_launch(const struct simt_launch *launch)
         return cudaErrorInvalidValue;
     size_t static_bytes = simt_static_shared_bytes(launch->kernel, launch->function);
     if (static_bytes > SHARED_PER_BLOCK) {
-        simt_finding("unsupported", &launch->site,
-                     "kernel %s declares %zu bytes of __shared__ variables, but %d is all that nvcc accepts: "
-                     "use dynamic shared memory",
-                     launch->kernel, static_bytes, SHARED_PER_BLOCK);
+        simt_finding(
+            RECORD_UNSUPPORTED, &launch->site, RECORD_SAYS_STATIC_SHARED,
+            SIMT_SAYS(.name = {launch->kernel}, .number = {(int64_t)static_bytes, SHARED_PER_BLOCK}));
         return cudaErrorInvalidValue;
     }
     if (launch->dynamic_shared_bytes > function_dynamic_limit(launch->function, static_bytes))
@@ -249,9 +246,8 @@ cudaError_t simt_launch_kernel(const struct simt_launch *asked, size_t args_byte
     struct simt_launch own = *asked, *const launch = &own;
     launch->kernel = simt_kernel_name(asked->kernel, asked->function);
     if (simt_self() != NULL)
-        simt_stop(&launch->site, "unsupported",
-                  "dynamic parallelism is not supported (launch from the host): the kernel %s is launched",
-                  launch->kernel);
+        simt_stop(&launch->site, RECORD_UNSUPPORTED, RECORD_SAYS_DYNAMIC_PARALLELISM,
+                  SIMT_SAYS(.name = {launch->kernel}));
     RETURN_IF_LOST();
     if (!stream_is_valid(stream) || stream_device(stream) != simt_current_device())
         return runtime_result(cudaErrorInvalidResourceHandle);
@@ -259,7 +255,8 @@ cudaError_t simt_launch_kernel(const struct simt_launch *asked, size_t args_byte
     if (launches_kernel(launch, args_bytes))
         error = take_declared_cluster(launch) ? check_launch(launch) : cudaErrorInvalidClusterSize;
     else
-        simt_finding("unsupported", &launch->site, "%s is launched, but is not __global__", launch->kernel);
+        simt_finding(RECORD_UNSUPPORTED, &launch->site, RECORD_SAYS_NOT_GLOBAL,
+                     SIMT_SAYS(.name = {launch->kernel}));
     if (error != cudaSuccess) {
         capture_spoil(stream);
         return runtime_result(error);
@@ -300,7 +297,7 @@ static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunch
     case cudaLaunchAttributeProgrammaticEvent:
     case cudaLaunchAttributeLaunchCompletionEvent:
     case cudaLaunchAttributeDeviceUpdatableKernelNode:
-        return runtime_refuse(*site, "this attribute of a launch is");
+        return runtime_refuse(*site, RECORD_SAYS_NO_LAUNCH_ATTRIBUTE);
     default: /* of streams only, or none at all */
         return runtime_result(cudaErrorInvalidValue);
     }
@@ -324,9 +321,7 @@ cudaError_t simt_launch_untyped(const struct simt_site *site);
 
 cudaError_t simt_launch_untyped(const struct simt_site *site)
 {
-    simt_finding("unsupported", site,
-                 "the kernel's type is lost in a void pointer: name the kernel in cudaLaunchKernel or "
-                 "cudaLaunchKernelEx");
+    simt_finding(RECORD_UNSUPPORTED, site, RECORD_SAYS_KERNEL_TYPE, NULL);
     return runtime_result(cudaErrorInvalidDeviceFunction);
 }
 
@@ -495,7 +490,7 @@ cudaError_t cudaCreateTextureObject(cudaTextureObject_t *texture, const struct c
     (void)description;
     (void)view;
     if (texture != NULL) *texture = 0;
-    return runtime_refuse(CALLER_SITE("cudaCreateTextureObject"), "textures (read plain memory) are");
+    return runtime_refuse(CALLER_SITE("cudaCreateTextureObject"), RECORD_SAYS_NO_TEXTURES);
 }
 
 cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texture)
@@ -511,8 +506,7 @@ cudaError_t cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDe
     (void)height;
     (void)flags;
     if (array != NULL) *array = NULL;
-    return runtime_refuse(CALLER_SITE("cudaMallocArray"),
-                          "CUDA arrays (use cudaMalloc, or cudaMallocPitch) are");
+    return runtime_refuse(CALLER_SITE("cudaMallocArray"), RECORD_SAYS_NO_ARRAYS);
 }
 
 cudaError_t cudaFreeArray(cudaArray_t array)

@@ -113,10 +113,9 @@ struct CUevent_st {
 
 /** @brief The next number for a stream, event or graph: who was made later has a higher one. */
 unsigned long object_number(void);
-#define OF_THIS_CALL                                                                                         \
-    " of this call" /* the checker knows by it that it is not told at the end of the process */
-/** @brief A finding if @p count objects of a kind are left; @p site is where the first of them was made. */
-void report_left(size_t count, const char *kind, const char *whose, const struct simt_site *site);
+/** @brief A finding if @p count objects of a kind are left; @p site is where the first of them was made. @p of_this_call 1: by one
+ *         call of an entry point, not at the end of the process. */
+void report_left(size_t count, const char *kind, int of_this_call, const struct simt_site *site);
 
 /** @brief Reports streams and events with a higher number than @p mark as leaks. */
 void objects_report_since(unsigned long mark);

@@ -92,7 +92,8 @@ static cudaError_t instantiate(cudaGraphExec_t *executable, cudaGraph_t graph, u
     RETURN_IF_UNSAFE();
     if (executable == NULL || !graph_is_valid(graph)) return runtime_result(cudaErrorInvalidValue);
     *executable = NULL;
-    if (flags & cudaGraphInstantiateFlagDeviceLaunch) return runtime_refuse(site, "launch from a kernel is");
+    if (flags & cudaGraphInstantiateFlagDeviceLaunch)
+        return runtime_refuse(site, RECORD_SAYS_NO_DEVICE_GRAPH);
     if (flags & ~harmless) return runtime_result(cudaErrorInvalidValue);
     *executable = executable_new(graph, site);
     return runtime_result(*executable != NULL ? cudaSuccess : cudaErrorMemoryAllocation);

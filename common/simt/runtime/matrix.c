@@ -259,24 +259,22 @@ static void demand_whole_warp(const struct simt_site *site)
     if (self == NULL) return; /* simt_warp_gather() says so */
     const unsigned threads = self->block_dim.x * self->block_dim.y * self->block_dim.z;
     if (threads - 32 * self->warp < 32)
-        simt_stop(site, "unsupported", "%s by a warp of %u threads; it needs all 32 lanes", site->what,
-                  threads - 32 * self->warp);
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_PARTIAL_WARP,
+                  SIMT_SAYS(.name = {site->what}, .number = {threads - 32 * self->warp}));
 }
 
 static void demand_alignment(const struct tile *tile)
 {
     const struct simt_fragment *kind = tile->kind;
     if ((uintptr_t)tile->start % 32 != 0)
-        simt_refuse_access("misaligned", tile->start, bytes_of(kind), tile->access,
-                           "the tile of a warp matrix operation must begin at a multiple of 32 bytes",
-                           tile->pc);
-    static const char *const rule[] = {
-        [1] = "the leading dimension of a tile of bytes must be a multiple of 16",
-        [2] = "the leading dimension of a tile of half must be a multiple of 8",
-        [4] = "the leading dimension of a tile of float must be a multiple of 4",
-        [8] = "the leading dimension of a tile of double must be a multiple of 2"};
+        simt_refuse_access(RECORD_MISALIGNED, tile->start, bytes_of(kind), tile->access,
+                           RECORD_ADVICE_ALIGN_TILE, tile->pc);
+    static const enum record_advice rule[] = {[1] = RECORD_ADVICE_TILE_LINES_1,
+                                              [2] = RECORD_ADVICE_TILE_LINES_2,
+                                              [4] = RECORD_ADVICE_TILE_LINES_4,
+                                              [8] = RECORD_ADVICE_TILE_LINES_8};
     if (tile->line_bytes % 16 != 0)
-        simt_refuse_access("misaligned", tile->start, bytes_of(kind), tile->access, rule[bytes_of(kind)],
+        simt_refuse_access(RECORD_MISALIGNED, tile->start, bytes_of(kind), tile->access, rule[bytes_of(kind)],
                            tile->pc);
 }
 
@@ -295,8 +293,8 @@ static void demand_set(const struct simt_site *site, const struct simt_fragment 
     static const char *const names[] = {"matrix_a", "matrix_b", "accumulator"};
     const uint32_t word = bytes_of(kind) == 2 ? *(const uint16_t *)x : *(const uint32_t *)x;
     if (word == kind->unset)
-        simt_note(site, NULL, "uninitialized-read", "fill_fragment or load_matrix_sync must come first",
-                  "%s uses a fragment (%s) that nobody filled or loaded,", site->what, names[kind->use]);
+        simt_note(site, NULL, RECORD_UNINITIALIZED_READ, RECORD_SAYS_FRAGMENT_UNSET,
+                  RECORD_ADVICE_FRAGMENT_FIRST, SIMT_SAYS(.name = {site->what, names[kind->use]}));
 }
 
 static void copy_element(char *to, const char *from, unsigned bytes)

@@ -75,7 +75,7 @@ static cudaError_t allocate_in_order(int device, void **pointer, size_t bytes, c
     const int is_valid = stream_is_valid(stream);
     if (!is_valid || capture_check_capturable(stream) != cudaSuccess) {
         forget_name();
-        return is_valid ? runtime_refuse(site, "an allocation that belongs to a graph is")
+        return is_valid ? runtime_refuse(site, RECORD_SAYS_NO_GRAPH_ALLOCATION)
                         : runtime_result(cudaErrorInvalidResourceHandle);
     }
     simt_set_current_device(device);
@@ -131,20 +131,18 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
 
 static cudaError_t release(void *pointer, struct simt_site site)
 {
-    char what[256];
     if (pointer != NULL) runtime_makes(site, SIMT_NO_MEMORY);
     RETURN_IF_LOST();
     RETURN_IF_UNSAFE();
     if (pointer == NULL || simt_device_free(pointer) == 0) return cudaSuccess;
-    if (simt_device_freed(pointer)) {
-        simt_device_describe(pointer, 1, what, sizeof(what));
-        simt_finding("use-after-free", &site, "%s: freed before: %s", site.what, what);
-    } else if (!simt_is_device_pointer(pointer)) {
-        simt_finding("host-pointer", &site, "%s: the pointer is not device memory", site.what);
-    } else {
-        simt_device_describe(pointer, 1, what, sizeof(what));
-        simt_finding("out-of-bounds", &site, "%s: not the start of an allocation: %s", site.what, what);
-    }
+    const struct simt_words words = {.name = {site.what}, .memory = pointer, .bytes = 1};
+    if (simt_device_freed(pointer))
+        simt_finding(RECORD_USE_AFTER_FREE, &site, RECORD_SAYS_FREED_BEFORE, &words);
+    else if (!simt_is_device_pointer(pointer))
+        simt_finding(RECORD_HOST_POINTER, &site, RECORD_SAYS_NOT_DEVICE_MEMORY,
+                     SIMT_SAYS(.name = {site.what}));
+    else
+        simt_finding(RECORD_OUT_OF_BOUNDS, &site, RECORD_SAYS_NO_START, &words);
     return runtime_result(cudaErrorInvalidValue);
 }
 
@@ -289,9 +287,7 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned int fla
     struct registered entry = find_pinned(host);
     if (entry.start == NULL) return runtime_result(cudaErrorInvalidValue);
     if (entry.is_own)
-        return runtime_refuse(
-            CALLER_SITE("cudaHostGetDevicePointer"),
-            "memory of the program's own that is mapped into the device (use cudaHostAlloc) is");
+        return runtime_refuse(CALLER_SITE("cudaHostGetDevicePointer"), RECORD_SAYS_NO_MAPPED_MEMORY);
     *device = host;
     return cudaSuccess;
 }
@@ -348,13 +344,11 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 /* ---- copies -------------------------------------------------------------------------------------------- */
 
 /** Says so if @p pointer is given as host memory but lies on the device. */
-static int is_mistaken_for_host(struct simt_site site, const void *pointer, const char *role)
+static int is_mistaken_for_host(struct simt_site site, const void *pointer, enum role role)
 {
-    char what[256];
     if (!simt_is_device_pointer(pointer) || simt_host_may(pointer)) return 0;
-    simt_device_describe(pointer, 1, what, sizeof(what));
-    simt_finding("host-pointer", &site, "%s %s device memory as if it were host memory: %s", site.what, role,
-                 what);
+    simt_finding(RECORD_HOST_POINTER, &site, RECORD_SAYS_DEVICE_AS_HOST,
+                 SIMT_SAYS(.name = {site.what}, .number = {role}, .memory = pointer, .bytes = 1));
     return 1;
 }
 
@@ -382,8 +376,8 @@ static enum cudaMemcpyKind settle_kind(const struct copy_operation *c, struct si
 {
     int mistaken = 0;
     if (c->kind == cudaMemcpyDefault) return infer_kind(c->to, c->from);
-    if (!to_device(c->kind)) mistaken |= is_mistaken_for_host(site, c->to, "writes");
-    if (!from_device(c->kind)) mistaken |= is_mistaken_for_host(site, c->from, "reads");
+    if (!to_device(c->kind)) mistaken |= is_mistaken_for_host(site, c->to, ROLE_WRITES);
+    if (!from_device(c->kind)) mistaken |= is_mistaken_for_host(site, c->from, ROLE_READS);
     return mistaken ? infer_kind(c->to, c->from) : c->kind;
 }
 
@@ -398,14 +392,13 @@ cudaError_t runtime_copy(struct copy_operation c, cudaStream_t stream, struct si
     if (c.to == NULL || c.from == NULL) return runtime_result(cudaErrorInvalidValue);
     c.kind = settle_kind(&c, site);
     if (runtime_host_is_kept_out() && c.kind == cudaMemcpyDeviceToHost) {
-        simt_finding("host-pointer", &site, "%s brings device memory to the host: a kernel file may not",
-                     site.what);
+        simt_finding(RECORD_HOST_POINTER, &site, RECORD_SAYS_BRINGS_TO_HOST, SIMT_SAYS(.name = {site.what}));
         return runtime_result(cudaErrorNotPermitted);
     }
     size_t to_bytes = bytes_of_rows(c.rows, c.to_pitch, c.width),
            from_bytes = bytes_of_rows(c.rows, c.from_pitch, c.width);
-    int to_ok = !to_device(c.kind) || device_range_is_valid(site, c.to, to_bytes, "writes");
-    int from_ok = !from_device(c.kind) || device_range_is_valid(site, c.from, from_bytes, "reads");
+    int to_ok = !to_device(c.kind) || device_range_is_valid(site, c.to, to_bytes, ROLE_WRITES);
+    int from_ok = !from_device(c.kind) || device_range_is_valid(site, c.from, from_bytes, ROLE_READS);
     if (!to_ok || !from_ok) return runtime_result(cudaErrorInvalidValue);
     struct operation operation = {OPERATION_COPY, site, stream, stream_device(stream), {.copy = c}};
     return runtime_result(runtime_perform(&operation));
@@ -436,15 +429,14 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 }
 
 /** 1 if @p pointer is memory of @p device, as the call says; else a finding. */
-static int is_memory_of(struct simt_site site, int device, const void *pointer, const char *role)
+static int is_memory_of(struct simt_site site, int device, const void *pointer, enum role role)
 {
-    char what[256];
     const int whose = simt_device_of(pointer);
     if (whose < 0 || whose == device || simt_host_may(pointer))
         return 1; /* runtime_copy() has a word for no memory */
-    simt_device_describe(pointer, 1, what, sizeof(what));
-    simt_finding("wrong-device", &site, "%s %s memory of device %d and calls it that of device %d: %s",
-                 site.what, role, whose, device, what);
+    simt_finding(
+        RECORD_WRONG_DEVICE, &site, RECORD_SAYS_CALLED_DEVICE,
+        SIMT_SAYS(.name = {site.what}, .number = {role, whose, device}, .memory = pointer, .bytes = 1));
     return 0;
 }
 
@@ -454,7 +446,8 @@ static cudaError_t copy_peer(struct copy_operation c, int to_device, int from_de
     RETURN_IF_LOST();
     if (!device_is_valid(to_device) || !device_is_valid(from_device))
         return runtime_result(cudaErrorInvalidDevice);
-    if (!is_memory_of(site, to_device, c.to, "writes") || !is_memory_of(site, from_device, c.from, "reads"))
+    if (!is_memory_of(site, to_device, c.to, ROLE_WRITES) ||
+        !is_memory_of(site, from_device, c.from, ROLE_READS))
         return runtime_result(cudaErrorInvalidValue);
     return runtime_copy(c, stream, site);
 }
@@ -497,7 +490,7 @@ static int is_symbol(struct simt_site site, const void *symbol)
         is_between(symbol, __start_simt_managed, __stop_simt_managed) ||
         is_between(symbol, __start_simt_constant, __stop_simt_constant))
         return 1;
-    simt_finding("host-pointer", &site, "%s: the variable is neither __device__ nor __constant__", site.what);
+    simt_finding(RECORD_HOST_POINTER, &site, RECORD_SAYS_NO_SYMBOL, SIMT_SAYS(.name = {site.what}));
     return 0;
 }
 
@@ -525,8 +518,9 @@ cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *f
     if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return runtime_result(cudaErrorInvalidMemcpyDirection);
     if (offset > symbol_bytes || bytes > symbol_bytes - offset) {
-        simt_finding("out-of-bounds", &site, "%s writes %zu bytes at offset %zu of a variable of %zu bytes",
-                     call, bytes, offset, symbol_bytes);
+        simt_finding(RECORD_OUT_OF_BOUNDS, &site, RECORD_SAYS_SYMBOL_RANGE,
+                     SIMT_SAYS(.name = {call}, .number = {ROLE_WRITES, (int64_t)bytes, (int64_t)offset,
+                                                          (int64_t)symbol_bytes}));
         return runtime_result(cudaErrorInvalidValue);
     }
     const struct copy_operation c = one_row((char *)symbol + offset, from, bytes, kind);
@@ -543,8 +537,9 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_by
     if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
         return runtime_result(cudaErrorInvalidMemcpyDirection);
     if (offset > symbol_bytes || bytes > symbol_bytes - offset) {
-        simt_finding("out-of-bounds", &site, "%s reads %zu bytes at offset %zu of a variable of %zu bytes",
-                     call, bytes, offset, symbol_bytes);
+        simt_finding(RECORD_OUT_OF_BOUNDS, &site, RECORD_SAYS_SYMBOL_RANGE,
+                     SIMT_SAYS(.name = {call}, .number = {ROLE_READS, (int64_t)bytes, (int64_t)offset,
+                                                          (int64_t)symbol_bytes}));
         return runtime_result(cudaErrorInvalidValue);
     }
     const struct copy_operation c = one_row(to, (const char *)symbol + offset, bytes, kind);
@@ -577,7 +572,7 @@ cudaError_t runtime_set(struct set_operation s, cudaStream_t stream, struct simt
     if (s.width == 0 || s.rows == 0) return cudaSuccess;
     if (s.rows > 1 && s.width > s.pitch) return runtime_result(cudaErrorInvalidPitchValue);
     if (runtime_only_launches()) return cudaSuccess;
-    if (!device_range_is_valid(site, s.to, bytes_of_rows(s.rows, s.pitch, s.width), "fills"))
+    if (!device_range_is_valid(site, s.to, bytes_of_rows(s.rows, s.pitch, s.width), ROLE_FILLS))
         return runtime_result(cudaErrorInvalidValue);
     struct operation operation = {OPERATION_SET, site, stream, stream_device(stream), {.set = s}};
     return runtime_result(runtime_perform(&operation));

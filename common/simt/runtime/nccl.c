@@ -130,10 +130,7 @@ static struct clique *clique_of(const ncclUniqueId *id, int ranks)
     if (sscanf(id->internal, "%15s %ld %lu", begin, &pid, &number) != 3 || strcmp(begin, id_begins) != 0)
         return NULL;
     if (pid != (long)getpid()) {
-        simt_finding(
-            "unsupported", NULL,
-            "ncclCommInitRank: the unique id is of another process; on the software device ranks are "
-            "threads of one process");
+        simt_finding(RECORD_UNSUPPORTED, NULL, RECORD_SAYS_OTHER_PROCESS, NULL);
         return NULL;
     }
     for (struct clique *c = cliques; c != NULL; c = c->next)
@@ -157,7 +154,7 @@ static void report_communicators(void)
             count++;
             first = c->rank[r]->site;
         }
-    report_left(count, "communicator", "", &first);
+    report_left(count, "communicator", 0, &first);
 }
 
 /** With the lock held. */
@@ -321,17 +318,16 @@ ncclResult_t ncclMemFree(void *pointer)
 /* ---- what a call may be given ---------------------------------------------------------------------------- */
 
 /** 1 if [@p pointer, @p bytes) is memory of the communicator's device; else a finding. */
-static int buffer_is_good(const struct call *call, const void *pointer, size_t bytes, const char *role)
+static int buffer_is_good(const struct call *call, const void *pointer, size_t bytes, enum role role)
 {
-    char what[256];
     if (bytes == 0) return 1;
     if (!device_range_is_valid(call->operation.site, pointer, bytes, role)) return 0;
     const int whose = simt_device_of(pointer);
     if (whose < 0 || whose == call->comm->device || simt_host_may(pointer)) return 1;
-    simt_device_describe(pointer, 1, what, sizeof what);
-    simt_finding("wrong-device", &call->operation.site,
-                 "%s of rank %d, whose communicator is of device %d, %s memory of device %d: %s",
-                 call_name(call), call->comm->rank, call->comm->device, role, whose, what);
+    simt_finding(RECORD_WRONG_DEVICE, &call->operation.site, RECORD_SAYS_RANK_DEVICE,
+                 SIMT_SAYS(.name = {call_name(call)},
+                           .number = {role, call->comm->rank, call->comm->device, whose}, .memory = pointer,
+                           .bytes = 1));
     return 0;
 }
 
@@ -344,13 +340,13 @@ static ncclResult_t check_stream(struct call *call)
     if (!stream_is_valid(o->stream)) return ncclUnhandledCudaError;
     o->device = built_in ? call->comm->device : stream_device(o->stream);
     if (stream_is_under_capture(o->stream)) {
-        (void)runtime_refuse(o->site, "NCCL in a stream under capture is");
+        (void)runtime_refuse(o->site, RECORD_SAYS_NO_NCCL_CAPTURE);
         return ncclInvalidUsage;
     }
     if (o->device == call->comm->device) return ncclSuccess;
-    simt_finding("wrong-device", &o->site,
-                 "%s of rank %d, whose communicator is of device %d, uses a stream of device %d",
-                 call_name(call), call->comm->rank, call->comm->device, o->device);
+    simt_finding(
+        RECORD_WRONG_DEVICE, &o->site, RECORD_SAYS_RANK_STREAM,
+        SIMT_SAYS(.name = {call_name(call)}, .number = {call->comm->rank, call->comm->device, o->device}));
     return ncclInvalidUsage;
 }
 
@@ -365,14 +361,14 @@ static ncclResult_t check_call(struct call *call)
     if (names_rank && (call->peer < 0 || call->peer >= ranks)) return ncclInvalidArgument;
     if (call->count > SIZE_MAX / 8 / MOST_RANKS) return ncclInvalidArgument;
     if (sums && call->type >= ncclFloat8e4m3) {
-        (void)runtime_refuse(call->operation.site, "a sum of elements of 8 bits with a fraction is");
+        (void)runtime_refuse(call->operation.site, RECORD_SAYS_NO_SUM_OF_BYTES);
         return ncclInvalidArgument;
     }
     if (runtime_device_lost(call->comm->device) != cudaSuccess) return ncclUnhandledCudaError;
     const ncclResult_t result = check_stream(call);
     if (result != ncclSuccess) return result;
-    return buffer_is_good(call, call->send, call_reads(call), "reads") &&
-                   buffer_is_good(call, call->receive, call_writes(call), "writes")
+    return buffer_is_good(call, call->send, call_reads(call), ROLE_READS) &&
+                   buffer_is_good(call, call->receive, call_writes(call), ROLE_WRITES)
                ? ncclSuccess
                : ncclInvalidArgument;
 }

@@ -145,8 +145,8 @@ static void report_leaks(void)
     for (const struct CUgraphExec_st *e = executables; e != NULL; e = e->next)
         if (e->owner == getpid() && ++executable_count) executable_site = e->site;
     pthread_mutex_unlock(&lock);
-    report_left(count, "graph", "", &site);
-    report_left(executable_count, "executable graph", "", &executable_site);
+    report_left(count, "graph", 0, &site);
+    report_left(executable_count, "executable graph", 0, &executable_site);
 }
 
 void graphs_report_since(unsigned long mark)
@@ -167,8 +167,8 @@ void graphs_report_since(unsigned long mark)
         executable_count++;
     }
     pthread_mutex_unlock(&lock);
-    report_left(count, "graph", OF_THIS_CALL, &site);
-    report_left(executable_count, "executable graph", OF_THIS_CALL, &executable_site);
+    report_left(count, "graph", 1, &site);
+    report_left(executable_count, "executable graph", 1, &executable_site);
 }
 
 void graphs_watch_leaks(void)

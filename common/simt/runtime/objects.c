@@ -27,11 +27,11 @@ unsigned long simt_objects_made(void)
     return __atomic_load_n(&made, __ATOMIC_RELAXED);
 }
 
-void report_left(size_t count, const char *kind, const char *whose, const struct simt_site *site)
+void report_left(size_t count, const char *kind, int of_this_call, const struct simt_site *site)
 {
     if (count == 0) return;
-    simt_finding("leak", site, "%zu %s%s%s %s never destroyed; the first is of %s", count, kind,
-                 count == 1 ? "" : "s", whose, count == 1 ? "was" : "were", site->what);
+    simt_finding(RECORD_LEAK, site, RECORD_SAYS_OBJECTS_LEFT,
+                 SIMT_SAYS(.name = {site->what, kind}, .number = {(int64_t)count, of_this_call}));
 }
 
 void objects_report_since(unsigned long mark)
@@ -44,8 +44,8 @@ void objects_report_since(unsigned long mark)
     for (const struct CUevent_st *e = events; e != NULL; e = e->next)
         if (e->number > mark && ++event_count) event_site = e->site;
     pthread_mutex_unlock(&lock);
-    report_left(stream_count, "stream", OF_THIS_CALL, &stream_site);
-    report_left(event_count, "event", OF_THIS_CALL, &event_site);
+    report_left(stream_count, "stream", 1, &stream_site);
+    report_left(event_count, "event", 1, &event_site);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------------- */

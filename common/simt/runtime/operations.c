@@ -60,15 +60,14 @@ static int is_told(const struct simt_site *site)
  */
 static void check_initialized(const struct operation *operation, const char *from, size_t bytes)
 {
-    char what[256];
     ptrdiff_t first = simt_device_first_uninitialized(from, bytes);
     if (first < 0) return;
     const int is_border = first == 0 && simt_device_any_written(from, bytes);
     if ((is_border && !simt_reports_all()) || is_told(&operation->site)) return;
-    simt_device_describe(from + first, 1, what, sizeof(what));
-    simt_finding(is_border ? "unwritten-border" : "uninitialized-read", &operation->site,
-                 "%s copies %zu bytes to the host, of which byte %td was never written: %s",
-                 operation->site.what, bytes, first, what);
+    simt_finding(is_border ? RECORD_UNWRITTEN_BORDER : RECORD_UNINITIALIZED_READ, &operation->site,
+                 RECORD_SAYS_COPIES_UNWRITTEN,
+                 SIMT_SAYS(.name = {operation->site.what}, .number = {(int64_t)bytes, first},
+                           .memory = from + first, .bytes = 1));
 }
 
 static void perform_copy(const struct operation *operation)

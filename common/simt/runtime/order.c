@@ -3,7 +3,6 @@
  * @brief Which operations of different streams are ordered, and findings where one uses what another may still be using.
  */
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "order.h"
@@ -41,7 +40,6 @@ static size_t use_count;
 static struct launched launched[LAUNCHES];
 static unsigned long launch_count;
 static struct simt_busy busy[USES];
-static const struct use *busy_use[USES];
 static size_t busy_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -188,25 +186,19 @@ static int overlaps(const struct order_use *a, const struct order_use *b)
 
 static void tell_use(const struct operation *o, const struct order_use *now, const struct use *earlier)
 {
-    char what[256];
-    const struct simt_site site = simt_site_found(&earlier->site);
     const char *first = now->start > earlier->of.start ? now->start : earlier->of.start;
-    simt_device_describe(first, 1, what, sizeof what);
-    simt_finding("stream-race", &o->site,
-                 "%s %s what %s at %s:%d, in a stream that this one does not wait for, may still be %s: %s",
-                 o->site.what, now->written ? "writes" : "reads", site.what, site.file, site.line,
-                 earlier->of.written ? "writing" : "reading", what);
+    simt_finding(RECORD_STREAM_RACE, &o->site, RECORD_SAYS_STREAM_USE,
+                 SIMT_SAYS(.name = {o->site.what, earlier->site.what},
+                           .number = {now->written, earlier->of.written}, .memory = first, .bytes = 1,
+                           .other = &earlier->site));
 }
 
 static void tell_touch(const struct operation *o, const struct order_use *now, const struct simt_touch *touch)
 {
-    char what[256];
-    simt_device_describe((const char *)now->start + touch->offset, 1, what, sizeof what);
-    simt_finding(
-        "stream-race", &o->site,
-        "%s %s what a kernel, in a stream that this one does not wait for, may still be %s at %s: %s",
-        o->site.what, now->written ? "writes" : "reads", touch->access == SIMT_WRITE ? "writing" : "reading",
-        touch->line, what);
+    simt_finding(RECORD_STREAM_RACE, &o->site, RECORD_SAYS_STREAM_TOUCH,
+                 SIMT_SAYS(.name = {o->site.what}, .number = {now->written, touch->access == SIMT_WRITE},
+                           .memory = (const char *)now->start + touch->offset, .bytes = 1,
+                           .other_pc = touch->pc));
 }
 
 /** One finding at most. */
@@ -239,16 +231,15 @@ static void take_uses(const struct operation *o, const struct order_use *use, si
 
 /* ---- operations ------------------------------------------------------------------------------------------ */
 
-/** What a kernel must not meet: what it does meet the machine tells by its line, and order_end() by the other. */
+/** What a kernel must not meet. */
 static void arm(struct moment when)
 {
     busy_count = 0;
     for (size_t i = 0; i < use_count; i++) {
         const struct order_use *of = &uses[i].of;
         if (is_known(&known[when.stream], uses[i].when)) continue;
-        busy_use[busy_count] = &uses[i];
         busy[busy_count++] =
-            (struct simt_busy){of->start, (const char *)of->start + of->bytes, of->written, 0};
+            (struct simt_busy){of->start, (const char *)of->start + of->bytes, of->written, uses[i].site};
     }
     simt_set_busy(busy, busy_count);
 }
@@ -301,12 +292,6 @@ void order_end(const struct operation *o)
     launched[launch_count++ % LAUNCHES] =
         (struct launched){simt_launch_number(), {stream, known[stream].of[stream]}};
     simt_set_busy(NULL, 0);
-    for (size_t i = 0; i < busy_count; i++) {
-        if (!busy[i].met || (i > 0 && busy[i - 1].met && busy_use[i]->site.pc == busy_use[i - 1]->site.pc))
-            continue;
-        const struct simt_site site = simt_site_found(&busy_use[i]->site);
-        fprintf(stderr, "  that other use is %s at %s:%d\n", site.what, site.file, site.line);
-    }
     busy_count = 0;
     pthread_mutex_unlock(&lock);
 }

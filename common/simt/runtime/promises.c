@@ -45,16 +45,18 @@ static int is_told(const struct simt_site *site)
     return 0;
 }
 
-static void tell_stream(const struct operation *o, const char *kernel, const char *what)
+/** Which stream was used in place of the one that was given; the sentence has an alternative for each. */
+enum wrong_stream { STREAM_OF_THREAD, STREAM_LEGACY, STREAM_UNORDERED, STREAM_NOT_JOINED };
+
+static void tell_stream(const struct operation *o, const char *kernel, enum wrong_stream stream)
 {
     if (is_told(&o->site)) {
         simt_finding_again();
         return;
     }
-    if (kernel != NULL)
-        simt_finding("wrong-stream", &o->site, "kernel %s is launched on %s", kernel, what);
-    else
-        simt_finding("wrong-stream", &o->site, "%s is called for %s", o->site.what, what);
+    simt_finding(
+        RECORD_WRONG_STREAM, &o->site, RECORD_SAYS_OTHER_STREAM,
+        SIMT_SAYS(.name = {kernel != NULL ? kernel : o->site.what}, .number = {kernel != NULL, stream}));
 }
 
 static const void *waited_at; /* the call whose waiting has been told: it need not be told by its stream */
@@ -63,37 +65,31 @@ void runtime_waits(struct simt_site site)
 {
     if (!(promised & SIMT_NO_WAIT)) return;
     waited_at = site.pc;
-    simt_finding("host-wait", &site,
-                 "%s in an entry point, which launches and returns; whoever called it waits when it needs to",
-                 site.what);
+    simt_finding(RECORD_HOST_WAIT, &site, RECORD_SAYS_ENTRY_WAITS, SIMT_SAYS(.name = {site.what}));
 }
 
 void runtime_makes(struct simt_site site, unsigned promise)
 {
     if (!(promised & promise)) return;
-    simt_finding(
-        "host-allocation", &site,
-        promise == SIMT_NO_MEMORY
-            ? "%s in an entry point, which is given all the memory it needs: it allocates none, frees none"
-            : "%s in an entry point, which launches and returns: it makes and destroys nothing",
-        site.what);
+    simt_finding(RECORD_HOST_ALLOCATION, &site,
+                 promise == SIMT_NO_MEMORY ? RECORD_SAYS_ENTRY_ALLOCATES : RECORD_SAYS_ENTRY_MAKES,
+                 SIMT_SAYS(.name = {site.what}));
 }
 
 /** What a copy or a fill must not touch. */
 void promises_see_write(const struct operation *o, const void *to, size_t bytes)
 {
     enum simt_kept kept = SIMT_FREE;
-    char what[256];
     ptrdiff_t first = promised != 0 ? simt_device_first_kept(to, bytes, &kept) : -1;
     if (first < 0) return;
     if (is_told(&o->site)) {
         simt_finding_again();
         return;
     }
-    simt_device_describe((const char *)to + first, 1, what, sizeof what);
-    simt_finding(kept == SIMT_INPUT ? "input-written" : "padding-written", &o->site, "%s writes %s: %s",
-                 o->site.what, kept == SIMT_INPUT ? "an input" : "what lies between two rows of the output",
-                 what);
+    simt_finding(kept == SIMT_INPUT ? RECORD_INPUT_WRITTEN : RECORD_PADDING_WRITTEN, &o->site,
+                 RECORD_SAYS_WRITES_KEPT,
+                 SIMT_SAYS(.name = {o->site.what}, .number = {kept != SIMT_INPUT},
+                           .memory = (const char *)to + first, .bytes = 1));
 }
 
 /* ---- streams ------------------------------------------------------------------------------------------- */
@@ -135,14 +131,10 @@ static void see_wait(const struct operation *o)
         if (event->known[i] > party->known[i]) party->known[i] = event->known[i];
 }
 
-static const char *name_of(cudaStream_t stream)
+static enum wrong_stream wrong_stream(cudaStream_t stream)
 {
-    if (stream == cudaStreamPerThread)
-        return "the default stream of the thread, not on the one that was given";
-    if (stream_behind(stream) == NULL) return "the legacy default stream, not on the one that was given";
-    return "a stream that does not wait for the one that was given: record an event there, and let this "
-           "stream "
-           "wait for it";
+    if (stream == cudaStreamPerThread) return STREAM_OF_THREAD;
+    return stream_behind(stream) == NULL ? STREAM_LEGACY : STREAM_UNORDERED;
 }
 
 void promises_see(const struct operation *o)
@@ -155,7 +147,7 @@ void promises_see(const struct operation *o)
     const char *kernel = o->kind == OPERATION_LAUNCH ? o->as.launch.launch->kernel : NULL;
     struct party *party = party_of(o->stream);
     if (party == NULL) {
-        if (o->site.pc == NULL || o->site.pc != waited_at) tell_stream(o, kernel, name_of(o->stream));
+        if (o->site.pc == NULL || o->site.pc != waited_at) tell_stream(o, kernel, wrong_stream(o->stream));
         return;
     }
     if (o->kind == OPERATION_RECORD) {
@@ -191,8 +183,7 @@ static void check_joined(void)
 {
     for (int i = given; i < PROMISE_STREAMS && !broken_off; i++)
         if (parties[i].used && !is_joined(i))
-            tell_stream(&parties[i].last, parties[i].kernel,
-                        "a stream that the given one does not wait for before the entry point returns");
+            tell_stream(&parties[i].last, parties[i].kernel, STREAM_NOT_JOINED);
 }
 
 static _Thread_local int groups; /* of NCCL's calls, begun and not ended */
@@ -205,11 +196,7 @@ void promises_see_group(int more)
 /** What is in a group begins when the group ends: that is for who began it. */
 static void check_group_closed(void)
 {
-    if (groups > 0)
-        simt_finding(
-            "collective-hang", NULL,
-            "the entry point returns with a group open: ncclGroupStart without ncclGroupEnd, so that "
-            "nothing in it has begun");
+    if (groups > 0) simt_finding(RECORD_COLLECTIVE_HANG, NULL, RECORD_SAYS_GROUP_OPEN, NULL);
 }
 
 void simt_promise(unsigned promises, void *stream)

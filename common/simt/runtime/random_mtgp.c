@@ -160,10 +160,7 @@ int simt_mtgp_has(const char *function, void *caller)
 {
     if (simt_mtgp_sets() != 0) return 1;
     const struct simt_site site = {"cuRAND", 0, function, caller};
-    simt_finding(
-        "unsupported", &site,
-        "the parameters of MTGP32 come from curand_mtgp32dc_p_11213.h of a CUDA Toolkit, which is not "
-        "in /usr/local/cuda, /usr, or where CUDA_HOME says: install one, or take another generator");
+    simt_finding(RECORD_UNSUPPORTED, &site, RECORD_SAYS_MTGP_MISSING, NULL);
     return 0;
 }
 

@@ -117,15 +117,10 @@ int simt_sobol_has(const char *function, void *caller, int scrambled, unsigned d
     if (dimensions <= simt_sobol_dimensions(scrambled)) return 1;
     const struct simt_site site = {"cuRAND", 0, function, caller};
     if (scrambled)
-        simt_finding(
-            "unsupported", &site,
-            "what scrambles Sobol sequences is NVIDIA's own: it comes from libcurand.so.10, which is "
-            "not installed");
+        simt_finding(RECORD_UNSUPPORTED, &site, RECORD_SAYS_SOBOL_SCRAMBLED, NULL);
     else
-        simt_finding("unsupported", &site,
-                     "this device has %d dimensions of Sobol sequences and not %u: the others come from "
-                     "libcurand.so.10, which is not installed",
-                     SOBOL_OWN_DIMENSIONS, dimensions);
+        simt_finding(RECORD_UNSUPPORTED, &site, RECORD_SAYS_SOBOL_DIMENSIONS,
+                     SIMT_SAYS(.number = {SOBOL_OWN_DIMENSIONS, dimensions}));
     return 0;
 }
 

@@ -15,7 +15,7 @@
 
 #include "ranks.h"
 
-enum { LOOK_MILLISECONDS = 100, TEXT = 1400, CALLERS = 64, MOST_THREADS = 1 << 20 };
+enum { LOOK_MILLISECONDS = 100, CALLERS = 64, MOST_THREADS = 1 << 20 };
 
 /* How long nothing may happen in the whole process: if nobody is known who might still call, and if a thread that called has ended. */
 static const double PATIENCE = 8, PATIENCE_AFTER_END = 1, WORK = 0.1;
@@ -138,45 +138,44 @@ void ranks_break(struct clique *clique, ncclResult_t result)
     ranks_changed();
 }
 
-static void describe(const struct call *call, char *text, size_t size)
+/** What the ranks call, as far as there is room. */
+struct calls_told {
+    struct record_wait wait[RECORD_WAITS];
+    uint32_t kept, ranks;
+};
+
+static struct record_wait *next_rank(struct calls_told *told, int rank, enum record_waiting waiting)
 {
-    static const char *const types[ncclNumTypes] = {"int8",    "uint8",    "int32",      "uint32",
-                                                    "int64",   "uint64",   "float16",    "float32",
-                                                    "float64", "bfloat16", "float8e4m3", "float8e5m2"};
-    static const char *const ops[ncclNumOps] = {"sum", "product", "maximum", "minimum", "average"};
-    const int reduces =
-        call->kind == CALL_ALL_REDUCE || call->kind == CALL_REDUCE || call->kind == CALL_REDUCE_SCATTER;
-    const int used = snprintf(text, size, "%s of %zu %s", call_name(call), call->count, types[call->type]);
-    size_t at = (size_t)used;
-    if (reduces && at < size) at += (size_t)snprintf(text + at, size - at, ", %s", ops[call->op]);
-    if (call->kind < CALL_SEND && call->peer >= 0 && at < size)
-        snprintf(text + at, size - at, ", root %d", call->peer);
+    static struct record_wait beyond; /* is not told */
+    struct record_wait *wait = told->kept < RECORD_WAITS ? &told->wait[told->kept++] : &beyond;
+    told->ranks++;
+    *wait = (struct record_wait){.waiting = waiting, .count = 1, .number = {(uint32_t)rank}};
+    return wait;
 }
 
-/** One line for a rank: what it calls where. */
-static size_t add_line(char *text, size_t at, const struct call *call, const char *more)
+/** What a rank calls where. */
+static void add_call(struct calls_told *told, const struct call *call)
 {
-    char what[160];
-    const struct simt_site site = simt_site_found(&call->operation.site);
-    if (call->kind == CALL_INIT)
-        snprintf(what, sizeof what, "%s", call_name(call));
-    else
-        describe(call, what, sizeof what);
-    if (at < TEXT)
-        at += (size_t)snprintf(text + at, TEXT - at, "\n  rank %d: %s%s at %s:%d", call->comm->rank, what,
-                               more, site.file, site.line);
-    return at;
+    struct record_wait *wait = next_rank(told, call->comm->rank, RECORD_WAIT_RANK);
+    const int reduces =
+        call->kind == CALL_ALL_REDUCE || call->kind == CALL_REDUCE || call->kind == CALL_REDUCE_SCATTER;
+    record_copy_text(wait->name, sizeof wait->name, call_name(call));
+    wait->at = simt_site_line(&call->operation.site);
+    if (call->kind == CALL_INIT) return;
+    wait->index = (int64_t)call->count;
+    wait->number[1] = 1 + (uint32_t)call->type;
+    if (reduces) wait->number[2] = 1 + (uint32_t)call->op;
+    if (call->kind < CALL_SEND && call->peer >= 0) wait->number[3] = 1 + (uint32_t)call->peer;
+    wait->number[4] = 1 + (uint32_t)call->peer;
 }
 
 static void tell_mismatch(struct call *const *call, int count)
 {
-    char text[TEXT];
-    size_t at =
-        (size_t)snprintf(text, TEXT, "%s",
-                         call[0]->kind >= CALL_SEND ? "a send and the receive that belongs to it differ"
-                                                    : "the ranks do not call the same");
-    for (int i = 0; i < count; i++) at = add_line(text, at, call[i], "");
-    simt_finding("collective-mismatch", NULL, "%s", text);
+    struct calls_told told = {.kept = 0};
+    for (int i = 0; i < count; i++) add_call(&told, call[i]);
+    simt_finding(RECORD_COLLECTIVE_MISMATCH, NULL,
+                 call[0]->kind >= CALL_SEND ? RECORD_SAYS_SEND_DIFFERS : RECORD_SAYS_RANKS_DIFFER,
+                 SIMT_SAYS(.wait = told.wait, .waits = told.kept, .places = told.ranks));
 }
 
 static int same_call(const struct call *a, const struct call *b)
@@ -324,16 +323,16 @@ static int waits_for_ever(struct caller *self, int threads, double quiet)
     return self->stuck;
 }
 
-static const char *why_absent(const struct clique *clique, int r, const struct caller *self)
+static enum record_absence why_absent(const struct clique *clique, int r, const struct caller *self)
 {
     const ncclComm_t comm = clique->rank[r];
-    if (comm == NULL) return "has not come to make its communicator";
-    if (comm->gone) return "has destroyed its communicator";
-    if (comm->caller == self) return "is called for by the host thread that waits here";
-    if (comm->caller == NULL) return "has not called";
-    if (comm->caller->ended) return "was called for by a host thread that has ended";
-    if (comm->caller->waits) return "waits elsewhere";
-    return "has not called";
+    if (comm == NULL) return RECORD_ABSENT_UNMADE;
+    if (comm->gone) return RECORD_ABSENT_DESTROYED;
+    if (comm->caller == self) return RECORD_ABSENT_SAME_THREAD;
+    if (comm->caller == NULL) return RECORD_ABSENT_SILENT;
+    if (comm->caller->ended) return RECORD_ABSENT_THREAD_ENDED;
+    if (comm->caller->waits) return RECORD_ABSENT_ELSEWHERE;
+    return RECORD_ABSENT_SILENT;
 }
 
 /** The call of rank @p r that its thread waits in; NULL: there is none. */
@@ -349,12 +348,10 @@ static const struct call *waiting_call(const struct clique *clique, int r)
 /* Whoever sees it first tells it, in the same words. */
 static void tell_hang(struct caller *self, int seconds)
 {
-    char text[TEXT];
+    struct calls_told told = {.kept = 0};
     const struct call *call = self->calls;
     while (call->next_group != NULL && call->done) call = call->next_group;
     const struct clique *clique = call->comm->clique;
-    size_t at = (size_t)snprintf(text, TEXT, "ranks wait for ranks that do not come%s",
-                                 seconds > 0 ? ", and nothing has happened for a while" : "");
     const int ungrouped = self->calls->next_group == NULL;
     int free_ranks = 0; /* that this thread might call for */
     for (int r = 0; r < clique->ranks; r++) {
@@ -362,22 +359,21 @@ static void tell_hang(struct caller *self, int seconds)
         const struct call *own = waiting_call(clique, r);
         free_ranks +=
             comm != NULL && !comm->gone && own == NULL && (comm->caller == NULL || comm->caller == self);
-        char more[40] = "";
-        if (own != NULL && (own->kind == CALL_SEND || own->kind == CALL_RECEIVE))
-            snprintf(more, sizeof more, " %s rank %d", own->kind == CALL_SEND ? "to" : "from", own->peer);
-        if (own != NULL)
-            at = add_line(text, at, own, more);
-        else if (at < TEXT)
-            at += (size_t)snprintf(text + at, TEXT - at, "\n  rank %d %s", r, why_absent(clique, r, self));
+        if (own == NULL) {
+            next_rank(&told, r, RECORD_WAIT_ABSENT)->number[1] = why_absent(clique, r, self);
+            continue;
+        }
+        add_call(&told, own);
+        if (told.ranks == told.kept && (own->kind == CALL_SEND || own->kind == CALL_RECEIVE))
+            told.wait[told.kept - 1].number[5] = own->kind == CALL_SEND ? 1 : 2;
     }
-    const char *advice = "";
-    if (call->kind == CALL_SEND || call->kind == CALL_RECEIVE)
-        advice = "\n  a send waits for its receive: a rank that does both groups them (ncclGroupStart, "
-                 "ncclGroupEnd)";
-    else if (ungrouped && free_ranks > 0)
-        advice =
-            "\n  a host thread that calls for several ranks groups its calls (ncclGroupStart, ncclGroupEnd)";
-    simt_finding("collective-hang", NULL, "%s%s", text, advice);
+    const int sends = call->kind == CALL_SEND || call->kind == CALL_RECEIVE;
+    simt_finding_advised(
+        RECORD_COLLECTIVE_HANG, NULL, RECORD_SAYS_RANKS_HANG,
+        sends                         ? RECORD_ADVICE_SEND_GROUP
+        : ungrouped && free_ranks > 0 ? RECORD_ADVICE_RANK_GROUP
+                                      : RECORD_NO_ADVICE,
+        SIMT_SAYS(.number = {seconds > 0}, .wait = told.wait, .waits = told.kept, .places = told.ranks));
 }
 
 /* ---- waiting --------------------------------------------------------------------------------------------- */

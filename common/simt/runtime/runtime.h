@@ -10,6 +10,7 @@
 #define WARPWISE_SIMT_RUNTIME_H
 
 #include "../include/cuda_runtime_api.h"
+#include "../findings.h"
 #include "../machine.h"
 
 /* ---- errors -------------------------------------------------------------------------------------------- */
@@ -32,8 +33,8 @@ void runtime_forget_errors(void);
 #define CALLER_SITE(name) runtime_site(__builtin_return_address(0), name)
 struct simt_site runtime_site(const void *return_address, const char *call);
 
-/** @brief Prints an `unsupported` finding and gives ::cudaErrorNotSupported. */
-cudaError_t runtime_refuse(struct simt_site site, const char *what);
+/** @brief Reports an `unsupported` finding and gives ::cudaErrorNotSupported. */
+cudaError_t runtime_refuse(struct simt_site site, enum record_message message);
 
 /* ---- the device ---------------------------------------------------------------------------------------- */
 
@@ -134,8 +135,10 @@ void event_record_now(cudaEvent_t event);
 
 /** @brief From the first byte of the first of @p rows rows to the last one's end; SIZE_MAX if no range is so long. */
 size_t bytes_of_rows(size_t rows, size_t pitch, size_t width);
+/** @brief What a call does with memory. */
+enum role { ROLE_READS, ROLE_WRITES, ROLE_FILLS };
 /** @brief Checks that [@p pointer, @p bytes) is device memory; else prints a finding that says what it is. */
-int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, const char *role);
+int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, enum role role);
 /** @brief The same for all device memory of a copy or a fill. */
 int operation_ranges_are_valid(const struct operation *operation);
 

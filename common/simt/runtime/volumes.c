@@ -71,8 +71,7 @@ static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, cudaStream_t s
 {
     RETURN_IF_LOST();
     if (p == NULL) return runtime_result(cudaErrorInvalidValue);
-    if (p->srcArray != NULL || p->dstArray != NULL)
-        return runtime_refuse(site, "a CUDA array of three dimensions is");
+    if (p->srcArray != NULL || p->dstArray != NULL) return runtime_refuse(site, RECORD_SAYS_NO_ARRAY_VOLUMES);
     if ((unsigned)p->kind > cudaMemcpyDefault) return runtime_result(cudaErrorInvalidMemcpyDirection);
     if (is_empty(p->extent)) return cudaSuccess;
     cudaError_t error = check_part(&p->srcPtr, p->srcPos, p->extent);

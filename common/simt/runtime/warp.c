@@ -73,7 +73,8 @@ unsigned long long simt_shuffle(const struct simt_site *site, enum shuffle_kind 
                                 unsigned long long value, unsigned int lane, int width)
 {
     if (width < 1 || width > WARP_LANES || (width & (width - 1)) != 0)
-        simt_stop(site, "unsupported", "%s: width %d is not a power of two from 1 to 32", site->what, width);
+        simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_SHUFFLE_WIDTH,
+                  SIMT_SAYS(.name = {site->what}, .number = {width}));
     unsigned self = simt_self()->lane;
     struct operand operand = {value, source_lane(kind, self, lane & (WARP_LANES - 1), (unsigned)width)};
     uint64_t result = value;

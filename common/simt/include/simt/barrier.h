@@ -26,20 +26,16 @@ typedef cooperative_groups::simt_place place;
 /** @brief The object's address, if it is in shared memory. */
 SIMT_INLINE void *in_shared_memory(const void *object, const simt_site *site)
 {
-    if (simt_self() == nullptr) simt_stop(site, "unsupported", "%s in host code", site->what);
-    if (!__isShared(object))
-        simt_stop(site, "unsupported",
-                  "%s outside shared memory: between blocks, launch two kernels or use cooperative groups' "
-                  "grid.sync()",
-                  site->what);
+    if (simt_self() == nullptr) simt_misuse(site, SIMT_MISUSE_HOST, 0, 0);
+    if (!__isShared(object)) simt_misuse(site, SIMT_MISUSE_NOT_SHARED, 0, 0);
     return const_cast<void *>(object);
 }
 SIMT_OUTLINE void barrier_init(const simt_site *site, const void *b, unsigned int count)
 {
     simt_mbarrier_init(site, in_shared_memory(b, site), count, SIMT_CALLER);
 }
-SIMT_OUTLINE uint64_t barrier_arrive(const simt_site *site, const void *b, unsigned int count,
-                                     unsigned int bytes, unsigned int how)
+SIMT_OUTLINE uint64_t barrier_arrive(const simt_site *site, const void *b, unsigned int count, unsigned int bytes,
+                                     unsigned int how)
 {
     return simt_mbarrier_arrive(site, in_shared_memory(b, site), count, bytes, how, SIMT_CALLER);
 }
@@ -54,16 +50,14 @@ SIMT_OUTLINE int barrier_is_over(const simt_site *site, const void *b, uint64_t 
 SIMT_OUTLINE void barrier_wait(const simt_site *site, const void *b, uint64_t state, unsigned int how)
 {
     void *const object = in_shared_memory(b, site);
-    while (!simt_mbarrier_wait(site, object, state, how, SIMT_CALLER)) {
-    }
+    while (!simt_mbarrier_wait(site, object, state, how, SIMT_CALLER)) {}
 }
 SIMT_OUTLINE void copies_arrive(const simt_site *site, const void *b, int counted)
 {
     simt_copies_arrive(site, in_shared_memory(b, site), counted, SIMT_CALLER);
 }
 /** @brief A function that a phase ends with is not there: the hardware's barriers have none. */
-struct no_completion {
-};
+struct no_completion {};
 } // namespace details
 
 template <thread_scope Scope, typename Completion = details::no_completion> class barrier
@@ -107,8 +101,7 @@ template <thread_scope Scope, typename Completion = details::no_completion> clas
     }
     bool try_wait_parity(bool parity, SIMT_WHERE) const
     {
-        return details::barrier_is_over(at.of("cuda::barrier::try_wait_parity"), &word, parity,
-                                        SIMT_MBARRIER_PARITY) != 0;
+        return details::barrier_is_over(at.of("cuda::barrier::try_wait_parity"), &word, parity, SIMT_MBARRIER_PARITY) != 0;
     }
     template <typename Rep, typename Period>
     bool try_wait_for(arrival_token &&token, const ::std::chrono::duration<Rep, Period> &, SIMT_WHERE) const
@@ -117,14 +110,12 @@ template <thread_scope Scope, typename Completion = details::no_completion> clas
     }
     void arrive_and_wait(SIMT_WHERE)
     {
-        const uint64_t state =
-            details::barrier_arrive(at.of("cuda::barrier::arrive_and_wait"), &word, 1, 0, 0);
+        const uint64_t state = details::barrier_arrive(at.of("cuda::barrier::arrive_and_wait"), &word, 1, 0, 0);
         details::barrier_wait(at.of("cuda::barrier::arrive_and_wait"), &word, state, 0);
     }
     void arrive_and_drop(SIMT_WHERE)
     {
-        (void)details::barrier_arrive(at.of("cuda::barrier::arrive_and_drop"), &word, 1, 0,
-                                      SIMT_MBARRIER_DROP);
+        (void)details::barrier_arrive(at.of("cuda::barrier::arrive_and_drop"), &word, 1, 0, SIMT_MBARRIER_DROP);
     }
     static constexpr ::std::ptrdiff_t max() { return (1 << 20) - 1; }
 
@@ -136,19 +127,15 @@ template <thread_scope Scope, typename Completion = details::no_completion> clas
 
 namespace device
 {
-template <thread_scope Scope> SIMT_INLINE uint64_t *barrier_native_handle(barrier<Scope> &b)
-{
-    return b.simt_word();
-}
+template <thread_scope Scope> SIMT_INLINE uint64_t *barrier_native_handle(barrier<Scope> &b) { return b.simt_word(); }
 template <thread_scope Scope>
-SIMT_INLINE typename barrier<Scope>::arrival_token
-barrier_arrive_tx(barrier<Scope> &b, ::std::ptrdiff_t count, ::std::ptrdiff_t bytes, SIMT_WHERE)
+SIMT_INLINE typename barrier<Scope>::arrival_token barrier_arrive_tx(barrier<Scope> &b, ::std::ptrdiff_t count,
+                                                                     ::std::ptrdiff_t bytes, SIMT_WHERE)
 {
-    return {details::barrier_arrive(at.of("cuda::device::barrier_arrive_tx"), b.simt_word(),
-                                    (unsigned int)count, (unsigned int)bytes, 0)};
+    return {details::barrier_arrive(at.of("cuda::device::barrier_arrive_tx"), b.simt_word(), (unsigned int)count,
+                                    (unsigned int)bytes, 0)};
 }
-template <thread_scope Scope>
-SIMT_INLINE void barrier_expect_tx(barrier<Scope> &b, ::std::ptrdiff_t bytes, SIMT_WHERE)
+template <thread_scope Scope> SIMT_INLINE void barrier_expect_tx(barrier<Scope> &b, ::std::ptrdiff_t bytes, SIMT_WHERE)
 {
     details::barrier_expect(at.of("cuda::device::barrier_expect_tx"), b.simt_word(), (unsigned int)bytes);
 }
@@ -165,8 +152,7 @@ struct one_thread {
 };
 
 /** @brief As cooperative groups do it, but the copies belong to no group of the thread yet. */
-template <typename Group>
-SIMT_INLINE void copy_pieces(const Group &group, void *to, const void *from, size_t bytes)
+template <typename Group> SIMT_INLINE void copy_pieces(const Group &group, void *to, const void *from, size_t bytes)
 {
     const size_t both = (size_t)to | (size_t)from;
     const size_t piece = both % 16 == 0 ? 16 : both % 8 == 0 ? 8 : both % 4 == 0 ? 4 : 1;
@@ -196,8 +182,7 @@ SIMT_INLINE void memcpy_async(void *to, const void *from, Size bytes, barrier<Sc
     details::finish_copies(b.simt_word(), at.of("cuda::memcpy_async"));
 }
 template <typename Group, typename Size, thread_scope Scope>
-SIMT_INLINE void memcpy_async(const Group &group, void *to, const void *from, Size bytes, barrier<Scope> &b,
-                              SIMT_WHERE)
+SIMT_INLINE void memcpy_async(const Group &group, void *to, const void *from, Size bytes, barrier<Scope> &b, SIMT_WHERE)
 {
     details::copy_pieces(group, to, from, (size_t)bytes);
     details::finish_copies(b.simt_word(), at.of("cuda::memcpy_async"));
@@ -214,11 +199,9 @@ SIMT_INLINE void memcpy_async_tx(T *to, const T *from, aligned_size_t<Alignment>
     static_assert(Alignment >= 16, "cuda::device::memcpy_async_tx: sizes and addresses are multiples of 16");
     const unsigned int shared = (unsigned int)__cvta_generic_to_shared(to), count = (unsigned int)bytes.value,
                        object = (unsigned int)__cvta_generic_to_shared(b.simt_word());
-    simt_ptx_at(
-        SIMT_PTX_SITE(
-            1, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"),
-        simt_in("r", shared), simt_in("l", from), simt_in("r", count), simt_in("r", object),
-        simt_clobbers("memory"));
+    simt_ptx_at(SIMT_PTX_SITE(1, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"),
+                simt_in("r", shared), simt_in("l", from), simt_in("r", count), simt_in("r", object),
+                simt_clobbers("memory"));
 }
 } // namespace device
 #endif

@@ -30,20 +30,14 @@ struct simt_place {
 
 namespace details
 {
-SIMT_INLINE unsigned int lane()
-{
-    return simt_self()->lane;
-}
+SIMT_INLINE unsigned int lane() { return simt_self()->lane; }
 
 /** @brief Threads count x first, then y, then z. */
 SIMT_INLINE unsigned int rank_in_block()
 {
     return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
 }
-SIMT_INLINE unsigned int block_threads()
-{
-    return blockDim.x * blockDim.y * blockDim.z;
-}
+SIMT_INLINE unsigned int block_threads() { return blockDim.x * blockDim.y * blockDim.z; }
 
 /** @brief The @p size lanes of the warp in which the caller is one; @p size is a power of two. */
 SIMT_INLINE unsigned int lanes_around(unsigned int size)
@@ -85,8 +79,7 @@ template <typename T>
 SIMT_INLINE T shuffle(const simt_site *site, enum simt_shuffle_kind kind, unsigned int mask, const T &value,
                       unsigned int lane, int width)
 {
-    static_assert(std::is_trivially_copyable<T>::value,
-                  "a shuffle moves bytes: the type must be trivially copyable");
+    static_assert(std::is_trivially_copyable<T>::value, "a shuffle moves bytes: the type must be trivially copyable");
     T result;
     for (size_t at = 0; at < sizeof(T); at += 8) {
         const size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
@@ -135,13 +128,9 @@ class grid_group : public thread_group
     /** @brief Whether the launch was cooperative, so that the blocks may wait for each other. */
     bool is_valid() const { return simt_grid_is_cooperative() != 0; }
     void sync(SIMT_HERE) const { simt_grid_barrier(at.of("grid_group::sync")); }
-    struct arrival_token {
-    };
+    struct arrival_token {};
     arrival_token barrier_arrive() const { return arrival_token(); }
-    void barrier_wait(arrival_token &&, SIMT_HERE) const
-    {
-        simt_grid_barrier(at.of("grid_group::barrier_wait"));
-    }
+    void barrier_wait(arrival_token &&, SIMT_HERE) const { simt_grid_barrier(at.of("grid_group::barrier_wait")); }
     unsigned long long size() const { return count(); }
     unsigned long long num_threads() const { return count(); }
     unsigned long long thread_rank() const { return own_rank(); }
@@ -151,8 +140,7 @@ class grid_group : public thread_group
     dim3 block_index() const { return dim3(blockIdx.x, blockIdx.y, blockIdx.z); }
     unsigned long long block_rank() const
     {
-        return blockIdx.x +
-               (unsigned long long)gridDim.x * (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z);
+        return blockIdx.x + (unsigned long long)gridDim.x * (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z);
     }
 
   private:
@@ -162,16 +150,12 @@ class grid_group : public thread_group
     }
     static unsigned long long own_rank()
     {
-        return (blockIdx.x +
-                (unsigned long long)gridDim.x * (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z)) *
+        return (blockIdx.x + (unsigned long long)gridDim.x * (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z)) *
                    details::block_threads() +
                details::rank_in_block();
     }
 };
-SIMT_INLINE grid_group this_grid()
-{
-    return grid_group();
-}
+SIMT_INLINE grid_group this_grid() { return grid_group(); }
 
 /* ---- the cluster --------------------------------------------------------------------------------------- */
 
@@ -179,8 +163,7 @@ SIMT_INLINE grid_group this_grid()
 class cluster_group
 {
   public:
-    struct arrival_token {
-    };
+    struct arrival_token {};
     static void sync(SIMT_HERE)
     {
         const simt_site *site = at.of("cluster_group::sync");
@@ -193,20 +176,13 @@ class cluster_group
         return arrival_token();
     }
     static void barrier_wait(SIMT_HERE) { simt_cluster_wait(at.of("cluster_group::barrier_wait")); }
-    static void barrier_wait(arrival_token &&, SIMT_HERE)
-    {
-        simt_cluster_wait(at.of("cluster_group::barrier_wait"));
-    }
+    static void barrier_wait(arrival_token &&, SIMT_HERE) { simt_cluster_wait(at.of("cluster_group::barrier_wait")); }
     /** @brief The rank of the block in whose shared memory @p address lies. */
-    static unsigned int query_shared_rank(const void *address)
-    {
-        return (unsigned int)simt_rank_of_pointer(address);
-    }
+    static unsigned int query_shared_rank(const void *address) { return (unsigned int)simt_rank_of_pointer(address); }
     /** @brief The same variable in the shared memory of the block of @p rank. */
     template <typename T> static T *map_shared_rank(T *address, int rank, SIMT_HERE)
     {
-        return (T *)simt_pointer_of_rank(at.of("cluster_group::map_shared_rank"), (void *)address,
-                                         (unsigned int)rank);
+        return (T *)simt_pointer_of_rank(at.of("cluster_group::map_shared_rank"), (void *)address, (unsigned int)rank);
     }
     static dim3 block_index() { return to_dim3(simt_cluster_place().block); }
     static unsigned int block_rank() { return simt_cluster_place().rank; }
@@ -218,10 +194,7 @@ class cluster_group
         return dim3(block.x * blockDim.x + threadIdx.x, block.y * blockDim.y + threadIdx.y,
                     block.z * blockDim.z + threadIdx.z);
     }
-    static unsigned int thread_rank()
-    {
-        return block_rank() * details::block_threads() + details::rank_in_block();
-    }
+    static unsigned int thread_rank() { return block_rank() * details::block_threads() + details::rank_in_block(); }
     static dim3 dim_threads()
     {
         const simt_extent blocks = simt_cluster_place().blocks;
@@ -233,10 +206,7 @@ class cluster_group
   private:
     static dim3 to_dim3(const simt_extent &e) { return dim3(e.x, e.y, e.z); }
 };
-SIMT_INLINE cluster_group this_cluster()
-{
-    return cluster_group();
-}
+SIMT_INLINE cluster_group this_cluster() { return cluster_group(); }
 
 /* ---- the block ----------------------------------------------------------------------------------------- */
 
@@ -250,8 +220,7 @@ class thread_block : public thread_group
   public:
     thread_block() : thread_group(BLOCK, 0, details::block_threads(), details::rank_in_block()) {}
     void sync(SIMT_HERE) const { (void)simt_block_barrier(at.of("thread_block::sync"), SIMT_VOTE_NONE, 0); }
-    struct arrival_token {
-    };
+    struct arrival_token {};
     /** @brief Everybody waits in barrier_wait(); what comes between is ordered as if it came before barrier_arrive(). */
     arrival_token barrier_arrive() const { return arrival_token(); }
     void barrier_wait(arrival_token &&, SIMT_HERE) const
@@ -266,14 +235,8 @@ class thread_block : public thread_group
     static dim3 group_dim() { return blockDim; }
     static dim3 dim_threads() { return blockDim; }
 };
-SIMT_INLINE thread_block this_thread_block()
-{
-    return thread_block();
-}
-template <unsigned int N> SIMT_INLINE thread_block this_thread_block(block_tile_memory<N> &)
-{
-    return thread_block();
-}
+SIMT_INLINE thread_block this_thread_block() { return thread_block(); }
+template <unsigned int N> SIMT_INLINE thread_block this_thread_block(block_tile_memory<N> &) { return thread_block(); }
 
 /* ---- lanes that are together --------------------------------------------------------------------------- */
 
@@ -307,19 +270,16 @@ class coalesced_group : public thread_group
     }
     unsigned int ballot(int predicate, SIMT_HERE) const
     {
-        return details::packed(
-            simt_vote(at.of("coalesced_group::ballot"), SIMT_WARP_BALLOT, mask, predicate != 0), mask);
+        return details::packed(simt_vote(at.of("coalesced_group::ballot"), SIMT_WARP_BALLOT, mask, predicate != 0), mask);
     }
     template <typename T> unsigned int match_any(T value, SIMT_HERE) const
     {
-        return details::packed(simt_match_any(at.of("coalesced_group::match_any"), mask, simt_to_word(value)),
-                               mask);
+        return details::packed(simt_match_any(at.of("coalesced_group::match_any"), mask, simt_to_word(value)), mask);
     }
     template <typename T> unsigned int match_all(T value, int &same, SIMT_HERE) const
     {
         int flag = 0;
-        unsigned int lanes =
-            simt_match_all(at.of("coalesced_group::match_all"), mask, simt_to_word(value), &flag);
+        unsigned int lanes = simt_match_all(at.of("coalesced_group::match_all"), mask, simt_to_word(value), &flag);
         same = flag;
         return details::packed(lanes, mask);
     }
@@ -333,20 +293,16 @@ class coalesced_group : public thread_group
   private:
     unsigned int meta_rank, meta_size;
     coalesced_group(unsigned int lanes, unsigned int index, unsigned int count)
-        : thread_group(LANES, lanes, (unsigned int)__builtin_popcount(lanes), details::rank_of(lanes)),
-          meta_rank(index), meta_size(count)
+        : thread_group(LANES, lanes, (unsigned int)__builtin_popcount(lanes), details::rank_of(lanes)), meta_rank(index),
+          meta_size(count)
     {
     }
     template <typename T> T from(const simt_site *site, const T &value, unsigned int source) const
     {
-        return details::shuffle(site, SIMT_SHUFFLE_INDEX, mask, value, details::lane_of_rank(mask, source),
-                                32);
+        return details::shuffle(site, SIMT_SHUFFLE_INDEX, mask, value, details::lane_of_rank(mask, source), 32);
     }
 };
-SIMT_INLINE coalesced_group coalesced_threads()
-{
-    return coalesced_group::simt_of(simt_active_mask());
-}
+SIMT_INLINE coalesced_group coalesced_threads() { return coalesced_group::simt_of(simt_active_mask()); }
 
 /* ---- tiles of a size known when the kernel is compiled ------------------------------------------------- */
 
@@ -364,8 +320,7 @@ template <unsigned int SIZE> class lane_tile : public thread_group
     void sync(SIMT_HERE) const { simt_warp_barrier(at.of("thread_block_tile::sync"), mask); }
     template <typename T> T shfl(T value, int source, SIMT_HERE) const
     {
-        return shuffle(at.of("thread_block_tile::shfl"), SIMT_SHUFFLE_INDEX, mask, value,
-                       (unsigned int)source, SIZE);
+        return shuffle(at.of("thread_block_tile::shfl"), SIMT_SHUFFLE_INDEX, mask, value, (unsigned int)source, SIZE);
     }
     template <typename T> T shfl_up(T value, unsigned int distance, SIMT_HERE) const
     {
@@ -389,8 +344,7 @@ template <unsigned int SIZE> class lane_tile : public thread_group
     }
     unsigned int ballot(int predicate, SIMT_HERE) const
     {
-        return simt_vote(at.of("thread_block_tile::ballot"), SIMT_WARP_BALLOT, mask, predicate != 0) >>
-               first();
+        return simt_vote(at.of("thread_block_tile::ballot"), SIMT_WARP_BALLOT, mask, predicate != 0) >> first();
     }
     template <typename T> unsigned int match_any(T value, SIMT_HERE) const
     {
@@ -399,8 +353,7 @@ template <unsigned int SIZE> class lane_tile : public thread_group
     template <typename T> unsigned int match_all(T value, int &same, SIMT_HERE) const
     {
         int flag = 0;
-        unsigned int lanes =
-            simt_match_all(at.of("thread_block_tile::match_all"), mask, simt_to_word(value), &flag);
+        unsigned int lanes = simt_match_all(at.of("thread_block_tile::match_all"), mask, simt_to_word(value), &flag);
         same = flag;
         return lanes >> first();
     }
@@ -418,7 +371,8 @@ template <unsigned int SIZE> class warps_tile
     static unsigned int thread_rank() { return rank_in_block() & (SIZE - 1); }
     void sync(SIMT_HERE) const
     {
-        simt_named_barrier(at.of("thread_block_tile::sync"), 15 - rank_in_block() / SIZE, SIZE, 1, nullptr);
+        simt_named_barrier(at.of("thread_block_tile::sync"), 15 - rank_in_block() / SIZE, SIZE, 1,
+                           nullptr);
     }
     template <typename T, bool never = false> T shfl(T value, int) const
     {
@@ -435,11 +389,9 @@ template <unsigned int SIZE> struct tile_of<SIZE, false> {
 };
 } // namespace details
 
-template <unsigned int Size, typename ParentT = void>
-class thread_block_tile : public details::tile_of<Size>::type
+template <unsigned int Size, typename ParentT = void> class thread_block_tile : public details::tile_of<Size>::type
 {
-    static_assert(Size > 0 && Size <= 1024 && (Size & (Size - 1)) == 0,
-                  "a tile has 1, 2, 4 ... 1024 threads");
+    static_assert(Size > 0 && Size <= 1024 && (Size & (Size - 1)) == 0, "a tile has 1, 2, 4 ... 1024 threads");
 
   public:
     static unsigned int meta_group_size()
@@ -456,8 +408,7 @@ template <unsigned int Size> class thread_block_tile<Size, void> : public detail
 {
   public:
     thread_block_tile() {}
-    template <typename ParentT>
-    thread_block_tile(const thread_block_tile<Size, ParentT> &tile)
+    template <typename ParentT> thread_block_tile(const thread_block_tile<Size, ParentT> &tile)
         : meta_size(tile.meta_group_size()), meta_rank(tile.meta_group_rank())
     {
     }
@@ -465,8 +416,7 @@ template <unsigned int Size> class thread_block_tile<Size, void> : public detail
     unsigned int meta_group_rank() const { return meta_rank; }
 
   private:
-    unsigned int meta_size = (details::block_threads() + Size - 1) / Size,
-                 meta_rank = details::rank_in_block() / Size;
+    unsigned int meta_size = (details::block_threads() + Size - 1) / Size, meta_rank = details::rank_in_block() / Size;
 };
 
 template <unsigned int Size, typename ParentT>
@@ -474,10 +424,7 @@ SIMT_INLINE thread_block_tile<Size, ParentT> tiled_partition(const ParentT &)
 {
     return thread_block_tile<Size, ParentT>();
 }
-SIMT_INLINE thread_block_tile<1> this_thread()
-{
-    return thread_block_tile<1>();
-}
+SIMT_INLINE thread_block_tile<1> this_thread() { return thread_block_tile<1>(); }
 
 /* ---- partitions whose size is known when the kernel runs ----------------------------------------------- */
 
@@ -493,11 +440,9 @@ SIMT_INLINE coalesced_group tiled_partition(const coalesced_group &parent, unsig
 SIMT_INLINE thread_group tiled_partition(const thread_group &parent, unsigned int size)
 {
     if (size == 0 || size > 32 || (size & (size - 1)) != 0)
-        simt_stop(SIMT_SITE("tiled_partition"), "trap",
-                  "tiled_partition of %u threads: it takes 1, 2, 4, 8, 16 or 32", size);
+        simt_misuse(SIMT_SITE("tiled_partition"), SIMT_MISUSE_TILE_SIZE, size, 0);
     if (parent.simt_lanes() != 0) return tiled_partition(coalesced_group::simt_of(parent.simt_lanes()), size);
-    return coalesced_group::simt_of(details::lanes_around(size) & details::lanes_of_warp(),
-                                    details::rank_in_block() / size,
+    return coalesced_group::simt_of(details::lanes_around(size) & details::lanes_of_warp(), details::rank_in_block() / size,
                                     (details::block_threads() + size - 1) / size);
 }
 
@@ -510,9 +455,8 @@ SIMT_INLINE coalesced_group labeled_partition(const Group &group, T label, SIMT_
     unsigned int leaders = 0, mine = 0;
     for (unsigned int rest = group.simt_lanes(); rest != 0; rest &= rest - 1) {
         const unsigned int lane = (unsigned int)__builtin_ctz(rest);
-        const unsigned int other = simt_from_word<unsigned int>(
-            simt_shuffle(at.of("labeled_partition, of its parts"), SIMT_SHUFFLE_INDEX, group.simt_lanes(),
-                         first, lane, 32));
+        const unsigned int other = simt_from_word<unsigned int>(simt_shuffle(
+            at.of("labeled_partition, of its parts"), SIMT_SHUFFLE_INDEX, group.simt_lanes(), first, lane, 32));
         if (other < first && (leaders & other) == 0) mine++;
         leaders |= other;
     }
@@ -520,8 +464,7 @@ SIMT_INLINE coalesced_group labeled_partition(const Group &group, T label, SIMT_
 }
 
 /** @brief The members for which @p predicate holds, and those for which it does not. */
-template <typename Group>
-SIMT_INLINE coalesced_group binary_partition(const Group &group, bool predicate, SIMT_HERE)
+template <typename Group> SIMT_INLINE coalesced_group binary_partition(const Group &group, bool predicate, SIMT_HERE)
 {
     const unsigned int lanes = group.simt_lanes();
     const unsigned int yes = simt_vote(at.of("binary_partition"), SIMT_WARP_BALLOT, lanes, predicate) & lanes;
@@ -530,18 +473,9 @@ SIMT_INLINE coalesced_group binary_partition(const Group &group, bool predicate,
 
 /* ---- functions beside the methods ---------------------------------------------------------------------- */
 
-template <typename Group> SIMT_INLINE void sync(const Group &group, SIMT_HERE)
-{
-    group.sync(at);
-}
-template <typename Group> SIMT_INLINE auto thread_rank(const Group &group)
-{
-    return group.thread_rank();
-}
-template <typename Group> SIMT_INLINE auto group_size(const Group &group)
-{
-    return group.size();
-}
+template <typename Group> SIMT_INLINE void sync(const Group &group, SIMT_HERE) { group.sync(at); }
+template <typename Group> SIMT_INLINE auto thread_rank(const Group &group) { return group.thread_rank(); }
+template <typename Group> SIMT_INLINE auto group_size(const Group &group) { return group.size(); }
 
 /** @brief One member calls @p function. */
 template <typename Group, typename Function, typename... Arguments>

@@ -193,13 +193,13 @@ extern "C" void simt_sleep(unsigned int nanoseconds);
 
 /* ---- stopping, waiting, asking ------------------------------------------------------------------------- */
 
-#define __trap() simt_stop(SIMT_SITE("__trap"), "trap", "__trap() was called")
+#define __trap() simt_misuse(SIMT_SITE("__trap"), SIMT_MISUSE_TRAP, 0, 0)
 #define __brkpt() ((void)0)
 #define __assume(condition) ((void)((condition) ? 0 : (__builtin_unreachable(), 0)))
 #define __builtin_assume(condition) __assume(condition)
 
-/** @brief Ends the launch with an `unsupported` finding at the line that called. */
-extern "C" void simt_refuse_in_kernel(const void *return_address, const char *call, const char *why)
+/** @brief simt_misuse() at the line that called. */
+extern "C" void simt_refuse_in_kernel(const void *return_address, const char *call, enum simt_misuse misuse)
     __attribute__((noreturn));
 
 SIMT_INLINE void __nanosleep(unsigned int nanoseconds)
