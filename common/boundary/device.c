@@ -18,7 +18,14 @@
 #include "simt/findings.h"
 #include "simt/runtime/graph.h"
 
-enum { HANDLES = 8192, OUTPUT_BYTES = 2048, ARGUMENTS = 7, EXIT_PROTOCOL = 1, FINDINGS = 64 };
+enum {
+    HANDLES = 8192,
+    OUTPUT_BYTES = 2048,
+    ARGUMENTS = 7,
+    EXIT_PROTOCOL = 1,
+    FINDINGS = 64,
+    MOST_TOUCHED = 4096
+};
 _Static_assert(sizeof(struct cudaDeviceProp) <= OUTPUT_BYTES, "an output has room for every kind");
 
 /* ---- the end of the host process ------------------------------------------------------------------------ */
@@ -56,6 +63,10 @@ static void take_record(const struct message *message)
     memcpy(&record, message->data, sizeof record);
     record.stamp = 0;
     if (!record_is_sound(&record)) device_refuse_message("a record that is none");
+    struct record_memory *memory = &record.memory;
+    if (memory->space == RECORD_SPACE_GLOBAL && memory->bytes > 0 && memory->bytes <= MOST_TOUCHED)
+        simt_device_resolve((const void *)(uintptr_t)memory->address, memory->bytes,
+                            memory); /* known here alone */
     simt_record_put(&record);
 }
 

@@ -331,6 +331,8 @@ static void put_part(struct out *out, const struct record *r, const char *part, 
         put(out, "0x%08" PRIx32, (uint32_t)r->number[index]);
     } else if (index < RECORD_NUMBERS && part[0] == 't') {
         put(out, "%.3g", (double)r->number[index] / 1000);
+    } else {
+        put(out, "{%.*s}", (int)length, part);
     }
 }
 
@@ -424,7 +426,7 @@ void record_print_again(const struct record *record, uint64_t launches, uint64_t
     const struct record_line *at = record->actor[record->actor[0].operation == RECORD_NO_OPERATION].at;
     put(&out, "the same %s", record_kind_name(record->kind));
     if (record->kernel[0] != '\0') put(&out, " in kernel %s", record->kernel);
-    if (record->kernel[0] == '\0' || record->actor[0].operation != RECORD_NO_OPERATION) {
+    if (is_known(&at[0])) {
         put(&out, " at ");
         put_frames(&out, at);
     }

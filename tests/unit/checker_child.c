@@ -64,6 +64,12 @@ static const struct trial {
     {"setup", DEVICE_SIMT, STATE_NOT_GRADED, "CUDA error 2"},
     {"finding", DEVICE_SIMT, STATE_FAIL, "software device found a mistake"},
     {"findings_counted", DEVICE_SIMT, STATE_FAIL, "software device found a mistake"},
+    {"finding_said", DEVICE_SIMT, STATE_FAIL, "right, but it prints"}, /* nothing is made of what it says */
+    {"record", DEVICE_SIMT, STATE_FAIL, "software device found a mistake"},
+    {"records_too_many", DEVICE_SIMT, STATE_FAIL, "software device found a mistake"},
+    {"record_of_no_kind", DEVICE_SIMT, STATE_PASS, ""},
+    {"record_with_escape", DEVICE_SIMT, STATE_PASS, ""},
+    {"record_incomplete", DEVICE_SIMT, STATE_PASS, ""},
     {"samples", DEVICE_SIMT, STATE_PASS, ""},
     {"no_device", DEVICE_GPU, STATE_NO_DEVICE, "no device at all"},
     {"no_device", DEVICE_SIMT, STATE_CRASH, "gave up"},

@@ -135,9 +135,26 @@ static void answer(struct wire_header *image, struct wire_case *item)
     if (is("wrong_nonce")) item->result.stamp[1] ^= 1;
 }
 
-/* Behaviour that has nothing to do with the answer. */
-static void misbehave(int image_descriptor, int replies)
+/* What a device would have found, sound or not. */
+static void put_records(struct wire_header *image)
 {
+    struct wire_records *records = (struct wire_records *)(void *)at(image, image->records);
+    struct record r = {
+        .version = RECORD_VERSION, .origin = RECORD_DEVICE, .kind = RECORD_SHARED_RACE, .seen = 1};
+    r.memory = (struct record_memory){.space = RECORD_SPACE_LOCAL};
+    snprintf(r.kernel, sizeof r.kernel, "fake_kernel");
+    if (is("record_of_no_kind")) r.kind = RECORD_KIND_COUNT;
+    if (is("record_with_escape")) r.kernel[3] = '\033';
+    r.stamp = !is("record_incomplete");
+    for (uint32_t i = 0; i < WIRE_RECORDS; i++) records->record[i] = r;
+    records->count = is("records_too_many") ? 0xFFFFFFFFu : 2;
+}
+
+/* Behaviour that has nothing to do with the answer. */
+static void misbehave(struct wire_header *image, int image_descriptor, int replies)
+{
+    const char *behaviour = getenv("SIMT_FAKE");
+    if (behaviour != NULL && strncmp(behaviour, "record", 6) == 0) put_records(image);
     if (is("exit0")) exit(0);
     if (is("exit77")) exit(77);
     if (is("underscore_exit")) _exit(0);
@@ -158,7 +175,8 @@ static void misbehave(int image_descriptor, int replies)
         fflush(stdout);
         abort();
     }
-    if (is("finding")) fprintf(stderr, "simt: out-of-bounds: out[7] (4 bytes)\n  write at kernel.cu:3\n");
+    if (is("finding") || is("finding_said"))
+        fprintf(stderr, "simt: out-of-bounds: out[7] (4 bytes)\n  write at kernel.cu:3\n");
     if (is("close")) close(replies);
     if (is("flood"))
         for (int i = 0; i < 1000000; i++) printf("%d flooding the pipe with lines\n", i);
@@ -200,7 +218,7 @@ int main(int argc, char **argv)
     struct wire_message message = {WIRE_READY, 0};
     if (write(replies, &message, sizeof message) < 0) return 2;
     while (read(control, &message, sizeof message) == (ssize_t)sizeof message) {
-        misbehave(image_descriptor, replies);
+        misbehave(image, image_descriptor, replies);
         while (is("endless_merge") && wire_case_at(image, message.index)->part == 0) pause();
         answer(image, wire_case_at(image, message.index));
         fflush(NULL);

@@ -83,7 +83,7 @@ int main()
 }
 ]=])
 expect("one finding for each place, and how often it came" 86
-       "^simt: global-race: [^:]*:5 .*simt: use-after-free: .* at loop.cu:6\n[^:]*use-after-free at loop.cu:6 came 8 times more\n[^:]*global-race in kernel k at loop.cu:1 came in 8 later launches, 16 times\n$"
+       "^simt: global-race: [^:]*:5 .*simt: use-after-free: .* at loop.cu:6\n[^:]*global-race in kernel k at loop.cu:1 came in 8 later launches, 16 times\n[^:]*use-after-free at loop.cu:6 came 8 times more\n$"
        --run loop.cu)
 expect("a signal" 134 "simtcc: runs.cu was ended by signal 6" --run runs.cu -- abort)
 file(WRITE "${WORKDIR}/broken.cu" "__global__ void k() { nothing; }\n")

@@ -388,10 +388,8 @@ static struct wire_records *records_of(const struct session *session)
 /* A kernel is launched twice, and the software device finds the same twice: what is known is left out. */
 static void keep_record(struct item *item, const struct record *record)
 {
-    for (int i = 0; i < item->record_count; i++) {
-        if (!record_reads_the_same(&item->record[i], record)) continue;
-        return;
-    }
+    for (int i = 0; i < item->record_count; i++)
+        if (record_reads_the_same(&item->record[i], record)) return;
     if (item->record_count < ITEM_RECORDS) item->record[item->record_count++] = *record;
 }
 

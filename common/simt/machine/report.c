@@ -309,7 +309,13 @@ void simt_report_host(const struct finding *finding)
 {
     struct record r;
     resolve(finding, NULL, &r);
-    resolve_frames(finding->frame, r.actor[0].at);
+    r.actor[0].operation = RECORD_AT;
+    for (int i = 0; i < FRAMES && finding->frame[i] != 0; i++) {
+        if (!simt_line_known(finding->frame[i])) continue;
+        simt_line_frames(finding->frame[i],
+                         r.actor[0].at); /* what called the entry point is not the student's */
+        break;
+    }
     simt_record_put(&r);
 }
 
@@ -320,6 +326,7 @@ void simt_finding_advised(enum record_kind kind, const struct simt_site *site, e
     struct record r;
     if (words != NULL) f.words = *words;
     resolve(&f, NULL, &r);
+    if (site != NULL) r.actor[0].operation = RECORD_AT;
     if (site != NULL) r.actor[0].at[0] = simt_site_line(site);
     flockfile(stderr);
     if (site == NULL || !is_reported(&r)) simt_record_put(&r);
