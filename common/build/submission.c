@@ -209,6 +209,7 @@ static void explain_absence(const char *folder, const struct lesson_folder *less
            stray ? format_string("there is no file %s.cu; found %s: did you mean lessons/%s/%s.cu?",
                                  lesson->topic, stray, lesson->name, lesson->topic)
                  : format_string("there is no file %s.cu", lesson->topic));
+    submission->elsewhere = stray != NULL;
     free(stray);
 }
 

@@ -37,6 +37,7 @@ struct submission {
     char sha256[65]; /**< of the file's bytes; "" if it could not be read */
     char *kernel;    /**< our copy of it, in the build folder; NULL if it was not read */
     char *runner;    /**< the program, if ready; else NULL */
+    int elsewhere;   /**< 1: there is none, but one of its name where nobody looks */
     char *sentence;  /**< why it is not ready, without the full stop; "" if it is */
     struct text log; /**< what the compiler said, at most 64 KB; untrusted text */
 };

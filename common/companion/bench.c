@@ -291,10 +291,10 @@ static int bench_on(struct bench *bench)
 /* Only a device that is not there lets a test be skipped. */
 static int compare_with_expectation(const struct bench *bench, const char *expected, int code)
 {
-    const char *state = bench->mine.state;
+    const enum state state = bench->mine.state;
     if (code == EXIT_TROUBLE || judgement_lacks_device(&bench->mine)) return code;
-    if (state_is_expected(state, expected)) return strcmp(state, "PASS") == 0 ? code : EXIT_PASS;
-    printf("expected %s, but this is %s\n", expected, state);
+    if (state_is_expected(state, state_of(expected))) return state == STATE_PASS ? code : EXIT_PASS;
+    printf("expected %s, but this is %s\n", expected, state_name(state));
     return EXIT_FAIL;
 }
 

@@ -27,7 +27,9 @@ struct check_plan {
     struct device_choice devices;
     const char *submission;
     char *kernel, *again; /* the kernel file, and the words that name it if it is not the lesson's own */
-    const char *expect, *expect_cases;
+    int expects;          /* 1: what to expect is said */
+    enum state expect;
+    const char *expect_cases;
     struct argument_list orders;
     struct text rows; /* of all runs, for --csv */
     char *rows_header;
@@ -73,7 +75,7 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
     if (judgement->exit_code == EXIT_TROUBLE) return EXIT_TROUBLE;
     if (judgement_lacks_device(judgement)) return EXIT_SKIPPED;
     if (!state_is_expected(judgement->state, plan->expect)) {
-        printf("expected %s, but this is %s\n", plan->expect, judgement->state);
+        printf("expected %s, but this is %s\n", state_name(plan->expect), state_name(judgement->state));
         return EXIT_FAIL;
     }
     char *missing = plan->expect_cases ? missing_case(plan->expect_cases, judgement) : NULL;
@@ -84,7 +86,7 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
         free(missing);
         return EXIT_FAIL;
     }
-    printf("%s, as expected\n", judgement->state);
+    printf("%s, as expected\n", state_name(judgement->state));
     return EXIT_PASS;
 }
 
@@ -96,7 +98,7 @@ static int is_own_whole_check(const struct check_plan *plan, const char *order)
         "--fail-fast", "--most-inputs", "--ranks", "--numerics-once"};
     char *own = course_kernel_path(plan->lesson, 0);
     char *a = realpath(own, NULL), *b = plan->kernel ? realpath(plan->kernel, NULL) : NULL;
-    int whole = a && b && strcmp(a, b) == 0 && !plan->submission && !plan->expect && !order;
+    int whole = a && b && strcmp(a, b) == 0 && !plan->submission && !plan->expects && !order;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         whole = whole && !option_value(plan->line, others[i]);
     free(own);
@@ -140,7 +142,7 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     if (judgement.results.header) plan->rows_header = judgement.results.header;
     if (is_own_whole_check(plan, order)) progress_note_check(plan->lesson, device, &judgement);
     text_append(&plan->rows, judgement.results.lines.data, judgement.results.lines.length);
-    int code = plan->expect ? compare_with_expectation(plan, &judgement) : judgement.exit_code;
+    int code = plan->expects ? compare_with_expectation(plan, &judgement) : judgement.exit_code;
     plan->worst = plan->ran ? worse_exit(plan->worst, code) : code;
     plan->ran = 1;
 }
@@ -153,7 +155,8 @@ static void run_on_device(struct check_plan *plan, enum device device)
             printf("%s %s   %sNO_DEVICE%s   %s: %s\n", plan->lesson->number, plan->lesson->topic,
                    colour_on(COLOUR_YELLOW), colour_off(), device_name(device), facts->reason);
             struct results row = {0};
-            results_without_run(&row, plan->lesson->number, device_name(device), "NO_DEVICE", facts->reason);
+            results_without_run(&row, plan->lesson->number, device_name(device), STATE_NO_DEVICE,
+                                facts->reason);
             plan->rows_header = row.header;
             text_append(&plan->rows, row.lines.data, row.lines.length);
         }
@@ -181,18 +184,16 @@ static int read_orders(const char *list, struct check_plan *plan)
 
 static int read_expectation(struct check_plan *plan)
 {
-    static const char *const states[] = {"PASS",    "FAIL",  "NOT_STARTED", "BUILD_ERROR",
-                                         "TIMEOUT", "CRASH", "REFUSED",     NULL};
-    plan->expect = option_value(plan->line, "--expect");
+    const char *expect = option_value(plan->line, "--expect");
     plan->expect_cases = option_value(plan->line, "--expect-case");
-    if (plan->expect_cases && !plan->expect) plan->expect = "FAIL";
-    for (size_t i = 0; plan->expect && states[i]; i++) {
-        if (strcmp(plan->expect, states[i]) == 0) return EXIT_PASS;
-    }
-    if (!plan->expect) return EXIT_PASS;
+    plan->expects = expect || plan->expect_cases;
+    plan->expect = expect ? state_of(expect) : STATE_FAIL;
+    if (!expect || plan->expect == STATE_PASS || plan->expect == STATE_NOT_STARTED ||
+        state_is_failure(plan->expect))
+        return EXIT_PASS;
     return complain(
         "--expect takes PASS, FAIL, NOT_STARTED, BUILD_ERROR, TIMEOUT, CRASH or REFUSED, not \"%s\".",
-        plan->expect);
+        expect);
 }
 
 /* Without --kernel, a path to a .cu file given as the lesson is the kernel file itself. */

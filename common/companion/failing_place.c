@@ -1,6 +1,6 @@
 /**
  * @file failing_place.c
- * @brief Where a kernel file went wrong: the lines that a report names, as regions of the file, and its pattern.
+ * @brief Where a kernel file went wrong: the lines that the compiler or the device names, as regions of the file, and the cause.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -18,7 +18,14 @@ void failing_place_add(struct failing_place *place, const char *region)
     if (place->count < MOST_PLACES) place->region[place->count++] = copy_string(region);
 }
 
-/* "alpha.cu:121" and "/home/me/alpha.cu:84:24: error" are of alpha.cu; "my_alpha.cu:3" is not. */
+static void add_line(int line, const struct region *regions, size_t count, struct failing_place *place)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (line > regions[i].line && line < regions[i].last) failing_place_add(place, regions[i].name);
+    }
+}
+
+/* Of what a compiler says. "alpha.cu:121" and "/home/me/alpha.cu:84:24: error" are of alpha.cu; "my_alpha.cu:3" is not. */
 static void add_lines(const char *text, const char *file, const struct region *regions, size_t count,
                       struct failing_place *place)
 {
@@ -26,10 +33,7 @@ static void add_lines(const char *text, const char *file, const struct region *r
         const char *number = at + strlen(file);
         int begins = at == text || !(isalnum((unsigned char)at[-1]) || strchr("_-.", at[-1]));
         if (!begins || *number != ':' || !isdigit((unsigned char)number[1])) continue;
-        int line = atoi(number + 1);
-        for (size_t i = 0; i < count; i++) {
-            if (line > regions[i].line && line < regions[i].last) failing_place_add(place, regions[i].name);
-        }
+        add_line(atoi(number + 1), regions, count, place);
     }
 }
 
@@ -62,32 +66,37 @@ static void add_meeting(const struct failing_place *one, const struct failing_pl
     }
 }
 
-void failing_place_read(const char *report, const char *kernel, struct failing_place *place)
+/* A compiler's warnings are not why it failed. */
+static void read_build_error(const char *report, const char *file, const struct region *regions, size_t count,
+                             struct failing_place *place)
 {
-    static const char mark[] = "    pattern ", again[] = "    again ";
+    for (char *line; (line = next_word(&report, '\n')); free(line))
+        if (!strstr(line, "warning:")) add_lines(line, file, regions, count, place);
+}
+
+static void read_finding(const struct result_row *row, const char *file, const struct region *regions,
+                         size_t count, struct failing_place *place)
+{
+    struct failing_place actor[2] = {{.count = 0}, {.count = 0}};
+    for (int a = 0; a < 2; a++)
+        for (const struct result_place *at = row->at[a]; at->file; at++)
+            if (strcmp(at->file, file) == 0) add_line(at->line, regions, count, &actor[a]);
+    add_meeting(&actor[0], &actor[1], place);
+    for (int a = 0; a < 2; a++) move_regions(&actor[a], place);
+}
+
+void failing_place_read(const struct judgement *judgement, const char *kernel, struct failing_place *place)
+{
     struct text source = {0};
     struct region regions[MAX_REGIONS];
     const char *slash = strrchr(kernel, '/'), *file = slash ? slash + 1 : kernel;
     size_t count = read_file(kernel, &source) == 0 ? kernel_regions(source.data, regions) : 0;
-    struct failing_place before = {0};
-    int cases = 0;
-    *place = (struct failing_place){0};
-    for (char *line; (line = next_word(&report, '\n')); free(line)) {
-        if (strstr(line, "warning:")) continue; /* not why it failed */
-        struct failing_place here = {0};
-        add_lines(line, file, regions, count, &here);
-        add_meeting(&before, &here, place);
-        move_regions(&before, place);
-        if (strstr(line, " by block ("))
-            before = here;
-        else
-            move_regions(&here, place);
-        const char *text = line + strlen(mark);
-        cases += strncmp(line, again, strlen(again)) == 0; /* the last line of a case */
-        if (cases == 0 && strncmp(line, mark, strlen(mark)) == 0 && !place->pattern)
-            place->pattern = copy_string(text + strspn(text, " "));
-    }
-    move_regions(&before, place);
+    const struct result_row *row = results_shown(&judgement->results, 1);
+    *place = (struct failing_place){.cause = row ? row->cause : RECORD_NO_CAUSE_KNOWN};
+    if (judgement->state == STATE_BUILD_ERROR)
+        read_build_error(judgement->report.data, file, regions, count, place);
+    for (int shown = 1; (row = results_shown(&judgement->results, shown)); shown++)
+        read_finding(row, file, regions, count, place);
     for (size_t i = 0; i < count; i++) free(regions[i].name);
     text_free(&source);
 }

@@ -303,7 +303,7 @@ void figures_put_results(struct figures *figures, enum device device, const stru
         const struct result_row *row = &results->rows[i];
         struct figure figure =
             new_figure(device, row->lesson, kernel ? kernel : row->part, row->test_case, command);
-        if (strcmp(row->state, "PASS") != 0) continue;
+        if (row->state != STATE_PASS) continue;
         if (device == DEVICE_GPU) {
             put_times(figures, figure, row);
             put_peers(figures, row, command);

@@ -20,6 +20,7 @@ void situation_read(const struct lesson_folder *lesson, struct situation *now)
     progress_read(lesson, &now->progress);
     now->step_count = page_steps(lesson, now->steps);
     now->row_count = page_rows(lesson, now->rows);
+    now->cause_count = page_causes(lesson, now->causes);
     now->region_count = read_file(kernel, &source) == 0 ? kernel_regions(source.data, now->regions) : 0;
     text_free(&source);
     free(kernel);
@@ -73,38 +74,29 @@ static size_t about_place(const struct situation *now)
     return found;
 }
 
-/* How many words of @p pattern a hint says, too. Short ones say nothing; in its region's name one counts double. */
-static int words_shared(const char *pattern, const struct hint *hint)
+/* "scale", or "f32/scale" where a case of that part is the first that failed. */
+static int names_cause(const char *names, enum record_cause cause, const char *failed)
 {
-    int shared = 0;
-    while (*pattern) {
-        size_t length = strspn(pattern, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
-        if (length >= 4) {
-            int ending = length > 4 && strchr("sd", pattern[length - 1]) != NULL; /* "tiles", "rescaled" */
-            char *word = format_string("%.*s", (int)length - ending, pattern);
-            shared += strcasestr(hint->question, word) || strcasestr(hint->answer, word);
-            shared += strcasestr(hint->region, word) ? 2 : 0;
-            free(word);
-        }
-        pattern += length ? length : 1;
+    int found = 0;
+    for (char *name; !found && (name = next_word(&names, ' ')); free(name)) {
+        char *slash = strchr(name, '/');
+        size_t part = slash ? (size_t)(slash - name) + 1 : 0;
+        found = strncmp(name, failed, part) == 0 && record_cause_of(name + part) == cause;
     }
-    return shared;
+    return found;
 }
 
-/* About what the pattern of the failure says: the unseen hint that says most of the same words, two at least. */
-static size_t about_pattern(const struct situation *now)
+/* About what the failure usually comes of: of the regions that the page says, the first with an unseen hint. */
+static size_t about_cause(const struct situation *now)
 {
-    const char *pattern = now->progress.place.pattern;
+    const enum record_cause cause = now->progress.place.cause;
+    const char *failed = now->progress.failed_count ? now->progress.failed[0] : "";
     size_t found = now->hints.count;
-    int most = 1;
-    for (size_t i = 0; pattern && i < now->hints.count && i < MOST_HINTS; i++) {
-        int shared = words_shared(pattern, &now->hints.items[i]);
-        if (shared <= most) continue;
-        size_t unseen = hint_unseen(now, now->hints.items[i].region);
-        if (unseen == now->hints.count) continue;
-        most = shared;
-        found =
-            unseen; /* the plainest words may be in the last of a region's hints; they are shown in order */
+    for (size_t i = 0; i < now->cause_count && cause != RECORD_NO_CAUSE_KNOWN; i++) {
+        if (!names_cause(now->causes[i].causes, cause, failed)) continue;
+        const char *regions = now->causes[i].regions;
+        for (char *name; found == now->hints.count && (name = next_word(&regions, ' ')); free(name))
+            found = unseen_about(now, name);
     }
     return found;
 }
@@ -128,7 +120,7 @@ static int has_failed(const struct progress *progress, const char *name)
 /** What the first field of a row asks for, as far as it was read. */
 struct asked {
     int failed;  /**< one of its cases has failed */
-    int pattern; /**< it quotes words of the pattern, which are there */
+    int cause;   /**< it names a cause, which is that of the failure */
     int others;  /**< behind "though": the cases that follow are to pass */
     int unknown; /**< something that nothing here can tell */
 };
@@ -152,7 +144,7 @@ static int name_fits(const char *name, const struct progress *progress, struct a
     return 1;
 }
 
-/* 1 if all that a row asks for is so, or may be: `one`, `two`, though `three` passes, pattern "words". */
+/* 1 if all that a row asks for is so, or may be: `one`, `two`, though `three` passes, pattern "all zero". */
 static int row_fits(const struct page_row *row, const struct progress *progress, struct asked *asked)
 {
     const char *at = row->fails;
@@ -166,8 +158,9 @@ static int row_fits(const struct page_row *row, const struct progress *progress,
         if (*at == '`') {
             fits = name_fits(quoted, progress, asked);
         } else if (*at == '"') {
-            fits = progress->place.pattern && strstr(progress->place.pattern, quoted);
-            asked->pattern = 1;
+            fits = progress->place.cause != RECORD_NO_CAUSE_KNOWN &&
+                   progress->place.cause == record_cause_of(quoted);
+            asked->cause = 1;
         } else if (letters) {
             read_plain_word(at, letters, asked);
         }
@@ -177,13 +170,13 @@ static int row_fits(const struct page_row *row, const struct progress *progress,
     return fits && asked->failed;
 }
 
-/* About the regions of the first row that fits: of those that quote the pattern, or of all others. */
-static size_t about_row(const struct situation *now, int by_pattern)
+/* About the regions of the first row that fits: of those that name a cause, or of all others. */
+static size_t about_row(const struct situation *now, int by_cause)
 {
     struct asked asked;
     for (size_t i = 0; i < now->row_count; i++) {
         if (!row_fits(&now->rows[i], &now->progress, &asked)) continue;
-        if (asked.unknown || asked.pattern != by_pattern) continue;
+        if (asked.unknown || asked.cause != by_cause) continue;
         size_t found = now->hints.count;
         const char *text = now->rows[i].look_at;
         for (char *name; found == now->hints.count && (name = next_quoted_name(&text)); free(name))
@@ -235,14 +228,14 @@ static int anything_open(const struct situation *now)
     return 0;
 }
 
-/* At the place that failed last, by its lines, its pattern, its case or its part; else at what is to be written next. While
+/* At the place that failed last, by its lines, its cause, its case or its part; else at what is to be written next. While
  * something is not written, no case says more than that. */
 size_t hint_choose(const struct situation *now)
 {
     int open = anything_open(now);
     size_t found = about_place(now);
     if (found == now->hints.count) found = about_row(now, 1);
-    if (found == now->hints.count) found = about_pattern(now);
+    if (found == now->hints.count) found = about_cause(now);
     if (found == now->hints.count && !open) found = about_row(now, 0);
     if (found == now->hints.count) found = about_part(now);
     if (found == now->hints.count) found = about_todo(now);

@@ -15,8 +15,9 @@ struct situation {
     struct progress progress;
     struct page_step steps[MOST_STEPS];
     struct page_row rows[MOST_ROWS];
+    struct page_cause causes[MOST_CAUSES];
     struct region regions[MAX_REGIONS];
-    size_t step_count, row_count, region_count;
+    size_t step_count, row_count, cause_count, region_count;
 };
 
 void situation_read(const struct lesson_folder *lesson, struct situation *now);

@@ -169,6 +169,15 @@ size_t page_rows(const struct lesson_folder *lesson, struct page_row rows[MOST_R
     return count;
 }
 
+size_t page_causes(const struct lesson_folder *lesson, struct page_cause causes[MOST_CAUSES])
+{
+    char *fields[MOST_CAUSES][2];
+    size_t count = read_fields(lesson, "<!-- causes", fields, MOST_CAUSES);
+    for (size_t i = 0; i < count; i++)
+        causes[i] = (struct page_cause){.causes = fields[i][0], .regions = fields[i][1]};
+    return count;
+}
+
 char *next_quoted_name(const char **text)
 {
     const char *begin = strchr(*text, '`'), *end = begin ? strchr(begin + 1, '`') : NULL;

@@ -47,6 +47,16 @@ enum { MOST_ROWS = 16 };
 /** @brief The rows of that table, in their order; returns how many there are. */
 size_t page_rows(const struct lesson_folder *lesson, struct page_row rows[MOST_ROWS]);
 
+/** @brief One line of a page's comment `<!-- causes`: of which regions a hint helps with a cause. */
+struct page_cause {
+    char *causes, *regions; /**< names, between blanks; regions in the order in which to look */
+};
+
+enum { MOST_CAUSES = 48 };
+
+/** @brief The lines of that comment, in their order; returns how many there are. */
+size_t page_causes(const struct lesson_folder *lesson, struct page_cause causes[MOST_CAUSES]);
+
 /** @brief The next name in backticks of @p text, which moves behind it, to be freed; NULL if there is none. */
 char *next_quoted_name(const char **text);
 

@@ -226,8 +226,8 @@ static int tell_own(const struct lesson_folder *lesson, const struct known_case 
     argument_add(&request.checker_arguments, item->name);
     judge(&request, &bench);
     free(kernel);
-    if (strcmp(bench.state, "PASS") != 0 || bench.results.count == 0) {
-        printf("your kernel: %s%s\n", bench.state,
+    if (bench.state != STATE_PASS || bench.results.count == 0) {
+        printf("your kernel: %s%s\n", state_name(bench.state),
                state_is_failure(bench.state) ? "; only what is right is measured" : "");
         return 0;
     }

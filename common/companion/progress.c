@@ -77,10 +77,13 @@ static char *file_of(const struct lesson_folder *lesson)
 
 static void read_check(const char *value, struct past_check *check)
 {
-    struct past_check read = {0};
-    int fields = sscanf(value, "%15s %lf %lf %64s %15s", read.state, &read.points, &read.points_max, read.sum,
-                        read.date);
-    if (fields == 5) *check = read;
+    struct past_check read = {.known = 1};
+    char state[16];
+    int fields =
+        sscanf(value, "%15s %lf %lf %64s %15s", state, &read.points, &read.points_max, read.sum, read.date);
+    if (fields != 5) return;
+    *check = read;
+    check->state = state_of(state);
 }
 
 static void read_hints(const char *value, struct progress *progress)
@@ -100,7 +103,7 @@ static void read_line(const char *name, const char *value, struct progress *prog
     if (strcmp(name, "failed") == 0 && progress->failed_count < MOST_FAILED)
         progress->failed[progress->failed_count++] = copy_string(value);
     if (strcmp(name, "at") == 0) failing_place_add(&progress->place, value);
-    if (strcmp(name, "pattern") == 0) progress->place.pattern = copy_string(value);
+    if (strcmp(name, "cause") == 0) progress->place.cause = record_cause_of(value);
 }
 
 void progress_read(const struct lesson_folder *lesson, struct progress *progress)
@@ -127,9 +130,9 @@ void progress_write(const struct lesson_folder *lesson, const struct progress *p
     text_append(&content, "", 0);
     for (int device = 0; device < DEVICE_COUNT; device++) {
         const struct past_check *check = &progress->check[device];
-        if (!*check->state) continue;
-        text_print(&content, "check.%s %s %.3f %.3f %s %s\n", device_name((enum device)device), check->state,
-                   check->points, check->points_max, check->sum, check->date);
+        if (!check->known) continue;
+        text_print(&content, "check.%s %s %.3f %.3f %s %s\n", device_name((enum device)device),
+                   state_name(check->state), check->points, check->points_max, check->sum, check->date);
     }
     if (*progress->passed) text_print(&content, "passed %s\n", progress->passed);
     const char *before = "hints ";
@@ -143,7 +146,7 @@ void progress_write(const struct lesson_folder *lesson, const struct progress *p
         text_print(&content, "failed %s\n", progress->failed[i]);
     for (size_t i = 0; i < progress->place.count; i++)
         text_print(&content, "at %s\n", progress->place.region[i]);
-    if (progress->place.pattern) text_print(&content, "pattern %s\n", progress->place.pattern);
+    if (progress->place.cause) text_print(&content, "cause %s\n", record_cause_name(progress->place.cause));
     int error = write_file(path, content.data, content.length);
     if (error && !complained++)
         complain("%s cannot be written (%s), so this is not remembered.", path, strerror(error));
@@ -188,7 +191,7 @@ static void take_failed(const struct lesson_folder *lesson, const struct judgeme
                         struct progress *progress)
 {
     char *kernel = course_kernel_path(lesson, 0);
-    failing_place_read(judgement->report.data, kernel, &progress->place);
+    failing_place_read(judgement, kernel, &progress->place);
     free(kernel);
     if (judgement->results.count == 0) return;
     progress->failed_count = 0;
@@ -213,18 +216,19 @@ void progress_note_check(const struct lesson_folder *lesson, enum device device,
                          const struct judgement *judgement)
 {
     struct progress progress;
-    if (strcmp(judgement->state, "NOTHING_RAN") == 0 || strcmp(judgement->state, "NO_DEVICE") == 0) return;
+    if (judgement->state == STATE_NOTHING_RAN || judgement->state == STATE_NO_DEVICE) return;
     char *kernel = course_kernel_path(lesson, 0);
     int lock = lock_notes();
     progress_read(lesson, &progress);
     struct past_check *check = &progress.check[device];
     double most = 0;
-    snprintf(check->state, sizeof check->state, "%s", judgement->state);
+    check->known = 1;
+    check->state = judgement->state;
     check->points = results_points(&judgement->results, &most);
     if (most > 0) check->points_max = most; /* a file that does not compile says nothing about it */
     progress_sum(kernel, check->sum);
     today(check->date);
-    if (strcmp(check->state, "PASS") == 0 && !*progress.passed) today(progress.passed);
+    if (check->state == STATE_PASS && !*progress.passed) today(progress.passed);
     take_failed(lesson, judgement, &progress);
     progress_write(lesson, &progress);
     if (lock >= 0) close(lock);
@@ -235,7 +239,7 @@ void progress_note_check(const struct lesson_folder *lesson, enum device device,
 
 static int better_check(const struct past_check *a, const struct past_check *b)
 {
-    int a_passes = strcmp(a->state, "PASS") == 0, b_passes = strcmp(b->state, "PASS") == 0;
+    int a_passes = a->state == STATE_PASS, b_passes = b->state == STATE_PASS;
     return a_passes != b_passes ? a_passes : a->points > b->points;
 }
 
@@ -247,7 +251,7 @@ static const struct past_check *check_that_counts(const struct progress *progres
     for (int pass = 0; pass < 2 && !best; pass++) {
         for (int device = 0; device < DEVICE_COUNT; device++) {
             const struct past_check *check = &progress->check[device];
-            if (!*check->state || (pass == 0 && strcmp(check->sum, sum) != 0)) continue;
+            if (!check->known || (pass == 0 && strcmp(check->sum, sum) != 0)) continue;
             if (best && !better_check(check, best)) continue;
             best = check;
             standing->device = (enum device)device;
@@ -259,12 +263,10 @@ static const struct past_check *check_that_counts(const struct progress *progres
 
 void standing_of(const struct lesson_folder *lesson, struct standing *standing)
 {
-    static const char *const states[] = {"PASS",        "FAIL",    "NOT_STARTED", "CRASH",
-                                         "BUILD_ERROR", "TIMEOUT", "REFUSED"};
     struct progress progress;
     struct text source = {0};
     char sum[65], *kernel = course_kernel_path(lesson, 0);
-    *standing = (struct standing){.state = "NOT_STARTED"};
+    *standing = (struct standing){.state = STATE_NOT_STARTED};
     progress_read(lesson, &progress);
     progress_sum(kernel, sum);
     int skeleton = read_file(kernel, &source) == 0 && kernel_is_skeleton(source.data);
@@ -273,12 +275,10 @@ void standing_of(const struct lesson_folder *lesson, struct standing *standing)
         standing->checked = 1;
         standing->points = check->points;
         standing->points_max = check->points_max;
-        for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
-            if (strcmp(check->state, states[i]) == 0) standing->state = states[i];
-        }
+        standing->state = check->state;
     }
     if (skeleton) { /* whatever was there before: it has been reset */
-        standing->state = "NOT_STARTED";
+        standing->state = STATE_NOT_STARTED;
         standing->points = 0;
         standing->edited = 0;
     } else if (!check) {
@@ -297,7 +297,7 @@ const struct lesson_folder *standing_next(const struct lesson_folder *lesson)
         int behind = !lesson || strcmp(lessons[i].number, lesson->number) > 0;
         if (first && !behind) continue;
         standing_of(&lessons[i], &standing);
-        if (strcmp(standing.state, "PASS") == 0 && !standing.edited) continue;
+        if (standing.state == STATE_PASS && !standing.edited) continue;
         if (behind) return &lessons[i];
         first = &lessons[i];
     }

@@ -12,7 +12,8 @@ enum { MOST_FAILED = 8, MOST_HINTS = 64 };
 
 /** @brief The last whole check of a lesson's kernel file on one device. */
 struct past_check {
-    char state[16]; /**< "" if there was none */
+    int known; /**< 0 if there was none */
+    enum state state;
     double points, points_max;
     char sum[65]; /**< of the file that was checked */
     char date[16];
@@ -44,7 +45,7 @@ void progress_sum(const char *path, char digits[65]);
 
 /** @brief Where a lesson stands, from what is remembered and the file as it is. */
 struct standing {
-    const char *state; /**< PASS, FAIL, NOT_STARTED, NO_DEVICE, ... */
+    enum state state;
     double points, points_max;
     enum device device;
     int edited; /**< 1: the file has changed since that check; 0: it has not, or was never checked */

@@ -29,7 +29,7 @@ void contest_add(struct contest *contest, const char *name, const struct result_
     for (size_t i = 0; i < results->count && contest->count < MOST_RIVALS; i++) {
         const struct result_row *other = &results->rows[i];
         double value = device == DEVICE_GPU ? other->median_us : other->load_sectors + other->store_sectors;
-        if (strcmp(other->state, "PASS") != 0 || !(value > 0) || !same_problem(row, other)) continue;
+        if (other->state != STATE_PASS || !(value > 0) || !same_problem(row, other)) continue;
         contest->rivals[contest->count++] = (struct rival){name, value};
         return;
     }

@@ -34,7 +34,7 @@ static void print_overview(const struct lesson_folder *lessons, size_t count)
     double points = 0, most = 0;
     for (size_t i = 0; i < count; i++) {
         standing_of(&lessons[i], &standing);
-        passed += strcmp(standing.state, "PASS") == 0;
+        passed += standing.state == STATE_PASS;
         points += standing.points;
         most += standing.points_max > 0 ? standing.points_max : 100;
     }
@@ -49,17 +49,17 @@ static void print_lesson(const struct lesson_folder *lesson, int is_next)
 {
     struct standing standing;
     standing_of(lesson, &standing);
-    const char *state = no_device() ? "NO_DEVICE" : standing.state;
+    const enum state state = no_device() ? STATE_NO_DEVICE : standing.state;
     char points[32] = "", note[64] = "";
     int wide = layout_width() >= FULL_LINE;
-    if (standing.checked && strcmp(standing.state, "NOT_STARTED") != 0)
+    if (standing.checked && standing.state != STATE_NOT_STARTED)
         snprintf(points, sizeof points, "%.0f/%.0f", standing.points, standing.points_max);
     if (wide && standing.checked && *points)
         snprintf(note, sizeof note, "  %-4s%s", device_name(standing.device),
                  standing.edited ? "  edited since" : "");
     if (wide && standing.edited && !standing.checked) snprintf(note, sizeof note, "  begun, not checked yet");
     printf("%s %s %-*.*s %s%-11s%s%s%s%s\n", is_next ? ">" : " ", lesson->number, wide ? 21 : 13,
-           wide ? 21 : 13, lesson->topic, colour_on(state_colour(state)), state, colour_off(),
+           wide ? 21 : 13, lesson->topic, colour_on(state_colour(state)), state_name(state), colour_off(),
            *points || *note ? " " : "", points, note);
 }
 
@@ -70,8 +70,8 @@ static void print_what_to_do(const struct lesson_folder *lesson)
     char *page = page_path(lesson);
     if (!lesson) return;
     standing_of(lesson, &standing);
-    int fresh = strcmp(standing.state, "NOT_STARTED") == 0 && !standing.edited;
-    int passed = strcmp(standing.state, "PASS") == 0;
+    int fresh = standing.state == STATE_NOT_STARTED && !standing.edited;
+    int passed = standing.state == STATE_PASS;
     char *why =
         fresh    ? format_string("next: lesson %s. Read %s, then", lesson->number, course_short_path(page))
         : passed ? format_string("next: lesson %s passed, but its file has changed since", lesson->number)
@@ -134,13 +134,13 @@ static int run_next(const struct command_line *line)
     char *kernel = course_kernel_path(next, 0), *page = page_path(next), *left = kernel_regions_left(kernel);
     char *goal = page_goal(next);
     printf("%s%s %s%s   %s%s%s%s\n", colour_on(COLOUR_BOLD), next->number, next->topic, colour_off(),
-           colour_on(state_colour(standing.state)), standing.state, colour_off(),
+           colour_on(state_colour(standing.state)), state_name(standing.state), colour_off(),
            standing.edited ? standing.checked ? ", edited since" : ", begun" : "");
     if (goal) print_field("goal", goal);
     print_field("read", course_short_path(page));
     print_field("write", course_short_path(kernel));
     if (left) print_field("left", left);
-    if (progress.failed_count && strcmp(standing.state, "NOT_STARTED") != 0)
+    if (progress.failed_count && standing.state != STATE_NOT_STARTED)
         print_field("failed", progress.failed[0]);
     printf("  %-6s %s watch %s\n", "then", program_name(), next->number);
     printf("  %-6s %s hint %s\n", "stuck?", program_name(), next->number);

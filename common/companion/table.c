@@ -170,24 +170,16 @@ static void print_counters(const struct result_row *row)
 
 static int is_measured(const struct result_row *row, enum device device)
 {
-    if (strcmp(row->state, "PASS") != 0) return 0;
+    if (row->state != STATE_PASS) return 0;
     return device == DEVICE_GPU ? row->median_us > 0 : row->load_sectors + row->store_sectors > 0;
 }
 
-/* The checker names the cases that this device is too slow for; here they are counted. */
-static void print_left_out(const struct lesson_folder *lesson, const struct text *report)
+static void print_left_out(const struct lesson_folder *lesson, const struct results *results)
 {
-    static const char mark[] = "  left out on simt: ";
-    const char *found = report->data ? strstr(report->data, mark) : NULL;
-    if (!found) return;
-    const char *rest = found + strlen(mark);
-    char *names = next_word(&rest, '\n');
-    const char *left = names;
-    int count = 0;
-    for (char *name; (name = next_word(&left, ',')); free(name)) count++;
+    int count = results->count ? results->rows[0].left_out : 0;
+    if (count == 0) return;
     printf("   %d case%s too large for the software device; names: check %s --list\n", count,
            count == 1 ? " is" : "s are", lesson->number);
-    free(names);
 }
 
 void print_lesson_rows(const struct lesson_folder *lesson, enum device device, const struct judgement *check,
@@ -197,21 +189,21 @@ void print_lesson_rows(const struct lesson_folder *lesson, enum device device, c
         double points_max, points = results_points(&check->results, &points_max);
         printf("%s%s %-*s%s %s%s%s   %.1f of %.0f points, %zu cases\n", colour_on(COLOUR_BOLD),
                lesson->number, NAME_WIDTH - 3, lesson->topic, colour_off(),
-               colour_on(state_colour(check->state)), check->state, colour_off(), points, points_max,
-               check->results.count);
+               colour_on(state_colour(check->state)), state_name(check->state), colour_off(), points,
+               points_max, check->results.count);
     }
     for (size_t i = 0; bench && i < bench->results.count; i++) {
         const struct result_row *row = &bench->results.rows[i];
         if (!is_measured(row, device)) {
             printf("   %-*.*s %s\n", NAME_WIDTH - 3, NAME_WIDTH - 3, fitting_name(row->test_case),
-                   strcmp(row->state, "PASS") == 0 ? "not measured" : row->state);
+                   row->state == STATE_PASS ? "not measured" : state_name(row->state));
         } else if (device == DEVICE_GPU) {
             print_time(row, before);
         } else {
             print_counters(row);
         }
     }
-    if (bench && device == DEVICE_SIMT) print_left_out(lesson, &bench->report);
+    if (bench && device == DEVICE_SIMT) print_left_out(lesson, &bench->results);
 }
 
 /* ---- one line per lesson ---------------------------------------------------------------------------------- */
@@ -270,8 +262,8 @@ void print_lesson_line(const struct lesson_folder *lesson, enum device device, c
     const struct result_row *row = largest_case(&bench->results, device);
     char name[CASE_WIDTH + 1];
     printf("%s%s%s %-*.*s %s%-*s%s %*zu", colour_on(COLOUR_BOLD), lesson->number, colour_off(), TOPIC_WIDTH,
-           TOPIC_WIDTH, lesson->topic, colour_on(state_colour(check->state)), VERDICT_WIDTH, check->state,
-           colour_off(), COUNT_WIDTH, check->results.count);
+           TOPIC_WIDTH, lesson->topic, colour_on(state_colour(check->state)), VERDICT_WIDTH,
+           state_name(check->state), colour_off(), COUNT_WIDTH, check->results.count);
     if (row && device == DEVICE_GPU) {
         char limit[32], time[32], ratio[32];
         describe_limit(row, limit, sizeof limit);

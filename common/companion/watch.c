@@ -63,48 +63,35 @@ static int is_over(void *context)
 
 /* ---- the picture -------------------------------------------------------------------------------------------- */
 
-static int begins_case(const char *line)
+static int is_of_part(const struct result_row *row, const char *part)
 {
-    static const char *const states[] = {"FAIL", "CRASH", "TIMEOUT", "NOT_STARTED", "REFUSED"};
-    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
-        char *mark = format_string("  %-11s case ", states[i]);
-        int found = strncmp(line, mark, strlen(mark)) == 0;
-        free(mark);
-        if (found) return 1;
-    }
-    return 0;
+    return strcmp(row->part, part) == 0;
 }
 
-/* "  scores      FAIL   1.2/25 points, 3 of 51 cases, ..." without the points, which a quick round cannot know. */
-static void describe_part(const char *line, struct text *out)
+static int first_of_part(const struct results *results, size_t index)
 {
-    const char *points = strstr(line, " points, "), *number = points;
-    if (strncmp(line, "  ", 2) != 0 || line[2] == ' ' || !points) return;
-    while (number > line && number[-1] != ' ') number--; /* "1.2/25" */
-    int length = (int)(number - line);
-    while (length > 0 && line[length - 1] == ' ') length--;
-    const char *cases = points + strlen(" points, ");
-    text_print(out, "%-25.*s %.*s\n", length, line, (int)strcspn(cases, ",;"), cases);
+    for (size_t i = 0; i < index; i++)
+        if (is_of_part(&results->rows[i], results->rows[index].part)) return 0;
+    return 1;
 }
 
-/* Of the checker's report: the first case that failed and no other, then how far each part is. */
-static void describe_report(const char *report, struct text *out)
+/* The first case that the report shows, then how far each part is: without the points, which a quick round cannot know. */
+static void describe_results(const struct results *results, struct text *out)
 {
-    struct text parts = {0}, first = {0};
-    int inside = 0, cases = 0;
-    for (char *line; (line = next_word(&report, '\n')); free(line)) {
-        if (begins_case(line)) {
-            inside = cases++ == 0;
-        } else if (strncmp(line, "    ", 4) != 0) {
-            inside = 0;
+    const struct result_row *first = results_shown(results, 1);
+    if (first) text_print(out, "%s\n", first->text);
+    for (size_t i = 0; i < results->count; i++) {
+        const struct result_row *row = &results->rows[i];
+        int cases = 0, passed = 0;
+        for (size_t k = 0; k < results->count; k++) {
+            if (!is_of_part(&results->rows[k], row->part)) continue;
+            cases++;
+            passed += results->rows[k].state == STATE_PASS;
         }
-        if (inside) text_print(&first, "%s\n", line);
-        describe_part(line, &parts);
+        if (first_of_part(results, i))
+            text_print(out, "  %-11s %-11s %d of %d cases\n", row->part, state_name(row->part_state), passed,
+                       cases);
     }
-    text_print(out, "%s%s%s", first.data ? first.data : "", first.data ? "\n" : "",
-               parts.data ? parts.data : "");
-    text_free(&parts);
-    text_free(&first);
 }
 
 /* Of what the compiler said: the first error, with the line it shows. */
@@ -139,24 +126,24 @@ static void describe_verdict(const struct watch *watch, const struct judgement *
                              struct text *out)
 {
     double most, points = results_points(&judgement->results, &most);
-    const char *state = judgement->state;
+    const enum state state = judgement->state;
     if (whole && most > 0) {
-        text_print(out, "%s%s%s   %.1f of %.0f points\n", colour_on(state_colour(state)), state, colour_off(),
-                   points, most);
+        text_print(out, "%s%s%s   %.1f of %.0f points\n", colour_on(state_colour(state)), state_name(state),
+                   colour_off(), points, most);
     } else {
-        text_print(out, "%s%s%s%s\n", colour_on(state_colour(state)), state, colour_off(),
-                   strcmp(state, "BUILD_ERROR") == 0 ? "   it does not compile"
-                   : state_is_failure(state)         ? "   checking the rest ..."
-                                                     : "");
+        text_print(out, "%s%s%s%s\n", colour_on(state_colour(state)), state_name(state), colour_off(),
+                   state == STATE_BUILD_ERROR ? "   it does not compile"
+                   : state_is_failure(state)  ? "   checking the rest ..."
+                                              : "");
     }
-    if (strcmp(state, "BUILD_ERROR") == 0) {
+    if (state == STATE_BUILD_ERROR) {
         describe_build_error(judgement->report.data, out);
-    } else if (strcmp(state, "NOT_STARTED") == 0) {
+    } else if (state == STATE_NOT_STARTED) {
         describe_beginning(watch, out);
     } else {
-        describe_report(judgement->report.data, out);
+        describe_results(&judgement->results, out);
     }
-    if (whole && strcmp(state, "PASS") == 0) {
+    if (whole && state == STATE_PASS) {
         const struct lesson_folder *next = standing_next(watch->lesson);
         text_print(out, "\n  measure it: %s predict %s, then bench %s; the solution: diff %s\n",
                    program_name(), watch->lesson->number, watch->lesson->number, watch->lesson->number);
@@ -214,7 +201,7 @@ static int quick_rounds(struct watch *watch, double begin)
     for (int turn = failed.count ? 0 : 1; turn < 2; turn++) {
         if (!judge_some(watch, turn ? &basic : &failed, BUILD_QUICK, &judgement)) return -1;
         if (!state_is_failure(judgement.state)) continue;
-        int broken = strcmp(judgement.state, "BUILD_ERROR") == 0;
+        int broken = judgement.state == STATE_BUILD_ERROR;
         if (broken) progress_note_check(watch->lesson, watch->device, &judgement);
         if (!broken) progress_note_failures(watch->lesson, &judgement);
         show(watch, &judgement, 0, now_seconds() - begin);

@@ -7,7 +7,6 @@
  *     grade_book.c       everything that is known about a class, and how the journal keeps it
  *     grade_unit.c       one lesson of one student on one device, in a process of its own
  *     grade_schedule.c   many of them at once: jobs, GPUs, progress
- *     grade_lines.c      findings of the software device, with file and line
  *     grade_score.c      points, from the checker's rows and the lesson's rubric
  *     grade_adjust.c     late days, points set by hand and comments (grade_late.c, grade_table.c)
  *     grade_given.c      what the instructor gives for that; grade_settings.c: how the journal keeps it
@@ -28,18 +27,26 @@
 #include "course/course.h"
 #include "course/device.h"
 #include "journal.h"
+#include "record/causes.h"
+#include "record/state.h"
 
 /* ---- what is known about a class (grade_book.c) -------------------------------------------------------- */
 
 /** @brief One case of the checker. */
 struct grade_row {
-    char *part, *test_case, *group, *state, *shape, *finding, *headline, *pattern;
+    char *part, *test_case, *group, *shape;
+    enum state state;
+    enum record_kind finding;         /**< what the software device found first, or 0 */
+    enum record_cause cause;          /**< what is wrong usually comes of it, or 0 */
+    int guess;                        /**< of the lesson: which says so, from 0; or -1 */
+    char *headline, *pattern, *found; /**< for people */
     double points, points_max;
 };
 
 /** @brief What was measured of one case; NaN for what was not. */
 struct grade_measure {
-    char *test_case, *state;
+    char *test_case;
+    enum state state;
     char *refused;              /**< why the time is not to be believed, or "" */
     double sectors;             /**< of loads and stores, by the software device */
     double min_bytes;           /**< what has to be moved at the least */
@@ -52,9 +59,10 @@ struct grade_measure {
 struct grade_result {
     char *student, *lesson;
     enum device device;
-    int graded;           /**< 0: it could not be, through no fault of the student's */
-    char *key;            /**< sum of all that the verdict depends on */
-    char *state;          /**< PASS, FAIL, … */
+    int graded; /**< 0: it could not be, through no fault of the student's */
+    char *key;  /**< sum of all that the verdict depends on */
+    enum state state;
+    int elsewhere;        /**< 1: it was not started, but there is a file where nobody looks */
     char *sentence;       /**< why it was not run, or not graded; "" otherwise */
     char *file;           /**< below the student's folder */
     char *sha256;         /**< of the file */
@@ -116,7 +124,7 @@ struct grade_book {
 };
 
 /** @brief Takes in one record of a journal; a ::journal_reader, @p book is a struct grade_book. */
-void grade_book_read(void *book, const struct record *record);
+void grade_book_read(void *book, const struct journal_record *record);
 /** @brief Adds @p result, in place of an earlier one for the same student, lesson and device. */
 void grade_book_put(struct grade_book *book, const struct grade_result *result);
 /** @brief The result, graded or not, or NULL. */
@@ -128,7 +136,7 @@ void grade_result_line(const struct grade_result *result, struct text *line);
 /** @brief A setting's option without the hyphens; the journal's line for all, and what it says (grade_settings.c). */
 const char *grade_setting_name(enum grade_setting which);
 void grade_settings_line(const struct grade_book *book, struct text *line);
-void grade_settings_read(struct grade_book *book, const struct record *record);
+void grade_settings_read(struct grade_book *book, const struct journal_record *record);
 /** @brief Reads the line of a result; 0, or -1. */
 int grade_result_parse(const char *line, struct grade_result *result);
 
@@ -214,7 +222,7 @@ enum { GRADE_GROUPS = 10 };
 
 /** @brief What a lesson earned. */
 struct grade_score {
-    const char *state;                 /**< of the device that decides; NOT_GRADED if there is no verdict */
+    enum state state;                  /**< of the device that decides; NOT_GRADED if there is no verdict */
     const struct grade_result *result; /**< of the device that decides: the one with fewer points; or NULL */
     double points, points_max, withheld;
     size_t group_count;
@@ -229,7 +237,6 @@ struct grade_score {
     struct text adjusted; /**< what the instructor has changed or said, in words, or empty */
 };
 
-#define GRADE_NOT_GRADED "NOT_GRADED"
 /** A kernel so many times as good as the course's solution is looked at by a person. */
 #define GRADE_UNUSUAL_RATIO 2.0
 
@@ -279,11 +286,6 @@ const char *grade_isolation_note(const struct grade_book *book);
 
 /** @brief What is wrong with a case, in one line: headline, finding, pattern. */
 void grade_put_row(const struct grade_row *row, struct text *out);
-
-/** @brief Names in @p log the lines of the addresses that the software device found something at (grade_lines.c). */
-void grade_name_lines(const char *runner, struct text *log);
-/** @brief What the device said of @p test_case in @p log, a few lines, or nothing. */
-void grade_put_finding(const char *log, const char *test_case, struct text *out);
 
 /** @brief What a group is called where people read it: "edges", "real sizes", "clean of findings". */
 const char *grade_group_title(const char *group);

@@ -288,7 +288,7 @@ static void adjust_late(const struct grade_book *book, const struct grade_rules 
         const struct grade_lesson *lesson = &book->lessons[i];
         long long seconds = 0;
         late[i] = (struct late){.free_days = -1};
-        if (strcmp(sheet->scores[i].state, "NOT_STARTED") == 0) continue; /* nothing came late */
+        if (sheet->scores[i].state == STATE_NOT_STARTED) continue; /* nothing came late */
         if (find_deadline(rules, lesson, sheet->student, &late[i]) != 0) continue;
         late[i].time_text = find_time(rules, lesson, sheet->student, &seconds);
         if (late[i].time_text) late[i].days = grade_days_between(late[i].deadline, seconds);

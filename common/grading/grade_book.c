@@ -31,7 +31,7 @@ struct grade_row *grade_add_row(struct grade_result *result)
 {
     result->rows = grown(result->rows, result->row_count, sizeof *result->rows);
     struct grade_row *row = &result->rows[result->row_count++];
-    *row = (struct grade_row){0};
+    *row = (struct grade_row){.guess = -1};
     return row;
 }
 
@@ -67,7 +67,8 @@ void grade_result_line(const struct grade_result *result, struct text *line)
     record_put(line, "device", device_name(result->device));
     record_put(line, "graded", result->graded ? "1" : "0");
     put(line, "key", result->key);
-    put(line, "state", result->state);
+    put(line, "state", state_name(result->state));
+    put(line, "elsewhere", result->elsewhere ? "1" : "");
     put(line, "sentence", result->sentence);
     put(line, "file", result->file);
     put(line, "sha256", result->sha256);
@@ -80,9 +81,12 @@ void grade_result_line(const struct grade_result *result, struct text *line)
         record_put(line, "row.case", row->test_case);
         put(line, "row.part", row->part);
         put(line, "row.group", row->group);
-        put(line, "row.state", row->state);
+        put(line, "row.state", state_name(row->state));
         put(line, "row.shape", row->shape);
-        put(line, "row.finding", row->finding);
+        put(line, "row.finding", record_kind_name(row->finding));
+        put(line, "row.cause", record_cause_name(row->cause));
+        record_put_number(line, "row.guess", row->guess);
+        put(line, "row.found", row->found);
         put(line, "row.headline", row->headline);
         put(line, "row.pattern", row->pattern);
         record_put_number(line, "row.points", row->points);
@@ -91,7 +95,7 @@ void grade_result_line(const struct grade_result *result, struct text *line)
     for (size_t i = 0; i < result->measure_count; i++) {
         const struct grade_measure *measure = &result->measures[i];
         record_put(line, "measure.case", measure->test_case);
-        put(line, "measure.state", measure->state);
+        put(line, "measure.state", state_name(measure->state));
         put(line, "measure.refused", measure->refused);
         record_put_number(line, "measure.sectors", measure->sectors);
         record_put_number(line, "measure.min_bytes", measure->min_bytes);
@@ -129,26 +133,30 @@ static void take_row(struct grade_result *result, const char *name, const char *
 {
     struct grade_row *row =
         strcmp(name, "case") == 0 ? grade_add_row(result) : &result->rows[result->row_count - 1];
-    const struct text_field texts[] = {{"case", &row->test_case},    {"part", &row->part},
-                                       {"group", &row->group},       {"state", &row->state},
-                                       {"shape", &row->shape},       {"finding", &row->finding},
-                                       {"headline", &row->headline}, {"pattern", &row->pattern}};
+    const struct text_field texts[] = {{"case", &row->test_case}, {"part", &row->part},
+                                       {"group", &row->group},    {"shape", &row->shape},
+                                       {"found", &row->found},    {"headline", &row->headline},
+                                       {"pattern", &row->pattern}};
     const struct number_field numbers[] = {{"points", &row->points}, {"points_max", &row->points_max}};
     take(texts, sizeof texts / sizeof texts[0], numbers, 2, name, value);
+    if (strcmp(name, "state") == 0) row->state = state_of(value);
+    if (strcmp(name, "finding") == 0) row->finding = record_kind_of(value);
+    if (strcmp(name, "cause") == 0) row->cause = record_cause_of(value);
+    if (strcmp(name, "guess") == 0) row->guess = (int)record_number(value);
 }
 
 static void take_measure(struct grade_result *result, const char *name, const char *value)
 {
     struct grade_measure *measure =
         strcmp(name, "case") == 0 ? grade_add_measure(result) : &result->measures[result->measure_count - 1];
-    const struct text_field texts[] = {
-        {"case", &measure->test_case}, {"state", &measure->state}, {"refused", &measure->refused}};
+    const struct text_field texts[] = {{"case", &measure->test_case}, {"refused", &measure->refused}};
     const struct number_field numbers[] = {{"sectors", &measure->sectors},
                                            {"min_bytes", &measure->min_bytes},
                                            {"time_us", &measure->time_us},
                                            {"before_us", &measure->before_us},
                                            {"after_us", &measure->after_us}};
-    take(texts, 3, numbers, sizeof numbers / sizeof numbers[0], name, value);
+    take(texts, 2, numbers, sizeof numbers / sizeof numbers[0], name, value);
+    if (strcmp(name, "state") == 0) measure->state = state_of(value);
 }
 
 /* A text that was not in the line is "" rather than NULL. */
@@ -159,37 +167,30 @@ static void fill(char **text)
 
 static void fill_texts(struct grade_result *result)
 {
-    char **const texts[] = {&result->student,  &result->lesson, &result->key,    &result->state,
-                            &result->sentence, &result->file,   &result->sha256, &result->model,
-                            &result->driver,   &result->at,     &result->log};
+    char **const texts[] = {&result->student, &result->lesson, &result->key,   &result->sentence,
+                            &result->file,    &result->sha256, &result->model, &result->driver,
+                            &result->at,      &result->log};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) fill(texts[i]);
     for (size_t i = 0; i < result->row_count; i++) {
         struct grade_row *row = &result->rows[i];
-        char **const of_row[] = {&row->part,  &row->test_case, &row->group,    &row->state,
-                                 &row->shape, &row->finding,   &row->headline, &row->pattern};
+        char **const of_row[] = {&row->part,  &row->test_case, &row->group,  &row->shape,
+                                 &row->found, &row->headline,  &row->pattern};
         for (size_t j = 0; j < sizeof of_row / sizeof of_row[0]; j++) fill(of_row[j]);
     }
     for (size_t i = 0; i < result->measure_count; i++) {
         fill(&result->measures[i].test_case);
-        fill(&result->measures[i].state);
         fill(&result->measures[i].refused);
     }
 }
 
-static int result_from(const struct record *record, struct grade_result *result)
+static int result_from(const struct journal_record *record, struct grade_result *result)
 {
     *result = (struct grade_result){0};
-    const struct text_field texts[] = {{"student", &result->student},
-                                       {"lesson", &result->lesson},
-                                       {"key", &result->key},
-                                       {"state", &result->state},
-                                       {"sentence", &result->sentence},
-                                       {"file", &result->file},
-                                       {"sha256", &result->sha256},
-                                       {"model", &result->model},
-                                       {"driver", &result->driver},
-                                       {"at", &result->at},
-                                       {"log", &result->log}};
+    const struct text_field texts[] = {{"student", &result->student}, {"lesson", &result->lesson},
+                                       {"key", &result->key},         {"sentence", &result->sentence},
+                                       {"file", &result->file},       {"sha256", &result->sha256},
+                                       {"model", &result->model},     {"driver", &result->driver},
+                                       {"at", &result->at},           {"log", &result->log}};
     const struct number_field numbers[] = {{"seconds", &result->seconds}};
     if (strcmp(record_value(record, "kind"), "result") != 0) return -1;
     result->device = strcmp(record_value(record, "device"), "gpu") == 0 ? DEVICE_GPU : DEVICE_SIMT;
@@ -204,6 +205,8 @@ static int result_from(const struct record *record, struct grade_result *result)
         } else {
             take(texts, sizeof texts / sizeof texts[0], numbers, 1, name, value);
         }
+        if (strcmp(name, "state") == 0) result->state = state_of(value);
+        if (strcmp(name, "elsewhere") == 0) result->elsewhere = 1;
     }
     fill_texts(result);
     return 0;
@@ -211,7 +214,7 @@ static int result_from(const struct record *record, struct grade_result *result)
 
 int grade_result_parse(const char *line, struct grade_result *result)
 {
-    struct record record;
+    struct journal_record record;
     if (record_parse(line, &record) != 0) return -1;
     int failed = result_from(&record, result);
     record_free(&record);
@@ -278,7 +281,7 @@ static void take_lesson(struct grade_book *book, const char *name, const char *v
     take(texts, 1, numbers, 4, name, value);
 }
 
-static void read_class(struct grade_book *book, const struct record *record)
+static void read_class(struct grade_book *book, const struct journal_record *record)
 {
     book->lesson_count = book->student_count = 0;
     book->lessons = NULL;
@@ -317,7 +320,7 @@ void grade_book_put(struct grade_book *book, const struct grade_result *result)
     book->results[book->result_count++] = *result;
 }
 
-void grade_book_read(void *context, const struct record *record)
+void grade_book_read(void *context, const struct journal_record *record)
 {
     struct grade_book *book = context;
     struct grade_result result;
@@ -346,6 +349,6 @@ const struct grade_result *grade_book_find(const struct grade_book *book, const 
 void grade_put_row(const struct grade_row *row, struct text *out)
 {
     text_print(out, "%s", row->headline);
-    if (*row->finding) text_print(out, ": %s", row->finding);
+    if (row->finding) text_print(out, ": %s", record_kind_name(row->finding));
     if (*row->pattern) text_print(out, "; %s", row->pattern);
 }

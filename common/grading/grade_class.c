@@ -245,7 +245,7 @@ static void list_solutions(struct grade_class *class)
 static int is_sound(const struct grade_class *class, const struct lesson_folder *lesson, enum device device)
 {
     const struct grade_result *solution = grade_book_find(&class->book, "", lesson->name, device);
-    return !solution || (solution->graded && strcmp(solution->state, "PASS") == 0);
+    return !solution || (solution->graded && solution->state == STATE_PASS);
 }
 
 static void list_students(struct grade_class *class)
@@ -280,10 +280,11 @@ static void tell_progress(const struct grade_class *class, const struct grade_un
         memset(bar, '#', (size_t)full);
         bar[BAR_WIDTH] = '\0';
         show_progress("[%s] %zu of %zu, %.0f min left%s   %.20s %s %s", bar, class->done, all, left / 60,
-                      class->ungraded ? ", some not graded" : "", shown, unit->lesson->number, result->state);
+                      class->ungraded ? ", some not graded" : "", shown, unit->lesson->number,
+                      state_name(result->state));
     } else {
         printf("[%zu/%zu] %s %s %s %s\n", class->done, all, shown, unit->lesson->name,
-               device_name(unit->device), result->state);
+               device_name(unit->device), state_name(result->state));
         fflush(stdout);
     }
     free(shown);
@@ -292,10 +293,10 @@ static void tell_progress(const struct grade_class *class, const struct grade_un
 /* The same once more? Said to who asked for one student to be graded again. */
 static void tell_whether_same(const struct grade_result *known, const struct grade_result *result)
 {
-    int same = strcmp(known->state, result->state) == 0 && known->row_count == result->row_count;
+    int same = known->state == result->state && known->row_count == result->row_count;
     for (size_t i = 0; same && i < known->row_count; i++) {
-        same = strcmp(known->rows[i].state, result->rows[i].state) == 0 &&
-               known->rows[i].points == result->rows[i].points;
+        same =
+            known->rows[i].state == result->rows[i].state && known->rows[i].points == result->rows[i].points;
     }
     int other = strcmp(known->key, result->key) != 0;
     printf("%s on %s: %s as recorded on %s%s\n", result->lesson, device_name(result->device),
@@ -361,7 +362,7 @@ static void tell_unsound(const struct grade_class *class)
                 grade_book_find(&class->book, "", class->lessons[i]->name, (enum device)device);
             complain(
                 "the course's own solution of %s does not pass on %s (%s%s%s), so nobody is graded in it.",
-                class->lessons[i]->name, device_name((enum device)device), solution->state,
+                class->lessons[i]->name, device_name((enum device)device), state_name(solution->state),
                 *solution->sentence ? ": " : "", solution->sentence);
         }
     }

@@ -70,12 +70,12 @@ static void tell_group(const struct grade_score *score, const struct grade_group
     if (group->note.length) text_print(out, "%s\n", group->note.data);
     if (group->withheld > 0) text_print(out, "%.2f points are withheld\n", group->withheld);
     if (group->kind != GRADE_CASES) return;
-    if (*result->sentence) text_print(out, "%s: %s\n", result->state, result->sentence);
+    if (*result->sentence) text_print(out, "%s: %s\n", state_name(result->state), result->sentence);
     for (size_t i = 0; i < result->row_count; i++) {
         const struct grade_row *row = &result->rows[i];
-        if (strcmp(row->group, group->name) != 0 || strcmp(row->state, "PASS") == 0) continue;
+        if (strcmp(row->group, group->name) != 0 || row->state == STATE_PASS) continue;
         if (failed++ >= CASES_TOLD) continue;
-        text_print(out, "%s %s: ", row->state, row->test_case);
+        text_print(out, "%s %s: ", state_name(row->state), row->test_case);
         grade_put_row(row, out);
         text_print(out, "\n");
         told++;
@@ -158,7 +158,7 @@ void grade_gradescope(const struct grade_book *book, const struct grade_sheet *s
     for (size_t i = 0; i < book->lesson_count; i++) {
         const struct grade_score *score = &sheet->scores[i];
         int graded = score->decided;
-        text_print(&told, "%s: %s", book->lessons[i].name, score->state);
+        text_print(&told, "%s: %s", book->lessons[i].name, state_name(score->state));
         if (graded) text_print(&told, ", %.2f of %.2f points", score->points, score->points_max);
         if (!graded && score->result) text_print(&told, " (%s)", score->result->sentence);
         if (score->withheld > 0) text_print(&told, ", %.2f withheld", score->withheld);

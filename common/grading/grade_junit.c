@@ -39,7 +39,7 @@ static void put_properties(const struct grade_book *book, const struct grade_sco
 {
     const struct grade_result *result = score->result;
     text_print(out, "    <properties>\n");
-    put_property(out, "state", score->state);
+    put_property(out, "state", state_name(score->state));
     put_number_property(out, "points", score->points);
     put_number_property(out, "points_max", score->points_max);
     put_number_property(out, "points_withheld", score->withheld);
@@ -68,7 +68,7 @@ static void put_failure(const struct grade_score *score, const struct grade_grou
              group->points, group->points_max);
     text_print(out, "      <failure");
     put_attribute(out, "message", message);
-    put_attribute(out, "type", score->state);
+    put_attribute(out, "type", state_name(score->state));
     text_print(out, ">");
     if (group->note.length) {
         put_xml(out, group->note.data);
@@ -77,9 +77,9 @@ static void put_failure(const struct grade_score *score, const struct grade_grou
     if (group->kind == GRADE_CASES) put_xml(out, result->sentence);
     for (size_t i = 0; i < result->row_count && group->kind == GRADE_CASES; i++) {
         const struct grade_row *row = &result->rows[i];
-        if (strcmp(row->group, group->name) != 0 || strcmp(row->state, "PASS") == 0) continue;
+        if (strcmp(row->group, group->name) != 0 || row->state == STATE_PASS) continue;
         struct text line = {0};
-        text_print(&line, "\n%s %s: ", row->state, row->test_case);
+        text_print(&line, "\n%s %s: ", state_name(row->state), row->test_case);
         grade_put_row(row, &line);
         put_xml(out, line.data);
         text_free(&line);
@@ -110,14 +110,14 @@ static void put_ungraded(const struct grade_lesson *lesson, const struct grade_s
     put_attribute(out, "classname", lesson->name);
     text_print(out, " time=\"0.000\">\n      <error");
     put_attribute(out, "message", score->result ? score->result->sentence : "it was not graded");
-    text_print(out, " type=\"" GRADE_NOT_GRADED "\"/>\n    </testcase>\n");
+    text_print(out, " type=\"%s\"/>\n    </testcase>\n", state_name(STATE_NOT_GRADED));
 }
 
 static void put_suite(const struct grade_book *book, const struct grade_lesson *lesson,
                       const struct grade_score *score, struct text *out)
 {
     size_t failures = 0, skipped = 0, tests = score->group_count;
-    int graded = strcmp(score->state, GRADE_NOT_GRADED) != 0;
+    int graded = score->state != STATE_NOT_GRADED;
     for (size_t i = 0; i < score->group_count; i++) {
         skipped += score->group[i].withheld > 0;
         failures += !(score->group[i].withheld > 0) && score->group[i].failed > 0;

@@ -92,7 +92,7 @@ void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, 
         text_print(out, ",%.2f,%.2f", sheet->points_max, sheet->withheld);
         for (size_t i = 0; i < book->lesson_count; i++) {
             const struct grade_score *score = &sheet->scores[i];
-            text_print(out, ",%s,", score->state);
+            text_print(out, ",%s,", state_name(score->state));
             if (score->decided) text_print(out, "%.2f", score->points);
             text_print(out, ",%.2f", score->points_max);
         }

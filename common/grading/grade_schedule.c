@@ -140,7 +140,7 @@ static void make_ungraded(const struct grade_unit *unit, const char *sentence, s
                                     .lesson = copy_string(unit->lesson->name),
                                     .device = unit->device,
                                     .key = copy_string(unit->key),
-                                    .state = copy_string(GRADE_NOT_GRADED),
+                                    .state = STATE_NOT_GRADED,
                                     .sentence = copy_string(sentence),
                                     .file = copy_string(""),
                                     .sha256 = copy_string(""),

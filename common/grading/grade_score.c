@@ -84,16 +84,21 @@ static double sum_of_points(const struct grade_result *result)
 /* A case that passes counts half while some value of its part is wrong: the checker has decided that. */
 static int counts_half(const struct grade_row *row)
 {
-    return strcmp(row->state, "PASS") == 0 && row->points > 0 && row->points < 0.75 * row->points_max;
+    return row->state == STATE_PASS && row->points > 0 && row->points < 0.75 * row->points_max;
 }
 
-static void note_half(const char *part, struct text *note)
+/* Once for each part of a group: row number @p index is the first of them. */
+static void note_half(const struct grade_result *result, size_t index, struct text *note)
 {
-    char *words =
-        format_string("%s: what passes counts half, since some values of this part are wrong", part);
-    if (!note->length || !strstr(note->data, words))
-        text_print(note, "%s%s", note->length ? "; " : "", words);
-    free(words);
+    const struct grade_row *row = &result->rows[index];
+    for (size_t i = 0; i < index; i++) {
+        const struct grade_row *before = &result->rows[i];
+        if (counts_half(before) && strcmp(before->group, row->group) == 0 &&
+            strcmp(before->part, row->part) == 0)
+            return;
+    }
+    text_print(note, "%s%s: what passes counts half, since some values of this part are wrong",
+               note->length ? "; " : "", row->part);
 }
 
 /* Rows of a lesson that was not run are taken from the solution's, without their points. */
@@ -112,8 +117,8 @@ static void add_cases(const struct grade_result *result, const struct grade_resu
         group->cases++;
         group->points_max += row->points_max > 0 ? row->points_max : 0;
         if (rows == result && row->points > 0) group->points += row->points;
-        if (rows == result && counts_half(row)) note_half(row->part, &group->note);
-        group->failed += rows != result || strcmp(row->state, "PASS") != 0;
+        if (rows == result && counts_half(row)) note_half(result, i, &group->note);
+        group->failed += rows != result || row->state != STATE_PASS;
     }
     if (score->group_count > 0) return;
     struct grade_group *group = group_called(score, "other");
@@ -125,7 +130,7 @@ static void add_cases(const struct grade_result *result, const struct grade_resu
 
 static int is_unclean(const struct grade_row *row)
 {
-    return *row->finding || strcmp(row->state, "CRASH") == 0 || strcmp(row->state, "TIMEOUT") == 0;
+    return row->finding != RECORD_NO_KIND || row->state == STATE_CRASH || row->state == STATE_TIMEOUT;
 }
 
 static double clean_share(const struct grade_lesson *lesson, const struct grade_result *result,
@@ -145,7 +150,7 @@ static double clean_share(const struct grade_lesson *lesson, const struct grade_
         all += lesson->part_points[part];
         if (unclean) {
             text_print(note, "%s%s: %s", note->length ? "; " : "", unclean->test_case,
-                       *unclean->finding ? unclean->finding : unclean->state);
+                       unclean->finding ? record_kind_name(unclean->finding) : state_name(unclean->state));
         } else if (most > 0 && points >= 0.25 * most) {
             earned += lesson->part_points[part];
         } else {
@@ -245,7 +250,7 @@ static void add_measures(const struct grade_lesson *lesson, const struct grade_r
         const char *why = "it was not measured", *between = group->note.length ? "; " : "";
         const struct grade_row *row = row_of(result, theirs->test_case);
         group->cases++;
-        if (!row || strcmp(row->state, "PASS") != 0 || (own && strcmp(own->state, "PASS") != 0)) {
+        if (!row || row->state != STATE_PASS || (own && own->state != STATE_PASS)) {
             group->failed++;
             continue;
         }
@@ -284,8 +289,7 @@ static void add_speed(const struct grade_book *book, const struct grade_lesson *
     score->speed_device = result->device;
     int right = 0;
     for (size_t i = 0; i < result->row_count; i++) {
-        right = right ||
-                (strcmp(result->rows[i].group, "speed") == 0 && strcmp(result->rows[i].state, "PASS") == 0);
+        right = right || (strcmp(result->rows[i].group, "speed") == 0 && result->rows[i].state == STATE_PASS);
     }
     if (!right) { /* nothing right to be fast at: no reason to withhold anything */
         group->cases = group->failed = 1;
@@ -307,7 +311,7 @@ static int stands(const struct grade_book *book, const struct grade_result *resu
     const struct grade_result *solution =
         result ? grade_book_find(book, "", result->lesson, result->device) : NULL;
     if (!result || !result->graded) return 0;
-    return !solution || strcmp(solution->state, "PASS") == 0;
+    return !solution || solution->state == STATE_PASS;
 }
 
 static void total(struct grade_score *score)
@@ -324,14 +328,14 @@ static int decides(const struct grade_result *one, const struct grade_result *ot
 {
     double points = sum_of_points(one), others = sum_of_points(other);
     if (points != others) return points < others;
-    return strcmp(one->state, "PASS") != 0 && strcmp(other->state, "PASS") == 0;
+    return one->state != STATE_PASS && other->state == STATE_PASS;
 }
 
 void grade_score(const struct grade_book *book, const char *student, const struct grade_lesson *lesson,
                  struct grade_score *score)
 {
     const struct grade_result *result[DEVICE_COUNT] = {NULL}, *worse = NULL, *speed = NULL, *missing = NULL;
-    *score = (struct grade_score){.state = GRADE_NOT_GRADED, .speed_ratio = NAN};
+    *score = (struct grade_score){.state = STATE_NOT_GRADED, .speed_ratio = NAN};
     int complete = 1;
     for (int device = 0; device < DEVICE_COUNT; device++) {
         if (!book->devices[device]) continue;

@@ -14,7 +14,7 @@ const char *grade_setting_name(enum grade_setting which)
     return names[which];
 }
 
-void grade_settings_read(struct grade_book *book, const struct record *record)
+void grade_settings_read(struct grade_book *book, const struct journal_record *record)
 {
     for (int i = 0; i < GRADE_SETTINGS; i++) book->setting[i] = copy_string(record_value(record, names[i]));
 }

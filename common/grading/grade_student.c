@@ -22,7 +22,7 @@ static void put_table(const struct grade_book *book, const struct grade_sheet *s
         const struct grade_score *score = &sheet->scores[i];
         int graded = score->decided;
         text_print(out, "| %s | ", book->lessons[i].name);
-        put_markdown(out, score->state);
+        put_markdown(out, state_name(score->state));
         if (graded) text_print(out, " | %.2f", score->points);
         text_print(out, "%s | %.2f |\n", graded ? "" : " | –", score->points_max);
     }
@@ -49,43 +49,47 @@ static void put_groups(const struct grade_score *score, struct text *out)
     text_print(out, "\n");
 }
 
-/* "shared-race" alone says nothing: kernel, variable and line do. */
-static void put_finding(const char *log, const struct grade_row *row, struct text *out)
+enum { LINES_TOLD = 5 };
+
+/* What the software device found, its first lines. */
+static void put_finding(const struct grade_row *row, struct text *out)
 {
     struct text lines = {0};
-    if (*row->finding) grade_put_finding(log, row->test_case, &lines);
+    const char *rest = row->found;
+    int told = 0;
+    for (char *line; told < LINES_TOLD && (line = next_word(&rest, '\n')); free(line), told++)
+        if (*line) text_print(&lines, "%s\n", line);
     if (lines.length) put_markdown_block(out, lines.data);
     text_free(&lines);
 }
 
-#define AGAIN "  - again: `build/bin/warpwise "
-
 /* The commands use the public seed: other numbers of the same kind, which nearly always show the same
- * mistake. */
-static void put_failures(const struct grade_lesson *lesson, const struct grade_result *result,
-                         struct text *out)
+ * mistake. Returns how many there are. */
+static size_t put_failures(const struct grade_lesson *lesson, const struct grade_result *result,
+                           struct text *out)
 {
     size_t failed = 0;
     for (size_t i = 0; i < result->row_count; i++) {
         const struct grade_row *row = &result->rows[i];
-        if (strcmp(row->state, "PASS") == 0 || strcmp(row->state, "NOT_STARTED") == 0) continue;
+        if (row->state == STATE_PASS || row->state == STATE_NOT_STARTED) continue;
         if (failed++ >= CASES_TOLD) continue;
         text_print(out, "- **");
-        put_markdown(out, row->state);
+        put_markdown(out, state_name(row->state));
         text_print(out, "** `%s`: ", row->test_case);
         put_markdown(out, row->headline);
-        text_print(out, "%s%s\n", *row->finding ? ": " : "", row->finding);
-        put_finding(result->log, row, out);
+        text_print(out, "%s%s\n", row->finding ? ": " : "", record_kind_name(row->finding));
+        put_finding(row, out);
         if (*row->pattern) {
             text_print(out, "  - looks like: ");
             put_markdown(out, row->pattern);
             text_print(out, "\n");
         }
-        text_print(out, AGAIN "check %s --case %s --device %s`\n", lesson->number, row->test_case,
-                   device_name(result->device));
+        text_print(out, "  - again: `build/bin/warpwise check %s --case %s --device %s`\n", lesson->number,
+                   row->test_case, device_name(result->device));
     }
     if (failed > CASES_TOLD) text_print(out, "- and %zu more\n", failed - CASES_TOLD);
     if (failed) text_print(out, "\n");
+    return failed;
 }
 
 /* What was changed of the points that were earned, and by how much. */
@@ -99,19 +103,20 @@ static void put_adjusted(const struct grade_score *score, struct text *out)
     text_print(out, "\n\n");
 }
 
-static void put_lesson(const struct grade_lesson *lesson, const struct grade_score *score, struct text *out)
+/* Returns how many commands there are in it. */
+static size_t put_lesson(const struct grade_lesson *lesson, const struct grade_score *score, struct text *out)
 {
     const struct grade_result *result = score->result;
     text_print(out, "## %s: ", lesson->name);
     put_markdown(out, lesson->title);
     text_print(out, "\n\n");
     put_adjusted(score, out);
-    if (strcmp(score->state, GRADE_NOT_GRADED) == 0 && score->decided) return;
-    if (strcmp(score->state, GRADE_NOT_GRADED) == 0) {
+    if (score->state == STATE_NOT_GRADED && score->decided) return 0;
+    if (score->state == STATE_NOT_GRADED) {
         text_print(out, "This lesson could not be graded, through no fault of yours. It will be.\n\n");
-        return;
+        return 0;
     }
-    put_markdown(out, score->state);
+    put_markdown(out, state_name(score->state));
     text_print(out, " on %s", device_name(result->device));
     if (*result->file) {
         text_print(out, ", file ");
@@ -130,14 +135,14 @@ static void put_lesson(const struct grade_lesson *lesson, const struct grade_sco
         text_print(out, "\n");
         text_free(&log);
     }
-    if (strcmp(score->state, "NOT_STARTED") == 0) return;
+    if (score->state == STATE_NOT_STARTED) return 0;
     put_groups(score, out);
-    put_failures(lesson, result, out);
+    return put_failures(lesson, result, out);
 }
 
 void grade_student_report(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out)
 {
-    const size_t start = out->length;
+    size_t commands = 0;
     text_print(out, "# ");
     put_markdown(out, sheet->student);
     text_print(out, "\n\n");
@@ -151,11 +156,10 @@ void grade_student_report(const struct grade_book *book, const struct grade_shee
         put_markdown(out, sheet->adjusted.data);
         text_print(out, "\n\n");
     }
-    for (size_t i = 0; i < book->lesson_count; i++) put_lesson(&book->lessons[i], &sheet->scores[i], out);
+    for (size_t i = 0; i < book->lesson_count; i++)
+        commands += put_lesson(&book->lessons[i], &sheet->scores[i], out);
     text_print(out, "Graded with inputs that are not public%s.\n",
-               strstr(out->data + start, AGAIN) == NULL
-                   ? ""
-                   : "; the commands above use the public ones, which are of the same kind");
+               commands == 0 ? "" : "; the commands above use the public ones, which are of the same kind");
     if (!book->whole) {
         text_print(out, "\n");
         put_markdown(out, grade_isolation_note(book));
@@ -175,7 +179,7 @@ static void put_visible(struct text *out, const char *label, const char *value)
 static void put_result(const struct grade_result *result, struct text *out)
 {
     text_print(out, "==== %s on %s ====\n", result->lesson, device_name(result->device));
-    put_visible(out, "state", result->state);
+    put_visible(out, "state", state_name(result->state));
     if (*result->sentence) put_visible(out, "because", result->sentence);
     put_visible(out, "file", result->file);
     put_visible(out, "sha256", result->sha256);
@@ -186,7 +190,7 @@ static void put_result(const struct grade_result *result, struct text *out)
     put_visible(out, "key", result->key);
     for (size_t i = 0; i < result->measure_count; i++) {
         const struct grade_measure *measure = &result->measures[i];
-        text_print(out, "%-14s %s %s", "measured", measure->test_case, measure->state);
+        text_print(out, "%-14s %s %s", "measured", measure->test_case, state_name(measure->state));
         if (measure->sectors > 0) text_print(out, ", %.0f sectors", measure->sectors);
         if (measure->time_us > 0) {
             text_print(out, ", %.2f us; the solution %.2f us before and %.2f us after", measure->time_us,

@@ -45,16 +45,16 @@ static const char style[] =
 
 static const char *class_of(const struct grade_score *score)
 {
-    if (strcmp(score->state, GRADE_NOT_GRADED) == 0) return "mine";
-    if (strcmp(score->state, "PASS") == 0) return "pass";
-    if (strcmp(score->state, "NOT_STARTED") == 0) return "none";
+    if (score->state == STATE_NOT_GRADED) return "mine";
+    if (score->state == STATE_PASS) return "pass";
+    if (score->state == STATE_NOT_STARTED) return "none";
     return score->points > 0 ? "some" : "fail";
 }
 
 static void put_cell(const struct grade_score *score, struct text *out)
 {
     text_print(out, "<td class=\"%s\">", class_of(score));
-    put_xml(out, score->state);
+    put_xml(out, state_name(score->state));
     if (score->decided) {
         text_print(out, "<small>%.1f", score->points);
         if (score->adjusted.length) text_print(out, " (adjusted)");
@@ -202,8 +202,16 @@ static void put_speeds(const struct grade_book *book, const struct grade_sheet *
 
 /* ---- mistakes ------------------------------------------------------------------------------------------ */
 
+/** What a failed case is known by: what the device found; else what it usually comes of; else its state. */
+struct known_by {
+    enum record_kind finding;
+    enum record_cause cause;
+    int guess;
+    enum state state;
+};
+
 struct mistake {
-    char *pattern; /* with digits taken out, so that "0.5 times" and "2 times" are one */
+    struct known_by by;
     char *shown;
     const char *lesson;
     size_t students;
@@ -215,34 +223,34 @@ struct mistakes {
     size_t count, capacity;
 };
 
-/* What a failed case looks like: what the device found, else the diagnosed pattern, else the state. */
-static const char *pattern_of(const struct grade_row *row)
+static struct known_by row_is_known_by(const struct grade_row *row)
 {
-    return *row->finding                     ? row->finding
-           : *row->pattern                   ? row->pattern
-           : strcmp(row->state, "FAIL") == 0 ? "wrong, in no way that has a name"
-                                             : row->state;
+    if (row->finding) return (struct known_by){.finding = row->finding};
+    if (row->cause) return (struct known_by){.cause = row->cause, .guess = row->guess};
+    return (struct known_by){.state = row->state};
 }
 
-static char *without_numbers(const char *pattern)
+static int is_same(const struct known_by *one, const struct known_by *other)
 {
-    struct text out = {0};
-    text_append(&out, "", 0);
-    for (const char *at = pattern; *at; at++) {
-        int digit = (*at >= '0' && *at <= '9') || *at == '.' || (*at == '-' && at[1] >= '0' && at[1] <= '9');
-        if (!digit) text_append(&out, at, 1);
-    }
-    return out.data;
+    return one->finding == other->finding && one->cause == other->cause && one->guess == other->guess &&
+           one->state == other->state;
+}
+
+static const char *words_of(const struct grade_row *row)
+{
+    return row->finding               ? record_kind_name(row->finding)
+           : *row->pattern            ? row->pattern
+           : row->state == STATE_FAIL ? "wrong, in no way that has a name"
+                                      : state_name(row->state);
 }
 
 static void note_mistake(struct mistakes *mistakes, const char *lesson, const char *student,
-                         const char *shown)
+                         struct known_by by, const char *shown)
 {
-    char *pattern = without_numbers(shown);
     struct mistake *found = NULL;
     for (size_t i = 0; i < mistakes->count && !found; i++) {
         struct mistake *mistake = &mistakes->list[i];
-        if (strcmp(mistake->lesson, lesson) == 0 && strcmp(mistake->pattern, pattern) == 0) found = mistake;
+        if (strcmp(mistake->lesson, lesson) == 0 && is_same(&mistake->by, &by)) found = mistake;
     }
     if (!found) {
         if (mistakes->count == mistakes->capacity) {
@@ -253,9 +261,7 @@ static void note_mistake(struct mistakes *mistakes, const char *lesson, const ch
             mistakes->list = more;
         }
         found = &mistakes->list[mistakes->count++];
-        *found = (struct mistake){.pattern = pattern, .shown = copy_string(shown), .lesson = lesson};
-    } else {
-        free(pattern);
+        *found = (struct mistake){.by = by, .shown = copy_string(shown), .lesson = lesson};
     }
     if (found->last && strcmp(found->last, student) == 0) return;
     found->last = student;
@@ -267,7 +273,7 @@ static int by_students(const void *a, const void *b)
     const struct mistake *one = a, *other = b;
     if (one->students != other->students) return one->students > other->students ? -1 : 1;
     int order = strcmp(one->lesson, other->lesson);
-    return order ? order : strcmp(one->pattern, other->pattern);
+    return order ? order : strcmp(one->shown, other->shown);
 }
 
 /* Every kind of mistake counts once per student and lesson, however many cases show it. */
@@ -278,15 +284,15 @@ static void put_mistakes(const struct grade_book *book, const struct grade_sheet
         for (size_t i = 0; i < book->lesson_count; i++) {
             const struct grade_score *score = &sheets[s].scores[i];
             const char *lesson = book->lessons[i].name;
-            if (!score->result || strcmp(score->state, GRADE_NOT_GRADED) == 0) continue;
-            if (score->result->row_count == 0 && strcmp(score->state, "NOT_STARTED") != 0)
-                note_mistake(&mistakes, lesson, sheets[s].student, score->state);
+            if (!score->result || score->state == STATE_NOT_GRADED) continue;
+            if (score->result->row_count == 0 && score->state != STATE_NOT_STARTED)
+                note_mistake(&mistakes, lesson, sheets[s].student, (struct known_by){.state = score->state},
+                             state_name(score->state));
             for (size_t r = 0; r < score->result->row_count; r++) {
                 const struct grade_row *row = &score->result->rows[r];
-                int told = strcmp(row->finding, "seen-before") == 0; /* by an earlier case */
-                if (told || strcmp(row->state, "PASS") == 0 || strcmp(row->state, "NOT_STARTED") == 0)
-                    continue;
-                note_mistake(&mistakes, lesson, sheets[s].student, pattern_of(row));
+                int told = row->finding == RECORD_SEEN_BEFORE; /* by an earlier case */
+                if (told || row->state == STATE_PASS || row->state == STATE_NOT_STARTED) continue;
+                note_mistake(&mistakes, lesson, sheets[s].student, row_is_known_by(row), words_of(row));
             }
         }
     }
@@ -308,7 +314,6 @@ static void put_mistakes(const struct grade_book *book, const struct grade_sheet
     }
     text_print(out, "</tbody></table></div>\n");
     for (size_t i = 0; i < mistakes.count; i++) {
-        free(mistakes.list[i].pattern);
         free(mistakes.list[i].shown);
     }
     free(mistakes.list);
@@ -367,8 +372,8 @@ static void put_reasons(const struct grade_book *book, const struct grade_sheet 
         for (size_t i = 0; i < book->lesson_count; i++) {
             const struct grade_score *score = &sheets[s].scores[i];
             const struct grade_result *result = score->result;
-            int told = result && *result->sentence && strcmp(score->state, GRADE_NOT_GRADED) != 0 &&
-                       (strcmp(score->state, "NOT_STARTED") != 0 || strstr(result->sentence, "did you mean"));
+            int told = result && *result->sentence && score->state != STATE_NOT_GRADED &&
+                       (score->state != STATE_NOT_STARTED || result->elsewhere);
             if (!told) continue;
             if (count++ == 0)
                 text_print(
@@ -380,9 +385,10 @@ static void put_reasons(const struct grade_book *book, const struct grade_sheet 
                     "<th scope=\"col\">reason</th></tr></thead>\n<tbody>\n");
             text_print(out, "<tr><th class=\"s\" scope=\"row\">");
             put_xml(out, sheets[s].shown);
-            text_print(out, "</th><td>%s</td><td>%s</td><td>", book->lessons[i].name, score->state);
+            text_print(out, "</th><td>%s</td><td>%s</td><td>", book->lessons[i].name,
+                       state_name(score->state));
             put_xml(out, result->sentence);
-            if (strcmp(score->state, "BUILD_ERROR") == 0) put_first_error(result, out);
+            if (score->state == STATE_BUILD_ERROR) put_first_error(result, out);
             text_print(out, " (<a href=\"students/%s/log.txt\">log</a>)</td></tr>\n", sheets[s].folder);
         }
     }

@@ -113,10 +113,10 @@ void grade_key(const struct grade_unit *unit, const struct grade_book *book, con
 
 /* ---- what came of it ------------------------------------------------------------------------------------------ */
 
-static void settle(struct grade_result *result, int graded, const char *state, const char *sentence)
+static void settle(struct grade_result *result, int graded, enum state state, const char *sentence)
 {
     result->graded = graded;
-    result->state = copy_string(graded ? state : GRADE_NOT_GRADED);
+    result->state = graded ? state : STATE_NOT_GRADED;
     result->sentence = copy_string(sentence);
 }
 
@@ -140,9 +140,19 @@ static void keep_rows(const struct results *results, struct grade_result *result
     for (size_t i = 0; i < results->count; i++) {
         const struct result_row *from = &results->rows[i];
         struct grade_row *row = grade_add_row(result);
-        *row =
-            (struct grade_row){from->part,    from->test_case, from->group,   from->state,  from->shape,
-                               from->finding, from->headline,  from->pattern, from->points, from->points_max};
+        *row = (struct grade_row){.part = from->part,
+                                  .test_case = from->test_case,
+                                  .group = from->group,
+                                  .shape = from->shape,
+                                  .state = from->state,
+                                  .finding = from->finding,
+                                  .cause = from->cause,
+                                  .guess = from->guess,
+                                  .headline = from->headline,
+                                  .pattern = from->pattern,
+                                  .found = from->found,
+                                  .points = from->points,
+                                  .points_max = from->points_max};
     }
 }
 
@@ -216,10 +226,9 @@ static void check(const struct grade_plan *plan, const struct grade_unit *unit, 
     complaints_keep(1);
     judge_runner(&request, runner, &judgement);
     complaints_keep(0);
-    if (*unit->student) grade_name_lines(runner, &judgement.report);
     text_append(log, judgement.report.data, judgement.report.length);
     int verdict = judgement.exit_code == EXIT_PASS || judgement.exit_code == EXIT_FAIL ||
-                  strcmp(judgement.state, "NOT_STARTED") == 0;
+                  judgement.state == STATE_NOT_STARTED;
     if (verdict) {
         settle(result, 1, judgement.state, "");
         keep_rows(&judgement.results, result);
@@ -230,7 +239,7 @@ static void check(const struct grade_plan *plan, const struct grade_unit *unit, 
                        ? format_string("the device is not there (any more): %s", last)
                    : *complaint_kept() ? copy_string(complaint_kept())
                                        : format_string("the check could not be made: %s", last);
-    settle(result, 0, NULL, reason);
+    settle(result, 0, STATE_NOT_GRADED, reason);
     free(reason);
     free(last);
 }
@@ -261,7 +270,7 @@ static const struct result_row *row_of(const struct results *results, const char
 static double time_of(const struct judgement *bench, const char *test_case)
 {
     const struct result_row *row = row_of(&bench->results, test_case);
-    return row && strcmp(row->state, "PASS") == 0 ? row->median_us : NAN;
+    return row && row->state == STATE_PASS ? row->median_us : NAN;
 }
 
 static struct grade_measure *measure_called(struct grade_result *result, const char *test_case)
@@ -282,7 +291,7 @@ static void note_measures(const struct judgement *bench, const struct judgement 
         if (strcmp(row->group, "speed") != 0) continue;
         struct grade_measure *measure = measure_called(result, row->test_case);
         if (grade_is_steady(measure)) continue;
-        measure->state = copy_string(row->state);
+        measure->state = row->state;
         measure->refused = copy_string(row->time_refused);
         measure->sectors = row->load_sectors + row->store_sectors;
         measure->min_bytes = row->min_bytes;
@@ -304,7 +313,7 @@ static int has_speed_case(const struct grade_result *result)
 {
     for (size_t i = 0; i < result->row_count; i++) {
         const struct grade_row *row = &result->rows[i];
-        if (strcmp(row->group, "speed") == 0 && strcmp(row->state, "PASS") == 0) return 1;
+        if (strcmp(row->group, "speed") == 0 && row->state == STATE_PASS) return 1;
     }
     return 0;
 }
@@ -357,9 +366,9 @@ static void grade_solution(const struct grade_plan *plan, const struct grade_uni
         measure_speed(plan, unit, path, build.runner, result);
     } else if (build.state == BUILD_BROKEN) {
         text_append(log, build.errors.data, build.errors.length);
-        settle(result, 1, "BUILD_ERROR", "it does not compile");
+        settle(result, 1, STATE_BUILD_ERROR, "it does not compile");
     } else {
-        settle(result, 0, NULL, complaint_kept());
+        settle(result, 0, STATE_NOT_GRADED, complaint_kept());
     }
     free(path);
 }
@@ -396,9 +405,10 @@ static void grade_submission(const struct grade_plan *plan, const struct grade_u
         check(plan, unit, submission.kernel, submission.runner, result, log);
         measure_speed(plan, unit, submission.kernel, submission.runner, result);
     } else if (submission.state == SUBMISSION_TROUBLE) {
-        settle(result, 0, NULL, submission.sentence);
+        settle(result, 0, STATE_NOT_GRADED, submission.sentence);
     } else {
-        settle(result, 1, submission_state_name(submission.state), submission.sentence);
+        settle(result, 1, state_of(submission_state_name(submission.state)), submission.sentence);
+        result->elsewhere = submission.elsewhere;
     }
     forget_folder(log, submission.kernel);
     submission_free(&submission);
@@ -430,9 +440,9 @@ void grade_unit_run(const struct grade_plan *plan, const struct grade_unit *unit
                                     .driver = copy_string(fact(facts, "driver")),
                                     .at = copy_string(at)};
     if (unit->refused) {
-        settle(result, 1, "REFUSED", unit->refused);
+        settle(result, 1, STATE_REFUSED, unit->refused);
     } else if (unit_seconds < 0 || (*unit->student && plan->book && !(unit_seconds > 0))) {
-        settle(result, 1, "TIMEOUT",
+        settle(result, 1, STATE_TIMEOUT,
                "the time that all lessons of a student together may take was used up by others");
     } else if (*unit->student) {
         grade_submission(plan, unit, result, &log);

@@ -66,12 +66,12 @@ static int unescape(char *text)
     return 0;
 }
 
-int record_parse(const char *line, struct record *record)
+int record_parse(const char *line, struct journal_record *record)
 {
     size_t fields = 1;
     for (const char *at = line; *at; at++) fields += *at == '\t';
-    *record = (struct record){.name = must_allocate(fields * sizeof(char *)),
-                              .value = must_allocate(fields * sizeof(char *))};
+    *record = (struct journal_record){.name = must_allocate(fields * sizeof(char *)),
+                                      .value = must_allocate(fields * sizeof(char *))};
     int bad = fields % 2;
     while (line && !bad) {
         char *name = next_word(&line, '\t'), *value = next_word(&line, '\t');
@@ -83,7 +83,7 @@ int record_parse(const char *line, struct record *record)
     return bad ? -1 : 0;
 }
 
-const char *record_value(const struct record *record, const char *name)
+const char *record_value(const struct journal_record *record, const char *name)
 {
     for (size_t i = 0; i < record->count; i++) {
         if (strcmp(record->name[i], name) == 0) return record->value[i];
@@ -98,7 +98,7 @@ double record_number(const char *text)
     return *text && !*end ? number : NAN;
 }
 
-void record_free(struct record *record)
+void record_free(struct journal_record *record)
 {
     for (size_t i = 0; i < record->count; i++) {
         free(record->name[i]);
@@ -106,7 +106,7 @@ void record_free(struct record *record)
     }
     free(record->name);
     free(record->value);
-    *record = (struct record){0};
+    *record = (struct journal_record){0};
 }
 
 /* ---- the journal --------------------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static int scan(const struct text *content, journal_reader reader, void *context
 {
     const char *at = content->data, *end = content->data + content->length, *stop;
     for (int first = 1; (stop = memchr(at, '\n', (size_t)(end - at))); at = stop + 1, first = 0) {
-        struct record record;
+        struct journal_record record;
         size_t length = (size_t)(stop - at);
         found->length = stop + 1 - content->data;
         if (!line_is_sound(at, length)) {

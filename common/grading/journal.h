@@ -15,7 +15,7 @@
 /* ---- records ------------------------------------------------------------------------------------------- */
 
 /** @brief The fields of one record, in their order; a name may occur many times. */
-struct record {
+struct journal_record {
     size_t count;
     char **name, **value;
 };
@@ -25,12 +25,12 @@ void record_put(struct text *line, const char *name, const char *value);
 /** @brief The same for a number, exactly; NaN is left out. */
 void record_put_number(struct text *line, const char *name, double value);
 /** @brief Takes a line apart; 0, or -1 if it is not one that record_put() made. */
-int record_parse(const char *line, struct record *record);
+int record_parse(const char *line, struct journal_record *record);
 /** @brief The first value called @p name, or "". */
-const char *record_value(const struct record *record, const char *name);
+const char *record_value(const struct journal_record *record, const char *name);
 /** @brief @p text as a number, NaN if it is none. */
 double record_number(const char *text);
-void record_free(struct record *record);
+void record_free(struct journal_record *record);
 
 /* ---- the journal --------------------------------------------------------------------------------------- */
 
@@ -44,7 +44,7 @@ struct journal {
 };
 
 /** @brief Told every record, in the order of writing; the record is gone when it returns. */
-typedef void (*journal_reader)(void *context, const struct record *record);
+typedef void (*journal_reader)(void *context, const struct journal_record *record);
 
 /**
  * @brief Reads the journal @p path, without writing to it.

@@ -32,11 +32,10 @@ static void report_submission(const struct judgement_request *request, const str
                                 [SUBMISSION_TIMEOUT] = EXIT_FAIL,
                                 [SUBMISSION_TROUBLE] = EXIT_TROUBLE};
     judgement->exit_code = codes[submission->state];
-    judgement->state =
-        submission->state == SUBMISSION_TROUBLE ? "NOTHING_RAN" : submission_state_name(submission->state);
+    judgement->state = state_of(submission_state_name(submission->state));
     text_print(&judgement->report, "%s %s on %s   %s%s%s   %s\n", request->lesson->number,
                request->lesson->topic, device_name(request->device),
-               colour_on(state_colour(judgement->state)), judgement->state, colour_off(),
+               colour_on(state_colour(judgement->state)), state_name(judgement->state), colour_off(),
                submission->sentence);
     if (submission->state == SUBMISSION_BUILD_ERROR || request->verbose)
         text_append(&judgement->report, submission->log.data, submission->log.length);
@@ -49,7 +48,7 @@ static void report_build_error(const struct judgement_request *request, const st
                                struct judgement *judgement)
 {
     judgement->exit_code = EXIT_FAIL;
-    judgement->state = "BUILD_ERROR";
+    judgement->state = STATE_BUILD_ERROR;
     text_print(&judgement->report, "%s %s   %sBUILD_ERROR%s   %s for %s does not compile\n%s",
                request->lesson->number, request->lesson->topic, colour_on(COLOUR_RED), colour_off(),
                course_short_path(request->kernel), device_name(request->device), build->errors.data);
@@ -92,14 +91,14 @@ static int is_empty(const char *path)
 
 int judgement_lacks_device(const struct judgement *judgement)
 {
-    return judgement->exit_code == EXIT_SKIPPED && strcmp(judgement->state, "NOTHING_RAN") == 0;
+    return judgement->exit_code == EXIT_SKIPPED && judgement->state == STATE_NOTHING_RAN;
 }
 
 /* A pass needs rows that say so: an exit code alone could come from a checker that did nothing. */
 static void conclude(const struct process_end *end, const char *rows, struct judgement *judgement)
 {
     judgement->exit_code = EXIT_TROUBLE;
-    judgement->state = "NOTHING_RAN";
+    judgement->state = STATE_NOTHING_RAN;
     if (process_interrupted() || end->given_up) return;
     if (end->start_error) {
         complain("the checker cannot be started (%s): run cmake --build %s", strerror(end->start_error),
@@ -118,22 +117,22 @@ static void conclude(const struct process_end *end, const char *rows, struct jud
     }
     judgement->state = results_state(&judgement->results);
     for (size_t i = 0; i < judgement->results.count; i++)
-        judgement->device_finding = judgement->device_finding || *judgement->results.rows[i].finding;
+        judgement->device_finding |= judgement->results.rows[i].finding != RECORD_NO_KIND;
     judgement->exit_code = end->exit_code;
     /* How much of a lesson must be there before the rest counts as wrong is for the checker to say. */
-    int begun = end->exit_code == EXIT_FAIL && strcmp(judgement->state, "NOT_STARTED") == 0;
-    if (begun) judgement->state = "FAIL";
-    int passed = strcmp(judgement->state, "PASS") == 0, failed = state_is_failure(judgement->state);
+    int begun = end->exit_code == EXIT_FAIL && judgement->state == STATE_NOT_STARTED;
+    if (begun) judgement->state = STATE_FAIL;
+    int passed = judgement->state == STATE_PASS, failed = state_is_failure(judgement->state);
     int known = end->exit_code == EXIT_PASS || end->exit_code == EXIT_FAIL || end->exit_code == EXIT_SKIPPED;
     if (!known || passed != (end->exit_code == EXIT_PASS) || failed != (end->exit_code == EXIT_FAIL)) {
         judgement->exit_code = complain("the checker ended with code %d, but its results say %s.",
-                                        end->exit_code, judgement->state);
+                                        end->exit_code, state_name(judgement->state));
     }
 }
 
 void judge_runner(const struct judgement_request *request, const char *runner, struct judgement *judgement)
 {
-    *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = "NOTHING_RAN"};
+    *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = STATE_NOTHING_RAN};
     struct argument_list arguments = {0};
     struct process_end end;
     int rows_file;
@@ -176,7 +175,7 @@ static void tell_refusal(const struct judgement_request *request, const struct b
 {
     if (!build->sentence) return;
     if (judgement->exit_code == EXIT_PASS) judgement->exit_code = EXIT_FAIL;
-    if (strcmp(judgement->state, "PASS") == 0) judgement->state = "REFUSED";
+    if (judgement->state == STATE_PASS) judgement->state = STATE_REFUSED;
     text_print(&judgement->report, "%s %s   %sREFUSED%s   grading would refuse this file: %s\n",
                request->lesson->number, request->lesson->topic, colour_on(COLOUR_RED), colour_off(),
                build->sentence);
@@ -193,7 +192,7 @@ static void judge_submission(const struct judgement_request *request, struct jud
     show_progress(NULL);
     if (submission.state == SUBMISSION_READY && request->build_only) {
         judgement->exit_code = EXIT_PASS;
-        judgement->state = "PASS";
+        judgement->state = STATE_PASS;
         printf("%s for %s builds\n", submission.found, device_name(request->device));
     } else if (submission.state == SUBMISSION_READY) {
         judge_runner(request, submission.runner, judgement);
@@ -208,7 +207,7 @@ static void judge_submission(const struct judgement_request *request, struct jud
 void judge(const struct judgement_request *request, struct judgement *judgement)
 {
     struct build build;
-    *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = "NOTHING_RAN"};
+    *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = STATE_NOTHING_RAN};
     text_append(&judgement->report, "", 0);
     if (request->submission) {
         judge_submission(request, judgement);
@@ -227,7 +226,7 @@ void judge(const struct judgement_request *request, struct judgement *judgement)
         report_build_error(request, &build, judgement);
     } else if (build.state == BUILD_READY && request->build_only) {
         judgement->exit_code = EXIT_PASS;
-        judgement->state = "PASS";
+        judgement->state = STATE_PASS;
         printf("%s for %s builds\n", course_short_path(request->kernel), device_name(request->device));
     } else if (build.state == BUILD_READY) {
         judge_runner(request, build.runner, judgement);

@@ -28,8 +28,8 @@ struct judgement_request {
 };
 
 struct judgement {
-    int exit_code;     /**< an ::exit_code */
-    const char *state; /**< PASS, FAIL, … */
+    int exit_code; /**< an ::exit_code */
+    enum state state;
     struct results results;
     struct text report;
     int device_finding; /**< 1 if the software device reported something */
@@ -41,7 +41,7 @@ void judge_runner(const struct judgement_request *request, const char *runner, s
 /** @brief 1 if it came to no verdict because the device is not there. */
 int judgement_lacks_device(const struct judgement *judgement);
 /** @brief Notes on disk that a kernel of @p lesson ran, for the test run.executed_something. */
-void record_run(const struct lesson_folder *lesson, enum device device, const char *state);
+void record_run(const struct lesson_folder *lesson, enum device device, enum state state);
 
 /** @brief `warpwise ran`, for CTest. */
 extern const struct command ran_command;

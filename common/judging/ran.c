@@ -21,11 +21,11 @@ static char *notes_folder(void)
     return format_string("%s/ran", course_binary_dir());
 }
 
-void record_run(const struct lesson_folder *lesson, enum device device, const char *state)
+void record_run(const struct lesson_folder *lesson, enum device device, enum state state)
 {
     char *folder = notes_folder();
     char *path = format_string("%s/%ld-%s-%s", folder, (long)getpid(), lesson->name, device_name(device));
-    char *line = format_string("%s %s %s\n", lesson->name, device_name(device), state);
+    char *line = format_string("%s %s %s\n", lesson->name, device_name(device), state_name(state));
     int error = make_folders(folder);
     if (!error) error = write_file(path, line, strlen(line));
     if (error) complain("%s cannot be written: %s.", path, strerror(error));

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "protocol/record_columns.h"
 
-enum { MAX_COLUMNS = 64 };
+enum { MAX_COLUMNS = 96 };
 
 struct fields {
     char *name[MAX_COLUMNS];
@@ -52,10 +52,10 @@ void csv_append(struct text *line, const char *value)
     if (quoted) text_append(line, "\"", 1);
 }
 
-void results_without_run(struct results *results, const char *lesson, const char *device, const char *state,
+void results_without_run(struct results *results, const char *lesson, const char *device, enum state state,
                          const char *headline)
 {
-    const char *const known[][2] = {{"lesson", lesson}, {"device", device},  {"state", state},
+    const char *const known[][2] = {{"lesson", lesson}, {"device", device},  {"state", state_name(state)},
                                     {"points", "0"},    {"points_max", "0"}, {"headline", headline}};
     const char *columns = RECORD_COLUMNS;
     struct text line = {0};
@@ -101,19 +101,53 @@ static double number_called(const struct fields *header, const struct fields *ro
     return *field && !*end ? number : NAN;
 }
 
+/* "alpha.cu:121;alpha.cu:84" */
+static void read_places(const char *field, struct result_place places[RESULT_PLACES + 1])
+{
+    const char *rest = *field ? field : NULL;
+    int count = 0;
+    for (char *place; count < RESULT_PLACES && (place = next_word(&rest, ';'));) {
+        char *colon = strrchr(place, ':');
+        if (!colon) continue;
+        *colon = '\0';
+        places[count++] = (struct result_place){place, atoi(colon + 1)};
+    }
+}
+
+/* A field of several lines, which stand in one row of the file (protocol/record_columns.h). */
+static char *read_lines(const char *field)
+{
+    struct text out = {0};
+    text_append(&out, "", 0);
+    for (; *field; field++) {
+        int escaped = *field == '\\' && field[1];
+        if (escaped) field++;
+        text_append(&out, escaped && *field == 'n' ? "\n" : field, 1);
+    }
+    return out.data;
+}
+
 static struct result_row read_row(const struct fields *header, const struct fields *row)
 {
-    return (struct result_row){
+    struct result_row read = {
         .lesson = copy_string(field_called(header, row, "lesson")),
         .part = copy_string(field_called(header, row, "part")),
         .test_case = copy_string(field_called(header, row, "case")),
         .group = copy_string(field_called(header, row, "group")),
         .shape = copy_string(field_called(header, row, "shape")),
-        .state = copy_string(field_called(header, row, "state")),
-        .finding = copy_string(field_called(header, row, "finding")),
+        .state = state_of(field_called(header, row, "state")),
+        .part_state = state_of(field_called(header, row, "part_state")),
+        .left_out = atoi(field_called(header, row, "left_out")),
+        .finding = record_kind_of(field_called(header, row, "finding")),
+        .kind = record_kind_of(field_called(header, row, "kind")),
+        .cause = record_cause_of(field_called(header, row, "cause")),
         .time_refused = copy_string(field_called(header, row, "time_refused")),
         .headline = copy_string(field_called(header, row, "headline")),
         .pattern = copy_string(field_called(header, row, "pattern")),
+        .found = read_lines(field_called(header, row, "found")),
+        .text = read_lines(field_called(header, row, "text")),
+        .guess = *field_called(header, row, "guess") ? atoi(field_called(header, row, "guess")) : -1,
+        .shown = atoi(field_called(header, row, "shown")),
         .points = number_called(header, row, "points"),
         .points_max = number_called(header, row, "points_max"),
         .median_us = number_called(header, row, "median_us"),
@@ -134,6 +168,9 @@ static struct result_row read_row(const struct fields *header, const struct fiel
         .shared_load_wavefronts = number_called(header, row, "shared_load_wavefronts"),
         .shared_store_wavefronts = number_called(header, row, "shared_store_wavefronts"),
     };
+    read_places(field_called(header, row, "at"), read.at[0]);
+    read_places(field_called(header, row, "other_at"), read.at[1]);
+    return read;
 }
 
 static void append_row(struct results *results, struct result_row row, const char *line)
@@ -171,60 +208,29 @@ int results_read(const char *path, struct results *results)
     return EXIT_PASS;
 }
 
-/* What a case can come to. Other words (NO_DEVICE, BROKEN) say nothing about the kernel. */
-static const char *const states[] = {"PASS",    "NOT_STARTED", "FAIL",       "CRASH",
-                                     "TIMEOUT", "REFUSED",     "BUILD_ERROR"};
-enum {
-    RANK_PASS,
-    RANK_NOT_STARTED,
-    RANK_FAIL,
-    RANK_CRASH,
-    RANK_TIMEOUT,
-    RANK_REFUSED,
-    RANK_BUILD_ERROR,
-    RANKS
-};
-
-static int state_rank(const char *state)
+/* All passed: PASS. One kind of failure: that. More kinds: FAIL. What is left has parts not started. Other states say nothing
+ * about the kernel. */
+enum state results_state(const struct results *results)
 {
-    int rank = 0;
-    while (rank < RANKS && strcmp(states[rank], state) != 0) rank++;
-    return rank;
-}
-
-/* All passed: PASS. One kind of failure: that. More kinds: FAIL. What is left has parts not started. */
-const char *results_state(const struct results *results)
-{
-    size_t count[RANKS + 1] = {0};
-    int kinds = 0, failure = RANK_FAIL;
-    for (size_t i = 0; i < results->count; i++) count[state_rank(results->rows[i].state)]++;
-    for (int rank = RANK_FAIL; rank < RANKS; rank++) {
-        if (count[rank] == 0) continue;
-        failure = rank;
+    size_t count[STATE_COUNT] = {0};
+    int kinds = 0;
+    enum state failure = STATE_FAIL;
+    for (size_t i = 0; i < results->count; i++) count[results->rows[i].state]++;
+    for (int state = 0; state < STATE_COUNT; state++) {
+        if (count[state] == 0 || !state_is_failure((enum state)state)) continue;
+        failure = (enum state)state;
         kinds++;
     }
-    if (kinds > 0) return states[kinds == 1 ? failure : RANK_FAIL];
-    if (count[RANK_NOT_STARTED] > 0) return states[RANK_NOT_STARTED];
-    return count[RANK_PASS] > 0 ? states[RANK_PASS] : "NOTHING_RAN";
+    if (kinds > 0) return kinds == 1 ? failure : STATE_FAIL;
+    if (count[STATE_NOT_STARTED] > 0) return STATE_NOT_STARTED;
+    return count[STATE_PASS] > 0 ? STATE_PASS : STATE_NOTHING_RAN;
 }
 
-int state_is_failure(const char *state)
+const struct result_row *results_shown(const struct results *results, int shown)
 {
-    int rank = state_rank(state);
-    return rank >= RANK_FAIL && rank < RANKS;
-}
-
-/* A kernel that does not even compile is not what a test that expects FAIL is about. */
-int state_is_expected(const char *state, const char *expected)
-{
-    if (strcmp(expected, "FAIL") != 0) return strcmp(expected, state) == 0;
-    return state_is_failure(state) && strcmp(state, "BUILD_ERROR") != 0;
-}
-
-int state_was_executed(const char *state)
-{
-    int rank = state_rank(state);
-    return rank == RANK_PASS || rank == RANK_FAIL || rank == RANK_CRASH || rank == RANK_TIMEOUT;
+    for (size_t i = 0; i < results->count; i++)
+        if (results->rows[i].shown == shown) return &results->rows[i];
+    return NULL;
 }
 
 double results_points(const struct results *results, double *points_max)
@@ -238,8 +244,8 @@ double results_points(const struct results *results, double *points_max)
     return points;
 }
 
-enum colour state_colour(const char *state)
+enum colour state_colour(enum state state)
 {
-    if (strcmp(state, "PASS") == 0) return COLOUR_GREEN;
+    if (state == STATE_PASS) return COLOUR_GREEN;
     return state_is_failure(state) ? COLOUR_RED : COLOUR_YELLOW;
 }

@@ -2,18 +2,36 @@
  * @file results.h
  * @brief The rows that the checker writes, and what they amount to.
  */
-#ifndef WARPWISE_JUDGING_RESULTS_H
-#define WARPWISE_JUDGING_RESULTS_H
+#pragma once
 
 #include <stddef.h>
 #include "base/terminal.h"
 #include "base/text.h"
+#include "record/causes.h"
+#include "record/state.h"
+
+/** @brief One line of a file that somebody's code was at. */
+struct result_place {
+    char *file;
+    int line;
+};
+
+enum { RESULT_PLACES = RECORD_FRAMES };
 
 struct result_row {
-    char *lesson, *part, *test_case, *group, *shape, *state;
-    char *finding;            /**< what the software device found: "shared-race", …; or "" */
-    char *time_refused;       /**< why the time is not to be believed, or "" */
-    char *headline, *pattern; /**< what is wrong, and what that looks like */
+    char *lesson, *part, *test_case, *group, *shape;
+    enum state state, part_state;
+    int left_out;             /**< cases of the lesson that the device does not run */
+    enum record_kind finding; /**< what the software device found first; 0: nothing */
+    enum record_kind kind;    /**< what is wrong */
+    enum record_cause cause;  /**< and what that usually comes of */
+    int guess;                /**< of the lesson, from 0: which says so; -1: none */
+    /** Where the device found it: of both halves of a race, innermost call first; the file behind the last one is NULL. */
+    struct result_place at[2][RESULT_PLACES + 1];
+    char *time_refused; /**< why the time is not to be believed, or "" */
+    /** For people: what is wrong, what that looks like, what the software device found, all that the report shows. */
+    char *headline, *pattern, *found, *text;
+    int shown; /**< which of the cases that the report shows in full, from 1; 0: none of them */
     double points, points_max;
     double median_us, p10_us, p90_us;
     double flop, min_bytes;
@@ -38,18 +56,11 @@ void csv_append(struct text *line, const char *value);
 int results_read(const char *path, struct results *results);
 /** @brief Sets header and lines, not rows: the one line of a kernel file that never came to run, with @p state and
  *         the reason. It has the columns of the checker's lines. */
-void results_without_run(struct results *results, const char *lesson, const char *device, const char *state,
+void results_without_run(struct results *results, const char *lesson, const char *device, enum state state,
                          const char *headline);
-/** @brief The one state that stands for all rows; "NOTHING_RAN" if there are none. */
-const char *results_state(const struct results *results);
+/** @brief The one state that stands for all rows; STATE_NOTHING_RAN if there are none. */
+enum state results_state(const struct results *results);
+/** @brief The row that the report shows in full as number @p shown, from 1; NULL if it shows fewer. */
+const struct result_row *results_shown(const struct results *results, int shown);
 double results_points(const struct results *results, double *points_max);
-/** @brief 1 for a state that means a wrong kernel: FAIL, CRASH, TIMEOUT, REFUSED, BUILD_ERROR. */
-int state_is_failure(const char *state);
-/** @brief 1 if @p state is what `--expect @p expected` asks for: FAIL stands for every failure but BUILD_ERROR. */
-int state_is_expected(const char *state, const char *expected);
-/** @brief 1 if a kernel was really executed to reach this state. */
-int state_was_executed(const char *state);
-
-enum colour state_colour(const char *state);
-
-#endif
+enum colour state_colour(enum state state);

@@ -1,7 +1,7 @@
 /**
  * @file together.c
  * @brief Several kernel files judged at once: a process each, which sends what it found as it would have been written to
- *        a file of rows, a report and one line about the end.
+ *        a file of rows and a report, with how it ended before it.
  */
 #include "together.h"
 
@@ -21,6 +21,12 @@
 #include "base/text.h"
 
 enum { FEW_CORES = 4, MEMORY_MB = 4096, MOST_AT_A_TIME = 32, PAIR = 2 };
+
+/** How it ended: the beginning of a report on its way. */
+struct ending {
+    int exit_code, device_finding;
+    enum state state;
+};
 
 /** What one process leaves, as files in memory. */
 struct worker {
@@ -55,14 +61,14 @@ static void write_all(int file, const char *data, size_t length)
 /* In the process of its own. */
 static void send(const struct worker *worker, int which, const struct judgement *judgement)
 {
-    struct text rows = {0}, report = {0};
+    const struct ending ending = {judgement->exit_code, judgement->device_finding, judgement->state};
+    struct text rows = {0};
     text_print(&rows, "%s\n", judgement->results.header ? judgement->results.header : "");
     text_append(&rows, judgement->results.lines.data, judgement->results.lines.length);
-    text_print(&report, "%d %d %s\n", judgement->exit_code, judgement->device_finding, judgement->state);
-    text_append(&report, judgement->report.data, judgement->report.length);
     if (judgement->results.count || judgement->results.lines.length)
         write_all(worker->rows[which], rows.data, rows.length);
-    write_all(worker->report[which], report.data, report.length);
+    write_all(worker->report[which], (const char *)&ending, sizeof ending);
+    write_all(worker->report[which], judgement->report.data, judgement->report.length);
 }
 
 static void receive(const struct worker *worker, int which, struct judgement *judgement)
@@ -70,14 +76,14 @@ static void receive(const struct worker *worker, int which, struct judgement *ju
     char *rows = format_string("/proc/self/fd/%d", worker->rows[which]);
     char *report = format_string("/proc/self/fd/%d", worker->report[which]);
     struct text said = {0};
-    char state[32] = "";
-    int end = 0;
-    *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = "NOTHING_RAN"};
-    if (read_file(report, &said) == 0 && said.length > 0 &&
-        sscanf(said.data, "%d %d %31s%n", &judgement->exit_code, &judgement->device_finding, state, &end) ==
-            3) {
-        judgement->state = copy_string(state);
-        text_print(&judgement->report, "%s", said.data + end + 1);
+    struct ending ending;
+    *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = STATE_NOTHING_RAN};
+    if (read_file(report, &said) == 0 && said.length >= sizeof ending) {
+        memcpy(&ending, said.data, sizeof ending);
+        judgement->exit_code = ending.exit_code;
+        judgement->device_finding = ending.device_finding;
+        judgement->state = ending.state;
+        text_append(&judgement->report, said.data + sizeof ending, said.length - sizeof ending);
         (void)results_read(rows, &judgement->results);
     } else {
         text_print(&judgement->report, "the process that judged it ended too early\n");
@@ -108,8 +114,8 @@ static int start(struct worker *worker, size_t index,
     fflush(NULL);
     worker->process = fork();
     if (worker->process != 0) return worker->process > 0;
-    struct judgement pair[PAIR] = {{.exit_code = EXIT_SKIPPED, .state = "NOTHING_RAN"},
-                                   {.exit_code = EXIT_SKIPPED, .state = "NOTHING_RAN"}};
+    struct judgement pair[PAIR] = {{.exit_code = EXIT_SKIPPED, .state = STATE_NOTHING_RAN},
+                                   {.exit_code = EXIT_SKIPPED, .state = STATE_NOTHING_RAN}};
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     dup2(worker->said, STDERR_FILENO);
     work(context, index, pair);

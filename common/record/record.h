@@ -25,6 +25,7 @@ enum {
     RECORD_FRAMES = 3,
     RECORD_NUMBERS = 8,
     RECORD_NAMES = 3,
+    RECORD_REALS = 2,
     RECORD_WAITS = 5,
     RECORD_WAIT_NUMBERS = 6,
 };
@@ -87,6 +88,7 @@ enum record_origin {
     X(RECORD_NEVER_WRITTEN, "never-written")                                                                 \
     X(RECORD_DEPENDS_ON_OUTPUT, "depends-on-output")                                                         \
     X(RECORD_WRONG_BITS, "wrong-bits")                                                                       \
+    X(RECORD_RUNS_DIFFER, "runs-differ")                                                                     \
     X(RECORD_WROTE_INPUT, "wrote-input")                                                                     \
     X(RECORD_WROTE_OUTSIDE, "wrote-outside")                                                                 \
     X(RECORD_WROTE_REFUSED, "wrote-refused")                                                                 \
@@ -101,7 +103,8 @@ enum record_origin {
     X(RECORD_TIME_LIMIT, "time-limit")                                                                       \
     X(RECORD_MEMORY_LIMIT, "memory-limit")                                                                   \
     X(RECORD_NO_DEVICE, "no-device")                                                                         \
-    X(RECORD_BROKEN_CHECK, "broken-check")
+    X(RECORD_BROKEN_CHECK, "broken-check")                                                                   \
+    X(RECORD_SEEN_BEFORE, "seen-before") /* by an earlier case, whose finding of the device it is */
 
 #define RECORD_KIND_NUMBER(number, name) number,
 enum record_kind { RECORD_NO_KIND, RECORD_KINDS(RECORD_KIND_NUMBER) RECORD_KIND_COUNT };
@@ -233,8 +236,11 @@ struct record_value {
     double share; /**< of the error budget: 1 is all that is allowed; NaN: not known */
     uint64_t wrong, compared;
     int64_t last[RECORD_AXES]; /**< index of the last wrong element; of the first: record_memory */
-    int32_t storage;           /**< enum storage of the checker */
+    int32_t storage;           /**< enum record_storage */
 };
+
+/** @brief How the elements of a wrong value are stored, as far as a reader is told. */
+enum record_storage { RECORD_F32, RECORD_SHORT_FLOAT, RECORD_WHOLE };
 
 /**
  * @brief One finding.
@@ -259,6 +265,7 @@ struct record {
     uint32_t waits;                        /**< places in all, of which the first are in wait[] */
     struct record_value value;
     int64_t number[RECORD_NUMBERS];
+    double real[RECORD_REALS];
     char name[RECORD_NAMES][RECORD_TEXT];
     char note[RECORD_NOTE];
     uint64_t seen;  /**< how often */

@@ -22,6 +22,15 @@ void record_print_again(const struct record *record, uint64_t launches, uint64_t
 /** @brief "file.cu:73", or "an unknown place". */
 void record_print_line(const struct record_line *line, char *text, size_t size);
 
+/** @brief What is wrong with a case, on one line: the headline of a verdict. */
+void record_verdict_headline(const struct record *record, char *text, size_t size);
+
+/** @brief What that usually comes of, or where the wrong elements lie, on one line; "" if nothing is known. */
+void record_print_cause(const struct record *record, char *text, size_t size);
+
+/** @brief "out[0,1,64,0]": the element that a record is about. */
+void record_print_element(const struct record *record, char *text, size_t size);
+
 /** @brief What was accessed: "scores[0,1,5,17] (4 bytes)", and how far outside it lies. */
 void record_print_memory(const struct record_memory *memory, char *text, size_t size);
 

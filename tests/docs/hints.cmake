@@ -1,6 +1,7 @@
 # Every region of a lesson's skeleton has at least three hints on the lesson's page, by its own name or by what several
-# names begin with; and every hint names a region, so that `warpwise hint` finds it.
-#   PAGE SKELETON
+# names begin with; and every hint names a region, so that `warpwise hint` finds it. The page's comment `<!-- causes` names causes
+# of record/causes.h and regions that have hints.
+#   PAGE SKELETON CAUSES header
 cmake_minimum_required(VERSION 3.25)
 file(STRINGS ${PAGE} summaries REGEX "^<details><summary>[a-z0-9_]+: ")
 file(STRINGS ${SKELETON} lines REGEX "(//|#) \\[student: [a-z0-9_]+\\]")
@@ -30,5 +31,36 @@ endif()
 foreach(name IN LISTS hinted)
     if(NOT name IN_LIST used)
         message(SEND_ERROR "${PAGE}: a hint about ${name}, which is no region")
+    endif()
+endforeach()
+
+file(READ ${CAUSES} header)
+string(REGEX MATCHALL "X[(]RECORD_CAUSE_[A-Z_0-9]+, \"[a-z0-9-]+\"" known "${header}")
+list(TRANSFORM known REPLACE ".*, \"(.*)\"" "\\1")
+file(STRINGS ${PAGE} page)
+set(inside FALSE)
+foreach(line IN LISTS page)
+    if(line STREQUAL "-->")
+        set(inside FALSE)
+    elseif(inside)
+        if(NOT line MATCHES "^([a-z0-9_/ -]+) [|] ([a-z0-9_ ]+)$")
+            message(SEND_ERROR "${PAGE}: not CAUSES | REGIONS: ${line}")
+        endif()
+        string(REPLACE " " ";" causes "${CMAKE_MATCH_1}")
+        string(REPLACE " " ";" of_causes "${CMAKE_MATCH_2}")
+        foreach(cause IN LISTS causes)
+            string(REGEX REPLACE "^[a-z0-9_]+/" "" cause "${cause}") # of one part
+            if(NOT cause IN_LIST known)
+                message(SEND_ERROR "${PAGE}: there is no cause ${cause}")
+            endif()
+        endforeach()
+        foreach(region IN LISTS of_causes)
+            if(NOT region IN_LIST hinted)
+                message(SEND_ERROR "${PAGE}: a cause leads to ${region}, of which there is no hint")
+            endif()
+        endforeach()
+    endif()
+    if(line STREQUAL "<!-- causes")
+        set(inside TRUE)
     endif()
 endforeach()

@@ -32,6 +32,7 @@ foreach(lesson IN LISTS hinted)
         set(skeleton ${folder}/${topic}.py)
     endif()
     add_test(NAME docs.hints.${lesson} COMMAND ${CMAKE_COMMAND} -DPAGE=${folder}/README.md -DSKELETON=${skeleton}
+                                               -DCAUSES=${PROJECT_SOURCE_DIR}/common/record/causes.h
                                                -P ${CMAKE_CURRENT_SOURCE_DIR}/docs/hints.cmake)
 endforeach()
 file(GLOB stepped RELATIVE ${PROJECT_SOURCE_DIR}/lessons CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/lessons/[0-9][0-9]_*)

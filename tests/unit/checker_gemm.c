@@ -439,11 +439,11 @@ static void test_planted(void)
         open_case(&c, &PRODUCTS, planted->name);
         if (planted->damage != NONE) spoil(&c, planted->damage);
         const struct verdict *verdict = judge_case(&c);
-        snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state), verdict->headline,
-                 verdict->pattern);
+        snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state),
+                 headline_of(verdict), pattern_of(verdict));
         expect(verdict->state == planted->state, planted->name, text);
-        expect(strstr(verdict->headline, planted->says) != NULL ||
-                   strstr(verdict->pattern, planted->says) != NULL,
+        expect(strstr(headline_of(verdict), planted->says) != NULL ||
+                   strstr(pattern_of(verdict), planted->says) != NULL,
                planted->name, text);
         close_case(&c);
     }
@@ -501,10 +501,10 @@ static void test_identity(void)
         }
         const struct verdict *verdict = judge_case(&c);
         expect(verdict->sampled > 64 && verdict->sampled < 700, "identity", "not sampled");
-        expect(verdict->state == (row < 0 ? STATE_PASS : STATE_FAIL), "identity", verdict->headline);
-        by_identity += row >= 0 && strstr(verdict->headline, "Freivalds") != NULL;
-        by_row += row >= 0 && strstr(verdict->headline, "wrong") != NULL &&
-                  strstr(verdict->headline, "Freivalds") == NULL;
+        expect(verdict->state == (row < 0 ? STATE_PASS : STATE_FAIL), "identity", headline_of(verdict));
+        by_identity += row >= 0 && strstr(headline_of(verdict), "Freivalds") != NULL;
+        by_row += row >= 0 && strstr(headline_of(verdict), "wrong") != NULL &&
+                  strstr(headline_of(verdict), "Freivalds") == NULL;
         close_case(&c);
     }
     expect(by_identity >= 4 && by_row >= 2 && by_identity + by_row == 14, "identity",

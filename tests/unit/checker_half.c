@@ -143,11 +143,11 @@ static void test_planted(void)
         open_case(&c, &HALF_LESSON, planted->name);
         if (planted->damage != NONE) spoil(&c, planted->damage);
         const struct verdict *verdict = judge_case(&c);
-        snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state), verdict->headline,
-                 verdict->pattern);
+        snprintf(text, sizeof text, "row %zu: %s: %s / %s", i, state_name(verdict->state),
+                 headline_of(verdict), pattern_of(verdict));
         expect(verdict->state == planted->state, planted->name, text);
-        expect(strstr(verdict->headline, planted->says) != NULL ||
-                   strstr(verdict->pattern, planted->says) != NULL,
+        expect(strstr(headline_of(verdict), planted->says) != NULL ||
+                   strstr(pattern_of(verdict), planted->says) != NULL,
                planted->name, text);
         close_case(&c);
     }
@@ -167,8 +167,9 @@ static void test_guards(void)
         const struct verdict *verdict = judge_case(&c);
         const char *says = changed == 0 ? "2 bytes past the end of out" : "2 bytes before the start of out";
         expect(verdict->state == (changed < 0 ? STATE_PASS : STATE_FAIL), "guards of halves",
-               verdict->headline);
-        expect(changed < 0 || strstr(verdict->headline, says) != NULL, "guards of halves", verdict->headline);
+               headline_of(verdict));
+        expect(changed < 0 || strstr(headline_of(verdict), says) != NULL, "guards of halves",
+               headline_of(verdict));
         close_case(&c);
     }
 }

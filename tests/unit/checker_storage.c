@@ -316,8 +316,8 @@ static void test_whole_lesson(void)
                                            "had to stay as it was, yet out[1]", "input modified: table[3]"};
         const struct verdict *verdict = judge_case(&c);
         expect(verdict->state == (wrong == 0 ? STATE_PASS : STATE_FAIL) &&
-                   strstr(verdict->headline, says[wrong]) != NULL,
-               "int32 lesson", verdict->headline);
+                   strstr(headline_of(verdict), says[wrong]) != NULL,
+               "int32 lesson", headline_of(verdict));
         close_case(&c);
     }
 }

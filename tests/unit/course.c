@@ -118,17 +118,36 @@ static void test_rows(void)
     EXPECT(strcmp(results.rows[0].shape, "heads 2, \"f32\"") == 0);
     EXPECT(results.rows[0].median_us == 12.5);
     EXPECT(isnan(results.rows[0].flop) && isnan(results.rows[1].median_us) && isnan(results.rows[1].points));
-    EXPECT(strcmp(results.rows[2].test_case, "short") == 0 && strcmp(results.rows[2].state, "") == 0);
+    EXPECT(strcmp(results.rows[2].test_case, "short") == 0 && results.rows[2].state == STATE_NOTHING_RAN);
     EXPECT(results_points(&results, &points_max) == 3 && points_max == 5);
-    EXPECT(strcmp(results_state(&results), "FAIL") == 0);
+    EXPECT(results_state(&results) == STATE_FAIL);
     EXPECT(strncmp(results.lines.data, "01_a,one,", 9) == 0);
+}
+
+/* What a program decides by comes in fields; a text of several lines is one line of the file. */
+static void test_fields(void)
+{
+    struct results results;
+    read_rows("case,state,kind,finding,cause,guess,at,other_at,shown,text\n"
+              "one,FAIL,wrong-value,,all-zero,,,,2,a\\nb \\\\n\n"
+              "two,FAIL,shared-race,shared-race,,7,a b.cu:12;c.cuh:3,a b.cu:9,1,\n",
+              &results);
+    const struct result_row *first = &results.rows[0], *second = results_shown(&results, 1);
+    EXPECT(results.count == 2 && results_shown(&results, 2) == first && results_shown(&results, 3) == NULL);
+    EXPECT(first->kind == RECORD_WRONG_VALUE && first->cause == RECORD_CAUSE_ALL_ZERO && first->guess == -1);
+    EXPECT(first->finding == RECORD_NO_KIND && first->at[0][0].file == NULL);
+    EXPECT(strcmp(first->text, "a\nb \\n") == 0);
+    EXPECT(second && second->finding == RECORD_SHARED_RACE && second->guess == 7);
+    EXPECT(second && second->at[0][0].line == 12 && strcmp(second->at[0][0].file, "a b.cu") == 0);
+    EXPECT(second && second->at[0][1].line == 3 && second->at[0][2].file == NULL &&
+           second->at[1][0].line == 9);
 }
 
 /* The row of a kernel file that never came to run has the columns of those that the checker writes. */
 static void test_rows_without_run(void)
 {
-    static const char *const states[] = {"BUILD_ERROR", "REFUSED",   "NOT_STARTED",
-                                         "TIMEOUT",     "NO_DEVICE", "NOTHING_RAN"};
+    static const enum state states[] = {STATE_BUILD_ERROR, STATE_REFUSED,   STATE_NOT_STARTED,
+                                        STATE_TIMEOUT,     STATE_NO_DEVICE, STATE_NOTHING_RAN};
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         struct results written = {0}, got;
         results_without_run(&written, "05", "simt", states[i], "not \"so\", but,\nanother way");
@@ -142,33 +161,38 @@ static void test_rows_without_run(void)
         read_rows(file, &got);
         free(file);
         EXPECT(got.count == 1 && strcmp(got.rows[0].lesson, "05") == 0);
-        EXPECT(strcmp(got.rows[0].state, states[i]) == 0 && got.rows[0].points == 0);
+        EXPECT(got.rows[0].state == states[i] && got.rows[0].points == 0);
     }
 }
 
 static void test_states(void)
 {
     static const struct {
-        const char *rows, *state;
+        const char *rows;
+        enum state state;
     } table[] = {
-        {"state\n", "NOTHING_RAN"},
-        {"state\nLEFT_OUT\n", "NOTHING_RAN"},
-        {"state\nPASS\nLEFT_OUT\n", "PASS"},
-        {"state\nNOT_STARTED\nNOT_STARTED\n", "NOT_STARTED"},
-        {"state\nPASS\nNOT_STARTED\n", "NOT_STARTED"},
-        {"state\nPASS\nNOT_STARTED\nTIMEOUT\n", "TIMEOUT"},
-        {"state\nNOT_STARTED\nFAIL\nPASS\n", "FAIL"},
-        {"state\nFAIL\nTIMEOUT\nCRASH\n", "FAIL"},
+        {"state\n", STATE_NOTHING_RAN},
+        {"state\nLEFT_OUT\n", STATE_NOTHING_RAN},
+        {"state\nPASS\nLEFT_OUT\n", STATE_PASS},
+        {"state\nNOT_STARTED\nNOT_STARTED\n", STATE_NOT_STARTED},
+        {"state\nPASS\nNOT_STARTED\n", STATE_NOT_STARTED},
+        {"state\nPASS\nNOT_STARTED\nTIMEOUT\n", STATE_TIMEOUT},
+        {"state\nNOT_STARTED\nFAIL\nPASS\n", STATE_FAIL},
+        {"state\nFAIL\nTIMEOUT\nCRASH\n", STATE_FAIL},
     };
+    for (int state = 0; state < STATE_COUNT; state++)
+        EXPECT((int)state_of(state_name((enum state)state)) == state);
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         struct results results;
         read_rows(table[i].rows, &results);
-        EXPECT(strcmp(results_state(&results), table[i].state) == 0);
+        EXPECT(results_state(&results) == table[i].state);
     }
-    EXPECT(state_is_failure("REFUSED") && !state_is_failure("NOT_STARTED") && !state_is_failure("NO_DEVICE"));
-    EXPECT(state_was_executed("FAIL") && state_was_executed("CRASH") && state_was_executed("PASS"));
-    EXPECT(!state_was_executed("NOT_STARTED") && !state_was_executed("BUILD_ERROR") &&
-           !state_was_executed(""));
+    EXPECT(state_is_failure(STATE_REFUSED) && !state_is_failure(STATE_NOT_STARTED) &&
+           !state_is_failure(STATE_NO_DEVICE));
+    EXPECT(state_was_executed(STATE_FAIL) && state_was_executed(STATE_CRASH) &&
+           state_was_executed(STATE_PASS));
+    EXPECT(!state_was_executed(STATE_NOT_STARTED) && !state_was_executed(STATE_BUILD_ERROR) &&
+           !state_was_executed(STATE_NOTHING_RAN));
 }
 
 static void test_files(void)
@@ -230,6 +254,7 @@ int main(void)
     test_words();
     test_numbers();
     test_rows();
+    test_fields();
     test_rows_without_run();
     test_states();
     test_files();

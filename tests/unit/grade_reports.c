@@ -31,31 +31,33 @@ static const char *const names[] = {
     "x\xff\xfey"};
 enum { STUDENTS = sizeof names / sizeof names[0], ALICE = 5, BOB = 6 };
 
-static void add_row(struct grade_result *result, const char *part, const char *group, const char *state,
-                    double points, double points_max, const char *finding, const char *pattern)
+static void add_row(struct grade_result *result, const char *part, const char *group, enum state state,
+                    double points, double points_max, enum record_kind finding, const char *pattern)
 {
     struct grade_row *row = grade_add_row(result);
     *row = (struct grade_row){.part = copy_string(part),
                               .test_case = format_string("%s/%s_%zu", part, group, result->row_count),
                               .group = copy_string(group),
-                              .state = copy_string(state),
+                              .state = state,
                               .shape = copy_string("batch 1"),
-                              .finding = copy_string(finding),
-                              .headline =
-                                  copy_string(strcmp(state, "PASS") == 0 ? "" : "<out[0]> & \"more\"]]>"),
+                              .finding = finding,
+                              .cause = *pattern ? RECORD_CAUSE_ALL_ZERO : RECORD_NO_CAUSE_KNOWN,
+                              .guess = -1,
+                              .found = copy_string(""),
+                              .headline = copy_string(state == STATE_PASS ? "" : "<out[0]> & \"more\"]]>"),
                               .pattern = copy_string(pattern),
                               .points = points,
                               .points_max = points_max};
 }
 
-static struct grade_result make_result(const char *student, enum device device, const char *state)
+static struct grade_result make_result(const char *student, enum device device, enum state state)
 {
     return (struct grade_result){.student = copy_string(student),
                                  .lesson = copy_string("01_alpha"),
                                  .device = device,
-                                 .graded = strcmp(state, GRADE_NOT_GRADED) != 0,
+                                 .graded = state != STATE_NOT_GRADED,
                                  .key = copy_string("k"),
-                                 .state = copy_string(state),
+                                 .state = state,
                                  .sentence = copy_string(""),
                                  .file = copy_string("alpha.cu"),
                                  .sha256 = copy_string("0123456789abcdef"),
@@ -70,7 +72,7 @@ static void add_measure(struct grade_result *result, const char *test_case, doub
 {
     struct grade_measure *measure = grade_add_measure(result);
     measure->test_case = copy_string(test_case);
-    measure->state = copy_string("PASS");
+    measure->state = STATE_PASS;
     measure->refused = copy_string("");
     measure->sectors = sectors;
     measure->min_bytes = 3200;
@@ -79,21 +81,21 @@ static void add_measure(struct grade_result *result, const char *test_case, doub
 /* Right in everything; the case of the group "speed" moves so many sectors. */
 static struct grade_result right_result(const char *student, double sectors)
 {
-    struct grade_result result = make_result(student, DEVICE_SIMT, "PASS");
-    add_row(&result, "one", "basic", "PASS", 30, 30, "", "");
-    add_row(&result, "one", "edges", "PASS", 30, 30, "", "");
-    add_row(&result, "two", "speed", "PASS", 40, 40, "", "");
+    struct grade_result result = make_result(student, DEVICE_SIMT, STATE_PASS);
+    add_row(&result, "one", "basic", STATE_PASS, 30, 30, RECORD_NO_KIND, "");
+    add_row(&result, "one", "edges", STATE_PASS, 30, 30, RECORD_NO_KIND, "");
+    add_row(&result, "two", "speed", STATE_PASS, 40, 40, RECORD_NO_KIND, "");
     add_measure(&result, "two/speed_3", sectors);
     return result;
 }
 
 static struct grade_result wrong_result(const char *student)
 {
-    struct grade_result result = make_result(student, DEVICE_SIMT, "FAIL");
-    add_row(&result, "one", "basic", "PASS", 30, 30, "", "");
-    add_row(&result, "one", "edges", "FAIL", 0, 30, "",
+    struct grade_result result = make_result(student, DEVICE_SIMT, STATE_FAIL);
+    add_row(&result, "one", "basic", STATE_PASS, 30, 30, RECORD_NO_KIND, "");
+    add_row(&result, "one", "edges", STATE_FAIL, 0, 30, RECORD_NO_KIND,
             "constant factor: every wrong element is 0.5 times <x>");
-    add_row(&result, "two", "speed", "FAIL", 0, 40, "shared-race", "");
+    add_row(&result, "two", "speed", STATE_FAIL, 0, 40, RECORD_SHARED_RACE, "");
     return result;
 }
 
@@ -308,7 +310,7 @@ static void test_gradescope(const struct grade_book *book, const struct grade_sh
     int tests = (int)sheet->scores[0].group_count + (sheet->scores[0].adjusted.length > 0) +
                 (sheet->adjusted.length > 0);
     EXPECT(sheet->graded ? found.tests == tests && found.scores == 1 : found.tests == 0 && found.scores == 0);
-    EXPECT(sheet->scores[0].group_count >= 4 || strcmp(sheet->scores[0].state, GRADE_NOT_GRADED) == 0);
+    EXPECT(sheet->scores[0].group_count >= 4 || sheet->scores[0].state == STATE_NOT_GRADED);
     EXPECT(fabs(found.sum - found.score) < 0.05 &&
            (!sheet->graded || fabs(found.score - sheet->points) < 0.01));
     free(found.output);
@@ -503,16 +505,16 @@ static void test_points(const struct grade_book *book)
     struct grade_score score;
     grade_score(book, "alice", &book->lessons[0], &score);
     /* 1000 / 1250 sectors are 0.8 of the solution: 0.6 of the way from 0.5 to 1 */
-    EXPECT(strcmp(score.state, "PASS") == 0 && fabs(score.points - (100 + 10 + 12)) < 1e-9);
+    EXPECT(score.state == STATE_PASS && fabs(score.points - (100 + 10 + 12)) < 1e-9);
     EXPECT(score.points_max == 130 && score.withheld == 0 && fabs(score.speed_ratio - 0.8) < 1e-12);
     grade_score_free(&score);
     grade_score(book, names[0], &book->lessons[0], &score);
     /* part one earned half of its points and nothing was found in it; part two has a race */
-    EXPECT(strcmp(score.state, "FAIL") == 0 && fabs(score.points - (30 + 6)) < 1e-9);
+    EXPECT(score.state == STATE_FAIL && fabs(score.points - (30 + 6)) < 1e-9);
     EXPECT(score.points_max == 130 && score.withheld == 0);
     grade_score_free(&score);
     grade_score(book, "bob", &book->lessons[0], &score);
-    EXPECT(strcmp(score.state, GRADE_NOT_GRADED) == 0 && score.points == 0 && score.points_max == 130);
+    EXPECT(score.state == STATE_NOT_GRADED && score.points == 0 && score.points_max == 130);
     grade_score_free(&score);
 }
 
@@ -590,7 +592,7 @@ static void test_ranked(struct grade_book *book)
         (struct grade_result *)grade_book_find(book, "", "01_alpha", DEVICE_SIMT),
         (struct grade_result *)grade_book_find(book, "alice", "01_alpha", DEVICE_SIMT)};
     for (int i = 0; i < 2; i++) {
-        add_row(both[i], "two", "speed", "PASS", 0, 0, "", "");
+        add_row(both[i], "two", "speed", STATE_PASS, 0, 0, RECORD_NO_KIND, "");
         add_measure(both[i], both[i]->rows[3].test_case, 1000);
     }
     struct grade_measure *slow = &both[1]->measures[0], *fast = &both[1]->measures[1];
@@ -603,9 +605,9 @@ static void test_ranked(struct grade_book *book)
     EXPECT(isnan(rank_of(book, &unusual)) && !unusual);
     EXPECT(speed_of(book, &withheld) == 0 && withheld == 10);
     fast->sectors = 1000;
-    both[1]->rows[2].state = "FAIL"; /* the slow one is left out: no rank by the other alone */
+    both[1]->rows[2].state = STATE_FAIL; /* the slow one is left out: no rank by the other alone */
     EXPECT(isnan(rank_of(book, &unusual)));
-    both[1]->rows[2].state = "PASS";
+    both[1]->rows[2].state = STATE_PASS;
     both[0]->measures[1].min_bytes = fast->min_bytes = 1e6; /* more than the solution moves: says nothing */
     fast->sectors = 501;
     EXPECT(rank_of(book, &unusual) > 0 && speed_of(book, &withheld) > 0 && withheld == 0);
@@ -620,10 +622,10 @@ static void test_unsound(struct grade_book *book)
 {
     struct grade_score score;
     struct grade_result *solution = (struct grade_result *)grade_book_find(book, "", "01_alpha", DEVICE_SIMT);
-    char *kept = solution->state;
-    solution->state = "FAIL";
+    enum state kept = solution->state;
+    solution->state = STATE_FAIL;
     grade_score(book, names[0], &book->lessons[0], &score);
-    EXPECT(strcmp(score.state, GRADE_NOT_GRADED) == 0);
+    EXPECT(score.state == STATE_NOT_GRADED);
     grade_score_free(&score);
     solution->state = kept;
 }
@@ -643,7 +645,7 @@ static void test_lines(const struct grade_book *book)
         text_free(&again);
     }
     struct text line = {0}, again = {0};
-    struct record record;
+    struct journal_record record;
     struct grade_book other = {0};
     grade_class_line(book, &line);
     EXPECT(record_parse(line.data, &record) == 0);
@@ -880,7 +882,7 @@ static void test_visibility(struct grade_book *book, const struct grade_sheet *s
 /* A file that does not compile: the class's page has the first error, and its report promises no commands. Bob's from here on. */
 static void test_broken(struct grade_book *book)
 {
-    struct grade_result broken = make_result("bob", DEVICE_SIMT, "BUILD_ERROR");
+    struct grade_result broken = make_result("bob", DEVICE_SIMT, STATE_BUILD_ERROR);
     struct grade_sheet *sheets;
     struct text page = {0}, report = {0}, other = {0};
     free(broken.sentence);

@@ -128,7 +128,7 @@ static void test_notations(void)
 static void test_records(void)
 {
     struct text line = {0};
-    struct record record;
+    struct journal_record record;
     record_put(&line, "kind", "test");
     record_put(&line, "name", "a\tb\nc\\d\re");
     record_put(&line, "empty", "");
@@ -154,7 +154,7 @@ struct seen {
 };
 
 /* Record number n must say "n" and hold a line that looks like a record. */
-static void see(void *context, const struct record *record)
+static void see(void *context, const struct journal_record *record)
 {
     struct seen *seen = context;
     char number[16];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checker/report/report.h"
 #include "checker/verdict/compare.h"
 #include "checker/verdict/judge.h"
 
@@ -115,4 +116,18 @@ const struct verdict *judge_case(struct judged_case *c)
 {
     judge_item(&c->session, 0);
     return &c->check->verdicts[c->item->case_index];
+}
+
+const char *headline_of(const struct verdict *verdict)
+{
+    static char text[VERDICT_TEXT];
+    report_headline(verdict, text, sizeof text);
+    return text;
+}
+
+const char *pattern_of(const struct verdict *verdict)
+{
+    static char text[2 * VERDICT_TEXT];
+    report_pattern(verdict, text, sizeof text);
+    return text;
 }

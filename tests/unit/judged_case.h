@@ -31,4 +31,8 @@ void *copy_of(struct judged_case *c, int buffer, int run);
 /** @brief Judges the case. */
 const struct verdict *judge_case(struct judged_case *c);
 
+/** @brief The verdict in words, which stay until the next call. */
+const char *headline_of(const struct verdict *verdict);
+const char *pattern_of(const struct verdict *verdict);
+
 #endif

@@ -9,6 +9,7 @@
 
 #include "attention_inputs.h"
 #include "lesson.h"
+#include "guess_causes.h"
 
 /**
  * @brief What makes one attention lesson differ from another.
@@ -68,7 +69,7 @@ void attention_describe(const struct lesson_case *item, char *text, size_t size)
 #define ATTENTION_CASES                                                                                      \
     .buffers = attention_buffers, .fill = attention_fill, .units = attention_units,                          \
     .unit_elems = attention_unit_elems, .expect = attention_expect, .intermediate = attention_intermediate,  \
-    .guess = attention_guess, .trait = attention_trait, .cost = attention_cost,                              \
+    .guess = attention_guess, .about = attention_about, .trait = attention_trait, .cost = attention_cost,    \
     .workspace_bytes = attention_workspace_bytes, .describe = attention_describe, .turns = "q k v",          \
     .purpose = attention_purpose, .distributions = DIST_COUNT
 

@@ -9,6 +9,7 @@
 
 #include "gemm_cases.h"
 #include "protocol/int8_items.h"
+#include "guess_causes.h"
 
 /** @brief lesson_case.distribution; GEMM_NORMAL stands for all bytes alike often and scales of 1/128 or so. */
 enum int8_distribution {
@@ -60,7 +61,7 @@ void int8_describe(const struct lesson_case *item, char *text, size_t size);
 #define INT8_CALLBACKS                                                                                       \
     .vary = int8_vary, .buffers = int8_buffers, .fill = int8_fill, .units = gemm_units,                      \
     .unit_elems = gemm_unit_elems, .expect = int8_expect, .identity = int8_identity, .guess = int8_guess,    \
-    .trait = int8_trait, .cost = int8_cost, .workspace_bytes = gemm_workspace_bytes,                         \
+    .about = int8_about, .trait = int8_trait, .cost = int8_cost, .workspace_bytes = gemm_workspace_bytes,    \
     .describe = int8_describe, .purpose = int8_purpose, .turns = "a b", .distributions = INT8_DISTRIBUTIONS
 
 #endif

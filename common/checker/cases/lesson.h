@@ -20,6 +20,7 @@
 #include "base/rng.h"
 #include "checker/numbers/storage.h"
 #include "protocol/wire.h"
+#include "record/causes.h"
 
 enum case_group {
     GROUP_BASIC,
@@ -255,6 +256,9 @@ struct lesson {
      *         @p value; 0 if not; -1 if there is no such guess. @p message is set to what to tell. */
     int (*guess)(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  double *value, char *message, size_t size);
+    /** @brief What guess @p index, which fits an element of @p buffer, is about, in @p cause. Returns the first guess that tells
+     *         the same. NULL: each tells something else, of no name. */
+    int (*about)(const struct lesson_case *item, int buffer, int index, enum record_cause *cause);
     /** @brief What outputs that are right tell of the others: bit b of @p compared and of @p wrong is buffer b. NULL: nothing. */
     const char *(*stage)(const struct lesson_case *item, unsigned compared, unsigned wrong);
     /** @brief Trait @p index of a case: 1 if it has it, 0 if not, -1 if there is no such trait. If all cases

@@ -11,6 +11,7 @@
 
 #include "checker/numbers/bound.h"
 #include "checker/cases/case_table.h"
+#include "checker/cases/guess_causes.h"
 #include "softmax.h"
 
 enum distribution {
@@ -556,6 +557,13 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
     return 1;
 }
 
+static int about(const struct lesson_case *item, int buffer, int index, enum record_cause *cause)
+{
+    return item->part == PART_ATTENTION ? attention_about(item, buffer, index, cause)
+           : item->part == PART_ROWS    ? rows_about(item, buffer, index, cause)
+                                        : merge_about(item, buffer, index, cause);
+}
+
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
     const int cols = item->extent[1];
@@ -641,6 +649,7 @@ const struct lesson lesson_03_online_softmax = {
     .expect = expect,
     .holds = holds,
     .guess = guess,
+    .about = about,
     .trait = trait,
     .cost = cost,
     .workspace_bytes = workspace_bytes,

@@ -11,6 +11,7 @@
  */
 #include "checker/cases/case_table.h"
 #include "checker/cases/lesson.h"
+#include "checker/cases/guess_causes.h"
 #include "protocol/cuda_graph_items.h"
 
 #include <math.h>
@@ -794,6 +795,7 @@ const struct lesson lesson_07_cuda_graph = {
     .unit_elems = unit_elems,
     .expect = expect,
     .guess = guess,
+    .about = graph_about,
     .trait = trait,
     .cost = cost,
     .workspace_bytes = workspace_bytes,

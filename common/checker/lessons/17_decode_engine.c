@@ -14,6 +14,7 @@
 #include "checker/cases/case_table.h"
 #include "checker/cases/engine_guess.h"
 #include "checker/cases/lesson.h"
+#include "checker/cases/guess_causes.h"
 #include "checker/numbers/bound.h"
 #include "base/parallel.h"
 #include "protocol/engine_items.h"
@@ -819,6 +820,7 @@ const struct lesson lesson_17_decode_engine = {
     .unit_elems = unit_elems,
     .expect = expect,
     .guess = guess,
+    .about = engine_about,
     .trait = trait,
     .purpose = purpose,
     .cost = cost,

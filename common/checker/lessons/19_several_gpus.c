@@ -14,6 +14,7 @@
 #include "checker/cases/attention_cases.h"
 #include "checker/cases/case_table.h"
 #include "checker/cases/lesson.h"
+#include "checker/cases/guess_causes.h"
 #include "checker/numbers/bound.h"
 #include "protocol/ranks_items.h"
 #include "qwen3.h"
@@ -618,6 +619,14 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
     return 1;
 }
 
+static int about(const struct lesson_case *item, int buffer, int index, enum record_cause *cause)
+{
+    const int sent = buffer == (item->part == PART_RING ? (int)RING_SENT : (int)LAYER_SENT);
+    if (!sent) return attention_about(item, buffer, index, cause);
+    *cause = RECORD_CAUSE_TRANSFERS;
+    return index;
+}
+
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
     const int right = item->expected == KERNEL_OK, layer = item->part == PART_LAYER && right;
@@ -726,6 +735,7 @@ const struct lesson lesson_19_several_gpus = {
     .unit_elems = unit_elems,
     .expect = expect,
     .guess = guess,
+    .about = about,
     .trait = trait,
     .purpose = purpose,
     .cost = cost,

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report.h"
@@ -56,15 +57,102 @@ static void put_measurement(field_writer put, void *context, const struct measur
     put_real(put, context, "host_seconds", m->host_seconds, 1);
 }
 
+/* "0,1,64,0": of the first wrong element; "" if the record is of none. */
+static void put_index(field_writer put, void *context, const struct record *record)
+{
+    char text[24 * RECORD_AXES] = "";
+    size_t used = 0;
+    for (int axis = 0; axis < record->memory.rank && axis < RECORD_AXES; axis++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld", axis > 0 ? "," : "",
+                                 (long long)record->memory.index[axis]);
+    put_text(put, context, "index", text);
+}
+
+/* Who did it, in the columns NAMES[]: "alpha.cu:121;alpha.cu:84", innermost call first; "0,0,3"; "31,0,0". */
+static void put_actor(field_writer put, void *context, const struct record_actor *actor,
+                      const char *const names[3])
+{
+    char at[RECORD_FRAMES * (RECORD_TEXT + 16)] = "", block[40] = "", thread[40] = "";
+    size_t used = 0;
+    for (int i = 0; i < RECORD_FRAMES && actor->at[i].line > 0; i++)
+        used += (size_t)snprintf(at + used, sizeof at - used, "%s%s:%d", i > 0 ? ";" : "", actor->at[i].file,
+                                 actor->at[i].line);
+    if (actor->operation != RECORD_NO_OPERATION) {
+        snprintf(block, sizeof block, "%u,%u,%u", actor->block[0], actor->block[1], actor->block[2]);
+        snprintf(thread, sizeof thread, "%u,%u,%u", actor->thread[0], actor->thread[1], actor->thread[2]);
+    }
+    put_text(put, context, names[0], at);
+    put_text(put, context, names[1], block);
+    put_text(put, context, names[2], thread);
+}
+
+static void put_record(field_writer put, void *context, const struct record *record)
+{
+    static const char *const certainties[RECORD_CERTAINTIES] = {"", "place", "rounding", "cause"};
+    static const char *const one[] = {"at", "block", "thread"}, *const other[] = {"other_at", "other_block",
+                                                                                  "other_thread"};
+    const struct record_value *value = &record->value;
+    const int measured = value->compared > 0 || record->kind == RECORD_WRONG_BITS;
+    put_text(put, context, "kind", record_kind_name(record->kind));
+    put_text(put, context, "certainty", certainties[record->certainty]);
+    put_text(put, context, "cause", record_cause_name(record->cause));
+    put_count(put, context, "guess", (uint64_t)(record->guess - 1), record->guess > 0);
+    put_text(put, context, "buffer", record->memory.buffer);
+    put_index(put, context, record);
+    put_real(put, context, "expected", value->expected, measured);
+    put_real(put, context, "got", value->got, measured);
+    put_real(put, context, "share", value->share, value->compared > 0);
+    put_count(put, context, "wrong", value->wrong, value->compared > 0);
+    put_count(put, context, "compared", value->compared, value->compared > 0);
+    put_text(put, context, "function", record->kernel);
+    put_actor(put, context, &record->actor[0], one);
+    put_actor(put, context, &record->actor[1], other);
+    put_count(put, context, "seen", record->seen, record->kind != RECORD_NO_KIND);
+}
+
+/* What the report shows of a case, for programs that show it again. */
+static void put_shown(field_writer put, void *context, const struct check *check, int index)
+{
+    const struct verdict *verdict = &check->verdicts[index];
+    char headline[VERDICT_TEXT] = "", pattern[2 * VERDICT_TEXT] = "", found[REPORT_FOUND], *text = NULL;
+    size_t size = 0;
+    if (verdict->record.kind != RECORD_NO_KIND) {
+        report_headline(verdict, headline, sizeof headline);
+        report_pattern(verdict, pattern, sizeof pattern);
+    }
+    put_text(put, context, "headline", headline);
+    put_text(put, context, "pattern", pattern);
+    report_found(verdict, found, sizeof found);
+    put_text(put, context, "found", found);
+    put_count(put, context, "shown", (uint64_t)verdict->shown, verdict->shown > 0);
+    FILE *file = verdict->shown > 0 ? open_memstream(&text, &size) : NULL;
+    if (file != NULL) {
+        report_case(check, index, file);
+        fclose(file);
+    }
+    put_text(put, context, "text", text != NULL ? text : "");
+    free(text);
+}
+
+/* What the software device found first: "seen-before" where an earlier case has told it. */
+static const char *first_finding(const struct verdict *verdict)
+{
+    if (verdict->finding_count > 0) return record_kind_name(verdict->finding[0].kind);
+    return verdict->record.origin == RECORD_DEVICE ? record_kind_name(verdict->record.kind) : "";
+}
+
 static void put_case(field_writer put, void *context, const struct check *check, int index)
 {
     const struct lesson *lesson = check->options.lesson;
     const struct lesson_case *item = &check->cases[index];
     const struct verdict *verdict = &check->verdicts[index];
+    const struct measurement *m = &verdict->measurement;
     char number[8];
     snprintf(number, sizeof number, "%02d", lesson->number);
     put_text(put, context, "lesson", number);
     put_text(put, context, "part", lesson->part[item->part].name);
+    put_text(put, context, "part_state", state_name(check_state(check, item->part)));
+    put_count(put, context, "left_out", (uint64_t)report_left_out(check, NULL), 1);
     put_text(put, context, "case", item->name);
     put_text(put, context, "group", report_group(item->group));
     put_text(put, context, "shape", verdict->shape);
@@ -74,13 +162,12 @@ static void put_case(field_writer put, void *context, const struct check *check,
     put_real(put, context, "points_max", check_points_max(check, index), 1);
     put_real(put, context, "budget_share", verdict->budget_share,
              item->expected == KERNEL_OK && verdict->state == STATE_PASS);
-    put_measurement(put, context, &verdict->measurement);
+    put_measurement(put, context, m);
     put_count(put, context, "seed", check->options.seed, 1);
-    put_text(put, context, "finding", verdict->finding != NULL ? verdict->finding : "");
-    const struct measurement *m = &verdict->measurement;
+    put_text(put, context, "finding", first_finding(verdict));
     put_text(put, context, "time_refused", m->timed && m->refused != NULL ? m->refused : "");
-    put_text(put, context, "headline", verdict->headline);
-    put_text(put, context, "pattern", verdict->pattern);
+    put_record(put, context, &verdict->record);
+    put_shown(put, context, check, index);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------------------- */
@@ -90,6 +177,18 @@ struct csv {
     int names, column;
 };
 
+/* A row is a line: a line end within a field is written as \n, and a backslash there as two. */
+static void put_escaped(const char *text, FILE *file)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') fputc(*text, file);
+        if (*text == '\n')
+            fputs("\\n", file);
+        else
+            fputc(*text, file);
+    }
+}
+
 static void put_csv(void *context, const char *name, const char *value, int number)
 {
     struct csv *csv = context;
@@ -98,10 +197,7 @@ static void put_csv(void *context, const char *name, const char *value, int numb
     const char *text = csv->names ? name : value;
     int quoted = strpbrk(text, ",\"\n") != NULL;
     if (quoted) fputc('"', csv->file);
-    for (; *text != '\0'; text++) {
-        if (*text == '"') fputc('"', csv->file);
-        fputc(*text, csv->file);
-    }
+    put_escaped(text, csv->file);
     if (quoted) fputc('"', csv->file);
 }
 

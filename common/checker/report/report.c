@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "checker/verdict/diagnose.h"
+#include "record/words.h"
 
 enum { SHOWN_IN_FULL = 3, SHOWN_CAUSES = 24, NAMED = 6, SHOWN_LINES = 14 };
 
@@ -19,20 +20,22 @@ const char *report_group(enum case_group group)
     return names[group];
 }
 
-void report_untrusted(const char *text)
+/* Text from the untrusted side, indented: no control characters, and no tags that CTest reads. */
+static void put_untrusted(const char *text, FILE *out)
 {
     int lines = 0;
     for (const char *c = text; *c != '\0' && lines < SHOWN_LINES; lines++) {
-        printf("    | ");
+        fputs("    | ", out);
         for (; *c != '\0' && *c != '\n'; c++) {
             unsigned char byte = (unsigned char)*c;
-            putchar(byte == '<'                ? '('
-                    : byte == '>'              ? ')'
-                    : byte == '\t'             ? ' '
-                    : byte < ' ' || byte > 126 ? '?'
-                                               : byte);
+            fputc(byte == '<'                ? '('
+                  : byte == '>'              ? ')'
+                  : byte == '\t'             ? ' '
+                  : byte < ' ' || byte > 126 ? '?'
+                                             : byte,
+                  out);
         }
-        putchar('\n');
+        fputc('\n', out);
         if (*c == '\n') c++;
     }
 }
@@ -49,48 +52,84 @@ void report_again(const struct check *check, int index, char *text, size_t size)
              check->cases[index].name, device_name(options->device));
 }
 
-/* What a finding of the device usually comes of; NULL if it may be anything. */
-static const char *usual_reason(const char *finding)
+void report_headline(const struct verdict *verdict, char *text, size_t size)
 {
-    if (strncmp(finding, "simt: out-of-bounds: ", 21) != 0) return NULL;
-    if (strncmp(finding + 21, "nccl", 4) == 0)
-        return "NCCL's counts are in elements of the type, not in bytes; is the buffer as large as that, or "
-               "is "
-               "there one transfer too many?";
-    const char *line = strchr(finding, '\n'), *place = strstr(finding, "across the end of");
-    return place != NULL && (line == NULL || place < line) ? "a vector begins inside of a buffer and reaches "
-                                                             "past its end: leave the tail to single elements"
-                                                           : NULL;
+    record_verdict_headline(&verdict->record, text, size);
 }
 
-static void report_case(const struct check *check, int index)
+void report_pattern(const struct verdict *verdict, char *text, size_t size)
+{
+    record_print_cause(&verdict->record, text, size);
+    size_t used = strlen(text);
+    if (verdict->stage != NULL)
+        snprintf(text + used, size - used, "%s%s", used > 0 ? "; " : "", verdict->stage);
+}
+
+void report_found(const struct verdict *verdict, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < verdict->finding_count && used + 1 < size; i++) {
+        record_print(&verdict->finding[i], text + used, size - used - 1);
+        used += strlen(text + used);
+        text[used++] = '\n';
+        text[used] = '\0';
+    }
+}
+
+/* What the device found, in its words, and what the program printed. */
+static void put_findings(const struct verdict *verdict, FILE *out)
+{
+    char text[REPORT_FOUND + sizeof verdict->printed];
+    report_found(verdict, text, REPORT_FOUND);
+    size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, "%s", verdict->printed);
+    put_untrusted(text, out);
+}
+
+/* 1 if the last case tells it, and it is not about that one: what was left, but for what was made and left in one call. */
+static int is_at_the_end(const struct verdict *verdict)
+{
+    const struct record *finding = &verdict->finding[0];
+    if (verdict->finding_count == 0 || finding->kind != RECORD_LEAK) return 0;
+    return finding->message != RECORD_SAYS_OBJECTS_LEFT || finding->number[1] == 0;
+}
+
+/* What the case is about, where that is not plain from its shape. */
+static const char *purpose_of(const struct check *check, int index)
 {
     const struct lesson *lesson = check->options.lesson;
     const struct lesson_case *item = &check->cases[index];
     const struct verdict *verdict = &check->verdicts[index];
-    printf("  %-11s case %s: %s\n", state_name(verdict->state), item->name, verdict->shape);
-    printf("    %-12s %s\n", verdict->state == STATE_FAIL ? "wrong" : "what", verdict->headline);
-    if (verdict->pattern[0] != '\0') printf("    %-12s %s\n", "pattern", verdict->pattern);
-    /* Told by the last case, and not about it; but for what was made and left in one call. */
-    int at_the_end =
-        strncmp(verdict->detail, "simt: leak:", 11) == 0 && strstr(verdict->detail, "of this call") == NULL;
-    const char *purpose = lesson->purpose != NULL && !at_the_end ? lesson->purpose(item) : NULL;
     if (item->flags & CASE_REFUSE_LAUNCHES)
-        purpose = "CUDA refuses the launch here: the entry point has to notice, and return KERNEL_CUDA_ERROR";
-    else if (purpose == NULL && !at_the_end && item->expected != KERNEL_OK && verdict->detail[0] != '\0')
-        purpose = "these arguments are to be refused: the entry point has to check them before it launches "
-                  "anything";
-    if (at_the_end) printf("    %-12s at the end of all cases that ran together\n", "about");
-    if (purpose != NULL) printf("    %-12s %s\n", "about", purpose);
-    const char *reason = usual_reason(verdict->detail);
-    if (reason != NULL && verdict->pattern[0] == '\0') printf("    %-12s %s\n", "pattern", reason);
+        return "CUDA refuses the launch here: the entry point has to notice, and return KERNEL_CUDA_ERROR";
+    if (is_at_the_end(verdict)) return "at the end of all cases that ran together";
+    const char *purpose = lesson->purpose != NULL ? lesson->purpose(item) : NULL;
+    if (purpose != NULL || item->expected == KERNEL_OK) return purpose;
+    return verdict->finding_count > 0 || verdict->printed[0] != '\0'
+               ? "these arguments are to be refused: the entry point has to check them before it launches "
+                 "anything"
+               : NULL;
+}
+
+void report_case(const struct check *check, int index, FILE *out)
+{
+    const struct verdict *verdict = &check->verdicts[index];
+    const char *purpose = purpose_of(check, index);
+    char text[2 * VERDICT_TEXT];
+    report_headline(verdict, text, sizeof text);
+    fprintf(out, "  %-11s case %s: %s\n", state_name(verdict->state), check->cases[index].name,
+            verdict->shape);
+    fprintf(out, "    %-12s %s\n", verdict->state == STATE_FAIL ? "wrong" : "what", text);
+    report_pattern(verdict, text, sizeof text);
+    if (text[0] != '\0') fprintf(out, "    %-12s %s\n", "pattern", text);
+    if (purpose != NULL) fprintf(out, "    %-12s %s\n", "about", purpose);
     if (verdict->sampled > 0)
-        printf("    %-12s %zu of %zu rows%s\n", "sampled", verdict->sampled, verdict->units,
-               lesson->identity != NULL ? ", and all elements by an identity" : "");
-    if (verdict->detail[0] != '\0') report_untrusted(verdict->detail);
-    char again[VERDICT_TEXT];
-    report_again(check, index, again, sizeof again);
-    printf("    %-12s %s\n", "again", again);
+        fprintf(out, "    %-12s %zu of %zu rows%s\n", "sampled", verdict->sampled, verdict->units,
+                check->options.lesson->identity != NULL ? ", and all elements by an identity" : "");
+    put_findings(verdict, out);
+    report_again(check, index, text, sizeof text);
+    fprintf(out, "    %-12s %s\n", "again", text);
 }
 
 /* 99.96 of 100 points are not 100.0: what falls short of all is not rounded up to it. */
@@ -124,26 +163,20 @@ static void report_part(const struct check *check, int part)
     putchar('\n');
 }
 
-/* What a failing case says of its cause: the device's finding with its place, what both runs tell together, or the pattern
- * of its values up to the first number in it. Cases that say the same are told once. Returns how much it says. */
-static enum pattern cause_of(const struct verdict *verdict, char *cause, size_t size)
+/* How much a failing case says of its cause: by where the device found something, by what both runs tell together, or by the
+ * pattern of its values. */
+static enum record_certainty certainty_of(const struct verdict *verdict)
 {
-    /* The first line says what was accessed, which is another element in every case. */
-    const char *below = strchr(verdict->detail, '\n'), *place = below != NULL ? strstr(below, " at ") : NULL;
-    if (strncmp(verdict->detail, "simt: ", 6) == 0 && place != NULL) {
-        snprintf(cause, size, "%.*s%.*s", (int)strcspn(verdict->detail + 6, ":"), verdict->detail + 6,
-                 (int)(4 + strcspn(place + 4, " \n,")), place);
-        return PATTERN_CAUSE;
-    }
-    static const char *const headlines[] = {"never written: ", "never written in one of two runs: ",
-                                            "depends on what ", "differs from run to run: "};
-    for (size_t i = 0; i < sizeof headlines / sizeof headlines[0] && verdict->pattern[0] == '\0'; i++) {
-        if (strncmp(verdict->headline, headlines[i], strlen(headlines[i])) != 0) continue;
-        snprintf(cause, size, "%.*s", (int)strcspn(verdict->headline, ":"), verdict->headline);
-        return PATTERN_CAUSE;
-    }
-    snprintf(cause, size, "%.*s", (int)strcspn(verdict->pattern, "0123456789"), verdict->pattern);
-    return verdict->pattern_kind;
+    return record_names_cause(&verdict->record) ? RECORD_CAUSE
+                                                : (enum record_certainty)verdict->record.certainty;
+}
+
+/* Cases that have the same cause are told once. */
+static int same_cause(const struct verdict *a, const struct verdict *b)
+{
+    const int by_stage = a->stage != NULL && a->record.cause == RECORD_NO_CAUSE_KNOWN &&
+                         b->record.cause == RECORD_NO_CAUSE_KNOWN;
+    return a->stage == b->stage && (by_stage || record_same_cause(&a->record, &b->record));
 }
 
 static int has_failed(const struct check *check, int index, int part)
@@ -179,26 +212,25 @@ static void end_names(const struct names *names)
 struct told {
     int cases[CHECK_CASES];
     int count;
-    char cause[SHOWN_CAUSES][VERDICT_TEXT];
+    const struct verdict *cause[SHOWN_CAUSES];
+    int shown;
 };
 
-static int told_before(const struct told *told, const char *cause)
+static int told_before(const struct told *told, const struct verdict *cause)
 {
     for (int i = 0; i < told->count; i++)
-        if (strcmp(told->cause[i], cause) == 0) return 1;
+        if (same_cause(told->cause[i], cause)) return 1;
     return 0;
 }
 
 /* The names of the part's cases with this cause. */
-static void report_same(const struct check *check, int part, const char *title, const char *cause,
+static void report_same(const struct check *check, int part, const char *title, const struct verdict *cause,
                         struct told *told)
 {
-    char other[VERDICT_TEXT];
     struct names same = {title, 0};
-    for (int i = 0; i < check->case_count && cause[0] != '\0'; i++) {
-        if (told->cases[i] || !has_failed(check, i, part)) continue;
-        cause_of(&check->verdicts[i], other, sizeof other);
-        if (strcmp(cause, other) != 0) continue;
+    for (int i = 0; i < check->case_count; i++) {
+        if (told->cases[i] || !has_failed(check, i, part) || !same_cause(cause, &check->verdicts[i]))
+            continue;
         told->cases[i] = 1;
         add_name(&same, check->cases[i].name);
     }
@@ -207,17 +239,19 @@ static void report_same(const struct check *check, int part, const char *title, 
 
 /* One case in full, the simplest of those with its cause, then the names of the others. A cause that an earlier part
  * has shown is not shown again. */
-static void report_cause(const struct check *check, int index, const char *cause, struct told *told)
+static void report_cause(struct check *check, int index, struct told *told)
 {
+    struct verdict *verdict = &check->verdicts[index];
     int part = check->cases[index].part;
-    if (cause[0] != '\0' && told_before(told, cause)) {
-        report_same(check, part, "as above", cause, told);
+    if (told_before(told, verdict)) {
+        report_same(check, part, "as above", verdict, told);
         return;
     }
-    report_case(check, index);
+    report_case(check, index, stdout);
+    verdict->shown = ++told->shown;
     told->cases[index] = 1;
-    report_same(check, part, "  the same in", cause, told);
-    if (told->count < SHOWN_CAUSES) snprintf(told->cause[told->count++], VERDICT_TEXT, "%s", cause);
+    report_same(check, part, "  the same in", verdict, told);
+    if (told->count < SHOWN_CAUSES) told->cause[told->count++] = verdict;
 }
 
 /* Where most cases that compute something fail, the first of those, which is the simplest: what an involved one is about
@@ -239,33 +273,32 @@ static int simplest_of_most(const struct check *check, int part)
 /* 1 if every failing case of the part names the same cause. */
 static int have_one_cause(const struct check *check, int part)
 {
-    char first[VERDICT_TEXT] = "", cause[VERDICT_TEXT];
+    const struct verdict *first = NULL;
     for (int i = 0; i < check->case_count; i++) {
+        const struct verdict *verdict = &check->verdicts[i];
         if (!has_failed(check, i, part)) continue;
-        if (cause_of(&check->verdicts[i], cause, sizeof cause) != PATTERN_CAUSE) return 0;
-        if (first[0] == '\0') snprintf(first, sizeof first, "%s", cause);
-        if (strcmp(first, cause) != 0) return 0;
+        if (certainty_of(verdict) != RECORD_CAUSE) return 0;
+        if (first == NULL) first = verdict;
+        if (first != verdict && !same_cause(first, verdict)) return 0;
     }
-    return first[0] != '\0';
+    return first != NULL;
 }
 
 /* The simplest case where most fail. Then those that name a cause, in the order of the table, which goes from simple to
  * involved; those that only say where, or nothing, are shown where none says more. The rest is counted. */
-static void report_cases(const struct check *check, int part, struct told *told)
+static void report_cases(struct check *check, int part, struct told *told)
 {
-    char cause[VERDICT_TEXT];
     int shown = 0, simplest = simplest_of_most(check, part);
     if (simplest >= 0) {
-        cause_of(&check->verdicts[simplest], cause, sizeof cause);
-        report_cause(check, simplest, cause, told);
+        report_cause(check, simplest, told);
         shown++;
     }
     const int before = shown;
-    for (int named = PATTERN_CAUSE; named >= PATTERN_NONE && shown == before; named--)
+    for (int named = RECORD_CAUSE; named >= RECORD_NO_CAUSE && shown == before; named--)
         for (int i = 0; i < check->case_count && shown < SHOWN_IN_FULL; i++) {
             if (told->cases[i] || !has_failed(check, i, part)) continue;
-            if ((int)cause_of(&check->verdicts[i], cause, sizeof cause) != named) continue;
-            report_cause(check, i, cause, told);
+            if ((int)certainty_of(&check->verdicts[i]) != named) continue;
+            report_cause(check, i, told);
             shown++;
         }
     struct names rest = {"also failing", 0};
@@ -275,7 +308,7 @@ static void report_cases(const struct check *check, int part, struct told *told)
 }
 
 /* What the failing cases have in common is a trace of the cause: it comes first, unless all of them name the cause itself. */
-static void report_failures(const struct check *check, int part, struct told *told)
+static void report_failures(struct check *check, int part, struct told *told)
 {
     char common[VERDICT_TEXT];
     int cause_first = have_one_cause(check, part);
@@ -303,15 +336,21 @@ static void report_every_case(const struct check *check, int part)
     }
 }
 
-static void report_left_out(const struct check *check)
+int report_left_out(const struct check *check, int *last)
 {
-    int count = 0, last = 0;
+    int count = 0;
     for (int i = 0; i < check->case_count && check->options.case_count == 0 && check->options.groups == 0;
          i++) {
         if (check->cases[i].devices & (1u << check->options.device)) continue;
         count++;
-        last = i;
+        if (last != NULL) *last = i;
     }
+    return count;
+}
+
+static void put_left_out(const struct check *check)
+{
+    int last = 0, count = report_left_out(check, &last);
     if (count == 1)
         printf("  left out on %s: %s\n", device_name(check->options.device), check->cases[last].name);
     if (count > 1)
@@ -343,7 +382,7 @@ static void report_missing(const struct check *check)
     }
 }
 
-void report_text(const struct check *check)
+void report_text(struct check *check)
 {
     struct told told = {.count = 0};
     const struct lesson *lesson = check->options.lesson;
@@ -356,7 +395,7 @@ void report_text(const struct check *check)
         if (check->options.verbose) report_every_case(check, part);
         report_failures(check, part, &told);
     }
-    report_left_out(check);
+    put_left_out(check);
     if (check->broken[0] != '\0') printf("  %s\n", check->broken);
     for (int i = 0; i < check->case_count; i++) {
         points += check_points(check, i);
@@ -366,7 +405,7 @@ void report_text(const struct check *check)
     printf("%02d %-22s %-11s %.1f of %.1f points", lesson->number, lesson->topic,
            in_progress ? "IN PROGRESS" : state_name(state), short_of(points, most), most);
     if (state == STATE_NO_DEVICE) printf(" (%s)", check->device_name);
-    if (state == STATE_BROKEN && check->broken[0] != '\0') printf(": %s", check->broken);
+    if (state == STATE_NOT_GRADED && check->broken[0] != '\0') printf(": %s", check->broken);
     if (in_progress) report_missing(check);
     if (state == STATE_NOT_STARTED)
         printf(": write lessons/%02d_%s/%s.cu", lesson->number, lesson->topic, lesson->topic);

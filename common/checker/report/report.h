@@ -5,13 +5,30 @@
 #ifndef WARPWISE_CHECKER_REPORT_H
 #define WARPWISE_CHECKER_REPORT_H
 
+#include <stdio.h>
+
 #include "checker/verdict/check.h"
 
-/** @brief Prints parts, failing cases, what was left out, and the result. Nothing in it varies with time. */
-void report_text(const struct check *check);
+/** @brief Prints parts, failing cases, what was left out, and the result, and notes which cases it showed in full. Nothing
+ *         in it varies with time. */
+void report_text(struct check *check);
+
+/** @brief Writes to @p out all that is known of case @p index, which did not pass, as report_text() shows it. */
+void report_case(const struct check *check, int index, FILE *out);
+
+/** @brief Writes the headline of @p verdict, and what that usually comes of, "" if nothing is known. */
+void report_headline(const struct verdict *verdict, char *text, size_t size);
+void report_pattern(const struct verdict *verdict, char *text, size_t size);
+
+/** @brief Writes what the software device found, some lines for each finding. */
+void report_found(const struct verdict *verdict, char *text, size_t size);
+enum { REPORT_FOUND = 8192 };
 
 /** @brief Writes the command that runs case @p index again: with the seed, if one was given. */
 void report_again(const struct check *check, int index, char *text, size_t size);
+
+/** @brief How many cases this device does not run, where all were asked for; the last one is written to @p last, if it is not NULL. */
+int report_left_out(const struct check *check, int *last);
 
 /** @brief Prints the cases of the lesson, with what they are. */
 void report_list(const struct check *check);
@@ -29,9 +46,6 @@ void report_ctest(const struct check *check);
 /** @brief Writes one row per case to @p path; 0 or -1. */
 int report_csv(const struct check *check, const char *path);
 int report_json(const struct check *check, const char *path);
-
-/** @brief Prints text from the untrusted side, indented: no control characters, and no tags that CTest reads. */
-void report_untrusted(const char *text);
 
 const char *report_group(enum case_group group);
 

@@ -14,6 +14,7 @@
 #include "bench.h"
 #include "diagnose.h"
 #include "judge.h"
+#include "lines.h"
 #include "profile_checker.h"
 
 /* The most of a session on the software device, and on a GPU: there each start of a runner waits for the driver. */
@@ -26,11 +27,16 @@ enum { RANDOM_INPUTS = 100 };
 #define SESSION_BYTES (UINT64_C(256) << 20)
 #define GPU_BYTES (UINT64_C(2) << 30)
 
-const char *state_name(enum state state)
+/* There is no verdict: the machine could not do its part. */
+static void say_not_graded(const struct check *check, struct verdict *verdict)
 {
-    static const char *const names[STATE_COUNT] = {"PASS",    "FAIL",      "NOT_STARTED", "CRASH",
-                                                   "TIMEOUT", "NO_DEVICE", "NOT_GRADED"};
-    return names[state];
+    verdict->state = STATE_NOT_GRADED;
+    verdict->record = (struct record){.version = RECORD_VERSION,
+                                      .origin = RECORD_CHECKER,
+                                      .kind = RECORD_BROKEN_CHECK,
+                                      .message = RECORD_BROKEN_FOR,
+                                      .seen = 1};
+    snprintf(verdict->record.note, sizeof verdict->record.note, "%s", check->broken);
 }
 
 /* On a GPU each of two calls shows more. Numerics are called twice on the software device, too, for state and order may hang on
@@ -84,9 +90,7 @@ static void run_session(struct check *check, struct session *session)
     }
     for (int i = 0; i < session->count; i++) {
         if (session->header == NULL) {
-            struct verdict *verdict = &check->verdicts[session->item[i].case_index];
-            verdict->state = STATE_BROKEN;
-            snprintf(verdict->headline, sizeof verdict->headline, "%s", check->broken);
+            say_not_graded(check, &check->verdicts[session->item[i].case_index]);
             continue;
         }
         if (check->options.profile_checker) continue;
@@ -233,10 +237,7 @@ static void leave_unreached(struct check *check)
 static void mark_unreached(struct check *check)
 {
     for (int i = 0; i < check->case_count; i++) {
-        struct verdict *verdict = &check->verdicts[i];
-        if (!check->chosen[i] || check->judged[i] > 0) continue;
-        verdict->state = STATE_BROKEN;
-        snprintf(verdict->headline, sizeof verdict->headline, "%s", check->broken);
+        if (check->chosen[i] && check->judged[i] == 0) say_not_graded(check, &check->verdicts[i]);
     }
 }
 
@@ -281,6 +282,7 @@ void check_run(struct check *check)
     free(item);
     free(items);
     diagnose_parts(check);
+    lines_look_up(check);
     if (check->stopped) leave_unreached(check);
     if (check->broken[0] != '\0' && !check->options.profile_checker) mark_unreached(check);
     settle_not_started(check);
@@ -374,7 +376,7 @@ enum state check_state(const struct check *check, int part)
         count[check->verdicts[i].state]++;
         all++;
     }
-    if (count[STATE_BROKEN] > 0 || all == 0) return STATE_BROKEN;
+    if (count[STATE_NOT_GRADED] > 0 || all == 0) return STATE_NOT_GRADED;
     if (count[STATE_PASS] == all) return STATE_PASS;
     if (count[STATE_NO_DEVICE] == all) return STATE_NO_DEVICE;
     if (count[STATE_NOT_STARTED] == all) return STATE_NOT_STARTED;

@@ -6,26 +6,16 @@
 #define WARPWISE_CHECKER_CHECK_H
 
 #include "checker/cases/lesson.h"
+#include "record/causes.h"
+#include "record/state.h"
 
 enum {
     CHECK_CASES = 1024,
     CHECK_GUESSES = 64, /* of a lesson, one bit each */
     CHECK_NAMES = 64,   /* --case, --limit and --peer given at most so often */
-    VERDICT_TEXT = 400
+    VERDICT_TEXT = 400,
+    VERDICT_FINDINGS = 4
 };
-
-enum state {
-    STATE_PASS,
-    STATE_FAIL,
-    STATE_NOT_STARTED,
-    STATE_CRASH,
-    STATE_TIMEOUT,
-    STATE_NO_DEVICE,
-    STATE_BROKEN, /* the checker or the machine could not do its part: nobody's fault and nobody's points */
-    STATE_COUNT
-};
-
-const char *state_name(enum state state);
 
 /** @brief A limit of the device, measured by somebody else in the same run: `--limit copy_gbps=4245`. */
 struct limit {
@@ -86,31 +76,29 @@ struct measurement {
     uint64_t workspace_bytes;
 };
 
-/** @brief How much a verdict's pattern says. */
-enum pattern {
-    PATTERN_NONE,
-    PATTERN_PLACE,    /**< where the wrong elements lie */
-    PATTERN_ROUNDING, /**< the errors are small multiples of what rounding explains */
-    PATTERN_CAUSE     /**< what was done wrong */
-};
-
 /** @brief What came of one case. */
 struct verdict {
     enum state state;
-    double budget_share; /**< largest error as a share of what is allowed */
-    char headline[VERDICT_TEXT];
-    char pattern[VERDICT_TEXT];
-    enum pattern pattern_kind;
-    uint64_t guesses;  /**< bit i: the lesson's guess i fits the wrong elements */
-    uint64_t thorough; /**< of these: it gives the right elements, too, and so all that came out */
-    int all_zero;      /**< 1: values are wrong, and nothing but zeros came out */
-    const char *
-        finding; /**< what the software device found first (simt/findings.h), "seen-before" where an earlier case
-                              has told it, or NULL */
-    char detail[VERDICT_TEXT * 6]; /**< findings of the device, what the program printed */
+    double budget_share;  /**< largest error as a share of what is allowed */
+    struct record record; /**< what is wrong, and what that usually comes of */
+    uint64_t guesses;     /**< bit i: the lesson's guess i fits the wrong elements */
+    uint64_t thorough;    /**< of these: it gives the right elements, too, and so all that came out */
+    int all_zero;         /**< 1: values are wrong, and nothing but zeros came out */
+    const char *stage;    /**< what the outputs that are right tell of the others, or NULL */
+    struct record finding[VERDICT_FINDINGS]; /**< the device's, in their order; the rest is not told */
+    int finding_count;
+    char printed[VERDICT_TEXT * 6]; /**< what the program printed */
+    int shown; /**< which of the cases that the report shows in full, from 1; 0: none of them */
     char shape[160];
     size_t sampled, units; /**< units compared where not all were; sampled is 0 where all were */
     struct measurement measurement;
+};
+
+/** @brief How a guess that fitted a case is told. */
+struct fitting_guess {
+    int cause; /**< enum record_cause */
+    int told;  /**< the first guess that tells the same */
+    char words[RECORD_NOTE];
 };
 
 /** @brief One run of the checker. */
@@ -123,8 +111,8 @@ struct check {
     int witness[CHECK_CASES]; /**< 1: only to see whether the part does anything; worth nothing */
     int judged[CHECK_CASES];  /**< how many of its items have a verdict */
     int case_count;
-    char guess_text[CHECK_GUESSES][VERDICT_TEXT]; /**< what each guess that fitted a case says */
-    char device_name[400];                        /**< or why there is none */
+    struct fitting_guess guess[CHECK_GUESSES]; /**< those that fitted a case */
+    char device_name[400];                     /**< or why there is none */
     uint64_t device_memory;
     uint32_t threads_per_sm, multiprocessors;
     int stopped;               /**< 1: with fail_fast, a case did not pass, and the rest was left */

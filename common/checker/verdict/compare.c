@@ -136,22 +136,35 @@ void judged_close(struct judged *judged)
     }
 }
 
-void compare_name(const struct lesson_buffer *buffer, size_t at, char *text, size_t size)
+void compare_place(const struct lesson_buffer *buffer, size_t at, struct record *record)
 {
-    size_t index[LESSON_RANK];
-    for (int axis = buffer->rank - 1; axis >= 0; axis--) {
-        index[axis] = at % buffer->extent[axis];
-        at /= buffer->extent[axis];
+    struct record_memory *memory = &record->memory;
+    const int last = buffer->rank - 1;
+    snprintf(memory->buffer, sizeof memory->buffer, "%s", buffer->name);
+    memory->rank = buffer->rank;
+    for (int axis = last; axis >= 0; axis--) {
+        const size_t extent = buffer->extent[axis] > 0 ? buffer->extent[axis] : 1;
+        memory->index[axis] = (int64_t)(at % extent);
+        at /= extent;
     }
-    int used = snprintf(text, size, "%s[", buffer->name);
-    for (int axis = 0; axis < buffer->rank && used > 0 && (size_t)used < size; axis++) {
-        const char *field =
-            axis == buffer->rank - 1 && index[axis] < LESSON_COLUMNS ? buffer->column[index[axis]] : NULL;
-        const char *end = axis == buffer->rank - 1 ? "]" : ",";
-        if (axis == buffer->rank - 2 && buffer->column[0] != NULL) end = "].";
-        used += field != NULL ? snprintf(text + used, size - (size_t)used, "%s", field)
-                              : snprintf(text + used, size - (size_t)used, "%zu%s", index[axis], end);
-    }
+    const int64_t field = last >= 0 ? memory->index[last] : LESSON_COLUMNS;
+    if (field < LESSON_COLUMNS && buffer->column[field] != NULL)
+        snprintf(record->name[RECORD_NAME_FIELD], RECORD_TEXT, "%s", buffer->column[field]);
+}
+
+/* A record of something about element @p at of @p buffer. */
+static void find(struct record *found, enum record_kind kind, enum record_variant variant,
+                 const struct lesson_buffer *buffer, size_t at)
+{
+    *found = (struct record){
+        .version = RECORD_VERSION, .origin = RECORD_CHECKER, .kind = kind, .message = variant, .seen = 1};
+    compare_place(buffer, at, found);
+}
+
+static void set_numbers(struct record *found, uint64_t first, uint64_t second)
+{
+    found->number[RECORD_N_FIRST] = (int64_t)first;
+    found->number[RECORD_N_SECOND] = (int64_t)second;
 }
 
 /* ---- bits ------------------------------------------------------------------------------------------------ */
@@ -164,7 +177,7 @@ static ptrdiff_t first_change(uint64_t seed, unsigned zone, const unsigned char 
     return -1;
 }
 
-static int guards_of(const struct judged *judged, int b, int run, char *reason, size_t size)
+static int guards_of(const struct judged *judged, int b, int run, struct record *found)
 {
     const struct item *item = judged->item;
     const struct lesson_buffer *buffer = &item->buffer[b];
@@ -178,16 +191,17 @@ static int guards_of(const struct judged *judged, int b, int run, char *reason, 
     ptrdiff_t front = first_change(item->guard_seed, 2 * (unsigned)b, contents - guard, guard);
     ptrdiff_t behind =
         first_change(item->guard_seed, 2 * (unsigned)b + 1, contents + (kept ? bytes : 0), guard);
+    if (front < 0 && behind < 0) return 1;
+    find(found, RECORD_WROTE_OUTSIDE,
+         front >= 0                       ? RECORD_BEFORE_START
+         : buffer->role == WIRE_WORKSPACE ? RECORD_PAST_WORKSPACE
+                                          : RECORD_PAST_END,
+         buffer, 0);
     if (front >= 0)
-        snprintf(reason, size, "guard zone hit: something wrote %td bytes before the start of %s",
-                 (ptrdiff_t)guard - front, buffer->name);
-    else if (behind >= 0 && buffer->role == WIRE_WORKSPACE)
-        snprintf(reason, size, "guard zone hit: something wrote %td bytes past the end of %s (%llu bytes)",
-                 behind, buffer->name, (unsigned long long)asked);
-    else if (behind >= 0)
-        snprintf(reason, size, "guard zone hit: something wrote %td bytes past the end of %s (%zu elements)",
-                 behind, buffer->name, lesson_elems(buffer));
-    return front < 0 && behind < 0;
+        set_numbers(found, (uint64_t)((ptrdiff_t)guard - front), 0);
+    else
+        set_numbers(found, (uint64_t)behind, buffer->role == WIRE_WORKSPACE ? asked : lesson_elems(buffer));
+    return 0;
 }
 
 /* The bits that element `at` of an input had. */
@@ -241,19 +255,17 @@ static size_t first_modified(const struct judged *judged, int b)
     return searching.first;
 }
 
-int compare_untouched(const struct judged *judged, char *reason, size_t size)
+int compare_untouched(const struct judged *judged, struct record *found)
 {
     const struct item *item = judged->item;
     for (int b = 0; b < item->buffer_count; b++) {
         enum wire_role role = item->buffer[b].role;
         for (int run = 0; run < (role == WIRE_IN ? 1 : 2); run++)
-            if (!guards_of(judged, b, run, reason, size)) return 0;
+            if (!guards_of(judged, b, run, found)) return 0;
         if (role != WIRE_IN || item->settled.null_buffer == b) continue;
         size_t at = first_modified(judged, b);
         if (at == lesson_elems(&item->buffer[b])) continue;
-        char name[96];
-        compare_name(&item->buffer[b], at, name, sizeof name);
-        snprintf(reason, size, "input modified: %s is not what it was", name);
+        find(found, RECORD_WROTE_INPUT, RECORD_ANY_VARIANT, &item->buffer[b], at);
         return 0;
     }
     return 1;
@@ -272,16 +284,14 @@ static uint32_t bits_after(const struct judged *judged, int b, int run, size_t a
     return storage_bits(judged->item->buffer[b].storage, judged->raw[run][b], at);
 }
 
-/* 1 if output `b` is as it was before the call; else 0 with the reason. */
-static int left_alone(const struct judged *judged, int b, const char *why, char *reason, size_t size)
+/* 1 if output `b` is as it was before the call; else 0 with what was found. */
+static int left_alone(const struct judged *judged, int b, enum record_variant why, struct record *found)
 {
     const struct lesson_buffer *buffer = &judged->item->buffer[b];
     for (int run = 0; run < 2; run++)
         for (size_t at = 0; at < lesson_elems(buffer); at++) {
             if (bits_after(judged, b, run, at) == bits_before(judged, b, run, at)) continue;
-            char name[96];
-            compare_name(buffer, at, name, sizeof name);
-            snprintf(reason, size, "%s, yet %s was written", why, name);
+            find(found, RECORD_WROTE_REFUSED, why, buffer, at);
             return 0;
         }
     return 1;
@@ -293,15 +303,15 @@ static int has_output(const struct judged *judged, int b)
     return is_output(judged->item->buffer[b].role) && judged->item->settled.null_buffer != b;
 }
 
-int compare_refused(const struct judged *judged, char *reason, size_t size)
+int compare_refused(const struct judged *judged, struct record *found)
 {
     for (int b = 0; b < judged->item->buffer_count; b++)
-        if (has_output(judged, b) && !left_alone(judged, b, "the call was refused", reason, size)) return 0;
+        if (has_output(judged, b) && !left_alone(judged, b, RECORD_CALL_REFUSED, found)) return 0;
     return 1;
 }
 
-/* 1 if nothing between the rows of output `b` was written; else 0 with the reason. */
-static int rows_kept(const struct judged *judged, int b, char *reason, size_t size)
+/* 1 if nothing between the rows of output `b` was written; else 0 with what was found. */
+static int rows_kept(const struct judged *judged, int b, struct record *found)
 {
     const struct lesson_buffer *buffer = &judged->item->buffer[b];
     size_t columns = buffer->extent[buffer->rank - 1];
@@ -310,12 +320,8 @@ static int rows_kept(const struct judged *judged, int b, char *reason, size_t si
         for (size_t at = 0; at < lesson_elems(buffer); at++) {
             if (!lesson_between_rows(buffer, at)) continue;
             if (bits_after(judged, b, run, at) == bits_before(judged, b, run, at)) continue;
-            char name[96];
-            compare_name(buffer, at, name, sizeof name);
-            snprintf(reason, size,
-                     "%s was written: it lies past the end of its row, which has %zu elements; the next row "
-                     "begins %zu further on",
-                     name, buffer->row, columns - at % columns);
+            find(found, RECORD_WROTE_OUTSIDE, RECORD_BETWEEN_ROWS, buffer, at);
+            set_numbers(found, buffer->row, columns - at % columns);
             return 0;
         }
     return 1;
@@ -341,7 +347,7 @@ int compare_two_places(const struct judged *judged)
 
 /* Which element is looked at decides what is told: never written, different from run to run, or made of what the memory
  * held before: NaN in the first run, numbers in the second. */
-static int runs_of(const struct judged *judged, int b, char *reason, size_t size)
+static int runs_of(const struct judged *judged, int b, struct record *found)
 {
     const struct lesson_buffer *buffer = &judged->item->buffer[b];
     const float *one = judged->got[0][b], *two = judged->got[1][b];
@@ -364,36 +370,23 @@ static int runs_of(const struct judged *judged, int b, char *reason, size_t size
         }
     }
     if (unwritten + different == 0) return 1;
-    char name[96];
-    compare_name(buffer, first, name, sizeof name);
-    if (unwritten > 0 && different == 0)
-        snprintf(reason, size, "never written: %zu of %zu elements of %s, the first is %s", unwritten, elems,
-                 buffer->name, name);
-    else if (unwritten == 0 && (left_out[0] == different || left_out[1] == different))
-        snprintf(reason, size,
-                 "never written in one of two runs: %zu of %zu elements of %s, the first is %s%s", different,
-                 elems, buffer->name, name,
-                 compare_two_places(judged)
-                     ? left_out[1] == different
-                           ? "; its buffers begin at any element: what does the kernel do then?"
-                           : "; its buffers are aligned, and the other run's are not: what does the kernel "
-                             "do then?"
-                     : "");
-    else if (poisoned == different)
-        snprintf(reason, size,
-                 "depends on what %s held before the call: %zu of %zu elements, the first is %s; %s",
-                 buffer->name, different, elems, name,
-                 judged->session->check->options.lesson->stale != NULL
-                     ? judged->session->check->options.lesson->stale
-                     : "is it, or memory that goes into it, read before it is written?");
-    else
-        snprintf(reason, size,
-                 "differs from run to run: %zu of %zu elements of %s, the first is %s; %sa race, memory read "
-                 "before it is written, or floats added by atomicAdd, whose order is another each time",
-                 different, elems, buffer->name, name,
-                 compare_two_places(judged)
-                     ? "one run has aligned buffers, the other not: two ways that do not give the same, "
-                     : "");
+    const int two_places = compare_two_places(judged);
+    const char *stale = judged->session->check->options.lesson->stale;
+    if (unwritten > 0 && different == 0) {
+        find(found, RECORD_NEVER_WRITTEN, RECORD_NEVER, buffer, first);
+    } else if (unwritten == 0 && (left_out[0] == different || left_out[1] == different)) {
+        find(found, RECORD_NEVER_WRITTEN,
+             !two_places                ? RECORD_NOT_IN_ONE_RUN
+             : left_out[1] == different ? RECORD_NOT_WHERE_ANY_PLACE
+                                        : RECORD_NOT_WHERE_ALIGNED,
+             buffer, first);
+    } else if (poisoned == different) {
+        find(found, RECORD_DEPENDS_ON_OUTPUT, RECORD_ANY_VARIANT, buffer, first);
+        if (stale != NULL) snprintf(found->note, sizeof found->note, "%s", stale);
+    } else {
+        find(found, RECORD_RUNS_DIFFER, two_places ? RECORD_TWO_PLACES : RECORD_TWO_RUNS, buffer, first);
+    }
+    set_numbers(found, different > 0 ? different : unwritten, elems);
     return 0;
 }
 
@@ -413,7 +406,7 @@ static size_t first_other_bits(const struct judged *judged, const struct judged 
     return SIZE_MAX;
 }
 
-int compare_same_bits(const struct judged *judged, const struct judged *before, char *reason, size_t size)
+int compare_same_bits(const struct judged *judged, const struct judged *before, struct record *found)
 {
     const struct lesson *lesson = judged->session->check->options.lesson;
     for (int b = 0; b < judged->item->buffer_count; b++) {
@@ -422,24 +415,22 @@ int compare_same_bits(const struct judged *judged, const struct judged *before, 
         size_t at = first_other_bits(judged, before, b);
         if (at == SIZE_MAX) continue;
         size_t pitch = now->extent[now->rank - 1], pitch_then = then->extent[then->rank - 1];
-        char name[96], shape[160];
-        compare_name(now, at, name, sizeof name);
-        lesson->describe(&before->item->settled, shape, sizeof shape);
-        snprintf(reason, size, "not the same bits: %s is %.9g, and %.9g for the same problem with %s", name,
-                 (double)judged->got[0][b][at],
-                 (double)before->got[0][b][at / pitch * pitch_then + at % pitch], shape);
+        find(found, RECORD_WRONG_BITS, RECORD_ANY_VARIANT, now, at);
+        found->value.got = (double)judged->got[0][b][at];
+        found->value.expected = (double)before->got[0][b][at / pitch * pitch_then + at % pitch];
+        lesson->describe(&before->item->settled, found->note, sizeof found->note);
         return 0;
     }
     return 1;
 }
 
-int compare_runs(const struct judged *judged, char *reason, size_t size)
+int compare_runs(const struct judged *judged, struct record *found)
 {
     for (int b = 0; b < judged->item->buffer_count; b++) {
         if (!has_output(judged, b)) continue;
         int right = judged->item->settled.untouched >> b & 1
-                        ? left_alone(judged, b, "this output had to stay as it was", reason, size)
-                        : rows_kept(judged, b, reason, size) && runs_of(judged, b, reason, size);
+                        ? left_alone(judged, b, RECORD_OUTPUT_KEPT, found)
+                        : rows_kept(judged, b, found) && runs_of(judged, b, found);
         if (!right) return 0;
     }
     return 1;
@@ -458,7 +449,7 @@ static int timed_is_near(const struct judged *judged, int b, const void *timed)
     return 1;
 }
 
-int compare_timed(const struct judged *judged, char *reason, size_t size)
+int compare_timed(const struct judged *judged, struct record *found)
 {
     for (int b = 0; b < judged->item->buffer_count; b++) {
         const struct lesson_buffer *buffer = &judged->item->buffer[b];
@@ -466,7 +457,7 @@ int compare_timed(const struct judged *judged, char *reason, size_t size)
         const void *timed = session_copy(judged->session, judged->index, b, WIRE_TIMED);
         if (memcmp(timed, judged->raw[0][b], lesson_bytes(buffer)) == 0) continue;
         if (is_order_free(judged, b) && timed_is_near(judged, b, timed)) continue;
-        snprintf(reason, size, "what the timing loop left in %s is not the checked result", buffer->name);
+        find(found, RECORD_TIMED_CALL, RECORD_TIMED_OTHER_RESULT, buffer, 0);
         return 0;
     }
     return 1;
@@ -709,28 +700,28 @@ int compare_identity(const struct judged *judged, char *reason, size_t size)
                             rng_mix(judged->item->settled.seed, 2000), reason, size);
 }
 
-int compare_values(struct judged *judged, char *broken, size_t size)
+int compare_values(struct judged *judged, struct record *broken)
 {
     const struct lesson *lesson = judged->session->check->options.lesson;
     const struct lesson_case *settled = &judged->item->settled;
     struct lesson_cost cost;
-    broken[0] = '\0';
+    *broken = (struct record){0};
     lesson->cost(settled, &cost);
     judged->units = lesson->units(settled);
     if (cost.oracle_ops > ORACLE_OPS && judged->units > SAMPLED_STRATA + SAMPLED_EDGES)
         judged->sampled = sampled_strata(cost.oracle_ops / (double)judged->units) + SAMPLED_EDGES;
     if (compare_units(judged, judged->units > 0 ? cost.oracle_ops / (double)judged->units : 0.0) != 0) {
-        snprintf(broken, size, "no memory to compare the result");
+        find(broken, RECORD_BROKEN_CHECK, RECORD_NO_MEMORY, &judged->item->buffer[0], 0);
         return 0;
     }
     int right = 1;
     for (int b = 0; b < judged->item->buffer_count; b++) {
         struct buffer_comparison *buffer = &judged->buffer[b];
         double norm = compare_norm_share(buffer);
-        if (buffer->unbounded > 0)
-            snprintf(broken, size,
-                     "the checker found no error bound for %zu elements of %s; please report this",
-                     buffer->unbounded, judged->item->buffer[b].name);
+        if (buffer->unbounded > 0) {
+            find(broken, RECORD_BROKEN_CHECK, RECORD_NO_BOUND, &judged->item->buffer[b], 0);
+            set_numbers(broken, buffer->unbounded, 0);
+        }
         judged->share = fmax(judged->share, fmax(buffer->share, norm));
         right = right && buffer->wrong == 0 && !(norm > 1.0);
     }

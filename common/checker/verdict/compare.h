@@ -51,25 +51,25 @@ void judged_close_turned(struct judged *judged, struct item *turned);
 /** @brief 1 if the buffers of the second run begin elsewhere than those of the first, less aligned. */
 int compare_two_places(const struct judged *judged);
 
-/** @brief 1 if guard zones and inputs are as they were; else 0 with the reason. */
-int compare_untouched(const struct judged *judged, char *reason, size_t size);
+/** @brief 1 if guard zones and inputs are as they were; else 0 with what was found. */
+int compare_untouched(const struct judged *judged, struct record *found);
 
-/** @brief 1 if no output was touched (a refused call); else 0 with the reason. */
-int compare_refused(const struct judged *judged, char *reason, size_t size);
+/** @brief 1 if no output was touched (a refused call); else 0 with what was found. */
+int compare_refused(const struct judged *judged, struct record *found);
 
-/** @brief 1 if both runs gave the same bits and wrote everything; else 0 with the reason. */
-int compare_runs(const struct judged *judged, char *reason, size_t size);
+/** @brief 1 if both runs gave the same bits and wrote everything; else 0 with what was found. */
+int compare_runs(const struct judged *judged, struct record *found);
 
 /** @brief 1 if the outputs of both items, which hold the same elements in rows of any distance, agree bit for bit; else
- *         0 with the reason. */
-int compare_same_bits(const struct judged *judged, const struct judged *before, char *reason, size_t size);
+ *         0 with what was found. */
+int compare_same_bits(const struct judged *judged, const struct judged *before, struct record *found);
 
-/** @brief 1 if the outputs left by the timing loop are those of run 0; else 0 with the reason. */
-int compare_timed(const struct judged *judged, char *reason, size_t size);
+/** @brief 1 if the outputs left by the timing loop are those of run 0; else 0 with what was found. */
+int compare_timed(const struct judged *judged, struct record *found);
 
-/** @brief Compares with the oracle; fills judged->buffer. 1 if all is within bounds, else 0. @p broken is empty, or
+/** @brief Compares with the oracle; fills judged->buffer. 1 if all is within bounds, else 0. @p broken has no kind, or
  *         says why that is no verdict: memory is short, or a bound is no number. */
-int compare_values(struct judged *judged, char *broken, size_t size);
+int compare_values(struct judged *judged, struct record *broken);
 
 /** @brief After compare_values() of a sampled item: the lesson's identity over all elements. 1 if it holds or
  *         there is none; else 0 with the reason. */
@@ -87,7 +87,7 @@ double compare_allowed_mean(const struct buffer_comparison *buffer);
 /** @brief Largest error of a buffer as a share of what the maximum-norm criterion allows. */
 double compare_norm_share(const struct buffer_comparison *buffer);
 
-/** @brief "out[0,1,64,0]" for element @p at. */
-void compare_name(const struct lesson_buffer *buffer, size_t at, char *text, size_t size);
+/** @brief Sets the memory of @p record to element @p at of @p buffer. */
+void compare_place(const struct lesson_buffer *buffer, size_t at, struct record *record);
 
 #endif

@@ -11,8 +11,6 @@
 
 #include "base/rng.h"
 
-#define ALL_ZERO "all zero"
-
 enum { LOOKED_AT = 24, ENOUGH = 4 };
 
 /** The wrong elements of one buffer. */
@@ -27,28 +25,28 @@ struct symptoms {
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
-static int not_finite(const struct symptoms *s, char *text, size_t size)
+static int not_finite(const struct symptoms *s, struct record *record)
 {
-    const struct lesson *lesson = s->judged->session->check->options.lesson;
+    const char *nan = s->judged->session->check->options.lesson->nan;
     size_t nans = 0, infinities = 0, unexpected = 0;
     for (size_t i = 0; i < s->kept; i++) {
         if (isnan(s->found->first[i].expected) && !isnan(s->found->first[i].got)) unexpected++;
         if (isnan(s->found->first[i].got)) nans++;
         if (isinf(s->found->first[i].got)) infinities++;
     }
-    if (unexpected == s->kept)
-        snprintf(text, size, "a NaN of the input was swallowed: it must come out where it belongs");
-    else if (nans > 0)
-        snprintf(text, size, "NaN in %s of the wrong elements: %s", nans == s->kept ? "all" : "some",
-                 lesson->nan != NULL ? lesson->nan
-                                     : "0/0, infinity - infinity, or a NaN that was not to be read");
-    else if (infinities == s->kept)
-        snprintf(text, size,
-                 "infinity in all wrong elements: overflow, a division by zero, or a mask too many");
+    if (unexpected == s->kept) {
+        record->cause = RECORD_CAUSE_NAN_LOST;
+    } else if (nans > 0) {
+        record->cause = RECORD_CAUSE_NAN;
+        record->number[RECORD_N_FROM] = nans == s->kept;
+        if (nan != NULL) snprintf(record->note, sizeof record->note, "%s", nan);
+    } else if (infinities == s->kept) {
+        record->cause = RECORD_CAUSE_INFINITY;
+    }
     return unexpected == s->kept || nans > 0 || infinities == s->kept;
 }
 
-static int mask_seen(const struct symptoms *s, char *text, size_t size)
+static int mask_seen(const struct symptoms *s, struct record *record)
 {
     size_t unmasked = 0, below = 0;
     for (size_t i = 0; i < s->kept; i++) {
@@ -56,8 +54,8 @@ static int mask_seen(const struct symptoms *s, char *text, size_t size)
         below += s->found->first[i].expected < 0.0;
     }
     if (unmasked < s->kept) return 0;
-    snprintf(text, size, "elements that must be %s are finite numbers%s",
-             below == s->kept ? "-infinity" : "infinite", below == s->kept ? "" : ": is something clamped?");
+    record->cause = RECORD_CAUSE_FINITE;
+    record->number[RECORD_N_FROM] = below == s->kept;
     return 1;
 }
 
@@ -78,14 +76,14 @@ static int is_empty(const struct symptoms *s)
     return 1;
 }
 
-static int all_zero(const struct symptoms *s, char *text, size_t size)
+static int all_zero(const struct symptoms *s, struct record *record)
 {
     if (!only_zeros(s)) return 0;
-    snprintf(text, size, is_empty(s) ? ALL_ZERO : "the wrong elements are all zero");
+    record->cause = is_empty(s) ? RECORD_CAUSE_ALL_ZERO : RECORD_CAUSE_WRONG_ARE_ZERO;
     return 1;
 }
 
-static int constant_factor(const struct symptoms *s, char *text, size_t size)
+static int constant_factor(const struct symptoms *s, struct record *record)
 {
     double factor = 0.0;
     size_t used = 0;
@@ -99,12 +97,13 @@ static int constant_factor(const struct symptoms *s, char *text, size_t size)
         used++;
     }
     if (used < ENOUGH || 2 * used < s->kept || fabs(factor - 1.0) < 1e-2) return 0;
-    snprintf(text, size, "constant factor: every wrong element is %.4g times what it should be", factor);
+    record->cause = RECORD_CAUSE_CONSTANT_FACTOR;
+    record->real[1] = factor;
     return 1;
 }
 
 /* What was stored as the other type of 16 bits: read as that, the elements are right. */
-static int other_sixteen_bits(const struct symptoms *s, char *text, size_t size)
+static int other_sixteen_bits(const struct symptoms *s, struct record *record)
 {
     const enum storage storage = s->shape->storage;
     size_t used = 0;
@@ -117,12 +116,12 @@ static int other_sixteen_bits(const struct symptoms *s, char *text, size_t size)
         used++;
     }
     if (used < ENOUGH) return 0;
-    snprintf(text, size, "%s holds the bits of %s: its elements were stored as the other type of 16 bits",
-             s->shape->name, storage == STORAGE_F16 ? "bf16, and is f16" : "f16, and is bf16");
+    record->cause = RECORD_CAUSE_OTHER_SIXTEEN_BITS;
+    record->number[RECORD_N_FROM] = storage == STORAGE_F16;
     return 1;
 }
 
-static int copy_of_input(const struct symptoms *s, char *text, size_t size)
+static int copy_of_input(const struct symptoms *s, struct record *record)
 {
     for (int b = 0; b < s->judged->item->buffer_count; b++) {
         const float *input = s->judged->inputs[b];
@@ -134,7 +133,8 @@ static int copy_of_input(const struct symptoms *s, char *text, size_t size)
             different += s->found->first[i].got != s->found->first[0].got;
         }
         if (same < s->kept || different == 0) continue; /* one number throughout is no copy of anything */
-        snprintf(text, size, "%s holds a copy of %s", s->shape->name, s->judged->item->buffer[b].name);
+        record->cause = RECORD_CAUSE_COPY_OF_INPUT;
+        snprintf(record->name[RECORD_NAME_OTHER], RECORD_TEXT, "%s", s->judged->item->buffer[b].name);
         return 1;
     }
     return 0;
@@ -161,7 +161,7 @@ static int is_thorough(const struct symptoms *s, int guess, double slack, double
         const size_t at = (size_t)(rng_mix(elems, i) % elems);
         double value;
         if (lesson->guess(&s->judged->item->settled, s->judged->inputs, guess, s->buffer, at, &value, message,
-                          sizeof message) == 1 &&
+                          sizeof message) > 0 &&
             !compare_element((double)s->judged->got[0][s->buffer][at], value,
                              slack * bound + fmax(rounding, as_float) * fabs(value)))
             return 0;
@@ -169,10 +169,29 @@ static int is_thorough(const struct symptoms *s, int guess, double slack, double
     return 1;
 }
 
+static void tell_guess(struct record *record, const struct fitting_guess *guess)
+{
+    record->cause = guess->cause;
+    record->guess = 1 + guess->told;
+    snprintf(record->note, sizeof record->note, "%s", guess->words);
+}
+
+/* What guess @p index, which fits, is about; it says @p words. */
+static void take_guess(const struct symptoms *s, int index, const char *words, struct fitting_guess *guess)
+{
+    const struct lesson *lesson = s->judged->session->check->options.lesson;
+    enum record_cause cause = RECORD_CAUSE_GUESS;
+    *guess = (struct fitting_guess){.told = index};
+    if (lesson->about != NULL)
+        guess->told = lesson->about(&s->judged->item->settled, s->buffer, index, &cause);
+    guess->cause = cause;
+    snprintf(guess->words, sizeof guess->words, "%s", words);
+}
+
 /* The lesson's guesses: each gives the value that a well-known mistake would have led to, and must do so within
  * @p slack times the bound, and @p rounding of its own size. Nothing but zeros is near the small values of many a mistake,
  * and comes of those alone that leave nothing. The first that fits is told, until all cases are known. */
-static int guessed_within(const struct symptoms *s, double slack, double rounding, char *text, size_t size)
+static int guessed_within(const struct symptoms *s, double slack, double rounding, struct record *record)
 {
     struct check *check = s->judged->session->check;
     const struct lesson *lesson = check->options.lesson;
@@ -187,7 +206,7 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
             double value;
             known = lesson->guess(settled, s->judged->inputs, guess, s->buffer, wrong->at, &value, message,
                                   sizeof message);
-            if (known != 1) break;
+            if (known <= 0) break;
             numbers += !isnan(value) && !compare_element(value, wrong->expected, wrong->bound);
             const double allowed = slack * wrong->bound + rounding * fabs(value);
             /* Where the bound is as wide as what is expected, a mistake that leaves zeros leaves just these. */
@@ -199,16 +218,18 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
         }
         if (known < 0) break;
         if (known == 0 || !fits || numbers == 0) continue;
-        if (fitting++ == 0) snprintf(text, size, "%s", message);
+        struct fitting_guess told;
+        take_guess(s, guess, message, &told);
+        if (fitting++ == 0) tell_guess(record, &told);
         if (guess >= CHECK_GUESSES) break; /* no bit for it */
         s->verdict->guesses |= UINT64_C(1) << guess;
         if (is_thorough(s, guess, slack, rounding)) s->verdict->thorough |= UINT64_C(1) << guess;
-        snprintf(check->guess_text[guess], sizeof check->guess_text[guess], "%s", message);
+        check->guess[guess] = told;
     }
     return fitting > 0;
 }
 
-static int guessed(const struct symptoms *s, char *text, size_t size)
+static int guessed(const struct symptoms *s, struct record *record)
 {
     enum {
         LONG_ROW = 16
@@ -219,13 +240,13 @@ static int guessed(const struct symptoms *s, char *text, size_t size)
                    : s->shape->storage == STORAGE_F16 ? 5e-4
                    : s->shape->storage == STORAGE_I32 ? 0.0
                                                       : 1e-5;
-    return guessed_within(s, 4.0, share, text, size);
+    return guessed_within(s, 4.0, share, record);
 }
 
 /* A small excess, or one that is small beside every element, is rounding and nothing else, unless a guess gives
  * all that was looked at. Errors of a few bounds are near everything: here the patterns below would find what
  * is not there. */
-static int rounding(const struct symptoms *s, char *text, size_t size)
+static int rounding(const struct symptoms *s, struct record *record)
 {
     const enum storage storage = s->shape->storage;
     const int short_floats = storage == STORAGE_F16 || storage == STORAGE_BF16;
@@ -239,8 +260,9 @@ static int rounding(const struct symptoms *s, char *text, size_t size)
         worst = fmax(worst, times);
     }
     if (!isfinite(worst)) return 0;
-    if (s->kept >= ENOUGH && guessed_within(s, 1.0, 0.0, text, size)) return 1;
-    diagnose_rounding(worst, text, size);
+    if (s->kept >= ENOUGH && guessed_within(s, 1.0, 0.0, record)) return 1;
+    record->cause = RECORD_CAUSE_ROUNDING;
+    record->real[1] = worst;
     return 1;
 }
 
@@ -280,7 +302,18 @@ static int all_known(const struct symptoms *s, int axis)
     return high - low >= MANY_ROWS;
 }
 
-static int tail_of(const struct symptoms *s, int axis, const char *what, char *text, size_t size)
+/* Which indices of @p axis are wrong. */
+static int tell_place(struct record *record, enum record_cause cause, const char *what, size_t from,
+                      size_t extent)
+{
+    record->cause = cause;
+    snprintf(record->name[RECORD_NAME_AXIS], RECORD_TEXT, "%s", what);
+    record->number[RECORD_N_FROM] = (int64_t)from;
+    record->number[RECORD_N_EXTENT] = (int64_t)extent;
+    return 1;
+}
+
+static int tail_of(const struct symptoms *s, int axis, const char *what, struct record *record)
 {
     static const size_t tiles[] = {8, 16, 32, 64, 128};
     size_t low, high, extent = s->shape->extent[axis];
@@ -288,41 +321,33 @@ static int tail_of(const struct symptoms *s, int axis, const char *what, char *t
     for (int i = 0; i < 5; i++) {
         size_t last = extent / tiles[i] * tiles[i];
         if (last == 0 || last == extent || low < last) continue;
-        snprintf(text, size,
-                 "only the %s of the last tile are wrong (from %zu of %zu on, as with tiles of %zu): is its "
-                 "tail handled?",
-                 what, last, extent, tiles[i]);
-        return 1;
+        record->number[RECORD_N_TILE] = (int64_t)tiles[i];
+        return tell_place(record, RECORD_CAUSE_LAST_TILE, what, last, extent);
     }
     /* Columns from a whole number of rows of 128 bytes on, as a swizzle takes them. */
     enum { BLOCK_BYTES = 128 };
     const int blocks = axis == s->shape->rank - 1 && storage_bytes(s->shape->storage) == sizeof(uint16_t) &&
                        low * sizeof(uint16_t) % BLOCK_BYTES == 0;
     if (low > 0 && (4 * low >= extent || blocks) && all_known(s, axis)) {
-        snprintf(text, size, "only %s from %zu of %zu on are wrong%s", what, low, extent,
-                 blocks ? ": where do the next blocks of columns, of 128 bytes a row, lie? (offsets, strides "
-                          "of a descriptor)"
-                        : "");
-        return 1;
+        record->number[RECORD_N_TILE] = blocks;
+        return tell_place(record, RECORD_CAUSE_LATER_PART, what, low, extent);
     }
     if (own_axes(s)[0] != NULL) return 0; /* its last places may be those that nothing is wanted for */
-    if (high + 1 < extent && 4 * (high + 1) <= 3 * extent && all_known(s, axis)) {
-        snprintf(text, size, "only %s up to %zu of %zu are wrong", what, high, extent);
-        return 1;
-    }
+    if (high + 1 < extent && 4 * (high + 1) <= 3 * extent && all_known(s, axis))
+        return tell_place(record, RECORD_CAUSE_FIRST_PART, what, high, extent);
     return 0;
 }
 
-static int tails_of_four(const struct symptoms *s, char *text, size_t size)
+static int tails_of_four(const struct symptoms *s, struct record *record)
 {
     static const char *const usual[] = {"sequences of the batch", "heads", "rows", "columns"};
     const char *const *axes = own_axes(s)[0] != NULL ? own_axes(s) : usual;
     size_t low, high;
     for (int axis = 2; axis < 4; axis++)
-        if (tail_of(s, axis, axes[axis], text, size)) return 1;
+        if (tail_of(s, axis, axes[axis], record)) return 1;
     for (int axis = 1; axis >= 0; axis--) {
         range_on(s, axis, &low, &high);
-        if (low > 0) return snprintf(text, size, "only %s from %zu on are wrong", axes[axis], low) > 0;
+        if (low > 0) return tell_place(record, RECORD_CAUSE_LATER_PART, axes[axis], low, 0);
     }
     return 0;
 }
@@ -343,26 +368,29 @@ static int wrong_neighbours(const struct symptoms *s, int axis)
     return different < DIFFERENT ? -1 : (int)(first % 2);
 }
 
-static int every_second(const struct symptoms *s, char *text, size_t size)
+static int every_second(const struct symptoms *s, struct record *record)
 {
     if ((s->shape->rank != 2 && s->shape->rank != 4) || s->shape->column[0] != NULL || own_axes(s)[0] != NULL)
         return 0;
     for (int axis = s->shape->rank - 2; axis < s->shape->rank; axis++) {
         const int odd = wrong_neighbours(s, axis);
         if (odd < 0) continue;
-        snprintf(text, size, "every wrong element is in an %s %s: the %s ones are right",
-                 odd ? "odd" : "even", axis == s->shape->rank - 1 ? "column" : "row", odd ? "even" : "odd");
+        const int columns = axis == s->shape->rank - 1;
+        record->number[RECORD_N_NEIGHBOURS] = columns ? odd ? RECORD_ODD_COLUMNS : RECORD_EVEN_COLUMNS
+                                              : odd   ? RECORD_ODD_ROWS
+                                                      : RECORD_EVEN_ROWS;
+        if (record->cause == RECORD_NO_CAUSE_KNOWN) record->cause = RECORD_CAUSE_EVERY_SECOND;
         return 1;
     }
     return 0;
 }
 
-static int tails(const struct symptoms *s, char *text, size_t size)
+static int tails(const struct symptoms *s, struct record *record)
 {
-    if (s->shape->rank == 4) return tails_of_four(s, text, size);
+    if (s->shape->rank == 4) return tails_of_four(s, record);
     if (s->shape->rank == 2 && s->shape->column[0] == NULL)
-        return tail_of(s, 0, "rows", text, size) || tail_of(s, 1, "columns", text, size);
-    return s->shape->rank == 3 && tail_of(s, 2, "rows", text, size);
+        return tail_of(s, 0, "rows", record) || tail_of(s, 1, "columns", record);
+    return s->shape->rank == 3 && tail_of(s, 2, "rows", record);
 }
 
 static int by_place(const void *one, const void *two)
@@ -386,7 +414,7 @@ static size_t swapped_place(const struct lesson_buffer *shape, size_t at, int fi
     return flat * behind + inner;
 }
 
-static int transposed(const struct symptoms *s, char *text, size_t size)
+static int transposed(const struct symptoms *s, struct record *record)
 {
     for (int first = s->shape->rank - 2; first >= 0 && s->kept >= ENOUGH; first--) {
         size_t known = 0, same = 0;
@@ -400,8 +428,8 @@ static int transposed(const struct symptoms *s, char *text, size_t size)
             same += compare_element(s->found->first[i].got, other->expected, 4.0 * other->bound);
         }
         if (known < ENOUGH || same < known) continue;
-        snprintf(text, size, "transposed: axes %d and %d of %s are stored the other way round", first,
-                 first + 1, s->shape->name);
+        record->cause = RECORD_CAUSE_TRANSPOSED;
+        record->number[RECORD_N_AXIS] = first;
         return 1;
     }
     return 0;
@@ -409,29 +437,13 @@ static int transposed(const struct symptoms *s, char *text, size_t size)
 
 /* What stands in a row and column of the output where that of another one belongs. */
 static const struct permutation {
-    const char *message;
-    enum { SWIZZLED, ROWS_APART, COLUMNS_APART } kind;
+    enum record_cause cause;
     size_t size; /* bytes of a swizzled row; how far apart */
 } PERMUTATIONS[] = {
-    {"pieces of 16 bytes are exchanged within rows of 128 bytes, as a swizzle does: what is written to "
-     "shared "
-     "memory, and what is read from there (or the tensor map), must have the same one",
-     SWIZZLED, 128},
-    {"pieces of 16 bytes are exchanged within rows of 64 bytes, as a swizzle does: what is written to shared "
-     "memory, and what is read from there (or the tensor map), must have the same one",
-     SWIZZLED, 64},
-    {"pieces of 16 bytes are exchanged within rows of 32 bytes, as a swizzle does: what is written to shared "
-     "memory, and what is read from there (or the tensor map), must have the same one",
-     SWIZZLED, 32},
-    {"rows 8 apart are exchanged: of a fragment of 16 rows, a lane has elements of rows g and g + 8",
-     ROWS_APART, 8},
-    {"columns 8 apart are exchanged: of a fragment of 16 columns, a lane has elements of columns c and c + 8",
-     COLUMNS_APART, 8},
-    {"columns 2 apart are exchanged: of four elements that are loaded at once, the second half is taken for "
-     "the first",
-     COLUMNS_APART, 2},
-    {"neighbouring rows are exchanged", ROWS_APART, 1},
-    {"neighbouring columns are exchanged: which is the lower half of a register?", COLUMNS_APART, 1},
+    {RECORD_CAUSE_SWIZZLED, 128},        {RECORD_CAUSE_SWIZZLED, 64},
+    {RECORD_CAUSE_SWIZZLED, 32},         {RECORD_CAUSE_ROWS_EXCHANGED, 8},
+    {RECORD_CAUSE_COLUMNS_EXCHANGED, 8}, {RECORD_CAUSE_COLUMNS_EXCHANGED, 2},
+    {RECORD_CAUSE_ROWS_EXCHANGED, 1},    {RECORD_CAUSE_COLUMNS_EXCHANGED, 1},
 };
 
 /* Where the element is that was expected at @p at; SIZE_MAX if there is none. */
@@ -441,13 +453,13 @@ static size_t permuted_place(const struct lesson_buffer *shape, const struct per
     const size_t columns = shape->extent[shape->rank - 1], rows = shape->extent[shape->rank - 2];
     const size_t vector = 16 / storage_bytes(shape->storage), bytes = permutation->size;
     size_t column = at % columns, row = at / columns % rows, first = at - column - row * columns;
-    if (permutation->kind == ROWS_APART) row ^= permutation->size;
-    if (permutation->kind == COLUMNS_APART) column ^= permutation->size;
-    if (permutation->kind == SWIZZLED) column ^= row % 8 / (128 / bytes) * vector;
+    if (permutation->cause == RECORD_CAUSE_ROWS_EXCHANGED) row ^= permutation->size;
+    if (permutation->cause == RECORD_CAUSE_COLUMNS_EXCHANGED) column ^= permutation->size;
+    if (permutation->cause == RECORD_CAUSE_SWIZZLED) column ^= row % 8 / (128 / bytes) * vector;
     return row < rows && column < columns ? first + row * columns + column : SIZE_MAX;
 }
 
-static int permuted(const struct symptoms *s, char *text, size_t size)
+static int permuted(const struct symptoms *s, struct record *record)
 {
     enum { MANY = 32 };
     for (size_t i = 0; i < sizeof PERMUTATIONS / sizeof PERMUTATIONS[0] && s->shape->rank >= 2; i++) {
@@ -461,14 +473,15 @@ static int permuted(const struct symptoms *s, char *text, size_t size)
             same += compare_element(s->found->first[k].got, other->expected, 4.0 * other->bound);
         }
         if (known < MANY || 2 * known < s->kept || 20 * same < 19 * known) continue;
-        snprintf(text, size, "%s", PERMUTATIONS[i].message);
+        record->cause = PERMUTATIONS[i].cause;
+        record->number[RECORD_N_FROM] = (int64_t)PERMUTATIONS[i].size;
         return 1;
     }
     return 0;
 }
 
 /* Mean error of the first and of the last quarter of the wrong elements. */
-static int growing(const struct symptoms *s, char *text, size_t size)
+static int growing(const struct symptoms *s, struct record *record)
 {
     size_t quarter = s->kept / 4;
     double early = 0.0, late = 0.0;
@@ -478,22 +491,12 @@ static int growing(const struct symptoms *s, char *text, size_t size)
         late += fabs(s->found->first[s->kept - 1 - i].got - s->found->first[s->kept - 1 - i].expected);
     }
     if (!(late > 8.0 * early)) return 0;
-    snprintf(text, size,
-             "the error grows along %s: is what was summed rescaled when a later tile brings a new maximum?",
-             s->shape->name);
+    record->cause = RECORD_CAUSE_GROWING;
     return 1;
 }
 
-void diagnose_rounding(double times, char *text, size_t size)
-{
-    snprintf(text, size,
-             "rounding: %.3g times what this computation may lose; is something kept in lower precision, or "
-             "rounded many more times than it needs?",
-             times);
-}
-
 /* Scores, maximum and sum are right where the logsumexp is: what is left is the rest of the way. */
-static int lse_right(const struct symptoms *s, char *text, size_t size)
+static int lse_right(const struct symptoms *s, struct record *record)
 {
     const struct item *item = s->judged->item;
     for (int b = 0; b < item->buffer_count; b++) {
@@ -501,11 +504,7 @@ static int lse_right(const struct symptoms *s, char *text, size_t size)
         if (b == s->buffer || strcmp(item->buffer[b].name, "lse") != 0 || item->settled.null_buffer == b)
             continue;
         if (other->compared == 0 || other->wrong > 0) continue;
-        snprintf(
-            text, size,
-            "lse is right, so scores, maximum and sum are: look at what the weights are multiplied with, "
-            "and at how %s is rescaled, divided and stored",
-            s->shape->name);
+        record->cause = RECORD_CAUSE_LSE_RIGHT;
         return 1;
     }
     return 0;
@@ -532,13 +531,6 @@ int diagnose_all_zero(const struct judged *judged, int buffer)
     return find_symptoms(&symptoms, judged, buffer, NULL) && only_zeros(&symptoms) && is_empty(&symptoms);
 }
 
-static void add_pattern(struct verdict *verdict, const char *text)
-{
-    size_t used = strlen(verdict->pattern);
-    snprintf(verdict->pattern + used, sizeof verdict->pattern - used, "%s%s", used > 0 ? "; " : "", text);
-    if (verdict->pattern_kind == PATTERN_NONE) verdict->pattern_kind = PATTERN_PLACE;
-}
-
 /* What is right tells how far a kernel came. */
 static void add_stage(const struct judged *judged, struct verdict *verdict)
 {
@@ -548,43 +540,35 @@ static void add_stage(const struct judged *judged, struct verdict *verdict)
         compared |= (unsigned)(judged->buffer[b].compared > 0) << b;
         wrong |= (unsigned)(judged->buffer[b].wrong > 0) << b;
     }
-    const char *stage = lesson->stage != NULL ? lesson->stage(&judged->item->settled, compared, wrong) : NULL;
-    if (stage != NULL) add_pattern(verdict, stage);
-}
-
-/* Infinities, zeros and a factor come of many a mistake: their places tell more. */
-static void add_places(const struct symptoms *symptoms, struct verdict *verdict)
-{
-    char places[VERDICT_TEXT];
-    if (verdict->pattern_kind == PATTERN_CAUSE && every_second(symptoms, places, sizeof places))
-        add_pattern(verdict, places);
+    if (lesson->stage != NULL) verdict->stage = lesson->stage(&judged->item->settled, compared, wrong);
+    if (verdict->stage != NULL && verdict->record.certainty == RECORD_NO_CAUSE)
+        verdict->record.certainty = RECORD_WHERE_ONLY;
 }
 
 void diagnose_item(const struct judged *judged, int buffer, struct verdict *verdict)
 {
     static const struct {
-        int (*fits)(const struct symptoms *, char *, size_t);
-        enum pattern kind;
+        int (*fits)(const struct symptoms *, struct record *);
+        enum record_certainty certainty;
     } patterns[] = {
-        {rounding, PATTERN_ROUNDING},   {guessed, PATTERN_CAUSE},         {not_finite, PATTERN_CAUSE},
-        {all_zero, PATTERN_CAUSE},      {constant_factor, PATTERN_CAUSE}, {other_sixteen_bits, PATTERN_CAUSE},
-        {copy_of_input, PATTERN_CAUSE}, {transposed, PATTERN_CAUSE},      {permuted, PATTERN_CAUSE},
-        {mask_seen, PATTERN_CAUSE},     {every_second, PATTERN_PLACE},    {tails, PATTERN_PLACE},
-        {growing, PATTERN_PLACE},       {lse_right, PATTERN_PLACE}};
+        {rounding, RECORD_ROUNDING},   {guessed, RECORD_CAUSE},           {not_finite, RECORD_CAUSE},
+        {all_zero, RECORD_CAUSE},      {constant_factor, RECORD_CAUSE},   {other_sixteen_bits, RECORD_CAUSE},
+        {copy_of_input, RECORD_CAUSE}, {transposed, RECORD_CAUSE},        {permuted, RECORD_CAUSE},
+        {mask_seen, RECORD_CAUSE},     {every_second, RECORD_WHERE_ONLY}, {tails, RECORD_WHERE_ONLY},
+        {growing, RECORD_WHERE_ONLY},  {lse_right, RECORD_WHERE_ONLY}};
     struct symptoms symptoms;
-    verdict->pattern[0] = '\0';
-    verdict->pattern_kind = PATTERN_NONE;
+    struct record *record = &verdict->record;
     verdict->guesses = verdict->thorough = 0;
     if (!find_symptoms(&symptoms, judged, buffer, verdict)) return;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
-        if (!patterns[i].fits(&symptoms, verdict->pattern, sizeof verdict->pattern)) continue;
-        verdict->pattern_kind = patterns[i].kind;
+        if (!patterns[i].fits(&symptoms, record)) continue;
+        record->certainty = patterns[i].certainty;
         break;
     }
-    if (verdict->guesses == 0 && strcmp(verdict->pattern, ALL_ZERO) != 0) add_places(&symptoms, verdict);
-    if (verdict->guesses == 0 && verdict->pattern_kind != PATTERN_ROUNDING &&
-        strcmp(verdict->pattern, ALL_ZERO) != 0)
-        add_stage(judged, verdict);
+    if (verdict->guesses > 0 || record->cause == RECORD_CAUSE_ALL_ZERO) return;
+    /* Infinities, zeros and a factor come of many a mistake: their places tell more. */
+    if (record->certainty == RECORD_CAUSE) every_second(&symptoms, record);
+    if (record->certainty != RECORD_ROUNDING) add_stage(judged, verdict);
 }
 
 /* ---- cases ----------------------------------------------------------------------------------------------- */
@@ -651,22 +635,26 @@ static void spread_zeros(struct check *check, int part)
     for (int i = 0; i < check->case_count; i++) {
         if (!counts(check, i, part) || !has_failed(check->verdicts[i].state)) continue;
         failing++;
-        say_so += strcmp(check->verdicts[i].pattern, ALL_ZERO) == 0;
+        say_so += check->verdicts[i].record.cause == RECORD_CAUSE_ALL_ZERO;
     }
     for (int i = 0; i < check->case_count && 2 * say_so > failing; i++) {
         struct verdict *verdict = &check->verdicts[i];
         if (!check->chosen[i] || check->cases[i].part != part || !verdict->all_zero) continue;
-        snprintf(verdict->pattern, sizeof verdict->pattern, "%s", ALL_ZERO);
-        verdict->pattern_kind = PATTERN_CAUSE;
+        verdict->record.cause = RECORD_CAUSE_ALL_ZERO;
+        verdict->record.certainty = RECORD_CAUSE;
+        verdict->record.guess = 0;
+        verdict->record.number[RECORD_N_NEIGHBOURS] = RECORD_ALL_NEIGHBOURS;
+        verdict->stage = NULL;
     }
 }
 
-/* The guesses that say the same as guess @p index. */
-static uint64_t same_words(const struct check *check, int index)
+/* The guesses that tell the same as guess @p index. */
+static uint64_t same_guesses(const struct check *check, int index)
 {
     uint64_t same = 0;
     for (int i = 0; i < CHECK_GUESSES; i++)
-        same |= (uint64_t)(strcmp(check->guess_text[i], check->guess_text[index]) == 0) << i;
+        same |= (uint64_t)(check->guess[i].cause != 0 && check->guess[i].told == check->guess[index].told)
+                << i;
     return same;
 }
 
@@ -676,7 +664,7 @@ static void choose_guesses(struct check *check, int part)
 {
     int votes[CHECK_GUESSES] = {0};
     for (int guess = 0; guess < CHECK_GUESSES; guess++) {
-        uint64_t same = check->guess_text[guess][0] != '\0' ? same_words(check, guess) : 0;
+        uint64_t same = check->guess[guess].cause != 0 ? same_guesses(check, guess) : 0;
         for (int i = 0; i < check->case_count && same != 0; i++) {
             const struct verdict *verdict = &check->verdicts[i];
             if (check->cases[i].part == part)
@@ -689,7 +677,7 @@ static void choose_guesses(struct check *check, int part)
         for (int guess = 0; guess < CHECK_GUESSES && check->cases[i].part == part; guess++)
             if ((verdict->guesses >> guess & 1) != 0 && (most < 0 || votes[guess] > votes[most]))
                 most = guess;
-        if (most >= 0) snprintf(verdict->pattern, sizeof verdict->pattern, "%s", check->guess_text[most]);
+        if (most >= 0) tell_guess(&verdict->record, &check->guess[most]);
     }
 }
 

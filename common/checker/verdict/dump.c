@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "compare.h"
+#include "record/words.h"
 
 enum { SHOWN_ROWS = 12, SHOWN_COLUMNS = 8 };
 
@@ -21,9 +22,11 @@ static void print_row(const struct lesson_buffer *buffer, const float *got, cons
                       const double *bound, size_t row, size_t columns)
 {
     char name[96];
+    struct record first = {0};
     size_t used = buffer->row > 0 ? buffer->row : columns;
     size_t shown = used < SHOWN_COLUMNS ? used : SHOWN_COLUMNS;
-    compare_name(buffer, row * columns, name, sizeof name);
+    compare_place(buffer, row * columns, &first);
+    record_print_element(&first, name, sizeof name);
     printf("    %-20s", name);
     for (size_t c = 0; c < shown; c++) printf(" %11.5g", (double)got[row * columns + c]);
     printf(used > shown ? "  ...\n" : "\n");

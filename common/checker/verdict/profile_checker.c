@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "compare.h"
+#include "record/words.h"
 
 enum phase { INPUTS, BITS, VALUES, PHASES, SHOWN = 12 };
 
@@ -55,19 +56,22 @@ static void profile_checker_item(struct session *session, int index)
 {
     const struct item *item = &session->item[index];
     double *of_case = spent[item->case_index], begin;
-    char reason[VERDICT_TEXT] = "no memory";
+    char reason[VERDICT_TEXT];
+    struct record found = {.kind = RECORD_BROKEN_CHECK, .message = RECORD_NO_MEMORY};
     struct judged judged;
     play(session, index);
     begin = profile_checker_now();
     int open = judged_open(&judged, session, index) == 0;
-    if (!open || !compare_untouched(&judged, reason, sizeof reason))
+    if (!open || !compare_untouched(&judged, &found)) {
+        record_verdict_headline(&found, reason, sizeof reason);
         snprintf(session->check->broken, sizeof session->check->broken, "%s: %.300s", item->settled.name,
                  reason);
-    else if (item->settled.expected == KERNEL_OK)
-        (void)compare_runs(&judged, reason, sizeof reason);
+    } else if (item->settled.expected == KERNEL_OK) {
+        (void)compare_runs(&judged, &found);
+    }
     of_case[BITS] += profile_checker_now() - begin;
     begin = profile_checker_now();
-    if (open && item->settled.expected == KERNEL_OK) (void)compare_values(&judged, reason, sizeof reason);
+    if (open && item->settled.expected == KERNEL_OK) (void)compare_values(&judged, &found);
     of_case[VALUES] += profile_checker_now() - begin;
     judged_close(&judged);
 }

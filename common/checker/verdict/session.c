@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/parallel.h"
-#include "record/words.h"
 #include "simt/findings.h"
 
 enum {
@@ -414,18 +413,6 @@ static void forget_records(struct session *session)
 static void keep_text(struct item *item, const char *text)
 {
     snprintf(item->text, sizeof item->text, "%.*s", ITEM_TEXT - 1, text);
-}
-
-void session_tell(const struct item *item, char *text, size_t size)
-{
-    char report[RECORD_REPORT];
-    size_t used = 0;
-    text[0] = '\0';
-    for (int i = 0; i < item->record_count && used < size; i++) {
-        record_print(&item->record[i], report, sizeof report);
-        used += (size_t)snprintf(text + used, size - used, "simt: %s\n", report);
-    }
-    if (used < size) snprintf(text + used, size - used, "%s", item->text);
 }
 
 static struct child_start start_of(const struct session *session)

@@ -67,9 +67,6 @@ int session_save(const struct session *session, const char *path);
 
 void session_close(struct session *session);
 
-/** @brief What the device found in @p item, in words, and what the program itself printed. */
-void session_tell(const struct item *item, char *text, size_t size);
-
 /** @brief The case of item @p index in the image. */
 struct wire_case *session_case(const struct session *session, int index);
 

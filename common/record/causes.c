@@ -1,0 +1,57 @@
+/**
+ * @file causes.c
+ * @brief Names of causes, and when two failures come of the same.
+ */
+#include "causes.h"
+
+#include <string.h>
+
+#define CAUSE_NAME(number, name) name,
+static const char *const NAMES[RECORD_CAUSE_COUNT] = {"", RECORD_CAUSES(CAUSE_NAME)};
+#undef CAUSE_NAME
+
+const char *record_cause_name(int cause)
+{
+    return cause > 0 && cause < RECORD_CAUSE_COUNT ? NAMES[cause] : "";
+}
+
+enum record_cause record_cause_of(const char *name)
+{
+    for (int cause = 1; cause < RECORD_CAUSE_COUNT; cause++) {
+        const char *a = NAMES[cause], *b = name;
+        while (*a != '\0' && (*a == *b || (*a == '-' && *b == ' '))) a++, b++;
+        if (*a == '\0' && *b == '\0') return (enum record_cause)cause;
+    }
+    return RECORD_NO_CAUSE_KNOWN;
+}
+
+static int same_line(const struct record *a, const struct record *b)
+{
+    const struct record_line *one = &a->actor[0].at[0], *other = &b->actor[0].at[0];
+    return one->line == other->line && strcmp(one->file, other->file) == 0;
+}
+
+/* Kinds that say what was done wrong where nothing is known of values. */
+static int tells_by_kind(const struct record *r)
+{
+    return r->cause == RECORD_NO_CAUSE_KNOWN &&
+           (r->kind == RECORD_NEVER_WRITTEN || r->kind == RECORD_DEPENDS_ON_OUTPUT ||
+            r->kind == RECORD_RUNS_DIFFER);
+}
+
+int record_names_cause(const struct record *r)
+{
+    return (r->origin == RECORD_DEVICE && r->actor[0].at[0].line > 0) || tells_by_kind(r);
+}
+
+int record_same_cause(const struct record *a, const struct record *b)
+{
+    if (record_names_cause(a) != record_names_cause(b)) return 0;
+    if (record_names_cause(a))
+        return a->origin == b->origin && a->kind == b->kind &&
+               (a->origin == RECORD_DEVICE ? same_line(a, b)
+                                           : (a->message == RECORD_NEVER) == (b->message == RECORD_NEVER));
+    return a->cause != RECORD_NO_CAUSE_KNOWN && a->cause == b->cause && a->guess == b->guess &&
+           a->number[RECORD_N_NEIGHBOURS] == b->number[RECORD_N_NEIGHBOURS] &&
+           strcmp(a->name[RECORD_NAME_AXIS], b->name[RECORD_NAME_AXIS]) == 0;
+}

@@ -1,0 +1,525 @@
+/**
+ * @file words_values.c
+ * @brief Verdicts in English: what is wrong with a result, and what that usually comes of.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "causes.h"
+#include "contracts/kernel_status.h"
+#include "words.h"
+
+/** A sentence that grows. */
+struct sentence {
+    char *text;
+    size_t size, used;
+};
+
+static void add(struct sentence *sentence, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct sentence *sentence, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int length = vsnprintf(sentence->text + sentence->used, sentence->size - sentence->used, format, values);
+    va_end(values);
+    if (length > 0) sentence->used += (size_t)length;
+    if (sentence->used >= sentence->size) sentence->used = sentence->size - 1;
+}
+
+/* ---- places and numbers ---------------------------------------------------------------------------------- */
+
+/* "out[0,1,64,0]", or "ml[0,3].m" where the last index counts fields. */
+static void add_element(struct sentence *s, const struct record *r)
+{
+    const struct record_memory *memory = &r->memory;
+    const char *field = r->name[RECORD_NAME_FIELD];
+    add(s, "%s[", memory->buffer);
+    for (int axis = 0; axis < memory->rank; axis++) {
+        const int last = axis == memory->rank - 1;
+        if (last && *field != '\0')
+            add(s, "%s", field);
+        else
+            add(s, "%" PRId64 "%s", memory->index[axis],
+                last                                         ? "]"
+                : axis == memory->rank - 2 && *field != '\0' ? "]."
+                                                             : ",");
+    }
+}
+
+void record_print_element(const struct record *record, char *text, size_t size)
+{
+    struct sentence sentence = {text, size, 0};
+    text[0] = '\0';
+    add_element(&sentence, record);
+}
+
+static void add_value(struct sentence *s, const struct record *r, double value)
+{
+    if (isnan(value))
+        add(s, "NaN");
+    else if (r->value.storage == RECORD_WHOLE)
+        add(s, "%.0f", value); /* all digits of a whole number */
+    else
+        add(s, "%.6g", value);
+}
+
+static const char *first_status(const struct record *r)
+{
+    return kernel_status_name((enum kernel_status)r->number[RECORD_N_FIRST]);
+}
+
+static const char *second_status(const struct record *r)
+{
+    return kernel_status_name((enum kernel_status)r->number[RECORD_N_SECOND]);
+}
+
+/* ---- what is wrong --------------------------------------------------------------------------------------- */
+
+static void add_end_of_runner(struct sentence *s, const struct record *r)
+{
+    const int64_t number = r->number[RECORD_N_FIRST];
+    switch ((enum record_variant)r->message) {
+    case RECORD_RAN_TOO_LONG:
+        add(s, "the time limit passed: an endless loop, a deadlock, or far too slow");
+        break;
+    case RECORD_CHECK_TOO_LONG:
+        add(s, "not tried: all cases together took longer than %.0f s (--total-limit)", r->real[0]);
+        break;
+    case RECORD_OTHERS_TOO_LONG:
+        add(s, "not tried: the time limit passed in cases of this part before");
+        break;
+    case RECORD_OTHERS_TOO_MUCH:
+        add(s, "not tried: cases of this part took all memory before");
+        break;
+    case RECORD_TOO_MUCH_MEMORY:
+        add(s, "the runner took more memory of the host than any case needs");
+        break;
+    case RECORD_BY_SIGNAL:
+        add(s, "the runner was killed by signal %d (%s)", (int)number, strsignal((int)number));
+        break;
+    case RECORD_BY_EXIT:
+        add(s, "the runner ended by itself (exit code %d) before it had answered", (int)number);
+        break;
+    case RECORD_GAVE_UP:
+        add(s, "the runner gave up before it came to this case");
+        break;
+    default:
+        add(s, "the runner said that it was done, but its result is not complete");
+    }
+}
+
+static void add_wrong_value(struct sentence *s, const struct record *r)
+{
+    const struct record_value *value = &r->value;
+    add_element(s, r);
+    add(s, " = ");
+    add_value(s, r, value->got);
+    add(s, ", expected ");
+    add_value(s, r, value->expected);
+    if (isfinite(value->share)) add(s, " (%.3gx the error budget)", value->share);
+    add(s, "; %" PRIu64 " of %" PRIu64 " wrong", value->wrong, value->compared);
+}
+
+static void add_large_error(struct sentence *s, const struct record *r)
+{
+    add(s, "largest error of %s is %.3g; a computation in f32%s may lose %.3g, a plain one loses %.3g",
+        r->memory.buffer, r->value.got, r->value.storage == RECORD_F32 ? "" : ", stored so",
+        r->value.expected, r->real[0]);
+}
+
+static void add_workspace(struct sentence *s, const struct record *r)
+{
+    const int64_t asked = r->number[RECORD_N_FIRST], contract = r->number[RECORD_N_SECOND];
+    add(s,
+        r->message == RECORD_STATUS_WORKSPACE
+            ? "asked for %" PRId64 " bytes of workspace, but was given the %" PRId64 " of the contract"
+            : "..._workspace_bytes() says %" PRId64 " bytes, the contract %" PRId64,
+        asked, contract);
+}
+
+static void add_own_memory(struct sentence *s, const struct record *r)
+{
+    const int64_t bytes = r->number[RECORD_N_FIRST], most = r->number[RECORD_N_SECOND];
+    if (r->message == RECORD_CONSTANT_MEMORY)
+        add(s, "has %" PRId64 " bytes of __constant__ variables, but a GPU has room for %" PRId64, bytes,
+            most);
+    else
+        add(s,
+            "has %" PRId64 " bytes of __device__ and static variables, but a kernel file may have %" PRId64
+            " beside the memory that it is given",
+            bytes, most);
+}
+
+static void add_never_written(struct sentence *s, const struct record *r)
+{
+    add(s, "never written%s: %" PRId64 " of %" PRId64 " elements of %s, the first is ",
+        r->message == RECORD_NEVER ? "" : " in one of two runs", r->number[RECORD_N_FIRST],
+        r->number[RECORD_N_SECOND], r->memory.buffer);
+    add_element(s, r);
+    if (r->message == RECORD_NOT_WHERE_ANY_PLACE)
+        add(s, "; its buffers begin at any element: what does the kernel do then?");
+    if (r->message == RECORD_NOT_WHERE_ALIGNED)
+        add(s, "; its buffers are aligned, and the other run's are not: what does the kernel do then?");
+}
+
+static void add_depends_on_output(struct sentence *s, const struct record *r)
+{
+    add(s, "depends on what %s held before the call: %" PRId64 " of %" PRId64 " elements, the first is ",
+        r->memory.buffer, r->number[RECORD_N_FIRST], r->number[RECORD_N_SECOND]);
+    add_element(s, r);
+    add(s, "; %s",
+        r->note[0] != '\0' ? r->note : "is it, or memory that goes into it, read before it is written?");
+}
+
+static void add_runs_differ(struct sentence *s, const struct record *r)
+{
+    add(s, "differs from run to run: %" PRId64 " of %" PRId64 " elements of %s, the first is ",
+        r->number[RECORD_N_FIRST], r->number[RECORD_N_SECOND], r->memory.buffer);
+    add_element(s, r);
+    add(s,
+        "; %sa race, memory read before it is written, or floats added by atomicAdd, whose order is another "
+        "each time",
+        r->message == RECORD_TWO_PLACES
+            ? "one run has aligned buffers, the other not: two ways that do not give the same, "
+            : "");
+}
+
+static void add_wrote_outside(struct sentence *s, const struct record *r)
+{
+    const int64_t first = r->number[RECORD_N_FIRST], second = r->number[RECORD_N_SECOND];
+    if (r->message == RECORD_BETWEEN_ROWS) {
+        add_element(s, r);
+        add(s,
+            " was written: it lies past the end of its row, which has %" PRId64
+            " elements; the next row begins %" PRId64 " further on",
+            first, second);
+    } else if (r->message == RECORD_BEFORE_START) {
+        add(s, "guard zone hit: something wrote %" PRId64 " bytes before the start of %s", first,
+            r->memory.buffer);
+    } else {
+        add(s, "guard zone hit: something wrote %" PRId64 " bytes past the end of %s (%" PRId64 " %s)", first,
+            r->memory.buffer, second, r->message == RECORD_PAST_WORKSPACE ? "bytes" : "elements");
+    }
+}
+
+static void add_wrong_bits(struct sentence *s, const struct record *r)
+{
+    add(s, "not the same bits: ");
+    add_element(s, r);
+    add(s, " is %.9g, and %.9g for the same problem with %s", r->value.got, r->value.expected, r->note);
+}
+
+static void add_broken_check(struct sentence *s, const struct record *r)
+{
+    if (r->message == RECORD_NO_MEMORY)
+        add(s, "no memory to compare the result");
+    else if (r->message == RECORD_NOTHING_TO_AGREE)
+        add(s, "what this has to agree with is not there; please report this");
+    else if (r->message == RECORD_NO_BOUND)
+        add(s, "the checker found no error bound for %" PRId64 " elements of %s; please report this",
+            r->number[RECORD_N_FIRST], r->memory.buffer);
+    else
+        add(s, "%s", r->note);
+}
+
+static void add_timed_call(struct sentence *s, const struct record *r)
+{
+    if (r->message == RECORD_NO_OTHER_INPUTS)
+        add(s, "the timing loop made no call with other inputs");
+    else
+        add(s, "what the timing loop left in %s is not the checked result", r->memory.buffer);
+}
+
+static void add_wrote(struct sentence *s, const struct record *r)
+{
+    if (r->kind == RECORD_WROTE_REFUSED)
+        add(s, "%s, yet ",
+            r->message == RECORD_CALL_REFUSED ? "the call was refused" : "this output had to stay as it was");
+    else
+        add(s, "input modified: ");
+    add_element(s, r);
+    add(s, r->kind == RECORD_WROTE_REFUSED ? " was written" : " is not what it was");
+}
+
+static void add_kind(struct sentence *s, const struct record *r)
+{
+    switch ((enum record_kind)r->kind) {
+    case RECORD_TIME_LIMIT:
+    case RECORD_MEMORY_LIMIT:
+    case RECORD_CRASH:
+        add_end_of_runner(s, r);
+        break;
+    case RECORD_WRONG_VALUE:
+        add_wrong_value(s, r);
+        break;
+    case RECORD_LARGE_ERROR:
+        add_large_error(s, r);
+        break;
+    case RECORD_NEVER_WRITTEN:
+        add_never_written(s, r);
+        break;
+    case RECORD_DEPENDS_ON_OUTPUT:
+        add_depends_on_output(s, r);
+        break;
+    case RECORD_RUNS_DIFFER:
+        add_runs_differ(s, r);
+        break;
+    case RECORD_WRONG_BITS:
+        add_wrong_bits(s, r);
+        break;
+    case RECORD_WROTE_INPUT:
+    case RECORD_WROTE_REFUSED:
+        add_wrote(s, r);
+        break;
+    case RECORD_WROTE_OUTSIDE:
+        add_wrote_outside(s, r);
+        break;
+    case RECORD_WRONG_STATUS:
+        add(s, "returned %s, expected %s", first_status(r), second_status(r));
+        break;
+    case RECORD_WRONG_WORKSPACE:
+        add_workspace(s, r);
+        break;
+    case RECORD_OWN_MEMORY:
+        add_own_memory(s, r);
+        break;
+    case RECORD_CUDA_ERROR:
+        add(s, "CUDA error %d: %s", (int)r->number[RECORD_N_FIRST], r->note);
+        break;
+    case RECORD_PRINTS:
+        add(s, "right, but it prints: an entry point and its kernels never do");
+        break;
+    case RECORD_TIMED_CALL:
+        add_timed_call(s, r);
+        break;
+    case RECORD_NOT_STARTED:
+        add(s, "KERNEL_NOT_STARTED: nothing has been written here yet");
+        break;
+    case RECORD_BROKEN_CHECK:
+        add_broken_check(s, r);
+        break;
+    default: /* broken-identity, broken-property, no-device: the lesson's words, the driver's */
+        add(s, "%s", r->note);
+    }
+}
+
+void record_verdict_headline(const struct record *record, char *text, size_t size)
+{
+    struct sentence sentence = {text, size, 0};
+    text[0] = '\0';
+    if (record->number[RECORD_N_OTHER_INPUTS] != 0) add(&sentence, "a timed call with other inputs: ");
+    if (record->origin != RECORD_DEVICE) {
+        add_kind(&sentence, record);
+        return;
+    }
+    add(&sentence, "the software device found a mistake%s",
+        record->kind == RECORD_SEEN_BEFORE ? "; checked alone, the case shows where" : "");
+}
+
+/* ---- what it comes of ------------------------------------------------------------------------------------ */
+
+/* The lesson's own words, where it has some. */
+static void add_note_or(struct sentence *s, const struct record *r, const char *usual)
+{
+    add(s, "%s", r->note[0] != '\0' ? r->note : usual);
+}
+
+static void add_nan(struct sentence *s, const struct record *r)
+{
+    add(s, "NaN in %s of the wrong elements: ", r->number[RECORD_N_FROM] != 0 ? "all" : "some");
+    add_note_or(s, r, "0/0, infinity - infinity, or a NaN that was not to be read");
+}
+
+/* What to look at where an entry point refuses what it should take. */
+static const char *what_refuses(const struct record *r)
+{
+    switch ((enum kernel_status)r->number[RECORD_N_FIRST]) {
+    case KERNEL_INVALID_CONFIG:
+        return "does a check ask for a pointer that may be NULL here, or for another option?";
+    case KERNEL_INVALID_DIMENSION:
+        return "does a check ask more of an extent, or of a leading dimension, than the contract does?";
+    case KERNEL_UNSUPPORTED_DTYPE:
+        return "does a check leave out a storage type, or look at one that has no meaning here?";
+    default:
+        return "does a check ask for a larger alignment than the contract does, or look at a pointer that "
+               "has no meaning here?";
+    }
+}
+
+static void add_place(struct sentence *s, const struct record *r)
+{
+    const char *what = r->name[RECORD_NAME_AXIS];
+    const int64_t from = r->number[RECORD_N_FROM], extent = r->number[RECORD_N_EXTENT];
+    if (r->cause == RECORD_CAUSE_LAST_TILE)
+        add(s,
+            "only the %s of the last tile are wrong (from %" PRId64 " of %" PRId64
+            " on, as with tiles of %" PRId64 "): is its tail handled?",
+            what, from, extent, r->number[RECORD_N_TILE]);
+    else if (r->cause == RECORD_CAUSE_FIRST_PART)
+        add(s, "only %s up to %" PRId64 " of %" PRId64 " are wrong", what, from, extent);
+    else if (extent == 0)
+        add(s, "only %s from %" PRId64 " on are wrong", what, from);
+    else
+        add(s, "only %s from %" PRId64 " of %" PRId64 " on are wrong%s", what, from, extent,
+            r->number[RECORD_N_TILE] != 0 ? ": where do the next blocks of columns, of 128 bytes a row, lie? "
+                                            "(offsets, strides of a descriptor)"
+                                          : "");
+}
+
+static void add_columns_exchanged(struct sentence *s, const struct record *r)
+{
+    if (r->number[RECORD_N_FROM] == 8)
+        add(s, "columns 8 apart are exchanged: of a fragment of 16 columns, a lane has elements of columns c "
+               "and c + 8");
+    else if (r->number[RECORD_N_FROM] == 2)
+        add(s, "columns 2 apart are exchanged: of four elements that are loaded at once, the second half is "
+               "taken for the first");
+    else
+        add(s, "neighbouring columns are exchanged: which is the lower half of a register?");
+}
+
+static void add_neighbours(struct sentence *s, const struct record *r)
+{
+    static const char *const neighbours[] = {
+        [RECORD_EVEN_ROWS] = "every wrong element is in an even row: the odd ones are right",
+        [RECORD_ODD_ROWS] = "every wrong element is in an odd row: the even ones are right",
+        [RECORD_EVEN_COLUMNS] = "every wrong element is in an even column: the odd ones are right",
+        [RECORD_ODD_COLUMNS] = "every wrong element is in an odd column: the even ones are right"};
+    const int64_t which = r->number[RECORD_N_NEIGHBOURS];
+    if (which <= RECORD_ALL_NEIGHBOURS || which > RECORD_ODD_COLUMNS) return;
+    add(s, "%s%s", s->used > 0 ? "; " : "", neighbours[which]);
+}
+
+/* Patterns of wrong elements. */
+static void add_pattern(struct sentence *s, const struct record *r)
+{
+    const int64_t from = r->number[RECORD_N_FROM];
+    switch ((enum record_cause)r->cause) {
+    case RECORD_CAUSE_ROUNDING:
+        add(s,
+            "rounding: %.3g times what this computation may lose; is something kept in lower precision, or "
+            "rounded many more times than it needs?",
+            r->real[1]);
+        break;
+    case RECORD_CAUSE_NAN_LOST:
+        add(s, "a NaN of the input was swallowed: it must come out where it belongs");
+        break;
+    case RECORD_CAUSE_NAN:
+        add_nan(s, r);
+        break;
+    case RECORD_CAUSE_INFINITY:
+        add(s, "infinity in all wrong elements: overflow, a division by zero, or a mask too many");
+        break;
+    case RECORD_CAUSE_ALL_ZERO:
+        add(s, "all zero");
+        break;
+    case RECORD_CAUSE_WRONG_ARE_ZERO:
+        add(s, "the wrong elements are all zero");
+        break;
+    case RECORD_CAUSE_CONSTANT_FACTOR:
+        add(s, "constant factor: every wrong element is %.4g times what it should be", r->real[1]);
+        break;
+    case RECORD_CAUSE_OTHER_SIXTEEN_BITS:
+        add(s, "%s holds the bits of %s: its elements were stored as the other type of 16 bits",
+            r->memory.buffer, from != 0 ? "bf16, and is f16" : "f16, and is bf16");
+        break;
+    case RECORD_CAUSE_COPY_OF_INPUT:
+        add(s, "%s holds a copy of %s", r->memory.buffer, r->name[RECORD_NAME_OTHER]);
+        break;
+    case RECORD_CAUSE_TRANSPOSED:
+        add(s, "transposed: axes %" PRId64 " and %" PRId64 " of %s are stored the other way round",
+            r->number[RECORD_N_AXIS], r->number[RECORD_N_AXIS] + 1, r->memory.buffer);
+        break;
+    case RECORD_CAUSE_SWIZZLED:
+        add(s,
+            "pieces of 16 bytes are exchanged within rows of %" PRId64 " bytes, as a swizzle does: what is "
+            "written to shared memory, and what is read from there (or the tensor map), must have the same "
+            "one",
+            from);
+        break;
+    case RECORD_CAUSE_ROWS_EXCHANGED:
+        add(s, from == 8
+                   ? "rows 8 apart are exchanged: of a fragment of 16 rows, a lane has elements of rows g "
+                     "and g + 8"
+                   : "neighbouring rows are exchanged");
+        break;
+    case RECORD_CAUSE_COLUMNS_EXCHANGED:
+        add_columns_exchanged(s, r);
+        break;
+    case RECORD_CAUSE_FINITE:
+        add(s, "elements that must be %s are finite numbers%s", from != 0 ? "-infinity" : "infinite",
+            from != 0 ? "" : ": is something clamped?");
+        break;
+    case RECORD_CAUSE_LAST_TILE:
+    case RECORD_CAUSE_LATER_PART:
+    case RECORD_CAUSE_FIRST_PART:
+        add_place(s, r);
+        break;
+    case RECORD_CAUSE_GROWING:
+        add(s,
+            "the error grows along %s: is what was summed rescaled when a later tile brings a new maximum?",
+            r->memory.buffer);
+        break;
+    case RECORD_CAUSE_LSE_RIGHT:
+        add(s,
+            "lse is right, so scores, maximum and sum are: look at what the weights are multiplied with, and "
+            "at how %s is rescaled, divided and stored",
+            r->memory.buffer);
+        break;
+    default: /* what is known of the neighbours says it all; or there is a guess, which has its own sentence */
+        if (r->guess > 0) add(s, "%s", r->note);
+    }
+}
+
+static void add_cause(struct sentence *s, const struct record *r)
+{
+    switch ((enum record_cause)r->cause) {
+    case RECORD_CAUSE_DIVISION_BY_ZERO:
+        add(s, "an integer was divided by zero");
+        break;
+    case RECORD_CAUSE_HOST_POINTER:
+        add(s, "a function of the host used a pointer that is null, or is not the host's: device memory is "
+               "for kernels and cudaMemcpy");
+        break;
+    case RECORD_CAUSE_SMALL_WORKSPACE:
+        add(s,
+            "the workspace is too small: ..._workspace_bytes() says %" PRId64 " bytes, the contract %" PRId64
+            "%s",
+            r->number[RECORD_N_FROM], r->number[RECORD_N_EXTENT],
+            r->number[RECORD_N_FROM] == 0 ? ", so that the kernel is given none, and NULL as its pointer"
+                                          : "");
+        break;
+    case RECORD_CAUSE_VECTOR_TAIL:
+        add(s, "a vector begins inside of a buffer and reaches past its end: leave the tail to single "
+               "elements");
+        break;
+    case RECORD_CAUSE_NCCL_COUNT:
+        add(s,
+            "NCCL's counts are in elements of the type, not in bytes; is the buffer as large as that, or is "
+            "there one transfer too many?");
+        break;
+    case RECORD_CAUSE_LAUNCH_REFUSED:
+        add_note_or(s, r,
+                    "the runtime refused a call: a launch of no block, of too many (did a product or sum "
+                    "overflow?), of more than 1024 threads, or of more than 48 KB of shared memory that were "
+                    "not asked for; or, while capturing, a wait or an allocation");
+        break;
+    case RECORD_CAUSE_VALID_REFUSED:
+        add(s, "valid arguments are refused: %s", what_refuses(r));
+        break;
+    default:
+        add_pattern(s, r);
+    }
+}
+
+void record_print_cause(const struct record *record, char *text, size_t size)
+{
+    struct sentence sentence = {text, size, 0};
+    text[0] = '\0';
+    if (record->cause != RECORD_NO_CAUSE_KNOWN) add_cause(&sentence, record);
+    add_neighbours(&sentence, record);
+}
