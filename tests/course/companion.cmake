@@ -132,7 +132,7 @@ write_kernel(${root}/lessons/02_beta/beta.cu FAIL)
 expect(1 "stuck. .*hint 02" ${warpwise} check 02 --device simt)
 expect(0 "hint 4 of 4 +all" ${warpwise} hint 02) # what failed comes first
 
-# Hints follow the place that failed: the line of a finding, then that of its caller; where two accesses meet; the line of the compiler; the pattern.
+# Hints follow the place that failed: the line of a finding, then that of its caller; where two accesses meet; the line of the compiler; the cause.
 function(fails_at text hint)
     file(REMOVE_RECURSE ${root}/places)
     set(fresh env WARPWISE_STATE=${root}/places ${warpwise})
@@ -141,20 +141,23 @@ function(fails_at text hint)
     expect(1 "" ${fresh} check 02 --device simt)
     expect(0 "${hint}" ${fresh} hint 02)
 endfunction()
-fails_at("// reports:     |   write by thread 0 at beta.cu:7, called from beta.cu:3\n" "hint 3 of 4 +second_kernel")
-fails_at("// reports:     |   write by thread 0 at beta.cu:3, called from beta.cu:7\n" "hint 1 of 4 +first_kernel")
+file(READ ${root}/lessons/02_beta/README.md page)
+file(APPEND ${root}/lessons/02_beta/README.md "\n<!-- causes\nmask | nothing\nother/scale | second_kernel\nmask all/scale | first_kernel\n-->\n")
+fails_at("// found at: beta.cu:7;beta.cu:3\n" "hint 3 of 4 +second_kernel")
+fails_at("// found at: beta.cu:3;beta.cu:7\n" "hint 1 of 4 +first_kernel")
 expect(0 "hint 2 of 4 +first_kernel" env WARPWISE_STATE=${root}/places ${warpwise} hint 02)
 expect(0 "hint 3 of 4 +second_kernel" env WARPWISE_STATE=${root}/places ${warpwise} hint 02) # where it was called from
 # Two accesses whose order is wrong: the innermost region that called both, but for the kernel's own.
 set(third "// [student: third_kernel]\nint c;\n// [/student]\n")
-set(by_block "// reports:     |   write by block (0,0,0) thread (0,0,0) at beta.cu")
-fails_at("${third}${by_block}:3, called from beta.cu:7, called from beta.cu:10\n${by_block}:7, called from beta.cu:10\n" "hint 3 of 4 +second_kernel")
-fails_at("${third}${by_block}:3, called from beta.cu:10\n${by_block}:7, called from beta.cu:10\n" "hint 1 of 4 +first_kernel")
-fails_at("// reports:     |   write by thread 0 at beta.cu:5\n" "hint 4 of 4 +all") # given code: by the part, as before
-fails_at("// reports:     |   write by thread 0 at my_beta.cu:7\n" "hint 4 of 4 +all") # another file
-fails_at("// reports:     pattern      every thread begins at the same number of the world\n" "hint 1 of 4 +first_kernel")
-fails_at("// reports:     pattern      a backwards row, once more\n" "hint 3 of 4 +second_kernel")
-fails_at("// reports:     pattern      nothing in common but backwards\n" "hint 4 of 4 +all")
+fails_at("${third}// found at: beta.cu:3;beta.cu:7;beta.cu:10\n// and at: beta.cu:7;beta.cu:10\n" "hint 3 of 4 +second_kernel")
+fails_at("${third}// found at: beta.cu:3;beta.cu:10\n// and at: beta.cu:7;beta.cu:10\n" "hint 1 of 4 +first_kernel")
+fails_at("// found at: beta.cu:5\n" "hint 4 of 4 +all") # given code: by the part, as before
+fails_at("// found at: my_beta.cu:7\n" "hint 4 of 4 +all") # another file
+fails_at("// cause: mask\n" "hint 1 of 4 +first_kernel")
+fails_at("// cause: scale\n" "hint 1 of 4 +first_kernel")
+fails_at("// cause: rounding\n" "hint 4 of 4 +all") # of which the page says nothing
+fails_at("// cause: rotation\n" "hint 4 of 4 +all") # nobody's cause
+file(WRITE ${root}/lessons/02_beta/README.md "${page}")
 file(WRITE ${root}/lessons/02_beta/beta.cu "// [student: second_kernel]\n// BROKEN\nint b;\n// [/student]\n") # error in line 3
 file(REMOVE_RECURSE ${root}/places)
 expect(1 "beta.cu:3:5" env WARPWISE_STATE=${root}/places ${warpwise} check 02 --device simt)
@@ -177,7 +180,7 @@ expect(0 "hint 2 of 2 +first_kernel" ${fresh} hint 02)
 # shown as if it had been chosen.
 file(WRITE ${root}/lessons/02_beta/README.md "# Beta\n\n<!-- steps\nsecond_kernel | all/basic | +PASS\nfirst_kernel | all/basic | +PASS
 third_kernel | profile all/basic | 0\n-->\n
-| the first case that fails | look at |\n|---|---|\n| `basic`, pattern \"backwards\" | `third_kernel` |
+| the first case that fails | look at |\n|---|---|\n| `basic`, pattern \"all zero\" | `third_kernel` |
 | `basic`, with a blue moon | `first_kernel` |\n| `more`, though `basic` passes | `first_kernel` |\n| `more`, `basic` | `second_kernel`: b |\n
 ## Hints\n
 <details><summary>first_kernel: a?</summary>\n\na\n</details>
@@ -191,8 +194,7 @@ fails_at("" "hint 2 of 3 +second_kernel")
 set(fresh env WARPWISE_STATE=${root}/places ${warpwise})
 expect(0 "^Nothing in the last failure points to one hint.\nthe page, of .basic., with a blue moon: .first_kernel.\nthe page, of .more., .basic.: .second_kernel.: b\n +2-2 +second_kernel: b.\n +1-1 +first_kernel: a.\none of them: [^\n]*hint 02 REGION\n$"
        ${fresh} hint 02)
-fails_at("// reports:     pattern      it runs backwards\n" "hint 3 of 3 +third_kernel")
-fails_at("// reports:     again        the first case\n// reports:     pattern      it runs backwards\n" "hint 2 of 3") # of another case
+fails_at("// cause: all-zero\n" "hint 3 of 3 +third_kernel")
 file(REMOVE_RECURSE ${root}/places)
 expect(0 "^All is written, and no failure is remembered: [^\n]*check 02\n +1-1 +first_kernel: a.*3-3 +third_kernel" ${fresh} hint 02)
 file(WRITE ${root}/lessons/02_beta/README.md "# No hints\n")
