@@ -87,7 +87,11 @@ verdict=$(sed -n 's/.*verdict: //p' "$runner")
 echo "order ${SIMT_ORDER:-none}, limits$limits"
 columns=lesson,part,case,group,shape,device,state,points,points_max,median_us,flop,min_bytes,load_sectors,store_sectors
 columns=$columns,bank_conflicts,shared_load_wavefronts,shared_store_wavefronts,finding
-row() { echo "$lesson,all,all/$1,$2,\"heads 2, f32\",$device,$3,$4,5,$5,$finding" >>"$csv"; }
+columns=$columns,part_state,left_out,at,other_at,cause,shown,text
+row() {
+    echo "$lesson,all,all/$1,$2,\"heads 2, f32\",$device,$3,$4,5,$5,$finding,$verdict,$left_out,$at,$other,$cause,$shown,$text" >>"$csv"
+    at= other= cause= shown= text=
+}
 numbers=,,,,,,,
 [ "$bench" ] && [ "$device" = gpu ] && numbers=100,1e9,4e8,,,,,
 [ "$bench" ] && [ "$device" = simt ] && numbers=,1e9,3200,300,100,1234567,7,8
@@ -99,11 +103,15 @@ FINDS) echo "simt: shared-race: tile[3]"; finding=shared-race ;;
 esac
 says() {
     printf '  %-11s %-11s   0.0/5 points, 0 of 1 cases\n' all "$1"
-    printf '  %-11s case all/basic: heads 2, f32\n    wrong        %s\n' "$1" "$2"
-    sed -n 's/.*reports: //p' "$runner" # lines of the report, as the kernel file wants them
-    printf '    again        warpwise check\n'
+    form='  %-11s case all/basic: heads 2, f32\n    wrong        %s\n    again        warpwise check\n'
+    printf "$form" "$1" "$2"
+    shown=1 text=\"$(printf "$form" "$1" "$2" | sed 's/$/\\n/' | tr -d '\n')\"
+    at=$(sed -n 's/.*found at: //p' "$runner") # as the kernel file wants it
+    other=$(sed -n 's/.*and at: //p' "$runner")
+    cause=$(sed -n 's/.*cause: //p' "$runner")
 }
 echo "$columns" >"$csv"
+[ "$device" = gpu ] || left_out=2
 case $verdict in
 PASS) printf '  %-11s %-11s   5.0/5 points, 1 of 1 cases\n' all PASS; row basic basic PASS 5 ,,,,,,,; row qwen3 speed PASS 5 $numbers; [ "$device" = gpu ] || echo "  left out on simt: all/huge, all/huger"; exit 0 ;;
 HALF) row basic basic PASS 5 ,,,,,,,; row late basic NOT_STARTED 0 ,,,,,,,; exit 1 ;;

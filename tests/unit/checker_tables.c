@@ -203,9 +203,69 @@ static void try_names(void)
     expect(case_table_near(cases, count, "qzqzqz", near, 3) == 0, "case_table_near", "anything is near");
 }
 
+/* Of one element of @p buffer: guesses that say the same are told as one, and others are not. */
+static void try_guesses_of(const struct lesson *lesson, const struct lesson_case *item,
+                           const float *const *data, int buffer, size_t at)
+{
+    enum { MOST = 700 };
+    static char said[MOST][VERDICT_TEXT];
+    int told[MOST];
+    for (int guess = 0; guess < MOST; guess++) {
+        enum record_cause cause = RECORD_NO_CAUSE_KNOWN;
+        double value;
+        said[guess][0] = '\0';
+        int known = lesson->guess(item, data, guess, buffer, at, &value, said[guess], VERDICT_TEXT);
+        if (known < 0) return;
+        if (known == 0) said[guess][0] = '\0';
+        if (said[guess][0] == '\0') continue;
+        told[guess] = lesson->about != NULL ? lesson->about(item, buffer, guess, &cause) : guess;
+        expect(cause != RECORD_NO_CAUSE_KNOWN, item->name, said[guess]);
+        if (cause == RECORD_CAUSE_PARTIALS)
+            said[guess][0] = '\0'; /* it says how many, which is not what is told as one */
+        for (int i = 0; i < guess && said[guess][0] != '\0'; i++)
+            if (said[i][0] != '\0')
+                expect((told[i] == told[guess]) == (strcmp(said[i], said[guess]) == 0), item->name,
+                       said[guess]);
+    }
+}
+
+static void try_guesses(void)
+{
+    enum { FEW = 6, SMALL = 20000 };
+    static struct lesson_case cases[CHECK_CASES];
+    for (const struct lesson *const *at = lesson_table; *at != NULL; at++) {
+        const struct lesson *lesson = *at;
+        int count = lesson->guess != NULL ? lesson->cases(cases, CHECK_CASES) : 0, tried[LESSON_PARTS] = {0};
+        for (int c = 0; c < count; c++) {
+            struct lesson_buffer shape[WIRE_BUFFERS] = {0};
+            float *data[WIRE_BUFFERS] = {NULL};
+            size_t elems = 0;
+            if (cases[c].expected != KERNEL_OK || cases[c].repeat > 1 || tried[cases[c].part] >= FEW)
+                continue;
+            int buffers = lesson->buffers(&cases[c], shape);
+            for (int b = 0; b < buffers; b++) elems += lesson_elems(&shape[b]);
+            if (elems > SMALL) continue;
+            tried[cases[c].part]++;
+            for (int b = 0; b < buffers; b++) {
+                struct rng rng = {(uint64_t)b + 1};
+                if (shape[b].role != WIRE_IN && shape[b].role != WIRE_INOUT) continue;
+                data[b] = calloc(lesson_elems(&shape[b]) + 1, sizeof *data[b]);
+                if (data[b] == NULL) exit(2);
+                lesson->fill(&cases[c], b, lesson_elems(&shape[b]), &rng, data[b]);
+            }
+            for (int b = 0; b < buffers; b++)
+                if ((shape[b].role == WIRE_OUT || shape[b].role == WIRE_INOUT) && lesson_elems(&shape[b]) > 0)
+                    try_guesses_of(lesson, &cases[c], (const float *const *)data, b,
+                                   lesson_elems(&shape[b]) / 2);
+            for (int b = 0; b < buffers; b++) free(data[b]);
+        }
+    }
+}
+
 int main(void)
 {
     try_lessons();
+    try_guesses();
     try_mistakes();
     try_base();
     try_names();

@@ -13,11 +13,13 @@ struct run {
     int sentences; /* that they have, in turn; 0: each has its own */
 };
 
-/* What is forgotten from one piece of the keys to the next (attention_guess.c): eight sizes, seven numbers of workers. */
+/* What is forgotten from one piece of the keys to the next (attention_guess.c): eight sizes, seven numbers of workers; from
+ * PIECES_AGAIN on the first ones again, with the last tile first. */
+enum { PIECES_AGAIN = 448 };
 static const struct run PIECES[] = {
     {0, RECORD_CAUSE_RESCALE, 8},     {56, RECORD_CAUSE_RESCALE, 8},    {112, RECORD_CAUSE_RESCALE, 8},
-    {168, RECORD_CAUSE_NORMALISE, 8}, {224, RECORD_CAUSE_NORMALISE, 8}, {280, RECORD_CAUSE_PARTIALS, 0},
-    {448, RECORD_CAUSE_RESCALE, 8},   {504, RECORD_CAUSE_RESCALE, 8},   {560, RECORD_CAUSE_RESCALE, 8},
+    {168, RECORD_CAUSE_NORMALISE, 8}, {224, RECORD_CAUSE_NORMALISE, 8}, {280, RECORD_CAUSE_PARTIALS, 1},
+    {336, RECORD_CAUSE_PARTIALS, 1},  {392, RECORD_CAUSE_PARTIALS, 1},
 };
 static const struct run ATTENTION[] = {
     {0, RECORD_CAUSE_MAXIMUM, 0},    {1, RECORD_CAUSE_SCALE, 0},         {3, RECORD_CAUSE_HEAD_DIM, 0},
@@ -103,7 +105,7 @@ static int about(const struct run *runs, int count, int index, enum record_cause
 /* The same where those in pieces follow from number @p known on. */
 static int about_pieces(int known, int index, enum record_cause *cause)
 {
-    return known + about(RUNS(PIECES), index - known, cause);
+    return known + about(RUNS(PIECES), (index - known) % PIECES_AGAIN, cause);
 }
 
 int attention_about(const struct lesson_case *item, int buffer, int index, enum record_cause *cause)
