@@ -3,8 +3,7 @@
  * @brief The columns of the rows that `--csv` writes, for the two programs that write such rows: the checker, a row
  *        for each case, and warpwise, the one row of a kernel file that never came to run.
  */
-#ifndef WARPWISE_CHECKER_RECORD_COLUMNS_H
-#define WARPWISE_CHECKER_RECORD_COLUMNS_H
+#pragma once
 
 /* A field is text, a number or empty. A line end within a field is written as \n, a backslash as \\. `kind` to `seen` are the
  * fields of the verdict's record (record/record.h): `cause` is a name, `guess` the number of the lesson's guess, `index`
@@ -21,5 +20,3 @@
     "host_seconds,seed,finding,time_refused,kind,certainty,cause,guess,buffer,index,expected,got,share,"     \
     "wrong,compared,function,at,block,thread,other_at,other_block,other_thread,seen,headline,pattern,found," \
     "shown,text"
-
-#endif

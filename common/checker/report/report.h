@@ -2,8 +2,7 @@
  * @file report.h
  * @brief What the student reads, and what programs read.
  */
-#ifndef WARPWISE_CHECKER_REPORT_H
-#define WARPWISE_CHECKER_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -48,5 +47,3 @@ int report_csv(const struct check *check, const char *path);
 int report_json(const struct check *check, const char *path);
 
 const char *report_group(enum case_group group);
-
-#endif
