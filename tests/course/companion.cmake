@@ -253,8 +253,8 @@ expect(77 "begin: .*watch 01\n$" ${warpwise} bench 01 --device simt)
 put(PASS)
 golden(bench_simt ${warpwise} bench 01 --device simt --csv ${root}/bench.csv --json ${root}/bench.json --record)
 file(STRINGS ${root}/bench.csv rows REGEX "all/qwen3")
-expect_equal("rows" "${rows}" "yours,01_alpha,all,all/qwen3,speed,\"heads 2, f32\",simt,PASS,5,5,,1e9,3200,300,100,1234567,7,8,;\
-solution,01_alpha,all,all/qwen3,speed,\"heads 2, f32\",simt,PASS,5,5,,1e9,3200,300,100,1234567,7,8,")
+expect_equal("rows" "${rows}" "yours,01_alpha,all,all/qwen3,speed,\"heads 2, f32\",simt,PASS,5,5,,1e9,3200,300,100,1234567,7,8,,PASS,2,,,,,;\
+solution,01_alpha,all,all/qwen3,speed,\"heads 2, f32\",simt,PASS,5,5,,1e9,3200,300,100,1234567,7,8,,PASS,2,,,,,")
 file(READ ${root}/bench.json json)
 string(JSON value ERROR_VARIABLE error GET "${json}" cases 0 kernels 1 name)
 expect_equal("second kernel in bench.json ${error}" "${value}" solution)
