@@ -122,7 +122,7 @@ static void put_shown(field_writer put, void *context, const struct check *check
     }
     put_text(put, context, "headline", headline);
     put_text(put, context, "pattern", pattern);
-    report_found(verdict, found, sizeof found);
+    report_found(verdict, "", found, sizeof found);
     put_text(put, context, "found", found);
     put_count(put, context, "shown", (uint64_t)verdict->shown, verdict->shown > 0);
     FILE *file = verdict->shown > 0 ? open_memstream(&text, &size) : NULL;
