@@ -2,8 +2,7 @@
  * @file catalogue.h
  * @brief Cases and what they cost, asked of the checker.
  */
-#ifndef WARPWISE_COMPANION_CATALOGUE_H
-#define WARPWISE_COMPANION_CATALOGUE_H
+#pragma once
 
 #include "course/course.h"
 #include "course/device.h"
@@ -28,5 +27,3 @@ const struct known_case *catalogue_case(const struct catalogue *catalogue, const
                                         const char *name, enum device device);
 /** @brief The case of group "speed" on @p device with most to do, which a tour shows; NULL if there is none. */
 const struct known_case *catalogue_largest(const struct catalogue *catalogue, enum device device);
-
-#endif

@@ -2,8 +2,7 @@
  * @file companion.h
  * @brief The commands that accompany a student. Each is a file of its name, status.c holds `next` as well.
  */
-#ifndef WARPWISE_COMPANION_COMPANION_H
-#define WARPWISE_COMPANION_COMPANION_H
+#pragma once
 
 #include "course/command.h"
 
@@ -21,5 +20,3 @@ int companion_limit_ranks(const struct command_line *line, const struct lesson_f
 
 /* about writing lessons */
 extern const struct command new_lesson_command;
-
-#endif

@@ -2,8 +2,7 @@
  * @file figures.h
  * @brief docs/results/DEVICE.csv: every figure measured on a device.
  */
-#ifndef WARPWISE_COMPANION_FIGURES_H
-#define WARPWISE_COMPANION_FIGURES_H
+#pragma once
 
 #include "course/device.h"
 #include "judging/results.h"
@@ -47,5 +46,3 @@ const char *figures_device(enum device device);
 char *figures_own_path(const char *device);
 /** @brief Remembers what the student's kernel took; without a word if it cannot. */
 void figures_remember_own(enum device device, const struct results *results, const char *command);
-
-#endif

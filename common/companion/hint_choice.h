@@ -2,8 +2,7 @@
  * @file hint_choice.h
  * @brief Which hint helps most: what is known of where the student is, and the choice.
  */
-#ifndef WARPWISE_COMPANION_HINT_CHOICE_H
-#define WARPWISE_COMPANION_HINT_CHOICE_H
+#pragma once
 
 #include "page.h"
 #include "progress.h"
@@ -37,5 +36,3 @@ int hint_row_may_fit(const struct situation *now, size_t row);
 /** @brief The first hint of each region that the steps for the part that failed first name, in their order; of each region
  *         there is if no step does. Returns how many. */
 size_t hints_of_failed_part(const struct situation *now, size_t first[MOST_HINTS]);
-
-#endif

@@ -2,8 +2,7 @@
  * @file limits.h
  * @brief What a GPU can do, measured or recorded.
  */
-#ifndef WARPWISE_COMPANION_LIMITS_H
-#define WARPWISE_COMPANION_LIMITS_H
+#pragma once
 
 #include "figures.h"
 
@@ -29,5 +28,3 @@ int limits_find(struct limits *limits);
 /** @brief The time below which nothing can be, and in @p bound what sets it: memory, compute or latency. */
 double limits_least_us(const struct limits *limits, const char *shape, double flop, double min_bytes,
                        const char **bound);
-
-#endif

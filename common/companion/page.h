@@ -2,8 +2,7 @@
  * @file page.h
  * @brief What a lesson's page and its kernel file say: the goal, the hints, the regions.
  */
-#ifndef WARPWISE_COMPANION_PAGE_H
-#define WARPWISE_COMPANION_PAGE_H
+#pragma once
 
 #include <stddef.h>
 #include "course/course.h"
@@ -75,5 +74,3 @@ size_t kernel_regions(const char *source, struct region regions[MAX_REGIONS]);
 int kernel_is_skeleton(const char *source);
 /** @brief "scores_kernel, block_max": the regions of a file that still say TODO; NULL if none does. */
 char *kernel_regions_left(const char *kernel);
-
-#endif

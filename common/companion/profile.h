@@ -2,8 +2,7 @@
  * @file profile.h
  * @brief What Nsight Compute and the software device write about kernels, read into one form; and the case that is profiled.
  */
-#ifndef WARPWISE_COMPANION_PROFILE_H
-#define WARPWISE_COMPANION_PROFILE_H
+#pragma once
 
 #include <stddef.h>
 #include "course/course.h"
@@ -44,5 +43,3 @@ int profile_read_simt(const char *content, int calls, struct profile *profile);
 
 /** @brief Saves a case of a lesson for `runner --case-file`; its path, or NULL after a complaint (runner.c). */
 char *runner_save_case(const struct lesson_folder *lesson, const char *test_case, enum device device);
-
-#endif

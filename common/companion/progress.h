@@ -2,8 +2,7 @@
  * @file progress.h
  * @brief What is remembered of a student's work: verdicts, hints, cases that failed.
  */
-#ifndef WARPWISE_COMPANION_PROGRESS_H
-#define WARPWISE_COMPANION_PROGRESS_H
+#pragma once
 
 #include "failing_place.h"
 #include "judging/judging.h"
@@ -60,5 +59,3 @@ void standing_of(const struct lesson_folder *lesson, struct standing *standing);
 const struct lesson_folder *standing_next(const struct lesson_folder *lesson);
 /** @brief The lesson @p word means, or the next one if it is NULL; complains and returns NULL if there is none. */
 const struct lesson_folder *lesson_or_next(const char *word);
-
-#endif

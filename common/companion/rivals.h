@@ -2,8 +2,7 @@
  * @file rivals.h
  * @brief The kernels that `bench` sets beside each other.
  */
-#ifndef WARPWISE_COMPANION_RIVALS_H
-#define WARPWISE_COMPANION_RIVALS_H
+#pragma once
 
 #include "course/device.h"
 #include "judging/results.h"
@@ -28,5 +27,3 @@ struct contest {
 void contest_add(struct contest *contest, const char *name, const struct result_row *row,
                  const struct results *results, enum device device);
 void contest_print(const struct contest *contest, enum device device);
-
-#endif

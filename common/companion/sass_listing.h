@@ -2,8 +2,7 @@
  * @file sass_listing.h
  * @brief What a disassembler prints of a compiled kernel file, and what the assembler said of it.
  */
-#ifndef WARPWISE_COMPANION_SASS_LISTING_H
-#define WARPWISE_COMPANION_SASS_LISTING_H
+#pragma once
 
 #include <stddef.h>
 
@@ -44,5 +43,3 @@ void sass_read(struct sass_listing *listing, const char *text);
 void sass_read_resources(struct sass_listing *listing, const char *log);
 
 void sass_free(struct sass_listing *listing);
-
-#endif

@@ -2,8 +2,7 @@
  * @file screen.h
  * @brief The terminal while something is watched.
  */
-#ifndef WARPWISE_COMPANION_SCREEN_H
-#define WARPWISE_COMPANION_SCREEN_H
+#pragma once
 
 /** @brief Takes keys one by one without echo, if this is a terminal we stand in front of. 1 if so. */
 int screen_open(void);
@@ -16,5 +15,3 @@ void screen_show(const char *text, const char *more);
 int screen_key(void);
 /** @brief 1 once after the terminal has changed its size or the program was resumed. */
 int screen_changed(void);
-
-#endif

@@ -2,8 +2,7 @@
  * @file skeleton.h
  * @brief The kernel file as it was handed out.
  */
-#ifndef WARPWISE_COMPANION_SKELETON_H
-#define WARPWISE_COMPANION_SKELETON_H
+#pragma once
 
 #include "base/text.h"
 #include "course/course.h"
@@ -12,5 +11,3 @@
 void skeleton_keep(const struct lesson_folder *lesson);
 /** @brief The skeleton: the newest in git's history, else the kept copy. 0, or -1 if there is neither. */
 int skeleton_find(const struct lesson_folder *lesson, struct text *source);
-
-#endif

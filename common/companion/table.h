@@ -2,8 +2,7 @@
  * @file table.h
  * @brief The tables that tour and bench print, at most 100 columns wide.
  */
-#ifndef WARPWISE_COMPANION_TABLE_H
-#define WARPWISE_COMPANION_TABLE_H
+#pragma once
 
 #include "judging/judging.h"
 
@@ -20,5 +19,3 @@ void print_line_head(enum device device);
 void print_line_foot(enum device device);
 /** @brief What the names of the cases stand for. */
 void print_shapes(const struct results *results);
-
-#endif

@@ -2,8 +2,7 @@
  * @file watched.h
  * @brief Waiting for a file to be saved.
  */
-#ifndef WARPWISE_COMPANION_WATCHED_H
-#define WARPWISE_COMPANION_WATCHED_H
+#pragma once
 
 /** @brief One file that is watched, in a folder that may see renames. */
 struct watched {
@@ -20,5 +19,3 @@ int watched_changed(struct watched *watched);
 /** @brief Waits until the content may have changed, a key is pressed, or a signal comes. */
 void watched_wait(const struct watched *watched, int keys);
 void watched_close(struct watched *watched);
-
-#endif

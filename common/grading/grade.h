@@ -19,8 +19,7 @@
  * The journal (journal.h) is the only thing that is kept; every report is made from it anew. So a class that
  * was interrupted, sharded or regraded in part comes to the same bytes as one that was graded in one go.
  */
-#ifndef WARPWISE_COURSE_GRADE_H
-#define WARPWISE_COURSE_GRADE_H
+#pragma once
 
 #include "base/text.h"
 #include "course/command.h"
@@ -295,5 +294,3 @@ const char *grade_group_of_title(const char *word);
 
 /** @brief `warpwise grade` and `warpwise handout`. */
 extern const struct command grade_command, handout_command;
-
-#endif

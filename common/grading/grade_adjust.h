@@ -10,8 +10,7 @@
  *     --times F        student,time[,lesson]             when it was handed in; other columns by --time-column, --student-column
  *     --late-days N    so many days of each student cost nothing, those of the earliest deadlines first
  */
-#ifndef WARPWISE_COURSE_GRADE_ADJUST_H
-#define WARPWISE_COURSE_GRADE_ADJUST_H
+#pragma once
 
 #include "grade.h"
 #include "grade_table.h"
@@ -36,5 +35,3 @@ void grade_adjust(const struct grade_book *book, const struct grade_rules *rules
 int grade_read_time(const char *text, int day_is_enough, long long *seconds);
 /** @brief Days begun since @p deadline; 0 if it was in time. */
 long grade_days_between(long long deadline, long long handed_in);
-
-#endif

@@ -2,8 +2,7 @@
  * @file grade_class.h
  * @brief One run of `warpwise grade`: what was asked for, what is known, what is to be done.
  */
-#ifndef WARPWISE_COURSE_GRADE_CLASS_H
-#define WARPWISE_COURSE_GRADE_CLASS_H
+#pragma once
 
 #include "course/command.h"
 #include "grade.h"
@@ -64,5 +63,3 @@ int grade_class_run(struct grade_class *class);
 /** @brief Takes the results in @p folders into the book and writes them to a new journal in plan.out.
  *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint; the book has no lessons if nothing came of it */
 int grade_merge(struct grade_class *class, const char *const *folders, size_t count);
-
-#endif

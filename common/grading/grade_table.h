@@ -2,8 +2,7 @@
  * @file grade_table.h
  * @brief CSV files that an instructor gives: the first line names the columns, which stand in any order.
  */
-#ifndef WARPWISE_COURSE_GRADE_TABLE_H
-#define WARPWISE_COURSE_GRADE_TABLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ const char *grade_table_cell(const struct grade_table *table, size_t row, const 
 /** @brief EXIT_PASS if all of @p columns (ended by NULL) are there, else EXIT_TROUBLE after a complaint. */
 int grade_table_needs(const char *name, const struct grade_table *table, const char *const *columns);
 void grade_table_free(struct grade_table *table);
-
-#endif

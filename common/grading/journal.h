@@ -6,8 +6,7 @@
  * is whole; append returns when the line is on the disk. Whoever opens the journal drops a half-written last
  * line and leaves out lines whose checksum does not fit: what they said is as if it had never been done.
  */
-#ifndef WARPWISE_COURSE_JOURNAL_H
-#define WARPWISE_COURSE_JOURNAL_H
+#pragma once
 
 #include "base/text.h"
 #include "course/command.h"
@@ -66,5 +65,3 @@ int journal_open(const char *path, journal_reader reader, void *context, struct 
 int journal_append(struct journal *journal, const struct text *line);
 
 void journal_close(struct journal *journal);
-
-#endif

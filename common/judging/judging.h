@@ -2,8 +2,7 @@
  * @file judging.h
  * @brief One kernel file on one device: built, handed to the checker, and what came of it.
  */
-#ifndef WARPWISE_JUDGING_JUDGING_H
-#define WARPWISE_JUDGING_JUDGING_H
+#pragma once
 
 #include "base/process.h"
 #include "build/build.h"
@@ -45,5 +44,3 @@ void record_run(const struct lesson_folder *lesson, enum device device, enum sta
 
 /** @brief `warpwise ran`, for CTest. */
 extern const struct command ran_command;
-
-#endif

@@ -2,8 +2,7 @@
  * @file together.h
  * @brief Several kernel files judged at once.
  */
-#ifndef WARPWISE_JUDGING_TOGETHER_H
-#define WARPWISE_JUDGING_TOGETHER_H
+#pragma once
 
 #include "judging.h"
 
@@ -22,5 +21,3 @@ void judge_together(size_t count, int at_a_time,
                     void (*work)(void *context, size_t index, struct judgement pair[2]),
                     struct judgement (*judgements)[2], void (*done)(void *context, size_t index),
                     void *context);
-
-#endif

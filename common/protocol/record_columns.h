@@ -3,8 +3,7 @@
  * @brief The columns of the rows that `--csv` writes, for the two programs that write such rows: the checker, a row
  *        for each case, and warpwise, the one row of a kernel file that never came to run.
  */
-#ifndef WARPWISE_CHECKER_RECORD_COLUMNS_H
-#define WARPWISE_CHECKER_RECORD_COLUMNS_H
+#pragma once
 
 /* A field is text, a number or empty. A line end within a field is written as \n, a backslash as \\. `kind` to `seen` are the
  * fields of the verdict's record (record/record.h): `cause` is a name, `guess` the number of the lesson's guess, `index`
@@ -13,13 +12,9 @@
  * not run. `shown` numbers the cases that the report shows in full, `text` is what it shows; both, `headline` and `pattern` are for
  * people. */
 #define RECORD_COLUMNS                                                                                       \
-    "lesson,part,part_state,left_out,case,group,shape,device,state,points,points_max,budget_share,median_"   \
-    "us,"                                                                                                    \
-    "p10_us,p90_us,flop,"                                                                                    \
+    "lesson,part,case,group,shape,device,state,points,points_max,budget_share,median_us,p10_us,p90_us,flop," \
     "min_bytes,workspace_bytes,launches,blocks_per_sm,occupancy,load_requests,load_sectors,store_requests,"  \
     "store_sectors,shared_load_wavefronts,shared_store_wavefronts,bank_conflicts,atomics,barriers,"          \
-    "host_seconds,seed,finding,time_refused,kind,certainty,cause,guess,buffer,index,expected,got,share,"     \
-    "wrong,compared,function,at,block,thread,other_at,other_block,other_thread,seen,headline,pattern,found," \
-    "shown,text"
-
-#endif
+    "host_seconds,seed,finding,time_refused,part_state,left_out,kind,certainty,cause,guess,buffer,index,"    \
+    "expected,got,share,wrong,compared,function,at,block,thread,other_at,other_block,other_thread,seen,"     \
+    "headline,pattern,found,shown,text"

@@ -89,7 +89,7 @@ columns=lesson,part,case,group,shape,device,state,points,points_max,median_us,fl
 columns=$columns,bank_conflicts,shared_load_wavefronts,shared_store_wavefronts,finding
 columns=$columns,part_state,left_out,at,other_at,cause,shown,text
 row() {
-    echo "$lesson,all,all/$1,$2,\"heads 2, f32\",$device,$3,$4,5,$5,$finding,$verdict,$left_out,$at,$other,$cause,$shown,$text" >>"$csv"
+    printf '%s\n' "$lesson,all,all/$1,$2,\"heads 2, f32\",$device,$3,$4,5,$5,$finding,$verdict,$left_out,$at,$other,$cause,$shown,$text" >>"$csv"
     at= other= cause= shown= text=
 }
 numbers=,,,,,,,

@@ -122,7 +122,7 @@ static void put_shown(field_writer put, void *context, const struct check *check
     }
     put_text(put, context, "headline", headline);
     put_text(put, context, "pattern", pattern);
-    report_found(verdict, found, sizeof found);
+    report_found(verdict, "", found, sizeof found);
     put_text(put, context, "found", found);
     put_count(put, context, "shown", (uint64_t)verdict->shown, verdict->shown > 0);
     FILE *file = verdict->shown > 0 ? open_memstream(&text, &size) : NULL;
@@ -151,8 +151,6 @@ static void put_case(field_writer put, void *context, const struct check *check,
     snprintf(number, sizeof number, "%02d", lesson->number);
     put_text(put, context, "lesson", number);
     put_text(put, context, "part", lesson->part[item->part].name);
-    put_text(put, context, "part_state", state_name(check_state(check, item->part)));
-    put_count(put, context, "left_out", (uint64_t)report_left_out(check, NULL), 1);
     put_text(put, context, "case", item->name);
     put_text(put, context, "group", report_group(item->group));
     put_text(put, context, "shape", verdict->shape);
@@ -166,6 +164,8 @@ static void put_case(field_writer put, void *context, const struct check *check,
     put_count(put, context, "seed", check->options.seed, 1);
     put_text(put, context, "finding", first_finding(verdict));
     put_text(put, context, "time_refused", m->timed && m->refused != NULL ? m->refused : "");
+    put_text(put, context, "part_state", state_name(check_state(check, item->part)));
+    put_count(put, context, "left_out", (uint64_t)report_left_out(check, NULL), 1);
     put_record(put, context, &verdict->record);
     put_shown(put, context, check, index);
 }

@@ -65,11 +65,13 @@ void report_pattern(const struct verdict *verdict, char *text, size_t size)
         snprintf(text + used, size - used, "%s%s", used > 0 ? "; " : "", verdict->stage);
 }
 
-void report_found(const struct verdict *verdict, char *text, size_t size)
+void report_found(const struct verdict *verdict, const char *mark, char *text, size_t size)
 {
     size_t used = 0;
     text[0] = '\0';
     for (int i = 0; i < verdict->finding_count && used + 1 < size; i++) {
+        used += (size_t)snprintf(text + used, size - used, "%s", mark);
+        if (used + 1 >= size) break;
         record_print(&verdict->finding[i], text + used, size - used - 1);
         used += strlen(text + used);
         text[used++] = '\n';
@@ -81,7 +83,7 @@ void report_found(const struct verdict *verdict, char *text, size_t size)
 static void put_findings(const struct verdict *verdict, FILE *out)
 {
     char text[REPORT_FOUND + sizeof verdict->printed];
-    report_found(verdict, text, REPORT_FOUND);
+    report_found(verdict, "simt: ", text, REPORT_FOUND);
     size_t used = strlen(text);
     snprintf(text + used, sizeof text - used, "%s", verdict->printed);
     put_untrusted(text, out);

@@ -2,8 +2,7 @@
  * @file report.h
  * @brief What the student reads, and what programs read.
  */
-#ifndef WARPWISE_CHECKER_REPORT_H
-#define WARPWISE_CHECKER_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,8 +19,8 @@ void report_case(const struct check *check, int index, FILE *out);
 void report_headline(const struct verdict *verdict, char *text, size_t size);
 void report_pattern(const struct verdict *verdict, char *text, size_t size);
 
-/** @brief Writes what the software device found, some lines for each finding. */
-void report_found(const struct verdict *verdict, char *text, size_t size);
+/** @brief Writes what the software device found, some lines for each finding, the first of them behind @p mark. */
+void report_found(const struct verdict *verdict, const char *mark, char *text, size_t size);
 enum { REPORT_FOUND = 8192 };
 
 /** @brief Writes the command that runs case @p index again: with the seed, if one was given. */
@@ -48,5 +47,3 @@ int report_csv(const struct check *check, const char *path);
 int report_json(const struct check *check, const char *path);
 
 const char *report_group(enum case_group group);
-
-#endif

@@ -2,8 +2,7 @@
  * @file bench.h
  * @brief Times on a GPU, counters on the software device, and what they are a share of; and the dump.
  */
-#ifndef WARPWISE_CHECKER_BENCH_H
-#define WARPWISE_CHECKER_BENCH_H
+#pragma once
 
 #include "session.h"
 
@@ -18,5 +17,3 @@ void bench_report(const struct check *check);
 
 /** @brief Prints what came back of item @p index beside what the oracle gives. */
 void dump_item(struct session *session, int index);
-
-#endif

@@ -2,8 +2,7 @@
  * @file check.h
  * @brief What one run of the checker is about, and what came of it: the structures its files share.
  */
-#ifndef WARPWISE_CHECKER_CHECK_H
-#define WARPWISE_CHECKER_CHECK_H
+#pragma once
 
 #include "checker/cases/lesson.h"
 #include "record/causes.h"
@@ -140,5 +139,3 @@ double check_points_max(const struct check *check, int index);
 
 /** @brief The state of a part (or of the lesson, part -1) over its chosen cases. */
 enum state check_state(const struct check *check, int part);
-
-#endif

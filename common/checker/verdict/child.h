@@ -2,8 +2,7 @@
  * @file child.h
  * @brief A runner as a child process that is trusted with nothing: a program in the sandbox, and two pipes.
  */
-#ifndef WARPWISE_VERDICT_CHILD_H
-#define WARPWISE_VERDICT_CHILD_H
+#pragma once
 
 #include "sandbox/sandbox.h"
 #include "protocol/wire.h"
@@ -44,5 +43,3 @@ enum child_event child_await(struct child *child, uint32_t kind, uint32_t index,
 /** @brief Closes the control pipe, waits up to @p seconds, then kills; reaps it and all that it left
  *         behind. */
 void child_end(struct child *child, double seconds);
-
-#endif

@@ -2,8 +2,7 @@
  * @file compare.h
  * @brief What came back against what should have: guard zones, inputs, determinism, then every element.
  */
-#ifndef WARPWISE_CHECKER_COMPARE_H
-#define WARPWISE_CHECKER_COMPARE_H
+#pragma once
 
 #include "session.h"
 
@@ -89,5 +88,3 @@ double compare_norm_share(const struct buffer_comparison *buffer);
 
 /** @brief Sets the memory of @p record to element @p at of @p buffer. */
 void compare_place(const struct lesson_buffer *buffer, size_t at, struct record *record);
-
-#endif

@@ -2,8 +2,7 @@
  * @file diagnose.h
  * @brief What the pattern of wrong elements says about the mistake.
  */
-#ifndef WARPWISE_CHECKER_DIAGNOSE_H
-#define WARPWISE_CHECKER_DIAGNOSE_H
+#pragma once
 
 #include "compare.h"
 
@@ -20,5 +19,3 @@ void diagnose_parts(struct check *check);
 
 /** @brief Writes what the failing cases of a part have in common and no, or hardly a, passing one has; empty if nothing. */
 void diagnose_part(const struct check *check, int part, char *text, size_t size);
-
-#endif

@@ -2,12 +2,9 @@
  * @file judge.h
  * @brief From what a runner left behind to a verdict.
  */
-#ifndef WARPWISE_CHECKER_JUDGE_H
-#define WARPWISE_CHECKER_JUDGE_H
+#pragma once
 
 #include "session.h"
 
 /** @brief Judges item @p index after all runners are gone, and merges the result into the verdict of its case. */
 void judge_item(struct session *session, int index);
-
-#endif

@@ -2,8 +2,7 @@
  * @file profile_checker.h
  * @brief `checker --profile-checker`: all that the checker itself does, and no kernel: where does its time go?
  */
-#ifndef WARPWISE_CHECKER_PROFILE_CHECKER_H
-#define WARPWISE_CHECKER_PROFILE_CHECKER_H
+#pragma once
 
 #include "session.h"
 
@@ -20,5 +19,3 @@ void profile_checker_report(const struct check *check);
 
 /** @brief CPU seconds of this process so far. */
 double profile_checker_now(void);
-
-#endif

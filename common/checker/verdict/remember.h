@@ -10,8 +10,7 @@
  * A file is written under another name and renamed when it is whole, so that several checkers may share a folder.
  * Right answers lie on the disk then: never where the kernel is untrusted or the seed a secret.
  */
-#ifndef WARPWISE_CHECKER_REMEMBER_H
-#define WARPWISE_CHECKER_REMEMBER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ void remembered_put(struct remembered *remembered, size_t index, struct remember
 
 /** @brief Closes the file; one that was written gets its name if @p complete. */
 void remembered_close(struct remembered *remembered, int complete);
-
-#endif

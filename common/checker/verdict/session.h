@@ -2,8 +2,7 @@
  * @file session.h
  * @brief A group of items, the image they travel in, and the runners that worked on it.
  */
-#ifndef WARPWISE_CHECKER_SESSION_H
-#define WARPWISE_CHECKER_SESSION_H
+#pragma once
 
 #include "check.h"
 #include "child.h"
@@ -84,5 +83,3 @@ uint32_t session_poison(const struct item *item, int buffer, int run);
 
 /** @brief What came back of @p buffer in run @p run: its contents in its storage type, between the guard zones. */
 const void *session_copy(const struct session *session, int index, int buffer, int run);
-
-#endif
