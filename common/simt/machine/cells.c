@@ -18,42 +18,14 @@
 #include "pages.h"
 #include "phases.h"
 #include "settings.h"
+#include "shadow_findings.h"
 #include "sizes.h"
 #include "tools.h"
 #include "worker.h"
 
 #include <stdbool.h>
-#include <string.h>
-
-/** What is being done now, once for all words of an access. */
-struct doing {
-    struct worker *w;
-    enum place place;
-    uintptr_t offset; /**< of the whole access */
-    size_t bytes;
-    int access;
-    uint32_t pc;
-    bool reported; /**< one race an access is enough */
-    bool padding;  /**< the word in hand need not be written */
-};
-
-const char *const simt_overwrites_operand =
-    "wgmma.mma_async reads its operands at any time until a wgmma.wait_group that covers its group: whoever "
-    "overwrites them must come after that wait of every warpgroup that reads them, by a barrier or by an "
-    "mbarrier on "
-    "which each of them has arrived";
-const char *const simt_no_cluster_barrier =
-    "no barrier of the cluster (barrier.cluster.arrive.release, then .wait.acquire; cluster_group::sync) is "
-    "between the two";
-static const char *const NO_BARRIER =
-    "no barrier (__syncthreads, or __syncwarp within a warp) is between the two";
 
 /* ---- order -------------------------------------------------------------------------------------------- */
-
-static unsigned thread_of(unsigned reader)
-{
-    return reader & ~(unsigned)READER_FLAGS;
-}
 
 /* Whether a bulk copy of this block has yet to read there. */
 static inline __attribute__((always_inline)) bool is_busy(const struct worker *w, const struct cell *c,
@@ -64,164 +36,14 @@ static inline __attribute__((always_inline)) bool is_busy(const struct worker *w
 
 static bool same_warp(unsigned a, unsigned b)
 {
-    return thread_of(a) / WARP_LANES == thread_of(b) / WARP_LANES;
-}
-
-static bool is_shared(const struct doing *now)
-{
-    return now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC;
-}
-
-/* A thread that answers for what an actor did: of the products of a warpgroup, its first. */
-static struct actor who(const struct worker *w, unsigned actor, uint32_t pc, int access)
-{
-    if (actor >= FOREIGN) return simt_foreign(w, actor, pc, access);
-    if (actor >= COLUMN_PRODUCT) actor = (actor - COLUMN_PRODUCT) * 4 * WARP_LANES;
-    return (struct actor){w->block, pc, (uint16_t)actor, (uint8_t)access, NULL};
-}
-
-/* ---- findings ----------------------------------------------------------------------------------------- */
-
-static void found_race(struct doing *now, int other_access, unsigned other_thread, uint32_t other_pc)
-{
-    struct worker *w = now->w;
-    if (now->reported) return;
-    now->reported = true;
-    const bool foreign = other_thread >= FOREIGN, product = other_thread >= COLUMN_PRODUCT && !foreign;
-    struct finding f = {.kind = product          ? "missing-wait"
-                                : is_shared(now) ? "shared-race"
-                                                 : "global-race",
-                        .place = now->place,
-                        .bytes = (uint32_t)now->bytes,
-                        .where = now->offset,
-                        .remark = product   ? simt_overwrites_operand
-                                  : foreign ? simt_no_cluster_barrier
-                                            : NO_BARRIER,
-                        .seen = 1};
-    f.actor[0] = who(w, other_thread, other_pc, other_access);
-    f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
-                                (uint8_t)(now->access & ACCESS_KINDS), NULL};
-    const bool writes =
-        now->access == SIMT_WRITE && other_access == SIMT_WRITE && now->bytes <= sizeof w->doubt.before;
-    const bool guesses = now->access == SIMT_READ && other_access == SIMT_ATOMIC;
-    if (!writes && !guesses) {
-        simt_found(w, &f);
-        return;
-    }
-    w->doubt = (struct doubt){true, f, (const void *)(w->space[now->place].base + now->offset), {0}};
-    if (writes) memcpy(w->doubt.before, w->doubt.address, now->bytes);
-}
-
-/* Something of @p kind about what the cell keeps of @p thread, and what is done now. */
-static void found_pair(struct doing *now, const char *kind, unsigned thread, uint32_t pc, int access,
-                       const char *remark)
-{
-    struct worker *w = now->w;
-    if (now->reported) return;
-    now->reported = true;
-    struct finding f = {.kind = kind,
-                        .place = now->place,
-                        .bytes = (uint32_t)now->bytes,
-                        .where = now->offset,
-                        .remark = remark,
-                        .seen = 1};
-    f.actor[0] = who(w, thread, pc, access);
-    f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
-                                (uint8_t)(now->access & ACCESS_KINDS), NULL};
-    simt_found(w, &f);
-}
-
-static void found_missing_wait(struct doing *now, const struct cell *c)
-{
-    const struct worker *w = now->w;
-    const char *remark =
-        "the copy lands when its thread has waited (__pipeline_wait_prior, cp.async.wait_group); other "
-        "threads need a barrier after that";
-    unsigned writer = c->writer;
-    if (c->copy >= COPY_REPORTED || writer >= FOREIGN)
-        remark =
-            "its bytes are there when the phase of the mbarrier is over that they count in: wait for that "
-            "phase (mbarrier.try_wait), in a loop, before; or begin the copy later, if what was there is "
-            "still "
-            "to be read";
-    if (writer >= COLUMN_ASYNC && writer < FOREIGN) {
-        if (w->clock_of[w->thread_index].heard[writer] >= w->block_start ||
-            w->block_clock->heard[writer] >= w->block_start)
-            remark =
-                "the thread has waited for an earlier phase of the copy's mbarrier, not for the one that "
-                "these bytes count in: is the parity right? Or has the copy begun too early?";
-        writer = w->mbarrier[writer - COLUMN_ASYNC].issuer;
-    }
-    found_pair(now, "missing-wait", writer, c->write_pc, SIMT_WRITE, remark);
-}
-
-static void found_busy(struct doing *now, const struct cell *c, int slot)
-{
-    found_pair(now, "bulk-group", thread_of(c->reader[slot]), c->read_pc[slot], SIMT_READ,
-               "a bulk store may read its source until its own thread has waited for the group "
-               "(cp.async.bulk.wait_group.read), a copy to shared memory until its mbarrier has the bytes; "
-               "other threads need a barrier after that");
-}
-
-/* Whether the running thread, and those that it knows of, have fenced what @p actor did at @p tick. */
-static void check_fence(struct doing *now, uint32_t tick, unsigned actor, int access, uint32_t pc)
-{
-    if (is_shared(now) ? simt_is_fenced(now->w, tick, actor) : simt_is_fenced_global(now->w, tick, actor))
-        return;
-    found_pair(
-        now, "missing-proxy-fence", actor, pc, access,
-        !is_shared(now)
-            ? "the copy goes through the asynchronous proxy, the other access did not: a fence.proxy.async, "
-              "not "
-              "one for shared memory only, by the thread that made it, then a barrier, must be between them"
-        : now->access & SIMT_READ || access == SIMT_WRITE
-            ? "the copy goes through the asynchronous proxy, the write did not: a fence.proxy.async by the "
-              "thread that wrote, then a barrier, must be between them"
-            : "the copy goes through the asynchronous proxy and may overtake the read: a "
-              "fence.proxy.async must be between them");
-}
-
-static void found_unwritten(struct doing *now)
-{
-    struct worker *w = now->w;
-    if (now->reported) return;
-    now->reported = true;
-    struct finding f = {.kind = "uninitialized-read",
-                        .place = now->place,
-                        .bytes = (uint32_t)now->bytes,
-                        .where = now->offset,
-                        .seen = 1,
-                        .remark = "nothing was written there since the block began"};
-    f.actor[0] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
-                                (uint8_t)(now->access & ACCESS_KINDS), NULL};
-    simt_found(w, &f);
-}
-
-/* A product reads by the asynchronous proxy what was written by the generic one. */
-static void check_product_fence(struct doing *now, const struct cell *c)
-{
-    struct worker *w = now->w;
-    if (now->reported || (w->clocks && simt_is_fenced(w, c->write_tick, c->writer))) return;
-    now->reported = true;
-    struct finding f = {
-        .kind = "missing-proxy-fence",
-        .place = now->place,
-        .bytes = (uint32_t)now->bytes,
-        .where = now->offset,
-        .remark = "wgmma reads shared memory through the asynchronous proxy, the write did not go "
-                  "through it: a fence.proxy.async by the thread that wrote, then a barrier, must be "
-                  "between them",
-        .seen = 1};
-    f.actor[0] = (struct actor){w->block, c->write_pc, c->writer, SIMT_WRITE, NULL};
-    f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index, SIMT_READ, NULL};
-    simt_found(w, &f);
+    return simt_thread_of(a) / WARP_LANES == simt_thread_of(b) / WARP_LANES;
 }
 
 /* Whether the access comes after an asynchronous copy was begun, but not after it landed. */
 static bool lacks_wait(const struct doing *now, const struct cell *c)
 {
     const struct worker *w = now->w;
-    if (!is_shared(now) || c->copy == COPY_NONE || c->write_tick < w->block_start) return false;
+    if (!simt_is_shared(now) || c->copy == COPY_NONE || c->write_tick < w->block_start) return false;
     if (c->copy == COPY_BULK_IN_FLIGHT) return true;
     if (c->copy >= COPY_REPORTED) return !simt_is_ordered(w, c->write_tick, c->writer);
     if (!simt_is_ordered(w, c->copy_tick, c->writer)) return false; /* a race */
@@ -245,7 +67,7 @@ static inline __attribute__((always_inline)) void set_reader(const struct doing 
 static inline __attribute__((always_inline)) bool is_replaceable(const struct worker *w, const struct cell *c,
                                                                  int slot)
 {
-    const unsigned reader = thread_of(c->reader[slot]);
+    const unsigned reader = simt_thread_of(c->reader[slot]);
     if (is_busy(w, c, slot)) return false;
     if (reader == w->thread_index || c->read_tick[slot] < w->certain) return true;
     return (w->named_used || w->clocks) && simt_is_ordered(w, c->read_tick[slot], reader);
@@ -276,21 +98,21 @@ static bool read_cell(struct doing *now, struct cell *c)
     bool good = true;
     const bool excused = c->write_atomic && now->access & ACCESS_VOLATILE;
     if (lacks_wait(now, c)) {
-        found_missing_wait(now, c);
+        simt_found_missing_wait(now, c);
         if (c->copy < COPY_REPORTED) c->copy = COPY_NONE; /* once is enough */
         good = false;
     } else if (c->write_tick >= w->certain && !excused && !simt_is_ordered(w, c->write_tick, c->writer)) {
-        found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
+        simt_found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
         good = false;
-    } else if (c->write_tick < w->block_start && is_shared(now) && !now->padding) {
-        found_unwritten(now);
+    } else if (c->write_tick < w->block_start && simt_is_shared(now) && !now->padding) {
+        simt_found_unwritten(now);
         good = false;
     } else if (now->access & ACCESS_PRODUCT && c->copy < COPY_BULK_IN_FLIGHT) {
-        check_product_fence(now, c);
+        simt_check_product_fence(now, c);
     } else if (now->access & ACCESS_BULK && c->copy < COPY_BULK_IN_FLIGHT) {
-        check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
+        simt_check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
     } else if (now->access & ACCESS_ASYNC && c->write_tick >= w->block_start && !c->write_async) {
-        check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
+        simt_check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
     }
     if (!(now->access & ACCESS_PRODUCT)) note_reader(now, c); /* it reads later: products.c */
     return good;
@@ -303,15 +125,16 @@ static bool read_cell(struct doing *now, struct cell *c)
 static void check_proxies(struct doing *now, const struct cell *c)
 {
     const struct worker *w = now->w;
-    const bool async = is_shared(now) ? c->copy >= COPY_BULK_IN_FLIGHT : c->write_async;
+    const bool async = simt_is_shared(now) ? c->copy >= COPY_BULK_IN_FLIGHT : c->write_async;
     if (c->write_tick >= w->block_start && !async && simt_is_ordered(w, c->write_tick, c->writer))
-        check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
+        simt_check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
     for (int slot = 0; slot < 2; slot++) {
-        const unsigned reader = thread_of(c->reader[slot]);
+        const unsigned reader = simt_thread_of(c->reader[slot]);
         const uint32_t tick = c->read_tick[slot];
         if (tick < w->block_start || c->reader[slot] & ASYNC_READER || reader >= MAX_THREADS) continue;
         if (!simt_settings.all && (tick < w->last_barrier || !same_warp(reader, w->thread_index))) continue;
-        if (simt_is_ordered(w, tick, reader)) check_fence(now, tick, reader, SIMT_READ, c->read_pc[slot]);
+        if (simt_is_ordered(w, tick, reader))
+            simt_check_fence(now, tick, reader, SIMT_READ, c->read_pc[slot]);
     }
 }
 
@@ -320,33 +143,34 @@ static void write_cell(struct doing *now, struct cell *c)
     struct worker *w = now->w;
     const bool atomic = (now->access & SIMT_ATOMIC) != 0;
     const bool gentle = atomic || now->access & ACCESS_VOLATILE; /* does not race with atomics */
-    if (now->access == SIMT_ATOMIC && c->write_tick < w->block_start && is_shared(now)) found_unwritten(now);
+    if (now->access == SIMT_ATOMIC && c->write_tick < w->block_start && simt_is_shared(now))
+        simt_found_unwritten(now);
     if (lacks_wait(now, c))
-        found_missing_wait(now, c);
+        simt_found_missing_wait(now, c);
     else if (c->write_tick >= w->certain && !(gentle && c->write_atomic) &&
              !simt_is_ordered(w, c->write_tick, c->writer))
-        found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
+        simt_found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
     if (now->access & (ACCESS_BULK | ACCESS_ASYNC)) check_proxies(now, c);
     for (int slot = 0; slot < 2; slot++) {
-        const unsigned reader = thread_of(c->reader[slot]);
+        const unsigned reader = simt_thread_of(c->reader[slot]);
         if (is_busy(w, c, slot)) {
-            found_busy(now, c, slot);
+            simt_found_busy(now, c, slot);
             continue;
         }
         if (c->read_tick[slot] < w->certain || simt_is_ordered(w, c->read_tick[slot], reader)) continue;
-        if (c->reader[slot] & ASYNC_READER && is_shared(now)) {
-            found_busy(now, c, slot);
+        if (c->reader[slot] & ASYNC_READER && simt_is_shared(now)) {
+            simt_found_busy(now, c, slot);
             continue;
         }
         if (!(atomic && c->reader[slot] & VOLATILE_READER))
-            found_race(now, SIMT_READ, reader, c->read_pc[slot]);
+            simt_found_race(now, SIMT_READ, reader, c->read_pc[slot]);
     }
     c->write_tick = w->tick;
     c->write_pc = now->pc;
     c->writer = (uint16_t)w->thread_index;
     c->write_atomic = atomic;
     c->write_async = (now->access & ACCESS_ASYNC) != 0;
-    if (!is_shared(now)) return;
+    if (!simt_is_shared(now)) return;
     c->serial = w->serial;
     c->copy = now->access & ACCESS_BULK   ? COPY_BULK_IN_FLIGHT
               : now->access & ACCESS_COPY ? COPY_IN_FLIGHT
@@ -472,7 +296,7 @@ static void access_bytes(struct doing *now, const struct place_of_word *at, unsi
     struct worker *w = now->w;
     struct cell *c = at->cell, *bytes = byte_cells(w, c);
     const enum touch_kind kind = touch_kind(now->access);
-    const bool global = !is_shared(now);
+    const bool global = !simt_is_shared(now);
     now->padding = is_excused(now, bytes, mask);
     unsigned fresh = 0;
     uint32_t quiet[4] = {0};
@@ -507,7 +331,7 @@ static void access_word(struct doing *now, const struct place_of_word *at, unsig
         write_cell(now, c);
     else if (read_cell(now, c))
         quiet = quiet_number(w, c);
-    if (!is_shared(now) && newly_touched(w, c, kind)) add_touch(now, at->word, kind, mask);
+    if (!simt_is_shared(now) && newly_touched(w, c, kind)) add_touch(now, at->word, kind, mask);
     at->quiet[0] = at->quiet[1] = quiet;
 }
 
@@ -625,7 +449,7 @@ void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, siz
 {
     if (__builtin_expect(w->doubt.open, 0)) simt_settle(w);
     struct doing now = {w, place, offset, bytes, access, pc, false, false};
-    if (is_shared(&now))
+    if (simt_is_shared(&now))
         access_shared(&now, &w->space[place]);
     else
         access_global(&now);

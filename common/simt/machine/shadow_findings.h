@@ -1,0 +1,52 @@
+/**
+ * @file shadow_findings.h
+ * @brief What accesses of one block are found to do wrong, as their shadow cells show it.
+ */
+#pragma once
+
+#include "cells.h"
+#include "finding.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct worker;
+
+/** What is being done now, once for all words of an access. */
+struct doing {
+    struct worker *w;
+    enum place place;
+    uintptr_t offset; /**< of the whole access */
+    size_t bytes;
+    int access;
+    uint32_t pc;
+    bool reported; /**< one race an access is enough */
+    bool padding;  /**< the word in hand need not be written */
+};
+
+static inline unsigned simt_thread_of(unsigned reader)
+{
+    return reader & ~(unsigned)READER_FLAGS;
+}
+
+static inline bool simt_is_shared(const struct doing *now)
+{
+    return now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC;
+}
+
+/** @brief The access races with @p other_thread's, of which the cell knows @p other_access and @p other_pc. */
+void simt_found_race(struct doing *now, int other_access, unsigned other_thread, uint32_t other_pc);
+/** @brief Something of @p kind about what the cell keeps of @p thread, and what is done now. */
+void simt_found_pair(struct doing *now, const char *kind, unsigned thread, uint32_t pc, int access,
+                     const char *remark);
+/** @brief The access comes after an asynchronous copy to the cell was begun, and not after it landed. */
+void simt_found_missing_wait(struct doing *now, const struct cell *c);
+/** @brief The access writes what a bulk copy, the cell's reader in @p slot, may not have read yet. */
+void simt_found_busy(struct doing *now, const struct cell *c, int slot);
+/** @brief The access reads shared memory that nobody has written. */
+void simt_found_unwritten(struct doing *now);
+/** @brief A finding, unless the running thread, and those that it knows of, have fenced what @p actor did at @p tick. */
+void simt_check_fence(struct doing *now, uint32_t tick, unsigned actor, int access, uint32_t pc);
+/** @brief The same of a product, which reads through the asynchronous proxy what the cell's writer wrote through the generic one. */
+void simt_check_product_fence(struct doing *now, const struct cell *c);
