@@ -9,7 +9,7 @@
 #include "devices.h"
 #include "findings.h"
 #include "image.h"
-#include "late.h"
+#include "launch_order.h"
 #include "lines.h"
 #include "machine.h"
 #include "names.h"

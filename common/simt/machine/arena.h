@@ -2,8 +2,7 @@
  * @file arena.h
  * @brief Device memory: its addresses, and what is known of each byte.
  */
-#ifndef WARPWISE_SIMT_ARENA_H
-#define WARPWISE_SIMT_ARENA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool simt_arena_host_may(uintptr_t offset); /**< managed or pinned memory */
 void simt_arena_open(void);
 /** @brief Writes what an arena address is, for a report: `scores[12]`, or how far from which allocation. */
 void simt_arena_describe(uintptr_t offset, size_t bytes, char *text, size_t size);
-
-#endif

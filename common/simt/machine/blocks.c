@@ -7,7 +7,7 @@
  * a grid of 2^31 blocks needs no more memory than one of 64.
  */
 #include "blocks.h"
-#include "between.h"
+#include "inter_block.h"
 #include "counters.h"
 #include "finding.h"
 #include "lanes.h"
@@ -221,7 +221,7 @@ static void found_absent(const struct result *result, const struct simt_site *si
 
 /*
  * All results of this turn have been taken up. If all blocks wait, the next turn begins: nothing after the barrier can race
- * with what was before, so for between.c it is another launch.
+ * with what was before, so for inter_block.c it is another launch.
  */
 static void end_turn(void)
 {

@@ -2,8 +2,7 @@
  * @file blocks.h
  * @brief The blocks of the running launch.
  */
-#ifndef WARPWISE_SIMT_BLOCKS_H
-#define WARPWISE_SIMT_BLOCKS_H
+#pragma once
 
 #include "worker.h"
 
@@ -51,5 +50,3 @@ bool simt_blocks_meet(struct worker *w, const struct simt_site *site);
 bool simt_launch_stopped(const struct worker *w);
 bool simt_launch_runs(void);
 bool simt_runs_first_block(const struct worker *w); /**< of those that have not ended */
-
-#endif

@@ -6,20 +6,20 @@
  * an mbarrier when no thread can go on and one waits for that mbarrier; a store reads its source when its thread waits for
  * the group's reads, and writes when that thread waits for the group, or the block is over. What another block of the
  * cluster sends is in the list of the block that receives it: once for each that a multicast reaches. With SIMT_ASYNC=early it
- * happens at once. What a thread may rely on is the same either way, and known to the cells (cells.c).
+ * happens at once. What a thread may rely on is the same either way, and known to the cells (shadow_access.c).
  */
 #include "bulk_copies.h"
 #include "blocks.h"
-#include "cells.h"
+#include "shadow.h"
 #include "check.h"
-#include "clocks.h"
-#include "copies.h"
-#include "distant.h"
+#include "vector_clocks.h"
+#include "async_copies.h"
+#include "distributed_shared.h"
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
 #include "mbarrier.h"
-#include "phases.h"
+#include "fences.h"
 #include "settings.h"
 #include "tensor_map.h"
 #include "tools.h"

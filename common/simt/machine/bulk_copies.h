@@ -2,8 +2,7 @@
  * @file bulk_copies.h
  * @brief Bulk copies that are under way.
  */
-#ifndef WARPWISE_SIMT_BULK_COPIES_H
-#define WARPWISE_SIMT_BULK_COPIES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ struct worker;
 bool simt_bulk_progress(struct worker *w);
 void simt_bulk_begin(struct worker *w); /**< a block begins */
 void simt_bulk_end(struct worker *w);   /**< it is over: what is left happens now */
-
-#endif

@@ -8,16 +8,16 @@
  */
 #include "check.h"
 #include "arena.h"
-#include "cells.h"
+#include "shadow.h"
 #include "counters.h"
 #include "devices.h"
-#include "distant.h"
+#include "distributed_shared.h"
 #include "finding.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
 #include "pages.h"
-#include "phases.h"
+#include "fences.h"
 #include "products.h"
 #include "settings.h"
 #include "sizes.h"
@@ -308,8 +308,8 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
         if (place == PLACE_ARENA) note_live(w, address - ARENA_BASE);
     }
     if (w->counting && place < PLACE_COUNT &&
-        !(access &
-          (ACCESS_COPY | ACCESS_PRODUCT))) /* copies.c counts those; wgmma reads past the load-store units */
+        !(access & (ACCESS_COPY |
+                    ACCESS_PRODUCT))) /* async_copies.c counts those; wgmma reads past the load-store units */
         simt_count(w, address, bytes, access, place, pc);
 }
 

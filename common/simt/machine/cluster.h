@@ -3,11 +3,10 @@
  * @brief A cluster of several blocks: who is in it, and whose turn it is.
  *
  * A block's `__shared__` variables are thread_local ones, so that each block of a cluster has an OS thread of its own. Of those
- * threads one has the turn, and the others wait (turns.c): whoever has it may touch what belongs to any block of the cluster. Its blocks
+ * threads one has the turn, and the others wait (cluster_schedule.c): whoever has it may touch what belongs to any block of the cluster. Its blocks
  * share one clock, so that ticks of all of them can be compared.
  */
-#ifndef WARPWISE_SIMT_CLUSTER_H
-#define WARPWISE_SIMT_CLUSTER_H
+#pragma once
 
 #include "sizes.h"
 
@@ -53,5 +52,3 @@ struct visit {
     uint8_t rank, access, place;
     uintptr_t where;
 };
-
-#endif

@@ -3,16 +3,16 @@
  * @brief barrier.cluster: threads arrive, go on, and wait later.
  *
  * A phase is over when every thread has arrived or ended. Nobody arrives in the next before it has waited for this one, so that
- * there are two phases at most, and a clock (clocks.h) of each: what the threads knew that arrived in it. The blocks of a cluster
+ * there are two phases at most, and a clock (vector_clocks.h) of each: what the threads knew that arrived in it. The blocks of a cluster
  * have those together (struct cluster).
  */
 #include "cluster_barrier.h"
-#include "clocks.h"
+#include "vector_clocks.h"
 #include "cluster.h"
 #include "lanes.h"
 #include "machine.h"
 #include "mbarrier.h"
-#include "phases.h"
+#include "fences.h"
 #include "tools.h"
 #include "worker.h"
 
@@ -62,7 +62,7 @@ static void let_go(struct worker *w)
     w->cluster_arrivals = 0;
 }
 
-/* What is known to all who have waited is where the next phase begins; between.c tells accesses of global memory apart by it. */
+/* What is known to all who have waited is where the next phase begins; inter_block.c tells accesses of global memory apart by it. */
 static void end_common_phase(struct cluster *c)
 {
     const uint32_t epoch = ++c->phase;

@@ -4,12 +4,12 @@
  *
  * Lanes run one after another, so what a warp does at once must be put together afterwards. Each lane logs its
  * accesses; when no lane of the warp can go on, the logs are put side by side: entry by entry while all lanes did
- * the same, by apart.c from where they did not. That starts anew at each such point, as lanes meet there. What an
+ * the same, by divergence.c from where they did not. That starts anew at each such point, as lanes meet there. What an
  * access costs is said by traffic.c.
  */
 #include "counters.h"
-#include "apart.h"
-#include "cells.h"
+#include "divergence.h"
+#include "shadow.h"
 #include "finding.h"
 #include "image.h"
 #include "lanes.h"

@@ -2,8 +2,7 @@
  * @file image.h
  * @brief The program's own file: where its variables are.
  */
-#ifndef WARPWISE_SIMT_IMAGE_H
-#define WARPWISE_SIMT_IMAGE_H
+#pragma once
 
 #include "machine.h"
 
@@ -50,5 +49,3 @@ static inline uint32_t simt_pack_pc(const void *pc)
 {
     return (uint32_t)((uintptr_t)pc - simt_image.bias);
 }
-
-#endif

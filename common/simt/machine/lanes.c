@@ -8,7 +8,7 @@
  * one fiber.
  */
 #include "lanes.h"
-#include "cells.h"
+#include "shadow.h"
 #include "fiber.h"
 #include "finding.h"
 #include "image.h"

@@ -2,8 +2,7 @@
  * @file lanes.h
  * @brief The lanes of the running warp, and what the running one may do.
  */
-#ifndef WARPWISE_SIMT_LANES_H
-#define WARPWISE_SIMT_LANES_H
+#pragma once
 
 #include "worker.h"
 
@@ -18,5 +17,3 @@ void simt_found(struct worker *w, struct finding *finding);
 /** @brief The running thread has done what it was about to do: a race that was in doubt is one, or is not. */
 void simt_settle(struct worker *w);
 void simt_spin(struct worker *w, const void *pc); /**< the running thread may be waiting for another one */
-
-#endif

@@ -8,17 +8,17 @@
 #include "arena.h"
 #include "blocks.h"
 #include "counters.h"
-#include "early.h"
+#include "dependent_launch.h"
 #include "image.h"
-#include "late.h"
+#include "launch_order.h"
 #include "machine.h"
 #include "report.h"
 #include "schedule.h"
 #include "settings.h"
 #include "tools.h"
 #include "trap.h"
-#include "turns.h"
-#include "watch.h"
+#include "cluster_schedule.h"
+#include "watchdog.h"
 #include "window.h"
 #include "worker.h"
 
@@ -102,7 +102,7 @@ static struct worker *worker_at(int i)
 
 static void start_threads(int wanted)
 {
-    static const int own[] = {SIGPROF, SIGSEGV, SIGBUS, SIGFPE, SIGILL}; /* of watch.c and trap.c */
+    static const int own[] = {SIGPROF, SIGSEGV, SIGBUS, SIGFPE, SIGILL}; /* of watchdog.c and trap.c */
     sigset_t all, before;
     pthread_attr_t attributes;
     if (simt_pool.started >= wanted) return;

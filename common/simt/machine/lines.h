@@ -2,8 +2,7 @@
  * @file lines.h
  * @brief From an address in the program to a line of the source.
  */
-#ifndef WARPWISE_SIMT_LINES_H
-#define WARPWISE_SIMT_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ const char *simt_short_path(const char *file);
 /** @brief "softmax.cu:47", with the callers of an inlined function; never NULL. */
 const char *simt_line_text(uint32_t pc);
 bool simt_line_known(uint32_t pc);
-
-#endif

@@ -3,7 +3,7 @@
  * @brief mbarriers: arrivals and bytes of a phase, and the threads that wait for its end.
  *
  * A phase ends when no arrival is pending and no byte is. Whoever waits for it comes after what the arriving threads did
- * before (clocks.h), and after the asynchronous copies that completed on it (bulk_copies.c).
+ * before (vector_clocks.h), and after the asynchronous copies that completed on it (bulk_copies.c).
  *
  * A wait is answered "no" once, at least, before the phase is over, so that a wait without a loop around it is seen; then the thread is
  * suspended. With SIMT_ASYNC=early it is suspended at once. If no thread can go on, the asynchronous operations that are
@@ -12,14 +12,14 @@
  */
 #include "mbarrier.h"
 #include "check.h"
-#include "clocks.h"
-#include "distant.h"
+#include "vector_clocks.h"
+#include "distributed_shared.h"
 #include "finding.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
 #include "names.h"
-#include "phases.h"
+#include "fences.h"
 #include "settings.h"
 #include "sizes.h"
 #include "worker.h"
@@ -402,7 +402,7 @@ static void take_arrivals(struct worker *w, struct mbarrier *b, uint32_t count, 
     b->pending = 0;
 }
 
-/* To another block it releases what was written to global memory, too (phases.h). */
+/* To another block it releases what was written to global memory, too (fences.h). */
 static void release(struct worker *w, struct worker *owner, struct mbarrier *b)
 {
     if (owner != w) {

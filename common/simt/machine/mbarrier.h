@@ -2,10 +2,9 @@
  * @file mbarrier.h
  * @brief The block's mbarriers, as those that copy asynchronously and those that look for a deadlock see them.
  */
-#ifndef WARPWISE_SIMT_MBARRIER_H
-#define WARPWISE_SIMT_MBARRIER_H
+#pragma once
 
-#include "clocks.h"
+#include "vector_clocks.h"
 #include "finding.h"
 #include "machine.h"
 
@@ -63,5 +62,3 @@ void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *
 bool simt_mbarriers_tell(struct worker *w, uint32_t epoch);
 /** @brief A block begins. */
 void simt_mbarriers_begin(struct worker *w);
-
-#endif

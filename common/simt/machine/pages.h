@@ -1,13 +1,12 @@
 /**
  * @file pages.h
  * @brief What the running block did to global memory, page by page: as runs where accesses follow each other, cell by cell
- *        (cells.c) where they do not.
+ *        (shadow_access.c) where they do not.
  */
-#ifndef WARPWISE_SIMT_PAGES_H
-#define WARPWISE_SIMT_PAGES_H
+#pragma once
 
-#include "cells.h"
-#include "early.h"
+#include "shadow.h"
+#include "dependent_launch.h"
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
@@ -76,5 +75,3 @@ void simt_pages_open(struct worker *w);
 void simt_pages_forget(struct worker *w); /**< ticks begin anew */
 /** @brief Which thread made the access at byte @p at of the page. */
 unsigned simt_run_owner(const struct run *r, unsigned at);
-
-#endif

@@ -7,8 +7,8 @@
  * A warp's accumulators receive the result at its own wait, and hold a NaN that no arithmetic makes (POISON) until then.
  */
 #include "products.h"
-#include "cells.h"
-#include "clocks.h"
+#include "shadow.h"
+#include "vector_clocks.h"
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"

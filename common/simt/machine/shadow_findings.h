@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "cells.h"
+#include "shadow.h"
 #include "finding.h"
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
  * The rules are those of the hardware, as docs/counters.md lists them.
  */
 #include "traffic.h"
-#include "cells.h"
+#include "shadow.h"
 #include "counters.h"
 #include "finding.h"
 #include "machine.h"

@@ -4,23 +4,23 @@
  *
  * From the top: a file may call those beside and below it, and none calls back (unit.rooms sees to it).
  *
- *     launch.c watch.c                 a launch: its OS threads, its report, its time limit
+ *     launch.c watchdog.c                 a launch: its OS threads, its report, its time limit
  *     schedule.c                       a worker runs a block: its warps in order
- *     turns.c                          the blocks of a cluster take turns
- *     atomics.c copies.c heap.c local.c check.c  what a thread does: atomics, asynchronous copies, malloc, memory accesses
+ *     cluster_schedule.c                          the blocks of a cluster take turns
+ *     atomics.c async_copies.c heap.c local.c check.c  what a thread does: atomics, asynchronous copies, malloc, memory accesses
  *     window.c                         ... and shared memory as PTX addresses it
- *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
- *     bulk_copies.c mbarrier.c named.c ... bulk copies; mbarriers; barriers of a part of the block
+ *     convergence.c output.c trap.c           ... meetings with others, printf and assert, faults
+ *     bulk_copies.c mbarrier.c named_barrier.c ... bulk copies; mbarriers; barriers of a part of the block
  *     cluster_barrier.c                ... the barrier of a cluster
  *     products.c registers.c           ... products of a warpgroup in flight; its registers
- *     distant.c                        ... shared memory of other blocks of the cluster
- *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
- *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
+ *     distributed_shared.c                        ... shared memory of other blocks of the cluster
+ *     blocks.c inter_block.c report.c      in block order: results, races between blocks, sentences
+ *     shadow_access.c counters.c               what is kept and counted of accesses within a block (divergence.c, traffic.c)
  *     pages.c                          ... of global memory, as long as accesses are regular
  *     lanes.c                          one lane hands over to the next; the running one waits, or ends the block
  *     arena.c                          what memory there is
- *     finding.c phases.c early.c       what was found; fences; launches that overlap
- *     clocks.c                         ... and what threads know of each other by mbarriers
+ *     finding.c fences.c dependent_launch.c       what was found; fences; launches that overlap
+ *     vector_clocks.c                         ... and what threads know of each other by mbarriers
  *     worker.c                         what runs now
  *     devices.c                        several devices
  *     image.c lines.c names.c          the program's own file, lines and names of the source
@@ -29,11 +29,10 @@
  * Nothing a block finds is printed while it runs: it is kept in its struct result, and results are taken in
  * block order. That is what makes reports the same on any number of workers.
  */
-#ifndef WARPWISE_SIMT_WORKER_H
-#define WARPWISE_SIMT_WORKER_H
+#pragma once
 
-#include "cells.h"
-#include "clocks.h"
+#include "shadow.h"
+#include "vector_clocks.h"
 #include "cluster.h"
 #include "counters.h"
 #include "finding.h"
@@ -120,16 +119,16 @@ struct __attribute__((aligned(64))) thread {
     unsigned mask;
     simt_warp_function function;
     void *argument, *operand, *result;
-    unsigned named_id, named_threads; /**< which barrier of named.c, and for how many */
+    unsigned named_id, named_threads; /**< which barrier of named_barrier.c, and for how many */
     unsigned mbarrier;                /**< index of the one that it waits for (mbarrier.c) */
     uint32_t mbarrier_phase;          /**< and the phase */
     bool mbarrier_relaxed;            /**< and whether without acquiring */
     uint64_t polled;                  /**< mbarrier and phase that it has asked for once */
     bool named_wait;
     const struct simt_parameter *parameters; /**< of its kernel, that can hold tensor maps */
-    bool grids_waited;                       /**< for the launch in front (early.c) */
+    bool grids_waited;                       /**< for the launch in front (dependent_launch.c) */
     struct fence fence;                      /**< its last one that no atomic has followed yet */
-    struct vector copies;                    /**< asynchronous copies that have not landed (copies.c) */
+    struct vector copies;                    /**< asynchronous copies that have not landed (async_copies.c) */
     uint32_t copy_group;                     /**< number of the group that is open */
     unsigned prior;                          /**< groups of products that it does not wait for (products.c) */
     bool
@@ -152,10 +151,10 @@ struct warp {
     uint32_t tick;  /**< of the accesses it makes now */
     uint32_t known; /**< __syncwarp of all lanes: everything up to here is ordered */
     uint32_t quiet;
-    struct news news; /**< clocks.c */
+    struct news news; /**< vector_clocks.c */
     bool partial;     /**< clock is in use: some __syncwarp named only a part of the lanes */
     uint32_t clock[WARP_LANES][WARP_LANES]; /**< [lane][other]: ordered up to here */
-    unsigned at_named;                      /**< lanes that have come to a barrier of named.c */
+    unsigned at_named;                      /**< lanes that have come to a barrier of named_barrier.c */
     bool arrived;                           /**< and been counted there */
     uint32_t heard[MAX_WARPS];              /**< of other warps, by such barriers: ordered up to here */
     unsigned at_products;                   /**< lanes that wait for products */
@@ -199,7 +198,7 @@ struct worker {
     unsigned thread_index;
     union {
         struct {
-            uint32_t tick, phase; /**< tick of the running warp; phases.c */
+            uint32_t tick, phase; /**< tick of the running warp; fences.c */
         };
         uint64_t when;
     };
@@ -221,16 +220,16 @@ struct worker {
     unsigned position, rank; /**< of the block in it: in which order it runs, and its rank */
     enum away away;          /**< it waits for blocks of other clusters, too */
     bool over;               /**< it has ended */
-    struct visit *visits;    /**< by other blocks of the cluster (distant.c), by thread */
+    struct visit *visits;    /**< by other blocks of the cluster (distributed_shared.c), by thread */
     bool visited;
     struct clock *peer_pool; /**< clocks of other blocks that have not been given out */
     unsigned peers_left;
     unsigned fences; /**< how many there were that no atomic has followed yet, or more */
     bool waited;     /**< earlier blocks are known to be finished */
-    bool named_used; /**< some thread of this block came to a barrier of named.c */
+    bool named_used; /**< some thread of this block came to a barrier of named_barrier.c */
     struct named named[BARRIERS];
     bool clocks;                /**< this block keeps clocks */
-    struct clock *clock_of;     /**< of each thread; behind them one for each barrier of named.c */
+    struct clock *clock_of;     /**< of each thread; behind them one for each barrier of named_barrier.c */
     struct clock *block_clock;  /**< what all threads know since the last block barrier */
     struct clock *shared_clock; /**< scratch */
     struct mbarrier *mbarrier;  /**< mbarrier.c */
@@ -297,5 +296,3 @@ struct actor simt_foreign(const struct worker *w, unsigned actor, uint32_t pc, i
 struct worker *simt_owner_of(struct worker *w, uintptr_t address);
 /** @brief In which of the worker's spaces an address lies. */
 enum place simt_place_of(const struct worker *w, uintptr_t address);
-
-#endif

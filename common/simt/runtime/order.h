@@ -5,8 +5,7 @@
  * Each stream counts its operations and knows how many of each other stream come before its next one: from events that it waits
  * for, from the default stream of its device, and from what the host has waited for. Nothing is kept with one device.
  */
-#ifndef WARPWISE_SIMT_ORDER_H
-#define WARPWISE_SIMT_ORDER_H
+#pragma once
 
 #include "graph.h"
 
@@ -32,5 +31,3 @@ void order_host_waits_device(int device);
 /** @brief A stream that is made, or destroyed. */
 void order_stream_made(struct CUstream_st *stream);
 void order_stream_lost(const struct CUstream_st *stream);
-
-#endif

@@ -1,5 +1,5 @@
 /**
- * @file watch.c
+ * @file watchdog.c
  * @brief A call that never ends: stopped after a time, with the line where it spins.
  *
  * A timer interrupts the program after so much CPU time, and then again and again. If a kernel runs, the first block
@@ -8,7 +8,7 @@
  * taken as long without a launch. So neither a busy machine nor a launch of very many blocks is taken for a loop that
  * never ends. What was interrupted cannot go on safely, so the program ends here.
  */
-#include "watch.h"
+#include "watchdog.h"
 #include "blocks.h"
 #include "finding.h"
 #include "findings.h"

@@ -1,13 +1,12 @@
 /**
- * @file clocks.h
+ * @file vector_clocks.h
  * @brief What each thread knows of the others by mbarriers: vector clocks, one for order and one for proxy fences.
  *
- * A barrier of a block or a warp orders everything before it, so that one tick says enough (phases.h). An mbarrier orders less:
+ * A barrier of a block or a warp orders everything before it, so that one tick says enough (fences.h). An mbarrier orders less:
  * whoever waits for a phase comes after what the arriving threads did before they arrived, and after the asynchronous copies
  * that completed on it. So each thread has, for every other thread and every mbarrier, the tick up to which it knows.
  */
-#ifndef WARPWISE_SIMT_CLOCKS_H
-#define WARPWISE_SIMT_CLOCKS_H
+#pragma once
 
 #include "sizes.h"
 
@@ -92,5 +91,3 @@ void simt_clocks_share_all(struct worker *w);
 void simt_clocks_collect(struct worker *w, const struct warp *warp, unsigned lanes, struct clock *to);
 /** @brief A new tick for the running warp: what it does now comes after what it did before. */
 void simt_new_tick(struct worker *w, struct warp *warp);
-
-#endif

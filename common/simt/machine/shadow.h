@@ -1,9 +1,8 @@
 /**
- * @file cells.h
+ * @file shadow.h
  * @brief Races within a block: what is kept of each word, and of what a block touched.
  */
-#ifndef WARPWISE_SIMT_CELLS_H
-#define WARPWISE_SIMT_CELLS_H
+#pragma once
 
 #include "finding.h"
 #include "machine.h"
@@ -44,7 +43,7 @@ enum copy_state {
     COPY_NONE,
     COPY_IN_FLIGHT,
     COPY_LANDED,
-    COPY_REPORTED, /**< it has landed; the writer is its mbarrier's column (clocks.h) */
+    COPY_REPORTED, /**< it has landed; the writer is its mbarrier's column (vector_clocks.h) */
     COPY_BULK_IN_FLIGHT,
     COPY_BULK_REPORTED, /**< the last two through the asynchronous proxy */
 };
@@ -122,7 +121,7 @@ struct space {
     uint8_t *ready;     /**< a byte for SPACE_CHUNK bytes: 1 if their marks and cells are populated */
 };
 
-/** @brief What this block touched for the first time (in this phase, in this way), as in struct run; for between.c. */
+/** @brief What this block touched for the first time (in this phase, in this way), as in struct run; for inter_block.c. */
 struct touch {
     uint32_t word, pc, phase, tick;
     uint16_t thread;
@@ -180,7 +179,7 @@ void simt_cells_report(struct worker *w, enum place place, uintptr_t offset, siz
 /** @brief The same for the bulk copy that was begun at tick @p begun. */
 void simt_cells_report_bulk(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
                             uint32_t begun, unsigned column, uint32_t tick);
-/** @brief Calls @p what for the cells of these bytes of shared memory: an access of another block (distant.c). */
+/** @brief Calls @p what for the cells of these bytes of shared memory: an access of another block (distributed_shared.c). */
 void simt_cells_each(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
                      void (*what)(void *context, struct cell *c), void *context);
 /** @brief The copy from these bytes that was begun at tick @p begun has been made. */
@@ -188,5 +187,3 @@ void simt_cells_read_over(struct worker *w, enum place place, uintptr_t offset, 
 /** @brief The running thread has waited until the bulk copy it began at tick @p begun has read these bytes. */
 void simt_cells_read_done(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t begun);
 void simt_order_all(struct worker *w); /**< a block barrier, or the beginning of a block, as cells see it */
-
-#endif

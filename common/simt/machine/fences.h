@@ -1,9 +1,8 @@
 /**
- * @file phases.h
+ * @file fences.h
  * @brief The phases of a block: its fences and atomics.
  */
-#ifndef WARPWISE_SIMT_PHASES_H
-#define WARPWISE_SIMT_PHASES_H
+#pragma once
 
 #include "sizes.h"
 #include "worker.h"
@@ -20,14 +19,14 @@ static inline uint32_t simt_known_of(const struct worker *w, unsigned lane)
     return clock > warp->known ? clock : warp->known;
 }
 
-/** @brief Whether what @p actor, a thread or the copies of an mbarrier (clocks.h), did at @p tick is ordered before what the
+/** @brief Whether what @p actor, a thread or the copies of an mbarrier (vector_clocks.h), did at @p tick is ordered before what the
  *         running thread does now. */
 static inline bool simt_is_ordered(const struct worker *w, uint32_t tick, unsigned actor)
 {
     if (actor < MAX_THREADS) {
         if (tick < w->last_barrier || actor == w->thread_index) return true;
         if (actor / WARP_LANES != w->thread_index / WARP_LANES) {
-            if (tick <= w->warp->heard[actor / WARP_LANES]) return true; /* by a barrier of named.c */
+            if (tick <= w->warp->heard[actor / WARP_LANES]) return true; /* by a barrier of named_barrier.c */
         } else if (tick <= simt_known_of(w, actor % WARP_LANES)) {
             return true;
         }
@@ -73,5 +72,3 @@ static inline bool simt_is_global(const struct worker *w, const void *address)
 void simt_note_atomic(struct worker *w);
 /** @brief A flag may be read and set through a volatile as well. */
 void simt_note_volatile(struct worker *w, const void *address, int access);
-
-#endif

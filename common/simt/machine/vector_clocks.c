@@ -1,11 +1,11 @@
 /**
- * @file clocks.c
+ * @file vector_clocks.c
  * @brief Vector clocks of the threads of a block: joined where an mbarrier, a warp barrier or a block barrier is between.
  */
-#include "clocks.h"
+#include "vector_clocks.h"
 #include "cluster.h"
 #include "machine.h"
-#include "phases.h"
+#include "fences.h"
 #include "tools.h"
 #include "worker.h"
 

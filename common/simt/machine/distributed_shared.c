@@ -1,20 +1,20 @@
 /**
- * @file distant.c
+ * @file distributed_shared.c
  * @brief Accesses to shared memory of other blocks of the cluster ("distributed shared memory").
  *
- * Each block keeps the cells of its own memory (cells.c). A thread of another block is in them under a number of its own
- * (simt_foreign_actor()), and whether two accesses of different blocks are ordered is known from their clocks (clocks.c), which a barrier
+ * Each block keeps the cells of its own memory (shadow_access.c). A thread of another block is in them under a number of its own
+ * (simt_foreign_actor()), and whether two accesses of different blocks are ordered is known from their clocks (vector_clocks.c), which a barrier
  * of the cluster or an mbarrier of another block passes on. A block's memory is there from when it is known to have begun until
  * it ends: who accesses it must know of the one, and be known to it before the other.
  */
-#include "distant.h"
-#include "cells.h"
-#include "clocks.h"
+#include "distributed_shared.h"
+#include "shadow.h"
+#include "vector_clocks.h"
 #include "cluster.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
-#include "phases.h"
+#include "fences.h"
 #include "settings.h"
 #include "tools.h"
 #include "worker.h"

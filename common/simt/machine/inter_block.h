@@ -1,9 +1,8 @@
 /**
- * @file between.h
+ * @file inter_block.h
  * @brief Races between blocks.
  */
-#ifndef WARPWISE_SIMT_BETWEEN_H
-#define WARPWISE_SIMT_BETWEEN_H
+#pragma once
 
 #include "machine.h"
 #include "tools.h"
@@ -14,5 +13,3 @@
 void simt_between(struct result *result, uint32_t epoch, struct vector *findings);
 /** @brief Launch @p running, behind those in @p before, begins; returns its number. */
 uint32_t simt_between_begin(const struct simt_launch *running, const struct simt_overlap *before);
-
-#endif

@@ -1,28 +1,28 @@
 /**
- * @file meet.c
+ * @file convergence.c
  * @brief Where threads wait for each other: warp operations, __syncwarp, __syncthreads; and endless waits.
  *
  * A thread that comes to such a place is suspended. Only when no lane of its warp can go on is it decided
  * who has met whom (simt_resolve_warp), and only when no warp can, whether the block has met
  * (simt_resolve_block); so what meets does not depend on the order in which threads ran.
  */
-#include "meet.h"
+#include "convergence.h"
 #include "blocks.h"
 #include "bulk_copies.h"
-#include "cells.h"
-#include "clocks.h"
+#include "shadow.h"
+#include "vector_clocks.h"
 #include "cluster_barrier.h"
-#include "early.h"
+#include "dependent_launch.h"
 #include "finding.h"
 #include "lanes.h"
 #include "lines.h"
 #include "machine.h"
 #include "mbarrier.h"
-#include "named.h"
+#include "named_barrier.h"
 #include "products.h"
 #include "settings.h"
 #include "sizes.h"
-#include "turns.h"
+#include "cluster_schedule.h"
 #include "worker.h"
 
 #include <stdbool.h>

@@ -1,12 +1,12 @@
 /**
- * @file apart.c
+ * @file divergence.c
  * @brief Counters of lanes that went different ways: which executions of an instruction belong together.
  *
  * Only accesses are logged, no branches. So the n-th execution by one lane is put together with the n-th of the
  * others, except where lanes execute an instruction unequally often, and their addresses show which executions
  * some of them left out.
  */
-#include "apart.h"
+#include "divergence.h"
 #include "counters.h"
 #include "image.h"
 #include "sizes.h"

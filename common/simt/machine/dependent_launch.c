@@ -1,13 +1,13 @@
 /**
- * @file early.c
+ * @file dependent_launch.c
  * @brief Launches that start before the one in front of them is over (programmatic dependent launch).
  *
  * Grids run one after the other here. What may overlap on hardware is reckoned: behind launch n, an early
  * launch meets n until it waits. If n was early itself, and told the next to start before it had waited,
  * that one meets what n was behind as well; and even after its wait, if no thread of n ever waited.
- * between.c compares accesses.
+ * inter_block.c compares accesses.
  */
-#include "early.h"
+#include "dependent_launch.h"
 #include "machine.h"
 #include "sizes.h"
 #include "worker.h"

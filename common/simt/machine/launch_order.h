@@ -1,10 +1,9 @@
 /**
- * @file late.h
+ * @file launch_order.h
  * @brief Device memory that one kernel read before anybody had written it, and another kernel wrote afterwards: launches may be in
  *        the wrong order.
  */
-#ifndef WARPWISE_SIMT_MACHINE_LATE_H
-#define WARPWISE_SIMT_MACHINE_LATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,5 +19,3 @@ void simt_late_write(uint32_t word, const char *kernel);
 void simt_late_forget(size_t start, size_t bytes);
 /** @brief Tells, at the end of a launch, whose reads it came too late for. */
 void simt_late_tell(const char *kernel);
-
-#endif

@@ -1,13 +1,13 @@
 /**
- * @file named.c
+ * @file named_barrier.c
  * @brief The sixteen barriers that a part of the block may meet at: PTX's bar.sync and bar.arrive with a number of threads.
  *
  * A warp comes to one as a whole, when no lane of it can go on (simt_resolve_named). What it did until then, and what it had
  * heard of from others, is known to every warp that waited there once the barrier opens: struct warp's `heard` has, for each
  * other warp, the tick up to which its accesses are ordered before what this warp does next.
  */
-#include "named.h"
-#include "clocks.h"
+#include "named_barrier.h"
+#include "vector_clocks.h"
 #include "lanes.h"
 #include "machine.h"
 #include "sizes.h"

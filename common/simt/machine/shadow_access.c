@@ -1,22 +1,22 @@
 /**
- * @file cells.c
+ * @file shadow_access.c
  * @brief Races between the threads of one block, and shared memory read before it was written.
  *
  * An access is ordered before the one made now if it was made by the same thread, before the last
  * __syncthreads(), in the same warp before a __syncwarp() that both lanes took part in, or before a barrier of a part
- * of the block (named.c) that its warp came to and the running one waited at. Two accesses that
+ * of the block (named_barrier.c) that its warp came to and the running one waited at. Two accesses that
  * are not ordered and of which one is a write (not both atomic) are a race, whatever order they happened to
  * run in. An asynchronous copy is a write twice: when it is begun, and when it lands at its thread's wait.
  * What is ordered after the first but not after the second lacks that wait, or a barrier after it.
  */
-#include "cells.h"
-#include "early.h"
+#include "shadow.h"
+#include "dependent_launch.h"
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
 #include "mbarrier.h"
 #include "pages.h"
-#include "phases.h"
+#include "fences.h"
 #include "settings.h"
 #include "shadow_findings.h"
 #include "sizes.h"

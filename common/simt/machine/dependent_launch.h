@@ -1,9 +1,8 @@
 /**
- * @file early.h
+ * @file dependent_launch.h
  * @brief Launches that start before the one in front is over.
  */
-#ifndef WARPWISE_SIMT_EARLY_H
-#define WARPWISE_SIMT_EARLY_H
+#pragma once
 
 #include "worker.h"
 
@@ -19,5 +18,3 @@ void simt_grids_share(struct worker *w, const struct warp *warp, unsigned lanes)
 /** @brief After launch @p number: what the next one is behind, from what this one was. */
 void simt_overlap_next(struct simt_overlap *overlap, const struct simt_launch *launch, uint32_t number,
                        bool waited, bool let_go_early);
-
-#endif

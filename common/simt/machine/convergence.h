@@ -1,9 +1,8 @@
 /**
- * @file meet.h
+ * @file convergence.h
  * @brief Who has met whom, decided when nobody can go on.
  */
-#ifndef WARPWISE_SIMT_MEET_H
-#define WARPWISE_SIMT_MEET_H
+#pragma once
 
 #include "worker.h"
 
@@ -13,5 +12,3 @@
 bool simt_resolve_warp(struct worker *w, struct warp *warp);
 /** @brief The same for the warps of the block; false if it is over, or stuck. */
 bool simt_resolve_block(struct worker *w);
-
-#endif

@@ -1,18 +1,18 @@
 /**
- * @file between.c
+ * @file inter_block.c
  * @brief Races between blocks, and global memory read before it was written.
  *
- * While it runs, a block only lists what it touched (pages.c, cells.c). The lists are taken up here one at a
+ * While it runs, a block only lists what it touched (pages.c, shadow_access.c). The lists are taken up here one at a
  * time in block order, so what is found does not depend on which blocks ran at the same time. Of each word
  * the first writing and the first reading block are kept: if either does not race with a later block, then
  * none does. All that a word costs is eight bytes: who touched it is kept once for a block and a line.
  */
-#include "between.h"
+#include "inter_block.h"
 #include "arena.h"
-#include "cells.h"
+#include "shadow.h"
 #include "finding.h"
 #include "image.h"
-#include "late.h"
+#include "launch_order.h"
 #include "lines.h"
 #include "machine.h"
 #include "settings.h"

@@ -1,15 +1,15 @@
 /**
- * @file turns.c
+ * @file cluster_schedule.c
  * @brief The blocks of a cluster take turns: each has an OS thread, and one of them runs until it can go on no more.
  *
  * Whose turn is next depends on nothing but what the blocks do and on SIMT_ORDER, so that results and reports are the same on any
  * number of workers. A block whose threads all wait hands over to the next one that has a thread to run. If there is none, what
  * is asynchronous happens in all blocks (bulk_copies.c), then all waits for mbarriers time out; if neither helps, the cluster is stuck.
  */
-#include "turns.h"
+#include "cluster_schedule.h"
 #include "blocks.h"
 #include "bulk_copies.h"
-#include "clocks.h"
+#include "vector_clocks.h"
 #include "cluster.h"
 #include "cluster_barrier.h"
 #include "mbarrier.h"

@@ -1,13 +1,13 @@
 /**
- * @file copies.c
+ * @file async_copies.c
  * @brief Asynchronous copies from global to shared memory.
  *
  * A copy is checked, counted and read when it is begun, and kept in its thread's list. It is written when the
- * thread waits for its group; on hardware it may land at any time until then, so that the cells (cells.c)
+ * thread waits for its group; on hardware it may land at any time until then, so that the cells (shadow_access.c)
  * know it as begun and take every access before the wait as a mistake, whatever the value found.
  */
-#include "copies.h"
-#include "cells.h"
+#include "async_copies.h"
+#include "shadow.h"
 #include "check.h"
 #include "counters.h"
 #include "finding.h"

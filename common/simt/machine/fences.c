@@ -1,12 +1,12 @@
 /**
- * @file phases.c
+ * @file fences.c
  * @brief The phases of a block: its fences and atomics divide what it touches into what comes before and after.
  *
  * A write that was fenced before an atomic, and read by a later block after an atomic of its own, is not a race
- * (between.c).
+ * (inter_block.c).
  */
-#include "phases.h"
-#include "clocks.h"
+#include "fences.h"
+#include "vector_clocks.h"
 #include "finding.h"
 #include "machine.h"
 #include "tools.h"

@@ -1,9 +1,8 @@
 /**
- * @file apart.h
+ * @file divergence.h
  * @brief Counting instructions that not all lanes of a warp executed together.
  */
-#ifndef WARPWISE_SIMT_APART_H
-#define WARPWISE_SIMT_APART_H
+#pragma once
 
 struct worker;
 
@@ -14,5 +13,3 @@ void simt_flush_apart(struct worker *w, unsigned from, unsigned paused);
  * behind them: had some left a loop early there, it would look the same. @p reached if there is none.
  */
 unsigned simt_certain_until(const struct worker *w, unsigned reached);
-
-#endif

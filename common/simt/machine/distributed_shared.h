@@ -1,9 +1,8 @@
 /**
- * @file distant.h
+ * @file distributed_shared.h
  * @brief Shared memory of another block of the cluster.
  */
-#ifndef WARPWISE_SIMT_DISTANT_H
-#define WARPWISE_SIMT_DISTANT_H
+#pragma once
 
 #include "finding.h"
 
@@ -14,7 +13,7 @@
 struct worker;
 
 /**
- * @brief An access of the running thread to what may be shared memory of another block of its cluster, with kinds as in cells.h.
+ * @brief An access of the running thread to what may be shared memory of another block of its cluster, with kinds as in shadow.h.
  *        Returns false if it is not; ends the block if hardware would refuse it.
  */
 bool simt_distant_access(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc);
@@ -25,5 +24,3 @@ void simt_distant_begin(struct worker *w);
 void simt_distant_end(struct worker *w);
 /** @brief "in the shared memory of block (1,0,0), which has rank 1 in its cluster", to be freed. */
 char *simt_distant_text(const struct worker *owner);
-
-#endif

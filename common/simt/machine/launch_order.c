@@ -1,8 +1,8 @@
 /**
- * @file late.c
+ * @file launch_order.c
  * @brief A few words that were read too early, until they are written.
  */
-#include "late.h"
+#include "launch_order.h"
 #include "tools.h"
 
 #include <pthread.h>

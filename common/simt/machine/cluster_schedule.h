@@ -1,9 +1,8 @@
 /**
- * @file turns.h
+ * @file cluster_schedule.h
  * @brief How the blocks of a cluster take turns. Of a worker whose block is in no cluster, these do nothing.
  */
-#ifndef WARPWISE_SIMT_TURNS_H
-#define WARPWISE_SIMT_TURNS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ void simt_turn_stop(struct worker *w);
 /** @brief The block waits for something outside of the cluster, and has come back. STUCK as above. */
 enum turn simt_turn_away(struct worker *w);
 void simt_turn_back(struct worker *w);
-
-#endif
