@@ -108,7 +108,7 @@ static void mark_written(size_t start, size_t bytes, bool written)
 {
     size_t at = start;
     const size_t end = start + bytes;
-    simt_late_forget(start, bytes);
+    simt_launch_order_forget(start, bytes);
     for (; at < end && at % 8 != 0; at++)
         simt_written[at / 8] =
             (uint8_t)((simt_written[at / 8] & ~(1u << at % 8)) | (unsigned)written << at % 8);
@@ -146,7 +146,7 @@ static void give_back(size_t start, size_t bytes)
     const size_t end = start + bytes, whole = (start + 7) & ~(size_t)7, last_whole = end & ~(size_t)7;
     if (whole < last_whole) {
         mark_written(start, whole - start, false);
-        simt_late_forget(start, bytes);
+        simt_launch_order_forget(start, bytes);
         give_back_pages(simt_written, whole / 8, (last_whole - whole) / 8);
         mark_written(last_whole, end - last_whole, false);
     } else {

@@ -86,8 +86,8 @@ void simt_copies_report(struct worker *w, unsigned thread, uint32_t number, unsi
         move(now);
         const enum place place = simt_place_of(w, (uintptr_t)now->to);
         if (w->checking)
-            simt_cells_report(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes, thread, column,
-                              tick);
+            simt_shadow_copy_reported(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes, thread,
+                                      column, tick);
     }
     t->copies.count -= landed;
     if (t->copies.count > 0) memmove(copy, copy + landed, t->copies.count * sizeof *copy);
@@ -105,7 +105,8 @@ void simt_copy_wait(size_t prior)
         const struct copy *now = &copy[landed];
         move(now);
         const enum place place = simt_place_of(w, (uintptr_t)now->to);
-        if (w->checking) simt_cells_land(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes);
+        if (w->checking)
+            simt_shadow_copy_landed(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes);
     }
     t->copies.count -= landed;
     if (t->copies.count > 0) memmove(copy, copy + landed, t->copies.count * sizeof *copy);

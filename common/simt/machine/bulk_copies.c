@@ -187,13 +187,13 @@ static void report_cells(struct worker *w, const struct bulk *b, unsigned column
     const uintptr_t offset = offset_of(w, target_of(b), &place);
     const unsigned writer = b->issuer == w ? b->thread : simt_foreign_actor(b->issuer, b->thread);
     if (b->kind == WRITE) {
-        simt_cells_report(w, place, offset, b->what.bytes, writer, column, tick);
+        simt_shadow_copy_reported(w, place, offset, b->what.bytes, writer, column, tick);
         return;
     }
-    simt_cells_report_bulk(w, place, offset, b->what.bytes, b->begun, column, tick);
+    simt_shadow_bulk_reported(w, place, offset, b->what.bytes, b->begun, column, tick);
     if (b->kind != BETWEEN) return;
     const uintptr_t from = offset_of(b->issuer, b->what.shared, &place);
-    simt_cells_read_over(b->issuer, place, from, b->what.bytes, b->begun);
+    simt_shadow_read_complete(b->issuer, place, from, b->what.bytes, b->begun);
 }
 
 static void report(struct worker *w, struct bulk *b)
@@ -217,7 +217,7 @@ static void read_source(struct bulk *b)
     b->data = data;
 }
 
-static void happen(struct worker *w, struct bulk *b)
+static void complete_copy(struct worker *w, struct bulk *b)
 {
     struct worker *watch = simt_tls_watch;
     if (b->done) return;
@@ -254,7 +254,7 @@ bool simt_bulk_progress(struct worker *w)
             i++;
             continue;
         }
-        happen(w, b);
+        complete_copy(w, b);
         forget(w, i);
         any = true;
     }
@@ -474,7 +474,7 @@ static void issue_to(struct worker *w, struct bulk *b)
         b->mbarrier->issuer = w == b->issuer ? b->thread : simt_foreign_actor(b->issuer, b->thread);
         b->mbarrier->issued_at = b->what.pc;
     }
-    if (!late) happen(w, b);
+    if (!late) complete_copy(w, b);
     if (!late && b->mbarrier != NULL) return;
     *(struct bulk *)simt_vector_grow(&w->bulks, sizeof *b) = *b;
     if (late && b->kind == LOAD)
@@ -629,11 +629,11 @@ void simt_bulk_wait(size_t prior, int reads_only)
         struct bulk *b = (struct bulk *)w->bulks.data + i;
         enum place place;
         const uintptr_t offset = offset_of(w, b->what.shared, &place);
-        if (w->checking) simt_cells_read_done(w, place, offset, b->what.bytes, b->begun);
+        if (w->checking) simt_shadow_read_awaited(w, place, offset, b->what.bytes, b->begun);
         read_source(b);
         b->awaited = true;
         if (reads_only) continue;
-        happen(w, b);
+        complete_copy(w, b);
         forget(w, (size_t)i);
     }
 }
@@ -683,7 +683,7 @@ void simt_bulk_end(struct worker *w)
             found_late(w, b);
         else if (simt_settings.all && w->checking && !b->awaited)
             found_left(w, b);
-        if (b->kind == STORE) happen(w, b);
+        if (b->kind == STORE) complete_copy(w, b);
     }
     while (w->bulks.count > 0) forget(w, w->bulks.count - 1);
 }

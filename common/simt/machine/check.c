@@ -295,7 +295,7 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
                                                    size_t bytes, int how, const void *pc)
 {
     const int access = how & ~MUST_BE_ALIGNED;
-    if (place == PLACE_OTHER && w->cluster != NULL && simt_distant_access(w, address, bytes, access, pc))
+    if (place == PLACE_OTHER && w->cluster != NULL && simt_distributed_access(w, address, bytes, access, pc))
         return;
     if (place == PLACE_SHARED && simt_image.tls_owner[address - w->space[place].base] == OWNER_MACHINE)
         return;
@@ -304,7 +304,7 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
             simt_refuse(w, "misaligned", address, bytes, access, pc, NEEDS_ALIGNMENT);
         check_bounds(w, place, address, bytes, access, pc);
         if (place < PLACE_COUNT && !(place == PLACE_DATA && simt_image_constant(address)))
-            simt_cells_access(w, place, address - w->space[place].base, bytes, access, simt_pack_pc(pc));
+            simt_shadow_access(w, place, address - w->space[place].base, bytes, access, simt_pack_pc(pc));
         if (place == PLACE_ARENA) note_live(w, address - ARENA_BASE);
     }
     if (w->counting && place < PLACE_COUNT &&
@@ -313,18 +313,19 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
         simt_count(w, address, bytes, access, place, pc);
 }
 
-static inline bool pair_is_quiet(const struct worker *w, const uint32_t *quiet)
+static inline bool pair_is_quiet(const struct worker *w, const uint32_t *read_mark)
 {
     uint64_t pair;
-    memcpy(&pair, quiet, sizeof pair);
-    return pair == w->block_quiet || pair == w->warp_quiet;
+    memcpy(&pair, read_mark, sizeof pair);
+    return pair == w->block_read_mark || pair == w->warp_read_mark;
 }
 
-static inline bool is_quiet(const struct worker *w, const uint32_t *quiet, size_t bytes)
+static inline bool has_read_mark(const struct worker *w, const uint32_t *read_mark, size_t bytes)
 {
-    if (bytes == 2) return *quiet == (uint32_t)w->block_quiet || *quiet == (uint32_t)w->warp_quiet;
+    if (bytes == 2)
+        return *read_mark == (uint32_t)w->block_read_mark || *read_mark == (uint32_t)w->warp_read_mark;
     for (size_t i = 0; i < bytes / 2; i += 2)
-        if (!pair_is_quiet(w, quiet + i)) return false;
+        if (!pair_is_quiet(w, read_mark + i)) return false;
     return true;
 }
 
@@ -336,7 +337,8 @@ static inline __attribute__((always_inline)) bool is_next(struct worker *w, uint
     if (page == NULL || !page->live) return false;
     const unsigned first = (unsigned)(offset % PAGE_BYTES);
     if (page->cells != NULL)
-        return access == SIMT_READ && bytes >= 2 && is_quiet(w, page->cells->quiet + first / 2, bytes);
+        return access == SIMT_READ && bytes >= 2 &&
+               has_read_mark(w, page->cells->read_mark + first / 2, bytes);
     return page->runs == 1 && simt_run_extend(w, &page->run[0], first, (unsigned)bytes,
                                               simt_run_kind(w, access), simt_pack_pc(pc));
 }
@@ -357,14 +359,14 @@ static inline __attribute__((always_inline)) void see_shared(struct worker *w, e
                                                              bool aligned, const void *pc)
 {
     if (access == SIMT_READ && bytes >= 2 && bytes <= 16 && address % bytes == 0 &&
-        is_quiet(w, w->space[place].quiet + (address - w->space[place].base) / 2, bytes)) {
+        has_read_mark(w, w->space[place].read_mark + (address - w->space[place].base) / 2, bytes)) {
         if (w->counting) simt_count(w, address, bytes, access, place, pc);
         return;
     }
     const uintptr_t offset = address - w->space[place].base;
     const bool word = bytes == 4 && address % 4 == 0 && w->checking && !w->counting;
-    if (word && access == SIMT_READ && simt_cells_read_word(w, place, offset, simt_pack_pc(pc))) return;
-    if (word && access == SIMT_WRITE && simt_cells_write_word(w, place, offset, simt_pack_pc(pc))) return;
+    if (word && access == SIMT_READ && simt_shadow_read_word(w, place, offset, simt_pack_pc(pc))) return;
+    if (word && access == SIMT_WRITE && simt_shadow_write_word(w, place, offset, simt_pack_pc(pc))) return;
     look_closely(w, place, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0), pc);
 }
 
@@ -425,8 +427,8 @@ static inline __attribute__((always_inline)) bool is_usual_read(const void *poin
     if (w == NULL || bytes < 4) return false;
     const uintptr_t offset = (uintptr_t)pointer - w->space[PLACE_SHARED].base;
     if (offset >= w->space[PLACE_SHARED].bytes || offset % bytes != 0 || w->counting) return false;
-    if (is_quiet(w, w->space[PLACE_SHARED].quiet + offset / 2, bytes)) return true;
-    return bytes == 4 && w->checking && simt_cells_read_word(w, PLACE_SHARED, offset, simt_pack_pc(pc));
+    if (has_read_mark(w, w->space[PLACE_SHARED].read_mark + offset / 2, bytes)) return true;
+    return bytes == 4 && w->checking && simt_shadow_read_word(w, PLACE_SHARED, offset, simt_pack_pc(pc));
 }
 
 /* Volatile is how flags were read before there were atomics: the thread may be waiting for one. */

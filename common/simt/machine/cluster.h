@@ -15,18 +15,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct clock;
+struct vector_clock;
 struct worker;
 
-enum { NOBODY = -1, EPOCHS_KEPT = 3 };
+enum { NOBODY = -1, PHASES_KEPT = 3 };
 
 struct cluster {
     pthread_mutex_t lock;
-    pthread_cond_t turn_of[MAX_CLUSTER]; /**< by position */
+    pthread_cond_t wake[MAX_CLUSTER]; /**< by position */
     unsigned size;
     struct worker *at[MAX_CLUSTER];    /**< by position: the order in which they run */
     struct worker *block[MAX_CLUSTER]; /**< by rank */
-    int turn;                          /**< the position of who has it, or NOBODY */
+    int running;                       /**< the position of who has it, or NOBODY */
     unsigned gathered;                 /**< workers that wait for the next cluster */
     unsigned long number;              /**< of clusters that have been begun here */
     bool taken;                        /**< there was a next one */
@@ -38,15 +38,15 @@ struct cluster {
 
     /* its barrier */
     uint32_t phase;
-    struct clock
-        *known[EPOCHS_KEPT]
+    struct vector_clock
+        *known[PHASES_KEPT]
               [MAX_CLUSTER]; /**< what is known to all who have waited for phase e - 1: [e % 3], by rank */
-    uint32_t phase_end[EPOCHS_KEPT]; /**< the tick when it was over */
+    uint32_t phase_end[PHASES_KEPT]; /**< the tick when it was over */
     uint32_t joined[MAX_CLUSTER];    /**< last_barrier of each block, when its block_clock was taken up */
 };
 
 /** @brief The last access of another block's thread to this block's shared memory. */
-struct visit {
+struct remote_access {
     uint32_t tick, pc, bytes;
     uint16_t thread;
     uint8_t rank, access, place;

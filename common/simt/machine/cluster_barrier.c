@@ -18,7 +18,7 @@
 
 #include <string.h>
 
-static struct clock *clock_of_phase(const struct worker *w, uint32_t phase)
+static struct vector_clock *clock_of_phase(const struct worker *w, uint32_t phase)
 {
     return &w->cluster_clock[phase % 2];
 }
@@ -50,7 +50,7 @@ static bool is_complete(const struct worker *w)
     return true;
 }
 
-static void let_go(struct worker *w)
+static void release_threads(struct worker *w)
 {
     for (unsigned i = 0; i < w->threads; i++) {
         struct thread *t = &w->thread[i];
@@ -65,15 +65,15 @@ static void let_go(struct worker *w)
 /* What is known to all who have waited is where the next phase begins; inter_block.c tells accesses of global memory apart by it. */
 static void end_common_phase(struct cluster *c)
 {
-    const uint32_t epoch = ++c->phase;
-    c->phase_end[epoch % EPOCHS_KEPT] = ++c->clock;
+    const uint32_t cluster_phase = ++c->phase;
+    c->phase_end[cluster_phase % PHASES_KEPT] = ++c->clock;
     for (unsigned i = 0; i < c->size; i++) {
         struct worker *w = c->at[i];
-        simt_clock_join(w, c->known[(epoch + 1) % EPOCHS_KEPT][w->rank],
-                        c->known[epoch % EPOCHS_KEPT][w->rank]);
+        simt_clock_join(w, c->known[(cluster_phase + 1) % PHASES_KEPT][w->rank],
+                        c->known[cluster_phase % PHASES_KEPT][w->rank]);
         if (w->over) continue;
         simt_new_phase(w);
-        *(uint32_t *)simt_vector_grow(&w->result->epochs, sizeof(uint32_t)) = w->phase;
+        *(uint32_t *)simt_vector_grow(&w->result->cluster_phases, sizeof(uint32_t)) = w->phase;
     }
 }
 
@@ -81,11 +81,11 @@ static void end_phase(struct worker *w)
 {
     struct cluster *c = w->cluster;
     if (c == NULL) {
-        let_go(w);
+        release_threads(w);
         simt_clock_clear(w, clock_of_phase(w, w->cluster_phase));
         return;
     }
-    for (unsigned i = 0; i < c->size; i++) let_go(c->at[i]);
+    for (unsigned i = 0; i < c->size; i++) release_threads(c->at[i]);
     end_common_phase(c);
 }
 
@@ -108,11 +108,11 @@ void simt_cluster_arrive(const struct simt_site *site, int release)
                   site->what);
     t->cluster_arrived = true;
     t->cluster_phase = w->cluster_phase;
-    const bool tells = !release && simt_mbarriers_tell(w, w->cluster_phase + 1);
+    const bool publishes = !release && simt_mbarriers_publish_init(w, w->cluster_phase + 1);
     const bool fenced = t->cluster_fence != 0;
     if (w->cluster != NULL && (release || fenced))
-        simt_clock_arrive(w, release ? w->tick : t->cluster_fence);
-    else if (w->cluster == NULL && (release || fenced || tells))
+        simt_clock_cluster_arrive(w, release ? w->tick : t->cluster_fence);
+    else if (w->cluster == NULL && (release || fenced || publishes))
         simt_clock_release(w, w, clock_of_phase(w, w->cluster_phase));
     w->cluster_arrivals++;
     if (is_complete(w)) end_phase(w);
@@ -133,7 +133,7 @@ void simt_cluster_wait(const struct simt_site *site)
     }
     t->cluster_arrived = false;
     if (w->cluster != NULL)
-        simt_clock_wait(w, t->cluster_phase + 1);
+        simt_clock_cluster_wait(w, t->cluster_phase + 1);
     else
         simt_clock_acquire(w, w->thread_index, clock_of_phase(w, t->cluster_phase));
 }

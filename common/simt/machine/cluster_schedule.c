@@ -37,26 +37,27 @@ static void set_clock(struct cluster *c)
 static void set_known(struct cluster *c)
 {
     if (c->known[0][0] == NULL) {
-        struct clock *clocks =
-            simt_reserve((size_t)EPOCHS_KEPT * MAX_CLUSTER * sizeof *clocks, "a cluster's clocks");
-        for (unsigned e = 0; e < EPOCHS_KEPT; e++)
+        struct vector_clock *clocks =
+            simt_reserve((size_t)PHASES_KEPT * MAX_CLUSTER * sizeof *clocks, "a cluster's clocks");
+        for (unsigned e = 0; e < PHASES_KEPT; e++)
             for (unsigned rank = 0; rank < MAX_CLUSTER; rank++)
                 c->known[e][rank] = &clocks[e * MAX_CLUSTER + rank];
     }
-    if (c->forget) simt_forget(c->known[0][0], (size_t)EPOCHS_KEPT * MAX_CLUSTER * sizeof(struct clock));
+    if (c->forget)
+        simt_forget(c->known[0][0], (size_t)PHASES_KEPT * MAX_CLUSTER * sizeof(struct vector_clock));
 }
 
 static void begin_next(struct cluster *c)
 {
     c->taken = simt_take_cluster(c);
-    c->turn = 0;
+    c->running = 0;
     c->begun = 0;
     c->stopped = false;
     c->phase = 0;
     memset(c->joined, 0, sizeof c->joined);
     for (unsigned i = 0; i < c->size; i++) {
         c->at[i]->over = false;
-        c->at[i]->away = AWAY_NOT;
+        c->at[i]->grid_wait = NOT_AT_GRID_BARRIER;
     }
     for (c->grain = 1; c->size * c->at[0]->threads / c->grain > FOREIGN_ACTORS;) c->grain *= 2;
     if (!c->taken) return; /* each worker goes on by its own clock */
@@ -70,12 +71,12 @@ bool simt_cluster_take(struct worker *w)
     pthread_mutex_lock(&c->lock);
     const unsigned long number = c->number;
     if (++c->gathered < c->size) {
-        while (c->number == number) pthread_cond_wait(&c->turn_of[w->position], &c->lock);
+        while (c->number == number) pthread_cond_wait(&c->wake[w->position], &c->lock);
     } else {
         begin_next(c);
         c->gathered = 0;
         c->number++;
-        for (unsigned i = 0; i < c->size; i++) pthread_cond_signal(&c->turn_of[i]);
+        for (unsigned i = 0; i < c->size; i++) pthread_cond_signal(&c->wake[i]);
     }
     const bool taken = c->taken;
     pthread_mutex_unlock(&c->lock);
@@ -91,7 +92,7 @@ static bool is_stopping(const struct worker *w)
 
 static bool has_ready(const struct worker *w)
 {
-    if (w->away == AWAY_COMING) return true;
+    if (w->grid_wait == PAST_GRID_BARRIER) return true;
     for (unsigned i = 0; i < w->warps; i++)
         if ((w->warp_of[i].ready | w->warp_of[i].paused | w->warp_of[i].spinning) != 0) return true;
     return false;
@@ -103,7 +104,7 @@ static int next_ready(const struct worker *w)
     const struct cluster *c = w->cluster;
     for (unsigned i = 1; i <= c->size; i++) {
         const struct worker *next = c->at[(w->position + i) % c->size];
-        if (!next->over && next->away != AWAY_YES && has_ready(next)) return (int)next->position;
+        if (!next->over && next->grid_wait != AT_GRID_BARRIER && has_ready(next)) return (int)next->position;
     }
     return NOBODY;
 }
@@ -114,7 +115,7 @@ static int next_waiting(const struct worker *w)
     const struct cluster *c = w->cluster;
     for (unsigned i = 1; i < c->size; i++) {
         const struct worker *next = c->at[(w->position + i) % c->size];
-        if (!next->over && next->away != AWAY_YES) return (int)next->position;
+        if (!next->over && next->grid_wait != AT_GRID_BARRIER) return (int)next->position;
     }
     return NOBODY;
 }
@@ -122,15 +123,15 @@ static int next_waiting(const struct worker *w)
 /* The caller holds the lock. If nobody has it, one that comes back may take it. */
 static void hand_over(struct cluster *c, int position)
 {
-    c->turn = position;
+    c->running = position;
     for (unsigned i = 0; i < c->size; i++)
-        if (position == NOBODY || (int)i == position) pthread_cond_signal(&c->turn_of[i]);
+        if (position == NOBODY || (int)i == position) pthread_cond_signal(&c->wake[i]);
 }
 
 static void wait_for_turn(struct worker *w)
 {
     struct cluster *c = w->cluster;
-    while (c->turn != (int)w->position) pthread_cond_wait(&c->turn_of[w->position], &c->lock);
+    while (c->running != (int)w->position) pthread_cond_wait(&c->wake[w->position], &c->lock);
 }
 
 static void hand_over_and_wait(struct worker *w, int position)
@@ -152,7 +153,8 @@ static bool time_out(struct cluster *c)
         if (c->at[i]->idle < idle) idle = c->at[i]->idle;
     for (unsigned i = 0; i < c->size; i++) {
         c->at[i]->idle = idle;
-        if (!c->at[i]->over && c->at[i]->away == AWAY_NOT) any |= simt_mbarriers_time_out(c->at[i]);
+        if (!c->at[i]->over && c->at[i]->grid_wait == NOT_AT_GRID_BARRIER)
+            any |= simt_mbarriers_time_out(c->at[i]);
         c->at[i]->idle = idle + 1;
     }
     return any;
@@ -173,7 +175,7 @@ static bool progress(struct worker *w)
 
 /* ---- turns -------------------------------------------------------------------------------------------- */
 
-void simt_turn_begin(struct worker *w)
+void simt_cluster_schedule_begin(struct worker *w)
 {
     if (w->cluster == NULL) return;
     pthread_mutex_lock(&w->cluster->lock);
@@ -181,7 +183,7 @@ void simt_turn_begin(struct worker *w)
     pthread_mutex_unlock(&w->cluster->lock);
 }
 
-void simt_turn_begun(struct worker *w)
+void simt_cluster_schedule_begun(struct worker *w)
 {
     struct cluster *c = w->cluster;
     if (c == NULL) return;
@@ -189,7 +191,7 @@ void simt_turn_begun(struct worker *w)
     hand_over_and_wait(w, c->begun < c->size ? (int)w->position + 1 : 0);
 }
 
-void simt_turn_end(struct worker *w)
+void simt_cluster_schedule_end(struct worker *w)
 {
     struct cluster *c = w->cluster;
     if (c == NULL) return;
@@ -202,7 +204,7 @@ void simt_turn_end(struct worker *w)
     pthread_mutex_unlock(&c->lock);
 }
 
-void simt_turn_yield(struct worker *w)
+void simt_cluster_schedule_yield(struct worker *w)
 {
     if (w->cluster == NULL) {
         simt_bulk_progress(w); /* nobody is idle, and nothing may move but this */
@@ -213,54 +215,54 @@ void simt_turn_yield(struct worker *w)
     if (next != NOBODY && next != (int)w->position) hand_over_and_wait(w, next);
 }
 
-enum turn simt_turn_pass(struct worker *w)
+enum cluster_state simt_cluster_schedule_wait(struct worker *w)
 {
     for (;;) {
-        if (is_stopping(w)) return TURN_STOPPED;
+        if (is_stopping(w)) return CLUSTER_STOPPED;
         const int next = next_ready(w);
-        if (next == (int)w->position) return TURN_GO_ON;
+        if (next == (int)w->position) return CLUSTER_GOES_ON;
         if (next != NOBODY) {
             hand_over_and_wait(w, next);
-            return is_stopping(w) ? TURN_STOPPED : TURN_GO_ON;
+            return is_stopping(w) ? CLUSTER_STOPPED : CLUSTER_GOES_ON;
         }
-        if (!progress(w)) return TURN_STUCK;
+        if (!progress(w)) return CLUSTER_STUCK;
     }
 }
 
-void simt_turn_stop(struct worker *w)
+void simt_cluster_schedule_stop(struct worker *w)
 {
     if (w->cluster != NULL) w->cluster->stopped = true;
 }
 
-enum turn simt_turn_away(struct worker *w)
+enum cluster_state simt_cluster_schedule_leave(struct worker *w)
 {
     struct cluster *c = w->cluster;
-    if (c == NULL) return TURN_GO_ON;
-    w->away = AWAY_YES;
+    if (c == NULL) return CLUSTER_GOES_ON;
+    w->grid_wait = AT_GRID_BARRIER;
     int next;
     while ((next = next_ready(w)) == NOBODY && next_waiting(w) != NOBODY && !is_stopping(w))
         if (!progress(w)) {
-            w->away = AWAY_NOT;
-            return TURN_STUCK;
+            w->grid_wait = NOT_AT_GRID_BARRIER;
+            return CLUSTER_STUCK;
         }
     pthread_mutex_lock(&c->lock);
     hand_over(c, next != NOBODY ? next : next_waiting(w));
     pthread_mutex_unlock(&c->lock);
-    return TURN_GO_ON;
+    return CLUSTER_GOES_ON;
 }
 
 /* Whoever is the first to come back from a barrier of the grid knows that the others can, too. */
-void simt_turn_back(struct worker *w)
+void simt_cluster_schedule_return(struct worker *w)
 {
     struct cluster *c = w->cluster;
     if (c == NULL) return;
     pthread_mutex_lock(&c->lock);
-    while (c->turn != NOBODY && c->turn != (int)w->position)
-        pthread_cond_wait(&c->turn_of[w->position], &c->lock);
-    c->turn = (int)w->position;
-    if (w->away == AWAY_YES) simt_clocks_meet(c);
-    for (unsigned i = 0; w->away == AWAY_YES && i < c->size; i++)
-        if (c->at[i] != w && c->at[i]->away == AWAY_YES) c->at[i]->away = AWAY_COMING;
-    w->away = AWAY_NOT;
+    while (c->running != NOBODY && c->running != (int)w->position)
+        pthread_cond_wait(&c->wake[w->position], &c->lock);
+    c->running = (int)w->position;
+    if (w->grid_wait == AT_GRID_BARRIER) simt_clocks_grid_barrier(c);
+    for (unsigned i = 0; w->grid_wait == AT_GRID_BARRIER && i < c->size; i++)
+        if (c->at[i] != w && c->at[i]->grid_wait == AT_GRID_BARRIER) c->at[i]->grid_wait = PAST_GRID_BARRIER;
+    w->grid_wait = NOT_AT_GRID_BARRIER;
     pthread_mutex_unlock(&c->lock);
 }

@@ -154,8 +154,8 @@ void simt_grid_barrier(const struct simt_site *site)
 /* ---- meetings of a warp ------------------------------------------------------------------------------- */
 
 /* Lanes among `waiting` that wait for the same meeting as thread t. */
-static unsigned companions(struct worker *w, const struct warp *warp, unsigned waiting,
-                           const struct thread *t)
+static unsigned converged_lanes(struct worker *w, const struct warp *warp, unsigned waiting,
+                                const struct thread *t)
 {
     unsigned lanes = 0;
     for (unsigned rest = waiting; rest != 0; rest &= rest - 1) {
@@ -198,7 +198,7 @@ static void resolve_gathers(struct worker *w, struct warp *warp)
     unsigned unsettled = warp->gathering;
     while (unsettled != 0 && !w->abandoned) {
         const struct thread *t = lane_thread(w, warp, (unsigned)__builtin_ctz(unsettled));
-        const unsigned lanes = companions(w, warp, unsettled, t);
+        const unsigned lanes = converged_lanes(w, warp, unsettled, t);
         unsettled &= ~lanes;
         if (t->mask & warp->exited) {
             found_exited(w, warp, t);
@@ -238,7 +238,7 @@ static void resolve_barriers(struct worker *w, struct warp *warp)
     unsigned unsettled = warp->at_barrier;
     while (unsettled != 0) {
         const struct thread *t = lane_thread(w, warp, (unsigned)__builtin_ctz(unsettled));
-        const unsigned lanes = companions(w, warp, unsettled, t);
+        const unsigned lanes = converged_lanes(w, warp, unsettled, t);
         unsettled &= ~lanes;
         if (lanes != (t->mask & warp->lanes & ~warp->exited)) continue;
         order_lanes(w, warp, t->mask & warp->lanes);
@@ -251,8 +251,8 @@ static void resolve_barriers(struct worker *w, struct warp *warp)
 static void resolve_active_masks(struct worker *w, struct warp *warp)
 {
     while (warp->asking != 0) {
-        const unsigned lanes =
-            companions(w, warp, warp->asking, lane_thread(w, warp, (unsigned)__builtin_ctz(warp->asking)));
+        const unsigned lanes = converged_lanes(w, warp, warp->asking,
+                                               lane_thread(w, warp, (unsigned)__builtin_ctz(warp->asking)));
         for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
             lane_thread(w, warp, (unsigned)__builtin_ctz(rest))->mask = lanes;
         warp->asking &= ~lanes;
@@ -277,7 +277,7 @@ bool simt_resolve_warp(struct worker *w, struct warp *warp)
 /* Adds "32 threads wait at __syncthreads (a.cu:10), first thread (0,0,0)" for each place. */
 static char *who_waits_where(struct worker *w, unsigned *places)
 {
-    bool told[MAX_THREADS] = {false};
+    bool counted[MAX_THREADS] = {false};
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -286,13 +286,13 @@ static char *who_waits_where(struct worker *w, unsigned *places)
     for (unsigned i = 0; i < w->threads; i++) {
         const struct thread *t = &w->thread[i];
         unsigned count = 0;
-        if (t->wait == WAIT_NONE || told[i]) continue;
+        if (t->wait == WAIT_NONE || counted[i]) continue;
         for (unsigned k = i; k < w->threads; k++) {
             const struct thread *other = &w->thread[k];
             if (other->wait != t->wait || other->site != t->site) continue;
             if (other->mask != t->mask && t->wait != WAIT_BLOCK) continue;
             if (t->wait == WAIT_NAMED && other->named_id != t->named_id) continue;
-            told[k] = true;
+            counted[k] = true;
             count++;
         }
         const struct simt_extent id = t->identity.thread;
@@ -303,8 +303,8 @@ static char *who_waits_where(struct worker *w, unsigned *places)
             fprintf(out, " with mask 0x%08x", t->mask);
         fputs(" (", out);
         if (t->wait == WAIT_NAMED)
-            fprintf(out, "barrier %u, %u of %u have come; ", t->named_id, w->named[t->named_id].arrived,
-                    t->named_threads);
+            fprintf(out, "barrier %u, %u of %u have come; ", t->named_id,
+                    w->named_barrier[t->named_id].arrived, t->named_threads);
         fprintf(out, "%s:%d, first thread (%u,%u,%u))", simt_short_path(site.file), site.line, id.x, id.y,
                 id.z);
         ++*places;
@@ -407,7 +407,7 @@ static void release_block(struct worker *w)
         warp->at_block_barrier = 0;
         make_ready(w, warp, lanes);
     }
-    simt_order_all(w);
+    simt_order_block(w);
 }
 
 static bool waits_for_products(const struct worker *w)
@@ -445,7 +445,7 @@ static void found_stuck_cluster(struct worker *w)
     while (first < c->size && !waits_for_mbarrier(c->at[first])) first++;
     for (first %= c->size; c->at[first]->over || !has_waiting(c->at[first]);) first++;
     found_stuck(c->at[first]);
-    simt_turn_stop(w);
+    simt_cluster_schedule_stop(w);
     w->abandoned = true;
 }
 
@@ -457,20 +457,20 @@ static bool waits_for_cluster(struct worker *w)
         found_stuck(w);
         return false;
     }
-    const enum turn turn = simt_turn_pass(w);
-    if (turn == TURN_STUCK) found_stuck_cluster(w);
-    if (turn == TURN_STOPPED) w->abandoned = true;
-    return turn == TURN_GO_ON;
+    const enum cluster_state state = simt_cluster_schedule_wait(w);
+    if (state == CLUSTER_STUCK) found_stuck_cluster(w);
+    if (state == CLUSTER_STOPPED) w->abandoned = true;
+    return state == CLUSTER_GOES_ON;
 }
 
-static bool meet_grid(struct worker *w)
+static bool wait_for_grid(struct worker *w)
 {
-    if (simt_turn_away(w) == TURN_STUCK) {
+    if (simt_cluster_schedule_leave(w) == CLUSTER_STUCK) {
         found_stuck_cluster(w);
         return false;
     }
-    const bool met = simt_blocks_meet(w, first_waiting(w)->site);
-    simt_turn_back(w);
+    const bool met = simt_blocks_grid_barrier(w, first_waiting(w)->site);
+    simt_cluster_schedule_return(w);
     if (!met) w->abandoned = true;
     return met;
 }
@@ -496,7 +496,7 @@ bool simt_resolve_block(struct worker *w)
                     "all threads of a block must come to __syncthreads: is it inside an if, or does a thread "
                     "return before "
                     "it?");
-    if (first_waiting(w)->vote == SIMT_VOTE_GRID && !meet_grid(w)) return false;
+    if (first_waiting(w)->vote == SIMT_VOTE_GRID && !wait_for_grid(w)) return false;
     release_block(w);
     return true;
 }

@@ -106,12 +106,12 @@ void simt_counters_flush(struct worker *w, unsigned paused)
     for (unsigned lane = 0; lane < WARP_LANES; lane++)
         if (w->log[lane].count > longest) longest = w->log[lane].count;
     if (reached < longest) {
-        const unsigned certain = paused == 0 ? simt_certain_until(w, reached) : reached;
-        if (certain < reached) { /* lanes did the same only by the looks of it: count that again */
+        const unsigned converged = paused == 0 ? simt_converged_until(w, reached) : reached;
+        if (converged < reached) { /* lanes did the same only by the looks of it: count that again */
             w->result->counters = before;
-            reached = flush_in_step(w, certain);
+            reached = flush_in_step(w, converged);
         }
-        simt_flush_apart(w, reached, paused);
+        simt_count_divergent(w, reached, paused);
         return;
     }
     for (unsigned lane = 0; lane < WARP_LANES; lane++) w->log[lane].count = 0;

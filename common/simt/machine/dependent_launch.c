@@ -26,9 +26,9 @@ void simt_grids_wait(void)
 void simt_grids_trigger(void)
 {
     struct worker *w = simt_tls_worker;
-    if (w == NULL || w->result->let_go) return;
-    w->result->let_go = true;
-    w->result->let_go_waited = !simt_is_early(w);
+    if (w == NULL || w->result->triggered) return;
+    w->result->triggered = true;
+    w->result->triggered_after_wait = !simt_is_early(w);
 }
 
 void simt_grids_share(struct worker *w, const struct warp *warp, unsigned lanes)
@@ -49,11 +49,11 @@ static void forget_one(struct simt_overlap *overlap)
 }
 
 void simt_overlap_next(struct simt_overlap *overlap, const struct simt_launch *launch, uint32_t number,
-                       bool waited, bool let_go_early)
+                       bool waited, bool triggered_early)
 {
     enum { MOST = sizeof overlap->launch / sizeof *overlap->launch };
     if (!launch->early) overlap->count = overlap->left = 0; /* it began when all of them were over */
-    if (!let_go_early) overlap->count = overlap->left;
+    if (!triggered_early) overlap->count = overlap->left;
     if (!waited) overlap->left = overlap->count;
     if (overlap->count == MOST) forget_one(overlap);
     overlap->launch[overlap->count++] =

@@ -17,4 +17,4 @@ static inline bool simt_is_early(const struct worker *w)
 void simt_grids_share(struct worker *w, const struct warp *warp, unsigned lanes);
 /** @brief After launch @p number: what the next one is behind, from what this one was. */
 void simt_overlap_next(struct simt_overlap *overlap, const struct simt_launch *launch, uint32_t number,
-                       bool waited, bool let_go_early);
+                       bool waited, bool triggered_early);

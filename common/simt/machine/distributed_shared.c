@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct distant {
+struct distributed_access {
     struct worker *w, *owner;
     enum place place;
     uintptr_t address, offset;
@@ -56,7 +56,7 @@ char *simt_distant_text(const struct worker *owner)
     return text;
 }
 
-static struct finding finding_of(const struct distant *now, const char *kind, const char *remark)
+static struct finding finding_of(const struct distributed_access *now, const char *kind, const char *remark)
 {
     struct finding f = {.kind = kind,
                         .place = now->place,
@@ -70,21 +70,21 @@ static struct finding finding_of(const struct distant *now, const char *kind, co
     return f;
 }
 
-static void found(struct distant *now, const char *kind, const char *remark)
+static void found(struct distributed_access *now, const char *kind, const char *remark)
 {
     struct finding f = finding_of(now, kind, remark);
     now->reported = true;
     simt_found(now->w, &f);
 }
 
-static void refuse(struct distant *now, const char *kind, const char *remark)
+static void refuse(struct distributed_access *now, const char *kind, const char *remark)
 {
     found(now, kind, remark);
     simt_abandon(now->w, strcmp(kind, "misaligned") == 0 ? 716 : 700);
 }
 
 /* Who the cell's actor is, of the owner's block or of another one. */
-static struct actor who(const struct distant *now, unsigned actor, uint32_t pc, int access)
+static struct actor who(const struct distributed_access *now, unsigned actor, uint32_t pc, int access)
 {
     const struct worker *owner = now->owner;
     if (actor >= FOREIGN) return simt_foreign(owner, actor, pc, access);
@@ -95,8 +95,8 @@ static struct actor who(const struct distant *now, unsigned actor, uint32_t pc, 
     return (struct actor){owner->block, pc, (uint16_t)actor, (uint8_t)access, NULL};
 }
 
-static void found_pair(struct distant *now, const char *kind, unsigned actor, uint32_t pc, int access,
-                       const char *remark)
+static void found_pair(struct distributed_access *now, const char *kind, unsigned actor, uint32_t pc,
+                       int access, const char *remark)
 {
     if (now->reported) return;
     now->reported = true;
@@ -106,12 +106,12 @@ static void found_pair(struct distant *now, const char *kind, unsigned actor, ui
     simt_found(now->w, &f);
 }
 
-/* Two writes of one value are settled when the thread goes on (simt_settle). */
-static void found_race(struct distant *now, unsigned actor, uint32_t pc, int access)
+/* Two writes of one value are settled when the thread goes on (simt_settle_race). */
+static void found_race(struct distributed_access *now, unsigned actor, uint32_t pc, int access)
 {
     struct worker *w = now->w;
     if (now->reported) return;
-    if (now->access != SIMT_WRITE || access != SIMT_WRITE || now->bytes > sizeof w->doubt.before) {
+    if (now->access != SIMT_WRITE || access != SIMT_WRITE || now->bytes > sizeof w->pending_race.before) {
         found_pair(now, "shared-race", actor, pc, access, simt_no_cluster_barrier);
         return;
     }
@@ -119,20 +119,20 @@ static void found_race(struct distant *now, unsigned actor, uint32_t pc, int acc
     struct finding f = finding_of(now, "shared-race", simt_no_cluster_barrier);
     f.actor[1] = f.actor[0];
     f.actor[0] = who(now, actor, pc, access);
-    simt_settle(w);
-    w->doubt = (struct doubt){true, f, (const void *)now->address, {0}};
-    memcpy(w->doubt.before, w->doubt.address, now->bytes);
+    simt_settle_race(w);
+    w->pending_race = (struct pending_race){true, f, (const void *)now->address, {0}};
+    memcpy(w->pending_race.before, w->pending_race.address, now->bytes);
 }
 
 /* ---- order -------------------------------------------------------------------------------------------- */
 
-static bool is_mine(const struct distant *now, unsigned actor)
+static bool is_mine(const struct distributed_access *now, unsigned actor)
 {
     return actor >= FOREIGN && actor == simt_foreign_actor(now->w, now->w->thread_index);
 }
 
 /* Whether what the cell's actor did at @p tick is ordered before what the running thread does. */
-static bool is_ordered(const struct distant *now, unsigned actor, uint32_t tick)
+static bool is_ordered(const struct distributed_access *now, unsigned actor, uint32_t tick)
 {
     const struct worker *w = now->w;
     if (tick < now->owner->block_start || is_mine(now, actor)) return true;
@@ -142,7 +142,7 @@ static bool is_ordered(const struct distant *now, unsigned actor, uint32_t tick)
     return simt_knows_foreign(w, actor, tick);
 }
 
-static bool is_fenced(const struct distant *now, unsigned actor, uint32_t tick)
+static bool is_fenced(const struct distributed_access *now, unsigned actor, uint32_t tick)
 {
     const struct worker *w = now->w;
     if (actor < FOREIGN) return simt_clock_knows_fence(w, now->owner->rank, actor, tick);
@@ -153,7 +153,7 @@ static bool is_fenced(const struct distant *now, unsigned actor, uint32_t tick)
 
 /* ---- one cell ----------------------------------------------------------------------------------------- */
 
-static bool lacks_wait(struct distant *now, const struct cell *c)
+static bool lacks_wait(struct distributed_access *now, const struct shadow_cell *c)
 {
     if (c->copy == COPY_NONE || c->write_tick < now->owner->block_start) return false;
     const bool flies = c->copy == COPY_IN_FLIGHT || c->copy == COPY_BULK_IN_FLIGHT;
@@ -165,7 +165,7 @@ static bool lacks_wait(struct distant *now, const struct cell *c)
     return true;
 }
 
-static void check_fence(struct distant *now, unsigned actor, uint32_t tick, uint32_t pc)
+static void check_fence(struct distributed_access *now, unsigned actor, uint32_t tick, uint32_t pc)
 {
     if (is_fenced(now, actor, tick)) return;
     found_pair(now, "missing-proxy-fence", actor, pc, SIMT_WRITE,
@@ -173,7 +173,7 @@ static void check_fence(struct distant *now, unsigned actor, uint32_t tick, uint
                "thread that wrote, then a barrier of the cluster, must be between them");
 }
 
-static void note_reader(struct distant *now, struct cell *c)
+static void note_reader(struct distributed_access *now, struct shadow_cell *c)
 {
     const unsigned me = simt_foreign_actor(now->w, now->w->thread_index);
     int slot = 0;
@@ -188,7 +188,7 @@ static void note_reader(struct distant *now, struct cell *c)
     c->read_pc[slot] = simt_pack_pc(now->pc);
 }
 
-static void read_cell(struct distant *now, struct cell *c)
+static void read_cell(struct distributed_access *now, struct shadow_cell *c)
 {
     const bool excused = c->write_atomic && now->access & ACCESS_VOLATILE;
     if (lacks_wait(now, c)) {
@@ -202,7 +202,7 @@ static void read_cell(struct distant *now, struct cell *c)
     note_reader(now, c);
 }
 
-static void check_readers(struct distant *now, const struct cell *c, bool atomic)
+static void check_readers(struct distributed_access *now, const struct shadow_cell *c, bool atomic)
 {
     for (int slot = 0; slot < 2; slot++) {
         const unsigned reader = c->reader[slot] & ~(unsigned)READER_FLAGS;
@@ -220,7 +220,7 @@ static void check_readers(struct distant *now, const struct cell *c, bool atomic
     }
 }
 
-static void write_cell(struct distant *now, struct cell *c)
+static void write_cell(struct distributed_access *now, struct shadow_cell *c)
 {
     const bool atomic = (now->access & SIMT_ATOMIC) != 0;
     const bool gentle = atomic || now->access & ACCESS_VOLATILE,
@@ -244,9 +244,9 @@ static void write_cell(struct distant *now, struct cell *c)
                                           : COPY_NONE;
 }
 
-static void access_cell(void *context, struct cell *c)
+static void access_cell(void *context, struct shadow_cell *c)
 {
-    struct distant *now = context;
+    struct distributed_access *now = context;
     if (now->access & SIMT_READ)
         read_cell(now, c);
     else
@@ -255,7 +255,7 @@ static void access_cell(void *context, struct cell *c)
 
 /* ---- the way of an access ----------------------------------------------------------------------------- */
 
-static void check_bounds(struct distant *now)
+static void check_bounds(struct distributed_access *now)
 {
     const uint16_t *owners = simt_image.tls_owner;
     const uintptr_t end = now->offset + now->bytes;
@@ -269,21 +269,22 @@ static void check_bounds(struct distant *now)
 }
 
 /* Who accesses the block last must be known to it when it ends. */
-static void note_visit(const struct distant *now)
+static void note_remote_access(const struct distributed_access *now)
 {
     enum { ALL = MAX_CLUSTER * MAX_THREADS };
     struct worker *owner = now->owner;
-    if (owner->visits == NULL) owner->visits = simt_reserve(ALL * sizeof *owner->visits, "visits");
-    owner->visited = true;
-    owner->visits[now->w->rank * now->w->threads + now->w->thread_index] =
-        (struct visit){now->w->tick,          simt_pack_pc(now->pc),
-                       (uint32_t)now->bytes,  (uint16_t)now->w->thread_index,
-                       (uint8_t)now->w->rank, (uint8_t)(now->access & ACCESS_KINDS),
-                       (uint8_t)now->place,   now->offset};
+    if (owner->remote_accesses == NULL)
+        owner->remote_accesses = simt_reserve(ALL * sizeof *owner->remote_accesses, "visits");
+    owner->any_remote_access = true;
+    owner->remote_accesses[now->w->rank * now->w->threads + now->w->thread_index] =
+        (struct remote_access){now->w->tick,          simt_pack_pc(now->pc),
+                               (uint32_t)now->bytes,  (uint16_t)now->w->thread_index,
+                               (uint8_t)now->w->rank, (uint8_t)(now->access & ACCESS_KINDS),
+                               (uint8_t)now->place,   now->offset};
 }
 
 /* The block is there: it has begun, and not ended. False: it has ended. */
-static bool check_there(struct distant *now)
+static bool check_there(struct distributed_access *now)
 {
     if (now->owner->over)
         found(now, "cluster-exit", HAS_LEFT);
@@ -292,47 +293,49 @@ static bool check_there(struct distant *now)
     return !now->owner->over;
 }
 
-static struct distant distant_of(struct worker *w, struct worker *owner, uintptr_t address, size_t bytes,
-                                 int access, const void *pc)
+static struct distributed_access distributed_access_of(struct worker *w, struct worker *owner,
+                                                       uintptr_t address, size_t bytes, int access,
+                                                       const void *pc)
 {
     const enum place place = address - owner->space[PLACE_SHARED].base < owner->space[PLACE_SHARED].bytes
                                  ? PLACE_SHARED
                                  : PLACE_DYNAMIC;
-    return (struct distant){w,     owner,  place, address, address - owner->space[place].base,
-                            bytes, access, pc,    false};
+    return (struct distributed_access){w,     owner,  place, address, address - owner->space[place].base,
+                                       bytes, access, pc,    false};
 }
 
-bool simt_distant_access(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+bool simt_distributed_access(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     struct worker *owner = simt_owner_of(w, address);
     if (owner == NULL || owner == w) return false;
-    struct distant now = distant_of(w, owner, address, bytes, access, pc);
+    struct distributed_access now = distributed_access_of(w, owner, address, bytes, access, pc);
     if (!w->checking) return true;
-    if (w->doubt.open) simt_settle(w);
+    if (w->pending_race.open) simt_settle_race(w);
     check_bounds(&now);
     if (!check_there(&now)) return true;
-    simt_cells_each(owner, now.place, now.offset, bytes, access_cell, &now);
-    note_visit(&now);
+    simt_shadow_for_each(owner, now.place, now.offset, bytes, access_cell, &now);
+    note_remote_access(&now);
     return true;
 }
 
-void simt_distant_visit(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+void simt_distributed_note(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     struct worker *owner = simt_owner_of(w, address);
     if (owner == NULL || owner == w || !w->checking) return;
-    struct distant now = distant_of(w, owner, address, bytes, access, pc);
-    if (check_there(&now)) note_visit(&now);
+    struct distributed_access now = distributed_access_of(w, owner, address, bytes, access, pc);
+    if (check_there(&now)) note_remote_access(&now);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------- */
 
-void simt_distant_begin(struct worker *w)
+void simt_distributed_begin(struct worker *w)
 {
-    if (w->visited) memset(w->visits, 0, (size_t)MAX_CLUSTER * w->threads * sizeof *w->visits);
-    w->visited = false;
+    if (w->any_remote_access)
+        memset(w->remote_accesses, 0, (size_t)MAX_CLUSTER * w->threads * sizeof *w->remote_accesses);
+    w->any_remote_access = false;
 }
 
-static void found_unknown(struct worker *w, const struct visit *v)
+static void found_unknown(struct worker *w, const struct remote_access *v)
 {
     const struct worker *visitor = w->cluster->block[v->rank];
     struct finding f = {.kind = "cluster-exit",
@@ -346,12 +349,12 @@ static void found_unknown(struct worker *w, const struct visit *v)
     simt_found(w, &f);
 }
 
-void simt_distant_end(struct worker *w)
+void simt_distributed_end(struct worker *w)
 {
-    if (w->cluster == NULL || !w->visited || w->abandoned || !w->checking) return;
-    simt_clock_gather(w, w->shared_clock);
+    if (w->cluster == NULL || !w->any_remote_access || w->abandoned || !w->checking) return;
+    simt_clocks_join_block(w, w->shared_clock);
     for (unsigned i = 0; i < w->cluster->size * w->threads; i++) {
-        const struct visit *v = &w->visits[i];
+        const struct remote_access *v = &w->remote_accesses[i];
         if (v->tick >= w->block_start && !simt_clock_has(w, w->shared_clock, v->rank, v->thread, v->tick))
             found_unknown(w, v);
     }

@@ -16,11 +16,11 @@ struct worker;
  * @brief An access of the running thread to what may be shared memory of another block of its cluster, with kinds as in shadow.h.
  *        Returns false if it is not; ends the block if hardware would refuse it.
  */
-bool simt_distant_access(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc);
+bool simt_distributed_access(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc);
 /** @brief The same of an access that is known to be ordered: the block must be there, and is not to end before it. */
-void simt_distant_visit(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc);
+void simt_distributed_note(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc);
 /** @brief A block of a cluster begins; all its threads have ended. */
-void simt_distant_begin(struct worker *w);
-void simt_distant_end(struct worker *w);
+void simt_distributed_begin(struct worker *w);
+void simt_distributed_end(struct worker *w);
 /** @brief "in the shared memory of block (1,0,0), which has rank 1 in its cluster", to be freed. */
 char *simt_distant_text(const struct worker *owner);

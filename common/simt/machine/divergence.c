@@ -96,9 +96,9 @@ static void set_limits(struct sorter *s, unsigned paused)
 
 /** How far a lane has come with a site, while its executions are put beside those of the one with most. */
 struct follower {
-    unsigned next;   /* of its executions */
-    unsigned wait;   /* execution of the other lane before which it does not go on */
-    uintptr_t apart; /* its address less the other lane's, when it last went with it */
+    unsigned next;      /* of its executions */
+    unsigned wait;      /* execution of the other lane before which it does not go on */
+    uintptr_t distance; /* its address less the other lane's, when it last went with it */
 };
 
 static uintptr_t address_of(const struct worker *w, const struct sorter *s, const struct site *site,
@@ -155,12 +155,12 @@ static bool goes_along(const struct worker *w, const struct sorter *s, const str
     const unsigned end = n + (spare < FARTHEST_AHEAD ? spare : FARTHEST_AHEAD);
     const uintptr_t own = address_of(w, s, site, lane, f->next);
     for (unsigned later = n; f->next > 0 && later <= end; later++) {
-        if (own - address_of(w, s, site, most, later) != f->apart) continue;
+        if (own - address_of(w, s, site, most, later) != f->distance) continue;
         f->wait = later;
         break;
     }
     if (n < f->wait) return false;
-    f->apart = own - address_of(w, s, site, most, n);
+    f->distance = own - address_of(w, s, site, most, n);
     f->next++;
     return true;
 }
@@ -223,7 +223,7 @@ static struct sorter *sorted_from(const struct worker *w, unsigned from)
     return simt_sorter;
 }
 
-unsigned simt_certain_until(const struct worker *w, unsigned reached)
+unsigned simt_converged_until(const struct worker *w, unsigned reached)
 {
     const struct sorter *s = sorted_from(w, reached);
     unsigned first = 0, until = 0;
@@ -236,11 +236,12 @@ unsigned simt_certain_until(const struct worker *w, unsigned reached)
     return until;
 }
 
-void simt_flush_apart(struct worker *w, unsigned from, unsigned paused)
+void simt_count_divergent(struct worker *w, unsigned from, unsigned paused)
 {
     struct sorter *s = sorted_from(w, from);
     set_limits(s, paused);
     for (unsigned site = 0; site < s->sites; site++) flush_site(w, s, &s->site[site]);
     keep_incomplete(w, s, from);
-    if (paused != 0 && is_crowded(w)) simt_flush_apart(w, 0, 0); /* lanes too far apart to be put together */
+    if (paused != 0 && is_crowded(w))
+        simt_count_divergent(w, 0, 0); /* lanes too far apart to be put together */
 }

@@ -19,9 +19,9 @@ void simt_new_phase(struct worker *w)
     w->phase++;
     w->touch_tick = ++*w->clock;
     /* what was quiet must be looked at once more, to be listed in the new phase */
-    w->block_quiet = simt_quiet_pair(++*w->clock);
-    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].quiet = ++*w->clock;
-    if (w->warp != NULL) w->warp_quiet = simt_quiet_pair(w->warp->quiet);
+    w->block_read_mark = simt_read_mark_pair(++*w->clock);
+    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].read_mark = ++*w->clock;
+    if (w->warp != NULL) w->warp_read_mark = simt_read_mark_pair(w->warp->read_mark);
 }
 
 /* Of what the thread does from here on, a relaxed arrival says nothing. */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /** @brief The last tick of another lane of this warp that the running lane is ordered after. */
-static inline uint32_t simt_known_of(const struct worker *w, unsigned lane)
+static inline uint32_t simt_lane_known(const struct worker *w, unsigned lane)
 {
     const struct warp *warp = w->warp;
     if (!warp->partial) return warp->known;
@@ -26,14 +26,15 @@ static inline bool simt_is_ordered(const struct worker *w, uint32_t tick, unsign
     if (actor < MAX_THREADS) {
         if (tick < w->last_barrier || actor == w->thread_index) return true;
         if (actor / WARP_LANES != w->thread_index / WARP_LANES) {
-            if (tick <= w->warp->heard[actor / WARP_LANES]) return true; /* by a barrier of named_barrier.c */
-        } else if (tick <= simt_known_of(w, actor % WARP_LANES)) {
+            if (tick <= w->warp->clock_of_warp[actor / WARP_LANES])
+                return true; /* by a barrier of named_barrier.c */
+        } else if (tick <= simt_lane_known(w, actor % WARP_LANES)) {
             return true;
         }
     }
     if (actor >= FOREIGN) return simt_knows_foreign(w, actor, tick);
     return w->clocks &&
-           (tick <= w->clock_of[w->thread_index].heard[actor] || tick <= w->block_clock->heard[actor] ||
+           (tick <= w->clock_of[w->thread_index].ordered[actor] || tick <= w->block_clock->ordered[actor] ||
             (w->cluster != NULL && simt_clock_knows(w, w->rank, actor, tick)));
 }
 

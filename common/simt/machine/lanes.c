@@ -146,7 +146,7 @@ void simt_lanes_run(struct worker *w)
 void simt_suspend(struct worker *w)
 {
     struct thread *t = w->current;
-    simt_settle(w);
+    simt_settle_race(w);
     t->spins = 0;
     simt_fiber_switch(&t->context, next_context(w));
 }
@@ -159,7 +159,7 @@ static void fiber_main(void)
         struct fiber *fiber = t->fiber;
         t->parameters = NULL;
         w->launch->entry(w->launch->args);
-        simt_settle(w);
+        simt_settle_race(w);
         t->fiber = NULL;
         w->warp->exited |= 1u << w->thread_index % WARP_LANES;
         const int lane = next_lane(w);
@@ -179,7 +179,7 @@ static void fiber_main(void)
 void simt_abandon(struct worker *w, int error)
 {
     void *nowhere;
-    simt_settle(w);
+    simt_settle_race(w);
     w->abandoned = true;
     w->result->error = error;
     simt_fiber_switch(&nowhere, w->scheduler);
@@ -216,9 +216,9 @@ void simt_spin(struct worker *w, const void *pc)
 }
 
 /* Two threads that write the same value leave no doubt about what is there. */
-void simt_settle(struct worker *w)
+void simt_settle_race(struct worker *w)
 {
-    struct doubt *d = &w->doubt;
+    struct pending_race *d = &w->pending_race;
     if (!d->open) return;
     d->open = false;
     if (d->finding.actor[1].access == SIMT_WRITE && memcmp(d->before, d->address, d->finding.bytes) == 0) {

@@ -15,5 +15,5 @@ void simt_abandon(struct worker *w, int error) __attribute__((noreturn));
 /** @brief Adds @p finding about the running thread, filling in who and where. */
 void simt_found(struct worker *w, struct finding *finding);
 /** @brief The running thread has done what it was about to do: a race that was in doubt is one, or is not. */
-void simt_settle(struct worker *w);
+void simt_settle_race(struct worker *w);
 void simt_spin(struct worker *w, const void *pc); /**< the running thread may be waiting for another one */

@@ -36,7 +36,7 @@ static struct worker *workers[MAX_WORKERS];
 
 /* A launch that takes long shows on a terminal how far it is. The first worker tells. */
 struct progress {
-    struct timespec start, told;
+    struct timespec start, shown_at;
     bool shown;
 };
 
@@ -49,9 +49,9 @@ static void show_progress(struct progress *p)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (p->start.tv_sec == 0) p->start = p->told = now;
-    if (seconds_since(&p->start, &now) < 2 || seconds_since(&p->told, &now) < 0.25 || !isatty(2)) return;
-    p->told = now;
+    if (p->start.tv_sec == 0) p->start = p->shown_at = now;
+    if (seconds_since(&p->start, &now) < 2 || seconds_since(&p->shown_at, &now) < 0.25 || !isatty(2)) return;
+    p->shown_at = now;
     p->shown = true;
     fprintf(stderr, "\rsimt: %s: %.0f%% of %llu blocks ", simt_now.launch->kernel,
             100.0 * (double)simt_now.retired / (double)simt_now.blocks, (unsigned long long)simt_now.blocks);
@@ -144,7 +144,7 @@ static struct cluster *cluster_number(int i)
     if (clusters[i] != NULL) return clusters[i];
     struct cluster *c = clusters[i] = simt_reserve(sizeof *c, "a cluster");
     pthread_mutex_init(&c->lock, NULL);
-    for (int at = 0; at < MAX_CLUSTER; at++) pthread_cond_init(&c->turn_of[at], NULL);
+    for (int at = 0; at < MAX_CLUSTER; at++) pthread_cond_init(&c->wake[at], NULL);
     return c;
 }
 
@@ -253,8 +253,8 @@ int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *befor
     const int error = simt_now.error;
     simt_broken |= error != 0;
     simt_report(&simt_now.findings, launch);
-    simt_late_tell(launch->kernel);
-    simt_overlap_next(before, launch, number, simt_now.waited, simt_now.let_go_early);
+    simt_launch_order_report(launch->kernel);
+    simt_overlap_next(before, launch, number, simt_now.waited, simt_now.triggered_early);
     if (simt_settings.counters != NULL) simt_counters_write(launch, &simt_now.counters);
     pthread_mutex_unlock(&one_launch);
     return error;

@@ -14,73 +14,75 @@ enum { KEPT = 64, NAME = 96 };
 
 /** Allocations are given back by any host thread. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct early {
+static struct unwritten_read {
     uint32_t word;
     bool late; /* this launch wrote it */
     char kernel[NAME];
-} early[KEPT];
-static atomic_int early_count;
+} unwritten_read[KEPT];
+static atomic_int unwritten_count;
 
 static void drop(int i)
 {
-    early[i] = early[early_count - 1];
-    early_count--;
+    unwritten_read[i] = unwritten_read[unwritten_count - 1];
+    unwritten_count--;
 }
 
-bool simt_late_waits(void)
+bool simt_launch_order_pending(void)
 {
-    return early_count > 0;
+    return unwritten_count > 0;
 }
 
-void simt_late_read(uint32_t word, const char *kernel)
+void simt_launch_order_read(uint32_t word, const char *kernel)
 {
     pthread_mutex_lock(&lock);
-    bool known = early_count == KEPT;
-    for (int i = 0; i < early_count && !known; i++) known = early[i].word == word;
+    bool known = unwritten_count == KEPT;
+    for (int i = 0; i < unwritten_count && !known; i++) known = unwritten_read[i].word == word;
     if (!known) {
-        early[early_count].word = word;
-        early[early_count].late = false;
-        snprintf(early[early_count].kernel, NAME, "%s", kernel);
-        early_count++;
+        unwritten_read[unwritten_count].word = word;
+        unwritten_read[unwritten_count].late = false;
+        snprintf(unwritten_read[unwritten_count].kernel, NAME, "%s", kernel);
+        unwritten_count++;
     }
     pthread_mutex_unlock(&lock);
 }
 
 /* A kernel that writes what it has read itself, at an earlier launch, has no place before that. */
-void simt_late_write(uint32_t word, const char *kernel)
+void simt_launch_order_write(uint32_t word, const char *kernel)
 {
     pthread_mutex_lock(&lock);
-    for (int i = early_count - 1; i >= 0; i--) {
-        if (early[i].word != word) continue;
-        if (strncmp(early[i].kernel, kernel, NAME - 1) == 0)
+    for (int i = unwritten_count - 1; i >= 0; i--) {
+        if (unwritten_read[i].word != word) continue;
+        if (strncmp(unwritten_read[i].kernel, kernel, NAME - 1) == 0)
             drop(i);
         else
-            early[i].late = true;
+            unwritten_read[i].late = true;
     }
     pthread_mutex_unlock(&lock);
 }
 
-void simt_late_forget(size_t start, size_t bytes)
+void simt_launch_order_forget(size_t start, size_t bytes)
 {
-    if (!simt_late_waits()) return;
+    if (!simt_launch_order_pending()) return;
     pthread_mutex_lock(&lock);
-    for (int i = early_count - 1; i >= 0; i--)
-        if (4 * (size_t)early[i].word + 4 > start && 4 * (size_t)early[i].word < start + bytes) drop(i);
+    for (int i = unwritten_count - 1; i >= 0; i--)
+        if (4 * (size_t)unwritten_read[i].word + 4 > start &&
+            4 * (size_t)unwritten_read[i].word < start + bytes)
+            drop(i);
     pthread_mutex_unlock(&lock);
 }
 
-void simt_late_tell(const char *kernel)
+void simt_launch_order_report(const char *kernel)
 {
-    char told[NAME] = "";
-    if (!simt_late_waits()) return;
+    char reported[NAME] = "";
+    if (!simt_launch_order_pending()) return;
     pthread_mutex_lock(&lock);
-    for (int i = early_count - 1; i >= 0; i--) {
-        if (!early[i].late) continue;
-        if (strcmp(told, early[i].kernel) != 0)
+    for (int i = unwritten_count - 1; i >= 0; i--) {
+        if (!unwritten_read[i].late) continue;
+        if (strcmp(reported, unwritten_read[i].kernel) != 0)
             fprintf(stderr,
                     "  kernel %s, launched later, writes what kernel %s has read: is their order right?\n",
-                    kernel, early[i].kernel);
-        memcpy(told, early[i].kernel, NAME);
+                    kernel, unwritten_read[i].kernel);
+        memcpy(reported, unwritten_read[i].kernel, NAME);
         drop(i);
     }
     pthread_mutex_unlock(&lock);

@@ -10,12 +10,12 @@
 #include <stdint.h>
 
 /** @brief @p kernel read word @p word of the arena, which was never written. */
-void simt_late_read(uint32_t word, const char *kernel);
+void simt_launch_order_read(uint32_t word, const char *kernel);
 /** @brief 1 if there is such a word that nobody has written yet: writes of plain words are to be looked at one by one. */
-bool simt_late_waits(void);
+bool simt_launch_order_pending(void);
 /** @brief @p kernel writes the word. */
-void simt_late_write(uint32_t word, const char *kernel);
+void simt_launch_order_write(uint32_t word, const char *kernel);
 /** @brief These bytes of the arena are somebody else's from now on. */
-void simt_late_forget(size_t start, size_t bytes);
+void simt_launch_order_forget(size_t start, size_t bytes);
 /** @brief Tells, at the end of a launch, whose reads it came too late for. */
-void simt_late_tell(const char *kernel);
+void simt_launch_order_report(const char *kernel);

@@ -165,7 +165,7 @@ static void note_initialiser(struct worker *w, struct mbarrier *b, const void *p
     b->initialiser = w->thread_index;
     b->init_tick = w->tick;
     b->init_at = pc;
-    b->init_fence = b->init_epoch = 0;
+    b->init_fence = b->init_phase = 0;
     b->init_found = false;
 }
 
@@ -179,23 +179,23 @@ void simt_mbarrier_init_fence(void)
     }
 }
 
-bool simt_mbarriers_tell(struct worker *w, uint32_t epoch)
+bool simt_mbarriers_publish_init(struct worker *w, uint32_t cluster_phase)
 {
     bool any = false;
     for (unsigned i = 0; i < w->mbarriers; i++) {
         struct mbarrier *b = &w->mbarrier[i];
-        if (!b->live || b->initialiser != w->thread_index || b->init_fence == 0 || b->init_epoch != 0)
+        if (!b->live || b->initialiser != w->thread_index || b->init_fence == 0 || b->init_phase != 0)
             continue;
-        b->init_epoch = epoch;
+        b->init_phase = cluster_phase;
         any = true;
     }
     return any;
 }
 
 /* By fence.mbarrier_init and the cluster's barrier, at which nobody need have released anything. */
-static bool is_told(const struct worker *w, const struct mbarrier *b)
+static bool is_init_published(const struct worker *w, const struct mbarrier *b)
 {
-    return b->init_epoch != 0 && w->clocks && simt_clock_epoch(w) >= b->init_epoch;
+    return b->init_phase != 0 && w->clocks && simt_clock_cluster_phase(w) >= b->init_phase;
 }
 
 /* Whether the running thread comes after what the initialiser did at @p tick; after its fence.proxy.async. */
@@ -216,7 +216,7 @@ void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *
 {
     const struct worker *owner = owner_of(w, b->address);
     if (!w->checking || b->init_found || (w->cluster == NULL && !simt_settings.all)) return;
-    if (b->init_fence != 0 && (knows_of(w, owner, b, b->init_fence) || is_told(w, b))) return;
+    if (b->init_fence != 0 && (knows_of(w, owner, b, b->init_fence) || is_init_published(w, b))) return;
     if (knows_fence_of(w, owner, b)) return;
     struct finding f = finding_at(w, b->address, "missing-proxy-fence", pc);
     f.actor[1] = f.actor[0];
@@ -241,8 +241,8 @@ static struct mbarrier *mbarrier_at(struct worker *w, void *address, const void 
     if (w->checking && (uintptr_t)address % OBJECT_BYTES != 0)
         simt_refuse(w, "misaligned", (uintptr_t)address, OBJECT_BYTES, SIMT_ATOMIC, pc,
                     "an mbarrier needs an address that is a multiple of 8");
-    if (b != NULL && is_told(w, b))
-        simt_distant_visit(w, (uintptr_t)address, OBJECT_BYTES, SIMT_READ, pc);
+    if (b != NULL && is_init_published(w, b))
+        simt_distributed_note(w, (uintptr_t)address, OBJECT_BYTES, SIMT_READ, pc);
     else if (b != NULL || o != w)
         touch(w, address, SIMT_READ, pc);
     if (b != NULL) return b;
@@ -292,7 +292,7 @@ void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t co
     b->expected = b->came = 0;
     b->phase = 0;
     b->in_flight = 0;
-    b->distant = false;
+    b->remote = false;
     b->at = NULL;
     note_initialiser(w, b, pc);
     const uint64_t word = word_of(w, b);
@@ -408,7 +408,7 @@ static void release(struct worker *w, struct worker *owner, struct mbarrier *b)
     if (owner != w) {
         simt_fence();
         simt_note_atomic(w);
-        b->distant = true;
+        b->remote = true;
     }
     simt_clocks_open(w);
     simt_clock_release(w, owner, &b->arrived);
@@ -447,7 +447,7 @@ void simt_mbarrier_add_pending(struct mbarrier *b)
 uint32_t simt_mbarrier_report(struct worker *w, struct mbarrier *b, uint64_t bytes, bool arrives)
 {
     const uint32_t tick = ++*w->clock;
-    b->arrived.heard[COLUMN_ASYNC + (b - w->mbarrier)] = tick;
+    b->arrived.ordered[COLUMN_ASYNC + (b - w->mbarrier)] = tick;
     b->in_flight--;
     b->came += bytes;
     b->tx -= (int64_t)bytes;
@@ -499,7 +499,7 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
         simt_suspend(w);
         complete = t->predicate != 0;
     }
-    if (complete && !relaxed && b->distant) simt_note_atomic(w);
+    if (complete && !relaxed && b->remote) simt_note_atomic(w);
     return complete;
 }
 
@@ -531,7 +531,7 @@ struct actor simt_mbarrier_actor(const struct worker *w, unsigned thread, const 
 }
 
 /* "; 128 threads wait for it, the first is (128,0,0)": several may be stuck, and each tells where to look. */
-static void tell_waiting(FILE *out, const struct worker *w, const struct mbarrier *b)
+static void print_waiting(FILE *out, const struct worker *w, const struct mbarrier *b)
 {
     unsigned count = 0, first = 0;
     for (unsigned i = w->threads; i-- > 0;)
@@ -553,11 +553,11 @@ static void describe(FILE *out, const struct worker *w, const struct mbarrier *b
                 (unsigned long long)b->expected);
     if (b->tx < 0) fputs(" (bytes that came in an earlier phase count)", out);
     if (b->at == NULL) fputs("; nobody has arrived yet", out);
-    tell_waiting(out, w, b);
+    print_waiting(out, w, b);
 }
 
 /* Whoever has left its loop arrives no more. */
-static void tell_ended(FILE *out, const struct worker *w)
+static void print_ended(FILE *out, const struct worker *w)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < w->warps; i++)
@@ -571,20 +571,21 @@ void simt_mbarriers_describe(struct worker *w, struct finding *f)
     enum { MOST = 3 };
     char *text = NULL;
     size_t size;
-    unsigned told = 0;
+    unsigned described = 0;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL) simt_die("out of host memory.");
-    for (unsigned i = 0; i < w->mbarriers && told < MOST; i++) {
+    for (unsigned i = 0; i < w->mbarriers && described < MOST; i++) {
         const struct mbarrier *b = &w->mbarrier[i];
         if (!b->live || !simt_mbarrier_is_awaited(w, b)) continue;
-        if (told++ > 0) fputs("\n  ", out);
+        if (described++ > 0) fputs("\n  ", out);
         describe(out, w, b);
         if (b->pending == 0 && b->tx != 0) f->kind = "barrier-phase";
-        if (told == 1 && b->at != NULL) f->actor[1] = simt_mbarrier_actor(w, b->last, b->at, SIMT_ATOMIC);
+        if (described == 1 && b->at != NULL)
+            f->actor[1] = simt_mbarrier_actor(w, b->last, b->at, SIMT_ATOMIC);
     }
-    if (told > 0) tell_ended(out, w);
+    if (described > 0) print_ended(out, w);
     fclose(out);
-    if (told == 0) {
+    if (described == 0) {
         free(text);
         return;
     }

@@ -14,7 +14,7 @@
 /** @brief An mbarrier. Its eight bytes of shared memory hold its index here. */
 struct mbarrier {
     bool live;
-    bool distant; /**< threads of other blocks have arrived */
+    bool remote; /**< threads of other blocks have arrived */
     uintptr_t address;
     uint32_t count;          /**< arrivals that a phase takes */
     uint32_t pending;        /**< that are still to come in this one */
@@ -29,11 +29,11 @@ struct mbarrier {
     const void *init_at;     /**< there; */
     uint32_t init_fence;     /**< its fence.mbarrier_init after that, or 0; */
     uint32_t
-        init_epoch; /**< whoever has waited for so many phases of the cluster's barrier comes after that fence; 0: nobody */
+        init_phase; /**< whoever has waited for so many phases of the cluster's barrier comes after that fence; 0: nobody */
     bool init_found; /**< that a fence is missing has been said */
     unsigned last;   /**< thread that arrived last, the same, */
     const void *at;  /**< there; NULL: none has */
-    struct clock arrived,
+    struct vector_clock arrived,
         done; /**< what its arrivals know, in this phase and until the last one that is complete */
 };
 
@@ -59,6 +59,6 @@ void simt_mbarrier_found(struct worker *w, uintptr_t address, const char *kind, 
 void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *pc);
 /** @brief The running thread arrives relaxed at the cluster's barrier, whose phase it is that ends as number @p epoch. Returns whether
  *         that tells others of mbarriers. */
-bool simt_mbarriers_tell(struct worker *w, uint32_t epoch);
+bool simt_mbarriers_publish_init(struct worker *w, uint32_t cluster_phase);
 /** @brief A block begins. */
 void simt_mbarriers_begin(struct worker *w);

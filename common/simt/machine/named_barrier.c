@@ -27,15 +27,15 @@ static void check(struct worker *w, const struct simt_site *site, unsigned id, u
 {
     const struct warp *warp = w->warp;
     const unsigned expected = expected_of(w, threads);
-    if (id >= BARRIERS)
+    if (id >= NAMED_BARRIERS)
         simt_stop(site, "unsupported", "%s: barrier %u; a block has barriers 0 to 15", site->what, id);
     if (threads % WARP_LANES != 0)
         simt_stop(site, "unsupported", "%s: %u threads; the number must be a multiple of 32", site->what,
                   threads);
-    if (w->named[id].arrived != 0 && w->named[id].expected != expected)
+    if (w->named_barrier[id].arrived != 0 && w->named_barrier[id].expected != expected)
         simt_stop(site, "divergent-barrier",
                   "%s: barrier %u for %u threads, where others have come to it for %u", site->what, id,
-                  expected, w->named[id].expected);
+                  expected, w->named_barrier[id].expected);
     if (warp->at_named == 0) return;
     const struct thread *first =
         &w->thread[(unsigned)(warp - w->warp_of) * WARP_LANES + (unsigned)__builtin_ctz(warp->at_named)];
@@ -62,7 +62,7 @@ void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned thre
 
 /* ---- opening ------------------------------------------------------------------------------------------ */
 
-static void let_go(struct worker *w, struct warp *warp)
+static void release_warp(struct worker *w, struct warp *warp)
 {
     for (unsigned rest = warp->at_named; rest != 0; rest &= rest - 1)
         w->thread[(unsigned)(warp - w->warp_of) * WARP_LANES + (unsigned)__builtin_ctz(rest)].wait =
@@ -72,31 +72,31 @@ static void let_go(struct worker *w, struct warp *warp)
     warp->arrived = false;
 }
 
-static void hear(uint32_t *heard, const uint32_t *more)
+static void join_warps(uint32_t *clock_of_warp, const uint32_t *more)
 {
     for (unsigned i = 0; i < MAX_WARPS; i++)
-        if (more[i] > heard[i]) heard[i] = more[i];
+        if (more[i] > clock_of_warp[i]) clock_of_warp[i] = more[i];
 }
 
-static void tell_clocks(struct worker *w, const struct warp *warp, const struct clock *clock)
+static void acquire_clocks(struct worker *w, const struct warp *warp, const struct vector_clock *clock)
 {
     const unsigned first = (unsigned)(warp - w->warp_of) * WARP_LANES;
     for (unsigned rest = warp->at_named; rest != 0; rest &= rest - 1)
         simt_clock_acquire(w, first + (unsigned)__builtin_ctz(rest), clock);
 }
 
-static void open(struct worker *w, struct named *b)
+static void open(struct worker *w, struct named_barrier *b)
 {
-    struct clock *clock = &w->clock_of[MAX_THREADS + (b - w->named)];
+    struct vector_clock *clock = &w->clock_of[MAX_THREADS + (b - w->named_barrier)];
     for (unsigned i = 0; i < w->warps; i++) {
         if (!(b->waiting >> i & 1)) continue;
-        hear(w->warp_of[i].heard, b->heard);
-        if (w->clocks) tell_clocks(w, &w->warp_of[i], clock);
-        let_go(w, &w->warp_of[i]);
+        join_warps(w->warp_of[i].clock_of_warp, b->clock_of_warp);
+        if (w->clocks) acquire_clocks(w, &w->warp_of[i], clock);
+        release_warp(w, &w->warp_of[i]);
     }
     if (w->clocks) simt_clock_clear(w, clock);
     w->idle = 0;
-    *b = (struct named){.arrived = 0};
+    *b = (struct named_barrier){.arrived = 0};
 }
 
 void simt_resolve_named(struct worker *w, struct warp *warp)
@@ -104,10 +104,10 @@ void simt_resolve_named(struct worker *w, struct warp *warp)
     const unsigned live = warp->lanes & ~warp->exited, index = (unsigned)(warp - w->warp_of);
     if (warp->at_named == 0 || warp->at_named != live || warp->arrived) return;
     const struct thread *t = &w->thread[index * WARP_LANES + (unsigned)__builtin_ctz(live)];
-    struct named *b = &w->named[t->named_id];
+    struct named_barrier *b = &w->named_barrier[t->named_id];
     b->expected = t->named_threads;
-    hear(b->heard, warp->heard);
-    if (warp->tick > b->heard[index]) b->heard[index] = warp->tick;
+    join_warps(b->clock_of_warp, warp->clock_of_warp);
+    if (warp->tick > b->clock_of_warp[index]) b->clock_of_warp[index] = warp->tick;
     if (w->clocks) {
         simt_clocks_collect(w, warp, live, &w->clock_of[MAX_THREADS + t->named_id]);
         if (t->named_wait) simt_clocks_share(w, warp, live);
@@ -120,7 +120,7 @@ void simt_resolve_named(struct worker *w, struct warp *warp)
         warp->arrived = true;
         b->waiting |= 1u << index;
     } else {
-        let_go(w, warp);
+        release_warp(w, warp);
     }
     if (b->arrived >= b->expected) open(w, b);
 }
@@ -130,8 +130,8 @@ void simt_named_begin(struct worker *w)
     for (unsigned i = 0; i < w->warps; i++) {
         w->warp_of[i].at_named = 0;
         w->warp_of[i].arrived = false;
-        if (w->named_used) memset(w->warp_of[i].heard, 0, sizeof w->warp_of[i].heard);
+        if (w->named_used) memset(w->warp_of[i].clock_of_warp, 0, sizeof w->warp_of[i].clock_of_warp);
     }
-    if (w->named_used) memset(w->named, 0, sizeof w->named);
+    if (w->named_used) memset(w->named_barrier, 0, sizeof w->named_barrier);
     w->named_used = false;
 }

@@ -175,7 +175,7 @@ bool simt_page_take(struct worker *w, struct page *page, unsigned first, unsigne
 
 /* ---- cells -------------------------------------------------------------------------------------------- */
 
-struct cell_page *simt_page_cells(struct worker *w, struct page *page)
+struct shadow_page *simt_page_cells(struct worker *w, struct page *page)
 {
     struct pages *p = &w->pages;
     const size_t at = p->pool_used % p->pool_size;

@@ -68,7 +68,7 @@ bool simt_page_take(struct worker *w, struct page *page, unsigned first, unsigne
                     uint32_t pc);
 struct page *simt_page_make(struct worker *w, uint32_t number);
 /** @brief Gives the page cells, and lists its runs as touched; the caller brings the cells up to date, then drops them. */
-struct cell_page *simt_page_cells(struct worker *w, struct page *page);
+struct shadow_page *simt_page_cells(struct worker *w, struct page *page);
 /** @brief Lists what the runs of all pages touched. */
 void simt_pages_end_block(struct worker *w);
 void simt_pages_open(struct worker *w);

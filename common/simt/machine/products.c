@@ -329,12 +329,12 @@ static void look_at_row(void *context, uintptr_t address)
     struct worker *w = o->w;
     const enum place place = simt_place_of(w, address);
     if (place != PLACE_SHARED && place != PLACE_DYNAMIC) return;
-    simt_cells_product_read(w, place, address - w->space[place].base, 16, o->group, o->tick,
-                            simt_pack_pc(o->product->pc));
+    simt_shadow_product_read(w, place, address - w->space[place].base, 16, o->group, o->tick,
+                             simt_pack_pc(o->product->pc));
     if (o->found) return;
     struct finding f = {.kind = "missing-wait", .place = place, .bytes = 16, .seen = 1};
     f.where = address - w->space[place].base;
-    if (!simt_cells_written_since(w, place, f.where, 16, o->serial, &f.actor[1])) return;
+    if (!simt_shadow_written_since(w, place, f.where, 16, o->serial, &f.actor[1])) return;
     o->found = true;
     f.remark = simt_overwrites_operand;
     f.actor[0] = (struct actor){w->block, simt_pack_pc(o->product->pc), (uint16_t)o->thread, SIMT_READ, NULL};
@@ -409,11 +409,12 @@ static bool covers(const struct warp *warp, unsigned part, const struct product 
 }
 
 /* What the lanes do now comes after the reads of the products that have completed. */
-static void hear_products(struct worker *w, struct warp *warp, unsigned group)
+static void order_after_products(struct worker *w, struct warp *warp, unsigned group)
 {
-    struct clock *clock = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
-    for (unsigned lane = 0; lane < WARP_LANES; lane++) clock[lane].heard[COLUMN_PRODUCT + group] = *w->clock;
-    simt_clocks_learned(warp, warp->lanes);
+    struct vector_clock *clock = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
+    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+        clock[lane].ordered[COLUMN_PRODUCT + group] = *w->clock;
+    simt_clocks_mark_unshared(warp, warp->lanes);
     simt_new_tick(w, warp);
 }
 
@@ -432,7 +433,7 @@ void simt_resolve_products(struct worker *w, struct warp *warp)
         if (first && w->checking) check_operands(w, group, p);
         deliver(w, warp_index, p);
     }
-    if (w->checking && w->clocks) hear_products(w, warp, group);
+    if (w->checking && w->clocks) order_after_products(w, warp, group);
     drop_delivered(&w->product[group]);
     for (unsigned rest = warp->at_products; rest != 0; rest &= rest - 1)
         thread_at(w, warp_index, (unsigned)__builtin_ctz(rest))->wait = WAIT_NONE;
@@ -465,16 +466,16 @@ static void forget(struct product *p)
 void simt_products_end(struct worker *w)
 {
     for (unsigned group = 0; group < GROUPS; group++) {
-        bool told = w->abandoned || !w->checking;
+        bool reported = w->abandoned || !w->checking;
         while (w->product[group] != NULL) {
             struct product *p = w->product[group];
             w->product[group] = p->next;
             const unsigned waiting = p->issued & ~p->delivered;
-            if (!told && waiting != 0)
+            if (!reported && waiting != 0)
                 found(w, "a wgmma.mma_async is in flight when the kernel ends,", p->pc,
                       (group * GROUP_WARPS + (unsigned)__builtin_ctz(waiting)) * WARP_LANES, SIMT_READ, NULL,
                       "wait for it: wgmma.commit_group and wgmma.wait_group 0 before the last warp returns");
-            told |= waiting != 0;
+            reported |= waiting != 0;
             forget(p);
         }
     }

@@ -43,7 +43,7 @@ static void open_space(struct space *s, uintptr_t base, size_t bytes)
 {
     s->base = base;
     s->bytes = bytes;
-    s->quiet = simt_reserve(2 * bytes + 64, "a worker's read marks");
+    s->read_mark = simt_reserve(2 * bytes + 64, "a worker's read marks");
     s->cells = simt_reserve((bytes / 4 + 1) * sizeof *s->cells, "a worker's race cells");
     s->ready = simt_reserve(bytes / SPACE_CHUNK + 1, "a worker's marks");
 }
@@ -52,13 +52,13 @@ static void forget_cells(struct worker *w)
 {
     simt_pages_forget(w);
     if (w->clock_of != NULL) {
-        simt_forget(w->clock_of, (MAX_THREADS + BARRIERS) * sizeof *w->clock_of);
+        simt_forget(w->clock_of, (MAX_THREADS + NAMED_BARRIERS) * sizeof *w->clock_of);
         simt_forget(w->block_clock, sizeof *w->block_clock);
     }
     if (w->mbarrier != NULL) simt_forget(w->mbarrier, MBARRIERS * sizeof *w->mbarrier);
     for (int i = PLACE_SHARED; i <= PLACE_DYNAMIC; i++) {
-        simt_forget(w->space[i].quiet, 2 * w->space[i].bytes + 64);
-        simt_forget(w->space[i].cells, (w->space[i].bytes / 4 + 1) * sizeof(struct cell));
+        simt_forget(w->space[i].read_mark, 2 * w->space[i].bytes + 64);
+        simt_forget(w->space[i].cells, (w->space[i].bytes / 4 + 1) * sizeof(struct shadow_cell));
         simt_forget(w->space[i].ready, w->space[i].bytes / SPACE_CHUNK + 1);
     }
 }
@@ -148,7 +148,7 @@ static void begin_block(struct worker *w)
     simt_mbarriers_begin(w);
     simt_products_begin(w);
     simt_cluster_begin(w);
-    simt_distant_begin(w);
+    simt_distributed_begin(w);
     simt_registers_begin(w);
     simt_bulk_begin(w);
     w->split.count = 0;
@@ -157,8 +157,8 @@ static void begin_block(struct worker *w)
     w->waited = w->abandoned = false;
     w->warp = NULL;
     w->touch_tick = ++*w->clock;
-    simt_order_all(w);
-    w->block_start = w->certain = w->last_barrier;
+    simt_order_block(w);
+    w->block_start = w->all_ordered_before = w->last_barrier;
     if (w->cluster != NULL) simt_clocks_open(w);
 }
 
@@ -178,7 +178,7 @@ static bool run_warp(struct worker *w, struct warp *warp)
     if (warp->ready == 0) return false;
     w->warp = warp;
     w->tick = warp->tick;
-    w->warp_quiet = simt_quiet_pair(warp->quiet);
+    w->warp_read_mark = simt_read_mark_pair(warp->read_mark);
     do {
         ran = true;
         simt_lanes_run(w);
@@ -204,9 +204,9 @@ static bool is_checked(const struct worker *w)
 void simt_run_block(struct worker *w)
 {
     bool ran;
-    simt_turn_begin(w);
+    simt_cluster_schedule_begin(w);
     begin_block(w);
-    simt_turn_begun(w);
+    simt_cluster_schedule_begun(w);
     if (w->cluster != NULL) /* what a block does comes after all of them have begun */
         for (unsigned i = 0; i < w->warps; i++) simt_new_tick(w, &w->warp_of[i]);
     w->checking = is_checked(w);
@@ -216,18 +216,18 @@ void simt_run_block(struct worker *w)
         ran = false;
         for (unsigned i = 0; i < w->warps && !w->abandoned; i++)
             ran |= run_warp(w, &w->warp_of[warp_at(w, i)]);
-        if (w->spun && !w->abandoned) simt_turn_yield(w);
+        if (w->spun && !w->abandoned) simt_cluster_schedule_yield(w);
         w->spun = false;
         if (!ran && !w->abandoned) ran = simt_resolve_block(w);
     } while (ran && !w->abandoned && !simt_launch_stopped(w));
     if (ran) drop_lanes(w);
-    if (w->abandoned) simt_turn_stop(w);
+    if (w->abandoned) simt_cluster_schedule_stop(w);
     simt_products_end(w);
     simt_registers_end(w);
     simt_bulk_end(w);
-    simt_distant_end(w);
+    simt_distributed_end(w);
     simt_pages_end_block(w);
     simt_tls_worker = simt_tls_watch = NULL;
     simt_tls_self = NULL;
-    simt_turn_end(w);
+    simt_cluster_schedule_end(w);
 }

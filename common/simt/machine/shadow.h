@@ -22,7 +22,7 @@ enum { SPACE_CHUNK = 1 << 15 }; /* bytes whose marks and cells are populated tog
  * is ever cleared. Two readers are kept, of different warps where there are, so that a later writer meets
  * one that is not itself.
  */
-struct cell {
+struct shadow_cell {
     uint32_t write_tick, write_pc;
     uint32_t read_tick[2], read_pc[2];
     uint16_t reader[2], writer; /**< a reader with enum reader_flag */
@@ -82,9 +82,9 @@ struct run {
 };
 
 /** @brief The cells of a page, and a number a half word, as in struct space. */
-struct cell_page {
-    uint32_t quiet[PAGE_BYTES / 2];
-    struct cell cells[PAGE_BYTES / 4];
+struct shadow_page {
+    uint32_t read_mark[PAGE_BYTES / 2];
+    struct shadow_cell cells[PAGE_BYTES / 4];
 };
 
 /** @brief A piece of global memory that the running block touched. */
@@ -94,7 +94,7 @@ struct page {
     uint32_t phase, read, written; /**< words that the block's list has in this phase */
     uint8_t runs;
     bool live; /**< all of it lies in one allocation */
-    struct cell_page *cells;
+    struct shadow_page *cells;
     struct run run[PAGE_RUNS];
 };
 
@@ -104,7 +104,7 @@ struct pages {
     size_t count, capacity;
     uint32_t *slot; /**< indices of pages, by a hash of their numbers */
     uint32_t mask, shift;
-    struct cell_page *pool;
+    struct shadow_page *pool;
     size_t pool_size, pool_used;
     uint32_t *pool_owner; /**< which page has it */
 };
@@ -116,9 +116,9 @@ struct pages {
 struct space {
     uintptr_t base;
     size_t bytes;
-    uint32_t *quiet;
-    struct cell *cells; /**< one per word */
-    uint8_t *ready;     /**< a byte for SPACE_CHUNK bytes: 1 if their marks and cells are populated */
+    uint32_t *read_mark;
+    struct shadow_cell *cells; /**< one per word */
+    uint8_t *ready;            /**< a byte for SPACE_CHUNK bytes: 1 if their marks and cells are populated */
 };
 
 /** @brief What this block touched for the first time (in this phase, in this way), as in struct run; for inter_block.c. */
@@ -155,35 +155,37 @@ enum {
     ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
 };
 
-void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
-                       uint32_t pc);
+void simt_shadow_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
+                        uint32_t pc);
 /** @brief The same for a plain read of an aligned word of shared memory; false, and nothing done, if it is not one of the usual ones. */
-bool simt_cells_read_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc);
+bool simt_shadow_read_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc);
 /** @brief The same for a plain write. */
-bool simt_cells_write_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc);
+bool simt_shadow_write_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc);
 /** @brief The running thread waited for its copy to these bytes of shared memory. */
-void simt_cells_land(struct worker *w, enum place place, uintptr_t offset, size_t bytes);
+void simt_shadow_copy_landed(struct worker *w, enum place place, uintptr_t offset, size_t bytes);
 /** @brief Whether one of these bytes was written in this block when the worker's serial was @p serial or later, and by whom. */
-bool simt_cells_written_since(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
-                              uint32_t serial, struct actor *writer);
+bool simt_shadow_written_since(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                               uint32_t serial, struct actor *writer);
 /** @brief What to say of it if they are overwritten too soon. */
 extern const char *const simt_overwrites_operand;
 /** @brief What to say of a race between blocks of a cluster. */
 extern const char *const simt_no_cluster_barrier;
 /** @brief These bytes were read by the products of warpgroup @p group that completed at @p tick. */
-void simt_cells_product_read(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
-                             unsigned group, uint32_t tick, uint32_t pc);
+void simt_shadow_product_read(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                              unsigned group, uint32_t tick, uint32_t pc);
 /** @brief Thread @p thread's copy to these bytes has landed and reported to the mbarrier of @p column at @p tick. */
-void simt_cells_report(struct worker *w, enum place place, uintptr_t offset, size_t bytes, unsigned thread,
-                       unsigned column, uint32_t tick);
+void simt_shadow_copy_reported(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                               unsigned thread, unsigned column, uint32_t tick);
 /** @brief The same for the bulk copy that was begun at tick @p begun. */
-void simt_cells_report_bulk(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
-                            uint32_t begun, unsigned column, uint32_t tick);
+void simt_shadow_bulk_reported(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                               uint32_t begun, unsigned column, uint32_t tick);
 /** @brief Calls @p what for the cells of these bytes of shared memory: an access of another block (distributed_shared.c). */
-void simt_cells_each(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
-                     void (*what)(void *context, struct cell *c), void *context);
+void simt_shadow_for_each(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                          void (*what)(void *context, struct shadow_cell *c), void *context);
 /** @brief The copy from these bytes that was begun at tick @p begun has been made. */
-void simt_cells_read_over(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t begun);
+void simt_shadow_read_complete(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                               uint32_t begun);
 /** @brief The running thread has waited until the bulk copy it began at tick @p begun has read these bytes. */
-void simt_cells_read_done(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t begun);
-void simt_order_all(struct worker *w); /**< a block barrier, or the beginning of a block, as cells see it */
+void simt_shadow_read_awaited(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                              uint32_t begun);
+void simt_order_block(struct worker *w); /**< a block barrier, or the beginning of a block, as cells see it */

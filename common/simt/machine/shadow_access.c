@@ -28,7 +28,7 @@
 /* ---- order -------------------------------------------------------------------------------------------- */
 
 /* Whether a bulk copy of this block has yet to read there. */
-static inline __attribute__((always_inline)) bool is_busy(const struct worker *w, const struct cell *c,
+static inline __attribute__((always_inline)) bool is_busy(const struct worker *w, const struct shadow_cell *c,
                                                           int slot)
 {
     return c->reader[slot] & BUSY_READER && c->read_tick[slot] >= w->block_start;
@@ -40,7 +40,7 @@ static bool same_warp(unsigned a, unsigned b)
 }
 
 /* Whether the access comes after an asynchronous copy was begun, but not after it landed. */
-static bool lacks_wait(const struct doing *now, const struct cell *c)
+static bool lacks_wait(const struct shadow_access *now, const struct shadow_cell *c)
 {
     const struct worker *w = now->w;
     if (!simt_is_shared(now) || c->copy == COPY_NONE || c->write_tick < w->block_start) return false;
@@ -52,8 +52,8 @@ static bool lacks_wait(const struct doing *now, const struct cell *c)
 
 /* ---- one cell ----------------------------------------------------------------------------------------- */
 
-static inline __attribute__((always_inline)) void set_reader(const struct doing *now, struct cell *c,
-                                                             int slot)
+static inline __attribute__((always_inline)) void set_reader(const struct shadow_access *now,
+                                                             struct shadow_cell *c, int slot)
 {
     c->reader[slot] =
         (uint16_t)(now->w->thread_index | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0) |
@@ -64,17 +64,18 @@ static inline __attribute__((always_inline)) void set_reader(const struct doing 
 }
 
 /* Whoever is ordered after the running thread is ordered after that reader, too. */
-static inline __attribute__((always_inline)) bool is_replaceable(const struct worker *w, const struct cell *c,
-                                                                 int slot)
+static inline __attribute__((always_inline)) bool is_replaceable(const struct worker *w,
+                                                                 const struct shadow_cell *c, int slot)
 {
     const unsigned reader = simt_thread_of(c->reader[slot]);
     if (is_busy(w, c, slot)) return false;
-    if (reader == w->thread_index || c->read_tick[slot] < w->certain) return true;
+    if (reader == w->thread_index || c->read_tick[slot] < w->all_ordered_before) return true;
     return (w->named_used || w->clocks) && simt_is_ordered(w, c->read_tick[slot], reader);
 }
 
-/* Keeps this reader, if need be in place of one that tells less: see struct cell. */
-static inline __attribute__((always_inline)) void note_reader(const struct doing *now, struct cell *c)
+/* Keeps this reader, if need be in place of one that tells less: see struct shadow_cell. */
+static inline __attribute__((always_inline)) void note_reader(const struct shadow_access *now,
+                                                              struct shadow_cell *c)
 {
     const struct worker *w = now->w;
     const unsigned me = w->thread_index;
@@ -92,7 +93,7 @@ static inline __attribute__((always_inline)) void note_reader(const struct doing
 }
 
 /* Returns false if more than the readers is wrong with the cell, so that nobody may skip looking at it. */
-static bool read_cell(struct doing *now, struct cell *c)
+static bool read_cell(struct shadow_access *now, struct shadow_cell *c)
 {
     struct worker *w = now->w;
     bool good = true;
@@ -101,7 +102,8 @@ static bool read_cell(struct doing *now, struct cell *c)
         simt_found_missing_wait(now, c);
         if (c->copy < COPY_REPORTED) c->copy = COPY_NONE; /* once is enough */
         good = false;
-    } else if (c->write_tick >= w->certain && !excused && !simt_is_ordered(w, c->write_tick, c->writer)) {
+    } else if (c->write_tick >= w->all_ordered_before && !excused &&
+               !simt_is_ordered(w, c->write_tick, c->writer)) {
         simt_found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
         good = false;
     } else if (c->write_tick < w->block_start && simt_is_shared(now) && !now->padding) {
@@ -122,7 +124,7 @@ static bool read_cell(struct doing *now, struct cell *c)
  * What an asynchronous write overwrites without a fence. Of reads that need one by the letter, those that a barrier
  * stands behind have been done when it opens; a copy may only overtake a read of its own warp.
  */
-static void check_proxies(struct doing *now, const struct cell *c)
+static void check_proxies(struct shadow_access *now, const struct shadow_cell *c)
 {
     const struct worker *w = now->w;
     const bool async = simt_is_shared(now) ? c->copy >= COPY_BULK_IN_FLIGHT : c->write_async;
@@ -138,7 +140,7 @@ static void check_proxies(struct doing *now, const struct cell *c)
     }
 }
 
-static void write_cell(struct doing *now, struct cell *c)
+static void write_cell(struct shadow_access *now, struct shadow_cell *c)
 {
     struct worker *w = now->w;
     const bool atomic = (now->access & SIMT_ATOMIC) != 0;
@@ -147,7 +149,7 @@ static void write_cell(struct doing *now, struct cell *c)
         simt_found_unwritten(now);
     if (lacks_wait(now, c))
         simt_found_missing_wait(now, c);
-    else if (c->write_tick >= w->certain && !(gentle && c->write_atomic) &&
+    else if (c->write_tick >= w->all_ordered_before && !(gentle && c->write_atomic) &&
              !simt_is_ordered(w, c->write_tick, c->writer))
         simt_found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
     if (now->access & (ACCESS_BULK | ACCESS_ASYNC)) check_proxies(now, c);
@@ -157,7 +159,8 @@ static void write_cell(struct doing *now, struct cell *c)
             simt_found_busy(now, c, slot);
             continue;
         }
-        if (c->read_tick[slot] < w->certain || simt_is_ordered(w, c->read_tick[slot], reader)) continue;
+        if (c->read_tick[slot] < w->all_ordered_before || simt_is_ordered(w, c->read_tick[slot], reader))
+            continue;
         if (c->reader[slot] & ASYNC_READER && simt_is_shared(now)) {
             simt_found_busy(now, c, slot);
             continue;
@@ -184,23 +187,24 @@ static void write_cell(struct doing *now, struct cell *c)
  * its last __syncwarp a further one of this warp adds nothing. The last write must be ordered before all of
  * them.
  */
-static inline __attribute__((always_inline)) uint32_t quiet_number(const struct worker *w,
-                                                                   const struct cell *c)
+static inline __attribute__((always_inline)) uint32_t read_mark_of(const struct worker *w,
+                                                                   const struct shadow_cell *c)
 {
     if (c->read_tick[0] < w->last_barrier || c->read_tick[1] < w->last_barrier) return 0;
     if (!same_warp(c->reader[0], c->reader[1]))
-        return c->write_tick < w->last_barrier && !w->named_used && !w->clocks ? (uint32_t)w->block_quiet : 0;
+        return c->write_tick < w->last_barrier && !w->named_used && !w->clocks ? (uint32_t)w->block_read_mark
+                                                                               : 0;
     if (c->read_tick[0] != w->tick || c->read_tick[1] != w->tick) return 0;
     if (c->writer >= FOREIGN) return 0; /* not all of the warp need know of it */
-    if (c->write_tick < w->last_barrier) return (uint32_t)w->warp_quiet;
-    return same_warp(c->writer, c->reader[0]) && c->write_tick <= w->warp->known ? (uint32_t)w->warp_quiet
+    if (c->write_tick < w->last_barrier) return (uint32_t)w->warp_read_mark;
+    return same_warp(c->writer, c->reader[0]) && c->write_tick <= w->warp->known ? (uint32_t)w->warp_read_mark
                                                                                  : 0;
 }
 
 /* ---- the block's list of what it touched -------------------------------------------------------------- */
 
 /* 1 if this kind of access to the cell is new in this phase. */
-static int newly_touched(struct worker *w, struct cell *c, enum touch_kind kind)
+static int newly_touched(struct worker *w, struct shadow_cell *c, enum touch_kind kind)
 {
     if (c->touch_tick != w->touch_tick) {
         c->touch_tick = w->touch_tick;
@@ -212,7 +216,7 @@ static int newly_touched(struct worker *w, struct cell *c, enum touch_kind kind)
 }
 
 /* The bytes of the mask that follow each other, from the lowest. */
-static void add_touch(struct doing *now, size_t word, enum touch_kind kind, unsigned mask)
+static void add_touch(struct shadow_access *now, size_t word, enum touch_kind kind, unsigned mask)
 {
     struct worker *w = now->w;
     const unsigned first = (unsigned)__builtin_ctz(mask), unit = (unsigned)__builtin_ctz(~(mask >> first));
@@ -243,27 +247,28 @@ static enum touch_kind touch_kind(int access)
 
 /* ---- words and their bytes ---------------------------------------------------------------------------- */
 
-static bool is_live(const struct worker *w, const struct cell *c)
+static bool is_live(const struct worker *w, const struct shadow_cell *c)
 {
     return c->write_tick >= w->block_start || c->read_tick[0] >= w->block_start;
 }
 
 /* The four byte cells of a word. Made on the first access to a part of it; they begin as the word was. */
-static struct cell *byte_cells(struct worker *w, struct cell *c)
+static struct shadow_cell *byte_cells(struct worker *w, struct shadow_cell *c)
 {
     if (c->split == 0) {
         if (w->split.count == 0) simt_vector_grow(&w->split, 4 * sizeof *c); /* index 0 means none */
         const size_t index = w->split.count;
-        struct cell *bytes = simt_vector_grow(&w->split, 4 * sizeof *c);
+        struct shadow_cell *bytes = simt_vector_grow(&w->split, 4 * sizeof *c);
         for (int b = 0; b < 4; b++) bytes[b] = *c;
         c->split = (uint32_t)index;
         c->read_tick[0] = w->tick; /* keeps the word alive, so that split is believed */
     }
-    return (struct cell *)w->split.data + 4 * (size_t)c->split;
+    return (struct shadow_cell *)w->split.data + 4 * (size_t)c->split;
 }
 
 /* Makes a word one cell again where its bytes no longer differ in anything that matters. */
-static void join_bytes(struct worker *w, struct cell *c, const struct cell *bytes, bool written, bool global)
+static void join_bytes(struct worker *w, struct shadow_cell *c, const struct shadow_cell *bytes, bool written,
+                       bool global)
 {
     if (!written) {
         for (int b = 0; b < 4; b++) /* every byte must be known to be written, or global, and quiet since */
@@ -275,7 +280,7 @@ static void join_bytes(struct worker *w, struct cell *c, const struct cell *byte
 }
 
 /* Whether bytes that nobody wrote may be padding: of a struct copy, in a word that is written in part. */
-static bool is_excused(const struct doing *now, const struct cell *bytes, unsigned mask)
+static bool is_excused(const struct shadow_access *now, const struct shadow_cell *bytes, unsigned mask)
 {
     if (now->access & ACCESS_PADDED) return true;
     if (!(now->access & ACCESS_WHOLE)) return false;
@@ -286,53 +291,53 @@ static bool is_excused(const struct doing *now, const struct cell *bytes, unsign
 
 /* A word: its cell, and the numbers of its two halves. */
 struct place_of_word {
-    struct cell *cell;
-    uint32_t *quiet;
+    struct shadow_cell *cell;
+    uint32_t *read_mark;
     size_t word;
 };
 
-static void access_bytes(struct doing *now, const struct place_of_word *at, unsigned mask)
+static void access_bytes(struct shadow_access *now, const struct place_of_word *at, unsigned mask)
 {
     struct worker *w = now->w;
-    struct cell *c = at->cell, *bytes = byte_cells(w, c);
+    struct shadow_cell *c = at->cell, *bytes = byte_cells(w, c);
     const enum touch_kind kind = touch_kind(now->access);
     const bool global = !simt_is_shared(now);
     now->padding = is_excused(now, bytes, mask);
     unsigned fresh = 0;
-    uint32_t quiet[4] = {0};
+    uint32_t read_mark[4] = {0};
     for (unsigned b = 0; b < 4; b++) {
         if (!(mask >> b & 1)) continue;
         if (kind != TOUCH_READ)
             write_cell(now, &bytes[b]);
         else if (read_cell(now, &bytes[b]))
-            quiet[b] = quiet_number(w, &bytes[b]);
+            read_mark[b] = read_mark_of(w, &bytes[b]);
         if (global && newly_touched(w, &bytes[b], kind)) fresh |= 1u << b;
     }
     if (fresh != 0) add_touch(now, at->word, kind, fresh);
     for (unsigned half = 0; half < 2; half++)
         if (mask >> 2 * half & 3)
-            at->quiet[half] = quiet[2 * half] == quiet[2 * half + 1] ? quiet[2 * half] : 0;
+            at->read_mark[half] = read_mark[2 * half] == read_mark[2 * half + 1] ? read_mark[2 * half] : 0;
     if (mask == 15 && (kind != TOUCH_READ || !global)) join_bytes(w, c, bytes, kind != TOUCH_READ, global);
 }
 
-static void access_word(struct doing *now, const struct place_of_word *at, unsigned mask)
+static void access_word(struct shadow_access *now, const struct place_of_word *at, unsigned mask)
 {
     struct worker *w = now->w;
-    struct cell *c = at->cell;
+    struct shadow_cell *c = at->cell;
     if (c->split != 0 && !is_live(w, c)) c->split = 0;
     if (mask != 15 || c->split != 0) {
         access_bytes(now, at, mask);
         return;
     }
     const enum touch_kind kind = touch_kind(now->access);
-    uint32_t quiet = 0;
+    uint32_t read_mark = 0;
     now->padding = (now->access & ACCESS_PADDED) != 0;
     if (kind != TOUCH_READ)
         write_cell(now, c);
     else if (read_cell(now, c))
-        quiet = quiet_number(w, c);
+        read_mark = read_mark_of(w, c);
     if (!simt_is_shared(now) && newly_touched(w, c, kind)) add_touch(now, at->word, kind, mask);
-    at->quiet[0] = at->quiet[1] = quiet;
+    at->read_mark[0] = at->read_mark[1] = read_mark;
 }
 
 /* The bytes of a word that an access from @p offset to @p end has. */
@@ -349,23 +354,23 @@ static unsigned bytes_of_word(size_t word, uintptr_t offset, uintptr_t end)
 static __attribute__((noinline)) void make_ready(struct space *s, size_t chunk)
 {
     size_t from = chunk * SPACE_CHUNK, to = from + SPACE_CHUNK < s->bytes ? from + SPACE_CHUNK : s->bytes;
-    simt_populate(s->quiet + from / 2, (to - from) / 2 * sizeof *s->quiet);
+    simt_populate(s->read_mark + from / 2, (to - from) / 2 * sizeof *s->read_mark);
     simt_populate(s->cells + from / 4, ((to - from) / 4 + 1) * sizeof *s->cells);
     s->ready[chunk] = 1;
 }
 
-static void access_shared(struct doing *now, struct space *s)
+static void access_shared(struct shadow_access *now, struct space *s)
 {
     const uintptr_t offset = now->offset, end = offset + now->bytes;
     if (now->bytes == 4 && offset % 4 == 0 && s->ready[offset / SPACE_CHUNK]) { /* nearly all of them */
-        const struct place_of_word at = {&s->cells[offset / 4], &s->quiet[offset / 2], offset / 4};
+        const struct place_of_word at = {&s->cells[offset / 4], &s->read_mark[offset / 2], offset / 4};
         access_word(now, &at, 15);
         return;
     }
     for (size_t chunk = offset / SPACE_CHUNK; chunk * SPACE_CHUNK < end; chunk++)
         if (__builtin_expect(!s->ready[chunk], 0)) make_ready(s, chunk);
     for (size_t word = offset / 4; word * 4 < end; word++) {
-        const struct place_of_word at = {&s->cells[word], &s->quiet[2 * word], word};
+        const struct place_of_word at = {&s->cells[word], &s->read_mark[2 * word], word};
         access_word(now, &at, bytes_of_word(word, offset, end));
     }
 }
@@ -373,7 +378,7 @@ static void access_shared(struct doing *now, struct space *s)
 /* ---- global memory ------------------------------------------------------------------------------------ */
 
 /* What a run says of a cell. Its accesses meet no others but of their own thread. */
-static void recall(const struct worker *w, struct cell *c, const struct run *r, unsigned owner)
+static void recall(const struct worker *w, struct shadow_cell *c, const struct run *r, unsigned owner)
 {
     const bool wrote = (r->kind & TOUCH_WRITE) != 0;
     if (wrote) {
@@ -395,20 +400,20 @@ static void recall(const struct worker *w, struct cell *c, const struct run *r, 
 }
 
 /* From now on the page has cells, which know what its runs knew. */
-static __attribute__((noinline)) struct cell_page *split_page(struct worker *w, struct page *page)
+static __attribute__((noinline)) struct shadow_page *split_page(struct worker *w, struct page *page)
 {
-    struct cell_page *cells = simt_page_cells(w, page);
+    struct shadow_page *cells = simt_page_cells(w, page);
     for (unsigned i = 0; i < page->runs; i++) {
         const struct run *r = &page->run[i];
         for (unsigned at = r->first; at < r->end; at += r->unit < 4 ? r->unit : 4u) {
-            struct cell *c = &cells->cells[at / 4];
+            struct shadow_cell *c = &cells->cells[at / 4];
             const unsigned owner = simt_run_owner(r, at);
             if (c->split != 0 && !is_live(w, c)) c->split = 0;
             if (r->unit >= 4 && c->split == 0) {
                 recall(w, c, r, owner);
                 continue;
             }
-            struct cell *bytes = byte_cells(w, c);
+            struct shadow_cell *bytes = byte_cells(w, c);
             for (unsigned b = at % 4; b < (r->unit < 4 ? at % 4 + r->unit : 4u); b++)
                 recall(w, &bytes[b], r, owner);
         }
@@ -417,7 +422,7 @@ static __attribute__((noinline)) struct cell_page *split_page(struct worker *w, 
     return cells;
 }
 
-static void access_global(struct doing *now)
+static void access_global(struct shadow_access *now)
 {
     struct worker *w = now->w;
     const uintptr_t offset = now->offset, end = offset + now->bytes;
@@ -438,17 +443,17 @@ static void access_global(struct doing *now)
                 return;
             (void)split_page(w, page);
         }
-        const struct place_of_word at = {&page->cells->cells[in_page], &page->cells->quiet[2 * in_page],
+        const struct place_of_word at = {&page->cells->cells[in_page], &page->cells->read_mark[2 * in_page],
                                          word};
         access_word(now, &at, bytes_of_word(word, offset, end));
     }
 }
 
-void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
-                       uint32_t pc)
+void simt_shadow_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
+                        uint32_t pc)
 {
-    if (__builtin_expect(w->doubt.open, 0)) simt_settle(w);
-    struct doing now = {w, place, offset, bytes, access, pc, false, false};
+    if (__builtin_expect(w->pending_race.open, 0)) simt_settle_race(w);
+    struct shadow_access now = {w, place, offset, bytes, access, pc, false, false};
     if (simt_is_shared(&now))
         access_shared(&now, &w->space[place]);
     else
@@ -459,28 +464,29 @@ void simt_cells_access(struct worker *w, enum place place, uintptr_t offset, siz
  * What most reads of shared memory are that have to be looked at: of a word that was written as a whole, by this block, before a
  * barrier. Whoever wrote it was within bounds, and nothing can be wrong with the read.
  */
-bool simt_cells_read_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc)
+bool simt_shadow_read_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc)
 {
     const struct space *s = &w->space[place];
-    if (w->doubt.open || !s->ready[offset / SPACE_CHUNK]) return false;
-    struct cell *c = &s->cells[offset / 4];
-    if (c->split != 0 || c->copy != COPY_NONE || c->write_tick >= w->certain ||
+    if (w->pending_race.open || !s->ready[offset / SPACE_CHUNK]) return false;
+    struct shadow_cell *c = &s->cells[offset / 4];
+    if (c->split != 0 || c->copy != COPY_NONE || c->write_tick >= w->all_ordered_before ||
         c->write_tick < w->block_start)
         return false;
-    const struct doing now = {w, place, offset, 4, SIMT_READ, pc, false, false};
+    const struct shadow_access now = {w, place, offset, 4, SIMT_READ, pc, false, false};
     note_reader(&now, c);
-    s->quiet[offset / 2] = s->quiet[offset / 2 + 1] = quiet_number(w, c);
+    s->read_mark[offset / 2] = s->read_mark[offset / 2 + 1] = read_mark_of(w, c);
     return true;
 }
 
 /* The same for writes: of a word that was written before, by this block, and that nobody has used since a barrier. */
-bool simt_cells_write_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc)
+bool simt_shadow_write_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc)
 {
     const struct space *s = &w->space[place];
-    if (w->doubt.open || !s->ready[offset / SPACE_CHUNK]) return false;
-    struct cell *c = &s->cells[offset / 4];
-    if (c->split != 0 || c->copy != COPY_NONE || c->write_tick >= w->certain ||
-        c->write_tick < w->block_start || c->read_tick[0] >= w->certain || c->read_tick[1] >= w->certain ||
+    if (w->pending_race.open || !s->ready[offset / SPACE_CHUNK]) return false;
+    struct shadow_cell *c = &s->cells[offset / 4];
+    if (c->split != 0 || c->copy != COPY_NONE || c->write_tick >= w->all_ordered_before ||
+        c->write_tick < w->block_start || c->read_tick[0] >= w->all_ordered_before ||
+        c->read_tick[1] >= w->all_ordered_before ||
         (c->reader[0] | c->reader[1]) & (BUSY_READER | ASYNC_READER))
         return false;
     c->write_tick = c->copy_tick = w->tick;
@@ -488,14 +494,14 @@ bool simt_cells_write_word(struct worker *w, enum place place, uintptr_t offset,
     c->writer = (uint16_t)w->thread_index;
     c->write_atomic = c->write_async = false;
     c->serial = w->serial;
-    s->quiet[offset / 2] = s->quiet[offset / 2 + 1] = 0;
+    s->read_mark[offset / 2] = s->read_mark[offset / 2 + 1] = 0;
     return true;
 }
 
 /* ---- guesses ------------------------------------------------------------------------------------------ */
 
 /* The cell's readers name the running thread: as one that read a volatile, which races with no atomic. */
-static void excuse_reader(const struct worker *w, struct cell *c)
+static void excuse_reader(const struct worker *w, struct shadow_cell *c)
 {
     for (int slot = 0; slot < 2; slot++)
         if (c->reader[slot] == w->thread_index && c->read_tick[slot] == w->tick)
@@ -526,7 +532,7 @@ static void excuse_reads(struct worker *w, enum place place, uintptr_t offset, s
     }
     struct page *page = simt_page_find(w, simt_page_number(place, offset));
     if (page == NULL) return;
-    struct cell_page *cells = page->cells != NULL ? page->cells : split_page(w, page);
+    struct shadow_page *cells = page->cells != NULL ? page->cells : split_page(w, page);
     for (uint32_t i = 0; i < words; i++) excuse_reader(w, &cells->cells[(word + i) % (PAGE_BYTES / 4)]);
     excuse_touches(w, place == PLACE_DATA, word, words);
 }
@@ -535,15 +541,16 @@ void simt_swap_checks(void *address, size_t bytes)
 {
     struct worker *w = simt_tls_watch;
     if (w == NULL || !w->checking || simt_settings.all) return;
-    if (w->doubt.open && w->doubt.address == address && w->doubt.finding.actor[1].access == SIMT_READ)
-        w->doubt.open = false;
+    if (w->pending_race.open && w->pending_race.address == address &&
+        w->pending_race.finding.actor[1].access == SIMT_READ)
+        w->pending_race.open = false;
     const enum place place = simt_place_of(w, (uintptr_t)address);
     if (place < PLACE_COUNT) excuse_reads(w, place, (uintptr_t)address - w->space[place].base, bytes);
 }
 
 /* ---- copies that land --------------------------------------------------------------------------------- */
 
-static void land_cell(const struct worker *w, struct cell *c)
+static void land_cell(const struct worker *w, struct shadow_cell *c)
 {
     if (c->copy != COPY_IN_FLIGHT || c->writer != w->thread_index || c->write_tick < w->block_start) return;
     c->copy = COPY_LANDED;
@@ -551,22 +558,22 @@ static void land_cell(const struct worker *w, struct cell *c)
     c->serial = w->serial;
 }
 
-void simt_cells_land(struct worker *w, enum place place, uintptr_t offset, size_t bytes)
+void simt_shadow_copy_landed(struct worker *w, enum place place, uintptr_t offset, size_t bytes)
 {
     struct space *s = &w->space[place];
     for (size_t word = offset / 4; word * 4 < offset + bytes; word++) {
-        struct cell *c = &s->cells[word];
+        struct shadow_cell *c = &s->cells[word];
         if (c->split != 0 && is_live(w, c))
             for (unsigned b = 0; b < 4; b++) land_cell(w, byte_cells(w, c) + b);
         else
             land_cell(w, c);
-        s->quiet[2 * word] = s->quiet[2 * word + 1] = 0;
+        s->read_mark[2 * word] = s->read_mark[2 * word + 1] = 0;
     }
 }
 
 /* ---- writes behind a product's back ------------------------------------------------------------------- */
 
-static bool is_written_since(const struct worker *w, const struct cell *c, uint32_t serial,
+static bool is_written_since(const struct worker *w, const struct shadow_cell *c, uint32_t serial,
                              struct actor *writer)
 {
     if (c->write_tick < w->block_start || c->serial < serial) return false;
@@ -575,22 +582,22 @@ static bool is_written_since(const struct worker *w, const struct cell *c, uint3
     return true;
 }
 
-bool simt_cells_written_since(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
-                              uint32_t serial, struct actor *writer)
+bool simt_shadow_written_since(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                               uint32_t serial, struct actor *writer)
 {
     const struct space *s = &w->space[place];
     for (size_t word = offset / 4; word * 4 < offset + bytes; word++) {
-        struct cell *c = &s->cells[word];
+        struct shadow_cell *c = &s->cells[word];
         if (!s->ready[word * 4 / SPACE_CHUNK]) continue;
         const bool split = c->split != 0 && is_live(w, c);
-        const struct cell *one = split ? byte_cells(w, c) : c;
+        const struct shadow_cell *one = split ? byte_cells(w, c) : c;
         for (unsigned b = 0; b < (split ? 4u : 1u); b++)
             if (is_written_since(w, &one[b], serial, writer)) return true;
     }
     return false;
 }
 
-static void read_by_product(struct cell *c, unsigned actor, uint32_t tick, uint32_t pc)
+static void read_by_product(struct shadow_cell *c, unsigned actor, uint32_t tick, uint32_t pc)
 {
     const int slot = c->read_tick[0] <= c->read_tick[1] ? 0 : 1; /* the older one gives way */
     c->reader[slot] = (uint16_t)actor;
@@ -598,18 +605,18 @@ static void read_by_product(struct cell *c, unsigned actor, uint32_t tick, uint3
     c->read_pc[slot] = pc;
 }
 
-void simt_cells_product_read(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
-                             unsigned group, uint32_t tick, uint32_t pc)
+void simt_shadow_product_read(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                              unsigned group, uint32_t tick, uint32_t pc)
 {
     struct space *s = &w->space[place];
     for (size_t word = offset / 4; word * 4 < offset + bytes; word++) {
-        struct cell *c = &s->cells[word];
+        struct shadow_cell *c = &s->cells[word];
         if (!s->ready[word * 4 / SPACE_CHUNK]) continue;
         const bool split = c->split != 0 && is_live(w, c);
-        struct cell *one = split ? byte_cells(w, c) : c;
+        struct shadow_cell *one = split ? byte_cells(w, c) : c;
         for (unsigned b = 0; b < (split ? 4u : 1u); b++)
             read_by_product(&one[b], COLUMN_PRODUCT + group, tick, pc);
-        s->quiet[2 * word] = s->quiet[2 * word + 1] = 0;
+        s->read_mark[2 * word] = s->read_mark[2 * word + 1] = 0;
     }
 }
 
@@ -622,7 +629,7 @@ struct landing {
     unsigned thread, column;
 };
 
-static void report_cell(const struct landing *l, struct cell *c)
+static void report_cell(const struct landing *l, struct shadow_cell *c)
 {
     if (c->copy != COPY_IN_FLIGHT || c->writer != l->thread || c->write_tick < l->w->block_start) return;
     c->copy = COPY_REPORTED;
@@ -630,7 +637,7 @@ static void report_cell(const struct landing *l, struct cell *c)
     c->write_tick = l->tick;
 }
 
-static void report_bulk_cell(const struct landing *l, struct cell *c)
+static void report_bulk_cell(const struct landing *l, struct shadow_cell *c)
 {
     if (c->copy != COPY_BULK_IN_FLIGHT || c->copy_tick != l->begun) return;
     c->copy = COPY_BULK_REPORTED;
@@ -638,7 +645,7 @@ static void report_bulk_cell(const struct landing *l, struct cell *c)
     c->write_tick = l->tick;
 }
 
-static void read_done(const struct landing *l, struct cell *c)
+static void read_done(const struct landing *l, struct shadow_cell *c)
 {
     for (int slot = 0; slot < 2; slot++) {
         if (!(c->reader[slot] & BUSY_READER) || c->read_tick[slot] != l->begun) continue;
@@ -648,48 +655,50 @@ static void read_done(const struct landing *l, struct cell *c)
 }
 
 static void for_cells(const struct landing *l, enum place place, uintptr_t offset, size_t bytes,
-                      void (*what)(const struct landing *l, struct cell *c))
+                      void (*what)(const struct landing *l, struct shadow_cell *c))
 {
     struct worker *w = l->w;
     struct space *s = &w->space[place];
     for (size_t word = offset / 4; word * 4 < offset + bytes; word++) {
-        struct cell *c = &s->cells[word];
+        struct shadow_cell *c = &s->cells[word];
         if (c->split != 0 && is_live(w, c))
             for (unsigned b = 0; b < 4; b++) what(l, byte_cells(w, c) + b);
         else
             what(l, c);
-        s->quiet[2 * word] = s->quiet[2 * word + 1] = 0;
+        s->read_mark[2 * word] = s->read_mark[2 * word + 1] = 0;
     }
 }
 
-void simt_cells_report(struct worker *w, enum place place, uintptr_t offset, size_t bytes, unsigned thread,
-                       unsigned column, uint32_t tick)
+void simt_shadow_copy_reported(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                               unsigned thread, unsigned column, uint32_t tick)
 {
     const struct landing l = {.w = w, .tick = tick, .thread = thread, .column = column};
     for_cells(&l, place, offset, bytes, report_cell);
 }
 
-void simt_cells_report_bulk(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
-                            uint32_t begun, unsigned column, uint32_t tick)
+void simt_shadow_bulk_reported(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                               uint32_t begun, unsigned column, uint32_t tick)
 {
     const struct landing l = {.w = w, .begun = begun, .tick = tick, .column = column};
     for_cells(&l, place, offset, bytes, report_bulk_cell);
 }
 
-void simt_cells_read_done(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t begun)
+void simt_shadow_read_awaited(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                              uint32_t begun)
 {
     const struct landing l = {.w = w, .begun = begun};
     for_cells(&l, place, offset, bytes, read_done);
 }
 
-static void read_over(const struct landing *l, struct cell *c)
+static void read_over(const struct landing *l, struct shadow_cell *c)
 {
     for (int slot = 0; slot < 2; slot++)
         if (c->reader[slot] & BUSY_READER && c->read_tick[slot] == l->begun)
             c->read_tick[slot] = c->reader[slot] = 0;
 }
 
-void simt_cells_read_over(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t begun)
+void simt_shadow_read_complete(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                               uint32_t begun)
 {
     const struct landing l = {.w = w, .begun = begun};
     for_cells(&l, place, offset, bytes, read_over);
@@ -697,42 +706,42 @@ void simt_cells_read_over(struct worker *w, enum place place, uintptr_t offset, 
 
 /* ---- other blocks' accesses --------------------------------------------------------------------------- */
 
-void simt_cells_each(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
-                     void (*what)(void *context, struct cell *c), void *context)
+void simt_shadow_for_each(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
+                          void (*what)(void *context, struct shadow_cell *c), void *context)
 {
     struct space *s = &w->space[place];
     const uintptr_t end = offset + bytes;
     for (size_t chunk = offset / SPACE_CHUNK; chunk * SPACE_CHUNK < end; chunk++)
         if (!s->ready[chunk]) make_ready(s, chunk);
     for (size_t word = offset / 4; word * 4 < end; word++) {
-        struct cell *c = &s->cells[word];
+        struct shadow_cell *c = &s->cells[word];
         const unsigned mask = bytes_of_word(word, offset, end);
         if (c->split != 0 && !is_live(w, c)) c->split = 0;
         if (mask == 15 && c->split == 0) {
             what(context, c);
         } else {
-            struct cell *one = byte_cells(w, c);
+            struct shadow_cell *one = byte_cells(w, c);
             for (unsigned b = 0; b < 4; b++)
                 if (mask >> b & 1) what(context, &one[b]);
         }
-        s->quiet[2 * word] = s->quiet[2 * word + 1] = 0;
+        s->read_mark[2 * word] = s->read_mark[2 * word + 1] = 0;
     }
 }
 
 /* ---- barriers as cells see them ----------------------------------------------------------------------- */
 
-void simt_order_all(struct worker *w)
+void simt_order_block(struct worker *w)
 {
     if (w->clocks) simt_clocks_share_all(w);
     w->idle = 0;
     w->last_barrier = ++*w->clock;
-    w->certain = w->cluster == NULL ? w->last_barrier : w->block_start;
-    w->block_quiet = simt_quiet_pair(++*w->clock);
+    w->all_ordered_before = w->cluster == NULL ? w->last_barrier : w->block_start;
+    w->block_read_mark = simt_read_mark_pair(++*w->clock);
     w->grids_over = w->result->grids_waited;
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
         warp->tick = ++*w->clock;
-        warp->quiet = warp->tick;
+        warp->read_mark = warp->tick;
         warp->known = w->last_barrier;
         warp->partial = false;
     }

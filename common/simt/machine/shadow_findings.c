@@ -33,7 +33,7 @@ static struct actor who(const struct worker *w, unsigned actor, uint32_t pc, int
     return (struct actor){w->block, pc, (uint16_t)actor, (uint8_t)access, NULL};
 }
 
-void simt_found_race(struct doing *now, int other_access, unsigned other_thread, uint32_t other_pc)
+void simt_found_race(struct shadow_access *now, int other_access, unsigned other_thread, uint32_t other_pc)
 {
     struct worker *w = now->w;
     if (now->reported) return;
@@ -52,19 +52,20 @@ void simt_found_race(struct doing *now, int other_access, unsigned other_thread,
     f.actor[0] = who(w, other_thread, other_pc, other_access);
     f.actor[1] = (struct actor){w->block, now->pc, (uint16_t)w->thread_index,
                                 (uint8_t)(now->access & ACCESS_KINDS), NULL};
-    const bool writes =
-        now->access == SIMT_WRITE && other_access == SIMT_WRITE && now->bytes <= sizeof w->doubt.before;
+    const bool writes = now->access == SIMT_WRITE && other_access == SIMT_WRITE &&
+                        now->bytes <= sizeof w->pending_race.before;
     const bool guesses = now->access == SIMT_READ && other_access == SIMT_ATOMIC;
     if (!writes && !guesses) {
         simt_found(w, &f);
         return;
     }
-    w->doubt = (struct doubt){true, f, (const void *)(w->space[now->place].base + now->offset), {0}};
-    if (writes) memcpy(w->doubt.before, w->doubt.address, now->bytes);
+    w->pending_race =
+        (struct pending_race){true, f, (const void *)(w->space[now->place].base + now->offset), {0}};
+    if (writes) memcpy(w->pending_race.before, w->pending_race.address, now->bytes);
 }
 
 /* Something of @p kind about what the cell keeps of @p thread, and what is done now. */
-void simt_found_pair(struct doing *now, const char *kind, unsigned thread, uint32_t pc, int access,
+void simt_found_pair(struct shadow_access *now, const char *kind, unsigned thread, uint32_t pc, int access,
                      const char *remark)
 {
     struct worker *w = now->w;
@@ -82,7 +83,7 @@ void simt_found_pair(struct doing *now, const char *kind, unsigned thread, uint3
     simt_found(w, &f);
 }
 
-void simt_found_missing_wait(struct doing *now, const struct cell *c)
+void simt_found_missing_wait(struct shadow_access *now, const struct shadow_cell *c)
 {
     const struct worker *w = now->w;
     const char *remark =
@@ -96,8 +97,8 @@ void simt_found_missing_wait(struct doing *now, const struct cell *c)
             "still "
             "to be read";
     if (writer >= COLUMN_ASYNC && writer < FOREIGN) {
-        if (w->clock_of[w->thread_index].heard[writer] >= w->block_start ||
-            w->block_clock->heard[writer] >= w->block_start)
+        if (w->clock_of[w->thread_index].ordered[writer] >= w->block_start ||
+            w->block_clock->ordered[writer] >= w->block_start)
             remark =
                 "the thread has waited for an earlier phase of the copy's mbarrier, not for the one that "
                 "these bytes count in: is the parity right? Or has the copy begun too early?";
@@ -106,7 +107,7 @@ void simt_found_missing_wait(struct doing *now, const struct cell *c)
     simt_found_pair(now, "missing-wait", writer, c->write_pc, SIMT_WRITE, remark);
 }
 
-void simt_found_busy(struct doing *now, const struct cell *c, int slot)
+void simt_found_busy(struct shadow_access *now, const struct shadow_cell *c, int slot)
 {
     simt_found_pair(
         now, "bulk-group", simt_thread_of(c->reader[slot]), c->read_pc[slot], SIMT_READ,
@@ -116,7 +117,7 @@ void simt_found_busy(struct doing *now, const struct cell *c, int slot)
 }
 
 /* Whether the running thread, and those that it knows of, have fenced what @p actor did at @p tick. */
-void simt_check_fence(struct doing *now, uint32_t tick, unsigned actor, int access, uint32_t pc)
+void simt_check_fence(struct shadow_access *now, uint32_t tick, unsigned actor, int access, uint32_t pc)
 {
     if (simt_is_shared(now) ? simt_is_fenced(now->w, tick, actor)
                             : simt_is_fenced_global(now->w, tick, actor))
@@ -134,7 +135,7 @@ void simt_check_fence(struct doing *now, uint32_t tick, unsigned actor, int acce
               "fence.proxy.async must be between them");
 }
 
-void simt_found_unwritten(struct doing *now)
+void simt_found_unwritten(struct shadow_access *now)
 {
     struct worker *w = now->w;
     if (now->reported) return;
@@ -151,7 +152,7 @@ void simt_found_unwritten(struct doing *now)
 }
 
 /* A product reads by the asynchronous proxy what was written by the generic one. */
-void simt_check_product_fence(struct doing *now, const struct cell *c)
+void simt_check_product_fence(struct shadow_access *now, const struct shadow_cell *c)
 {
     struct worker *w = now->w;
     if (now->reported || (w->clocks && simt_is_fenced(w, c->write_tick, c->writer))) return;

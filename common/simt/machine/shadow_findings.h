@@ -14,7 +14,7 @@
 struct worker;
 
 /** What is being done now, once for all words of an access. */
-struct doing {
+struct shadow_access {
     struct worker *w;
     enum place place;
     uintptr_t offset; /**< of the whole access */
@@ -30,23 +30,23 @@ static inline unsigned simt_thread_of(unsigned reader)
     return reader & ~(unsigned)READER_FLAGS;
 }
 
-static inline bool simt_is_shared(const struct doing *now)
+static inline bool simt_is_shared(const struct shadow_access *now)
 {
     return now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC;
 }
 
 /** @brief The access races with @p other_thread's, of which the cell knows @p other_access and @p other_pc. */
-void simt_found_race(struct doing *now, int other_access, unsigned other_thread, uint32_t other_pc);
+void simt_found_race(struct shadow_access *now, int other_access, unsigned other_thread, uint32_t other_pc);
 /** @brief Something of @p kind about what the cell keeps of @p thread, and what is done now. */
-void simt_found_pair(struct doing *now, const char *kind, unsigned thread, uint32_t pc, int access,
+void simt_found_pair(struct shadow_access *now, const char *kind, unsigned thread, uint32_t pc, int access,
                      const char *remark);
 /** @brief The access comes after an asynchronous copy to the cell was begun, and not after it landed. */
-void simt_found_missing_wait(struct doing *now, const struct cell *c);
+void simt_found_missing_wait(struct shadow_access *now, const struct shadow_cell *c);
 /** @brief The access writes what a bulk copy, the cell's reader in @p slot, may not have read yet. */
-void simt_found_busy(struct doing *now, const struct cell *c, int slot);
+void simt_found_busy(struct shadow_access *now, const struct shadow_cell *c, int slot);
 /** @brief The access reads shared memory that nobody has written. */
-void simt_found_unwritten(struct doing *now);
+void simt_found_unwritten(struct shadow_access *now);
 /** @brief A finding, unless the running thread, and those that it knows of, have fenced what @p actor did at @p tick. */
-void simt_check_fence(struct doing *now, uint32_t tick, unsigned actor, int access, uint32_t pc);
+void simt_check_fence(struct shadow_access *now, uint32_t tick, unsigned actor, int access, uint32_t pc);
 /** @brief The same of a product, which reads through the asynchronous proxy what the cell's writer wrote through the generic one. */
-void simt_check_product_fence(struct doing *now, const struct cell *c);
+void simt_check_product_fence(struct shadow_access *now, const struct shadow_cell *c);

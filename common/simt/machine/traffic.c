@@ -33,7 +33,7 @@ static unsigned sectors_of_request(const struct request *r)
 }
 
 /* Passes one group of lanes needs: a bank gives one 4-byte word a pass, to any number of lanes. */
-static unsigned passes(const struct request *r, unsigned first, unsigned end)
+static unsigned bank_wavefronts(const struct request *r, unsigned first, unsigned end)
 {
     uint32_t words[32][WARP_LANES];
     uint8_t used[32] = {0};
@@ -53,11 +53,11 @@ static unsigned passes(const struct request *r, unsigned first, unsigned end)
 }
 
 /* Whether each lane i of a group and lane i ^ apart have one address between them, or one of the two is idle. */
-static bool partners_share(const struct request *r, unsigned first, unsigned end, unsigned apart)
+static bool partners_share(const struct request *r, unsigned first, unsigned end, unsigned distance)
 {
     for (unsigned i = first; i < end; i++)
-        for (unsigned k = i + 1; k < end && r->lane[k] <= (r->lane[i] | apart); k++)
-            if (r->lane[k] == (r->lane[i] ^ apart) && r->address[k] != r->address[i]) return false;
+        for (unsigned k = i + 1; k < end && r->lane[k] <= (r->lane[i] | distance); k++)
+            if (r->lane[k] == (r->lane[i] ^ distance) && r->address[k] != r->address[i]) return false;
     return true;
 }
 
@@ -85,7 +85,7 @@ static unsigned wavefronts_of_request(const struct request *r, bool load, unsign
             const unsigned both = end_of_group(r, first, 2 * lanes);
             if (partners_share(r, first, both, 1) || partners_share(r, first, both, 2)) end = both;
         }
-        wavefronts += passes(r, first, end);
+        wavefronts += bank_wavefronts(r, first, end);
         ++*ideal;
     }
     return wavefronts;
@@ -132,23 +132,23 @@ static unsigned store_line_by_line(const struct request *from, const struct requ
         for (unsigned k = i; new &&k-- > 0;) new = from->address[k] / 128 != line;
         for (unsigned k = i; new &&k < from->count; k++)
             if (from->address[k] / 128 == line) together.address[together.count++] = to->address[k];
-        if (new) wavefronts += passes(&together, 0, together.count);
+        if (new) wavefronts += bank_wavefronts(&together, 0, together.count);
     }
     return wavefronts;
 }
 
 /* In how many turns the L1 cache finds them: four lines per turn, and 8 bytes per lane by half warps. */
-static unsigned fetches_of_copies(const struct request *from)
+static unsigned tag_wavefronts_of_copies(const struct request *from)
 {
     const unsigned lanes = from->bytes <= 4 ? 32 : 16;
-    unsigned fetches = 0;
+    unsigned wavefronts = 0;
     for (unsigned first = 0, end; first < from->count; first = end) {
         uint64_t line[WARP_LANES];
         end = end_of_group(from, first, lanes);
         for (unsigned i = first; i < end; i++) line[i - first] = from->address[i] / 128;
-        fetches += (count_different(line, end - first) + 3) / 4;
+        wavefronts += (count_different(line, end - first) + 3) / 4;
     }
-    return fetches;
+    return wavefronts;
 }
 
 /* Whether some lane copies the other half of lane @p i's sector, from and to the same one; the halves may change places. */
@@ -184,9 +184,9 @@ static unsigned wavefronts_of_wide_copies(const struct request *from, const stru
     uint64_t way[WARP_LANES];
     for (unsigned i = 0; i < from->count; i++) {
         const uintptr_t source = from->address[i], target = to->address[i];
-        const uint64_t turn = (target / 32 - source / 32) % 4, sides = (target ^ source) / 16 % 2;
+        const uint64_t rotation = (target / 32 - source / 32) % 4, sides = (target ^ source) / 16 % 2;
         const uint64_t part = is_whole_sector(from, to, i) ? whole | earlier_places(from, to, i)
-                                                           : turn << 2 | sides << 1 | source / 16 % 2;
+                                                           : rotation << 2 | sides << 1 | source / 16 % 2;
         way[i] = source / 128 << 18 | target / 128 << 5 | part;
     }
     return count_different(way, from->count);
@@ -210,7 +210,7 @@ static void count_copies(struct counters *c, const struct request *r)
     c->load_sectors += wide ? count_different(block, r->count) : sectors_of_request(&from);
     const unsigned wavefronts = wide ? wavefronts_of_wide_copies(&from, &to) : store_line_by_line(&from, &to);
     c->store_wavefronts += wavefronts;
-    if (!wide) c->conflicts += wavefronts - fetches_of_copies(&from);
+    if (!wide) c->conflicts += wavefronts - tag_wavefronts_of_copies(&from);
 }
 
 void simt_count_request(struct counters *c, const struct request *r, int access, enum place place)

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static const struct news ALL_UNFENCED = {.unfenced = {UINT32_MAX, UINT32_MAX}};
+static const struct unshared ALL_UNFENCED = {.unfenced = {UINT32_MAX, UINT32_MAX}};
 
 /* The spaces that any fence was for so far: few programs fence global memory, and the others need not pay for it. */
 static _Atomic unsigned spaces = FENCED_SHARED + 1;
@@ -26,21 +26,22 @@ void simt_clocks_open(struct worker *w)
 {
     if (w->clocks) return;
     if (w->clock_of == NULL) {
-        w->clock_of = simt_reserve((MAX_THREADS + BARRIERS) * sizeof *w->clock_of, "the threads' clocks");
+        w->clock_of =
+            simt_reserve((MAX_THREADS + NAMED_BARRIERS) * sizeof *w->clock_of, "the threads' clocks");
         w->shared_clock = simt_reserve(sizeof *w->shared_clock, "a clock");
         w->block_clock = simt_reserve(sizeof *w->block_clock, "the block's clock");
     }
-    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].news = ALL_UNFENCED;
+    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].unshared = ALL_UNFENCED;
     w->clocks = true; /* what earlier blocks left in them are old ticks, which order nothing in this one */
 }
 
 void simt_new_tick(struct worker *w, struct warp *warp)
 {
     warp->tick = ++*w->clock;
-    warp->quiet = warp->tick;
+    warp->read_mark = warp->tick;
     if (warp != w->warp) return;
     w->tick = warp->tick;
-    w->warp_quiet = simt_quiet_pair(warp->quiet);
+    w->warp_read_mark = simt_read_mark_pair(warp->read_mark);
 }
 
 /* ---- joining ------------------------------------------------------------------------------------------ */
@@ -57,14 +58,14 @@ static void join(const struct worker *w, uint32_t *to, const uint32_t *from)
     join_range(to + COLUMN_ALL, from + COLUMN_ALL, COLUMNS - COLUMN_ALL);
 }
 
-static void join_both(const struct worker *w, struct clock *to, const struct clock *from)
+static void join_both(const struct worker *w, struct vector_clock *to, const struct vector_clock *from)
 {
-    join(w, to->heard, from->heard);
+    join(w, to->ordered, from->ordered);
     for (unsigned i = 0; i < fenced_spaces(); i++) join(w, to->fenced[i], from->fenced[i]);
 }
 
 /* What @p clock, of @p w's block, knows of the block of @p rank; made if need be. */
-static struct clock *peer_of(struct worker *w, struct clock *clock, unsigned rank)
+static struct vector_clock *peer_of(struct worker *w, struct vector_clock *clock, unsigned rank)
 {
     enum { TOGETHER = 256 };
     if (rank == w->rank) return clock;
@@ -79,24 +80,25 @@ static struct clock *peer_of(struct worker *w, struct clock *clock, unsigned ran
     return clock->peer[rank];
 }
 
-static const struct clock *known_of(const struct worker *w, const struct clock *clock, unsigned rank)
+static const struct vector_clock *known_of(const struct worker *w, const struct vector_clock *clock,
+                                           unsigned rank)
 {
     return rank == w->rank ? clock : clock->peer[rank];
 }
 
 /* The same for clocks of different blocks of a cluster. */
-static void join_across(struct worker *to_block, struct clock *to, const struct worker *from_block,
-                        const struct clock *from)
+static void join_across(struct worker *to_block, struct vector_clock *to, const struct worker *from_block,
+                        const struct vector_clock *from)
 {
     const struct cluster *c = from_block->cluster;
     for (unsigned rank = 0; rank < c->size; rank++) {
-        const struct clock *known = known_of(from_block, from, rank);
+        const struct vector_clock *known = known_of(from_block, from, rank);
         if (known != NULL) join_both(c->block[rank], peer_of(to_block, to, rank), known);
     }
-    if (from->epoch > to->epoch) to->epoch = from->epoch;
+    if (from->cluster_phase > to->cluster_phase) to->cluster_phase = from->cluster_phase;
 }
 
-void simt_clock_join(struct worker *w, struct clock *to, const struct clock *from)
+void simt_clock_join(struct worker *w, struct vector_clock *to, const struct vector_clock *from)
 {
     if (w->cluster != NULL)
         join_across(w, to, w, from);
@@ -104,9 +106,9 @@ void simt_clock_join(struct worker *w, struct clock *to, const struct clock *fro
         join_both(w, to, from);
 }
 
-static void clear_columns(const struct worker *w, struct clock *clock)
+static void clear_columns(const struct worker *w, struct vector_clock *clock)
 {
-    uint32_t *row[] = {clock->heard, clock->fenced[FENCED_SHARED], clock->fenced[FENCED_GLOBAL]};
+    uint32_t *row[] = {clock->ordered, clock->fenced[FENCED_SHARED], clock->fenced[FENCED_GLOBAL]};
     for (unsigned i = 0; i <= fenced_spaces(); i++) {
         memset(row[i], 0, w->threads * sizeof *row[i]);
         memset(row[i] + COLUMN_ASYNC, 0, w->mbarriers * sizeof *row[i]);
@@ -114,36 +116,36 @@ static void clear_columns(const struct worker *w, struct clock *clock)
     }
 }
 
-void simt_clock_clear(const struct worker *w, struct clock *clock)
+void simt_clock_clear(const struct worker *w, struct vector_clock *clock)
 {
     const struct cluster *c = w->cluster;
     clear_columns(w, clock);
     for (unsigned rank = 0; c != NULL && rank < c->size; rank++)
         if (clock->peer[rank] != NULL) clear_columns(c->block[rank], clock->peer[rank]);
-    clock->epoch = 0;
+    clock->cluster_phase = 0;
 }
 
 /* Thread @p thread's clock has what its own was not told: what warp barriers and named barriers order. */
-static struct clock *complete_clock(const struct worker *w)
+static struct vector_clock *complete_clock(const struct worker *w)
 {
-    struct clock *own = &w->clock_of[w->thread_index];
+    struct vector_clock *own = &w->clock_of[w->thread_index];
     const unsigned mine = w->thread_index / WARP_LANES;
     for (unsigned warp = 0; warp < w->warps; warp++) {
-        uint32_t *column = own->heard + (size_t)warp * WARP_LANES;
+        uint32_t *column = own->ordered + (size_t)warp * WARP_LANES;
         for (unsigned lane = 0; lane < WARP_LANES; lane++) {
-            const uint32_t tick = warp == mine ? simt_known_of(w, lane) : w->warp->heard[warp];
+            const uint32_t tick = warp == mine ? simt_lane_known(w, lane) : w->warp->clock_of_warp[warp];
             if (tick > column[lane]) column[lane] = tick;
         }
     }
-    own->heard[w->thread_index] = w->tick;
-    if (w->cluster != NULL && w->last_barrier > own->heard[COLUMN_ALL])
-        own->heard[COLUMN_ALL] = w->last_barrier;
+    own->ordered[w->thread_index] = w->tick;
+    if (w->cluster != NULL && w->last_barrier > own->ordered[COLUMN_ALL])
+        own->ordered[COLUMN_ALL] = w->last_barrier;
     return own;
 }
 
 /* ---- what threads do ---------------------------------------------------------------------------------- */
 
-void simt_clock_release(struct worker *w, struct worker *owner, struct clock *to)
+void simt_clock_release(struct worker *w, struct worker *owner, struct vector_clock *to)
 {
     if (owner == w) {
         simt_clock_join(w, to, complete_clock(w));
@@ -159,92 +161,94 @@ static struct warp *warp_of(struct worker *w, unsigned thread)
     return &w->warp_of[thread / WARP_LANES];
 }
 
-void simt_clock_acquire(struct worker *w, unsigned thread, const struct clock *from)
+void simt_clock_acquire(struct worker *w, unsigned thread, const struct vector_clock *from)
 {
     simt_clock_join(w, &w->clock_of[thread], from);
-    simt_clocks_learned(warp_of(w, thread), 1u << thread % WARP_LANES);
+    simt_clocks_mark_unshared(warp_of(w, thread), 1u << thread % WARP_LANES);
 }
 
 /* ---- the cluster's barrier ---------------------------------------------------------------------------- */
 
 /* Adds a clock of the running block to what will be known to all. */
-static void join_known(struct worker *w, struct clock *const *known, const struct clock *from)
+static void join_known(struct worker *w, struct vector_clock *const *known, const struct vector_clock *from)
 {
     struct cluster *c = w->cluster;
     for (unsigned rank = 0; rank < c->size; rank++) {
-        const struct clock *one = known_of(w, from, rank);
+        const struct vector_clock *one = known_of(w, from, rank);
         if (one != NULL) join_both(c->block[rank], known[rank], one);
     }
 }
 
 /* All threads arrive sooner or later, each with what it did itself: what they know of each other by barriers need not be said. */
-void simt_clock_arrive(struct worker *w, uint32_t tick)
+void simt_clock_cluster_arrive(struct worker *w, uint32_t tick)
 {
     struct cluster *c = w->cluster;
-    struct clock *const *known = c->known[(c->phase + 1) % EPOCHS_KEPT];
-    uint32_t *heard = known[w->rank]->heard;
+    struct vector_clock *const *known = c->known[(c->phase + 1) % PHASES_KEPT];
+    uint32_t *ordered = known[w->rank]->ordered;
     const unsigned mine = w->thread_index / WARP_LANES, lane = w->thread_index % WARP_LANES;
     for (unsigned i = 0; i < WARP_LANES; i++)
-        if (simt_known_of(w, i) > heard[mine * WARP_LANES + i])
-            heard[mine * WARP_LANES + i] = simt_known_of(w, i);
+        if (simt_lane_known(w, i) > ordered[mine * WARP_LANES + i])
+            ordered[mine * WARP_LANES + i] = simt_lane_known(w, i);
     for (unsigned i = 0; w->named_used && i < w->threads; i++)
-        if (i / WARP_LANES != mine && w->warp->heard[i / WARP_LANES] > heard[i])
-            heard[i] = w->warp->heard[i / WARP_LANES];
-    if (tick > heard[w->thread_index]) heard[w->thread_index] = tick;
+        if (i / WARP_LANES != mine && w->warp->clock_of_warp[i / WARP_LANES] > ordered[i])
+            ordered[i] = w->warp->clock_of_warp[i / WARP_LANES];
+    if (tick > ordered[w->thread_index]) ordered[w->thread_index] = tick;
     if (c->joined[w->rank] != w->last_barrier) {
         c->joined[w->rank] = w->last_barrier;
         join_known(w, known, w->block_clock);
-        if (w->last_barrier > heard[COLUMN_ALL]) heard[COLUMN_ALL] = w->last_barrier;
+        if (w->last_barrier > ordered[COLUMN_ALL]) ordered[COLUMN_ALL] = w->last_barrier;
     }
-    if ((w->warp->news.block | w->warp->news.block_fence) >> lane & 1)
+    if ((w->warp->unshared.block | w->warp->unshared.block_fence) >> lane & 1)
         join_known(w, known, &w->clock_of[w->thread_index]);
     simt_new_tick(w, w->warp);
 }
 
-void simt_clock_wait(struct worker *w, uint32_t epoch)
+void simt_clock_cluster_wait(struct worker *w, uint32_t cluster_phase)
 {
-    struct clock *own = &w->clock_of[w->thread_index];
-    if (epoch > own->epoch) own->epoch = epoch;
-    w->warp->news.epoch |= 1u << w->thread_index % WARP_LANES;
+    struct vector_clock *own = &w->clock_of[w->thread_index];
+    if (cluster_phase > own->cluster_phase) own->cluster_phase = cluster_phase;
+    w->warp->unshared.cluster_phase |= 1u << w->thread_index % WARP_LANES;
     for (unsigned i = 0; i < FENCED_SPACES; i++)
-        w->warp->news.unfenced[i] |= 1u << w->thread_index % WARP_LANES;
+        w->warp->unshared.unfenced[i] |= 1u << w->thread_index % WARP_LANES;
 }
 
-uint32_t simt_clock_epoch(const struct worker *w)
+uint32_t simt_clock_cluster_phase(const struct worker *w)
 {
-    const uint32_t own = w->clock_of[w->thread_index].epoch, block = w->block_clock->epoch;
+    const uint32_t own = w->clock_of[w->thread_index].cluster_phase, block = w->block_clock->cluster_phase;
     return own > block ? own : block;
 }
 
-static bool has_heard(const struct clock *clock, unsigned column, uint32_t tick)
+static bool has_ordered(const struct vector_clock *clock, unsigned column, uint32_t tick)
 {
     return clock != NULL &&
-           (tick <= clock->heard[column] || (column < MAX_THREADS && tick < clock->heard[COLUMN_ALL]));
+           (tick <= clock->ordered[column] || (column < MAX_THREADS && tick < clock->ordered[COLUMN_ALL]));
 }
 
-static bool has_fenced(const struct clock *clock, enum fenced_space space, unsigned column, uint32_t tick)
+static bool has_fenced(const struct vector_clock *clock, enum fenced_space space, unsigned column,
+                       uint32_t tick)
 {
     return clock != NULL && (tick <= clock->fenced[space][column] || tick < clock->fenced[space][COLUMN_ALL]);
 }
 
-static const struct clock *known_by_epoch(const struct worker *w, uint32_t epoch, unsigned rank)
+static const struct vector_clock *known_after_phase(const struct worker *w, uint32_t cluster_phase,
+                                                    unsigned rank)
 {
-    return epoch > 0 ? w->cluster->known[epoch % EPOCHS_KEPT][rank] : NULL;
+    return cluster_phase > 0 ? w->cluster->known[cluster_phase % PHASES_KEPT][rank] : NULL;
 }
 
-bool simt_clock_has(const struct worker *w, const struct clock *clock, unsigned rank, unsigned column,
+bool simt_clock_has(const struct worker *w, const struct vector_clock *clock, unsigned rank, unsigned column,
                     uint32_t tick)
 {
-    return has_heard(known_of(w, clock, rank), column, tick) ||
-           has_heard(known_by_epoch(w, clock->epoch, rank), column, tick);
+    return has_ordered(known_of(w, clock, rank), column, tick) ||
+           has_ordered(known_after_phase(w, clock->cluster_phase, rank), column, tick);
 }
 
 bool simt_clock_knows(const struct worker *w, unsigned rank, unsigned column, uint32_t tick)
 {
     if (!w->clocks) return false;
-    return has_heard(known_of(w, &w->clock_of[w->thread_index], rank), column, tick) ||
-           has_heard(known_of(w, w->block_clock, rank), column, tick) ||
-           has_heard(known_by_epoch(w, simt_clock_epoch(w), rank), column, tick);
+    return has_ordered(known_of(w, &w->clock_of[w->thread_index], rank), column, tick) ||
+           has_ordered(known_of(w, w->block_clock, rank), column, tick) ||
+           has_ordered(known_after_phase(w, simt_clock_cluster_phase(w), rank), column, tick);
 }
 
 static bool knows_fence(const struct worker *w, enum fenced_space space, unsigned rank, unsigned column,
@@ -253,7 +257,7 @@ static bool knows_fence(const struct worker *w, enum fenced_space space, unsigne
     if (!w->clocks) return false;
     return has_fenced(known_of(w, &w->clock_of[w->thread_index], rank), space, column, tick) ||
            has_fenced(known_of(w, w->block_clock, rank), space, column, tick) ||
-           has_fenced(known_by_epoch(w, simt_clock_epoch(w), rank), space, column, tick);
+           has_fenced(known_after_phase(w, simt_clock_cluster_phase(w), rank), space, column, tick);
 }
 
 bool simt_clock_knows_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick)
@@ -268,10 +272,11 @@ bool simt_clock_knows_global_fence(const struct worker *w, unsigned rank, unsign
 
 bool simt_clock_knows_begin(const struct worker *w, unsigned rank)
 {
-    const struct clock *own = w->clock_of[w->thread_index].peer[rank], *block = w->block_clock->peer[rank];
+    const struct vector_clock *own = w->clock_of[w->thread_index].peer[rank],
+                              *block = w->block_clock->peer[rank];
     const uint32_t start = w->cluster->block[rank]->block_start;
-    return simt_clock_epoch(w) > 0 || (own != NULL && own->heard[COLUMN_ALL] >= start) ||
-           (block != NULL && block->heard[COLUMN_ALL] >= start);
+    return simt_clock_cluster_phase(w) > 0 || (own != NULL && own->ordered[COLUMN_ALL] >= start) ||
+           (block != NULL && block->ordered[COLUMN_ALL] >= start);
 }
 
 /* Threads of one number are told apart no more: what one of them knows counts for all. */
@@ -294,71 +299,71 @@ bool simt_knows_foreign_fence(const struct worker *w, unsigned actor, uint32_t t
     return any_of_actor(w, actor, tick, simt_clock_knows_fence);
 }
 
-void simt_clock_gather(struct worker *w, struct clock *to)
+void simt_clocks_join_block(struct worker *w, struct vector_clock *to)
 {
     simt_clock_clear(w, to);
     simt_clock_join(w, to, w->block_clock);
     for (unsigned i = 0; i < w->threads; i++) simt_clock_join(w, to, &w->clock_of[i]);
 }
 
-void simt_clocks_meet(struct cluster *c)
+void simt_clocks_grid_barrier(struct cluster *c)
 {
     const uint32_t now = ++c->clock;
     for (unsigned from = 0; from < c->size; from++) {
         struct worker *w = c->at[from];
-        simt_clock_gather(w, w->shared_clock);
+        simt_clocks_join_block(w, w->shared_clock);
         for (unsigned to = 0; to < c->size; to++) {
             if (to == from) continue;
             join_across(c->at[to], c->at[to]->block_clock, w, w->shared_clock);
-            peer_of(c->at[to], c->at[to]->block_clock, w->rank)->heard[COLUMN_ALL] = now;
+            peer_of(c->at[to], c->at[to]->block_clock, w->rank)->ordered[COLUMN_ALL] = now;
         }
     }
 }
 
 /* The lanes of a warp order each other without clocks: of them a fence brings something new every time. */
-static void fence_own_warp(const struct worker *w, struct clock *own, enum fenced_space space)
+static void fence_own_warp(const struct worker *w, struct vector_clock *own, enum fenced_space space)
 {
     const size_t first = w->thread_index / WARP_LANES * WARP_LANES;
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
-        const uint32_t tick = simt_known_of(w, lane);
-        if (tick > own->heard[first + lane]) own->heard[first + lane] = tick;
+        const uint32_t tick = simt_lane_known(w, lane);
+        if (tick > own->ordered[first + lane]) own->ordered[first + lane] = tick;
     }
-    own->heard[w->thread_index] = w->tick;
-    join_range(own->fenced[space] + first, own->heard + first, WARP_LANES);
+    own->ordered[w->thread_index] = w->tick;
+    join_range(own->fenced[space] + first, own->ordered + first, WARP_LANES);
 }
 
 /* What the thread knows of other blocks; what it knows by the cluster's barrier, nearly to the tick. */
-static void fence_peers(struct worker *w, struct clock *own, enum fenced_space space)
+static void fence_peers(struct worker *w, struct vector_clock *own, enum fenced_space space)
 {
     const struct cluster *c = w->cluster;
-    const uint32_t epoch = simt_clock_epoch(w);
+    const uint32_t cluster_phase = simt_clock_cluster_phase(w);
     for (unsigned rank = 0; rank < c->size; rank++) {
-        if (epoch == 0 && own->peer[rank] == NULL && w->block_clock->peer[rank] == NULL) continue;
-        struct clock *peer = peer_of(w, own, rank);
-        if (rank != w->rank) join(c->block[rank], peer->fenced[space], peer->heard);
+        if (cluster_phase == 0 && own->peer[rank] == NULL && w->block_clock->peer[rank] == NULL) continue;
+        struct vector_clock *peer = peer_of(w, own, rank);
+        if (rank != w->rank) join(c->block[rank], peer->fenced[space], peer->ordered);
         if (rank != w->rank && w->block_clock->peer[rank] != NULL)
-            join(c->block[rank], peer->fenced[space], w->block_clock->peer[rank]->heard);
-        const uint32_t end = epoch > 0 ? c->phase_end[epoch % EPOCHS_KEPT] : 0;
+            join(c->block[rank], peer->fenced[space], w->block_clock->peer[rank]->ordered);
+        const uint32_t end = cluster_phase > 0 ? c->phase_end[cluster_phase % PHASES_KEPT] : 0;
         if (end > peer->fenced[space][COLUMN_ALL]) peer->fenced[space][COLUMN_ALL] = end;
     }
 }
 
 static void fence(struct worker *w, enum fenced_space space)
 {
-    struct news *news = &w->warp->news;
+    struct unshared *unshared = &w->warp->unshared;
     const unsigned bit = 1u << w->thread_index % WARP_LANES;
-    struct clock *own = &w->clock_of[w->thread_index];
-    if (news->unfenced[space] & bit) {
+    struct vector_clock *own = &w->clock_of[w->thread_index];
+    if (unshared->unfenced[space] & bit) {
         own = complete_clock(w);
-        join(w, own->fenced[space], own->heard);
+        join(w, own->fenced[space], own->ordered);
         if (w->cluster != NULL) fence_peers(w, own, space);
-        news->unfenced[space] &= ~bit;
-        news->warp |= bit;
-        news->block |= bit;
+        unshared->unfenced[space] &= ~bit;
+        unshared->warp |= bit;
+        unshared->block |= bit;
     } else {
         fence_own_warp(w, own, space);
-        news->warp_fence |= bit;
-        news->block_fence |= bit;
+        unshared->warp_fence |= bit;
+        unshared->block_fence |= bit;
     }
     if (w->last_barrier > own->fenced[space][COLUMN_ALL]) own->fenced[space][COLUMN_ALL] = w->last_barrier;
 }
@@ -376,26 +381,27 @@ void simt_proxy_fence(int shared, int global)
 
 /* ---- barriers ----------------------------------------------------------------------------------------- */
 
-void simt_clocks_collect(struct worker *w, const struct warp *warp, unsigned lanes, struct clock *to)
+void simt_clocks_collect(struct worker *w, const struct warp *warp, unsigned lanes, struct vector_clock *to)
 {
-    const struct clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
+    const struct vector_clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
         simt_clock_join(w, to, &first[__builtin_ctz(rest)]);
 }
 
-void simt_clocks_learned(struct warp *warp, unsigned lanes)
+void simt_clocks_mark_unshared(struct warp *warp, unsigned lanes)
 {
-    warp->news.warp |= lanes;
-    warp->news.block |= lanes;
-    for (unsigned i = 0; i < FENCED_SPACES; i++) warp->news.unfenced[i] |= lanes;
+    warp->unshared.warp |= lanes;
+    warp->unshared.block |= lanes;
+    for (unsigned i = 0; i < FENCED_SPACES; i++) warp->unshared.unfenced[i] |= lanes;
 }
 
 /* Of the clocks of @p lanes, what their own fences have changed. */
-static void collect_fences(const struct worker *w, const struct warp *warp, unsigned lanes, struct clock *to)
+static void collect_fences(const struct worker *w, const struct warp *warp, unsigned lanes,
+                           struct vector_clock *to)
 {
     const size_t first = (size_t)(warp - w->warp_of) * WARP_LANES;
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
-        const struct clock *from = &w->clock_of[first + (unsigned)__builtin_ctz(rest)];
+        const struct vector_clock *from = &w->clock_of[first + (unsigned)__builtin_ctz(rest)];
         for (unsigned i = 0; i < fenced_spaces(); i++) {
             join_range(to->fenced[i] + first, from->fenced[i] + first, WARP_LANES);
             join_range(to->fenced[i] + COLUMN_ALL, from->fenced[i] + COLUMN_ALL, 1);
@@ -406,52 +412,54 @@ static void collect_fences(const struct worker *w, const struct warp *warp, unsi
 static void share_fences(struct worker *w, struct warp *warp, unsigned lanes)
 {
     const size_t first = (size_t)(warp - w->warp_of) * WARP_LANES;
-    struct clock *all = w->shared_clock;
+    struct vector_clock *all = w->shared_clock;
     for (unsigned i = 0; i < fenced_spaces(); i++) {
         memset(all->fenced[i] + first, 0, WARP_LANES * sizeof all->fenced[i][0]);
         all->fenced[i][COLUMN_ALL] = 0;
     }
     collect_fences(w, warp, lanes, all);
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
-        struct clock *to = &w->clock_of[first + (unsigned)__builtin_ctz(rest)];
+        struct vector_clock *to = &w->clock_of[first + (unsigned)__builtin_ctz(rest)];
         for (unsigned i = 0; i < fenced_spaces(); i++) {
             join_range(to->fenced[i] + first, all->fenced[i] + first, WARP_LANES);
             join_range(to->fenced[i] + COLUMN_ALL, all->fenced[i] + COLUMN_ALL, 1);
         }
     }
-    warp->news.warp_fence = lanes == warp->lanes ? 0 : warp->news.warp_fence | lanes;
-    warp->news.block_fence |= lanes;
+    warp->unshared.warp_fence = lanes == warp->lanes ? 0 : warp->unshared.warp_fence | lanes;
+    warp->unshared.block_fence |= lanes;
 }
 
 /* Returns the highest of the lanes' epochs, which from now on is that of all of them. */
-static uint32_t share_epochs(struct worker *w, struct warp *warp, unsigned lanes)
+static uint32_t share_cluster_phases(struct worker *w, struct warp *warp, unsigned lanes)
 {
-    struct clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
-    uint32_t epoch = 0;
+    struct vector_clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
+    uint32_t cluster_phase = 0;
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
-        if (first[__builtin_ctz(rest)].epoch > epoch) epoch = first[__builtin_ctz(rest)].epoch;
-    for (unsigned rest = lanes; rest != 0; rest &= rest - 1) first[__builtin_ctz(rest)].epoch = epoch;
-    return epoch;
+        if (first[__builtin_ctz(rest)].cluster_phase > cluster_phase)
+            cluster_phase = first[__builtin_ctz(rest)].cluster_phase;
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
+        first[__builtin_ctz(rest)].cluster_phase = cluster_phase;
+    return cluster_phase;
 }
 
 void simt_clocks_share(struct worker *w, struct warp *warp, unsigned lanes)
 {
-    struct clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
-    if (warp->news.epoch & lanes) {
-        (void)share_epochs(w, warp, lanes);
-        warp->news.epoch |= lanes;
-        for (unsigned i = 0; i < FENCED_SPACES; i++) warp->news.unfenced[i] |= lanes;
+    struct vector_clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
+    if (warp->unshared.cluster_phase & lanes) {
+        (void)share_cluster_phases(w, warp, lanes);
+        warp->unshared.cluster_phase |= lanes;
+        for (unsigned i = 0; i < FENCED_SPACES; i++) warp->unshared.unfenced[i] |= lanes;
     }
-    if ((warp->news.warp & lanes) == 0) {
-        if (warp->news.warp_fence & lanes) share_fences(w, warp, lanes);
+    if ((warp->unshared.warp & lanes) == 0) {
+        if (warp->unshared.warp_fence & lanes) share_fences(w, warp, lanes);
         return;
     }
     simt_clock_clear(w, w->shared_clock);
     simt_clocks_collect(w, warp, lanes, w->shared_clock);
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
         simt_clock_join(w, &first[__builtin_ctz(rest)], w->shared_clock);
-    simt_clocks_learned(warp, lanes); /* now each of them knows what others may not */
-    if (lanes == warp->lanes) warp->news.warp = warp->news.warp_fence = 0;
+    simt_clocks_mark_unshared(warp, lanes); /* now each of them knows what others may not */
+    if (lanes == warp->lanes) warp->unshared.warp = warp->unshared.warp_fence = 0;
 }
 
 void simt_clocks_share_all(struct worker *w)
@@ -459,14 +467,14 @@ void simt_clocks_share_all(struct worker *w)
     const bool learned = w->cluster != NULL;
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
-        if (warp->news.epoch != 0) {
-            const uint32_t epoch = share_epochs(w, warp, warp->news.epoch);
-            if (epoch > w->block_clock->epoch) w->block_clock->epoch = epoch;
+        if (warp->unshared.cluster_phase != 0) {
+            const uint32_t cluster_phase = share_cluster_phases(w, warp, warp->unshared.cluster_phase);
+            if (cluster_phase > w->block_clock->cluster_phase) w->block_clock->cluster_phase = cluster_phase;
         }
-        simt_clocks_collect(w, warp, warp->news.block, w->block_clock);
-        collect_fences(w, warp, warp->news.block_fence & ~warp->news.block, w->block_clock);
-        struct news kept = {0};
-        memcpy(kept.unfenced, warp->news.unfenced, sizeof kept.unfenced);
-        warp->news = learned ? ALL_UNFENCED : kept;
+        simt_clocks_collect(w, warp, warp->unshared.block, w->block_clock);
+        collect_fences(w, warp, warp->unshared.block_fence & ~warp->unshared.block, w->block_clock);
+        struct unshared kept = {0};
+        memcpy(kept.unfenced, warp->unshared.unfenced, sizeof kept.unfenced);
+        warp->unshared = learned ? ALL_UNFENCED : kept;
     }
 }

@@ -35,7 +35,7 @@ static const double share_of_a_block =
     0.75; /* of the patience, for one block or for host code without a launch */
 
 static double patience;
-static atomic_flag told = ATOMIC_FLAG_INIT;
+static atomic_flag reported = ATOMIC_FLAG_INIT;
 
 /* What the first look saw: host code after a launch, or a block of one. */
 struct seen {
@@ -82,7 +82,7 @@ static char *sentence(const char *what)
                : text;
 }
 
-static void tell_of_kernel(struct worker *w, void *context)
+static void report_kernel(struct worker *w, void *context)
 {
     struct vector findings = {0};
     struct finding f = {
@@ -98,7 +98,7 @@ static void tell_of_kernel(struct worker *w, void *context)
     end_here();
 }
 
-static void tell_of_host(void *context)
+static void report_host(void *context)
 {
     char *text = sentence("the call");
     struct finding f = {.kind = "endless", .place = PLACE_OTHER};
@@ -126,11 +126,11 @@ static void look(int signal, siginfo_t *info, void *context)
     struct worker *w = simt_tls_worker;
     (void)info;
     if (w != NULL && simt_runs_first_block(w)) {
-        if (is_endless(w) && !atomic_flag_test_and_set(&told)) tell_of_kernel(w, context);
+        if (is_endless(w) && !atomic_flag_test_and_set(&reported)) report_kernel(w, context);
     } else if (simt_launch_runs()) {
         ask_workers(signal);
-    } else if (w == NULL && is_endless(NULL) && !atomic_flag_test_and_set(&told)) {
-        tell_of_host(context);
+    } else if (w == NULL && is_endless(NULL) && !atomic_flag_test_and_set(&reported)) {
+        report_host(context);
     }
 }
 

@@ -59,11 +59,12 @@ struct result {
     uint32_t
         released_tick; /**< what came before it was fenced behind a barrier, then followed by an atomic */
     struct vector releases; /**< struct fence: what else was */
-    struct vector epochs;   /**< uint32_t: the block's phase when a phase of its cluster's barrier was over */
-    uint64_t cluster;       /**< 1 + which cluster it is of; 0: of none with other blocks */
-    bool grids_waited;      /**< some thread waited for the launch in front, or it is over anyway */
-    bool let_go;            /**< the next launch may start, as far as this block is concerned */
-    bool let_go_waited;     /**< and that was after it had waited */
+    struct vector
+        cluster_phases; /**< uint32_t: the block's phase when a phase of its cluster's barrier was over */
+    uint64_t cluster;   /**< 1 + which cluster it is of; 0: of none with other blocks */
+    bool grids_waited;  /**< some thread waited for the launch in front, or it is over anyway */
+    bool triggered;     /**< the next launch may start, as far as this block is concerned */
+    bool triggered_after_wait; /**< and that was after it had waited */
     struct counters counters;
 };
 
@@ -150,29 +151,29 @@ struct warp {
     unsigned paused, spinning;
     uint32_t tick;  /**< of the accesses it makes now */
     uint32_t known; /**< __syncwarp of all lanes: everything up to here is ordered */
-    uint32_t quiet;
-    struct news news; /**< vector_clocks.c */
-    bool partial;     /**< clock is in use: some __syncwarp named only a part of the lanes */
+    uint32_t read_mark;
+    struct unshared unshared; /**< vector_clocks.c */
+    bool partial;             /**< clock is in use: some __syncwarp named only a part of the lanes */
     uint32_t clock[WARP_LANES][WARP_LANES]; /**< [lane][other]: ordered up to here */
     unsigned at_named;                      /**< lanes that have come to a barrier of named_barrier.c */
     bool arrived;                           /**< and been counted there */
-    uint32_t heard[MAX_WARPS];              /**< of other warps, by such barriers: ordered up to here */
+    uint32_t clock_of_warp[MAX_WARPS];      /**< of other warps, by such barriers: ordered up to here */
     unsigned at_products;                   /**< lanes that wait for products */
     uint32_t open_group;                    /**< number of the group of products that is open */
     unsigned registers;                     /**< of a thread, by setmaxnreg (registers.c); 0: as launched */
     const struct simt_site *registers_site;
 };
 
-enum { BARRIERS = 16 };
+enum { NAMED_BARRIERS = 16 };
 /** A barrier that some warps have come to and others have not. */
-struct named {
-    unsigned arrived, expected; /**< threads */
-    uint32_t waiting;           /**< warps that go on when it opens */
-    uint32_t heard[MAX_WARPS];  /**< what they will have heard of */
+struct named_barrier {
+    unsigned arrived, expected;        /**< threads */
+    uint32_t waiting;                  /**< warps that go on when it opens */
+    uint32_t clock_of_warp[MAX_WARPS]; /**< what they will have heard of */
 };
 
 /** A race that may turn out to be none: what its thread does next tells. */
-struct doubt {
+struct pending_race {
     bool open;
     struct finding finding;
     const void *address; /**< where it wrote */
@@ -180,7 +181,7 @@ struct doubt {
 };
 
 /** Where a block of a cluster is while its threads wait at the barrier of the grid. */
-enum away { AWAY_NOT, AWAY_YES, AWAY_COMING };
+enum grid_wait { NOT_AT_GRID_BARRIER, AT_GRID_BARRIER, PAST_GRID_BARRIER };
 
 struct worker {
     /* read at every access */
@@ -193,7 +194,7 @@ struct worker {
     struct pages pages;              /**< of global memory */
     struct range live[LIVE_RANGES];  /**< allocations that were asked for last */
     unsigned next_live;
-    uint64_t block_quiet, warp_quiet; /**< as struct space has them of two half words */
+    uint64_t block_read_mark, warp_read_mark; /**< as struct space has them of two half words */
     bool counting, checking;
     unsigned thread_index;
     union {
@@ -203,7 +204,8 @@ struct worker {
         uint64_t when;
     };
     uint32_t block_start, last_barrier;
-    uint32_t certain; /**< what was done in the block's memory before this tick is ordered, whoever did it */
+    uint32_t
+        all_ordered_before; /**< what was done in the block's memory before this tick is ordered, whoever did it */
     uint32_t touch_tick;
 
     struct thread *current;
@@ -215,29 +217,30 @@ struct worker {
 
     uint32_t *clock; /**< the last tick given out: the worker's own, or that of the cluster */
     uint32_t own_clock;
-    int index;               /**< of the worker: 0 is whoever launches */
-    struct cluster *cluster; /**< that the running block is in, with others; else NULL */
-    unsigned position, rank; /**< of the block in it: in which order it runs, and its rank */
-    enum away away;          /**< it waits for blocks of other clusters, too */
-    bool over;               /**< it has ended */
-    struct visit *visits;    /**< by other blocks of the cluster (distributed_shared.c), by thread */
-    bool visited;
-    struct clock *peer_pool; /**< clocks of other blocks that have not been given out */
+    int index;                /**< of the worker: 0 is whoever launches */
+    struct cluster *cluster;  /**< that the running block is in, with others; else NULL */
+    unsigned position, rank;  /**< of the block in it: in which order it runs, and its rank */
+    enum grid_wait grid_wait; /**< it waits for blocks of other clusters, too */
+    bool over;                /**< it has ended */
+    struct remote_access
+        *remote_accesses; /**< by other blocks of the cluster (distributed_shared.c), by thread */
+    bool any_remote_access;
+    struct vector_clock *peer_pool; /**< clocks of other blocks that have not been given out */
     unsigned peers_left;
     unsigned fences; /**< how many there were that no atomic has followed yet, or more */
     bool waited;     /**< earlier blocks are known to be finished */
     bool named_used; /**< some thread of this block came to a barrier of named_barrier.c */
-    struct named named[BARRIERS];
-    bool clocks;                /**< this block keeps clocks */
-    struct clock *clock_of;     /**< of each thread; behind them one for each barrier of named_barrier.c */
-    struct clock *block_clock;  /**< what all threads know since the last block barrier */
-    struct clock *shared_clock; /**< scratch */
-    struct mbarrier *mbarrier;  /**< mbarrier.c */
-    unsigned mbarriers;         /**< of this block */
+    struct named_barrier named_barrier[NAMED_BARRIERS];
+    bool clocks;                   /**< this block keeps clocks */
+    struct vector_clock *clock_of; /**< of each thread; behind them one for each barrier of named_barrier.c */
+    struct vector_clock *block_clock;  /**< what all threads know since the last block barrier */
+    struct vector_clock *shared_clock; /**< scratch */
+    struct mbarrier *mbarrier;         /**< mbarrier.c */
+    unsigned mbarriers;                /**< of this block */
     unsigned idle;       /**< how often all waits for mbarriers timed out with nothing happening between */
     struct vector bulks; /**< bulk copies that are under way (bulk_copies.c) */
     bool spun;           /**< some thread spins on memory */
-    struct clock *cluster_clock; /**< of the two last phases of the cluster's barrier */
+    struct vector_clock *cluster_clock; /**< of the two last phases of the cluster's barrier */
     uint32_t cluster_phase;
     unsigned cluster_arrivals;
     struct product *product[MAX_WARPS / 4]; /**< in flight, of each warpgroup */
@@ -252,7 +255,7 @@ struct worker {
     uintptr_t args;
     const struct symbol *last_variable;
 
-    struct doubt doubt;
+    struct pending_race pending_race;
 
     struct fiber *free_fibers;
     struct fiber fiber[MAX_THREADS];
@@ -264,9 +267,9 @@ struct worker {
 };
 
 /** The marks of two half words that have the number @p quiet. */
-static inline uint64_t simt_quiet_pair(uint32_t quiet)
+static inline uint64_t simt_read_mark_pair(uint32_t read_mark)
 {
-    return quiet * UINT64_C(0x100000001);
+    return read_mark * UINT64_C(0x100000001);
 }
 
 #define SIMT_HOT _Thread_local __attribute__((tls_model("local-exec")))

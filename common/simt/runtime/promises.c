@@ -32,22 +32,23 @@ static unsigned long call; /* events of other calls mean nothing */
 /* ---- telling ------------------------------------------------------------------------------------------- */
 
 /** 1 if what is at @p site was told in this call: a loop of launches is one mistake. */
-static int is_told(const struct simt_site *site)
+static int was_reported(const struct simt_site *site)
 {
-    static struct simt_site told[SITES];
+    static struct simt_site reported[SITES];
     static unsigned count;
     static unsigned long of;
     if (of != call) count = 0;
     of = call;
     for (unsigned i = 0; i < count; i++)
-        if (told[i].pc == site->pc && told[i].line == site->line && told[i].file == site->file) return 1;
-    if (count < SITES) told[count++] = *site;
+        if (reported[i].pc == site->pc && reported[i].line == site->line && reported[i].file == site->file)
+            return 1;
+    if (count < SITES) reported[count++] = *site;
     return 0;
 }
 
 static void tell_stream(const struct operation *o, const char *kernel, const char *what)
 {
-    if (is_told(&o->site)) {
+    if (was_reported(&o->site)) {
         simt_finding_again();
         return;
     }
@@ -86,7 +87,7 @@ void promises_see_write(const struct operation *o, const void *to, size_t bytes)
     char what[256];
     ptrdiff_t first = promised != 0 ? simt_device_first_kept(to, bytes, &kept) : -1;
     if (first < 0) return;
-    if (is_told(&o->site)) {
+    if (was_reported(&o->site)) {
         simt_finding_again();
         return;
     }
