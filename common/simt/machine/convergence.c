@@ -14,6 +14,7 @@
 #include "cluster_barrier.h"
 #include "dependent_launch.h"
 #include "finding.h"
+#include "happens_before.h"
 #include "lanes.h"
 #include "lines.h"
 #include "machine.h"

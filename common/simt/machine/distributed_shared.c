@@ -11,10 +11,10 @@
 #include "shadow.h"
 #include "vector_clocks.h"
 #include "cluster.h"
+#include "happens_before.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
-#include "fences.h"
 #include "settings.h"
 #include "tools.h"
 #include "worker.h"
@@ -126,29 +126,9 @@ static void found_race(struct distributed_access *now, unsigned actor, uint32_t 
 
 /* ---- order -------------------------------------------------------------------------------------------- */
 
-static bool is_mine(const struct distributed_access *now, unsigned actor)
+static bool happens_before(const struct distributed_access *now, unsigned actor, uint32_t tick)
 {
-    return actor >= FOREIGN && actor == simt_foreign_actor(now->w, now->w->thread_index);
-}
-
-/* Whether what the cell's actor did at @p tick is ordered before what the running thread does. */
-static bool is_ordered(const struct distributed_access *now, unsigned actor, uint32_t tick)
-{
-    const struct worker *w = now->w;
-    if (tick < now->owner->block_start || is_mine(now, actor)) return true;
-    if (actor < FOREIGN) return simt_clock_knows(w, now->owner->rank, actor, tick);
-    const unsigned thread = (actor - FOREIGN) * w->cluster->grain;
-    if (thread / w->threads == w->rank) return simt_is_ordered(w, tick, thread % w->threads);
-    return simt_knows_foreign(w, actor, tick);
-}
-
-static bool is_fenced(const struct distributed_access *now, unsigned actor, uint32_t tick)
-{
-    const struct worker *w = now->w;
-    if (actor < FOREIGN) return simt_clock_knows_fence(w, now->owner->rank, actor, tick);
-    const unsigned thread = (actor - FOREIGN) * w->cluster->grain;
-    if (thread / w->threads == w->rank) return simt_is_fenced(w, tick, thread % w->threads);
-    return simt_knows_foreign_fence(w, actor, tick);
+    return simt_happens_before(now->w, (struct epoch){now->owner, actor, tick}, EDGE_SYNCHRONISED);
 }
 
 /* ---- one cell ----------------------------------------------------------------------------------------- */
@@ -157,7 +137,7 @@ static bool lacks_wait(struct distributed_access *now, const struct shadow_cell 
 {
     if (c->copy == COPY_NONE || c->write_tick < now->owner->block_start) return false;
     const bool flies = c->copy == COPY_IN_FLIGHT || c->copy == COPY_BULK_IN_FLIGHT;
-    if (!flies && is_ordered(now, c->writer, c->write_tick)) return false;
+    if (!flies && happens_before(now, c->writer, c->write_tick)) return false;
     found_pair(now, "missing-wait", c->writer, c->write_pc, SIMT_WRITE,
                "a copy is under way to there: who waited for it must come to a barrier of the cluster before "
                "another block "
@@ -167,7 +147,7 @@ static bool lacks_wait(struct distributed_access *now, const struct shadow_cell 
 
 static void check_fence(struct distributed_access *now, unsigned actor, uint32_t tick, uint32_t pc)
 {
-    if (is_fenced(now, actor, tick)) return;
+    if (simt_happens_before(now->w, (struct epoch){now->owner, actor, tick}, EDGE_FENCED_SHARED)) return;
     found_pair(now, "missing-proxy-fence", actor, pc, SIMT_WRITE,
                "the copy goes through the asynchronous proxy, the write did not: a fence.proxy.async by the "
                "thread that wrote, then a barrier of the cluster, must be between them");
@@ -180,7 +160,7 @@ static void note_reader(struct distributed_access *now, struct shadow_cell *c)
     for (; slot < 2; slot++) {
         const unsigned reader = c->reader[slot] & ~(unsigned)READER_FLAGS;
         const bool busy = c->reader[slot] & BUSY_READER && c->read_tick[slot] >= now->owner->block_start;
-        if (!busy && is_ordered(now, reader, c->read_tick[slot])) break;
+        if (!busy && happens_before(now, reader, c->read_tick[slot])) break;
     }
     if (slot == 2) slot = c->reader[0] & BUSY_READER ? 1 : 0;
     c->reader[slot] = (uint16_t)(me | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0));
@@ -196,7 +176,7 @@ static void read_cell(struct distributed_access *now, struct shadow_cell *c)
     } else if (c->write_tick < now->owner->block_start) {
         if (!now->reported)
             found(now, "uninitialized-read", "nothing was written there since the block began");
-    } else if (!excused && !is_ordered(now, c->writer, c->write_tick)) {
+    } else if (!excused && !happens_before(now, c->writer, c->write_tick)) {
         found_race(now, c->writer, c->write_pc, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE);
     }
     note_reader(now, c);
@@ -208,7 +188,7 @@ static void check_readers(struct distributed_access *now, const struct shadow_ce
         const unsigned reader = c->reader[slot] & ~(unsigned)READER_FLAGS;
         const bool async = (c->reader[slot] & (ASYNC_READER | BUSY_READER)) != 0;
         if (c->read_tick[slot] < now->owner->block_start) continue;
-        if (!(c->reader[slot] & BUSY_READER) && is_ordered(now, reader, c->read_tick[slot])) continue;
+        if (!(c->reader[slot] & BUSY_READER) && happens_before(now, reader, c->read_tick[slot])) continue;
         if (async)
             found_pair(now, "bulk-group", reader, c->read_pc[slot], SIMT_READ,
                        "a bulk copy may read its source until its own thread has waited for it; other "
@@ -228,7 +208,7 @@ static void write_cell(struct distributed_access *now, struct shadow_cell *c)
     if (now->access == SIMT_ATOMIC && fresh && !now->reported)
         found(now, "uninitialized-read", "nothing was written there since the block began");
     if (!lacks_wait(now, c) && !fresh && !(gentle && c->write_atomic)) {
-        if (!is_ordered(now, c->writer, c->write_tick))
+        if (!happens_before(now, c->writer, c->write_tick))
             found_race(now, c->writer, c->write_pc, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE);
         else if (now->access & ACCESS_BULK && c->copy < COPY_BULK_IN_FLIGHT)
             check_fence(now, c->writer, c->write_tick, c->write_pc);
@@ -288,7 +268,7 @@ static bool check_there(struct distributed_access *now)
 {
     if (now->owner->over)
         found(now, "cluster-exit", HAS_LEFT);
-    else if (!simt_clock_knows_begin(now->w, now->owner->rank))
+    else if (!simt_happens_before(now->w, (struct epoch){.block = now->owner}, EDGE_BEGUN))
         found(now, "shared-race", NOT_BEGUN);
     return !now->owner->over;
 }
@@ -355,7 +335,9 @@ void simt_distributed_end(struct worker *w)
     simt_clocks_join_block(w, w->shared_clock);
     for (unsigned i = 0; i < w->cluster->size * w->threads; i++) {
         const struct remote_access *v = &w->remote_accesses[i];
-        if (v->tick >= w->block_start && !simt_clock_has(w, w->shared_clock, v->rank, v->thread, v->tick))
+        if (v->tick >= w->block_start &&
+            !simt_clock_has(w, w->shared_clock,
+                            (struct epoch){w->cluster->block[v->rank], v->thread, v->tick}))
             found_unknown(w, v);
     }
 }

@@ -8,6 +8,7 @@
 #include "fences.h"
 #include "vector_clocks.h"
 #include "finding.h"
+#include "happens_before.h"
 #include "machine.h"
 #include "tools.h"
 #include "worker.h"
@@ -60,7 +61,7 @@ static void release_fenced(struct worker *w)
     for (unsigned i = 0; i < w->threads; i++) {
         struct fence *fence = &w->thread[i].fence;
         if (fence->phase == 0 || fence->start != w->block_start) continue;
-        if (!simt_is_ordered(w, fence->tick, i)) {
+        if (!simt_happens_before(w, (struct epoch){w, i, fence->tick}, EDGE_SYNCHRONISED)) {
             left++;
             continue;
         }

@@ -198,16 +198,23 @@ static void check_written(const struct replay *now)
 
 /* ---- meetings ----------------------------------------------------------------------------------------- */
 
+/* Whether the record's block came so far before the running one comes to its touch: by a barrier of their cluster, or because
+ * the running block has acquired, by an atomic, what the other one released or did by an atomic. */
+static bool happens_before(const struct record *r, const struct replay *now)
+{
+    if (r->block == (uint32_t)now->block) return true;
+    if (now->cluster != 0 && r->cluster == now->cluster && r->cluster_phase != now->cluster_phase)
+        return true;
+    return now->acquired && r->flags & (ATOMIC | RELEASED);
+}
+
 static bool races_with(const struct replay *now, access_id other)
 {
     if (other == 0 || !is_current(other)) return false;
     const struct record *r = record_of(other);
-    if (r->block == (uint32_t)now->block) return false;
-    if (now->cluster != 0 && r->cluster == now->cluster && r->cluster_phase != now->cluster_phase)
-        return false; /* a barrier of the cluster is between */
     if (r->flags & ATOMIC && now->touch->kind & (TOUCH_ATOMIC | TOUCH_VOLATILE)) return false;
     if (r->flags & VOLATILE && now->touch->kind & TOUCH_ATOMIC) return false;
-    return !(now->acquired && r->flags & (ATOMIC | RELEASED));
+    return !happens_before(r, now);
 }
 
 /* An atomic of block scope excuses nothing between blocks. */

@@ -15,6 +15,7 @@
 #include "vector_clocks.h"
 #include "distributed_shared.h"
 #include "finding.h"
+#include "happens_before.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
@@ -198,26 +199,16 @@ static bool is_init_published(const struct worker *w, const struct mbarrier *b)
     return b->init_phase != 0 && w->clocks && simt_clock_cluster_phase(w) >= b->init_phase;
 }
 
-/* Whether the running thread comes after what the initialiser did at @p tick; after its fence.proxy.async. */
-static bool knows_of(const struct worker *w, const struct worker *owner, const struct mbarrier *b,
-                     uint32_t tick)
-{
-    return owner == w ? simt_is_ordered(w, tick, b->initialiser)
-                      : simt_clock_knows(w, owner->rank, b->initialiser, tick);
-}
-static bool knows_fence_of(const struct worker *w, const struct worker *owner, const struct mbarrier *b)
-{
-    return owner == w ? simt_is_fenced(w, b->init_tick, b->initialiser)
-                      : simt_clock_knows_fence(w, owner->rank, b->initialiser, b->init_tick);
-}
-
 /* A block by itself gets by without the fence on hardware, and public kernels leave it out. */
 void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *pc)
 {
     const struct worker *owner = owner_of(w, b->address);
     if (!w->checking || b->init_found || (w->cluster == NULL && !simt_settings.all)) return;
-    if (b->init_fence != 0 && (knows_of(w, owner, b, b->init_fence) || is_init_published(w, b))) return;
-    if (knows_fence_of(w, owner, b)) return;
+    const struct epoch init = {owner, b->initialiser, b->init_tick},
+                       fence = {owner, b->initialiser, b->init_fence};
+    if (b->init_fence != 0 && (simt_happens_before(w, fence, EDGE_SYNCHRONISED) || is_init_published(w, b)))
+        return;
+    if (simt_happens_before(w, init, EDGE_FENCED_SHARED)) return;
     struct finding f = finding_at(w, b->address, "missing-proxy-fence", pc);
     f.actor[1] = f.actor[0];
     f.actor[0] =

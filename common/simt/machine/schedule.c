@@ -15,6 +15,7 @@
 #include "counters.h"
 #include "distributed_shared.h"
 #include "finding.h"
+#include "happens_before.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"

@@ -188,4 +188,3 @@ void simt_shadow_read_complete(struct worker *w, enum place place, uintptr_t off
 /** @brief The running thread has waited until the bulk copy it began at tick @p begun has read these bytes. */
 void simt_shadow_read_awaited(struct worker *w, enum place place, uintptr_t offset, size_t bytes,
                               uint32_t begun);
-void simt_order_block(struct worker *w); /**< a block barrier, or the beginning of a block, as cells see it */

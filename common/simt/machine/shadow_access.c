@@ -12,11 +12,11 @@
 #include "shadow.h"
 #include "dependent_launch.h"
 #include "finding.h"
+#include "happens_before.h"
 #include "lanes.h"
 #include "machine.h"
 #include "mbarrier.h"
 #include "pages.h"
-#include "fences.h"
 #include "settings.h"
 #include "shadow_findings.h"
 #include "sizes.h"
@@ -39,15 +39,20 @@ static bool same_warp(unsigned a, unsigned b)
     return simt_thread_of(a) / WARP_LANES == simt_thread_of(b) / WARP_LANES;
 }
 
+static inline bool happens_before(const struct worker *w, unsigned actor, uint32_t tick)
+{
+    return simt_happens_before(w, (struct epoch){w, actor, tick}, EDGE_SYNCHRONISED);
+}
+
 /* Whether the access comes after an asynchronous copy was begun, but not after it landed. */
 static bool lacks_wait(const struct shadow_access *now, const struct shadow_cell *c)
 {
     const struct worker *w = now->w;
     if (!simt_is_shared(now) || c->copy == COPY_NONE || c->write_tick < w->block_start) return false;
     if (c->copy == COPY_BULK_IN_FLIGHT) return true;
-    if (c->copy >= COPY_REPORTED) return !simt_is_ordered(w, c->write_tick, c->writer);
-    if (!simt_is_ordered(w, c->copy_tick, c->writer)) return false; /* a race */
-    return c->copy == COPY_IN_FLIGHT || !simt_is_ordered(w, c->write_tick, c->writer);
+    if (c->copy >= COPY_REPORTED) return !happens_before(w, c->writer, c->write_tick);
+    if (!happens_before(w, c->writer, c->copy_tick)) return false; /* a race */
+    return c->copy == COPY_IN_FLIGHT || !happens_before(w, c->writer, c->write_tick);
 }
 
 /* ---- one cell ----------------------------------------------------------------------------------------- */
@@ -70,7 +75,7 @@ static inline __attribute__((always_inline)) bool is_replaceable(const struct wo
     const unsigned reader = simt_thread_of(c->reader[slot]);
     if (is_busy(w, c, slot)) return false;
     if (reader == w->thread_index || c->read_tick[slot] < w->all_ordered_before) return true;
-    return (w->named_used || w->clocks) && simt_is_ordered(w, c->read_tick[slot], reader);
+    return (w->named_used || w->clocks) && happens_before(w, reader, c->read_tick[slot]);
 }
 
 /* Keeps this reader, if need be in place of one that tells less: see struct shadow_cell. */
@@ -103,7 +108,7 @@ static bool read_cell(struct shadow_access *now, struct shadow_cell *c)
         if (c->copy < COPY_REPORTED) c->copy = COPY_NONE; /* once is enough */
         good = false;
     } else if (c->write_tick >= w->all_ordered_before && !excused &&
-               !simt_is_ordered(w, c->write_tick, c->writer)) {
+               !happens_before(w, c->writer, c->write_tick)) {
         simt_found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
         good = false;
     } else if (c->write_tick < w->block_start && simt_is_shared(now) && !now->padding) {
@@ -128,15 +133,14 @@ static void check_proxies(struct shadow_access *now, const struct shadow_cell *c
 {
     const struct worker *w = now->w;
     const bool async = simt_is_shared(now) ? c->copy >= COPY_BULK_IN_FLIGHT : c->write_async;
-    if (c->write_tick >= w->block_start && !async && simt_is_ordered(w, c->write_tick, c->writer))
+    if (c->write_tick >= w->block_start && !async && happens_before(w, c->writer, c->write_tick))
         simt_check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
     for (int slot = 0; slot < 2; slot++) {
         const unsigned reader = simt_thread_of(c->reader[slot]);
         const uint32_t tick = c->read_tick[slot];
         if (tick < w->block_start || c->reader[slot] & ASYNC_READER || reader >= MAX_THREADS) continue;
         if (!simt_settings.all && (tick < w->last_barrier || !same_warp(reader, w->thread_index))) continue;
-        if (simt_is_ordered(w, tick, reader))
-            simt_check_fence(now, tick, reader, SIMT_READ, c->read_pc[slot]);
+        if (happens_before(w, reader, tick)) simt_check_fence(now, tick, reader, SIMT_READ, c->read_pc[slot]);
     }
 }
 
@@ -150,7 +154,7 @@ static void write_cell(struct shadow_access *now, struct shadow_cell *c)
     if (lacks_wait(now, c))
         simt_found_missing_wait(now, c);
     else if (c->write_tick >= w->all_ordered_before && !(gentle && c->write_atomic) &&
-             !simt_is_ordered(w, c->write_tick, c->writer))
+             !happens_before(w, c->writer, c->write_tick))
         simt_found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
     if (now->access & (ACCESS_BULK | ACCESS_ASYNC)) check_proxies(now, c);
     for (int slot = 0; slot < 2; slot++) {
@@ -159,7 +163,7 @@ static void write_cell(struct shadow_access *now, struct shadow_cell *c)
             simt_found_busy(now, c, slot);
             continue;
         }
-        if (c->read_tick[slot] < w->all_ordered_before || simt_is_ordered(w, c->read_tick[slot], reader))
+        if (c->read_tick[slot] < w->all_ordered_before || happens_before(w, reader, c->read_tick[slot]))
             continue;
         if (c->reader[slot] & ASYNC_READER && simt_is_shared(now)) {
             simt_found_busy(now, c, slot);
@@ -725,24 +729,5 @@ void simt_shadow_for_each(struct worker *w, enum place place, uintptr_t offset, 
                 if (mask >> b & 1) what(context, &one[b]);
         }
         s->read_mark[2 * word] = s->read_mark[2 * word + 1] = 0;
-    }
-}
-
-/* ---- barriers as cells see them ----------------------------------------------------------------------- */
-
-void simt_order_block(struct worker *w)
-{
-    if (w->clocks) simt_clocks_share_all(w);
-    w->idle = 0;
-    w->last_barrier = ++*w->clock;
-    w->all_ordered_before = w->cluster == NULL ? w->last_barrier : w->block_start;
-    w->block_read_mark = simt_read_mark_pair(++*w->clock);
-    w->grids_over = w->result->grids_waited;
-    for (unsigned i = 0; i < w->warps; i++) {
-        struct warp *warp = &w->warp_of[i];
-        warp->tick = ++*w->clock;
-        warp->read_mark = warp->tick;
-        warp->known = w->last_barrier;
-        warp->partial = false;
     }
 }

@@ -5,10 +5,10 @@
 #include "shadow_findings.h"
 #include "shadow.h"
 #include "finding.h"
+#include "happens_before.h"
 #include "lanes.h"
 #include "machine.h"
 #include "mbarrier.h"
-#include "fences.h"
 #include "worker.h"
 
 #include <stdbool.h>
@@ -119,9 +119,8 @@ void simt_found_busy(struct shadow_access *now, const struct shadow_cell *c, int
 /* Whether the running thread, and those that it knows of, have fenced what @p actor did at @p tick. */
 void simt_check_fence(struct shadow_access *now, uint32_t tick, unsigned actor, int access, uint32_t pc)
 {
-    if (simt_is_shared(now) ? simt_is_fenced(now->w, tick, actor)
-                            : simt_is_fenced_global(now->w, tick, actor))
-        return;
+    const struct epoch e = {now->w, actor, tick};
+    if (simt_happens_before(now->w, e, simt_is_shared(now) ? EDGE_FENCED_SHARED : EDGE_FENCED_GLOBAL)) return;
     simt_found_pair(
         now, "missing-proxy-fence", actor, pc, access,
         !simt_is_shared(now)
@@ -155,7 +154,8 @@ void simt_found_unwritten(struct shadow_access *now)
 void simt_check_product_fence(struct shadow_access *now, const struct shadow_cell *c)
 {
     struct worker *w = now->w;
-    if (now->reported || (w->clocks && simt_is_fenced(w, c->write_tick, c->writer))) return;
+    const struct epoch write = {w, c->writer, c->write_tick};
+    if (now->reported || simt_happens_before(w, write, EDGE_FENCED_SHARED)) return;
     now->reported = true;
     struct finding f = {
         .kind = "missing-proxy-fence",

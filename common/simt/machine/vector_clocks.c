@@ -5,7 +5,6 @@
 #include "vector_clocks.h"
 #include "cluster.h"
 #include "machine.h"
-#include "fences.h"
 #include "tools.h"
 #include "worker.h"
 
@@ -80,19 +79,13 @@ static struct vector_clock *peer_of(struct worker *w, struct vector_clock *clock
     return clock->peer[rank];
 }
 
-static const struct vector_clock *known_of(const struct worker *w, const struct vector_clock *clock,
-                                           unsigned rank)
-{
-    return rank == w->rank ? clock : clock->peer[rank];
-}
-
 /* The same for clocks of different blocks of a cluster. */
 static void join_across(struct worker *to_block, struct vector_clock *to, const struct worker *from_block,
                         const struct vector_clock *from)
 {
     const struct cluster *c = from_block->cluster;
     for (unsigned rank = 0; rank < c->size; rank++) {
-        const struct vector_clock *known = known_of(from_block, from, rank);
+        const struct vector_clock *known = simt_clock_of_rank(from_block, from, rank);
         if (known != NULL) join_both(c->block[rank], peer_of(to_block, to, rank), known);
     }
     if (from->cluster_phase > to->cluster_phase) to->cluster_phase = from->cluster_phase;
@@ -174,7 +167,7 @@ static void join_known(struct worker *w, struct vector_clock *const *known, cons
 {
     struct cluster *c = w->cluster;
     for (unsigned rank = 0; rank < c->size; rank++) {
-        const struct vector_clock *one = known_of(w, from, rank);
+        const struct vector_clock *one = simt_clock_of_rank(w, from, rank);
         if (one != NULL) join_both(c->block[rank], known[rank], one);
     }
 }
@@ -216,87 +209,6 @@ uint32_t simt_clock_cluster_phase(const struct worker *w)
 {
     const uint32_t own = w->clock_of[w->thread_index].cluster_phase, block = w->block_clock->cluster_phase;
     return own > block ? own : block;
-}
-
-static bool has_ordered(const struct vector_clock *clock, unsigned column, uint32_t tick)
-{
-    return clock != NULL &&
-           (tick <= clock->ordered[column] || (column < MAX_THREADS && tick < clock->ordered[COLUMN_ALL]));
-}
-
-static bool has_fenced(const struct vector_clock *clock, enum fenced_space space, unsigned column,
-                       uint32_t tick)
-{
-    return clock != NULL && (tick <= clock->fenced[space][column] || tick < clock->fenced[space][COLUMN_ALL]);
-}
-
-static const struct vector_clock *known_after_phase(const struct worker *w, uint32_t cluster_phase,
-                                                    unsigned rank)
-{
-    return cluster_phase > 0 ? w->cluster->known[cluster_phase % PHASES_KEPT][rank] : NULL;
-}
-
-bool simt_clock_has(const struct worker *w, const struct vector_clock *clock, unsigned rank, unsigned column,
-                    uint32_t tick)
-{
-    return has_ordered(known_of(w, clock, rank), column, tick) ||
-           has_ordered(known_after_phase(w, clock->cluster_phase, rank), column, tick);
-}
-
-bool simt_clock_knows(const struct worker *w, unsigned rank, unsigned column, uint32_t tick)
-{
-    if (!w->clocks) return false;
-    return has_ordered(known_of(w, &w->clock_of[w->thread_index], rank), column, tick) ||
-           has_ordered(known_of(w, w->block_clock, rank), column, tick) ||
-           has_ordered(known_after_phase(w, simt_clock_cluster_phase(w), rank), column, tick);
-}
-
-static bool knows_fence(const struct worker *w, enum fenced_space space, unsigned rank, unsigned column,
-                        uint32_t tick)
-{
-    if (!w->clocks) return false;
-    return has_fenced(known_of(w, &w->clock_of[w->thread_index], rank), space, column, tick) ||
-           has_fenced(known_of(w, w->block_clock, rank), space, column, tick) ||
-           has_fenced(known_after_phase(w, simt_clock_cluster_phase(w), rank), space, column, tick);
-}
-
-bool simt_clock_knows_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick)
-{
-    return knows_fence(w, FENCED_SHARED, rank, column, tick);
-}
-
-bool simt_clock_knows_global_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick)
-{
-    return knows_fence(w, FENCED_GLOBAL, rank, column, tick);
-}
-
-bool simt_clock_knows_begin(const struct worker *w, unsigned rank)
-{
-    const struct vector_clock *own = w->clock_of[w->thread_index].peer[rank],
-                              *block = w->block_clock->peer[rank];
-    const uint32_t start = w->cluster->block[rank]->block_start;
-    return simt_clock_cluster_phase(w) > 0 || (own != NULL && own->ordered[COLUMN_ALL] >= start) ||
-           (block != NULL && block->ordered[COLUMN_ALL] >= start);
-}
-
-/* Threads of one number are told apart no more: what one of them knows counts for all. */
-static bool any_of_actor(const struct worker *w, unsigned actor, uint32_t tick,
-                         bool (*knows)(const struct worker *w, unsigned rank, unsigned column, uint32_t tick))
-{
-    const unsigned grain = w->cluster->grain, first = (actor - FOREIGN) * grain;
-    for (unsigned i = first; i < first + grain; i++)
-        if (knows(w, i / w->threads, i % w->threads, tick)) return true;
-    return false;
-}
-
-bool simt_knows_foreign(const struct worker *w, unsigned actor, uint32_t tick)
-{
-    return any_of_actor(w, actor, tick, simt_clock_knows);
-}
-
-bool simt_knows_foreign_fence(const struct worker *w, unsigned actor, uint32_t tick)
-{
-    return any_of_actor(w, actor, tick, simt_clock_knows_fence);
 }
 
 void simt_clocks_join_block(struct worker *w, struct vector_clock *to)

@@ -67,19 +67,6 @@ void simt_clock_cluster_wait(struct worker *w, uint32_t cluster_phase);
 void simt_clocks_join_block(struct worker *w, struct vector_clock *to);
 /** @brief All threads of all blocks of a cluster have met, at the barrier of the grid. */
 void simt_clocks_grid_barrier(struct cluster *c);
-/** @brief Whether the running thread knows what column @p column of the block of @p rank did at @p tick. */
-bool simt_clock_knows(const struct worker *w, unsigned rank, unsigned column, uint32_t tick);
-/** @brief The same of a clock of @p w's block by itself. */
-bool simt_clock_has(const struct worker *w, const struct vector_clock *clock, unsigned rank, unsigned column,
-                    uint32_t tick);
-bool simt_clock_knows_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick);
-/** @brief The same of a fence for global memory. */
-bool simt_clock_knows_global_fence(const struct worker *w, unsigned rank, unsigned column, uint32_t tick);
-/** @brief Whether the running thread knows that the block of @p rank has begun. */
-bool simt_clock_knows_begin(const struct worker *w, unsigned rank);
-/** @brief The same two questions about an actor that is at least FOREIGN. */
-bool simt_knows_foreign(const struct worker *w, unsigned actor, uint32_t tick);
-bool simt_knows_foreign_fence(const struct worker *w, unsigned actor, uint32_t tick);
 /** @brief Thread @p thread has waited for what @p from has. */
 void simt_clock_acquire(struct worker *w, unsigned thread, const struct vector_clock *from);
 /** @brief These lanes of a warp have learned something from others. */

@@ -272,6 +272,22 @@ static inline uint64_t simt_read_mark_pair(uint32_t read_mark)
     return read_mark * UINT64_C(0x100000001);
 }
 
+/** @brief The last tick of another lane of this warp that the running lane is ordered after. */
+static inline uint32_t simt_lane_known(const struct worker *w, unsigned lane)
+{
+    const struct warp *warp = w->warp;
+    if (!warp->partial) return warp->known;
+    const uint32_t clock = warp->clock[w->thread_index % WARP_LANES][lane];
+    return clock > warp->known ? clock : warp->known;
+}
+
+/** @brief What @p clock, one of @p w's block, knows of the block of @p rank, or NULL. */
+static inline const struct vector_clock *simt_clock_of_rank(const struct worker *w,
+                                                            const struct vector_clock *clock, unsigned rank)
+{
+    return rank == w->rank ? clock : clock->peer[rank];
+}
+
 #define SIMT_HOT _Thread_local __attribute__((tls_model("local-exec")))
 /** The worker while it runs a kernel and somebody wants to know of accesses; NULL otherwise. */
 extern SIMT_HOT struct worker *simt_tls_watch;
