@@ -6,7 +6,7 @@
  * an mbarrier when no thread can go on and one waits for that mbarrier; a store reads its source when its thread waits for
  * the group's reads, and writes when that thread waits for the group, or the block is over. What another block of the
  * cluster sends is in the list of the block that receives it: once for each that a multicast reaches. With SIMT_ASYNC=early it
- * happens at once. What a thread may rely on is the same either way, and known to the cells (shadow_access.c).
+ * happens at once. What a thread may rely on is the same either way, and known to the cells (shadow_words.c).
  */
 #include "bulk_copies.h"
 #include "blocks.h"

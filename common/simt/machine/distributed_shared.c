@@ -2,7 +2,7 @@
  * @file distributed_shared.c
  * @brief Accesses to shared memory of other blocks of the cluster ("distributed shared memory").
  *
- * Each block keeps the cells of its own memory (shadow_access.c). A thread of another block is in them under a number of its own
+ * Each block keeps the cells of its own memory (shadow_words.c). A thread of another block is in them under a number of its own
  * (simt_foreign_actor()), and whether two accesses of different blocks are ordered is known from their clocks (vector_clocks.c), which a barrier
  * of the cluster or an mbarrier of another block passes on. A block's memory is there from when it is known to have begun until
  * it ends: who accesses it must know of the one, and be known to it before the other.

@@ -2,7 +2,7 @@
  * @file inter_block.c
  * @brief Races between blocks, and global memory read before it was written.
  *
- * While it runs, a block only lists what it touched (pages.c, shadow_access.c). The lists are taken up here one at a
+ * While it runs, a block only lists what it touched (pages.c, shadow_words.c). The lists are taken up here one at a
  * time in block order, so what is found does not depend on which blocks ran at the same time. Of each word
  * the first writing and the first reading block are kept: if either does not race with a later block, then
  * none does. All that a word costs is eight bytes: who touched it is kept once for a block and a line.

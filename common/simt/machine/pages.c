@@ -4,7 +4,7 @@
  *
  * Most of what a block does to global memory is regular: thread after thread takes element after element. Of that a page
  * keeps runs, which cost a few bytes and a few comparisons. Where threads meet in a page in any other way it gets cells,
- * one per word, from a pool, and everything goes through shadow_access.c. A block begins with no pages at all, so that what is kept
+ * one per word, from a pool, and everything goes through shadow_words.c. A block begins with no pages at all, so that what is kept
  * grows with what one block touches, not with the memory of the device.
  */
 #include "pages.h"

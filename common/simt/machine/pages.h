@@ -1,7 +1,7 @@
 /**
  * @file pages.h
  * @brief What the running block did to global memory, page by page: as runs where accesses follow each other, cell by cell
- *        (shadow_access.c) where they do not.
+ *        (shadow_words.c) where they do not.
  */
 #pragma once
 

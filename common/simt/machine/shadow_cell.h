@@ -1,0 +1,123 @@
+/**
+ * @file shadow_cell.h
+ * @brief One shadow cell: who read it, whether that reader may give way, and when further reads of it may be skipped.
+ *
+ * Functions here are inline, as every access to shared memory that must be looked at comes through them.
+ */
+#pragma once
+
+#include "happens_before.h"
+#include "shadow.h"
+#include "shadow_findings.h"
+#include "sizes.h"
+#include "worker.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whether a bulk copy of this block has yet to read there. */
+static inline __attribute__((always_inline)) bool simt_is_busy(const struct worker *w,
+                                                               const struct shadow_cell *c, int slot)
+{
+    return c->reader[slot] & BUSY_READER && c->read_tick[slot] >= w->block_start;
+}
+
+static inline bool simt_same_warp(unsigned a, unsigned b)
+{
+    return simt_thread_of(a) / WARP_LANES == simt_thread_of(b) / WARP_LANES;
+}
+
+static inline bool simt_cell_happens_before(const struct worker *w, unsigned actor, uint32_t tick)
+{
+    return simt_happens_before(w, (struct epoch){w, actor, tick}, EDGE_SYNCHRONISED);
+}
+
+static inline __attribute__((always_inline)) void simt_set_reader(const struct shadow_access *now,
+                                                                  struct shadow_cell *c, int slot)
+{
+    c->reader[slot] =
+        (uint16_t)(now->w->thread_index | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0) |
+                   (now->access & ACCESS_BULK ? BUSY_READER | ASYNC_READER : 0) |
+                   (now->access & ACCESS_ASYNC ? ASYNC_READER : 0));
+    c->read_tick[slot] = now->w->tick;
+    c->read_pc[slot] = now->pc;
+}
+
+/* Whoever is ordered after the running thread is ordered after that reader, too. */
+static inline __attribute__((always_inline)) bool simt_is_replaceable(const struct worker *w,
+                                                                      const struct shadow_cell *c, int slot)
+{
+    const unsigned reader = simt_thread_of(c->reader[slot]);
+    if (simt_is_busy(w, c, slot)) return false;
+    if (reader == w->thread_index || c->read_tick[slot] < w->all_ordered_before) return true;
+    return (w->named_used || w->clocks) && simt_cell_happens_before(w, reader, c->read_tick[slot]);
+}
+
+/* Keeps this reader, if need be in place of one that tells less: see struct shadow_cell. */
+static inline __attribute__((always_inline)) void simt_note_reader(const struct shadow_access *now,
+                                                                   struct shadow_cell *c)
+{
+    const struct worker *w = now->w;
+    const unsigned me = w->thread_index;
+    const bool bulk = (now->access & ACCESS_BULK) != 0;
+    if (simt_is_replaceable(w, c, 0)) {
+        simt_set_reader(now, c, 0);
+    } else if (simt_is_replaceable(w, c, 1)) {
+        simt_set_reader(now, c, 1);
+    } else if (!simt_is_busy(w, c, 0) &&
+               (bulk || simt_same_warp(c->reader[0], me) || simt_same_warp(c->reader[0], c->reader[1]))) {
+        simt_set_reader(now, c, 0);
+    } else if (!simt_is_busy(w, c, 1) && (bulk || simt_same_warp(c->reader[1], me))) {
+        simt_set_reader(now, c, 1);
+    }
+}
+
+/*
+ * The number that makes further reads of this cell skip it, or 0. With readers of two warps since the
+ * barrier any later writer meets one of another warp, until the next barrier; with two of this warp since
+ * its last __syncwarp a further one of this warp adds nothing. The last write must be ordered before all of
+ * them.
+ */
+static inline __attribute__((always_inline)) uint32_t simt_read_mark_of(const struct worker *w,
+                                                                        const struct shadow_cell *c)
+{
+    if (c->read_tick[0] < w->last_barrier || c->read_tick[1] < w->last_barrier) return 0;
+    if (!simt_same_warp(c->reader[0], c->reader[1]))
+        return c->write_tick < w->last_barrier && !w->named_used && !w->clocks ? (uint32_t)w->block_read_mark
+                                                                               : 0;
+    if (c->read_tick[0] != w->tick || c->read_tick[1] != w->tick) return 0;
+    if (c->writer >= FOREIGN) return 0; /* not all of the warp need know of it */
+    if (c->write_tick < w->last_barrier) return (uint32_t)w->warp_read_mark;
+    return simt_same_warp(c->writer, c->reader[0]) && c->write_tick <= w->warp->known
+               ? (uint32_t)w->warp_read_mark
+               : 0;
+}
+
+static inline bool simt_cell_is_live(const struct worker *w, const struct shadow_cell *c)
+{
+    return c->write_tick >= w->block_start || c->read_tick[0] >= w->block_start;
+}
+
+/* The bytes of a word that an access from @p offset to @p end has. */
+static inline unsigned simt_bytes_of_word(size_t word, uintptr_t offset, uintptr_t end)
+{
+    unsigned mask = 15;
+    if (word * 4 < offset) mask &= 15u << (offset - word * 4);
+    if (word * 4 + 4 > end) mask &= 15u >> (word * 4 + 4 - end);
+    return mask;
+}
+
+/* A word: its cell, and the numbers of its two halves. */
+struct place_of_word {
+    struct shadow_cell *cell;
+    uint32_t *read_mark;
+    size_t word;
+};
+
+/** @brief The four byte cells of a word. Made on the first access to a part of it; they begin as the word was. */
+struct shadow_cell *simt_byte_cells(struct worker *w, struct shadow_cell *c);
+/** @brief The access to the bytes of @p mask of one word: checked, then kept in its cells. */
+void simt_shadow_word(struct shadow_access *now, const struct place_of_word *at, unsigned mask);
+/** @brief Gives the marks and cells of a chunk of shared memory their pages. */
+void simt_shadow_make_ready(struct space *s, size_t chunk);
