@@ -43,15 +43,15 @@ bool simt_launch_stopped(const struct worker *w)
 
 void simt_wait_for_earlier(struct worker *w)
 {
-    if (w->waited) return;
+    if (w->grid.earlier_over) return;
     pthread_mutex_lock(&simt_now.lock);
     /* blocks of its own cluster are at work beside it */
-    const uint64_t first = w->result->order - (w->cluster != NULL ? w->position : 0);
+    const uint64_t first = w->result->order - (w->cluster != NULL ? w->member.position : 0);
     while (!simt_now.stopped && simt_now.retired < first)
         pthread_cond_wait(&simt_now.changed, &simt_now.lock);
     pthread_mutex_unlock(&simt_now.lock);
     if (simt_now.stopped) simt_abandon(w, 0);
-    w->waited = true;
+    w->grid.earlier_over = true;
 }
 
 bool simt_launch_runs(void)
@@ -62,7 +62,8 @@ bool simt_launch_runs(void)
 bool simt_runs_first_block(const struct worker *w)
 {
     if (w->result != NULL && w->cluster != NULL) /* of the first cluster, the block whose turn it is */
-        return w->result->order - w->position <= simt_now.retired && w->cluster->running == (int)w->position;
+        return w->result->order - w->member.position <= simt_now.retired &&
+               w->cluster->running == (int)w->member.position;
     return w->result != NULL && w->result->order == simt_now.retired;
 }
 
@@ -131,7 +132,7 @@ bool simt_take_cluster(struct cluster *c)
         if (simt_settings.order == ORDER_RANDOM)
             rank = (unsigned)simt_permuted(i, c->size, simt_settings.seed ^ simt_mix(cluster));
         struct worker *w = c->at[i];
-        w->rank = rank;
+        w->member.rank = rank;
         c->block[rank] = w;
         set_block(w, block_of_cluster(cluster, rank), 1 + cluster);
     }
@@ -260,11 +261,11 @@ bool simt_blocks_grid_barrier(struct worker *w, const struct simt_site *site)
     if (!goes_on) return false;
     begin_result(w->result);
     simt_tls_watch = watch;
-    w->waited = false;
-    w->phase = 1;
-    w->fences = 0;
+    w->grid.earlier_over = false;
+    w->time.phase = 1;
+    w->grid.fences = 0;
     for (unsigned i = 0; i < w->threads; i++) w->thread[i].fence.phase = 0;
-    w->touch_tick = ++*w->clock;
+    w->shadow.touch_tick = ++*w->time.clock;
     return true;
 }
 

@@ -198,7 +198,7 @@ static void report_cells(struct worker *w, const struct bulk *b, unsigned column
 
 static void report(struct worker *w, struct bulk *b)
 {
-    const unsigned column = COLUMN_ASYNC + (unsigned)(b->mbarrier - w->mbarrier);
+    const unsigned column = COLUMN_ASYNC + (unsigned)(b->mbarrier - w->mbarriers.at);
     const uint32_t tick = simt_mbarrier_report(w, b->mbarrier, b->what.bytes, b->kind == ARRIVAL);
     if (b->kind == ARRIVAL)
         simt_copies_report(w, b->thread, b->copies, column, tick);
@@ -394,7 +394,7 @@ static void check_map(struct worker *w, const struct bulk *b)
         "a tensor map must lie in global or constant memory, or in a parameter that is const "
         "__grid_constant__; this one lies in shared memory";
     if (simt_tls_watch == NULL) return;
-    if (map - w->stack_base >= w->stack_bytes) {
+    if (map - w->local.stacks >= w->local.stacks_bytes) {
         if (place == PLACE_ARENA || place == PLACE_OTHER)
             check_pieces(b, (char *)map, sizeof b->map, SIMT_READ | ACCESS_COPY);
         if (place != PLACE_SHARED && place != PLACE_DYNAMIC) return;
@@ -464,10 +464,10 @@ static void issue_to(struct worker *w, struct bulk *b)
     const bool late = !simt_settings.early;
     b->issuer = simt_tls_worker;
     b->thread = b->issuer->thread_index;
-    b->begun = b->issuer->tick;
+    b->begun = b->issuer->time.tick;
     if (b->kind != ARRIVAL) check_sides(b->issuer, b);
     simt_new_tick(b->issuer, b->issuer->warp);
-    if (w->over) return; /* that was found */
+    if (w->member.over) return; /* that was found */
     count_sides(b->issuer, b);
     if (b->mbarrier != NULL) {
         b->mbarrier->in_flight++;

@@ -62,7 +62,7 @@ static __attribute__((noreturn)) void refuse(struct worker *w, const char *kind,
     } else if (f.place == PLACE_SHARED || f.place == PLACE_DYNAMIC) {
         f.where -= w->space[f.place].base;
     }
-    if (address - w->stack_base < w->stack_bytes) f.text = strdup("local memory");
+    if (address - w->local.stacks < w->local.stacks_bytes) f.text = strdup("local memory");
     if (f.place == PLACE_ARENA) f.where -= ARENA_BASE;
     f.actor[0] = (struct actor){w->block, simt_pack_pc(pc), (uint16_t)w->thread_index,
                                 (uint8_t)(access & ACCESS_KINDS), NULL};
@@ -89,7 +89,7 @@ void simt_refuse_access(const char *kind, const void *address, size_t bytes, int
 static bool in_live_range(const struct worker *w, uintptr_t offset, size_t bytes)
 {
     for (unsigned i = 0; i < LIVE_RANGES; i++)
-        if (offset >= w->live[i].start && offset + bytes <= w->live[i].end) return true;
+        if (offset >= w->bounds.live[i].start && offset + bytes <= w->bounds.live[i].end) return true;
     return false;
 }
 
@@ -156,7 +156,7 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
     if (simt_arena_live(offset, bytes, &range.start, &range.end)) {
         if (simt_settings.devices > 1) check_device(w, address, bytes, access, pc);
         if (busy_count > 0) check_busy(w, address, bytes, access, pc, &range);
-        w->live[w->next_live++ % LIVE_RANGES] = range;
+        w->bounds.live[w->bounds.next_live++ % LIVE_RANGES] = range;
         return;
     }
     if (simt_device_freed((void *)address))
@@ -167,13 +167,13 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
 
 static void check_variable(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
-    const struct symbol *symbol = w->last_variable;
+    const struct symbol *symbol = w->bounds.last_variable;
     if (!simt_image.named) return;
     if (symbol == NULL || address - symbol->start >= symbol->bytes)
         symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
     if (symbol == NULL || address - symbol->start + bytes > symbol->bytes)
         simt_refuse(w, "out-of-bounds", address, bytes, access, pc, NULL);
-    w->last_variable = symbol;
+    w->bounds.last_variable = symbol;
     if (!(access & SIMT_READ) && simt_image_constant(address))
         simt_refuse(w, "out-of-bounds", address, bytes, access, pc,
                     "a kernel cannot write __constant__ memory");
@@ -191,7 +191,7 @@ static void check_foreign(struct worker *w, uintptr_t address, size_t bytes, int
 {
     enum { ARGUMENT_BYTES = 4096 };
     if (access & SIMT_READ && address - simt_image.low < simt_image.high - simt_image.low) return;
-    if (access & SIMT_READ && address - w->args < ARGUMENT_BYTES) return;
+    if (access & SIMT_READ && address - w->bounds.args < ARGUMENT_BYTES) return;
     if (access & SIMT_READ && address - (uintptr_t)w->thread < sizeof w->thread) return; /* simt_self() */
     if (address < 4096)
         simt_refuse(w, "out-of-bounds", address, bytes, access, pc, "the pointer is null, or nearly");
@@ -317,13 +317,13 @@ static inline bool pair_is_quiet(const struct worker *w, const uint32_t *read_ma
 {
     uint64_t pair;
     memcpy(&pair, read_mark, sizeof pair);
-    return pair == w->block_read_mark || pair == w->warp_read_mark;
+    return pair == w->shadow.block_mark || pair == w->shadow.warp_mark;
 }
 
 static inline bool has_read_mark(const struct worker *w, const uint32_t *read_mark, size_t bytes)
 {
     if (bytes == 2)
-        return *read_mark == (uint32_t)w->block_read_mark || *read_mark == (uint32_t)w->warp_read_mark;
+        return *read_mark == (uint32_t)w->shadow.block_mark || *read_mark == (uint32_t)w->shadow.warp_mark;
     for (size_t i = 0; i < bytes / 2; i += 2)
         if (!pair_is_quiet(w, read_mark + i)) return false;
     return true;
@@ -373,7 +373,7 @@ static inline __attribute__((always_inline)) void see_shared(struct worker *w, e
 /* The page in front of the thread's own stack is for those that overflow: trap.c has a word for them. */
 static bool is_of_another_thread(const struct worker *w, uintptr_t address)
 {
-    return address - (w->local_base - w->guard_bytes) >= STACK_BYTES + w->guard_bytes;
+    return address - (w->local.base - w->local.guard_bytes) >= STACK_BYTES + w->local.guard_bytes;
 }
 
 static inline __attribute__((always_inline)) void see(const void *pointer, size_t bytes, int access,
@@ -385,13 +385,13 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         if (__builtin_expect(is_device_memory(address), 0)) found_on_host(address, bytes, access, pc);
         return;
     }
-    if (address - w->stack_base <
-        w->stack_bytes) { /* local memory is the thread's own, but must be aligned, too */
+    if (address - w->local.stacks <
+        w->local.stacks_bytes) { /* local memory is the thread's own, but must be aligned, too */
         if (w->checking && is_of_another_thread(w, address))
             simt_refuse(w, "out-of-bounds", address, bytes, access, pc, OTHERS_LOCAL);
         if (aligned && w->checking && (address & (bytes - 1)) != 0)
             simt_refuse(w, "misaligned", address, bytes, access, pc, LOCAL_NEEDS_ALIGNMENT);
-        if (w->local_bytes == 0 && w->checking) simt_product_touch(w, address, bytes, access, pc);
+        if (w->local.bytes == 0 && w->checking) simt_product_touch(w, address, bytes, access, pc);
         return;
     }
     if (address - ARENA_BASE < ARENA_BYTES) {
@@ -415,7 +415,7 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
 static inline __attribute__((always_inline)) bool is_plainly_local(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_watch;
-    return w != NULL && (uintptr_t)pointer - w->local_base < w->local_bytes &&
+    return w != NULL && (uintptr_t)pointer - w->local.base < w->local.bytes &&
            ((uintptr_t)pointer & (bytes - 1)) == 0;
 }
 
@@ -435,7 +435,7 @@ static inline __attribute__((always_inline)) bool is_usual_read(const void *poin
 static void see_volatile(const void *pointer, size_t bytes, int access, bool aligned, const void *pc)
 {
     struct worker *w = simt_tls_worker;
-    if (w != NULL && (uintptr_t)pointer - w->stack_base >= w->stack_bytes) {
+    if (w != NULL && (uintptr_t)pointer - w->local.stacks >= w->local.stacks_bytes) {
         if (access == SIMT_READ) simt_spin(w, pc);
         simt_note_volatile(w, pointer, access);
     }
@@ -453,7 +453,8 @@ int simt_reaches(const void *pointer, size_t bytes, int access)
     const struct worker *w = simt_tls_worker;
     const uintptr_t address = (uintptr_t)pointer;
     if (w == NULL || bytes > ARENA_BYTES) return w == NULL;
-    if (address - w->stack_base < w->stack_bytes) return bytes <= w->stack_bytes - (address - w->stack_base);
+    if (address - w->local.stacks < w->local.stacks_bytes)
+        return bytes <= w->local.stacks_bytes - (address - w->local.stacks);
     for (int place = PLACE_SHARED; place <= PLACE_DYNAMIC; place++) {
         const uintptr_t offset = address - w->space[place].base;
         if (offset < w->space[place].bytes) return bytes <= w->space[place].bytes - offset;
@@ -462,7 +463,7 @@ int simt_reaches(const void *pointer, size_t bytes, int access)
     if (simt_device_contains(pointer, bytes)) return !simt_image_constant(address) || access == SIMT_READ;
     if (access != SIMT_READ || address - simt_image.data < simt_image.data_end - simt_image.data) return 0;
     return (address >= simt_image.low && address + bytes <= simt_image.high) ||
-           (address >= w->args && address + bytes <= w->args + 4096) ||
+           (address >= w->bounds.args && address + bytes <= w->bounds.args + 4096) ||
            (address >= (uintptr_t)w->thread && address + bytes <= (uintptr_t)w->thread + sizeof w->thread);
 }
 
@@ -478,7 +479,7 @@ void simt_operand_begin(const void *pointer)
     struct worker *w = simt_tls_watch;
     if (w == NULL) return;
     const uintptr_t offset = (uintptr_t)pointer - w->space[PLACE_SHARED].base;
-    w->operand_owner = offset < w->space[PLACE_SHARED].bytes ? simt_image.tls_owner[offset] : 0;
+    w->bounds.operand_owner = offset < w->space[PLACE_SHARED].bytes ? simt_image.tls_owner[offset] : 0;
 }
 
 void simt_operand_read(const void *address, size_t bytes, const void *return_address)
@@ -489,7 +490,7 @@ void simt_operand_read(const void *address, size_t bytes, const void *return_add
     const enum place place = simt_place_of(w, at);
     if (w->checking && place != PLACE_SHARED && place != PLACE_DYNAMIC)
         simt_refuse(w, "out-of-bounds", at, bytes, SIMT_READ, return_address, BEYOND_MATRIX);
-    if (w->checking && place == PLACE_SHARED && simt_image.tls_owner[offset] != w->operand_owner)
+    if (w->checking && place == PLACE_SHARED && simt_image.tls_owner[offset] != w->bounds.operand_owner)
         simt_refuse(w, "out-of-bounds", at, bytes, SIMT_READ, return_address, BEYOND_MATRIX);
     look_closely(w, place, at, bytes, SIMT_READ | ACCESS_PRODUCT, return_address);
 }

@@ -20,7 +20,7 @@
 
 static struct vector_clock *clock_of_phase(const struct worker *w, uint32_t phase)
 {
-    return &w->cluster_clock[phase % 2];
+    return &w->cluster_barrier.clock[phase % 2];
 }
 
 static unsigned ended(const struct worker *w)
@@ -36,7 +36,7 @@ static unsigned ended_without_arriving(const struct worker *w)
     unsigned count = ended(w);
     for (unsigned i = 0; i < w->threads; i++)
         if (w->warp_of[i / WARP_LANES].exited >> i % WARP_LANES & 1 && w->thread[i].cluster_arrived &&
-            w->thread[i].cluster_phase == w->cluster_phase)
+            w->thread[i].cluster_phase == w->cluster_barrier.phase)
             count--;
     return count;
 }
@@ -44,9 +44,9 @@ static unsigned ended_without_arriving(const struct worker *w)
 static bool is_complete(const struct worker *w)
 {
     const struct cluster *c = w->cluster;
-    if (c == NULL) return w->cluster_arrivals + ended_without_arriving(w) >= w->threads;
+    if (c == NULL) return w->cluster_barrier.arrivals + ended_without_arriving(w) >= w->threads;
     for (unsigned i = 0; i < c->size; i++)
-        if (c->at[i]->cluster_arrivals + ended_without_arriving(c->at[i]) < w->threads) return false;
+        if (c->at[i]->cluster_barrier.arrivals + ended_without_arriving(c->at[i]) < w->threads) return false;
     return true;
 }
 
@@ -58,8 +58,8 @@ static void release_threads(struct worker *w)
         t->wait = WAIT_NONE;
         w->warp_of[i / WARP_LANES].ready |= 1u << i % WARP_LANES;
     }
-    w->cluster_phase++;
-    w->cluster_arrivals = 0;
+    w->cluster_barrier.phase++;
+    w->cluster_barrier.arrivals = 0;
 }
 
 /* What is known to all who have waited is where the next phase begins; inter_block.c tells accesses of global memory apart by it. */
@@ -69,11 +69,11 @@ static void end_common_phase(struct cluster *c)
     c->phase_end[cluster_phase % PHASES_KEPT] = ++c->clock;
     for (unsigned i = 0; i < c->size; i++) {
         struct worker *w = c->at[i];
-        simt_clock_join(w, c->known[(cluster_phase + 1) % PHASES_KEPT][w->rank],
-                        c->known[cluster_phase % PHASES_KEPT][w->rank]);
-        if (w->over) continue;
+        simt_clock_join(w, c->known[(cluster_phase + 1) % PHASES_KEPT][w->member.rank],
+                        c->known[cluster_phase % PHASES_KEPT][w->member.rank]);
+        if (w->member.over) continue;
         simt_new_phase(w);
-        *(uint32_t *)simt_vector_grow(&w->result->cluster_phases, sizeof(uint32_t)) = w->phase;
+        *(uint32_t *)simt_vector_grow(&w->result->cluster_phases, sizeof(uint32_t)) = w->time.phase;
     }
 }
 
@@ -82,7 +82,7 @@ static void end_phase(struct worker *w)
     struct cluster *c = w->cluster;
     if (c == NULL) {
         release_threads(w);
-        simt_clock_clear(w, clock_of_phase(w, w->cluster_phase));
+        simt_clock_clear(w, clock_of_phase(w, w->cluster_barrier.phase));
         return;
     }
     for (unsigned i = 0; i < c->size; i++) release_threads(c->at[i]);
@@ -93,8 +93,8 @@ static struct worker *running(const struct simt_site *site)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL) simt_stop(site, "unsupported", "%s in host code", site->what);
-    if (w->cluster == NULL && w->cluster_clock == NULL)
-        w->cluster_clock = simt_reserve(2 * sizeof *w->cluster_clock, "a cluster's clocks");
+    if (w->cluster == NULL && w->cluster_barrier.clock == NULL)
+        w->cluster_barrier.clock = simt_reserve(2 * sizeof *w->cluster_barrier.clock, "a cluster's clocks");
     simt_clocks_open(w);
     return w;
 }
@@ -107,14 +107,14 @@ void simt_cluster_arrive(const struct simt_site *site, int release)
         simt_stop(site, "divergent-barrier", "%s twice by one thread, with no barrier.cluster.wait between",
                   site->what);
     t->cluster_arrived = true;
-    t->cluster_phase = w->cluster_phase;
-    const bool publishes = !release && simt_mbarriers_publish_init(w, w->cluster_phase + 1);
+    t->cluster_phase = w->cluster_barrier.phase;
+    const bool publishes = !release && simt_mbarriers_publish_init(w, w->cluster_barrier.phase + 1);
     const bool fenced = t->cluster_fence != 0;
     if (w->cluster != NULL && (release || fenced))
-        simt_clock_cluster_arrive(w, release ? w->tick : t->cluster_fence);
+        simt_clock_cluster_arrive(w, release ? w->time.tick : t->cluster_fence);
     else if (w->cluster == NULL && (release || fenced || publishes))
-        simt_clock_release(w, w, clock_of_phase(w, w->cluster_phase));
-    w->cluster_arrivals++;
+        simt_clock_release(w, w, clock_of_phase(w, w->cluster_barrier.phase));
+    w->cluster_barrier.arrivals++;
     if (is_complete(w)) end_phase(w);
 }
 
@@ -125,7 +125,7 @@ void simt_cluster_wait(const struct simt_site *site)
     if (!t->cluster_arrived)
         simt_stop(site, "divergent-barrier", "%s by a thread that has not arrived (barrier.cluster.arrive)",
                   site->what);
-    if (t->cluster_phase == w->cluster_phase) {
+    if (t->cluster_phase == w->cluster_barrier.phase) {
         t->wait = WAIT_CLUSTER;
         t->site = site;
         t->mask = 0;
@@ -149,7 +149,8 @@ bool simt_cluster_resolve(struct worker *w)
 {
     const struct cluster *c = w->cluster;
     bool waiting = c == NULL && any_waits(w);
-    for (unsigned i = 0; c != NULL && i < c->size; i++) waiting |= !c->at[i]->over && any_waits(c->at[i]);
+    for (unsigned i = 0; c != NULL && i < c->size; i++)
+        waiting |= !c->at[i]->member.over && any_waits(c->at[i]);
     if (!waiting || !is_complete(w)) return false;
     end_phase(w);
     return true;
@@ -157,11 +158,12 @@ bool simt_cluster_resolve(struct worker *w)
 
 void simt_cluster_begin(struct worker *w)
 {
-    w->cluster_phase = 0;
-    w->cluster_arrivals = 0;
+    w->cluster_barrier.phase = 0;
+    w->cluster_barrier.arrivals = 0;
     for (unsigned i = 0; i < w->threads; i++) {
         w->thread[i].cluster_arrived = false;
         w->thread[i].cluster_fence = 0;
     }
-    if (w->cluster_clock != NULL) memset(w->cluster_clock, 0, 2 * sizeof *w->cluster_clock);
+    if (w->cluster_barrier.clock != NULL)
+        memset(w->cluster_barrier.clock, 0, 2 * sizeof *w->cluster_barrier.clock);
 }

@@ -28,10 +28,10 @@ static void set_clock(struct cluster *c)
     enum { LAST_TICK = 0xf0000000 };
     c->clock = 0;
     for (unsigned i = 0; i < c->size; i++)
-        if (c->at[i]->own_clock > c->clock) c->clock = c->at[i]->own_clock;
+        if (c->at[i]->time.own_clock > c->clock) c->clock = c->at[i]->time.own_clock;
     c->forget = c->clock > LAST_TICK;
     if (c->forget) c->clock = 0;
-    for (unsigned i = 0; i < c->size; i++) c->at[i]->clock = &c->clock;
+    for (unsigned i = 0; i < c->size; i++) c->at[i]->time.clock = &c->clock;
 }
 
 static void set_known(struct cluster *c)
@@ -56,8 +56,8 @@ static void begin_next(struct cluster *c)
     c->phase = 0;
     memset(c->joined, 0, sizeof c->joined);
     for (unsigned i = 0; i < c->size; i++) {
-        c->at[i]->over = false;
-        c->at[i]->grid_wait = NOT_AT_GRID_BARRIER;
+        c->at[i]->member.over = false;
+        c->at[i]->member.grid_wait = NOT_AT_GRID_BARRIER;
     }
     for (c->grain = 1; c->size * c->at[0]->threads / c->grain > FOREIGN_ACTORS;) c->grain *= 2;
     if (!c->taken) return; /* each worker goes on by its own clock */
@@ -71,7 +71,7 @@ bool simt_cluster_take(struct worker *w)
     pthread_mutex_lock(&c->lock);
     const unsigned long number = c->number;
     if (++c->gathered < c->size) {
-        while (c->number == number) pthread_cond_wait(&c->wake[w->position], &c->lock);
+        while (c->number == number) pthread_cond_wait(&c->wake[w->member.position], &c->lock);
     } else {
         begin_next(c);
         c->gathered = 0;
@@ -92,7 +92,7 @@ static bool is_stopping(const struct worker *w)
 
 static bool has_ready(const struct worker *w)
 {
-    if (w->grid_wait == PAST_GRID_BARRIER) return true;
+    if (w->member.grid_wait == PAST_GRID_BARRIER) return true;
     for (unsigned i = 0; i < w->warps; i++)
         if ((w->warp_of[i].ready | w->warp_of[i].paused | w->warp_of[i].spinning) != 0) return true;
     return false;
@@ -103,8 +103,9 @@ static int next_ready(const struct worker *w)
 {
     const struct cluster *c = w->cluster;
     for (unsigned i = 1; i <= c->size; i++) {
-        const struct worker *next = c->at[(w->position + i) % c->size];
-        if (!next->over && next->grid_wait != AT_GRID_BARRIER && has_ready(next)) return (int)next->position;
+        const struct worker *next = c->at[(w->member.position + i) % c->size];
+        if (!next->member.over && next->member.grid_wait != AT_GRID_BARRIER && has_ready(next))
+            return (int)next->member.position;
     }
     return NOBODY;
 }
@@ -114,8 +115,9 @@ static int next_waiting(const struct worker *w)
 {
     const struct cluster *c = w->cluster;
     for (unsigned i = 1; i < c->size; i++) {
-        const struct worker *next = c->at[(w->position + i) % c->size];
-        if (!next->over && next->grid_wait != AT_GRID_BARRIER) return (int)next->position;
+        const struct worker *next = c->at[(w->member.position + i) % c->size];
+        if (!next->member.over && next->member.grid_wait != AT_GRID_BARRIER)
+            return (int)next->member.position;
     }
     return NOBODY;
 }
@@ -131,7 +133,7 @@ static void hand_over(struct cluster *c, int position)
 static void wait_for_turn(struct worker *w)
 {
     struct cluster *c = w->cluster;
-    while (c->running != (int)w->position) pthread_cond_wait(&c->wake[w->position], &c->lock);
+    while (c->running != (int)w->member.position) pthread_cond_wait(&c->wake[w->member.position], &c->lock);
 }
 
 static void hand_over_and_wait(struct worker *w, int position)
@@ -147,15 +149,15 @@ static void hand_over_and_wait(struct worker *w, int position)
 /* All wait equally long: what one block does may be what another one waits for. */
 static bool time_out(struct cluster *c)
 {
-    unsigned idle = c->at[0]->idle;
+    unsigned idle = c->at[0]->mbarriers.idle;
     bool any = false;
     for (unsigned i = 0; i < c->size; i++)
-        if (c->at[i]->idle < idle) idle = c->at[i]->idle;
+        if (c->at[i]->mbarriers.idle < idle) idle = c->at[i]->mbarriers.idle;
     for (unsigned i = 0; i < c->size; i++) {
-        c->at[i]->idle = idle;
-        if (!c->at[i]->over && c->at[i]->grid_wait == NOT_AT_GRID_BARRIER)
+        c->at[i]->mbarriers.idle = idle;
+        if (!c->at[i]->member.over && c->at[i]->member.grid_wait == NOT_AT_GRID_BARRIER)
             any |= simt_mbarriers_time_out(c->at[i]);
-        c->at[i]->idle = idle + 1;
+        c->at[i]->mbarriers.idle = idle + 1;
     }
     return any;
 }
@@ -164,7 +166,7 @@ static bool copies_progress(struct cluster *c)
 {
     bool any = false;
     for (unsigned i = 0; i < c->size; i++)
-        if (!c->at[i]->over) any |= simt_bulk_progress(c->at[i]);
+        if (!c->at[i]->member.over) any |= simt_bulk_progress(c->at[i]);
     return any;
 }
 
@@ -188,16 +190,16 @@ void simt_cluster_schedule_begun(struct worker *w)
     struct cluster *c = w->cluster;
     if (c == NULL) return;
     c->begun++;
-    hand_over_and_wait(w, c->begun < c->size ? (int)w->position + 1 : 0);
+    hand_over_and_wait(w, c->begun < c->size ? (int)w->member.position + 1 : 0);
 }
 
 void simt_cluster_schedule_end(struct worker *w)
 {
     struct cluster *c = w->cluster;
     if (c == NULL) return;
-    w->over = true;
-    w->own_clock = c->clock;
-    w->clock = &w->own_clock;
+    w->member.over = true;
+    w->time.own_clock = c->clock;
+    w->time.clock = &w->time.own_clock;
     const int ready = is_stopping(w) ? NOBODY : next_ready(w);
     pthread_mutex_lock(&c->lock);
     hand_over(c, ready != NOBODY ? ready : next_waiting(w));
@@ -212,7 +214,7 @@ void simt_cluster_schedule_yield(struct worker *w)
     }
     copies_progress(w->cluster);
     const int next = is_stopping(w) ? NOBODY : next_ready(w);
-    if (next != NOBODY && next != (int)w->position) hand_over_and_wait(w, next);
+    if (next != NOBODY && next != (int)w->member.position) hand_over_and_wait(w, next);
 }
 
 enum cluster_state simt_cluster_schedule_wait(struct worker *w)
@@ -220,7 +222,7 @@ enum cluster_state simt_cluster_schedule_wait(struct worker *w)
     for (;;) {
         if (is_stopping(w)) return CLUSTER_STOPPED;
         const int next = next_ready(w);
-        if (next == (int)w->position) return CLUSTER_GOES_ON;
+        if (next == (int)w->member.position) return CLUSTER_GOES_ON;
         if (next != NOBODY) {
             hand_over_and_wait(w, next);
             return is_stopping(w) ? CLUSTER_STOPPED : CLUSTER_GOES_ON;
@@ -238,11 +240,11 @@ enum cluster_state simt_cluster_schedule_leave(struct worker *w)
 {
     struct cluster *c = w->cluster;
     if (c == NULL) return CLUSTER_GOES_ON;
-    w->grid_wait = AT_GRID_BARRIER;
+    w->member.grid_wait = AT_GRID_BARRIER;
     int next;
     while ((next = next_ready(w)) == NOBODY && next_waiting(w) != NOBODY && !is_stopping(w))
         if (!progress(w)) {
-            w->grid_wait = NOT_AT_GRID_BARRIER;
+            w->member.grid_wait = NOT_AT_GRID_BARRIER;
             return CLUSTER_STUCK;
         }
     pthread_mutex_lock(&c->lock);
@@ -257,12 +259,13 @@ void simt_cluster_schedule_return(struct worker *w)
     struct cluster *c = w->cluster;
     if (c == NULL) return;
     pthread_mutex_lock(&c->lock);
-    while (c->running != NOBODY && c->running != (int)w->position)
-        pthread_cond_wait(&c->wake[w->position], &c->lock);
-    c->running = (int)w->position;
-    if (w->grid_wait == AT_GRID_BARRIER) simt_clocks_grid_barrier(c);
-    for (unsigned i = 0; w->grid_wait == AT_GRID_BARRIER && i < c->size; i++)
-        if (c->at[i] != w && c->at[i]->grid_wait == AT_GRID_BARRIER) c->at[i]->grid_wait = PAST_GRID_BARRIER;
-    w->grid_wait = NOT_AT_GRID_BARRIER;
+    while (c->running != NOBODY && c->running != (int)w->member.position)
+        pthread_cond_wait(&c->wake[w->member.position], &c->lock);
+    c->running = (int)w->member.position;
+    if (w->member.grid_wait == AT_GRID_BARRIER) simt_clocks_grid_barrier(c);
+    for (unsigned i = 0; w->member.grid_wait == AT_GRID_BARRIER && i < c->size; i++)
+        if (c->at[i] != w && c->at[i]->member.grid_wait == AT_GRID_BARRIER)
+            c->at[i]->member.grid_wait = PAST_GRID_BARRIER;
+    w->member.grid_wait = NOT_AT_GRID_BARRIER;
     pthread_mutex_unlock(&c->lock);
 }

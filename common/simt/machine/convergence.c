@@ -230,7 +230,7 @@ static void order_lanes(struct worker *w, struct warp *warp, unsigned lanes)
                 warp->clock[__builtin_ctz(rest)][other] = latest;
         }
     }
-    if (w->clocks) simt_clocks_share(w, warp, lanes);
+    if (w->clocks.open) simt_clocks_share(w, warp, lanes);
     simt_new_tick(w, warp);
 }
 
@@ -243,7 +243,7 @@ static void resolve_barriers(struct worker *w, struct warp *warp)
         unsettled &= ~lanes;
         if (lanes != (t->mask & warp->lanes & ~warp->exited)) continue;
         order_lanes(w, warp, t->mask & warp->lanes);
-        if (!w->grids_over) simt_grids_share(w, warp, lanes);
+        if (!w->grid.launch_before_over) simt_grids_share(w, warp, lanes);
         warp->at_barrier &= ~lanes;
         make_ready(w, warp, lanes);
     }
@@ -305,7 +305,7 @@ static char *who_waits_where(struct worker *w, unsigned *places)
         fputs(" (", out);
         if (t->wait == WAIT_NAMED)
             fprintf(out, "barrier %u, %u of %u have come; ", t->named_id,
-                    w->named_barrier[t->named_id].arrived, t->named_threads);
+                    w->named.barrier[t->named_id].arrived, t->named_threads);
         fprintf(out, "%s:%d, first thread (%u,%u,%u))", simt_short_path(site.file), site.line, id.x, id.y,
                 id.z);
         ++*places;
@@ -337,7 +337,7 @@ static char *who_waits_elsewhere(const struct worker *w)
     for (unsigned i = 0; c != NULL && i < c->size; i++) {
         struct worker *other = c->at[i];
         unsigned places;
-        if (other == w || other->over || !has_waiting(other)) continue;
+        if (other == w || other->member.over || !has_waiting(other)) continue;
         char *where = who_waits_where(other, &places), *before = text;
         text = printed("%s; in block (%u,%u,%u): %s", before, (unsigned)(other->block % grid.x),
                        (unsigned)(other->block / grid.x % grid.y), (unsigned)(other->block / grid.x / grid.y),
@@ -433,7 +433,7 @@ static void found_stuck(struct worker *w)
 
 static bool waits_for_mbarrier(const struct worker *w)
 {
-    for (unsigned i = 0; !w->over && i < w->threads; i++)
+    for (unsigned i = 0; !w->member.over && i < w->threads; i++)
         if (w->thread[i].wait == WAIT_MBARRIER) return true;
     return false;
 }
@@ -444,7 +444,7 @@ static void found_stuck_cluster(struct worker *w)
     const struct cluster *c = w->cluster;
     unsigned first = 0;
     while (first < c->size && !waits_for_mbarrier(c->at[first])) first++;
-    for (first %= c->size; c->at[first]->over || !has_waiting(c->at[first]);) first++;
+    for (first %= c->size; c->at[first]->member.over || !has_waiting(c->at[first]);) first++;
     found_stuck(c->at[first]);
     simt_cluster_schedule_stop(w);
     w->abandoned = true;

@@ -11,7 +11,7 @@
 /** @brief Whether the running thread may still meet the launch in front. */
 static inline bool simt_is_early(const struct worker *w)
 {
-    return !w->grids_over && !w->current->grids_waited;
+    return !w->grid.launch_before_over && !w->current->grids_waited;
 }
 /** @brief The lanes of a warp barrier: who has waited has done so for all of them. */
 void simt_grids_share(struct worker *w, const struct warp *warp, unsigned lanes);

@@ -51,7 +51,7 @@ char *simt_distant_text(const struct worker *owner)
     if (asprintf(&text,
                  "in the shared memory of block (%u,%u,%u), which has rank %u in its cluster of %u blocks",
                  (unsigned)(owner->block % grid.x), (unsigned)(owner->block / grid.x % grid.y),
-                 (unsigned)(owner->block / grid.x / grid.y), owner->rank, owner->cluster->size) < 0)
+                 (unsigned)(owner->block / grid.x / grid.y), owner->member.rank, owner->cluster->size) < 0)
         simt_die("out of host memory.");
     return text;
 }
@@ -135,7 +135,7 @@ static bool happens_before(const struct distributed_access *now, unsigned actor,
 
 static bool lacks_wait(struct distributed_access *now, const struct shadow_cell *c)
 {
-    if (c->copy == COPY_NONE || c->write_tick < now->owner->block_start) return false;
+    if (c->copy == COPY_NONE || c->write_tick < now->owner->time.block_start) return false;
     const bool flies = c->copy == COPY_IN_FLIGHT || c->copy == COPY_BULK_IN_FLIGHT;
     if (!flies && happens_before(now, c->writer, c->write_tick)) return false;
     found_pair(now, "missing-wait", c->writer, c->write_pc, SIMT_WRITE,
@@ -159,12 +159,12 @@ static void note_reader(struct distributed_access *now, struct shadow_cell *c)
     int slot = 0;
     for (; slot < 2; slot++) {
         const unsigned reader = c->reader[slot] & ~(unsigned)READER_FLAGS;
-        const bool busy = c->reader[slot] & BUSY_READER && c->read_tick[slot] >= now->owner->block_start;
+        const bool busy = c->reader[slot] & BUSY_READER && c->read_tick[slot] >= now->owner->time.block_start;
         if (!busy && happens_before(now, reader, c->read_tick[slot])) break;
     }
     if (slot == 2) slot = c->reader[0] & BUSY_READER ? 1 : 0;
     c->reader[slot] = (uint16_t)(me | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0));
-    c->read_tick[slot] = now->w->tick;
+    c->read_tick[slot] = now->w->time.tick;
     c->read_pc[slot] = simt_pack_pc(now->pc);
 }
 
@@ -173,7 +173,7 @@ static void read_cell(struct distributed_access *now, struct shadow_cell *c)
     const bool excused = c->write_atomic && now->access & ACCESS_VOLATILE;
     if (lacks_wait(now, c)) {
         if (c->copy == COPY_IN_FLIGHT || c->copy == COPY_BULK_IN_FLIGHT) c->copy = COPY_NONE;
-    } else if (c->write_tick < now->owner->block_start) {
+    } else if (c->write_tick < now->owner->time.block_start) {
         if (!now->reported)
             found(now, "uninitialized-read", "nothing was written there since the block began");
     } else if (!excused && !happens_before(now, c->writer, c->write_tick)) {
@@ -187,7 +187,7 @@ static void check_readers(struct distributed_access *now, const struct shadow_ce
     for (int slot = 0; slot < 2; slot++) {
         const unsigned reader = c->reader[slot] & ~(unsigned)READER_FLAGS;
         const bool async = (c->reader[slot] & (ASYNC_READER | BUSY_READER)) != 0;
-        if (c->read_tick[slot] < now->owner->block_start) continue;
+        if (c->read_tick[slot] < now->owner->time.block_start) continue;
         if (!(c->reader[slot] & BUSY_READER) && happens_before(now, reader, c->read_tick[slot])) continue;
         if (async)
             found_pair(now, "bulk-group", reader, c->read_pc[slot], SIMT_READ,
@@ -204,7 +204,7 @@ static void write_cell(struct distributed_access *now, struct shadow_cell *c)
 {
     const bool atomic = (now->access & SIMT_ATOMIC) != 0;
     const bool gentle = atomic || now->access & ACCESS_VOLATILE,
-               fresh = c->write_tick < now->owner->block_start;
+               fresh = c->write_tick < now->owner->time.block_start;
     if (now->access == SIMT_ATOMIC && fresh && !now->reported)
         found(now, "uninitialized-read", "nothing was written there since the block began");
     if (!lacks_wait(now, c) && !fresh && !(gentle && c->write_atomic)) {
@@ -214,11 +214,11 @@ static void write_cell(struct distributed_access *now, struct shadow_cell *c)
             check_fence(now, c->writer, c->write_tick, c->write_pc);
     }
     check_readers(now, c, atomic);
-    c->write_tick = c->copy_tick = now->w->tick;
+    c->write_tick = c->copy_tick = now->w->time.tick;
     c->write_pc = simt_pack_pc(now->pc);
     c->writer = (uint16_t)simt_foreign_actor(now->w, now->w->thread_index);
     c->write_atomic = atomic;
-    c->serial = now->owner->serial;
+    c->serial = now->owner->products.serial;
     c->copy = now->access & ACCESS_BULK   ? COPY_BULK_IN_FLIGHT
               : now->access & ACCESS_COPY ? COPY_IN_FLIGHT
                                           : COPY_NONE;
@@ -253,24 +253,28 @@ static void note_remote_access(const struct distributed_access *now)
 {
     enum { ALL = MAX_CLUSTER * MAX_THREADS };
     struct worker *owner = now->owner;
-    if (owner->remote_accesses == NULL)
-        owner->remote_accesses = simt_reserve(ALL * sizeof *owner->remote_accesses, "visits");
-    owner->any_remote_access = true;
-    owner->remote_accesses[now->w->rank * now->w->threads + now->w->thread_index] =
-        (struct remote_access){now->w->tick,          simt_pack_pc(now->pc),
-                               (uint32_t)now->bytes,  (uint16_t)now->w->thread_index,
-                               (uint8_t)now->w->rank, (uint8_t)(now->access & ACCESS_KINDS),
-                               (uint8_t)now->place,   now->offset};
+    if (owner->remote.accesses == NULL)
+        owner->remote.accesses = simt_reserve(ALL * sizeof *owner->remote.accesses, "visits");
+    owner->remote.any = true;
+    owner->remote.accesses[now->w->member.rank * now->w->threads + now->w->thread_index] =
+        (struct remote_access){now->w->time.tick,
+                               simt_pack_pc(now->pc),
+                               (uint32_t)now->bytes,
+                               (uint16_t)now->w->thread_index,
+                               (uint8_t)now->w->member.rank,
+                               (uint8_t)(now->access & ACCESS_KINDS),
+                               (uint8_t)now->place,
+                               now->offset};
 }
 
 /* The block is there: it has begun, and not ended. False: it has ended. */
 static bool check_there(struct distributed_access *now)
 {
-    if (now->owner->over)
+    if (now->owner->member.over)
         found(now, "cluster-exit", HAS_LEFT);
     else if (!simt_happens_before(now->w, (struct epoch){.block = now->owner}, EDGE_BEGUN))
         found(now, "shared-race", NOT_BEGUN);
-    return !now->owner->over;
+    return !now->owner->member.over;
 }
 
 static struct distributed_access distributed_access_of(struct worker *w, struct worker *owner,
@@ -310,9 +314,9 @@ void simt_distributed_note(struct worker *w, uintptr_t address, size_t bytes, in
 
 void simt_distributed_begin(struct worker *w)
 {
-    if (w->any_remote_access)
-        memset(w->remote_accesses, 0, (size_t)MAX_CLUSTER * w->threads * sizeof *w->remote_accesses);
-    w->any_remote_access = false;
+    if (w->remote.any)
+        memset(w->remote.accesses, 0, (size_t)MAX_CLUSTER * w->threads * sizeof *w->remote.accesses);
+    w->remote.any = false;
 }
 
 static void found_unknown(struct worker *w, const struct remote_access *v)
@@ -331,12 +335,12 @@ static void found_unknown(struct worker *w, const struct remote_access *v)
 
 void simt_distributed_end(struct worker *w)
 {
-    if (w->cluster == NULL || !w->any_remote_access || w->abandoned || !w->checking) return;
-    simt_clocks_join_block(w, w->shared_clock);
+    if (w->cluster == NULL || !w->remote.any || w->abandoned || !w->checking) return;
+    simt_clocks_join_block(w, w->clocks.scratch);
     for (unsigned i = 0; i < w->cluster->size * w->threads; i++) {
-        const struct remote_access *v = &w->remote_accesses[i];
-        if (v->tick >= w->block_start &&
-            !simt_clock_has(w, w->shared_clock,
+        const struct remote_access *v = &w->remote.accesses[i];
+        if (v->tick >= w->time.block_start &&
+            !simt_clock_has(w, w->clocks.scratch,
                             (struct epoch){w->cluster->block[v->rank], v->thread, v->tick}))
             found_unknown(w, v);
     }

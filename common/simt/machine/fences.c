@@ -17,18 +17,18 @@
 
 void simt_new_phase(struct worker *w)
 {
-    w->phase++;
-    w->touch_tick = ++*w->clock;
+    w->time.phase++;
+    w->shadow.touch_tick = ++*w->time.clock;
     /* what was quiet must be looked at once more, to be listed in the new phase */
-    w->block_read_mark = simt_read_mark_pair(++*w->clock);
-    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].read_mark = ++*w->clock;
-    if (w->warp != NULL) w->warp_read_mark = simt_read_mark_pair(w->warp->read_mark);
+    w->shadow.block_mark = simt_read_mark_pair(++*w->time.clock);
+    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].read_mark = ++*w->time.clock;
+    if (w->warp != NULL) w->shadow.warp_mark = simt_read_mark_pair(w->warp->read_mark);
 }
 
 /* Of what the thread does from here on, a relaxed arrival says nothing. */
 static void fence_cluster(struct worker *w)
 {
-    w->current->cluster_fence = w->tick;
+    w->current->cluster_fence = w->time.tick;
     if (w->cluster != NULL) simt_new_tick(w, w->warp);
 }
 
@@ -43,12 +43,12 @@ void simt_fence(void)
     if (w == NULL) return;
     const struct warp *warp = w->warp;
     simt_new_phase(w);
-    w->fences++;
-    w->current->fence = (struct fence){.start = w->block_start,
-                                       .phase = w->phase,
+    w->grid.fences++;
+    w->current->fence = (struct fence){.start = w->time.block_start,
+                                       .phase = w->time.phase,
                                        .known = warp->partial ? warp->tick - 1 : warp->known,
-                                       .barrier = w->last_barrier,
-                                       .tick = w->tick,
+                                       .barrier = w->time.last_barrier,
+                                       .tick = w->time.tick,
                                        .thread = (uint16_t)w->thread_index};
     fence_cluster(w);
 }
@@ -60,7 +60,7 @@ static void release_fenced(struct worker *w)
     unsigned left = 0;
     for (unsigned i = 0; i < w->threads; i++) {
         struct fence *fence = &w->thread[i].fence;
-        if (fence->phase == 0 || fence->start != w->block_start) continue;
+        if (fence->phase == 0 || fence->start != w->time.block_start) continue;
         if (!simt_happens_before(w, (struct epoch){w, i, fence->tick}, EDGE_SYNCHRONISED)) {
             left++;
             continue;
@@ -69,7 +69,7 @@ static void release_fenced(struct worker *w)
         *(struct fence *)simt_vector_grow(&result->releases, sizeof *fence) = *fence;
         fence->phase = 0;
     }
-    w->fences = left;
+    w->grid.fences = left;
 }
 
 void simt_note_atomic(struct worker *w)
@@ -77,16 +77,16 @@ void simt_note_atomic(struct worker *w)
     struct result *result = w->result;
     if (result->acquired_from == UINT32_MAX) {
         simt_new_phase(w);
-        result->acquired_from = w->phase;
+        result->acquired_from = w->time.phase;
     }
-    if (w->fences != 0) release_fenced(w);
+    if (w->grid.fences != 0) release_fenced(w);
 }
 
 /* A flag may be read and set through a volatile as well; what was fenced before counts as released. */
 void simt_note_volatile(struct worker *w, const void *address, int access)
 {
     if (!simt_is_global(w, address)) return;
-    if (access == SIMT_WRITE && w->fences == 0) return;
+    if (access == SIMT_WRITE && w->grid.fences == 0) return;
     if (access == SIMT_READ && w->result->acquired_from != UINT32_MAX) return;
     simt_note_atomic(w);
 }

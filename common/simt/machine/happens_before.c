@@ -29,16 +29,16 @@ static const struct vector_clock *known_after_phase(const struct worker *w, uint
 
 bool simt_clock_has(const struct worker *w, const struct vector_clock *clock, struct epoch e)
 {
-    const unsigned rank = e.block->rank;
+    const unsigned rank = e.block->member.rank;
     return has(simt_clock_of_rank(w, clock, rank), e.actor, e.tick, EDGE_SYNCHRONISED) ||
            has(known_after_phase(w, clock->cluster_phase, rank), e.actor, e.tick, EDGE_SYNCHRONISED);
 }
 
 bool simt_clock_knows(const struct worker *w, unsigned rank, unsigned column, uint32_t tick, enum edge edge)
 {
-    if (!w->clocks) return false;
-    return has(simt_clock_of_rank(w, &w->clock_of[w->thread_index], rank), column, tick, edge) ||
-           has(simt_clock_of_rank(w, w->block_clock, rank), column, tick, edge) ||
+    if (!w->clocks.open) return false;
+    return has(simt_clock_of_rank(w, &w->clocks.of[w->thread_index], rank), column, tick, edge) ||
+           has(simt_clock_of_rank(w, w->clocks.block, rank), column, tick, edge) ||
            has(known_after_phase(w, simt_clock_cluster_phase(w), rank), column, tick, edge);
 }
 
@@ -53,11 +53,11 @@ bool simt_knows_foreign(const struct worker *w, unsigned actor, uint32_t tick, e
 
 static bool knows_begin(const struct worker *w, const struct worker *other)
 {
-    const struct vector_clock *own = w->clock_of[w->thread_index].peer[other->rank],
-                              *block = w->block_clock->peer[other->rank];
+    const struct vector_clock *own = w->clocks.of[w->thread_index].peer[other->member.rank],
+                              *block = w->clocks.block->peer[other->member.rank];
     return simt_clock_cluster_phase(w) > 0 ||
-           (own != NULL && own->ordered[COLUMN_ALL] >= other->block_start) ||
-           (block != NULL && block->ordered[COLUMN_ALL] >= other->block_start);
+           (own != NULL && own->ordered[COLUMN_ALL] >= other->time.block_start) ||
+           (block != NULL && block->ordered[COLUMN_ALL] >= other->time.block_start);
 }
 
 bool simt_happens_before_across(const struct worker *w, struct epoch e, enum edge edge)
@@ -65,28 +65,28 @@ bool simt_happens_before_across(const struct worker *w, struct epoch e, enum edg
     const struct worker *other = e.block;
     if (edge == EDGE_BEGUN) return knows_begin(w, other);
     if (edge == EDGE_SYNCHRONISED) {
-        if (e.tick < other->block_start) return true; /* left there by an earlier block */
+        if (e.tick < other->time.block_start) return true; /* left there by an earlier block */
         if (e.actor >= FOREIGN && e.actor == simt_foreign_actor(w, w->thread_index)) return true;
     }
-    if (e.actor < FOREIGN) return simt_clock_knows(w, other->rank, e.actor, e.tick, edge);
+    if (e.actor < FOREIGN) return simt_clock_knows(w, other->member.rank, e.actor, e.tick, edge);
     const unsigned thread = (e.actor - FOREIGN) * w->cluster->grain;
-    if (thread / w->threads != w->rank) return simt_knows_foreign(w, e.actor, e.tick, edge);
+    if (thread / w->threads != w->member.rank) return simt_knows_foreign(w, e.actor, e.tick, edge);
     return simt_happens_before(w, (struct epoch){w, thread % w->threads, e.tick}, edge);
 }
 
 void simt_order_block(struct worker *w)
 {
-    if (w->clocks) simt_clocks_share_all(w);
-    w->idle = 0;
-    w->last_barrier = ++*w->clock;
-    w->all_ordered_before = w->cluster == NULL ? w->last_barrier : w->block_start;
-    w->block_read_mark = simt_read_mark_pair(++*w->clock);
-    w->grids_over = w->result->grids_waited;
+    if (w->clocks.open) simt_clocks_share_all(w);
+    w->mbarriers.idle = 0;
+    w->time.last_barrier = ++*w->time.clock;
+    w->time.all_ordered_before = w->cluster == NULL ? w->time.last_barrier : w->time.block_start;
+    w->shadow.block_mark = simt_read_mark_pair(++*w->time.clock);
+    w->grid.launch_before_over = w->result->grids_waited;
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
-        warp->tick = ++*w->clock;
+        warp->tick = ++*w->time.clock;
         warp->read_mark = warp->tick;
-        warp->known = w->last_barrier;
+        warp->known = w->time.last_barrier;
         warp->partial = false;
     }
 }

@@ -63,7 +63,7 @@ void simt_order_block(struct worker *w);
 static inline bool simt_synchronised(const struct worker *w, unsigned actor, uint32_t tick)
 {
     if (actor < MAX_THREADS) {
-        if (tick < w->last_barrier || actor == w->thread_index) return true;
+        if (tick < w->time.last_barrier || actor == w->thread_index) return true;
         if (actor / WARP_LANES != w->thread_index / WARP_LANES) {
             if (tick <= w->warp->clock_of_warp[actor / WARP_LANES]) return true;
         } else if (tick <= simt_lane_known(w, actor % WARP_LANES)) {
@@ -71,19 +71,20 @@ static inline bool simt_synchronised(const struct worker *w, unsigned actor, uin
         }
     }
     if (actor >= FOREIGN) return simt_knows_foreign(w, actor, tick, EDGE_SYNCHRONISED);
-    return w->clocks &&
-           (tick <= w->clock_of[w->thread_index].ordered[actor] || tick <= w->block_clock->ordered[actor] ||
-            (w->cluster != NULL && simt_clock_knows(w, w->rank, actor, tick, EDGE_SYNCHRONISED)));
+    return w->clocks.open &&
+           (tick <= w->clocks.of[w->thread_index].ordered[actor] || tick <= w->clocks.block->ordered[actor] ||
+            (w->cluster != NULL && simt_clock_knows(w, w->member.rank, actor, tick, EDGE_SYNCHRONISED)));
 }
 
 static inline bool simt_fenced(const struct worker *w, unsigned actor, uint32_t tick, enum edge edge)
 {
     const enum fenced_space space = edge == EDGE_FENCED_SHARED ? FENCED_SHARED : FENCED_GLOBAL;
-    if (!w->clocks) return false;
+    if (!w->clocks.open) return false;
     if (actor >= FOREIGN) return simt_knows_foreign(w, actor, tick, edge);
-    const uint32_t *own = w->clock_of[w->thread_index].fenced[space], *block = w->block_clock->fenced[space];
+    const uint32_t *own = w->clocks.of[w->thread_index].fenced[space],
+                   *block = w->clocks.block->fenced[space];
     return tick <= own[actor] || tick <= block[actor] || tick < own[COLUMN_ALL] || tick < block[COLUMN_ALL] ||
-           (w->cluster != NULL && simt_clock_knows(w, w->rank, actor, tick, edge));
+           (w->cluster != NULL && simt_clock_knows(w, w->member.rank, actor, tick, edge));
 }
 
 /** @brief Whether @p e happens before what the running thread, which is @p w's, does now. */

@@ -44,26 +44,26 @@ static void set_guard(char *guard, size_t page)
 
 static struct fiber *take_fiber(struct worker *w)
 {
-    struct fiber *fiber = w->free_fibers;
+    struct fiber *fiber = w->fibers.free;
     if (fiber != NULL) {
-        w->free_fibers = fiber->next_free;
+        w->fibers.free = fiber->next_free;
         return fiber;
     }
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    char *guard = (char *)w->stack_base + w->fiber_count * (STACK_BYTES + page);
+    char *guard = (char *)w->local.stacks + w->fibers.count * (STACK_BYTES + page);
     set_guard(guard, page);
-    fiber = &w->fiber[w->fiber_count];
+    fiber = &w->fibers.fiber[w->fibers.count];
     fiber->stack = guard + page;
-    fiber->colour = w->fiber_count % 24;
-    w->fiber_count++;
+    fiber->colour = w->fibers.count % 24;
+    w->fibers.count++;
     prepare(fiber);
     return fiber;
 }
 
 static void give_fiber(struct worker *w, struct fiber *fiber)
 {
-    fiber->next_free = w->free_fibers;
-    w->free_fibers = fiber;
+    fiber->next_free = w->fibers.free;
+    w->fibers.free = fiber;
 }
 
 void simt_lanes_drop(struct worker *w)
@@ -88,13 +88,13 @@ static int next_lane(const struct worker *w)
     if (simt_settings.order == ORDER_FORWARD) return __builtin_ctz(ready);
     if (simt_settings.order == ORDER_REVERSE) return 31 - __builtin_clz(ready);
     for (int i = 0;; i++)
-        if (ready >> w->lane_order[i] & 1) return w->lane_order[i];
+        if (ready >> w->schedule.lane_order[i] & 1) return w->schedule.lane_order[i];
 }
 
 static void set_local(struct worker *w, const struct thread *t)
 {
-    w->local_base = t->stack;
-    w->local_bytes = t->watched ? 0 : STACK_BYTES;
+    w->local.base = t->stack;
+    w->local.bytes = t->watched ? 0 : STACK_BYTES;
 }
 
 /* Makes a lane the running one; a fresh one begins here. */
@@ -127,7 +127,7 @@ static void enter_lane(struct worker *w, unsigned lane)
 static void *next_context(struct worker *w)
 {
     const int lane = next_lane(w);
-    if (lane < 0) return w->scheduler;
+    if (lane < 0) return w->schedule.context;
     enter_lane(w, (unsigned)lane);
     struct thread *t = w->current;
     if (!(w->warp->fresh >> lane & 1)) return t->context;
@@ -140,7 +140,7 @@ static void *next_context(struct worker *w)
 
 void simt_lanes_run(struct worker *w)
 {
-    simt_fiber_switch(&w->scheduler, next_context(w));
+    simt_fiber_switch(&w->schedule.context, next_context(w));
 }
 
 void simt_suspend(struct worker *w)
@@ -182,7 +182,7 @@ void simt_abandon(struct worker *w, int error)
     simt_settle_race(w);
     w->abandoned = true;
     w->result->error = error;
-    simt_fiber_switch(&nowhere, w->scheduler);
+    simt_fiber_switch(&nowhere, w->schedule.context);
     abort(); /* nobody returns to an abandoned thread */
 }
 
@@ -210,7 +210,7 @@ void simt_spin(struct worker *w, const void *pc)
         simt_found(w, &f);
         simt_abandon(w, 702);
     }
-    w->spun = true;
+    w->schedule.spun = true;
     w->warp->spinning |= 1u << w->thread_index % WARP_LANES;
     simt_suspend(w);
 }

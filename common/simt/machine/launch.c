@@ -158,8 +158,8 @@ static void form_clusters(int participants, unsigned size)
         c->size = size;
         c->gathered = 0;
         w->cluster = c;
-        w->position = (unsigned)i % size;
-        c->at[w->position] = w;
+        w->member.position = (unsigned)i % size;
+        c->at[w->member.position] = w;
     }
 }
 

@@ -140,22 +140,22 @@ static void touch(struct worker *w, void *address, int access, const void *pc)
 
 static uint64_t word_of(const struct worker *w, const struct mbarrier *b)
 {
-    return (uint64_t)MARK << 48 | (uint64_t)(b - w->mbarrier);
+    return (uint64_t)MARK << 48 | (uint64_t)(b - w->mbarriers.at);
 }
 
 static struct mbarrier *find(struct worker *w, void *address)
 {
     uint64_t word;
     memcpy(&word, address, sizeof word);
-    if (word >> 48 != MARK || (uint32_t)word >= w->mbarriers) return NULL;
-    struct mbarrier *b = &w->mbarrier[(uint32_t)word];
+    if (word >> 48 != MARK || (uint32_t)word >= w->mbarriers.count) return NULL;
+    struct mbarrier *b = &w->mbarriers.at[(uint32_t)word];
     return b->live && b->address == (uintptr_t)address ? b : NULL;
 }
 
 static struct mbarrier *known(struct worker *w, void *address)
 {
-    for (unsigned i = 0; i < w->mbarriers; i++)
-        if (w->mbarrier[i].address == (uintptr_t)address) return &w->mbarrier[i];
+    for (unsigned i = 0; i < w->mbarriers.count; i++)
+        if (w->mbarriers.at[i].address == (uintptr_t)address) return &w->mbarriers.at[i];
     return NULL;
 }
 
@@ -164,7 +164,7 @@ static struct mbarrier *known(struct worker *w, void *address)
 static void note_initialiser(struct worker *w, struct mbarrier *b, const void *pc)
 {
     b->initialiser = w->thread_index;
-    b->init_tick = w->tick;
+    b->init_tick = w->time.tick;
     b->init_at = pc;
     b->init_fence = b->init_phase = 0;
     b->init_found = false;
@@ -174,17 +174,17 @@ void simt_mbarrier_init_fence(void)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL) return;
-    for (unsigned i = 0; i < w->mbarriers; i++) {
-        struct mbarrier *b = &w->mbarrier[i];
-        if (b->live && b->initialiser == w->thread_index && b->init_fence == 0) b->init_fence = w->tick;
+    for (unsigned i = 0; i < w->mbarriers.count; i++) {
+        struct mbarrier *b = &w->mbarriers.at[i];
+        if (b->live && b->initialiser == w->thread_index && b->init_fence == 0) b->init_fence = w->time.tick;
     }
 }
 
 bool simt_mbarriers_publish_init(struct worker *w, uint32_t cluster_phase)
 {
     bool any = false;
-    for (unsigned i = 0; i < w->mbarriers; i++) {
-        struct mbarrier *b = &w->mbarrier[i];
+    for (unsigned i = 0; i < w->mbarriers.count; i++) {
+        struct mbarrier *b = &w->mbarriers.at[i];
         if (!b->live || b->initialiser != w->thread_index || b->init_fence == 0 || b->init_phase != 0)
             continue;
         b->init_phase = cluster_phase;
@@ -196,7 +196,7 @@ bool simt_mbarriers_publish_init(struct worker *w, uint32_t cluster_phase)
 /* By fence.mbarrier_init and the cluster's barrier, at which nobody need have released anything. */
 static bool is_init_published(const struct worker *w, const struct mbarrier *b)
 {
-    return b->init_phase != 0 && w->clocks && simt_clock_cluster_phase(w) >= b->init_phase;
+    return b->init_phase != 0 && w->clocks.open && simt_clock_cluster_phase(w) >= b->init_phase;
 }
 
 /* A block by itself gets by without the fence on hardware, and public kernels leave it out. */
@@ -228,7 +228,7 @@ void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *
 static struct mbarrier *mbarrier_at(struct worker *w, void *address, const void *pc, struct worker **owner)
 {
     struct worker *o = *owner = owner_of(w, (uintptr_t)address);
-    struct mbarrier *b = o->mbarrier != NULL ? find(o, address) : NULL;
+    struct mbarrier *b = o->mbarriers.at != NULL ? find(o, address) : NULL;
     if (w->checking && (uintptr_t)address % OBJECT_BYTES != 0)
         simt_refuse(w, "misaligned", (uintptr_t)address, OBJECT_BYTES, SIMT_ATOMIC, pc,
                     "an mbarrier needs an address that is a multiple of 8");
@@ -252,9 +252,9 @@ struct mbarrier *simt_mbarrier_at(struct worker *w, void *address, const void *p
 
 void simt_mbarriers_begin(struct worker *w)
 {
-    w->mbarriers = 0;
-    w->clocks = false;
-    w->idle = 0;
+    w->mbarriers.count = 0;
+    w->clocks.open = false;
+    w->mbarriers.idle = 0;
 }
 
 void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t count, const void *pc)
@@ -264,12 +264,13 @@ void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t co
     if (count == 0 || count > MOST_ARRIVALS)
         refuse(w, (uintptr_t)address, pc, "the number of arrivals must be from 1 to 1048575");
     simt_clocks_open(w);
-    if (w->mbarrier == NULL) w->mbarrier = simt_reserve(MBARRIERS * sizeof *w->mbarrier, "mbarriers");
+    if (w->mbarriers.at == NULL)
+        w->mbarriers.at = simt_reserve(MBARRIERS * sizeof *w->mbarriers.at, "mbarriers");
     struct mbarrier *b = known(w, address);
-    if (b == NULL && w->mbarriers == MBARRIERS)
+    if (b == NULL && w->mbarriers.count == MBARRIERS)
         simt_stop(site, "unsupported", "more than %d mbarriers in a block", MBARRIERS);
     if (b == NULL) {
-        b = &w->mbarrier[w->mbarriers++];
+        b = &w->mbarriers.at[w->mbarriers.count++];
         b->live = false; /* an earlier block's */
     }
     if (b->live && b->in_flight != 0)
@@ -288,7 +289,7 @@ void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t co
     note_initialiser(w, b, pc);
     const uint64_t word = word_of(w, b);
     memcpy(address, &word, sizeof word);
-    w->idle = 0;
+    w->mbarriers.idle = 0;
 }
 
 void simt_mbarrier_inval(const struct simt_site *site, void *address, const void *pc)
@@ -308,7 +309,7 @@ void simt_mbarrier_inval(const struct simt_site *site, void *address, const void
 
 static bool waits_for(const struct worker *w, const struct thread *t, const struct mbarrier *b)
 {
-    return t->wait == WAIT_MBARRIER && &w->mbarrier[t->mbarrier] == b;
+    return t->wait == WAIT_MBARRIER && &w->mbarriers.at[t->mbarrier] == b;
 }
 
 /* Who waits for a phase comes after the arrivals in it, and not after those of a later phase that is over when it goes on. */
@@ -352,7 +353,7 @@ static void expect(struct worker *w, struct mbarrier *b, int64_t bytes)
 {
     b->tx += bytes;
     if (bytes > 0) b->expected += (uint64_t)bytes;
-    w->idle = 0;
+    w->mbarriers.idle = 0;
 }
 
 void simt_mbarrier_expect(const struct simt_site *site, void *address, uint32_t bytes, const void *pc)
@@ -437,13 +438,13 @@ void simt_mbarrier_add_pending(struct mbarrier *b)
 
 uint32_t simt_mbarrier_report(struct worker *w, struct mbarrier *b, uint64_t bytes, bool arrives)
 {
-    const uint32_t tick = ++*w->clock;
-    b->arrived.ordered[COLUMN_ASYNC + (b - w->mbarrier)] = tick;
+    const uint32_t tick = ++*w->time.clock;
+    b->arrived.ordered[COLUMN_ASYNC + (b - w->mbarriers.at)] = tick;
     b->in_flight--;
     b->came += bytes;
     b->tx -= (int64_t)bytes;
     if (arrives && b->pending > 0) b->pending--;
-    w->idle = 0;
+    w->mbarriers.idle = 0;
     complete_phase(w, b);
     return tick;
 }
@@ -475,7 +476,7 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
     const bool relaxed = (how & SIMT_MBARRIER_RELAXED) != 0;
     if (complete && !relaxed) simt_clock_acquire(w, w->thread_index, &b->done);
     if (!complete) {
-        const uint64_t asked = (uint64_t)(b - w->mbarrier + 1) << 32 | phase;
+        const uint64_t asked = (uint64_t)(b - w->mbarriers.at + 1) << 32 | phase;
         if (t->polled != asked && !simt_settings.early) {
             t->polled = asked;
             return 0;
@@ -484,7 +485,7 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
         t->site = site;
         t->pc = pc;
         t->mask = 0;
-        t->mbarrier = (unsigned)(b - w->mbarrier);
+        t->mbarrier = (unsigned)(b - w->mbarriers.at);
         t->mbarrier_phase = phase;
         t->mbarrier_relaxed = relaxed;
         simt_suspend(w);
@@ -504,7 +505,7 @@ bool simt_mbarrier_is_awaited(const struct worker *w, const struct mbarrier *b)
 bool simt_mbarriers_time_out(struct worker *w)
 {
     bool any = false;
-    if (w->mbarriers == 0 || ++w->idle > IDLE_ROUNDS) return false;
+    if (w->mbarriers.count == 0 || ++w->mbarriers.idle > IDLE_ROUNDS) return false;
     for (unsigned i = 0; i < w->threads; i++) {
         if (w->thread[i].wait != WAIT_MBARRIER) continue;
         wake(w, i, NULL);
@@ -565,8 +566,8 @@ void simt_mbarriers_describe(struct worker *w, struct finding *f)
     unsigned described = 0;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL) simt_die("out of host memory.");
-    for (unsigned i = 0; i < w->mbarriers && described < MOST; i++) {
-        const struct mbarrier *b = &w->mbarrier[i];
+    for (unsigned i = 0; i < w->mbarriers.count && described < MOST; i++) {
+        const struct mbarrier *b = &w->mbarriers.at[i];
         if (!b->live || !simt_mbarrier_is_awaited(w, b)) continue;
         if (described++ > 0) fputs("\n  ", out);
         describe(out, w, b);

@@ -32,10 +32,10 @@ static void check(struct worker *w, const struct simt_site *site, unsigned id, u
     if (threads % WARP_LANES != 0)
         simt_stop(site, "unsupported", "%s: %u threads; the number must be a multiple of 32", site->what,
                   threads);
-    if (w->named_barrier[id].arrived != 0 && w->named_barrier[id].expected != expected)
+    if (w->named.barrier[id].arrived != 0 && w->named.barrier[id].expected != expected)
         simt_stop(site, "divergent-barrier",
                   "%s: barrier %u for %u threads, where others have come to it for %u", site->what, id,
-                  expected, w->named_barrier[id].expected);
+                  expected, w->named.barrier[id].expected);
     if (warp->at_named == 0) return;
     const struct thread *first =
         &w->thread[(unsigned)(warp - w->warp_of) * WARP_LANES + (unsigned)__builtin_ctz(warp->at_named)];
@@ -56,7 +56,7 @@ void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned thre
     t->named_threads = expected_of(w, threads);
     t->named_wait = wait != 0;
     w->warp->at_named |= 1u << w->thread_index % WARP_LANES;
-    w->named_used = true;
+    w->named.used = true;
     simt_suspend(w);
 }
 
@@ -87,15 +87,15 @@ static void acquire_clocks(struct worker *w, const struct warp *warp, const stru
 
 static void open(struct worker *w, struct named_barrier *b)
 {
-    struct vector_clock *clock = &w->clock_of[MAX_THREADS + (b - w->named_barrier)];
+    struct vector_clock *clock = &w->clocks.of[MAX_THREADS + (b - w->named.barrier)];
     for (unsigned i = 0; i < w->warps; i++) {
         if (!(b->waiting >> i & 1)) continue;
         join_warps(w->warp_of[i].clock_of_warp, b->clock_of_warp);
-        if (w->clocks) acquire_clocks(w, &w->warp_of[i], clock);
+        if (w->clocks.open) acquire_clocks(w, &w->warp_of[i], clock);
         release_warp(w, &w->warp_of[i]);
     }
-    if (w->clocks) simt_clock_clear(w, clock);
-    w->idle = 0;
+    if (w->clocks.open) simt_clock_clear(w, clock);
+    w->mbarriers.idle = 0;
     *b = (struct named_barrier){.arrived = 0};
 }
 
@@ -104,12 +104,12 @@ void simt_resolve_named(struct worker *w, struct warp *warp)
     const unsigned live = warp->lanes & ~warp->exited, index = (unsigned)(warp - w->warp_of);
     if (warp->at_named == 0 || warp->at_named != live || warp->arrived) return;
     const struct thread *t = &w->thread[index * WARP_LANES + (unsigned)__builtin_ctz(live)];
-    struct named_barrier *b = &w->named_barrier[t->named_id];
+    struct named_barrier *b = &w->named.barrier[t->named_id];
     b->expected = t->named_threads;
     join_warps(b->clock_of_warp, warp->clock_of_warp);
     if (warp->tick > b->clock_of_warp[index]) b->clock_of_warp[index] = warp->tick;
-    if (w->clocks) {
-        simt_clocks_collect(w, warp, live, &w->clock_of[MAX_THREADS + t->named_id]);
+    if (w->clocks.open) {
+        simt_clocks_collect(w, warp, live, &w->clocks.of[MAX_THREADS + t->named_id]);
         if (t->named_wait) simt_clocks_share(w, warp, live);
     }
     if (t->named_wait) warp->known = warp->tick; /* its lanes are ordered among themselves, too */
@@ -130,8 +130,8 @@ void simt_named_begin(struct worker *w)
     for (unsigned i = 0; i < w->warps; i++) {
         w->warp_of[i].at_named = 0;
         w->warp_of[i].arrived = false;
-        if (w->named_used) memset(w->warp_of[i].clock_of_warp, 0, sizeof w->warp_of[i].clock_of_warp);
+        if (w->named.used) memset(w->warp_of[i].clock_of_warp, 0, sizeof w->warp_of[i].clock_of_warp);
     }
-    if (w->named_used) memset(w->named_barrier, 0, sizeof w->named_barrier);
-    w->named_used = false;
+    if (w->named.used) memset(w->named.barrier, 0, sizeof w->named.barrier);
+    w->named.used = false;
 }

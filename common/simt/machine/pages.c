@@ -45,7 +45,7 @@ static void take_slot(struct pages *p, uint32_t index)
 
 void simt_pages_open(struct worker *w)
 {
-    struct pages *p = &w->pages;
+    struct pages *p = &w->shadow.pages;
     size_t bytes = POOL_BYTES / (size_t)simt_settings.workers;
     if (bytes < POOL_BYTES / 64) bytes = POOL_BYTES / 64;
     p->pool_size = bytes / sizeof *p->pool;
@@ -56,7 +56,7 @@ void simt_pages_open(struct worker *w)
 
 struct page *simt_page_make(struct worker *w, uint32_t number)
 {
-    struct pages *p = &w->pages;
+    struct pages *p = &w->shadow.pages;
     if (p->count == p->capacity) {
         p->capacity = p->capacity ? 2 * p->capacity : 256;
         p->page = realloc(p->page, p->capacity * sizeof *p->page);
@@ -119,11 +119,11 @@ static void list_run(struct worker *w, struct page *page, const struct run *r)
 
 void simt_pages_end_block(struct worker *w)
 {
-    for (size_t i = 0; i < w->pages.count; i++) {
-        struct page *page = &w->pages.page[i];
+    for (size_t i = 0; i < w->shadow.pages.count; i++) {
+        struct page *page = &w->shadow.pages.page[i];
         for (unsigned k = 0; k < page->runs; k++) list_run(w, page, &page->run[k]);
     }
-    w->pages.count = w->pages.pool_used = 0;
+    w->shadow.pages.count = w->shadow.pages.pool_used = 0;
 }
 
 /* Room for one more run: in place of one that can meet nobody any more. */
@@ -131,7 +131,7 @@ static struct run *make_room(struct worker *w, struct page *page)
 {
     if (page->runs < PAGE_RUNS) return &page->run[page->runs++];
     for (unsigned i = 0; i < PAGE_RUNS; i++) {
-        if (page->run[i].tick >= w->last_barrier) continue;
+        if (page->run[i].tick >= w->time.last_barrier) continue;
         for (unsigned k = 0; k <= i; k++)
             list_run(w, page, &page->run[k]); /* in the order in which they were made */
         memmove(&page->run[i], &page->run[i + 1], (PAGE_RUNS - 1 - i) * sizeof page->run[0]);
@@ -148,20 +148,21 @@ bool simt_page_take(struct worker *w, struct page *page, unsigned first, unsigne
         const struct run *r = &page->run[i];
         if (first >= r->end || end <= r->first) continue;
         if (kind & TOUCH_ASYNC && !(r->kind & TOUCH_ASYNC)) return false; /* is a fence between them? */
-        if (r->tick < w->last_barrier) continue;
+        if (r->tick < w->time.last_barrier) continue;
         if (first < r->first || end > r->end || simt_run_owner(r, first) != me ||
             simt_run_owner(r, end - 1) != me)
             return false; /* threads meet here: that is for cells */
-        if (r->tick == w->tick && r->phase == w->phase && (kind & TOUCH_READ || r->kind & TOUCH_WRITE))
+        if (r->tick == w->time.tick && r->phase == w->time.phase &&
+            (kind & TOUCH_READ || r->kind & TOUCH_WRITE))
             return true; /* nothing new */
     }
     for (unsigned i = page->runs; i-- > 0;)
         if (simt_run_extend(w, &page->run[i], first, bytes, kind, pc)) return true;
     struct run *r = make_room(w, page);
     if (r == NULL) return false;
-    *r = (struct run){.tick = w->tick,
+    *r = (struct run){.tick = w->time.tick,
                       .pc = pc,
-                      .phase = w->phase,
+                      .phase = w->time.phase,
                       .thread = (uint16_t)me,
                       .last = (uint16_t)me,
                       .kind = (uint16_t)kind,
@@ -177,7 +178,7 @@ bool simt_page_take(struct worker *w, struct page *page, unsigned first, unsigne
 
 struct shadow_page *simt_page_cells(struct worker *w, struct page *page)
 {
-    struct pages *p = &w->pages;
+    struct pages *p = &w->shadow.pages;
     const size_t at = p->pool_used % p->pool_size;
     if (p->pool_used >= p->pool_size) { /* what was known there is lost: a race in it may be missed */
         p->page[p->pool_owner[at]].cells = NULL;
@@ -192,6 +193,6 @@ struct shadow_page *simt_page_cells(struct worker *w, struct page *page)
 
 void simt_pages_forget(struct worker *w)
 {
-    simt_forget(w->pages.pool, w->pages.pool_size * sizeof *w->pages.pool);
-    w->pages.count = w->pages.pool_used = 0;
+    simt_forget(w->shadow.pages.pool, w->shadow.pages.pool_size * sizeof *w->shadow.pages.pool);
+    w->shadow.pages.count = w->shadow.pages.pool_used = 0;
 }

@@ -27,7 +27,7 @@ static inline uint32_t simt_page_number(enum place place, uintptr_t offset)
 /** @brief The page of that number, if the block has been there; else NULL. */
 static inline struct page *simt_page_find(const struct worker *w, uint32_t number)
 {
-    const struct pages *p = &w->pages;
+    const struct pages *p = &w->shadow.pages;
     for (uint32_t at = number * 2654435769u >> p->shift;; at = (at + 1) & p->mask) {
         const uint32_t index = p->slot[at];
         if (index >= p->count || p->page[index].slot != at) return NULL; /* an earlier block's */
@@ -40,7 +40,7 @@ static inline unsigned simt_run_kind(const struct worker *w, int access)
 {
     const unsigned kind = (access & SIMT_WRITE ? TOUCH_WRITE : TOUCH_READ) |
                           (access & ACCESS_ASYNC ? (unsigned)TOUCH_ASYNC : 0);
-    return w->grids_over ? kind : kind | (simt_is_early(w) ? TOUCH_EARLY : 0);
+    return w->grid.launch_before_over ? kind : kind | (simt_is_early(w) ? TOUCH_EARLY : 0);
 }
 
 /** @brief Whether the access is the next one of the run @p r, which then holds it. */
@@ -48,7 +48,7 @@ static inline bool simt_run_extend(const struct worker *w, struct run *r, unsign
                                    unsigned kind, uint32_t pc)
 {
     const uint32_t next = kind | (uint32_t)bytes << 16 | (uint32_t)first << 24; /* as the union lays it out */
-    if (r->when != w->when || r->pc != pc || r->next != next) return false;
+    if (r->when != w->time.when || r->pc != pc || r->next != next) return false;
     if (w->thread_index == r->last) {
         if (r->left == 0) return false;
         r->left = (uint8_t)(r->left - (r->each != 0));

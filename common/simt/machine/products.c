@@ -116,7 +116,7 @@ void simt_product_drop(const void *low, const void *high)
     for (size_t i = 0; i < w->current->spans.count; i++)
         if (span[i].low < (uintptr_t)low || span[i].low >= (uintptr_t)high) span[left++] = span[i];
     w->current->spans.count = left;
-    for (struct product *p = w->product[warp_index / GROUP_WARPS]; p != NULL; p = p->next) {
+    for (struct product *p = w->products.queue[warp_index / GROUP_WARPS]; p != NULL; p = p->next) {
         const struct sums *s = p->sums[warp_index % GROUP_WARPS];
         for (unsigned i = lane * p->count; s != NULL && i < (lane + 1) * p->count; i++)
             if (s->place[i] >= low && s->place[i] < high) s->place[i] = NULL;
@@ -142,7 +142,7 @@ void simt_product_fence(void)
     memset(t->touched, 0, STACK_BYTES / 32);
     t->touched_base = (uintptr_t)t->fiber->stack;
     t->watched = true;
-    w->local_bytes = 0; /* check.c: from now on its local accesses are looked at */
+    w->local.bytes = 0; /* check.c: from now on its local accesses are looked at */
 }
 
 /* The registers of a lane, as few stretches of memory as they are. */
@@ -190,7 +190,8 @@ static struct sums *sums_in_flight(const struct worker *w, unsigned warp_index, 
                                    struct product_lane *const *lane)
 {
     const unsigned part = warp_index % GROUP_WARPS;
-    for (const struct product *q = w->product[warp_index / GROUP_WARPS]; q != NULL && q != p; q = q->next)
+    for (const struct product *q = w->products.queue[warp_index / GROUP_WARPS]; q != NULL && q != p;
+         q = q->next)
         if (q->issued >> part & 1 && !(q->delivered >> part & 1) && same_places(q->sums[part], p, lane))
             return q->sums[part];
     return NULL;
@@ -237,7 +238,7 @@ static void check_registers(struct worker *w, unsigned warp_index, const struct 
 static struct product *next_product(struct worker *w, unsigned warp_index, const struct product *issued)
 {
     const unsigned part = warp_index % GROUP_WARPS;
-    struct product **at = &w->product[warp_index / GROUP_WARPS];
+    struct product **at = &w->products.queue[warp_index / GROUP_WARPS];
     while (*at != NULL && (*at)->issued >> part & 1) at = &(*at)->next;
     if (*at == NULL) {
         *at = room(1, sizeof **at);
@@ -284,7 +285,7 @@ void simt_product_issue(const struct product *issued, unsigned warp_index,
     s->users++;
     p->sums[part] = s;
     p->group[part] = w->warp_of[warp_index].open_group;
-    p->serial[part] = ++w->serial;
+    p->serial[part] = ++w->products.serial;
     for (unsigned i = 0; i < WARP_LANES; i++)
         memcpy(p->fragment[part][i], lane[i]->value + p->count, sizeof p->fragment[part][i]);
     p->issued |= 1u << part;
@@ -346,7 +347,7 @@ static void check_operands(struct worker *w, unsigned group, const struct produc
     struct overwriting o = {.w = w,
                             .product = p,
                             .group = group,
-                            .tick = ++*w->clock,
+                            .tick = ++*w->time.clock,
                             .thread = group * GROUP_WARPS * WARP_LANES,
                             .serial = UINT32_MAX};
     for (unsigned part = 0; part < GROUP_WARPS; part++)
@@ -411,9 +412,9 @@ static bool covers(const struct warp *warp, unsigned part, const struct product 
 /* What the lanes do now comes after the reads of the products that have completed. */
 static void order_after_products(struct worker *w, struct warp *warp, unsigned group)
 {
-    struct vector_clock *clock = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
+    struct vector_clock *clock = &w->clocks.of[(size_t)(warp - w->warp_of) * WARP_LANES];
     for (unsigned lane = 0; lane < WARP_LANES; lane++)
-        clock[lane].ordered[COLUMN_PRODUCT + group] = *w->clock;
+        clock[lane].ordered[COLUMN_PRODUCT + group] = *w->time.clock;
     simt_clocks_mark_unshared(warp, warp->lanes);
     simt_new_tick(w, warp);
 }
@@ -424,17 +425,17 @@ void simt_resolve_products(struct worker *w, struct warp *warp)
     const unsigned group = warp_index / GROUP_WARPS, part = warp_index % GROUP_WARPS;
     if (warp->at_products == 0 || warp->at_products != live) return;
     const unsigned prior = thread_at(w, warp_index, (unsigned)__builtin_ctz(live))->prior;
-    for (const struct product *p = w->product[group]; p != NULL; p = p->next)
+    for (const struct product *p = w->products.queue[group]; p != NULL; p = p->next)
         if (covers(warp, part, p, prior) && p->issued != (1u << GROUP_WARPS) - 1) return;
-    for (struct product *p = w->product[group]; p != NULL; p = p->next) {
+    for (struct product *p = w->products.queue[group]; p != NULL; p = p->next) {
         if (!covers(warp, part, p, prior)) continue;
         const bool first = p->delivered == 0;
         compute(w, group, p);
         if (first && w->checking) check_operands(w, group, p);
         deliver(w, warp_index, p);
     }
-    if (w->checking && w->clocks) order_after_products(w, warp, group);
-    drop_delivered(&w->product[group]);
+    if (w->checking && w->clocks.open) order_after_products(w, warp, group);
+    drop_delivered(&w->products.queue[group]);
     for (unsigned rest = warp->at_products; rest != 0; rest &= rest - 1)
         thread_at(w, warp_index, (unsigned)__builtin_ctz(rest))->wait = WAIT_NONE;
     warp->ready |= warp->at_products;
@@ -467,9 +468,9 @@ void simt_products_end(struct worker *w)
 {
     for (unsigned group = 0; group < GROUPS; group++) {
         bool reported = w->abandoned || !w->checking;
-        while (w->product[group] != NULL) {
-            struct product *p = w->product[group];
-            w->product[group] = p->next;
+        while (w->products.queue[group] != NULL) {
+            struct product *p = w->products.queue[group];
+            w->products.queue[group] = p->next;
             const unsigned waiting = p->issued & ~p->delivered;
             if (!reported && waiting != 0)
                 found(w, "a wgmma.mma_async is in flight when the kernel ends,", p->pc,

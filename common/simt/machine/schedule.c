@@ -52,11 +52,11 @@ static void open_space(struct space *s, uintptr_t base, size_t bytes)
 static void forget_cells(struct worker *w)
 {
     simt_pages_forget(w);
-    if (w->clock_of != NULL) {
-        simt_forget(w->clock_of, (MAX_THREADS + NAMED_BARRIERS) * sizeof *w->clock_of);
-        simt_forget(w->block_clock, sizeof *w->block_clock);
+    if (w->clocks.of != NULL) {
+        simt_forget(w->clocks.of, (MAX_THREADS + NAMED_BARRIERS) * sizeof *w->clocks.of);
+        simt_forget(w->clocks.block, sizeof *w->clocks.block);
     }
-    if (w->mbarrier != NULL) simt_forget(w->mbarrier, MBARRIERS * sizeof *w->mbarrier);
+    if (w->mbarriers.at != NULL) simt_forget(w->mbarriers.at, MBARRIERS * sizeof *w->mbarriers.at);
     for (int i = PLACE_SHARED; i <= PLACE_DYNAMIC; i++) {
         simt_forget(w->space[i].read_mark, 2 * w->space[i].bytes + 64);
         simt_forget(w->space[i].cells, (w->space[i].bytes / 4 + 1) * sizeof(struct shadow_cell));
@@ -68,10 +68,10 @@ struct worker *simt_worker_new(void)
 {
     struct worker *w = simt_reserve(sizeof *w, "a worker");
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    w->guard_bytes = page;
-    w->stack_bytes = MAX_THREADS * (STACK_BYTES + page) + page;
-    w->stack_base = (uintptr_t)simt_reserve(w->stack_bytes, "the threads' stacks");
-    madvise((void *)w->stack_base, w->stack_bytes, MADV_NOHUGEPAGE);
+    w->local.guard_bytes = page;
+    w->local.stacks_bytes = MAX_THREADS * (STACK_BYTES + page) + page;
+    w->local.stacks = (uintptr_t)simt_reserve(w->local.stacks_bytes, "the threads' stacks");
+    madvise((void *)w->local.stacks, w->local.stacks_bytes, MADV_NOHUGEPAGE);
     /* After the dynamic shared memory comes a red zone as large as it: a long step too far is still seen. */
     char *dynamic = simt_reserve(2 * DYNAMIC_SHARED_BYTES, "dynamic shared memory");
     w->space[PLACE_ARENA] = (struct space){.base = ARENA_BASE, .bytes = ARENA_BYTES};
@@ -84,7 +84,7 @@ struct worker *simt_worker_new(void)
         w->log = simt_reserve(WARP_LANES * sizeof *w->log, "the counters' logs");
     w->checking = simt_settings.check;
     w->counting = simt_settings.counters != NULL;
-    w->clock = &w->own_clock;
+    w->time.clock = &w->time.own_clock;
     return w;
 }
 
@@ -105,12 +105,12 @@ void simt_worker_begin(struct worker *w, const struct simt_launch *launch)
 {
     const struct simt_extent shape = launch->block;
     w->launch = launch;
-    memset(w->live, 0, sizeof w->live); /* the host may have freed some since */
+    memset(w->bounds.live, 0, sizeof w->bounds.live); /* the host may have freed some since */
     w->threads = shape.x * shape.y * shape.z;
     w->warps = (w->threads + WARP_LANES - 1) / WARP_LANES;
     simt_block_extent = shape;
     simt_grid_extent = launch->grid;
-    w->args = (uintptr_t)launch->args;
+    w->bounds.args = (uintptr_t)launch->args;
     w->dynamic_name = NULL;
     for (unsigned i = 0; i < w->threads; i++) {
         struct simt_identity *id = &w->thread[i].identity;
@@ -126,9 +126,9 @@ void simt_worker_begin(struct worker *w, const struct simt_launch *launch)
 static void begin_block(struct worker *w)
 {
     const struct simt_extent grid = w->launch->grid;
-    if (w->cluster != NULL ? w->cluster->forget : w->own_clock > 0xf0000000u) { /* ticks run out */
+    if (w->cluster != NULL ? w->cluster->forget : w->time.own_clock > 0xf0000000u) { /* ticks run out */
         forget_cells(w);
-        w->own_clock = 0;
+        w->time.own_clock = 0;
     }
     simt_block_index =
         (struct simt_extent){(unsigned)(w->block % grid.x), (unsigned)(w->block / grid.x % grid.y),
@@ -142,8 +142,8 @@ static void begin_block(struct worker *w)
     }
     if (simt_settings.order == ORDER_RANDOM) {
         const uint64_t seed = simt_mix(simt_settings.seed ^ simt_mix(w->block));
-        shuffle(w->lane_order, WARP_LANES, seed);
-        shuffle(w->warp_order, w->warps, seed + 1);
+        shuffle(w->schedule.lane_order, WARP_LANES, seed);
+        shuffle(w->schedule.warp_order, w->warps, seed + 1);
     }
     simt_named_begin(w);
     simt_mbarriers_begin(w);
@@ -152,14 +152,14 @@ static void begin_block(struct worker *w)
     simt_distributed_begin(w);
     simt_registers_begin(w);
     simt_bulk_begin(w);
-    w->split.count = 0;
-    w->phase = 1;
-    w->fences = 0;
-    w->waited = w->abandoned = false;
+    w->shadow.split.count = 0;
+    w->time.phase = 1;
+    w->grid.fences = 0;
+    w->grid.earlier_over = w->abandoned = false;
     w->warp = NULL;
-    w->touch_tick = ++*w->clock;
+    w->shadow.touch_tick = ++*w->time.clock;
     simt_order_block(w);
-    w->block_start = w->all_ordered_before = w->last_barrier;
+    w->time.block_start = w->time.all_ordered_before = w->time.last_barrier;
     if (w->cluster != NULL) simt_clocks_open(w);
 }
 
@@ -178,8 +178,8 @@ static bool run_warp(struct worker *w, struct warp *warp)
     warp->spinning = 0;
     if (warp->ready == 0) return false;
     w->warp = warp;
-    w->tick = warp->tick;
-    w->warp_read_mark = simt_read_mark_pair(warp->read_mark);
+    w->time.tick = warp->tick;
+    w->shadow.warp_mark = simt_read_mark_pair(warp->read_mark);
     do {
         ran = true;
         simt_lanes_run(w);
@@ -192,7 +192,7 @@ static bool run_warp(struct worker *w, struct warp *warp)
 static unsigned warp_at(const struct worker *w, unsigned i)
 {
     if (simt_settings.order == ORDER_FORWARD) return i;
-    return simt_settings.order == ORDER_REVERSE ? w->warps - 1 - i : w->warp_order[i];
+    return simt_settings.order == ORDER_REVERSE ? w->warps - 1 - i : w->schedule.warp_order[i];
 }
 
 /* All blocks of a cluster are checked, or none. */
@@ -217,8 +217,8 @@ void simt_run_block(struct worker *w)
         ran = false;
         for (unsigned i = 0; i < w->warps && !w->abandoned; i++)
             ran |= run_warp(w, &w->warp_of[warp_at(w, i)]);
-        if (w->spun && !w->abandoned) simt_cluster_schedule_yield(w);
-        w->spun = false;
+        if (w->schedule.spun && !w->abandoned) simt_cluster_schedule_yield(w);
+        w->schedule.spun = false;
         if (!ran && !w->abandoned) ran = simt_resolve_block(w);
     } while (ran && !w->abandoned && !simt_launch_stopped(w));
     if (ran) drop_lanes(w);

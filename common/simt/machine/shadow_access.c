@@ -46,14 +46,14 @@ static void recall(const struct worker *w, struct shadow_cell *c, const struct r
         c->write_atomic = false;
         c->write_async = (r->kind & TOUCH_ASYNC) != 0;
     } else {
-        const int slot = c->read_tick[0] >= w->block_start;
+        const int slot = c->read_tick[0] >= w->time.block_start;
         c->reader[slot] = (uint16_t)(owner | (r->kind & TOUCH_ASYNC ? ASYNC_READER : 0));
         c->read_tick[slot] = r->tick;
         c->read_pc[slot] = r->pc;
     }
-    if (r->phase != w->phase) return;
-    if (c->touch_tick != w->touch_tick) c->touched = 0;
-    c->touch_tick = w->touch_tick;
+    if (r->phase != w->time.phase) return;
+    if (c->touch_tick != w->shadow.touch_tick) c->touched = 0;
+    c->touch_tick = w->shadow.touch_tick;
     c->touched |= (uint8_t)(wrote ? TOUCH_WRITE : TOUCH_READ);
 }
 
@@ -127,8 +127,8 @@ bool simt_shadow_read_word(struct worker *w, enum place place, uintptr_t offset,
     const struct space *s = &w->space[place];
     if (w->pending_race.open || !s->ready[offset / SPACE_CHUNK]) return false;
     struct shadow_cell *c = &s->cells[offset / 4];
-    if (c->split != 0 || c->copy != COPY_NONE || c->write_tick >= w->all_ordered_before ||
-        c->write_tick < w->block_start)
+    if (c->split != 0 || c->copy != COPY_NONE || c->write_tick >= w->time.all_ordered_before ||
+        c->write_tick < w->time.block_start)
         return false;
     const struct shadow_access now = {w, place, offset, 4, SIMT_READ, pc, false, false};
     simt_note_reader(&now, c);
@@ -142,16 +142,16 @@ bool simt_shadow_write_word(struct worker *w, enum place place, uintptr_t offset
     const struct space *s = &w->space[place];
     if (w->pending_race.open || !s->ready[offset / SPACE_CHUNK]) return false;
     struct shadow_cell *c = &s->cells[offset / 4];
-    if (c->split != 0 || c->copy != COPY_NONE || c->write_tick >= w->all_ordered_before ||
-        c->write_tick < w->block_start || c->read_tick[0] >= w->all_ordered_before ||
-        c->read_tick[1] >= w->all_ordered_before ||
+    if (c->split != 0 || c->copy != COPY_NONE || c->write_tick >= w->time.all_ordered_before ||
+        c->write_tick < w->time.block_start || c->read_tick[0] >= w->time.all_ordered_before ||
+        c->read_tick[1] >= w->time.all_ordered_before ||
         (c->reader[0] | c->reader[1]) & (BUSY_READER | ASYNC_READER))
         return false;
-    c->write_tick = c->copy_tick = w->tick;
+    c->write_tick = c->copy_tick = w->time.tick;
     c->write_pc = pc;
     c->writer = (uint16_t)w->thread_index;
     c->write_atomic = c->write_async = false;
-    c->serial = w->serial;
+    c->serial = w->products.serial;
     s->read_mark[offset / 2] = s->read_mark[offset / 2 + 1] = 0;
     return true;
 }
@@ -162,7 +162,7 @@ bool simt_shadow_write_word(struct worker *w, enum place place, uintptr_t offset
 static void excuse_reader(const struct worker *w, struct shadow_cell *c)
 {
     for (int slot = 0; slot < 2; slot++)
-        if (c->reader[slot] == w->thread_index && c->read_tick[slot] == w->tick)
+        if (c->reader[slot] == w->thread_index && c->read_tick[slot] == w->time.tick)
             c->reader[slot] |= VOLATILE_READER;
 }
 
@@ -176,7 +176,7 @@ static void excuse_touches(struct worker *w, bool data, uint32_t word, uint32_t 
         struct touch *t = &touch[count - 1 - i];
         const unsigned end = t->word + (t->first + t->count * t->unit + 3u) / 4;
         if (((t->kind & TOUCH_DATA) != 0) == data && t->kind & TOUCH_READ && t->count == 1 &&
-            t->thread == w->thread_index && t->tick == w->tick && t->word >= word && end <= word + words)
+            t->thread == w->thread_index && t->tick == w->time.tick && t->word >= word && end <= word + words)
             t->kind |= TOUCH_VOLATILE;
     }
 }

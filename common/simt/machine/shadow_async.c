@@ -14,10 +14,11 @@
 
 static void land_cell(const struct worker *w, struct shadow_cell *c)
 {
-    if (c->copy != COPY_IN_FLIGHT || c->writer != w->thread_index || c->write_tick < w->block_start) return;
+    if (c->copy != COPY_IN_FLIGHT || c->writer != w->thread_index || c->write_tick < w->time.block_start)
+        return;
     c->copy = COPY_LANDED;
-    c->write_tick = w->tick;
-    c->serial = w->serial;
+    c->write_tick = w->time.tick;
+    c->serial = w->products.serial;
 }
 
 void simt_shadow_copy_landed(struct worker *w, enum place place, uintptr_t offset, size_t bytes)
@@ -38,7 +39,7 @@ void simt_shadow_copy_landed(struct worker *w, enum place place, uintptr_t offse
 static bool is_written_since(const struct worker *w, const struct shadow_cell *c, uint32_t serial,
                              struct actor *writer)
 {
-    if (c->write_tick < w->block_start || c->serial < serial) return false;
+    if (c->write_tick < w->time.block_start || c->serial < serial) return false;
     *writer =
         (struct actor){w->block, c->write_pc, c->writer, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, NULL};
     return true;
@@ -93,7 +94,7 @@ struct landing {
 
 static void report_cell(const struct landing *l, struct shadow_cell *c)
 {
-    if (c->copy != COPY_IN_FLIGHT || c->writer != l->thread || c->write_tick < l->w->block_start) return;
+    if (c->copy != COPY_IN_FLIGHT || c->writer != l->thread || c->write_tick < l->w->time.block_start) return;
     c->copy = COPY_REPORTED;
     c->writer = (uint16_t)l->column;
     c->write_tick = l->tick;
@@ -112,7 +113,7 @@ static void read_done(const struct landing *l, struct shadow_cell *c)
     for (int slot = 0; slot < 2; slot++) {
         if (!(c->reader[slot] & BUSY_READER) || c->read_tick[slot] != l->begun) continue;
         c->reader[slot] = (uint16_t)(l->w->thread_index | ASYNC_READER);
-        c->read_tick[slot] = l->w->tick;
+        c->read_tick[slot] = l->w->time.tick;
     }
 }
 

@@ -20,7 +20,7 @@
 static inline __attribute__((always_inline)) bool simt_is_busy(const struct worker *w,
                                                                const struct shadow_cell *c, int slot)
 {
-    return c->reader[slot] & BUSY_READER && c->read_tick[slot] >= w->block_start;
+    return c->reader[slot] & BUSY_READER && c->read_tick[slot] >= w->time.block_start;
 }
 
 static inline bool simt_same_warp(unsigned a, unsigned b)
@@ -40,7 +40,7 @@ static inline __attribute__((always_inline)) void simt_set_reader(const struct s
         (uint16_t)(now->w->thread_index | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0) |
                    (now->access & ACCESS_BULK ? BUSY_READER | ASYNC_READER : 0) |
                    (now->access & ACCESS_ASYNC ? ASYNC_READER : 0));
-    c->read_tick[slot] = now->w->tick;
+    c->read_tick[slot] = now->w->time.tick;
     c->read_pc[slot] = now->pc;
 }
 
@@ -50,8 +50,8 @@ static inline __attribute__((always_inline)) bool simt_is_replaceable(const stru
 {
     const unsigned reader = simt_thread_of(c->reader[slot]);
     if (simt_is_busy(w, c, slot)) return false;
-    if (reader == w->thread_index || c->read_tick[slot] < w->all_ordered_before) return true;
-    return (w->named_used || w->clocks) && simt_cell_happens_before(w, reader, c->read_tick[slot]);
+    if (reader == w->thread_index || c->read_tick[slot] < w->time.all_ordered_before) return true;
+    return (w->named.used || w->clocks.open) && simt_cell_happens_before(w, reader, c->read_tick[slot]);
 }
 
 /* Keeps this reader, if need be in place of one that tells less: see struct shadow_cell. */
@@ -82,21 +82,22 @@ static inline __attribute__((always_inline)) void simt_note_reader(const struct 
 static inline __attribute__((always_inline)) uint32_t simt_read_mark_of(const struct worker *w,
                                                                         const struct shadow_cell *c)
 {
-    if (c->read_tick[0] < w->last_barrier || c->read_tick[1] < w->last_barrier) return 0;
+    if (c->read_tick[0] < w->time.last_barrier || c->read_tick[1] < w->time.last_barrier) return 0;
     if (!simt_same_warp(c->reader[0], c->reader[1]))
-        return c->write_tick < w->last_barrier && !w->named_used && !w->clocks ? (uint32_t)w->block_read_mark
-                                                                               : 0;
-    if (c->read_tick[0] != w->tick || c->read_tick[1] != w->tick) return 0;
+        return c->write_tick < w->time.last_barrier && !w->named.used && !w->clocks.open
+                   ? (uint32_t)w->shadow.block_mark
+                   : 0;
+    if (c->read_tick[0] != w->time.tick || c->read_tick[1] != w->time.tick) return 0;
     if (c->writer >= FOREIGN) return 0; /* not all of the warp need know of it */
-    if (c->write_tick < w->last_barrier) return (uint32_t)w->warp_read_mark;
+    if (c->write_tick < w->time.last_barrier) return (uint32_t)w->shadow.warp_mark;
     return simt_same_warp(c->writer, c->reader[0]) && c->write_tick <= w->warp->known
-               ? (uint32_t)w->warp_read_mark
+               ? (uint32_t)w->shadow.warp_mark
                : 0;
 }
 
 static inline bool simt_cell_is_live(const struct worker *w, const struct shadow_cell *c)
 {
-    return c->write_tick >= w->block_start || c->read_tick[0] >= w->block_start;
+    return c->write_tick >= w->time.block_start || c->read_tick[0] >= w->time.block_start;
 }
 
 /* The bytes of a word that an access from @p offset to @p end has. */

@@ -97,12 +97,12 @@ void simt_found_missing_wait(struct shadow_access *now, const struct shadow_cell
             "still "
             "to be read";
     if (writer >= COLUMN_ASYNC && writer < FOREIGN) {
-        if (w->clock_of[w->thread_index].ordered[writer] >= w->block_start ||
-            w->block_clock->ordered[writer] >= w->block_start)
+        if (w->clocks.of[w->thread_index].ordered[writer] >= w->time.block_start ||
+            w->clocks.block->ordered[writer] >= w->time.block_start)
             remark =
                 "the thread has waited for an earlier phase of the copy's mbarrier, not for the one that "
                 "these bytes count in: is the parity right? Or has the copy begun too early?";
-        writer = w->mbarrier[writer - COLUMN_ASYNC].issuer;
+        writer = w->mbarriers.at[writer - COLUMN_ASYNC].issuer;
     }
     simt_found_pair(now, "missing-wait", writer, c->write_pc, SIMT_WRITE, remark);
 }

@@ -27,7 +27,7 @@
 static bool lacks_wait(const struct shadow_access *now, const struct shadow_cell *c)
 {
     const struct worker *w = now->w;
-    if (!simt_is_shared(now) || c->copy == COPY_NONE || c->write_tick < w->block_start) return false;
+    if (!simt_is_shared(now) || c->copy == COPY_NONE || c->write_tick < w->time.block_start) return false;
     if (c->copy == COPY_BULK_IN_FLIGHT) return true;
     if (c->copy >= COPY_REPORTED) return !simt_cell_happens_before(w, c->writer, c->write_tick);
     if (!simt_cell_happens_before(w, c->writer, c->copy_tick)) return false; /* a race */
@@ -46,18 +46,18 @@ static bool read_cell(struct shadow_access *now, struct shadow_cell *c)
         simt_found_missing_wait(now, c);
         if (c->copy < COPY_REPORTED) c->copy = COPY_NONE; /* once is enough */
         good = false;
-    } else if (c->write_tick >= w->all_ordered_before && !excused &&
+    } else if (c->write_tick >= w->time.all_ordered_before && !excused &&
                !simt_cell_happens_before(w, c->writer, c->write_tick)) {
         simt_found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
         good = false;
-    } else if (c->write_tick < w->block_start && simt_is_shared(now) && !now->padding) {
+    } else if (c->write_tick < w->time.block_start && simt_is_shared(now) && !now->padding) {
         simt_found_unwritten(now);
         good = false;
     } else if (now->access & ACCESS_PRODUCT && c->copy < COPY_BULK_IN_FLIGHT) {
         simt_check_product_fence(now, c);
     } else if (now->access & ACCESS_BULK && c->copy < COPY_BULK_IN_FLIGHT) {
         simt_check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
-    } else if (now->access & ACCESS_ASYNC && c->write_tick >= w->block_start && !c->write_async) {
+    } else if (now->access & ACCESS_ASYNC && c->write_tick >= w->time.block_start && !c->write_async) {
         simt_check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
     }
     if (!(now->access & ACCESS_PRODUCT)) simt_note_reader(now, c); /* it reads later: products.c */
@@ -72,13 +72,14 @@ static void check_proxies(struct shadow_access *now, const struct shadow_cell *c
 {
     const struct worker *w = now->w;
     const bool async = simt_is_shared(now) ? c->copy >= COPY_BULK_IN_FLIGHT : c->write_async;
-    if (c->write_tick >= w->block_start && !async && simt_cell_happens_before(w, c->writer, c->write_tick))
+    if (c->write_tick >= w->time.block_start && !async &&
+        simt_cell_happens_before(w, c->writer, c->write_tick))
         simt_check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
     for (int slot = 0; slot < 2; slot++) {
         const unsigned reader = simt_thread_of(c->reader[slot]);
         const uint32_t tick = c->read_tick[slot];
-        if (tick < w->block_start || c->reader[slot] & ASYNC_READER || reader >= MAX_THREADS) continue;
-        if (!simt_settings.all && (tick < w->last_barrier || !simt_same_warp(reader, w->thread_index)))
+        if (tick < w->time.block_start || c->reader[slot] & ASYNC_READER || reader >= MAX_THREADS) continue;
+        if (!simt_settings.all && (tick < w->time.last_barrier || !simt_same_warp(reader, w->thread_index)))
             continue;
         if (simt_cell_happens_before(w, reader, tick))
             simt_check_fence(now, tick, reader, SIMT_READ, c->read_pc[slot]);
@@ -90,11 +91,11 @@ static void write_cell(struct shadow_access *now, struct shadow_cell *c)
     struct worker *w = now->w;
     const bool atomic = (now->access & SIMT_ATOMIC) != 0;
     const bool gentle = atomic || now->access & ACCESS_VOLATILE; /* does not race with atomics */
-    if (now->access == SIMT_ATOMIC && c->write_tick < w->block_start && simt_is_shared(now))
+    if (now->access == SIMT_ATOMIC && c->write_tick < w->time.block_start && simt_is_shared(now))
         simt_found_unwritten(now);
     if (lacks_wait(now, c))
         simt_found_missing_wait(now, c);
-    else if (c->write_tick >= w->all_ordered_before && !(gentle && c->write_atomic) &&
+    else if (c->write_tick >= w->time.all_ordered_before && !(gentle && c->write_atomic) &&
              !simt_cell_happens_before(w, c->writer, c->write_tick))
         simt_found_race(now, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE, c->writer, c->write_pc);
     if (now->access & (ACCESS_BULK | ACCESS_ASYNC)) check_proxies(now, c);
@@ -104,7 +105,7 @@ static void write_cell(struct shadow_access *now, struct shadow_cell *c)
             simt_found_busy(now, c, slot);
             continue;
         }
-        if (c->read_tick[slot] < w->all_ordered_before ||
+        if (c->read_tick[slot] < w->time.all_ordered_before ||
             simt_cell_happens_before(w, reader, c->read_tick[slot]))
             continue;
         if (c->reader[slot] & ASYNC_READER && simt_is_shared(now)) {
@@ -114,17 +115,17 @@ static void write_cell(struct shadow_access *now, struct shadow_cell *c)
         if (!(atomic && c->reader[slot] & VOLATILE_READER))
             simt_found_race(now, SIMT_READ, reader, c->read_pc[slot]);
     }
-    c->write_tick = w->tick;
+    c->write_tick = w->time.tick;
     c->write_pc = now->pc;
     c->writer = (uint16_t)w->thread_index;
     c->write_atomic = atomic;
     c->write_async = (now->access & ACCESS_ASYNC) != 0;
     if (!simt_is_shared(now)) return;
-    c->serial = w->serial;
+    c->serial = w->products.serial;
     c->copy = now->access & ACCESS_BULK   ? COPY_BULK_IN_FLIGHT
               : now->access & ACCESS_COPY ? COPY_IN_FLIGHT
                                           : COPY_NONE;
-    c->copy_tick = w->tick;
+    c->copy_tick = w->time.tick;
 }
 
 /* ---- the block's list of what it touched -------------------------------------------------------------- */
@@ -132,8 +133,8 @@ static void write_cell(struct shadow_access *now, struct shadow_cell *c)
 /* 1 if this kind of access to the cell is new in this phase. */
 static int newly_touched(struct worker *w, struct shadow_cell *c, enum touch_kind kind)
 {
-    if (c->touch_tick != w->touch_tick) {
-        c->touch_tick = w->touch_tick;
+    if (c->touch_tick != w->shadow.touch_tick) {
+        c->touch_tick = w->shadow.touch_tick;
         c->touched = 0;
     }
     if (c->touched & kind || (kind == TOUCH_READ && c->touched & TOUCH_WRITE)) return 0;
@@ -149,8 +150,8 @@ static void add_touch(struct shadow_access *now, size_t word, enum touch_kind ki
     struct touch *touch = simt_vector_grow(&w->result->touches, sizeof *touch);
     *touch = (struct touch){.word = (uint32_t)word,
                             .pc = now->pc,
-                            .phase = w->phase,
-                            .tick = w->tick,
+                            .phase = w->time.phase,
+                            .tick = w->time.tick,
                             .thread = (uint16_t)w->thread_index,
                             .kind = (uint16_t)(kind | (now->place == PLACE_DATA ? TOUCH_DATA : 0) |
                                                (now->access & ACCESS_VOLATILE ? TOUCH_VOLATILE : 0) |
@@ -176,14 +177,15 @@ static enum touch_kind touch_kind(int access)
 struct shadow_cell *simt_byte_cells(struct worker *w, struct shadow_cell *c)
 {
     if (c->split == 0) {
-        if (w->split.count == 0) simt_vector_grow(&w->split, 4 * sizeof *c); /* index 0 means none */
-        const size_t index = w->split.count;
-        struct shadow_cell *bytes = simt_vector_grow(&w->split, 4 * sizeof *c);
+        if (w->shadow.split.count == 0)
+            simt_vector_grow(&w->shadow.split, 4 * sizeof *c); /* index 0 means none */
+        const size_t index = w->shadow.split.count;
+        struct shadow_cell *bytes = simt_vector_grow(&w->shadow.split, 4 * sizeof *c);
         for (int b = 0; b < 4; b++) bytes[b] = *c;
         c->split = (uint32_t)index;
-        c->read_tick[0] = w->tick; /* keeps the word alive, so that split is believed */
+        c->read_tick[0] = w->time.tick; /* keeps the word alive, so that split is believed */
     }
-    return (struct shadow_cell *)w->split.data + 4 * (size_t)c->split;
+    return (struct shadow_cell *)w->shadow.split.data + 4 * (size_t)c->split;
 }
 
 /* Makes a word one cell again where its bytes no longer differ in anything that matters. */
@@ -192,7 +194,8 @@ static void join_bytes(struct worker *w, struct shadow_cell *c, const struct sha
 {
     if (!written) {
         for (int b = 0; b < 4; b++) /* every byte must be known to be written, or global, and quiet since */
-            if (bytes[b].write_tick >= w->last_barrier || bytes[b].write_tick < w->block_start) return;
+            if (bytes[b].write_tick >= w->time.last_barrier || bytes[b].write_tick < w->time.block_start)
+                return;
     }
     *c = bytes[0];
     c->split = 0;
@@ -205,7 +208,7 @@ static bool is_excused(const struct shadow_access *now, const struct shadow_cell
     if (now->access & ACCESS_PADDED) return true;
     if (!(now->access & ACCESS_WHOLE)) return false;
     for (unsigned b = 0; b < 4; b++)
-        if (mask >> b & 1 && bytes[b].write_tick >= now->w->block_start) return true;
+        if (mask >> b & 1 && bytes[b].write_tick >= now->w->time.block_start) return true;
     return false;
 }
 

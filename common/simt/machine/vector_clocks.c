@@ -23,24 +23,25 @@ static unsigned fenced_spaces(void)
 
 void simt_clocks_open(struct worker *w)
 {
-    if (w->clocks) return;
-    if (w->clock_of == NULL) {
-        w->clock_of =
-            simt_reserve((MAX_THREADS + NAMED_BARRIERS) * sizeof *w->clock_of, "the threads' clocks");
-        w->shared_clock = simt_reserve(sizeof *w->shared_clock, "a clock");
-        w->block_clock = simt_reserve(sizeof *w->block_clock, "the block's clock");
+    if (w->clocks.open) return;
+    if (w->clocks.of == NULL) {
+        w->clocks.of =
+            simt_reserve((MAX_THREADS + NAMED_BARRIERS) * sizeof *w->clocks.of, "the threads' clocks");
+        w->clocks.scratch = simt_reserve(sizeof *w->clocks.scratch, "a clock");
+        w->clocks.block = simt_reserve(sizeof *w->clocks.block, "the block's clock");
     }
     for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].unshared = ALL_UNFENCED;
-    w->clocks = true; /* what earlier blocks left in them are old ticks, which order nothing in this one */
+    w->clocks.open =
+        true; /* what earlier blocks left in them are old ticks, which order nothing in this one */
 }
 
 void simt_new_tick(struct worker *w, struct warp *warp)
 {
-    warp->tick = ++*w->clock;
+    warp->tick = ++*w->time.clock;
     warp->read_mark = warp->tick;
     if (warp != w->warp) return;
-    w->tick = warp->tick;
-    w->warp_read_mark = simt_read_mark_pair(warp->read_mark);
+    w->time.tick = warp->tick;
+    w->shadow.warp_mark = simt_read_mark_pair(warp->read_mark);
 }
 
 /* ---- joining ------------------------------------------------------------------------------------------ */
@@ -53,7 +54,7 @@ static void join_range(uint32_t *to, const uint32_t *from, unsigned count)
 static void join(const struct worker *w, uint32_t *to, const uint32_t *from)
 {
     join_range(to, from, w->threads);
-    join_range(to + COLUMN_ASYNC, from + COLUMN_ASYNC, w->mbarriers);
+    join_range(to + COLUMN_ASYNC, from + COLUMN_ASYNC, w->mbarriers.count);
     join_range(to + COLUMN_ALL, from + COLUMN_ALL, COLUMNS - COLUMN_ALL);
 }
 
@@ -67,14 +68,14 @@ static void join_both(const struct worker *w, struct vector_clock *to, const str
 static struct vector_clock *peer_of(struct worker *w, struct vector_clock *clock, unsigned rank)
 {
     enum { TOGETHER = 256 };
-    if (rank == w->rank) return clock;
+    if (rank == w->member.rank) return clock;
     if (clock->peer[rank] == NULL) {
-        if (w->peers_left == 0) {
-            w->peer_pool = simt_reserve(TOGETHER * sizeof *w->peer_pool, "clocks of other blocks");
-            w->peers_left = TOGETHER;
+        if (w->clocks.pool_left == 0) {
+            w->clocks.pool = simt_reserve(TOGETHER * sizeof *w->clocks.pool, "clocks of other blocks");
+            w->clocks.pool_left = TOGETHER;
         }
-        w->peers_left--;
-        clock->peer[rank] = w->peer_pool++;
+        w->clocks.pool_left--;
+        clock->peer[rank] = w->clocks.pool++;
     }
     return clock->peer[rank];
 }
@@ -104,7 +105,7 @@ static void clear_columns(const struct worker *w, struct vector_clock *clock)
     uint32_t *row[] = {clock->ordered, clock->fenced[FENCED_SHARED], clock->fenced[FENCED_GLOBAL]};
     for (unsigned i = 0; i <= fenced_spaces(); i++) {
         memset(row[i], 0, w->threads * sizeof *row[i]);
-        memset(row[i] + COLUMN_ASYNC, 0, w->mbarriers * sizeof *row[i]);
+        memset(row[i] + COLUMN_ASYNC, 0, w->mbarriers.count * sizeof *row[i]);
         memset(row[i] + COLUMN_ALL, 0, (COLUMNS - COLUMN_ALL) * sizeof *row[i]);
     }
 }
@@ -121,7 +122,7 @@ void simt_clock_clear(const struct worker *w, struct vector_clock *clock)
 /* Thread @p thread's clock has what its own was not told: what warp barriers and named barriers order. */
 static struct vector_clock *complete_clock(const struct worker *w)
 {
-    struct vector_clock *own = &w->clock_of[w->thread_index];
+    struct vector_clock *own = &w->clocks.of[w->thread_index];
     const unsigned mine = w->thread_index / WARP_LANES;
     for (unsigned warp = 0; warp < w->warps; warp++) {
         uint32_t *column = own->ordered + (size_t)warp * WARP_LANES;
@@ -130,9 +131,9 @@ static struct vector_clock *complete_clock(const struct worker *w)
             if (tick > column[lane]) column[lane] = tick;
         }
     }
-    own->ordered[w->thread_index] = w->tick;
-    if (w->cluster != NULL && w->last_barrier > own->ordered[COLUMN_ALL])
-        own->ordered[COLUMN_ALL] = w->last_barrier;
+    own->ordered[w->thread_index] = w->time.tick;
+    if (w->cluster != NULL && w->time.last_barrier > own->ordered[COLUMN_ALL])
+        own->ordered[COLUMN_ALL] = w->time.last_barrier;
     return own;
 }
 
@@ -144,7 +145,7 @@ void simt_clock_release(struct worker *w, struct worker *owner, struct vector_cl
         simt_clock_join(w, to, complete_clock(w));
     } else {
         join_across(owner, to, w, complete_clock(w));
-        join_across(owner, to, w, w->block_clock);
+        join_across(owner, to, w, w->clocks.block);
     }
     simt_new_tick(w, w->warp);
 }
@@ -156,7 +157,7 @@ static struct warp *warp_of(struct worker *w, unsigned thread)
 
 void simt_clock_acquire(struct worker *w, unsigned thread, const struct vector_clock *from)
 {
-    simt_clock_join(w, &w->clock_of[thread], from);
+    simt_clock_join(w, &w->clocks.of[thread], from);
     simt_clocks_mark_unshared(warp_of(w, thread), 1u << thread % WARP_LANES);
 }
 
@@ -177,28 +178,28 @@ void simt_clock_cluster_arrive(struct worker *w, uint32_t tick)
 {
     struct cluster *c = w->cluster;
     struct vector_clock *const *known = c->known[(c->phase + 1) % PHASES_KEPT];
-    uint32_t *ordered = known[w->rank]->ordered;
+    uint32_t *ordered = known[w->member.rank]->ordered;
     const unsigned mine = w->thread_index / WARP_LANES, lane = w->thread_index % WARP_LANES;
     for (unsigned i = 0; i < WARP_LANES; i++)
         if (simt_lane_known(w, i) > ordered[mine * WARP_LANES + i])
             ordered[mine * WARP_LANES + i] = simt_lane_known(w, i);
-    for (unsigned i = 0; w->named_used && i < w->threads; i++)
+    for (unsigned i = 0; w->named.used && i < w->threads; i++)
         if (i / WARP_LANES != mine && w->warp->clock_of_warp[i / WARP_LANES] > ordered[i])
             ordered[i] = w->warp->clock_of_warp[i / WARP_LANES];
     if (tick > ordered[w->thread_index]) ordered[w->thread_index] = tick;
-    if (c->joined[w->rank] != w->last_barrier) {
-        c->joined[w->rank] = w->last_barrier;
-        join_known(w, known, w->block_clock);
-        if (w->last_barrier > ordered[COLUMN_ALL]) ordered[COLUMN_ALL] = w->last_barrier;
+    if (c->joined[w->member.rank] != w->time.last_barrier) {
+        c->joined[w->member.rank] = w->time.last_barrier;
+        join_known(w, known, w->clocks.block);
+        if (w->time.last_barrier > ordered[COLUMN_ALL]) ordered[COLUMN_ALL] = w->time.last_barrier;
     }
     if ((w->warp->unshared.block | w->warp->unshared.block_fence) >> lane & 1)
-        join_known(w, known, &w->clock_of[w->thread_index]);
+        join_known(w, known, &w->clocks.of[w->thread_index]);
     simt_new_tick(w, w->warp);
 }
 
 void simt_clock_cluster_wait(struct worker *w, uint32_t cluster_phase)
 {
-    struct vector_clock *own = &w->clock_of[w->thread_index];
+    struct vector_clock *own = &w->clocks.of[w->thread_index];
     if (cluster_phase > own->cluster_phase) own->cluster_phase = cluster_phase;
     w->warp->unshared.cluster_phase |= 1u << w->thread_index % WARP_LANES;
     for (unsigned i = 0; i < FENCED_SPACES; i++)
@@ -207,15 +208,15 @@ void simt_clock_cluster_wait(struct worker *w, uint32_t cluster_phase)
 
 uint32_t simt_clock_cluster_phase(const struct worker *w)
 {
-    const uint32_t own = w->clock_of[w->thread_index].cluster_phase, block = w->block_clock->cluster_phase;
+    const uint32_t own = w->clocks.of[w->thread_index].cluster_phase, block = w->clocks.block->cluster_phase;
     return own > block ? own : block;
 }
 
 void simt_clocks_join_block(struct worker *w, struct vector_clock *to)
 {
     simt_clock_clear(w, to);
-    simt_clock_join(w, to, w->block_clock);
-    for (unsigned i = 0; i < w->threads; i++) simt_clock_join(w, to, &w->clock_of[i]);
+    simt_clock_join(w, to, w->clocks.block);
+    for (unsigned i = 0; i < w->threads; i++) simt_clock_join(w, to, &w->clocks.of[i]);
 }
 
 void simt_clocks_grid_barrier(struct cluster *c)
@@ -223,11 +224,11 @@ void simt_clocks_grid_barrier(struct cluster *c)
     const uint32_t now = ++c->clock;
     for (unsigned from = 0; from < c->size; from++) {
         struct worker *w = c->at[from];
-        simt_clocks_join_block(w, w->shared_clock);
+        simt_clocks_join_block(w, w->clocks.scratch);
         for (unsigned to = 0; to < c->size; to++) {
             if (to == from) continue;
-            join_across(c->at[to], c->at[to]->block_clock, w, w->shared_clock);
-            peer_of(c->at[to], c->at[to]->block_clock, w->rank)->ordered[COLUMN_ALL] = now;
+            join_across(c->at[to], c->at[to]->clocks.block, w, w->clocks.scratch);
+            peer_of(c->at[to], c->at[to]->clocks.block, w->member.rank)->ordered[COLUMN_ALL] = now;
         }
     }
 }
@@ -240,7 +241,7 @@ static void fence_own_warp(const struct worker *w, struct vector_clock *own, enu
         const uint32_t tick = simt_lane_known(w, lane);
         if (tick > own->ordered[first + lane]) own->ordered[first + lane] = tick;
     }
-    own->ordered[w->thread_index] = w->tick;
+    own->ordered[w->thread_index] = w->time.tick;
     join_range(own->fenced[space] + first, own->ordered + first, WARP_LANES);
 }
 
@@ -250,11 +251,11 @@ static void fence_peers(struct worker *w, struct vector_clock *own, enum fenced_
     const struct cluster *c = w->cluster;
     const uint32_t cluster_phase = simt_clock_cluster_phase(w);
     for (unsigned rank = 0; rank < c->size; rank++) {
-        if (cluster_phase == 0 && own->peer[rank] == NULL && w->block_clock->peer[rank] == NULL) continue;
+        if (cluster_phase == 0 && own->peer[rank] == NULL && w->clocks.block->peer[rank] == NULL) continue;
         struct vector_clock *peer = peer_of(w, own, rank);
-        if (rank != w->rank) join(c->block[rank], peer->fenced[space], peer->ordered);
-        if (rank != w->rank && w->block_clock->peer[rank] != NULL)
-            join(c->block[rank], peer->fenced[space], w->block_clock->peer[rank]->ordered);
+        if (rank != w->member.rank) join(c->block[rank], peer->fenced[space], peer->ordered);
+        if (rank != w->member.rank && w->clocks.block->peer[rank] != NULL)
+            join(c->block[rank], peer->fenced[space], w->clocks.block->peer[rank]->ordered);
         const uint32_t end = cluster_phase > 0 ? c->phase_end[cluster_phase % PHASES_KEPT] : 0;
         if (end > peer->fenced[space][COLUMN_ALL]) peer->fenced[space][COLUMN_ALL] = end;
     }
@@ -264,7 +265,7 @@ static void fence(struct worker *w, enum fenced_space space)
 {
     struct unshared *unshared = &w->warp->unshared;
     const unsigned bit = 1u << w->thread_index % WARP_LANES;
-    struct vector_clock *own = &w->clock_of[w->thread_index];
+    struct vector_clock *own = &w->clocks.of[w->thread_index];
     if (unshared->unfenced[space] & bit) {
         own = complete_clock(w);
         join(w, own->fenced[space], own->ordered);
@@ -277,7 +278,8 @@ static void fence(struct worker *w, enum fenced_space space)
         unshared->warp_fence |= bit;
         unshared->block_fence |= bit;
     }
-    if (w->last_barrier > own->fenced[space][COLUMN_ALL]) own->fenced[space][COLUMN_ALL] = w->last_barrier;
+    if (w->time.last_barrier > own->fenced[space][COLUMN_ALL])
+        own->fenced[space][COLUMN_ALL] = w->time.last_barrier;
 }
 
 void simt_proxy_fence(int shared, int global)
@@ -295,7 +297,7 @@ void simt_proxy_fence(int shared, int global)
 
 void simt_clocks_collect(struct worker *w, const struct warp *warp, unsigned lanes, struct vector_clock *to)
 {
-    const struct vector_clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
+    const struct vector_clock *first = &w->clocks.of[(size_t)(warp - w->warp_of) * WARP_LANES];
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
         simt_clock_join(w, to, &first[__builtin_ctz(rest)]);
 }
@@ -313,7 +315,7 @@ static void collect_fences(const struct worker *w, const struct warp *warp, unsi
 {
     const size_t first = (size_t)(warp - w->warp_of) * WARP_LANES;
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
-        const struct vector_clock *from = &w->clock_of[first + (unsigned)__builtin_ctz(rest)];
+        const struct vector_clock *from = &w->clocks.of[first + (unsigned)__builtin_ctz(rest)];
         for (unsigned i = 0; i < fenced_spaces(); i++) {
             join_range(to->fenced[i] + first, from->fenced[i] + first, WARP_LANES);
             join_range(to->fenced[i] + COLUMN_ALL, from->fenced[i] + COLUMN_ALL, 1);
@@ -324,14 +326,14 @@ static void collect_fences(const struct worker *w, const struct warp *warp, unsi
 static void share_fences(struct worker *w, struct warp *warp, unsigned lanes)
 {
     const size_t first = (size_t)(warp - w->warp_of) * WARP_LANES;
-    struct vector_clock *all = w->shared_clock;
+    struct vector_clock *all = w->clocks.scratch;
     for (unsigned i = 0; i < fenced_spaces(); i++) {
         memset(all->fenced[i] + first, 0, WARP_LANES * sizeof all->fenced[i][0]);
         all->fenced[i][COLUMN_ALL] = 0;
     }
     collect_fences(w, warp, lanes, all);
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1) {
-        struct vector_clock *to = &w->clock_of[first + (unsigned)__builtin_ctz(rest)];
+        struct vector_clock *to = &w->clocks.of[first + (unsigned)__builtin_ctz(rest)];
         for (unsigned i = 0; i < fenced_spaces(); i++) {
             join_range(to->fenced[i] + first, all->fenced[i] + first, WARP_LANES);
             join_range(to->fenced[i] + COLUMN_ALL, all->fenced[i] + COLUMN_ALL, 1);
@@ -344,7 +346,7 @@ static void share_fences(struct worker *w, struct warp *warp, unsigned lanes)
 /* Returns the highest of the lanes' epochs, which from now on is that of all of them. */
 static uint32_t share_cluster_phases(struct worker *w, struct warp *warp, unsigned lanes)
 {
-    struct vector_clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
+    struct vector_clock *first = &w->clocks.of[(size_t)(warp - w->warp_of) * WARP_LANES];
     uint32_t cluster_phase = 0;
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
         if (first[__builtin_ctz(rest)].cluster_phase > cluster_phase)
@@ -356,7 +358,7 @@ static uint32_t share_cluster_phases(struct worker *w, struct warp *warp, unsign
 
 void simt_clocks_share(struct worker *w, struct warp *warp, unsigned lanes)
 {
-    struct vector_clock *first = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
+    struct vector_clock *first = &w->clocks.of[(size_t)(warp - w->warp_of) * WARP_LANES];
     if (warp->unshared.cluster_phase & lanes) {
         (void)share_cluster_phases(w, warp, lanes);
         warp->unshared.cluster_phase |= lanes;
@@ -366,10 +368,10 @@ void simt_clocks_share(struct worker *w, struct warp *warp, unsigned lanes)
         if (warp->unshared.warp_fence & lanes) share_fences(w, warp, lanes);
         return;
     }
-    simt_clock_clear(w, w->shared_clock);
-    simt_clocks_collect(w, warp, lanes, w->shared_clock);
+    simt_clock_clear(w, w->clocks.scratch);
+    simt_clocks_collect(w, warp, lanes, w->clocks.scratch);
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
-        simt_clock_join(w, &first[__builtin_ctz(rest)], w->shared_clock);
+        simt_clock_join(w, &first[__builtin_ctz(rest)], w->clocks.scratch);
     simt_clocks_mark_unshared(warp, lanes); /* now each of them knows what others may not */
     if (lanes == warp->lanes) warp->unshared.warp = warp->unshared.warp_fence = 0;
 }
@@ -381,10 +383,11 @@ void simt_clocks_share_all(struct worker *w)
         struct warp *warp = &w->warp_of[i];
         if (warp->unshared.cluster_phase != 0) {
             const uint32_t cluster_phase = share_cluster_phases(w, warp, warp->unshared.cluster_phase);
-            if (cluster_phase > w->block_clock->cluster_phase) w->block_clock->cluster_phase = cluster_phase;
+            if (cluster_phase > w->clocks.block->cluster_phase)
+                w->clocks.block->cluster_phase = cluster_phase;
         }
-        simt_clocks_collect(w, warp, warp->unshared.block, w->block_clock);
-        collect_fences(w, warp, warp->unshared.block_fence & ~warp->unshared.block, w->block_clock);
+        simt_clocks_collect(w, warp, warp->unshared.block, w->clocks.block);
+        collect_fences(w, warp, warp->unshared.block_fence & ~warp->unshared.block, w->clocks.block);
         struct unshared kept = {0};
         memcpy(kept.unfenced, warp->unshared.unfenced, sizeof kept.unfenced);
         warp->unshared = learned ? ALL_UNFENCED : kept;

@@ -180,93 +180,171 @@ struct pending_race {
     uint8_t before[16];  /**< what was there */
 };
 
+/* ---- what a worker is made of: each part belongs to the files that its comment names ------------------ */
+
+/** Local memory (check.c, lanes.c): the stacks of the block's threads, a page in front of each. */
+struct local_memory {
+    uintptr_t stacks; /**< of all threads */
+    size_t stacks_bytes;
+    uintptr_t base; /**< of the running thread's own stack */
+    size_t bytes;   /**< how much of it may be accessed unseen: all, or none for a thread that is watched */
+    size_t guard_bytes;
+};
+
+/** Shadow memory beside struct space (shadow_*.c, pages.c). */
+struct shadow_memory {
+    struct pages pages; /**< of global memory */
+    uint64_t block_mark,
+        warp_mark;       /**< the read marks that hold now, each for two half words: see struct space */
+    uint32_t touch_tick; /**< the phase began at it: touches are listed once per phase */
+    struct vector split; /**< groups of four byte cells */
+};
+
+/** What bounds are known already (check.c). */
+struct bounds {
+    struct range live[LIVE_RANGES]; /**< allocations that were asked for last */
+    unsigned next_live;
+    unsigned operand_owner; /**< tls_owner of the matrix that a product reads */
+    const struct symbol *last_variable;
+    uintptr_t args; /**< of the kernel */
+};
+
+/** When it is now (happens_before.h). */
+struct time {
+    union {
+        struct {
+            uint32_t tick, phase; /**< tick of the running warp; phase of the block: fences.c */
+        };
+        uint64_t when; /**< both, for one comparison */
+    };
+    uint32_t block_start, last_barrier; /**< ticks */
+    /** Every access to this block's memory before this tick happens before what any of its threads does now. */
+    uint32_t all_ordered_before;
+    uint32_t *clock; /**< the last tick given out: own_clock, or that of the cluster */
+    uint32_t own_clock;
+};
+
+/** Vector clocks (vector_clocks.c). */
+struct clocks {
+    bool open;                  /**< this block keeps them */
+    struct vector_clock *of;    /**< of each thread, then one for each named barrier */
+    struct vector_clock *block; /**< what all threads know since the last block barrier */
+    struct vector_clock *scratch;
+    struct vector_clock *pool; /**< of other blocks, not given out yet */
+    unsigned pool_left;
+};
+
+/** How the block stands to other blocks and launches (fences.c, blocks.c, dependent_launch.c). */
+struct grid_state {
+    unsigned fences;         /**< at least as many as no atomic has followed yet */
+    bool earlier_over;       /**< earlier blocks are known to be finished */
+    bool launch_before_over; /**< a thread had waited for the launch in front, before the last barrier */
+};
+
+/** mbarriers of the block (mbarrier.c). */
+struct mbarriers {
+    struct mbarrier *at;
+    unsigned count;
+    unsigned idle; /**< how often all waits timed out with nothing happening between */
+};
+
 /** Where a block of a cluster is while its threads wait at the barrier of the grid. */
 enum grid_wait { NOT_AT_GRID_BARRIER, AT_GRID_BARRIER, PAST_GRID_BARRIER };
 
+/** The block as one of its cluster (cluster_schedule.c). */
+struct member {
+    unsigned position, rank; /**< in which order it runs, and its rank */
+    enum grid_wait grid_wait;
+    bool over; /**< it has ended */
+};
+
+/** Accesses of other blocks of the cluster to its shared memory (distributed_shared.c): the last of each of their threads. */
+struct remote {
+    struct remote_access *accesses;
+    bool any;
+};
+
+/** The cluster's barrier (cluster_barrier.c); of a block in no cluster, all of it. */
+struct cluster_barrier {
+    struct vector_clock *clock; /**< of the two last phases */
+    uint32_t phase;
+    unsigned arrivals;
+};
+
+/** Named barriers (named_barrier.c). */
+struct named_barriers {
+    bool used; /**< some thread of this block came to one */
+    struct named_barrier barrier[NAMED_BARRIERS];
+};
+
+/** Products of warpgroups in flight (products.c). */
+struct products {
+    struct product *queue[MAX_WARPS / 4]; /**< of each warpgroup */
+    uint32_t serial; /**< of writes to shared memory, advanced when a product is issued */
+};
+
+/** How the block's threads are run (schedule.c, lanes.c). */
+struct schedule {
+    void *context; /**< of the OS thread itself */
+    bool spun;     /**< some thread spins on memory */
+    uint8_t lane_order[WARP_LANES], warp_order[MAX_WARPS];
+};
+
+/** Stacks to run threads on (lanes.c). */
+struct fibers {
+    struct fiber *free;
+    struct fiber fiber[MAX_THREADS];
+    unsigned count;
+};
+
 struct worker {
     /* read at every access */
-    uintptr_t stack_base; /**< of all threads' stacks */
-    size_t stack_bytes;
-    uintptr_t local_base; /**< of the running thread's own stack */
-    size_t local_bytes;   /**< of it as far as nobody need look: all, or none for a thread that is watched */
-    size_t guard_bytes;   /**< of the page in front of each stack */
+    struct local_memory local;
     struct space space[PLACE_COUNT]; /**< those of global memory are bounds only */
-    struct pages pages;              /**< of global memory */
-    struct range live[LIVE_RANGES];  /**< allocations that were asked for last */
-    unsigned next_live;
-    uint64_t block_read_mark, warp_read_mark; /**< as struct space has them of two half words */
+    struct shadow_memory shadow;
+    struct bounds bounds;
     bool counting, checking;
-    unsigned thread_index;
-    union {
-        struct {
-            uint32_t tick, phase; /**< tick of the running warp; fences.c */
-        };
-        uint64_t when;
-    };
-    uint32_t block_start, last_barrier;
-    uint32_t
-        all_ordered_before; /**< what was done in the block's memory before this tick is ordered, whoever did it */
-    uint32_t touch_tick;
+    unsigned thread_index; /**< of the running thread */
+    struct time time;
 
+    /* what runs */
     struct thread *current;
     struct warp *warp;
     struct result *result;
     const struct simt_launch *launch;
-    void *scheduler; /**< context of the OS thread itself */
-    bool abandoned;  /**< the block ended at a finding */
-
-    uint32_t *clock; /**< the last tick given out: the worker's own, or that of the cluster */
-    uint32_t own_clock;
-    int index;                /**< of the worker: 0 is whoever launches */
-    struct cluster *cluster;  /**< that the running block is in, with others; else NULL */
-    unsigned position, rank;  /**< of the block in it: in which order it runs, and its rank */
-    enum grid_wait grid_wait; /**< it waits for blocks of other clusters, too */
-    bool over;                /**< it has ended */
-    struct remote_access
-        *remote_accesses; /**< by other blocks of the cluster (distributed_shared.c), by thread */
-    bool any_remote_access;
-    struct vector_clock *peer_pool; /**< clocks of other blocks that have not been given out */
-    unsigned peers_left;
-    unsigned fences; /**< how many there were that no atomic has followed yet, or more */
-    bool waited;     /**< earlier blocks are known to be finished */
-    bool named_used; /**< some thread of this block came to a barrier of named_barrier.c */
-    struct named_barrier named_barrier[NAMED_BARRIERS];
-    bool clocks;                   /**< this block keeps clocks */
-    struct vector_clock *clock_of; /**< of each thread; behind them one for each barrier of named_barrier.c */
-    struct vector_clock *block_clock;  /**< what all threads know since the last block barrier */
-    struct vector_clock *shared_clock; /**< scratch */
-    struct mbarrier *mbarrier;         /**< mbarrier.c */
-    unsigned mbarriers;                /**< of this block */
-    unsigned idle;       /**< how often all waits for mbarriers timed out with nothing happening between */
-    struct vector bulks; /**< bulk copies that are under way (bulk_copies.c) */
-    bool spun;           /**< some thread spins on memory */
-    struct vector_clock *cluster_clock; /**< of the two last phases of the cluster's barrier */
-    uint32_t cluster_phase;
-    unsigned cluster_arrivals;
-    struct product *product[MAX_WARPS / 4]; /**< in flight, of each warpgroup */
-    unsigned operand_owner;                 /**< tls_owner of the matrix that a product reads (check.c) */
-    uint32_t serial; /**< of writes to shared memory, advanced when a product is issued */
-    bool grids_over; /**< a thread had waited for the launch in front, before the last barrier */
-    uint64_t block;  /**< linear index of the running block */
+    uint64_t block; /**< linear index */
     unsigned threads, warps;
-    struct vector split; /**< groups of four byte cells */
-    const char *dynamic_name;
-    size_t dynamic_element_bytes;
-    uintptr_t args;
-    const struct symbol *last_variable;
+    bool abandoned;          /**< the block ended at a finding */
+    int index;               /**< of the worker: 0 is whoever launches */
+    struct cluster *cluster; /**< that the block is in, with others; else NULL */
 
+    /* what orders */
+    struct clocks clocks;
+    struct grid_state grid;
+    struct mbarriers mbarriers;
+    struct member member;
+    struct remote remote;
+    struct cluster_barrier cluster_barrier;
+    struct named_barriers named;
+
+    /* what is asynchronous */
+    struct vector bulks; /**< bulk copies that are under way (bulk_copies.c) */
+    struct products products;
+
+    /* findings */
+    const char *dynamic_name; /**< what the source calls dynamic shared memory */
+    size_t dynamic_element_bytes;
     struct pending_race pending_race;
 
-    struct fiber *free_fibers;
-    struct fiber fiber[MAX_THREADS];
-    unsigned fiber_count;
-    uint8_t lane_order[WARP_LANES], warp_order[MAX_WARPS];
+    /* threads */
+    struct schedule schedule;
+    struct fibers fibers;
     struct thread thread[MAX_THREADS];
     struct warp warp_of[MAX_WARPS];
-    struct lane_log *log; /**< 32 of them, of the running warp */
+    struct lane_log *log; /**< 32 of them, of the running warp (counters.c) */
 };
 
-/** The marks of two half words that have the number @p quiet. */
+/** The read marks of two half words that are both @p read_mark. */
 static inline uint64_t simt_read_mark_pair(uint32_t read_mark)
 {
     return read_mark * UINT64_C(0x100000001);
@@ -285,7 +363,7 @@ static inline uint32_t simt_lane_known(const struct worker *w, unsigned lane)
 static inline const struct vector_clock *simt_clock_of_rank(const struct worker *w,
                                                             const struct vector_clock *clock, unsigned rank)
 {
-    return rank == w->rank ? clock : clock->peer[rank];
+    return rank == w->member.rank ? clock : clock->peer[rank];
 }
 
 #define SIMT_HOT _Thread_local __attribute__((tls_model("local-exec")))
