@@ -7,12 +7,12 @@
  * know it as begun and take every access before the wait as a mistake, whatever the value found.
  */
 #include "async_copies.h"
-#include "shadow.h"
 #include "check.h"
 #include "counters.h"
 #include "finding.h"
 #include "machine.h"
 #include "settings.h"
+#include "shadow.h"
 #include "tools.h"
 #include "worker.h"
 

@@ -7,9 +7,9 @@
  * a grid of 2^31 blocks needs no more memory than one of 64.
  */
 #include "blocks.h"
-#include "inter_block.h"
 #include "counters.h"
 #include "finding.h"
+#include "inter_block.h"
 #include "lanes.h"
 #include "machine.h"
 #include "pages.h"

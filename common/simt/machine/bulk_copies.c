@@ -9,20 +9,20 @@
  * happens at once. What a thread may rely on is the same either way, and known to the cells (shadow_words.c).
  */
 #include "bulk_copies.h"
-#include "blocks.h"
-#include "shadow.h"
-#include "check.h"
-#include "vector_clocks.h"
 #include "async_copies.h"
+#include "blocks.h"
+#include "check.h"
 #include "distributed_shared.h"
+#include "fences.h"
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
 #include "mbarrier.h"
-#include "fences.h"
 #include "settings.h"
+#include "shadow.h"
 #include "tensor_map.h"
 #include "tools.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdlib.h>

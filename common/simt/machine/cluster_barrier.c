@@ -7,13 +7,13 @@
  * have those together (struct cluster).
  */
 #include "cluster_barrier.h"
-#include "vector_clocks.h"
 #include "cluster.h"
+#include "fences.h"
 #include "lanes.h"
 #include "machine.h"
 #include "mbarrier.h"
-#include "fences.h"
 #include "tools.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <string.h>

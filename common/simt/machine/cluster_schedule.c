@@ -9,11 +9,11 @@
 #include "cluster_schedule.h"
 #include "blocks.h"
 #include "bulk_copies.h"
-#include "vector_clocks.h"
 #include "cluster.h"
 #include "cluster_barrier.h"
 #include "mbarrier.h"
 #include "tools.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <pthread.h>

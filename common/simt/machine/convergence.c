@@ -9,9 +9,8 @@
 #include "convergence.h"
 #include "blocks.h"
 #include "bulk_copies.h"
-#include "shadow.h"
-#include "vector_clocks.h"
 #include "cluster_barrier.h"
+#include "cluster_schedule.h"
 #include "dependent_launch.h"
 #include "finding.h"
 #include "happens_before.h"
@@ -22,8 +21,9 @@
 #include "named_barrier.h"
 #include "products.h"
 #include "settings.h"
+#include "shadow.h"
 #include "sizes.h"
-#include "cluster_schedule.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdbool.h>

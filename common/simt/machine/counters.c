@@ -9,12 +9,12 @@
  */
 #include "counters.h"
 #include "divergence.h"
-#include "shadow.h"
 #include "finding.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
 #include "settings.h"
+#include "shadow.h"
 #include "sizes.h"
 #include "traffic.h"
 #include "worker.h"

@@ -8,15 +8,15 @@
  * it ends: who accesses it must know of the one, and be known to it before the other.
  */
 #include "distributed_shared.h"
-#include "shadow.h"
-#include "vector_clocks.h"
 #include "cluster.h"
 #include "happens_before.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
 #include "settings.h"
+#include "shadow.h"
 #include "tools.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdio.h>

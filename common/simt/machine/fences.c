@@ -6,11 +6,11 @@
  * (inter_block.c).
  */
 #include "fences.h"
-#include "vector_clocks.h"
 #include "finding.h"
 #include "happens_before.h"
 #include "machine.h"
 #include "tools.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdbool.h>

@@ -8,12 +8,12 @@
  * one fiber.
  */
 #include "lanes.h"
-#include "shadow.h"
 #include "fiber.h"
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
 #include "settings.h"
+#include "shadow.h"
 #include "sizes.h"
 #include "worker.h"
 

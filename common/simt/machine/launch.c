@@ -7,6 +7,7 @@
  */
 #include "arena.h"
 #include "blocks.h"
+#include "cluster_schedule.h"
 #include "counters.h"
 #include "dependent_launch.h"
 #include "image.h"
@@ -17,7 +18,6 @@
 #include "settings.h"
 #include "tools.h"
 #include "trap.h"
-#include "cluster_schedule.h"
 #include "watchdog.h"
 #include "window.h"
 #include "worker.h"

@@ -12,17 +12,17 @@
  */
 #include "mbarrier.h"
 #include "check.h"
-#include "vector_clocks.h"
 #include "distributed_shared.h"
+#include "fences.h"
 #include "finding.h"
 #include "happens_before.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
 #include "names.h"
-#include "fences.h"
 #include "settings.h"
 #include "sizes.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdio.h>

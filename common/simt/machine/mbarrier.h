@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "vector_clocks.h"
 #include "finding.h"
 #include "machine.h"
+#include "vector_clocks.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,10 +7,10 @@
  * other warp, the tick up to which its accesses are ordered before what this warp does next.
  */
 #include "named_barrier.h"
-#include "vector_clocks.h"
 #include "lanes.h"
 #include "machine.h"
 #include "sizes.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdbool.h>

@@ -8,10 +8,10 @@
  * grows with what one block touches, not with the memory of the device.
  */
 #include "pages.h"
-#include "shadow.h"
 #include "finding.h"
 #include "machine.h"
 #include "settings.h"
+#include "shadow.h"
 #include "tools.h"
 #include "worker.h"
 

@@ -5,11 +5,11 @@
  */
 #pragma once
 
-#include "shadow.h"
 #include "dependent_launch.h"
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
+#include "shadow.h"
 #include "worker.h"
 
 #include <stdbool.h>

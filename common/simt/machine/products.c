@@ -7,12 +7,12 @@
  * A warp's accumulators receive the result at its own wait, and hold a NaN that no arithmetic makes (POISON) until then.
  */
 #include "products.h"
-#include "shadow.h"
-#include "vector_clocks.h"
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
 #include "settings.h"
+#include "shadow.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdlib.h>

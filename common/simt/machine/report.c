@@ -4,12 +4,12 @@
  */
 #include "report.h"
 #include "arena.h"
-#include "shadow.h"
 #include "finding.h"
 #include "image.h"
 #include "lines.h"
 #include "machine.h"
 #include "names.h"
+#include "shadow.h"
 #include "tools.h"
 
 #include <stdbool.h>

@@ -3,12 +3,12 @@
  * @brief What accesses of one block are found to do wrong: races, missing waits and fences, reads of what nobody wrote.
  */
 #include "shadow_findings.h"
-#include "shadow.h"
 #include "finding.h"
 #include "happens_before.h"
 #include "lanes.h"
 #include "machine.h"
 #include "mbarrier.h"
+#include "shadow.h"
 #include "worker.h"
 
 #include <stdbool.h>

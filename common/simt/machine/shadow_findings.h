@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "shadow.h"
 #include "finding.h"
+#include "shadow.h"
 
 #include <stdbool.h>
 #include <stddef.h>

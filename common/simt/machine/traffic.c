@@ -5,10 +5,10 @@
  * The rules are those of the hardware, as docs/counters.md lists them.
  */
 #include "traffic.h"
-#include "shadow.h"
 #include "counters.h"
 #include "finding.h"
 #include "machine.h"
+#include "shadow.h"
 #include "sizes.h"
 
 #include <stdatomic.h>

@@ -15,11 +15,11 @@
  * An offset and the pointer it stands for agree in their last ten bits, so that what is aligned one way is aligned the
  * other way.
  */
+#include "window.h"
 #include "check.h"
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
-#include "window.h"
 #include "worker.h"
 
 #include <pthread.h>

@@ -31,15 +31,15 @@
  */
 #pragma once
 
-#include "shadow.h"
-#include "vector_clocks.h"
 #include "cluster.h"
 #include "counters.h"
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
+#include "shadow.h"
 #include "sizes.h"
 #include "tools.h"
+#include "vector_clocks.h"
 
 #include <pthread.h>
 #include <stdbool.h>
