@@ -70,7 +70,7 @@ void simt_arena_open(void)
     simt_kept = simt_reserve(ARENA_BYTES, "what is kept on the device");
 }
 
-/* While it is sealed nobody reaches the arena, by whatever instruction: for host code that is not trusted. */
+/* While the arena is sealed no instruction of this process reaches it: for untrusted host code. */
 static size_t sealed_bytes;
 
 void simt_arena_seal(int seal)
@@ -234,7 +234,7 @@ static size_t number_in(const char *path, const char *word)
     return value;
 }
 
-/* What the machine still has, or the container: the first time it is asked. */
+/* The memory that the host, or the container, has left: asked once. */
 static size_t host_memory(void)
 {
     static size_t memory;
@@ -254,15 +254,20 @@ void simt_trust_allocations(void)
     trusted = true;
 }
 
-/* Whether the host can hold so many more bytes and what is kept of them, with an eighth to spare. Whoever is trusted
- * knows how little of its memory is touched. */
+/*
+ * Whether the host can hold this many more bytes and their shadow memory, with an eighth to spare. A
+ * trusted caller knows that little of its memory is touched.
+ */
 static bool host_has_room(size_t bytes)
 {
     const double each = simt_settings.check ? 3.25 : 1.0;
     return trusted || each * (double)(live_bytes + bytes) <= 0.875 * (double)host_memory();
 }
 
-/* What a kernel frees keeps its contents, until it is given to somebody else: accesses before that are still to be checked. */
+/*
+ * Memory that a kernel frees keeps its contents until it is allocated again: accesses made before the free
+ * are still to be checked.
+ */
 static bool heap_rests;
 
 static _Thread_local size_t next_lead;

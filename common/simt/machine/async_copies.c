@@ -3,8 +3,8 @@
  * @brief Asynchronous copies from global to shared memory.
  *
  * A copy is checked, counted and read when it is begun, and kept in its thread's list. It is written when the
- * thread waits for its group; on hardware it may land at any time until then, so that the cells (shadow_words.c)
- * know it as begun and take every access before the wait as a mistake, whatever the value found.
+ * thread waits for its group; on hardware it may land at any time until then, so its shadow cells say that it
+ * is in flight, and every access before the wait is a finding, whatever value it sees (shadow_words.c).
  */
 #include "async_copies.h"
 #include "check.h"

@@ -45,7 +45,7 @@ void simt_wait_for_earlier(struct worker *w)
 {
     if (w->grid.earlier_over) return;
     pthread_mutex_lock(&simt_now.lock);
-    /* blocks of its own cluster are at work beside it */
+    /* blocks of its own cluster run together with it */
     const uint64_t first = w->result->order - (w->cluster != NULL ? w->member.position : 0);
     while (!simt_now.stopped && simt_now.retired < first)
         pthread_cond_wait(&simt_now.changed, &simt_now.lock);
@@ -61,13 +61,13 @@ bool simt_launch_runs(void)
 
 bool simt_runs_first_block(const struct worker *w)
 {
-    if (w->result != NULL && w->cluster != NULL) /* of the first cluster, the block whose turn it is */
+    if (w->result != NULL && w->cluster != NULL) /* of the first cluster, the block that runs */
         return w->result->order - w->member.position <= simt_now.retired &&
                w->cluster->running == (int)w->member.position;
     return w->result != NULL && w->result->order == simt_now.retired;
 }
 
-/* What is taken up at the end of a block, and at each barrier of the grid. */
+/* What inter_block.c and the counters take from a block when it ends, and at each barrier of the grid. */
 static void begin_result(struct result *result)
 {
     result->touches.count = result->text.count = result->releases.count = result->cluster_phases.count = 0;
@@ -222,8 +222,9 @@ static void found_absent(const struct result *result, const struct simt_site *si
 }
 
 /*
- * All results of this turn have been taken up. If all blocks wait, the next turn begins: nothing after the barrier can race
- * with what was before, so for inter_block.c it is another launch.
+ * All results up to this barrier of the grid have been taken up. If every block waits there, all go on.
+ * Nothing after the barrier can race with what was before, so inter_block.c treats what follows as another
+ * launch.
  */
 static void end_grid_phase(void)
 {

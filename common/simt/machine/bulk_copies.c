@@ -2,11 +2,12 @@
  * @file bulk_copies.c
  * @brief Bulk copies, tensor copies and their reductions: what the asynchronous proxy does for the threads of a block.
  *
- * A copy is checked when it is issued, on both sides, and kept in a list. It happens as late as it may: a copy that reports to
- * an mbarrier when no thread can go on and one waits for that mbarrier; a store reads its source when its thread waits for
- * the group's reads, and writes when that thread waits for the group, or the block is over. What another block of the
- * cluster sends is in the list of the block that receives it: once for each that a multicast reaches. With SIMT_ASYNC=early it
- * happens at once. What a thread may rely on is the same either way, and known to the cells (shadow_words.c).
+ * A copy is checked when it is issued, on both sides, and kept in a list. It completes as late as it may: a
+ * copy that reports to an mbarrier completes when no thread can go on and one waits for that mbarrier; a
+ * store reads its source when its thread waits for the reads of its group, and writes when that thread waits
+ * for the group, or when the block is over. What another block of the cluster sends is in the list of the
+ * block that receives it; a multicast is in the list of each receiver. With SIMT_ASYNC=early a copy completes
+ * at once. What a thread may rely on is the same either way, and kept in shadow cells (shadow_words.c).
  */
 #include "bulk_copies.h"
 #include "async_copies.h"
@@ -40,9 +41,9 @@ struct bulk {
     uint32_t begun;      /* tick */
     uint32_t group;      /* of a store */
     uint32_t copies;     /* of an arrival: how many copies of its thread come before */
-    bool read, done;     /* the source has been read; all has happened */
+    bool read, done;     /* the source has been read; the copy is complete */
     bool awaited;        /* its thread has waited for its reads */
-    bool first;          /* of what a multicast sends: its source is checked once */
+    bool first;          /* the first one of a multicast: its source is checked once */
     unsigned char *data; /* what was read */
 };
 
@@ -61,7 +62,7 @@ static uintptr_t swizzled(uintptr_t address, unsigned span)
     return span == 0 ? address : address ^ ((address >> 7 & (chunks - 1)) << 4);
 }
 
-/* A row's bytes of one kind: in range or not. */
+/* Bytes of a row that are all in range, or all out of it. */
 static void for_row_part(const struct bulk *b, uintptr_t shared, char *global, size_t bytes, piece *what)
 {
     const char *base = b->what.shared;
@@ -85,7 +86,7 @@ static unsigned taken(const struct tensor_map *m, unsigned axis)
     return (m->box[axis] + step - 1) / step;
 }
 
-/* Row number @p row of the box: bytes in front of the tensor, in it, behind it. */
+/* Row number @p row of the box: the bytes before the tensor, in it, and past its end. */
 static void for_row(const struct bulk *b, size_t row, piece *what)
 {
     const struct tensor_map *m = &b->map;
@@ -126,7 +127,7 @@ static void for_pieces(const struct bulk *b, piece *what)
     for (size_t row = 0; row < rows; row++) for_row(b, row, what);
 }
 
-/* ---- what happens ------------------------------------------------------------------------------------- */
+/* ---- completing a copy -------------------------------------------------------------------------------- */
 
 static void fill(const struct bulk *b, char *to, size_t bytes)
 {
@@ -206,7 +207,7 @@ static void report(struct worker *w, struct bulk *b)
         report_cells(w, b, column, tick);
 }
 
-/* A store has read its source when this is over. */
+/* From here on the store's source may be overwritten. */
 static void read_source(struct bulk *b)
 {
     if (b->read) return;
@@ -299,7 +300,7 @@ static void demand_begin(struct worker *w, const struct bulk *b, int access)
                 "a tensor copy's first coordinate times the bytes of an element must be a multiple of 16");
 }
 
-/* The side of global memory, in pieces of up to 16 bytes. */
+/* The copy's global memory, in pieces of up to 16 bytes. */
 static void check_pieces(const struct bulk *b, char *global, size_t bytes, int access)
 {
     while (global != NULL && bytes > 0) {
@@ -327,7 +328,8 @@ static void check_shared(const struct bulk *b, void *shared, int access)
     simt_check(shared, b->what.bytes, access | ACCESS_COPY | ACCESS_BULK, false, b->what.pc);
 }
 
-static __thread uintptr_t latest_sector; /* the sector of the piece before, which this one may begin in */
+static __thread uintptr_t
+    latest_sector; /* the last sector of the piece before, in which this one may begin */
 
 static void count_piece(const struct bulk *b, char *shared, char *global, size_t bytes)
 {
@@ -341,7 +343,10 @@ static void count_piece(const struct bulk *b, char *shared, char *global, size_t
     }
 }
 
-/* A profiler counts the loads and stores of warps: what goes another way is none of them, and still is traffic. */
+/*
+ * A profiler counts the loads and stores of warps. Bulk copies are not among them, but are traffic, too
+ * (SIMT_TRAFFIC=all).
+ */
 static void count_sides(const struct worker *w, const struct bulk *b)
 {
     if (!w->counting || !simt_settings.all_traffic) return;
@@ -353,7 +358,7 @@ static void check_sides(struct worker *w, const struct bulk *b)
 {
     const bool counting = w->counting;
     if (simt_tls_watch == NULL) return;
-    w->counting = false; /* it goes another way than loads and stores */
+    w->counting = false; /* a profiler counts no loads and stores for it */
     if (b->kind == LOAD) {
         if (b->first) for_pieces(b, check_read);
         check_shared(b, b->what.shared, SIMT_WRITE);
@@ -384,8 +389,10 @@ const struct simt_parameter *simt_parameter_around(const void *address)
     return p;
 }
 
-/* A tensor map is read by hardware of its own, which knows parameters, constant and global memory. Of a kernel whose parameters
- * nobody has listed, every address in a thread's own memory may be a parameter's. */
+/*
+ * Hardware reads a tensor map from a parameter, constant or global memory only. If nobody has listed the
+ * kernel's parameters, every address in a thread's own memory may be a parameter's.
+ */
 static void check_map(struct worker *w, const struct bulk *b)
 {
     const uintptr_t map = (uintptr_t)b->what.map;
@@ -429,7 +436,7 @@ static bool is_encoded(const struct tensor_map *m)
     return true;
 }
 
-/* Copies the tensor map, which may lie in any memory, and holds the instruction against it. */
+/* Copies the tensor map, which may lie in any memory, and compares it with the instruction. */
 static void take_map(struct worker *w, const struct simt_site *site, struct bulk *b)
 {
     const struct tensor_map *map = b->what.map;
@@ -458,7 +465,10 @@ static void take_mbarrier(struct worker *w, struct bulk *b)
     simt_mbarrier_check_init(w, b->mbarrier, b->what.pc);
 }
 
-/* @p w has the copy in its list, and its mbarrier: the running block or, as @p b's target does, another one of its cluster. */
+/*
+ * Puts the copy in @p w's list: the running block's, or that of the block of its cluster that receives it
+ * and has the mbarrier.
+ */
 static void issue_to(struct worker *w, struct bulk *b)
 {
     const bool late = !simt_settings.early;
@@ -467,7 +477,7 @@ static void issue_to(struct worker *w, struct bulk *b)
     b->begun = b->issuer->time.tick;
     if (b->kind != ARRIVAL) check_sides(b->issuer, b);
     simt_new_tick(b->issuer, b->issuer->warp);
-    if (w->member.over) return; /* that was found */
+    if (w->member.over) return; /* there was a finding */
     count_sides(b->issuer, b);
     if (b->mbarrier != NULL) {
         b->mbarrier->in_flight++;
@@ -489,7 +499,7 @@ static void issue(struct worker *w, struct bulk *b)
 
 /* ---- what threads do ---------------------------------------------------------------------------------- */
 
-/* The same place in the block of @p rank as @p pointer is of @p owner's. */
+/* The address in the block of @p rank that corresponds to @p pointer in @p owner's. */
 static void *moved(const struct worker *owner, unsigned rank, const void *pointer)
 {
     enum place place;
@@ -497,7 +507,10 @@ static void *moved(const struct worker *owner, unsigned rank, const void *pointe
     return (void *)(owner->cluster->block[rank]->space[place].base + offset);
 }
 
-/* Each block that the multicast names receives the bytes at the same place, and so does its own mbarrier. */
+/*
+ * Each block that the multicast names receives the bytes at the same offset, and its mbarrier at the same
+ * offset is the one they count in.
+ */
 static void multicast(struct worker *w, const struct simt_site *site, const struct bulk *b)
 {
     const struct cluster *c = w->cluster;
@@ -660,7 +673,7 @@ static void found_left(struct worker *w, const struct bulk *b)
     simt_found(w, &f);
 }
 
-/* What another block has sent arrives in memory that is gone. */
+/* What another block has sent arrives in shared memory that no longer exists. */
 static void found_late(struct worker *w, const struct bulk *b)
 {
     struct finding f = {.kind = "cluster-exit",

@@ -1,6 +1,6 @@
 /**
  * @file check.c
- * @brief Every access the compiler tells us of: is it allowed, and who must know of it?
+ * @brief Every access that the compiler reports: whether it is allowed, and what has to be kept of it.
  *
  * `g++ -fsanitize=thread` puts a call to one of the functions at the end of this file before each load and
  * store. They are the hottest code of the machine: reads that can find nothing new end after a few
@@ -122,7 +122,10 @@ void simt_set_busy(struct simt_busy *list, size_t count)
     busy_count = count;
 }
 
-/* A finding if the access meets what another stream may still use. @p range becomes what need not be looked at again. */
+/*
+ * A finding if another stream may still use these bytes. @p range shrinks to the part of the allocation
+ * that needs no further check.
+ */
 static void check_busy(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc,
                        struct range *range)
 {
@@ -186,7 +189,7 @@ static bool is_mapped(uintptr_t address)
     return mincore((void *)(address & ~(page - 1)), 1, &resident) == 0 || errno != ENOMEM;
 }
 
-/* Memory that is no device memory: constants of the program and the kernel's arguments may be read. */
+/* Memory that is not device memory: a kernel may read the program's constants and its own arguments. */
 static void check_foreign(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     enum { ARGUMENT_BYTES = 4096 };
@@ -281,7 +284,10 @@ void simt_host_access(const void *pointer, size_t bytes, int access, const void 
 
 /* ---- the way of an access ----------------------------------------------------------------------------- */
 
-/* Whether the whole page of an access is live: then nobody need ask again in this block. */
+/*
+ * If the whole page of the access lies in a live allocation, its bounds are not checked again in this
+ * block.
+ */
 static void note_live(struct worker *w, uintptr_t offset)
 {
     struct page *page = simt_page_find(w, simt_page_number(PLACE_ARENA, offset));

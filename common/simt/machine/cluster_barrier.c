@@ -2,9 +2,9 @@
  * @file cluster_barrier.c
  * @brief barrier.cluster: threads arrive, go on, and wait later.
  *
- * A phase is over when every thread has arrived or ended. Nobody arrives in the next before it has waited for this one, so that
- * there are two phases at most, and a clock (vector_clocks.h) of each: what the threads knew that arrived in it. The blocks of a cluster
- * have those together (struct cluster).
+ * A phase is over when every thread has arrived or ended. Nobody arrives in the next before it has waited for
+ * this one, so there are two phases at most. Each has a vector clock: what the threads that arrived in it
+ * knew. The blocks of a cluster share these clocks (struct cluster).
  */
 #include "cluster_barrier.h"
 #include "cluster.h"
@@ -62,7 +62,10 @@ static void release_threads(struct worker *w)
     w->cluster_barrier.arrivals = 0;
 }
 
-/* What is known to all who have waited is where the next phase begins; inter_block.c tells accesses of global memory apart by it. */
+/*
+ * The next phase begins with what all threads know that have waited for this one. inter_block.c orders
+ * accesses to global memory by the phase they were made in.
+ */
 static void end_common_phase(struct cluster *c)
 {
     const uint32_t cluster_phase = ++c->phase;

@@ -1,10 +1,11 @@
 /**
  * @file cluster_schedule.c
- * @brief The blocks of a cluster take turns: each has an OS thread, and one of them runs until it can go on no more.
+ * @brief Which block of a cluster runs: each has an OS thread, and one of them runs until all its threads wait.
  *
- * Whose turn is next depends on nothing but what the blocks do and on SIMT_ORDER, so that results and reports are the same on any
- * number of workers. A block whose threads all wait hands over to the next one that has a thread to run. If there is none, what
- * is asynchronous happens in all blocks (bulk_copies.c), then all waits for mbarriers time out; if neither helps, the cluster is stuck.
+ * Which block runs next depends only on what the blocks do and on SIMT_ORDER, so results and reports are the
+ * same on any number of workers. A block whose threads all wait hands over to the next one that has a thread
+ * to run. If there is none, the asynchronous operations of all blocks complete (bulk_copies.c), then all
+ * waits for mbarriers time out; if neither helps, the cluster is stuck.
  */
 #include "cluster_schedule.h"
 #include "blocks.h"
@@ -22,7 +23,10 @@
 
 /* ---- the next cluster --------------------------------------------------------------------------------- */
 
-/* Ticks of all its blocks are compared, and cells keep old ones: they go on from the highest. */
+/*
+ * Ticks of all blocks of the cluster are compared, and shadow cells keep those of earlier blocks: the
+ * common clock goes on from the highest.
+ */
 static void set_clock(struct cluster *c)
 {
     enum { LAST_TICK = 0xf0000000 };
@@ -60,7 +64,7 @@ static void begin_next(struct cluster *c)
         c->at[i]->member.grid_wait = NOT_AT_GRID_BARRIER;
     }
     for (c->grain = 1; c->size * c->at[0]->threads / c->grain > FOREIGN_ACTORS;) c->grain *= 2;
-    if (!c->taken) return; /* each worker goes on by its own clock */
+    if (!c->taken) return; /* each worker keeps its own clock */
     set_clock(c);
     set_known(c);
 }
@@ -83,7 +87,7 @@ bool simt_cluster_take(struct worker *w)
     return taken;
 }
 
-/* ---- whose turn it is --------------------------------------------------------------------------------- */
+/* ---- which block runs --------------------------------------------------------------------------------- */
 
 static bool is_stopping(const struct worker *w)
 {
@@ -110,7 +114,9 @@ static int next_ready(const struct worker *w)
     return NOBODY;
 }
 
-/* The next one that must come to its end, or find that it is stuck. */
+/*
+ * The next block that has not ended, even if all its threads wait: it must end, or find that it is stuck.
+ */
 static int next_waiting(const struct worker *w)
 {
     const struct cluster *c = w->cluster;
@@ -122,7 +128,7 @@ static int next_waiting(const struct worker *w)
     return NOBODY;
 }
 
-/* The caller holds the lock. If nobody has it, one that comes back may take it. */
+/* The caller holds the lock. With NOBODY, the first block to return from the grid's barrier may run. */
 static void hand_over(struct cluster *c, int position)
 {
     c->running = position;
@@ -146,7 +152,9 @@ static void hand_over_and_wait(struct worker *w, int position)
 
 /* ---- nobody can go on --------------------------------------------------------------------------------- */
 
-/* All wait equally long: what one block does may be what another one waits for. */
+/*
+ * All blocks count as idle for the same number of rounds, since one may be waiting for what another does.
+ */
 static bool time_out(struct cluster *c)
 {
     unsigned idle = c->at[0]->mbarriers.idle;
@@ -175,7 +183,7 @@ static bool progress(struct worker *w)
     return simt_cluster_resolve(w) || copies_progress(w->cluster) || time_out(w->cluster);
 }
 
-/* ---- turns -------------------------------------------------------------------------------------------- */
+/* ---- handing over ------------------------------------------------------------------------------------- */
 
 void simt_cluster_schedule_begin(struct worker *w)
 {
@@ -253,7 +261,9 @@ enum cluster_state simt_cluster_schedule_leave(struct worker *w)
     return CLUSTER_GOES_ON;
 }
 
-/* Whoever is the first to come back from a barrier of the grid knows that the others can, too. */
+/*
+ * The first block to return from a barrier of the grid knows that the others of its cluster can go on, too.
+ */
 void simt_cluster_schedule_return(struct worker *w)
 {
     struct cluster *c = w->cluster;

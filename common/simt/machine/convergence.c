@@ -2,9 +2,9 @@
  * @file convergence.c
  * @brief Where threads wait for each other: warp operations, __syncwarp, __syncthreads; and endless waits.
  *
- * A thread that comes to such a place is suspended. Only when no lane of its warp can go on is it decided
- * who has met whom (simt_resolve_warp), and only when no warp can, whether the block has met
- * (simt_resolve_block); so what meets does not depend on the order in which threads ran.
+ * A thread that comes to such a convergence point is suspended. Which lanes have converged is decided only
+ * when no lane of the warp can go on (simt_resolve_warp), and whether the block has only when no warp can
+ * (simt_resolve_block). So the result does not depend on the order in which threads ran.
  */
 #include "convergence.h"
 #include "blocks.h"
@@ -48,9 +48,9 @@ static void make_ready(struct worker *w, struct warp *warp, unsigned lanes)
     warp->ready |= lanes;
 }
 
-/* ---- coming to a meeting ------------------------------------------------------------------------------ */
+/* ---- arriving ----------------------------------------------------------------------------------------- */
 
-/* Device code only: the host has nobody to meet. */
+/* Device code only: host code has no warp or block. */
 static struct worker *running(const struct simt_site *site)
 {
     if (simt_tls_worker == NULL)
@@ -152,9 +152,9 @@ void simt_grid_barrier(const struct simt_site *site)
     (void)simt_block_barrier(site, SIMT_VOTE_GRID, 0);
 }
 
-/* ---- meetings of a warp ------------------------------------------------------------------------------- */
+/* ---- convergence of a warp ---------------------------------------------------------------------------- */
 
-/* Lanes among `waiting` that wait for the same meeting as thread t. */
+/* The lanes among `waiting` that wait at the same convergence point as thread t. */
 static unsigned converged_lanes(struct worker *w, const struct warp *warp, unsigned waiting,
                                 const struct thread *t)
 {
@@ -178,7 +178,7 @@ static void run_gather(struct worker *w, const struct warp *warp, unsigned lanes
         result[lane] = lane_thread(w, warp, lane)->result;
     }
     struct worker *watch = simt_tls_watch;
-    simt_tls_watch = NULL; /* it works for all of them: its accesses are nobody's */
+    simt_tls_watch = NULL; /* it works for all lanes: its accesses are not checked */
     t->function(operand, result, lanes, t->argument);
     simt_tls_watch = watch;
 }
@@ -211,8 +211,11 @@ static void resolve_gathers(struct worker *w, struct warp *warp)
     }
 }
 
-/* Everything a lane of the group knew, and all the group did so far, each of them now knows. A lane that the mask names
- * and that has ended belongs to the group; one that it does not name is not ordered, ended or not. */
+/*
+ * After a barrier of @p lanes each of them knows everything that any of them knew, and all that they did so
+ * far. A lane that the mask names and that has ended takes part; one that the mask does not name is not
+ * ordered, whether it has ended or not.
+ */
 static void order_lanes(struct worker *w, struct warp *warp, unsigned lanes)
 {
     if (lanes == warp->lanes) {
@@ -273,9 +276,9 @@ bool simt_resolve_warp(struct worker *w, struct warp *warp)
     return warp->ready != 0;
 }
 
-/* ---- meetings of the block ---------------------------------------------------------------------------- */
+/* ---- convergence of the block ------------------------------------------------------------------------- */
 
-/* Adds "32 threads wait at __syncthreads (a.cu:10), first thread (0,0,0)" for each place. */
+/* Lists "32 threads wait at __syncthreads (a.cu:10), first thread (0,0,0)" for each place. */
 static char *who_waits_where(struct worker *w, unsigned *places)
 {
     bool counted[MAX_THREADS] = {false};
@@ -328,7 +331,7 @@ static struct thread *first_waiting(struct worker *w)
     return t;
 }
 
-/* The same of the other blocks of its cluster: "; in block (1,0,0): 32 threads ...". */
+/* The same for the other blocks of the cluster: "; in block (1,0,0): 32 threads ...". */
 static char *who_waits_elsewhere(const struct worker *w)
 {
     const struct cluster *c = w->cluster;
@@ -398,7 +401,7 @@ static void release_block(struct worker *w)
 {
     const enum simt_vote vote = first_waiting(w)->vote;
     const int result =
-        vote != SIMT_VOTE_NONE ? vote_of_block(w, vote) : 0; /* nobody asks for that of a grid's barrier */
+        vote != SIMT_VOTE_NONE ? vote_of_block(w, vote) : 0; /* the grid's barrier has no vote */
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
         const unsigned lanes = warp->at_block_barrier;
@@ -438,7 +441,10 @@ static bool waits_for_mbarrier(const struct worker *w)
     return false;
 }
 
-/* Of a cluster that is stuck, one block says so: the first that waits for an mbarrier, which tells most, or for anything. */
+/*
+ * One block reports for a cluster that is stuck: the first that waits for an mbarrier, whose state says
+ * most, or else the first that waits at all.
+ */
 static void found_stuck_cluster(struct worker *w)
 {
     const struct cluster *c = w->cluster;
@@ -450,7 +456,10 @@ static void found_stuck_cluster(struct worker *w)
     w->abandoned = true;
 }
 
-/* Threads wait for more than their block: true if some may go on now. */
+/*
+ * Threads wait for something outside of their block, or for an asynchronous operation: true if some may go
+ * on now.
+ */
 static bool waits_for_cluster(struct worker *w)
 {
     if (w->cluster == NULL) {

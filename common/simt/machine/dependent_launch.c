@@ -2,10 +2,10 @@
  * @file dependent_launch.c
  * @brief Launches that start before the one in front of them is over (programmatic dependent launch).
  *
- * Grids run one after the other here. What may overlap on hardware is reckoned: behind launch n, an early
- * launch meets n until it waits. If n was early itself, and told the next to start before it had waited,
- * that one meets what n was behind as well; and even after its wait, if no thread of n ever waited.
- * inter_block.c compares accesses.
+ * Grids run one after the other here. Which launches may overlap on hardware is computed: a dependent launch
+ * overlaps the launch n in front of it until it waits. If n was a dependent launch itself, and triggered the
+ * next before it had waited, then the next one also overlaps what n was behind; and even after its wait, if
+ * no thread of n ever waited. inter_block.c compares the accesses.
  */
 #include "dependent_launch.h"
 #include "machine.h"
@@ -40,7 +40,7 @@ void simt_grids_share(struct worker *w, const struct warp *warp, unsigned lanes)
         if (lanes >> lane & 1) first[lane].grids_waited = true;
 }
 
-/* Forgets the oldest: it has long been over. */
+/* Drops the oldest, which has long been over. */
 static void forget_one(struct simt_overlap *overlap)
 {
     overlap->count--;
@@ -52,7 +52,7 @@ void simt_overlap_next(struct simt_overlap *overlap, const struct simt_launch *l
                        bool waited, bool triggered_early)
 {
     enum { MOST = sizeof overlap->launch / sizeof *overlap->launch };
-    if (!launch->early) overlap->count = overlap->left = 0; /* it began when all of them were over */
+    if (!launch->early) overlap->count = overlap->left = 0; /* it began when all of these were over */
     if (!triggered_early) overlap->count = overlap->left;
     if (!waited) overlap->left = overlap->count;
     if (overlap->count == MOST) forget_one(overlap);

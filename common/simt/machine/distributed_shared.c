@@ -2,10 +2,10 @@
  * @file distributed_shared.c
  * @brief Accesses to shared memory of other blocks of the cluster ("distributed shared memory").
  *
- * Each block keeps the cells of its own memory (shadow_words.c). A thread of another block is in them under a number of its own
- * (simt_foreign_actor()), and whether two accesses of different blocks are ordered is known from their clocks (vector_clocks.c), which a barrier
- * of the cluster or an mbarrier of another block passes on. A block's memory is there from when it is known to have begun until
- * it ends: who accesses it must know of the one, and be known to it before the other.
+ * Each block keeps the shadow cells of its own memory. In them a thread of another block has a number of its
+ * own (simt_foreign_actor()). Whether two accesses of different blocks are ordered follows from their vector
+ * clocks, which a barrier of the cluster or an mbarrier of another block passes on. A block's shared memory
+ * exists from its beginning to its end: an access must happen after the one and before the other.
  */
 #include "distributed_shared.h"
 #include "cluster.h"
@@ -106,7 +106,7 @@ static void found_pair(struct distributed_access *now, const char *kind, unsigne
     simt_found(now->w, &f);
 }
 
-/* Two writes of one value are settled when the thread goes on (simt_settle_race). */
+/* Whether two writes write the same value is seen when the thread goes on (simt_settle_race). */
 static void found_race(struct distributed_access *now, unsigned actor, uint32_t pc, int access)
 {
     struct worker *w = now->w;
@@ -233,7 +233,7 @@ static void access_cell(void *context, struct shadow_cell *c)
         write_cell(now, c);
 }
 
-/* ---- the way of an access ----------------------------------------------------------------------------- */
+/* ---- an access ---------------------------------------------------------------------------------------- */
 
 static void check_bounds(struct distributed_access *now)
 {
@@ -248,7 +248,7 @@ static void check_bounds(struct distributed_access *now)
                now->place == PLACE_DYNAMIC ? "the launch asked for less dynamic shared memory" : NULL);
 }
 
-/* Who accesses the block last must be known to it when it ends. */
+/* The last access of each other thread must happen before the block's end. */
 static void note_remote_access(const struct distributed_access *now)
 {
     enum { ALL = MAX_CLUSTER * MAX_THREADS };
@@ -267,7 +267,10 @@ static void note_remote_access(const struct distributed_access *now)
                                now->offset};
 }
 
-/* The block is there: it has begun, and not ended. False: it has ended. */
+/*
+ * Whether the block's memory still exists; a finding if it does not, or if nothing says that the block has
+ * begun.
+ */
 static bool check_there(struct distributed_access *now)
 {
     if (now->owner->member.over)

@@ -17,7 +17,10 @@ struct worker;
  *        Returns false if it is not; ends the block if hardware would refuse it.
  */
 bool simt_distributed_access(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc);
-/** @brief The same of an access that is known to be ordered: the block must be there, and is not to end before it. */
+/**
+ * @brief The same for an access that is known to be ordered: only checks that the block has begun, and that
+ * it does not end before the access.
+ */
 void simt_distributed_note(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc);
 /** @brief A block of a cluster begins; all its threads have ended. */
 void simt_distributed_begin(struct worker *w);

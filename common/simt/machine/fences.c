@@ -1,6 +1,6 @@
 /**
  * @file fences.c
- * @brief The phases of a block: its fences and atomics divide what it touches into what comes before and after.
+ * @brief Fences and atomics: they divide a block into phases, so that what it touched before one and after it can be told apart.
  *
  * A write that was fenced before an atomic, and read by a later block after an atomic of its own, is not a race
  * (inter_block.c).
@@ -19,13 +19,13 @@ void simt_new_phase(struct worker *w)
 {
     w->time.phase++;
     w->shadow.touch_tick = ++*w->time.clock;
-    /* what was quiet must be looked at once more, to be listed in the new phase */
+    /* every read mark is void: the next read is checked again and listed in the new phase */
     w->shadow.block_mark = simt_read_mark_pair(++*w->time.clock);
     for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].read_mark = ++*w->time.clock;
     if (w->warp != NULL) w->shadow.warp_mark = simt_read_mark_pair(w->warp->read_mark);
 }
 
-/* Of what the thread does from here on, a relaxed arrival says nothing. */
+/* A relaxed arrival at the cluster's barrier releases only what the thread did before this fence. */
 static void fence_cluster(struct worker *w)
 {
     w->current->cluster_fence = w->time.tick;
@@ -53,7 +53,10 @@ void simt_fence(void)
     fence_cluster(w);
 }
 
-/* A fence holds for its own thread, and for those that wait for it at a barrier before their atomic. */
+/*
+ * A fence releases what its own thread did; an atomic of another thread makes use of it if a barrier is
+ * between the fence and the atomic.
+ */
 static void release_fenced(struct worker *w)
 {
     struct result *result = w->result;

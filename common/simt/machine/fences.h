@@ -1,6 +1,6 @@
 /**
  * @file fences.h
- * @brief The phases of a block: its fences and atomics.
+ * @brief Fences and atomics, and the phases that they divide a block into.
  */
 #pragma once
 

@@ -2,9 +2,9 @@
  * @file happens_before.h
  * @brief Whether something happens before what the running thread does now. Every check of an order asks here.
  *
- * When something happened is an epoch: an actor and a tick. A tick is a number of one counter that only goes up: each worker has
- * one, and the blocks of a cluster share one. Every operation that orders something takes a new tick, so that what a warp does before
- * it and what it does after it have different ones.
+ * When something happened is an epoch: an actor and a tick. A tick is a number of one counter that only goes
+ * up: each worker has one, and the blocks of a cluster share one. Every operation that orders something takes
+ * a new tick, so that what a warp does before it and what it does after it have different ones.
  *
  *     tick         10        11            12          13
  *     warp 0   --- write ---- __syncthreads ----------- write --- mbarrier.arrive ---
@@ -52,7 +52,10 @@ enum edge {
 
 /** @brief simt_happens_before() of an epoch of another block of the cluster. */
 bool simt_happens_before_across(const struct worker *w, struct epoch e, enum edge edge);
-/** @brief The same by the clocks of the cluster: of column @p column of the block of @p rank, or of an actor that is at least FOREIGN. */
+/**
+ * @brief The same by vector clocks alone: of column @p column of the block of @p rank, or of an actor that
+ * is at least FOREIGN.
+ */
 bool simt_clock_knows(const struct worker *w, unsigned rank, unsigned column, uint32_t tick, enum edge edge);
 bool simt_knows_foreign(const struct worker *w, unsigned actor, uint32_t tick, enum edge edge);
 /** @brief Whether @p clock, one of @p w's block, has the epoch, whoever runs. */

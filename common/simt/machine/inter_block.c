@@ -25,21 +25,24 @@
 
 enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4, BLOCK_ATOMIC = 8 };
 
-/** A block at one of its lines. */
+/** The accesses of a block from one source line: who touched a word. */
 struct record {
     uint32_t block; /* linear index */
     uint32_t pc;
     uint32_t launch;
     uint8_t flags;
-    uint32_t cluster_phase; /* phases of its cluster's barrier that were over */
+    uint32_t cluster_phase; /* of its cluster's barrier */
     uint64_t cluster;       /* 0: of none */
 };
 
-/** A record's index, and which thread of the block it was; 0: nobody yet. */
+/** A record's index, then the thread of the block in the last 10 bits; 0: nobody yet. */
 typedef uint32_t access_id;
 enum { THREAD_BITS = 10, MOST_RECORDS = (1 << (32 - THREAD_BITS)) - 2 };
 
-/** Who wrote and who read a word first. The writer of one whose bytes differ is SPLIT, the reader the index of its bytes. */
+/**
+ * Shadow word of global memory: who wrote it first and who read it first. If its bytes differ, the writer
+ * is SPLIT and the reader the index of the bytes.
+ */
 struct shadow_word {
     access_id writer, reader;
 };
@@ -50,13 +53,13 @@ struct bytes {
 };
 
 static struct shadow_word *words[2]; /* of the arena and of the variables */
-static uint8_t *ready[2];            /* a byte for SPACE_CHUNK bytes: 1 if their meetings are populated */
+static uint8_t *ready[2];            /* a byte for SPACE_CHUNK bytes: 1 if their shadow words are populated */
 static struct vector splits;         /* struct bytes */
 static struct vector records;        /* struct record; the first is nobody's */
-static uint32_t first_record;        /* of this launch: what is older is no part of it */
+static uint32_t first_record;        /* of this launch: older records are of earlier launches */
 static bool any_excused;             /* some record of this launch has flags */
 static uint32_t launch;
-static const struct simt_overlap *earlier_launches; /* launches that this one may meet */
+static const struct simt_overlap *earlier_launches; /* launches that may still be running */
 static const char *kernel;                          /* of this launch */
 
 static const char *const NOTHING_ORDERS =
@@ -109,7 +112,7 @@ uint32_t simt_inter_block_begin(const struct simt_launch *running, const struct 
 
 /* ---- findings ----------------------------------------------------------------------------------------- */
 
-/** A touch, and what its block's result says about it; then, the part of it that is in hand. */
+/** A touch of a block, what the block's result says about it, and the word of it that is being checked. */
 struct replay {
     const struct touch *touch;
     uint64_t block;
@@ -139,7 +142,7 @@ static int access_of(const struct touch *touch)
     return touch->kind & TOUCH_WRITE ? SIMT_WRITE : SIMT_READ;
 }
 
-/* Of accesses smaller than a word the first one that is concerned is named. */
+/* If an access is smaller than a word, the finding names its first byte that races. */
 static void add_finding(const struct replay *now, unsigned mask, const char *kind, const char *remark,
                         access_id other, int other_access, const struct simt_running *earlier)
 {
@@ -196,7 +199,7 @@ static void check_written(const struct replay *now)
                 "this device memory was never written", 0, 0, NULL);
 }
 
-/* ---- meetings ----------------------------------------------------------------------------------------- */
+/* ---- races -------------------------------------------------------------------------------------------- */
 
 /* Whether the record's block came so far before the running one comes to its touch: by a barrier of their cluster, or because
  * the running block has acquired, by an atomic, what the other one released or did by an atomic. */
@@ -217,7 +220,10 @@ static bool races_with(const struct replay *now, access_id other)
     return !happens_before(r, now);
 }
 
-/* An atomic of block scope excuses nothing between blocks. */
+/*
+ * Whether the touch is an atomic, volatile or released, so that it may not race. An atomic of block scope
+ * may race with every other block.
+ */
 static bool is_excused(unsigned flags)
 {
     return (flags & ~(unsigned)BLOCK_ATOMIC) != 0;
@@ -239,7 +245,7 @@ static access_id me(struct replay *now)
     return now->record << THREAD_BITS | now->thread;
 }
 
-/* The first, but rather one that is not excused by being atomic or released. */
+/* Keeps the first access; one that may race replaces one that is atomic, volatile or released. */
 static void note(access_id *s, struct replay *now)
 {
     if (*s == 0 || !is_current(*s) || (is_excused(record_of(*s)->flags) && !is_excused(now->flags)))
@@ -269,7 +275,7 @@ static const char *const NOT_OVER =
 static const char *const NOT_WAITED =
     "that kernel may still be running: the one between did not wait for it (cudaGridDependencySynchronize)";
 
-/* An earlier launch left this behind. May it still be running? */
+/* A finding if the word was touched by an earlier launch that may still be running. */
 static bool check_earlier_launch(const struct replay *now, unsigned mask, access_id other, bool wrote)
 {
     const struct touch *touch = now->touch;
@@ -293,7 +299,7 @@ uint32_t simt_launch_number(void)
     return launch;
 }
 
-/* A side that matters, of an earlier launch that @p is_open says may still be running. */
+/* Whether it is an access of a launch that @p is_open says may still be running. */
 static bool is_of_open(access_id s, int (*is_open)(uint32_t launch), struct simt_touch *touch, int access)
 {
     if (s == 0) return false;
@@ -325,7 +331,7 @@ int simt_touched_by_open(const void *pointer, size_t bytes, int writes, int (*is
     return 0;
 }
 
-/* ---- the lists ---------------------------------------------------------------------------------------- */
+/* ---- replaying what blocks touched -------------------------------------------------------------------- */
 
 static struct shadow_word *shadow_of(int space, size_t word)
 {
@@ -396,8 +402,9 @@ static void set_written(uintptr_t at, uintptr_t end)
 }
 
 /*
- * Whole words of which nobody else's touch matters are told by their meetings alone: nobody of this launch has written one
- * that is read, nor touched one that is written. Returns how many words of the run this holds for, from its beginning.
+ * Whole words that no other block of this launch has used in a way that matters: not written, if they are
+ * read here; not touched at all, if they are written. Their shadow words are updated without further
+ * checks. Returns how many words of the run were handled so, from its beginning.
  */
 static unsigned replay_plain_words(struct replay *now, unsigned count)
 {
@@ -412,7 +419,8 @@ static unsigned replay_plain_words(struct replay *now, unsigned count)
     if (reads ? !all_written(start, start + 4 * count) : simt_any_kept || simt_launch_order_pending())
         return 0;
     const unsigned words_each = touch->each == 0 ? count : touch->each * units / parts;
-    if (touch->each != 0 && touch->each * units % parts != 0) return 0; /* a word of several threads */
+    if (touch->each != 0 && touch->each * units % parts != 0)
+        return 0; /* a word that several threads touched */
     struct shadow_word *m = shadow_of(0, touch->word);
     for (; taken < count; taken++, m++) {
         if (m->writer >= current || (!reads && m->reader >= current)) break;
@@ -432,7 +440,7 @@ static void replay_touch(struct replay *now)
     const struct touch *touch = now->touch;
     const unsigned end = touch->first + (unsigned)touch->count * touch->unit;
     unsigned at = touch->first;
-    if (records.count >= MOST_RECORDS) { /* a race with what was forgotten is missed */
+    if (records.count >= MOST_RECORDS) { /* a race with an access that is dropped here is missed */
         forget_all();
         now->record = 0;
     }
@@ -452,7 +460,7 @@ static void replay_touch(struct replay *now)
     }
 }
 
-/* Whether a fence of the block covers the touch, with an atomic behind it. */
+/* Whether a fence of the block, followed by an atomic, comes after the touch. */
 static bool is_released(const struct result *result, const struct touch *touch)
 {
     const struct fence *fence = result->releases.data;
@@ -473,13 +481,13 @@ static uint8_t flags_of(const struct result *result, const struct touch *touch)
                      (is_released(result, touch) ? RELEASED : 0));
 }
 
-/* Records that the block has made already: its lines take turns. */
+/* Records that the block has made already, by line: touches of a few lines alternate. */
 struct made {
     uint32_t pc, record, cluster_phase;
     uint8_t flags;
 };
 
-/* How often the block's cluster had met before the touch. */
+/* How many phases of the cluster's barrier were over before the touch. */
 static uint32_t cluster_phase_of(const struct result *result, const struct touch *touch)
 {
     const uint32_t *phase = result->cluster_phases.data;

@@ -3,9 +3,9 @@
  * @brief The lanes of the running warp: how one hands over to the next, and what the running one may do: wait, end the
  *        block, leave a finding.
  *
- * Lanes hand over to each other directly; the scheduler (schedule.c) gets the word back when no lane of the warp is
- * ready. A fiber that finished its thread takes the next fresh lane, so that a kernel in which nobody waits runs on
- * one fiber.
+ * Lanes hand over to each other directly; the scheduler (schedule.c) runs again when no lane of the warp is
+ * ready. A fiber that finished its thread takes the next fresh lane, so that a kernel in which nobody waits
+ * runs on one fiber.
  */
 #include "lanes.h"
 #include "fiber.h"
@@ -183,7 +183,7 @@ void simt_abandon(struct worker *w, int error)
     w->abandoned = true;
     w->result->error = error;
     simt_fiber_switch(&nowhere, w->schedule.context);
-    abort(); /* nobody returns to an abandoned thread */
+    abort(); /* an abandoned thread never runs again */
 }
 
 /* A lock another thread holds is only released if that one gets to run. */
@@ -215,7 +215,10 @@ void simt_spin(struct worker *w, const void *pc)
     simt_suspend(w);
 }
 
-/* Two threads that write the same value leave no doubt about what is there. */
+/*
+ * Two threads that write the same value do not change the result: that is a finding only with
+ * SIMT_REPORT=all.
+ */
 void simt_settle_race(struct worker *w)
 {
     struct pending_race *d = &w->pending_race;

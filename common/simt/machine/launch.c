@@ -2,8 +2,9 @@
  * @file launch.c
  * @brief A launch: its blocks over OS threads, then its report.
  *
- * The thread that launches works too; the others are started when they are first of use and wait for the
- * next launch ever after. Who runs which block, and what comes of its result, is in blocks.c.
+ * The launching thread runs blocks, too. The other threads are started by the first launch that has use for
+ * them, and then wait for the next launch. Who runs which block, and what comes of its result, is in
+ * blocks.c.
  */
 #include "arena.h"
 #include "blocks.h"
@@ -34,7 +35,7 @@
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
 static struct worker *workers[MAX_WORKERS];
 
-/* A launch that takes long shows on a terminal how far it is. The first worker tells. */
+/* A launch that takes long shows its progress on a terminal. The first worker prints it. */
 struct progress {
     struct timespec start, shown_at;
     bool shown;

@@ -1,6 +1,6 @@
 /**
  * @file launch_order.c
- * @brief A few words that were read too early, until they are written.
+ * @brief Keeps a few words that a kernel read before anybody wrote them, until another kernel writes them.
  */
 #include "launch_order.h"
 #include "tools.h"
@@ -12,7 +12,7 @@
 
 enum { KEPT = 64, NAME = 96 };
 
-/** Allocations are given back by any host thread. */
+/** Any host thread may free allocations. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct unwritten_read {
     uint32_t word;
@@ -46,7 +46,7 @@ void simt_launch_order_read(uint32_t word, const char *kernel)
     pthread_mutex_unlock(&lock);
 }
 
-/* A kernel that writes what it has read itself, at an earlier launch, has no place before that. */
+/* If the same kernel writes what it read at an earlier launch, no other order of launches would help. */
 void simt_launch_order_write(uint32_t word, const char *kernel)
 {
     pthread_mutex_lock(&lock);

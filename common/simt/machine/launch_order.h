@@ -11,11 +11,14 @@
 
 /** @brief @p kernel read word @p word of the arena, which was never written. */
 void simt_launch_order_read(uint32_t word, const char *kernel);
-/** @brief 1 if there is such a word that nobody has written yet: writes of plain words are to be looked at one by one. */
+/**
+ * @brief Whether there is such a word that nobody has written yet: then writes of plain words must be
+ * checked one by one.
+ */
 bool simt_launch_order_pending(void);
 /** @brief @p kernel writes the word. */
 void simt_launch_order_write(uint32_t word, const char *kernel);
-/** @brief These bytes of the arena are somebody else's from now on. */
+/** @brief These bytes of the arena belong to another allocation from now on. */
 void simt_launch_order_forget(size_t start, size_t bytes);
-/** @brief Tells, at the end of a launch, whose reads it came too late for. */
+/** @brief Reports, at the end of a launch of @p kernel, which kernels have read what it has now written. */
 void simt_launch_order_report(const char *kernel);

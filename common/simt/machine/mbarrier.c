@@ -5,10 +5,10 @@
  * A phase ends when no arrival is pending and no byte is. Whoever waits for it comes after what the arriving threads did
  * before (vector_clocks.h), and after the asynchronous copies that completed on it (bulk_copies.c).
  *
- * A wait is answered "no" once, at least, before the phase is over, so that a wait without a loop around it is seen; then the thread is
- * suspended. With SIMT_ASYNC=early it is suspended at once. If no thread can go on, the asynchronous operations that are
- * waited for happen (bulk_copies.c); if there are none, all waits time out, as on hardware. That some rounds of this change nothing
- * is a deadlock.
+ * A wait returns false at least once before the phase is over, so that a wait without a loop around it is
+ * found; the next one suspends the thread. With SIMT_ASYNC=early it is suspended at once. If no thread can go
+ * on, the asynchronous operations that are waited for complete (bulk_copies.c); if there are none, all waits
+ * time out, as on hardware. If several rounds of this change nothing, it is a deadlock.
  */
 #include "mbarrier.h"
 #include "check.h"
@@ -129,11 +129,14 @@ static struct worker *running(const struct simt_site *site)
     return simt_tls_worker;
 }
 
-/* An access of the mbarrier's own bytes, which must be there and, but for its initialisation, be written before. */
+/*
+ * An access to the mbarrier's own bytes: they must be shared memory, and initialised before anything but
+ * mbarrier.init.
+ */
 static void touch(struct worker *w, void *address, int access, const void *pc)
 {
     const bool counting = w->counting;
-    w->counting = false; /* it goes another way than loads and stores */
+    w->counting = false; /* a profiler counts no loads and stores for it */
     if (simt_tls_watch != NULL) simt_check(address, OBJECT_BYTES, access, true, pc);
     w->counting = counting;
 }
@@ -193,13 +196,16 @@ bool simt_mbarriers_publish_init(struct worker *w, uint32_t cluster_phase)
     return any;
 }
 
-/* By fence.mbarrier_init and the cluster's barrier, at which nobody need have released anything. */
+/*
+ * Whether the initialisation is known by a fence.mbarrier_init and a relaxed arrival at the cluster's
+ * barrier, which releases nothing else.
+ */
 static bool is_init_published(const struct worker *w, const struct mbarrier *b)
 {
     return b->init_phase != 0 && w->clocks.open && simt_clock_cluster_phase(w) >= b->init_phase;
 }
 
-/* A block by itself gets by without the fence on hardware, and public kernels leave it out. */
+/* In a block without a cluster hardware works without the fence, and public kernels leave it out. */
 void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *pc)
 {
     const struct worker *owner = owner_of(w, b->address);
@@ -224,7 +230,7 @@ void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *
 
 /* ---- where it is ------------------------------------------------------------------------------------- */
 
-/* Of another block of the cluster, too: *@p owner is who it belongs to. */
+/* The mbarrier may belong to another block of the cluster: *@p owner is that block. */
 static struct mbarrier *mbarrier_at(struct worker *w, void *address, const void *pc, struct worker **owner)
 {
     struct worker *o = *owner = owner_of(w, (uintptr_t)address);
@@ -312,7 +318,10 @@ static bool waits_for(const struct worker *w, const struct thread *t, const stru
     return t->wait == WAIT_MBARRIER && &w->mbarriers.at[t->mbarrier] == b;
 }
 
-/* Who waits for a phase comes after the arrivals in it, and not after those of a later phase that is over when it goes on. */
+/*
+ * A wait for a phase happens after the arrivals in it, but not after those of a later phase that is over by
+ * the time the thread goes on.
+ */
 static void wake(struct worker *w, unsigned thread, const struct mbarrier *complete)
 {
     struct thread *t = &w->thread[thread];
@@ -322,7 +331,10 @@ static void wake(struct worker *w, unsigned thread, const struct mbarrier *compl
     w->warp_of[thread / WARP_LANES].ready |= 1u << thread % WARP_LANES;
 }
 
-/* Bytes of a copy that is under way will count in the next phase, whatever it was meant for. */
+/*
+ * The bytes of a copy that is still under way will count in the next phase, whichever one they were meant
+ * for.
+ */
 static void found_early_end(struct worker *w, const struct mbarrier *b)
 {
     struct finding f = finding_at(w, b->address, "barrier-phase", b->issued_at);
@@ -394,7 +406,7 @@ static void take_arrivals(struct worker *w, struct mbarrier *b, uint32_t count, 
     b->pending = 0;
 }
 
-/* To another block it releases what was written to global memory, too (fences.h). */
+/* An arrival at another block's mbarrier also releases what was written to global memory (fences.h). */
 static void release(struct worker *w, struct worker *owner, struct mbarrier *b)
 {
     if (owner != w) {
@@ -522,7 +534,10 @@ struct actor simt_mbarrier_actor(const struct worker *w, unsigned thread, const 
     return (struct actor){w->block, simt_pack_pc(pc), (uint16_t)thread, (uint8_t)access, NULL};
 }
 
-/* "; 128 threads wait for it, the first is (128,0,0)": several may be stuck, and each tells where to look. */
+/*
+ * "; 128 threads wait for it, the first is (128,0,0)": several mbarriers may be stuck, and each line says
+ * who waits.
+ */
 static void print_waiting(FILE *out, const struct worker *w, const struct mbarrier *b)
 {
     unsigned count = 0, first = 0;
@@ -548,7 +563,7 @@ static void describe(FILE *out, const struct worker *w, const struct mbarrier *b
     print_waiting(out, w, b);
 }
 
-/* Whoever has left its loop arrives no more. */
+/* Threads that have ended arrive no more. */
 static void print_ended(FILE *out, const struct worker *w)
 {
     unsigned count = 0;

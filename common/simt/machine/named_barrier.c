@@ -1,10 +1,10 @@
 /**
  * @file named_barrier.c
- * @brief The sixteen barriers that a part of the block may meet at: PTX's bar.sync and bar.arrive with a number of threads.
+ * @brief The sixteen named barriers, at which a part of the block may wait: PTX's bar.sync and bar.arrive with a number of threads.
  *
- * A warp comes to one as a whole, when no lane of it can go on (simt_resolve_named). What it did until then, and what it had
- * heard of from others, is known to every warp that waited there once the barrier opens: struct warp's `heard` has, for each
- * other warp, the tick up to which its accesses are ordered before what this warp does next.
+ * A warp arrives as a whole, when no lane of it can go on (simt_resolve_named). When the barrier opens, what
+ * each arriving warp did until then, and what it knew of other warps, happens before what the warps do next
+ * that waited: struct warp's clock_of_warp has a tick for each other warp.
  */
 #include "named_barrier.h"
 #include "lanes.h"
@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ---- coming ------------------------------------------------------------------------------------------- */
+/* ---- arriving ----------------------------------------------------------------------------------------- */
 
 static unsigned expected_of(const struct worker *w, unsigned threads)
 {
@@ -112,7 +112,7 @@ void simt_resolve_named(struct worker *w, struct warp *warp)
         simt_clocks_collect(w, warp, live, &w->clocks.of[MAX_THREADS + t->named_id]);
         if (t->named_wait) simt_clocks_share(w, warp, live);
     }
-    if (t->named_wait) warp->known = warp->tick; /* its lanes are ordered among themselves, too */
+    if (t->named_wait) warp->known = warp->tick; /* its lanes synchronise with each other, too */
     simt_new_tick(w, warp);
     b->arrived += WARP_LANES;
     w->result->counters.barriers++;

@@ -1,6 +1,6 @@
 /**
  * @file output.c
- * @brief What kernel code says: printf, assert, trap, and what the headers have to remark.
+ * @brief printf, assert and trap in kernels, and findings that the CUDA headers report.
  */
 #include "finding.h"
 #include "findings.h"

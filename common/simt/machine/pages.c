@@ -2,10 +2,11 @@
  * @file pages.c
  * @brief Global memory as the running block sees it: pages of 128 bytes, found by a hash, each with a few runs.
  *
- * Most of what a block does to global memory is regular: thread after thread takes element after element. Of that a page
- * keeps runs, which cost a few bytes and a few comparisons. Where threads meet in a page in any other way it gets cells,
- * one per word, from a pool, and everything goes through shadow_words.c. A block begins with no pages at all, so that what is kept
- * grows with what one block touches, not with the memory of the device.
+ * Most of what a block does to global memory is regular: thread after thread takes element after element. For
+ * such accesses a page keeps runs, which cost a few bytes and a few comparisons. Where threads use a page in
+ * any other way, it gets shadow cells, one per word, from a pool, and every access to it is checked by
+ * shadow_words.c. A block begins with no pages at all, so that what is kept grows with what one block
+ * touches, not with the memory of the device.
  */
 #include "pages.h"
 #include "finding.h"
@@ -21,7 +22,10 @@
 
 enum { FIRST_SLOTS_LOG = 10 };
 
-/** Memory for cells, of all workers together: beyond that, the page that has had cells for longest gives them up. */
+/**
+ * Memory for shadow cells, of all workers together: when it is used up, the page that has had cells for
+ * longest gives them up.
+ */
 #define POOL_BYTES ((size_t)1 << 30)
 
 /* ---- the table ---------------------------------------------------------------------------------------- */
@@ -126,7 +130,7 @@ void simt_pages_end_block(struct worker *w)
     w->shadow.pages.count = w->shadow.pages.pool_used = 0;
 }
 
-/* Room for one more run: in place of one that can meet nobody any more. */
+/* Room for one more run. A run from before the last barrier can race with nothing and gives way. */
 static struct run *make_room(struct worker *w, struct page *page)
 {
     if (page->runs < PAGE_RUNS) return &page->run[page->runs++];
@@ -151,7 +155,7 @@ bool simt_page_take(struct worker *w, struct page *page, unsigned first, unsigne
         if (r->tick < w->time.last_barrier) continue;
         if (first < r->first || end > r->end || simt_run_owner(r, first) != me ||
             simt_run_owner(r, end - 1) != me)
-            return false; /* threads meet here: that is for cells */
+            return false; /* threads share bytes here: the page needs cells */
         if (r->tick == w->time.tick && r->phase == w->time.phase &&
             (kind & TOUCH_READ || r->kind & TOUCH_WRITE))
             return true; /* nothing new */
@@ -180,7 +184,7 @@ struct shadow_page *simt_page_cells(struct worker *w, struct page *page)
 {
     struct pages *p = &w->shadow.pages;
     const size_t at = p->pool_used % p->pool_size;
-    if (p->pool_used >= p->pool_size) { /* what was known there is lost: a race in it may be missed */
+    if (p->pool_used >= p->pool_size) { /* what the page knew is lost: a race in it may be missed */
         p->page[p->pool_owner[at]].cells = NULL;
         memset(&p->pool[at], 0, sizeof p->pool[at]);
     }

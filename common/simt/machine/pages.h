@@ -1,7 +1,7 @@
 /**
  * @file pages.h
- * @brief What the running block did to global memory, page by page: as runs where accesses follow each other, cell by cell
- *        (shadow_words.c) where they do not.
+ * @brief What the running block did to global memory, page by page: as runs where threads access it in order,
+ *         as shadow cells (shadow_words.c) where they do not.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ static inline uint32_t simt_page_number(enum place place, uintptr_t offset)
     return (uint32_t)(offset / PAGE_BYTES) + (place == PLACE_DATA ? (uint32_t)DATA_PAGES : 0);
 }
 
-/** @brief The page of that number, if the block has been there; else NULL. */
+/** @brief The page of that number, or NULL if the block has not touched it. */
 static inline struct page *simt_page_find(const struct worker *w, uint32_t number)
 {
     const struct pages *p = &w->shadow.pages;
@@ -35,7 +35,7 @@ static inline struct page *simt_page_find(const struct worker *w, uint32_t numbe
     }
 }
 
-/** @brief The kind of a touch, from what a thread does there. */
+/** @brief The kind of the touch that an access makes. */
 static inline unsigned simt_run_kind(const struct worker *w, int access)
 {
     const unsigned kind = (access & SIMT_WRITE ? TOUCH_WRITE : TOUCH_READ) |
@@ -67,7 +67,10 @@ static inline bool simt_run_extend(const struct worker *w, struct run *r, unsign
 bool simt_page_take(struct worker *w, struct page *page, unsigned first, unsigned bytes, int access,
                     uint32_t pc);
 struct page *simt_page_make(struct worker *w, uint32_t number);
-/** @brief Gives the page cells, and lists its runs as touched; the caller brings the cells up to date, then drops them. */
+/**
+ * @brief Gives the page shadow cells, and lists its runs as touched. The caller enters the runs in the
+ * cells, then drops them.
+ */
 struct shadow_page *simt_page_cells(struct worker *w, struct page *page);
 /** @brief Lists what the runs of all pages touched. */
 void simt_pages_end_block(struct worker *w);

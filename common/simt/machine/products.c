@@ -79,7 +79,10 @@ static void look_for_span(struct worker *w, uintptr_t address, size_t bytes, int
     }
 }
 
-/* A watched thread comes here at each access to a variable of its own: most lie within the words of one byte of bits. */
+/*
+ * Every access of a watched thread to its own variables comes here. Most lie within the words of one byte
+ * of bits.
+ */
 static void note_touched(uint8_t *touched, uintptr_t at, size_t bytes)
 {
     const uintptr_t first = at / 4, last = (at + bytes - 1) / 4;
@@ -145,7 +148,7 @@ void simt_product_fence(void)
     w->local.bytes = 0; /* check.c: from now on its local accesses are looked at */
 }
 
-/* The registers of a lane, as few stretches of memory as they are. */
+/* The registers of a lane, as ranges of memory: as few as possible. */
 static void add_spans(struct thread *t, const struct sums *s, unsigned lane, const void *pc)
 {
     void *const *place = s->place + (size_t)lane * s->count;
@@ -409,7 +412,7 @@ static bool covers(const struct warp *warp, unsigned part, const struct product 
     return p->issued >> part & 1 && !(p->delivered >> part & 1) && p->group[part] + prior < warp->open_group;
 }
 
-/* What the lanes do now comes after the reads of the products that have completed. */
+/* What the lanes do next happens after the completed products have read their operands. */
 static void order_after_products(struct worker *w, struct warp *warp, unsigned group)
 {
     struct vector_clock *clock = &w->clocks.of[(size_t)(warp - w->warp_of) * WARP_LANES];

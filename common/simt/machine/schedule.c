@@ -2,8 +2,8 @@
  * @file schedule.c
  * @brief Runs one block: its warps in order, of each warp the lanes that can run, each until it must wait.
  *
- * The scheduler runs on the OS thread's own stack. Lanes hand over to each other (lanes.c); the scheduler gets the
- * word back when no lane of the warp is ready.
+ * The scheduler runs on the OS thread's own stack. Lanes hand over to each other (lanes.c); the scheduler
+ * runs again when no lane of the warp is ready.
  */
 #include "schedule.h"
 #include "arena.h"
@@ -72,7 +72,10 @@ struct worker *simt_worker_new(void)
     w->local.stacks_bytes = MAX_THREADS * (STACK_BYTES + page) + page;
     w->local.stacks = (uintptr_t)simt_reserve(w->local.stacks_bytes, "the threads' stacks");
     madvise((void *)w->local.stacks, w->local.stacks_bytes, MADV_NOHUGEPAGE);
-    /* After the dynamic shared memory comes a red zone as large as it: a long step too far is still seen. */
+    /*
+     * After the dynamic shared memory comes a red zone of the same size, so that an access far past the end
+     * is still found.
+     */
     char *dynamic = simt_reserve(2 * DYNAMIC_SHARED_BYTES, "dynamic shared memory");
     w->space[PLACE_ARENA] = (struct space){.base = ARENA_BASE, .bytes = ARENA_BYTES};
     w->space[PLACE_DATA] =
@@ -163,7 +166,7 @@ static void begin_block(struct worker *w)
     if (w->cluster != NULL) simt_clocks_open(w);
 }
 
-/* What is left of threads that will never go on. */
+/* Drops threads that will never go on. */
 static void drop_lanes(struct worker *w)
 {
     simt_lanes_drop(w);
@@ -208,7 +211,7 @@ void simt_run_block(struct worker *w)
     simt_cluster_schedule_begin(w);
     begin_block(w);
     simt_cluster_schedule_begun(w);
-    if (w->cluster != NULL) /* what a block does comes after all of them have begun */
+    if (w->cluster != NULL) /* nothing a block does comes before the beginning of the others */
         for (unsigned i = 0; i < w->warps; i++) simt_new_tick(w, &w->warp_of[i]);
     w->checking = is_checked(w);
     simt_tls_worker = w;

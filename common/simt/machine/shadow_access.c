@@ -35,7 +35,7 @@ static void access_shared(struct shadow_access *now, struct space *s)
 
 /* ---- global memory ------------------------------------------------------------------------------------ */
 
-/* What a run says of a cell. Its accesses meet no others but of their own thread. */
+/* Enters a run in a cell: in a run no two threads access the same bytes. */
 static void recall(const struct worker *w, struct shadow_cell *c, const struct run *r, unsigned owner)
 {
     const bool wrote = (r->kind & TOUCH_WRITE) != 0;
@@ -57,7 +57,7 @@ static void recall(const struct worker *w, struct shadow_cell *c, const struct r
     c->touched |= (uint8_t)(wrote ? TOUCH_WRITE : TOUCH_READ);
 }
 
-/* From now on the page has cells, which know what its runs knew. */
+/* From now on the page has shadow cells, which know what its runs knew. */
 static __attribute__((noinline)) struct shadow_page *split_page(struct worker *w, struct page *page)
 {
     struct shadow_page *cells = simt_page_cells(w, page);
@@ -119,8 +119,8 @@ void simt_shadow_access(struct worker *w, enum place place, uintptr_t offset, si
 }
 
 /*
- * What most reads of shared memory are that have to be looked at: of a word that was written as a whole, by this block, before a
- * barrier. Whoever wrote it was within bounds, and nothing can be wrong with the read.
+ * The usual read of shared memory that has to be checked: of a word that was written as a whole, by this
+ * block, before a barrier. Whoever wrote it was within bounds, and nothing can be wrong with the read.
  */
 bool simt_shadow_read_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc)
 {
@@ -136,7 +136,10 @@ bool simt_shadow_read_word(struct worker *w, enum place place, uintptr_t offset,
     return true;
 }
 
-/* The same for writes: of a word that was written before, by this block, and that nobody has used since a barrier. */
+/*
+ * The usual write: of a word that was written before, by this block, and that nobody has used since a
+ * barrier.
+ */
 bool simt_shadow_write_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc)
 {
     const struct space *s = &w->space[place];
@@ -156,9 +159,9 @@ bool simt_shadow_write_word(struct worker *w, enum place place, uintptr_t offset
     return true;
 }
 
-/* ---- guesses ------------------------------------------------------------------------------------------ */
+/* ---- reads before a compare-and-swap ------------------------------------------------------------------ */
 
-/* The cell's readers name the running thread: as one that read a volatile, which races with no atomic. */
+/* Marks the running thread's read in the cell as volatile, which races with no atomic. */
 static void excuse_reader(const struct worker *w, struct shadow_cell *c)
 {
     for (int slot = 0; slot < 2; slot++)
@@ -166,7 +169,7 @@ static void excuse_reader(const struct worker *w, struct shadow_cell *c)
             c->reader[slot] |= VOLATILE_READER;
 }
 
-/* The block's list names the running thread's last reads of these words. */
+/* Marks the running thread's last reads of these words in the block's list in the same way. */
 static void excuse_touches(struct worker *w, bool data, uint32_t word, uint32_t words)
 {
     enum { LOOK_BACK = 16 };

@@ -34,7 +34,7 @@ void simt_shadow_copy_landed(struct worker *w, enum place place, uintptr_t offse
     }
 }
 
-/* ---- writes behind a product's back ------------------------------------------------------------------- */
+/* ---- writes while a product reads --------------------------------------------------------------------- */
 
 static bool is_written_since(const struct worker *w, const struct shadow_cell *c, uint32_t serial,
                              struct actor *writer)
@@ -85,7 +85,7 @@ void simt_shadow_product_read(struct worker *w, enum place place, uintptr_t offs
 
 /* ---- copies that report to an mbarrier ---------------------------------------------------------------- */
 
-/** What happens to the cells of a copy. */
+/** How the shadow cells of a copy change. */
 struct landing {
     struct worker *w;
     uint32_t begun, tick;

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether a bulk copy of this block has yet to read there. */
+/* Whether a bulk copy of this block has not yet read there. */
 static inline __attribute__((always_inline)) bool simt_is_busy(const struct worker *w,
                                                                const struct shadow_cell *c, int slot)
 {
@@ -44,7 +44,10 @@ static inline __attribute__((always_inline)) void simt_set_reader(const struct s
     c->read_pc[slot] = now->pc;
 }
 
-/* Whoever is ordered after the running thread is ordered after that reader, too. */
+/*
+ * Whether the reader in the slot may be replaced by the running thread: it happens before it, so a write
+ * that happens after the running thread's read happens after that reader's, too.
+ */
 static inline __attribute__((always_inline)) bool simt_is_replaceable(const struct worker *w,
                                                                       const struct shadow_cell *c, int slot)
 {
@@ -54,7 +57,10 @@ static inline __attribute__((always_inline)) bool simt_is_replaceable(const stru
     return (w->named.used || w->clocks.open) && simt_cell_happens_before(w, reader, c->read_tick[slot]);
 }
 
-/* Keeps this reader, if need be in place of one that tells less: see struct shadow_cell. */
+/*
+ * Keeps the running thread as a reader, if need be in place of one that matters less: see struct
+ * shadow_cell.
+ */
 static inline __attribute__((always_inline)) void simt_note_reader(const struct shadow_access *now,
                                                                    struct shadow_cell *c)
 {
@@ -74,10 +80,10 @@ static inline __attribute__((always_inline)) void simt_note_reader(const struct 
 }
 
 /*
- * The number that makes further reads of this cell skip it, or 0. With readers of two warps since the
- * barrier any later writer meets one of another warp, until the next barrier; with two of this warp since
- * its last __syncwarp a further one of this warp adds nothing. The last write must be ordered before all of
- * them.
+ * The read mark that lets further reads of this cell be skipped, or 0. If two warps have read it since the
+ * barrier, any later writer is of another warp than one of them, so until the next barrier no reader need
+ * be added. If two lanes of this warp have read it since its last __syncwarp, a further reader of this warp
+ * adds nothing. In either case the last write must happen before all these reads.
  */
 static inline __attribute__((always_inline)) uint32_t simt_read_mark_of(const struct worker *w,
                                                                         const struct shadow_cell *c)
@@ -88,7 +94,7 @@ static inline __attribute__((always_inline)) uint32_t simt_read_mark_of(const st
                    ? (uint32_t)w->shadow.block_mark
                    : 0;
     if (c->read_tick[0] != w->time.tick || c->read_tick[1] != w->time.tick) return 0;
-    if (c->writer >= FOREIGN) return 0; /* not all of the warp need know of it */
+    if (c->writer >= FOREIGN) return 0; /* not all lanes of the warp need have synchronised with it */
     if (c->write_tick < w->time.last_barrier) return (uint32_t)w->shadow.warp_mark;
     return simt_same_warp(c->writer, c->reader[0]) && c->write_tick <= w->warp->known
                ? (uint32_t)w->shadow.warp_mark
@@ -109,7 +115,7 @@ static inline unsigned simt_bytes_of_word(size_t word, uintptr_t offset, uintptr
     return mask;
 }
 
-/* A word: its cell, and the numbers of its two halves. */
+/** A word: its shadow cell, and the read marks of its halves. */
 struct place_of_word {
     struct shadow_cell *cell;
     uint32_t *read_mark;
@@ -118,7 +124,7 @@ struct place_of_word {
 
 /** @brief The four byte cells of a word. Made on the first access to a part of it; they begin as the word was. */
 struct shadow_cell *simt_byte_cells(struct worker *w, struct shadow_cell *c);
-/** @brief The access to the bytes of @p mask of one word: checked, then kept in its cells. */
+/** @brief Checks the access to the bytes of @p mask of one word, and keeps it in their cells. */
 void simt_shadow_word(struct shadow_access *now, const struct place_of_word *at, unsigned mask);
 /** @brief Gives the marks and cells of a chunk of shared memory their pages. */
 void simt_shadow_make_ready(struct space *s, size_t chunk);

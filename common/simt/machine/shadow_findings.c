@@ -25,7 +25,7 @@ const char *const simt_no_cluster_barrier =
 static const char *const NO_BARRIER =
     "no barrier (__syncthreads, or __syncwarp within a warp) is between the two";
 
-/* A thread that answers for what an actor did: of the products of a warpgroup, its first. */
+/* A thread to name for what an actor did: for the products of a warpgroup, its first thread. */
 static struct actor who(const struct worker *w, unsigned actor, uint32_t pc, int access)
 {
     if (actor >= FOREIGN) return simt_foreign(w, actor, pc, access);

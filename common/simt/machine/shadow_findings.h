@@ -13,7 +13,7 @@
 
 struct worker;
 
-/** What is being done now, once for all words of an access. */
+/** The access that is checked now, once for all its words. */
 struct shadow_access {
     struct worker *w;
     enum place place;
@@ -21,8 +21,8 @@ struct shadow_access {
     size_t bytes;
     int access;
     uint32_t pc;
-    bool reported; /**< one race an access is enough */
-    bool padding;  /**< the word in hand need not be written */
+    bool reported; /**< one race per access is enough */
+    bool padding;  /**< the current word may be padding, which need not be written */
 };
 
 static inline unsigned simt_thread_of(unsigned reader)
@@ -35,9 +35,11 @@ static inline bool simt_is_shared(const struct shadow_access *now)
     return now->place == PLACE_SHARED || now->place == PLACE_DYNAMIC;
 }
 
-/** @brief The access races with @p other_thread's, of which the cell knows @p other_access and @p other_pc. */
+/**
+ * @brief The access races with @p other_access of @p other_thread at @p other_pc, which the cell has kept.
+ */
 void simt_found_race(struct shadow_access *now, int other_access, unsigned other_thread, uint32_t other_pc);
-/** @brief Something of @p kind about what the cell keeps of @p thread, and what is done now. */
+/** @brief A finding of @p kind about the access of @p thread that the cell has kept, and the access now. */
 void simt_found_pair(struct shadow_access *now, const char *kind, unsigned thread, uint32_t pc, int access,
                      const char *remark);
 /** @brief The access comes after an asynchronous copy to the cell was begun, and not after it landed. */

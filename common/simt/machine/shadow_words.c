@@ -36,7 +36,7 @@ static bool lacks_wait(const struct shadow_access *now, const struct shadow_cell
 
 /* ---- one cell ----------------------------------------------------------------------------------------- */
 
-/* Returns false if more than the readers is wrong with the cell, so that nobody may skip looking at it. */
+/* Returns false if something was wrong, so that later reads of the cell are not skipped. */
 static bool read_cell(struct shadow_access *now, struct shadow_cell *c)
 {
     struct worker *w = now->w;
@@ -65,8 +65,9 @@ static bool read_cell(struct shadow_access *now, struct shadow_cell *c)
 }
 
 /*
- * What an asynchronous write overwrites without a fence. Of reads that need one by the letter, those that a barrier
- * stands behind have been done when it opens; a copy may only overtake a read of its own warp.
+ * Whether an asynchronous write comes after a fence.proxy.async, if it overwrites what the generic proxy
+ * accessed. By the letter reads need that fence, too; but reads before a barrier are done when it opens, so
+ * a copy can only overtake a read of its own warp.
  */
 static void check_proxies(struct shadow_access *now, const struct shadow_cell *c)
 {
@@ -130,7 +131,7 @@ static void write_cell(struct shadow_access *now, struct shadow_cell *c)
 
 /* ---- the block's list of what it touched -------------------------------------------------------------- */
 
-/* 1 if this kind of access to the cell is new in this phase. */
+/* Whether this kind of access to the cell is new in this phase. */
 static int newly_touched(struct worker *w, struct shadow_cell *c, enum touch_kind kind)
 {
     if (c->touch_tick != w->shadow.touch_tick) {
@@ -142,7 +143,7 @@ static int newly_touched(struct worker *w, struct shadow_cell *c, enum touch_kin
     return 1;
 }
 
-/* The bytes of the mask that follow each other, from the lowest. */
+/* Lists the bytes of the mask: the lowest ones that follow each other, then the rest. */
 static void add_touch(struct shadow_access *now, size_t word, enum touch_kind kind, unsigned mask)
 {
     struct worker *w = now->w;
@@ -183,17 +184,17 @@ struct shadow_cell *simt_byte_cells(struct worker *w, struct shadow_cell *c)
         struct shadow_cell *bytes = simt_vector_grow(&w->shadow.split, 4 * sizeof *c);
         for (int b = 0; b < 4; b++) bytes[b] = *c;
         c->split = (uint32_t)index;
-        c->read_tick[0] = w->time.tick; /* keeps the word alive, so that split is believed */
+        c->read_tick[0] = w->time.tick; /* the word counts as accessed, so that `split` is valid */
     }
     return (struct shadow_cell *)w->shadow.split.data + 4 * (size_t)c->split;
 }
 
-/* Makes a word one cell again where its bytes no longer differ in anything that matters. */
+/* Makes a word one cell again once its four bytes need not be kept apart. */
 static void join_bytes(struct worker *w, struct shadow_cell *c, const struct shadow_cell *bytes, bool written,
                        bool global)
 {
     if (!written) {
-        for (int b = 0; b < 4; b++) /* every byte must be known to be written, or global, and quiet since */
+        for (int b = 0; b < 4; b++) /* every byte must have been written before the last barrier */
             if (bytes[b].write_tick >= w->time.last_barrier || bytes[b].write_tick < w->time.block_start)
                 return;
     }
@@ -202,7 +203,10 @@ static void join_bytes(struct worker *w, struct shadow_cell *c, const struct sha
     if (global) c->touched = 0;
 }
 
-/* Whether bytes that nobody wrote may be padding: of a struct copy, in a word that is written in part. */
+/*
+ * Whether the bytes may be padding, which nobody writes: in a copy of a struct, in a word that was written
+ * in part.
+ */
 static bool is_excused(const struct shadow_access *now, const struct shadow_cell *bytes, unsigned mask)
 {
     if (now->access & ACCESS_PADDED) return true;

@@ -32,7 +32,10 @@ static unsigned sectors_of_request(const struct request *r)
     return count;
 }
 
-/* Passes one group of lanes needs: a bank gives one 4-byte word a pass, to any number of lanes. */
+/*
+ * Wavefronts that one group of lanes needs: per wavefront a bank gives one 4-byte word, to any number of
+ * lanes.
+ */
 static unsigned bank_wavefronts(const struct request *r, unsigned first, unsigned end)
 {
     uint32_t words[32][WARP_LANES];
@@ -52,7 +55,7 @@ static unsigned bank_wavefronts(const struct request *r, unsigned first, unsigne
     return most;
 }
 
-/* Whether each lane i of a group and lane i ^ apart have one address between them, or one of the two is idle. */
+/* Whether each lane i of a group has the same address as lane i ^ distance, or one of the two is idle. */
 static bool partners_share(const struct request *r, unsigned first, unsigned end, unsigned distance)
 {
     for (unsigned i = first; i < end; i++)
@@ -70,9 +73,10 @@ static unsigned end_of_group(const struct request *r, unsigned first, unsigned l
 }
 
 /*
- * Up to 4 bytes per lane, the warp goes at once. 8-byte accesses go by half warps, 16-byte ones by quarter warps;
- * but a load takes two of those together where all lanes share with lane i ^ 1, or all with lane i ^ 2. Measured
- * on an H200 (docs/counters.md). Ideal is one wavefront for each group that has a lane.
+ * Up to 4 bytes per lane, the whole warp is one group. 8-byte accesses go by half warps, 16-byte ones by
+ * quarter warps; but a load takes two of those groups together where every lane i has the address of lane i
+ * ^ 1, or every one that of lane i ^ 2. Measured on an H200 (docs/counters.md). Ideal is one wavefront for
+ * each group that has an active lane.
  */
 static unsigned wavefronts_of_request(const struct request *r, bool load, unsigned *ideal)
 {
@@ -137,7 +141,10 @@ static unsigned store_line_by_line(const struct request *from, const struct requ
     return wavefronts;
 }
 
-/* In how many turns the L1 cache finds them: four lines per turn, and 8 bytes per lane by half warps. */
+/*
+ * In how many wavefronts the L1 cache looks up the tags: four lines per wavefront, and 8 bytes per lane by
+ * half warps.
+ */
 static unsigned tag_wavefronts_of_copies(const struct request *from)
 {
     const unsigned lanes = from->bytes <= 4 ? 32 : 16;
@@ -160,7 +167,10 @@ static bool is_whole_sector(const struct request *from, const struct request *to
     return false;
 }
 
-/* To how many sectors of its line of shared memory lane @p i's piece is copied besides, before the one where lane i puts it. */
+/*
+ * How many sectors of the same line of shared memory receive lane @p i's piece, too, before the one where
+ * lane i puts it.
+ */
 static unsigned earlier_places(const struct request *from, const struct request *to, unsigned i)
 {
     uint64_t sector[WARP_LANES];
@@ -173,10 +183,11 @@ static unsigned earlier_places(const struct request *from, const struct request 
 }
 
 /*
- * Wavefronts of copies of 16 bytes, which go past the L1 cache, a 32-byte sector at a time: one moves what comes from
- * one line of 128 bytes and goes to one. Whole sectors of a line go together, wherever each of them goes, but each to
- * one place at a time. Halves go with those that are turned by as many sectors, lower ones apart from upper ones, and
- * those that change sides apart from those that stay.
+ * Wavefronts of copies of 16 bytes, which bypass the L1 cache, one 32-byte sector at a time. One wavefront
+ * moves what comes from one line of 128 bytes and goes to one line. Whole sectors of a line go together,
+ * wherever each of them goes, but each to one place per wavefront. Half sectors go together if they are
+ * rotated by the same number of sectors; lower halves apart from upper ones, and halves that change sides
+ * apart from those that stay.
  */
 static unsigned wavefronts_of_wide_copies(const struct request *from, const struct request *to)
 {

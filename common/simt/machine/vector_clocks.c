@@ -1,6 +1,6 @@
 /**
  * @file vector_clocks.c
- * @brief Vector clocks of the threads of a block: joined where an mbarrier, a warp barrier or a block barrier is between.
+ * @brief Vector clocks of the threads of a block: joined at mbarriers, warp barriers and block barriers.
  */
 #include "vector_clocks.h"
 #include "cluster.h"
@@ -13,7 +13,10 @@
 
 static const struct unshared ALL_UNFENCED = {.unfenced = {UINT32_MAX, UINT32_MAX}};
 
-/* The spaces that any fence was for so far: few programs fence global memory, and the others need not pay for it. */
+/*
+ * How many spaces any fence was for so far: few programs fence global memory, and the others need not pay
+ * for it.
+ */
 static _Atomic unsigned spaces = FENCED_SHARED + 1;
 
 static unsigned fenced_spaces(void)
@@ -31,8 +34,7 @@ void simt_clocks_open(struct worker *w)
         w->clocks.block = simt_reserve(sizeof *w->clocks.block, "the block's clock");
     }
     for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].unshared = ALL_UNFENCED;
-    w->clocks.open =
-        true; /* what earlier blocks left in them are old ticks, which order nothing in this one */
+    w->clocks.open = true; /* earlier blocks left old ticks there, which order nothing in this one */
 }
 
 void simt_new_tick(struct worker *w, struct warp *warp)
@@ -64,7 +66,7 @@ static void join_both(const struct worker *w, struct vector_clock *to, const str
     for (unsigned i = 0; i < fenced_spaces(); i++) join(w, to->fenced[i], from->fenced[i]);
 }
 
-/* What @p clock, of @p w's block, knows of the block of @p rank; made if need be. */
+/* What @p clock, one of @p w's block, knows of the block of @p rank; made if there is nothing yet. */
 static struct vector_clock *peer_of(struct worker *w, struct vector_clock *clock, unsigned rank)
 {
     enum { TOGETHER = 256 };
@@ -119,7 +121,10 @@ void simt_clock_clear(const struct worker *w, struct vector_clock *clock)
     clock->cluster_phase = 0;
 }
 
-/* Thread @p thread's clock has what its own was not told: what warp barriers and named barriers order. */
+/*
+ * Completes the running thread's clock by what warp barriers and named barriers order, which is kept in
+ * struct warp.
+ */
 static struct vector_clock *complete_clock(const struct worker *w)
 {
     struct vector_clock *own = &w->clocks.of[w->thread_index];
@@ -173,7 +178,10 @@ static void join_known(struct worker *w, struct vector_clock *const *known, cons
     }
 }
 
-/* All threads arrive sooner or later, each with what it did itself: what they know of each other by barriers need not be said. */
+/*
+ * Every thread adds what it did itself and what its own warp and named barriers order: what they know of
+ * each other by barriers of the block need not be added by each.
+ */
 void simt_clock_cluster_arrive(struct worker *w, uint32_t tick)
 {
     struct cluster *c = w->cluster;
@@ -233,7 +241,7 @@ void simt_clocks_grid_barrier(struct cluster *c)
     }
 }
 
-/* The lanes of a warp order each other without clocks: of them a fence brings something new every time. */
+/* Warp barriers order lanes without vector clocks, so for the own warp each fence covers something new. */
 static void fence_own_warp(const struct worker *w, struct vector_clock *own, enum fenced_space space)
 {
     const size_t first = w->thread_index / WARP_LANES * WARP_LANES;
@@ -245,7 +253,10 @@ static void fence_own_warp(const struct worker *w, struct vector_clock *own, enu
     join_range(own->fenced[space] + first, own->ordered + first, WARP_LANES);
 }
 
-/* What the thread knows of other blocks; what it knows by the cluster's barrier, nearly to the tick. */
+/*
+ * What the thread knows of other blocks. What it knows by the cluster's barrier is covered up to the end of
+ * that phase.
+ */
 static void fence_peers(struct worker *w, struct vector_clock *own, enum fenced_space space)
 {
     const struct cluster *c = w->cluster;
@@ -309,7 +320,7 @@ void simt_clocks_mark_unshared(struct warp *warp, unsigned lanes)
     for (unsigned i = 0; i < FENCED_SPACES; i++) warp->unshared.unfenced[i] |= lanes;
 }
 
-/* Of the clocks of @p lanes, what their own fences have changed. */
+/* Adds what the lanes' own fences have changed in their clocks. */
 static void collect_fences(const struct worker *w, const struct warp *warp, unsigned lanes,
                            struct vector_clock *to)
 {
@@ -343,7 +354,7 @@ static void share_fences(struct worker *w, struct warp *warp, unsigned lanes)
     warp->unshared.block_fence |= lanes;
 }
 
-/* Returns the highest of the lanes' epochs, which from now on is that of all of them. */
+/* Gives all lanes the highest of their cluster phases; returns it. */
 static uint32_t share_cluster_phases(struct worker *w, struct warp *warp, unsigned lanes)
 {
     struct vector_clock *first = &w->clocks.of[(size_t)(warp - w->warp_of) * WARP_LANES];
@@ -372,7 +383,8 @@ void simt_clocks_share(struct worker *w, struct warp *warp, unsigned lanes)
     simt_clocks_collect(w, warp, lanes, w->clocks.scratch);
     for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
         simt_clock_join(w, &first[__builtin_ctz(rest)], w->clocks.scratch);
-    simt_clocks_mark_unshared(warp, lanes); /* now each of them knows what others may not */
+    simt_clocks_mark_unshared(
+        warp, lanes); /* what each of them has now, lanes outside of the barrier may not have */
     if (lanes == warp->lanes) warp->unshared.warp = warp->unshared.warp_fence = 0;
 }
 

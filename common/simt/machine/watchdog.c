@@ -2,11 +2,12 @@
  * @file watchdog.c
  * @brief A call that never ends: stopped after a time, with the line where it spins.
  *
- * A timer interrupts the program after so much CPU time, and then again and again. If a kernel runs, the first block
- * that has not ended is looked at (later ones may be waiting for it): one that is still the first after three quarters
- * of that time on its own thread's clock is endless, and says where it is. Else it is host code: endless if it has
- * taken as long without a launch. So neither a busy machine nor a launch of very many blocks is taken for a loop that
- * never ends. What was interrupted cannot go on safely, so the program ends here.
+ * A timer interrupts the program after so much CPU time, and then again and again. If a kernel runs, the
+ * first block that has not ended is examined, as later ones may be waiting for it. If it is still the first
+ * after three quarters of that time on its own thread's clock, it is endless, and the report says where it
+ * is. Otherwise host code runs: it is endless if it has taken as long without a launch. So neither a busy
+ * machine nor a launch of very many blocks is taken for an endless loop. What was interrupted cannot go on
+ * safely, so the program ends here.
  */
 #include "watchdog.h"
 #include "blocks.h"

@@ -9,8 +9,9 @@
  * first asks for its offset, from the end of the window down, with a gap behind it. So all offsets have 18 bits, as the
  * descriptors of wgmma need, and are the same in all blocks. What finds no place, or is no variable that is known, lies at 512 K.
  *
- * In a cluster of several blocks each block's window is one of a row, 16 MB from the next: the bits from 24 on are the block's rank. So
- * an offset says whose memory it is of, as on hardware, and is one of `.shared::cluster` everywhere.
+ * In a cluster of several blocks each block's window is one of a row, 16 MB from the next: the bits from 24
+ * on are the block's rank. So an offset says whose memory it is of, as on hardware, and is one of
+ * `.shared::cluster` everywhere.
  *
  * An offset and the pointer it stands for agree in their last ten bits, so that what is aligned one way is aligned the
  * other way.

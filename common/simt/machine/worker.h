@@ -4,23 +4,30 @@
  *
  * From the top: a file may call those beside and below it, and none calls back (unit.rooms sees to it).
  *
- *     launch.c watchdog.c                 a launch: its OS threads, its report, its time limit
+ *     launch.c watchdog.c              a launch: its OS threads, its report, its time limit
  *     schedule.c                       a worker runs a block: its warps in order
- *     cluster_schedule.c                          the blocks of a cluster take turns
- *     atomics.c async_copies.c heap.c local.c check.c  what a thread does: atomics, asynchronous copies, malloc, memory accesses
- *     window.c                         ... and shared memory as PTX addresses it
- *     convergence.c output.c trap.c           ... meetings with others, printf and assert, faults
- *     bulk_copies.c mbarrier.c named_barrier.c ... bulk copies; mbarriers; barriers of a part of the block
+ *     cluster_schedule.c               which block of a cluster runs
+ *     atomics.c async_copies.c heap.c  what a thread does: atomics, asynchronous copies, malloc
+ *     local.c check.c window.c         ... memory accesses; shared memory as PTX addresses it
+ *     convergence.c output.c trap.c    ... barriers and warp operations; printf and assert; faults
+ *     bulk_copies.c mbarrier.c         ... bulk copies; mbarriers
+ *     named_barrier.c                  ... barriers of a part of the block
  *     cluster_barrier.c                ... the barrier of a cluster
  *     products.c registers.c           ... products of a warpgroup in flight; its registers
- *     distributed_shared.c                        ... shared memory of other blocks of the cluster
- *     blocks.c inter_block.c report.c      in block order: results, races between blocks, sentences
- *     shadow_access.c counters.c               what is kept and counted of accesses within a block (divergence.c, traffic.c)
- *     pages.c                          ... of global memory, as long as accesses are regular
+ *     distributed_shared.c             ... shared memory of other blocks of the cluster
+ *     blocks.c inter_block.c report.c  in block order: results, races between blocks, reports
+ *     launch_order.c                   ... what one launch read before a later one wrote it
+ *     shadow_access.c shadow_async.c   shadow memory: an access on its way to its words; asynchronous operations
+ *     shadow_words.c pages.c           ... one word; global memory, as long as accesses are regular
+ *     shadow_findings.c                ... what is wrong with an access
+ *     counters.c divergence.c          what a profiler counts; of lanes that went different ways
+ *     traffic.c                        ... what one instruction costs
  *     lanes.c                          one lane hands over to the next; the running one waits, or ends the block
  *     arena.c                          what memory there is
- *     finding.c fences.c dependent_launch.c       what was found; fences; launches that overlap
- *     vector_clocks.c                         ... and what threads know of each other by mbarriers
+ *     fences.c dependent_launch.c      fences and atomics; launches that overlap
+ *     happens_before.c                 whether one access happens before another
+ *     vector_clocks.c                  ... and what threads know of each other by mbarriers
+ *     finding.c                        what was found
  *     worker.c                         what runs now
  *     devices.c                        several devices
  *     image.c lines.c names.c          the program's own file, lines and names of the source
@@ -57,14 +64,14 @@ struct result {
     struct vector text;               /**< printf output */
     uint32_t acquired_from;           /**< phase of the first atomic; UINT32_MAX: none */
     uint32_t
-        released_tick; /**< what came before it was fenced behind a barrier, then followed by an atomic */
-    struct vector releases; /**< struct fence: what else was */
+        released_tick; /**< what the block did before this tick was fenced after a barrier, then followed by an atomic */
+    struct vector releases; /**< struct fence: what else was fenced, then followed by an atomic */
     struct vector
         cluster_phases; /**< uint32_t: the block's phase when a phase of its cluster's barrier was over */
     uint64_t cluster;   /**< 1 + which cluster it is of; 0: of none with other blocks */
     bool grids_waited;  /**< some thread waited for the launch in front, or it is over anyway */
     bool triggered;     /**< the next launch may start, as far as this block is concerned */
-    bool triggered_after_wait; /**< and that was after it had waited */
+    bool triggered_after_wait; /**< and the block had waited for the launch in front before */
     struct counters counters;
 };
 
@@ -133,11 +140,11 @@ struct __attribute__((aligned(64))) thread {
     uint32_t copy_group;                     /**< number of the group that is open */
     unsigned prior;                          /**< groups of products that it does not wait for (products.c) */
     bool
-        cluster_arrived; /**< at the cluster's barrier, and has not waited (cluster_barrier.c); in which phase */
+        cluster_arrived; /**< has arrived at the cluster's barrier and not waited (cluster_barrier.c); in which phase */
     uint32_t cluster_phase;
     uint32_t cluster_fence; /**< the tick before its last fence of the cluster's scope or a wider one */
     bool fenced;            /**< it has executed a wgmma.fence */
-    uint8_t *touched;       /**< if watched, a bit a word of its stack: accessed since its last wgmma.fence */
+    uint8_t *touched; /**< if watched, a bit per word of its stack: accessed since its last wgmma.fence */
     uintptr_t touched_base; /**< where its stack begins */
     struct vector spans;    /**< registers of its products in flight */
     uint32_t copies_begun;  /**< how many it has begun */
@@ -145,22 +152,22 @@ struct __attribute__((aligned(64))) thread {
 };
 
 struct warp {
-    unsigned lanes;                /**< lanes it was born with */
+    unsigned lanes;                /**< lanes it began with */
     unsigned exited, ready, fresh; /**< fresh: ready and not yet started */
     unsigned gathering, at_barrier, asking, at_block_barrier;
     unsigned paused, spinning;
     uint32_t tick;  /**< of the accesses it makes now */
-    uint32_t known; /**< __syncwarp of all lanes: everything up to here is ordered */
+    uint32_t known; /**< the last __syncwarp of all lanes: everything up to this tick is ordered */
     uint32_t read_mark;
     struct unshared unshared; /**< vector_clocks.c */
-    bool partial;             /**< clock is in use: some __syncwarp named only a part of the lanes */
+    bool partial;             /**< clock is in use: some __syncwarp named only some of the lanes */
     uint32_t clock[WARP_LANES][WARP_LANES]; /**< [lane][other]: ordered up to here */
     unsigned at_named;                      /**< lanes that have come to a barrier of named_barrier.c */
-    bool arrived;                           /**< and been counted there */
-    uint32_t clock_of_warp[MAX_WARPS];      /**< of other warps, by such barriers: ordered up to here */
-    unsigned at_products;                   /**< lanes that wait for products */
-    uint32_t open_group;                    /**< number of the group of products that is open */
-    unsigned registers;                     /**< of a thread, by setmaxnreg (registers.c); 0: as launched */
+    bool arrived;                           /**< and has been counted there */
+    uint32_t clock_of_warp[MAX_WARPS]; /**< of each other warp, by named barriers: ordered up to this tick */
+    unsigned at_products;              /**< lanes that wait for products */
+    uint32_t open_group;               /**< number of the group of products that is open */
+    unsigned registers;                /**< of a thread, by setmaxnreg (registers.c); 0: as launched */
     const struct simt_site *registers_site;
 };
 
@@ -169,10 +176,10 @@ enum { NAMED_BARRIERS = 16 };
 struct named_barrier {
     unsigned arrived, expected;        /**< threads */
     uint32_t waiting;                  /**< warps that go on when it opens */
-    uint32_t clock_of_warp[MAX_WARPS]; /**< what they will have heard of */
+    uint32_t clock_of_warp[MAX_WARPS]; /**< what the waiting warps will know of each warp */
 };
 
-/** A race that may turn out to be none: what its thread does next tells. */
+/** A race that may turn out to be none: it depends on what its thread does next. */
 struct pending_race {
     bool open;
     struct finding finding;
@@ -385,7 +392,10 @@ struct pool {
 extern struct pool simt_pool;
 extern bool simt_broken; /**< a launch failed: as on hardware, the program cannot even free its memory */
 
-/** @brief What cells of other blocks call thread @p thread of @p w's block, which is in a cluster; at least FOREIGN. */
+/**
+ * @brief The number of thread @p thread of @p w's block, which is in a cluster, in shadow cells of other
+ * blocks; at least FOREIGN.
+ */
 unsigned simt_foreign_actor(const struct worker *w, unsigned thread);
 /** @brief Who that is, for a finding. */
 struct actor simt_foreign(const struct worker *w, unsigned actor, uint32_t pc, int access);
