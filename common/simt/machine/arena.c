@@ -561,8 +561,8 @@ static ptrdiff_t rounded_down(ptrdiff_t from, size_t unit)
 static void describe_buffer(const struct extent *e, ptrdiff_t from, size_t bytes, const char *border,
                             char *text, size_t size)
 {
-    const int outside = from < 0 || (size_t)from >= e->bytes;
-    const int whole = !outside && (size_t)from + bytes <= e->bytes && e->state == STATE_LIVE;
+    const bool outside = from < 0 || (size_t)from >= e->bytes;
+    const bool whole = !outside && (size_t)from + bytes <= e->bytes && e->state == STATE_LIVE;
     int used = 0;
     if (outside && e->shape.rank > 0) {
         used = snprintf(text, size, "element %td of %s (%zu bytes)",

@@ -113,7 +113,7 @@ struct CUevent_st {
 /** @brief The next number for a stream, event or graph: who was made later has a higher one. */
 unsigned long object_number(void);
 #define OF_THIS_CALL                                                                                         \
-    " of this call" /* the checker knows by it that it is not told at the end of the process */
+    " of this call" /* by these words the checker knows that it is not reported at the end of the process */
 /** @brief A finding if @p count objects of a kind are left; @p site is where the first of them was made. */
 void report_left(size_t count, const char *kind, const char *whose, const struct simt_site *site);
 

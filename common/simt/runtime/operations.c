@@ -23,7 +23,7 @@ static void make_device_lock(void)
     pthread_mutexattr_destroy(&attributes);
 }
 
-/** Copies of the program that brought what nobody wrote to the host: each place is told once. */
+/** Copies of the program that brought what nobody wrote to the host: each place is reported once. */
 struct reported {
     struct simt_site site;
     unsigned long again;
@@ -41,7 +41,7 @@ static void count_again(void)
     }
 }
 
-/** 1 if this place has been told before. */
+/** 1 if this place has been reported before. */
 static int was_reported(const struct simt_site *site)
 {
     for (size_t i = 0; i < reported_count; i++) {
@@ -112,7 +112,7 @@ void runtime_settled(void)
     running.count = running.left = 0;
 }
 
-/** The launch itself succeeds; what a kernel did wrong is told by the next call, as on hardware. */
+/** The launch itself succeeds; what a kernel did wrong is reported by the next call, as on hardware. */
 static void perform_launch(const struct operation *operation)
 {
     if (operation->stream != running_in || operation->device != running_on) runtime_settled();

@@ -18,7 +18,7 @@ struct order_use {
 
 /** @brief @p operation is about to be carried out: a finding if it uses what another stream may still be using. */
 void order_begin(const struct operation *operation);
-/** @brief It has been: a launch is told of what it met. */
+/** @brief After it: a launch learns what it met. */
 void order_end(const struct operation *operation);
 /** @brief The same for a call of a library, which is the next operation of @p operation's stream and uses these. */
 void order_call(const struct operation *operation, const struct order_use *use, size_t count);

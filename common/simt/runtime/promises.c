@@ -31,7 +31,7 @@ static unsigned long call; /* events of other calls mean nothing */
 
 /* ---- telling ------------------------------------------------------------------------------------------- */
 
-/** 1 if what is at @p site was told in this call: a loop of launches is one mistake. */
+/** 1 if what is at @p site was reported in this call: a loop of launches is one mistake. */
 static int was_reported(const struct simt_site *site)
 {
     static struct simt_site reported[SITES];
@@ -58,7 +58,7 @@ static void tell_stream(const struct operation *o, const char *kernel, const cha
         simt_finding("wrong-stream", &o->site, "%s is called for %s", o->site.what, what);
 }
 
-static const void *waited_at; /* the call whose waiting has been told: it need not be told by its stream */
+static const void *waited_at; /* the call whose waiting has been reported: its stream need not report it */
 
 void runtime_waits(struct simt_site site)
 {

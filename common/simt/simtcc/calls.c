@@ -181,7 +181,7 @@ static int is_library_function(const char *name, size_t length)
 
 /* ---- telling ------------------------------------------------------------------------------------------- */
 
-/** What was told already: a template's instances repeat it. */
+/** What was reported already: a template's instances repeat it. */
 struct reported {
     char **list;
     size_t count, capacity;
