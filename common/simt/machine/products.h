@@ -6,8 +6,7 @@
  * and write its accumulators at any time until a wgmma.wait_group that covers it. Here it does so at that wait, as late as it
  * may (SIMT_ASYNC=early: as early as it may), and whoever touches its accumulators or operands before is found.
  */
-#ifndef WARPWISE_SIMT_PRODUCTS_H
-#define WARPWISE_SIMT_PRODUCTS_H
+#pragma once
 
 #include "sizes.h"
 #include "tools.h"
@@ -86,5 +85,3 @@ void simt_product_touch(struct worker *w, uintptr_t address, size_t bytes, int a
 /** @brief A block begins, or ends: what nobody waited for is found. */
 void simt_products_begin(struct worker *w);
 void simt_products_end(struct worker *w);
-
-#endif
