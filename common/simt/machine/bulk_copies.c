@@ -608,8 +608,11 @@ void simt_bulk_commit(void)
     if (simt_tls_worker != NULL) simt_tls_worker->current->bulk_group++;
 }
 
-/* The running thread's stores in groups before @p end, group by group. Within a group no order is promised: the last one comes first,
- * so that a sum that depends on the order is another one than with SIMT_ASYNC=early. -1: none is left. */
+/*
+ * The next of the running thread's stores in groups before @p end, or -1: group by group, and within a
+ * group the last one first. No order is promised within a group, so a sum that depends on it differs from
+ * the one with SIMT_ASYNC=early.
+ */
 static ptrdiff_t next_store(const struct worker *w, uint32_t end, bool unread_only)
 {
     const struct bulk *list = w->bulks.data;

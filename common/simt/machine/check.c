@@ -382,7 +382,10 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
                  pc);
 }
 
-/* Most accesses of many kernels are to local memory, and well aligned: these are over before anything else is set up. */
+/*
+ * Most accesses of many kernels are to local memory and well aligned: these are over before anything else
+ * is set up.
+ */
 static inline __attribute__((always_inline)) bool is_plainly_local(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_watch;
@@ -390,7 +393,10 @@ static inline __attribute__((always_inline)) bool is_plainly_local(const void *p
            ((uintptr_t)pointer & (bytes - 1)) == 0;
 }
 
-/* So are most reads of shared memory: of what the block, or the warp, has read since it last met. Of the others, words are usual. */
+/*
+ * Most reads of shared memory are of words that the block, or the warp, has read since its last barrier:
+ * these are over after one comparison. Of the others most are of whole words.
+ */
 static inline __attribute__((always_inline)) bool is_usual_read(const void *pointer, size_t bytes,
                                                                 const void *pc)
 {

@@ -1,6 +1,6 @@
 /**
  * @file check.h
- * @brief Every access: is it allowed, and who must know of it?
+ * @brief Every access: whether it is allowed, and what has to be kept of it.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /**
  * @file fences.c
- * @brief Fences and atomics: they divide a block into phases, so that what it touched before one and after it can be told apart.
+ * @brief Fences and atomics: they divide a block into phases, so that inter_block.c knows what came before them and what after.
  *
  * A write that was fenced before an atomic, and read by a later block after an atomic of its own, is not a race
  * (inter_block.c).

@@ -5,7 +5,7 @@
  * While it runs, a block only lists what it touched (pages.c, shadow_words.c). The lists are taken up here one at a
  * time in block order, so what is found does not depend on which blocks ran at the same time. Of each word
  * the first writing and the first reading block are kept: if either does not race with a later block, then
- * none does. All that a word costs is eight bytes: who touched it is kept once for a block and a line.
+ * none does. A word costs eight bytes: blocks and source lines are kept in records, one for each pair.
  */
 #include "inter_block.h"
 #include "arena.h"

@@ -164,8 +164,10 @@ static void form_clusters(int participants, unsigned size)
     }
 }
 
-/* How many OS threads the launch can use: of a cooperative launch all blocks are there at once, each on a thread of its own, and of a
- * cluster all of its blocks, of which one runs. */
+/*
+ * How many OS threads the launch can use. All blocks of a cooperative launch, and all blocks of a cluster,
+ * need a thread of their own at once; of a cluster one block runs at a time.
+ */
 static int useful_threads(const struct simt_launch *launch)
 {
     const unsigned size = cluster_size(launch);

@@ -312,7 +312,7 @@ void simt_product_wait(const struct simt_site *site, unsigned prior)
     simt_suspend(w);
 }
 
-/** What is looked for in shared memory after a product: who wrote there since it was issued. */
+/** The search for writes to the operands of a product since it was issued. */
 struct overwriting {
     struct worker *w;
     const struct product *product;

@@ -48,7 +48,10 @@ void simt_found_missing_wait(struct shadow_access *now, const struct shadow_cell
 void simt_found_busy(struct shadow_access *now, const struct shadow_cell *c, int slot);
 /** @brief The access reads shared memory that nobody has written. */
 void simt_found_unwritten(struct shadow_access *now);
-/** @brief A finding, unless the running thread, and those that it knows of, have fenced what @p actor did at @p tick. */
+/** @brief A finding, unless a fence.proxy.async is between what @p actor did at @p tick and the access. */
 void simt_check_fence(struct shadow_access *now, uint32_t tick, unsigned actor, int access, uint32_t pc);
-/** @brief The same of a product, which reads through the asynchronous proxy what the cell's writer wrote through the generic one. */
+/**
+ * @brief The same for a product: it reads through the asynchronous proxy what the cell's writer wrote
+ * through the generic one.
+ */
 void simt_check_product_fence(struct shadow_access *now, const struct shadow_cell *c);

@@ -258,7 +258,7 @@ struct mbarriers {
 /** Where a block of a cluster is while its threads wait at the barrier of the grid. */
 enum grid_wait { NOT_AT_GRID_BARRIER, AT_GRID_BARRIER, PAST_GRID_BARRIER };
 
-/** The block as one of its cluster (cluster_schedule.c). */
+/** The block as a member of its cluster (cluster_schedule.c). */
 struct member {
     unsigned position, rank; /**< in which order it runs, and its rank */
     enum grid_wait grid_wait;
