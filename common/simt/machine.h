@@ -25,7 +25,7 @@ struct simt_site {
     const char *file;
     int line;
     const char *what; /**< "__syncthreads", "__shfl_xor_sync", ... */
-    const void *pc;   /**< where a call returns to, if file and line are to be looked up when they are told */
+    const void *pc;   /**< where a call returns to, if file and line are looked up only for a report */
 };
 
 /** @brief The site of a call of @p what in that line, for functions that learn it only when they run. Two calls of one
@@ -485,7 +485,7 @@ void simt_promise(unsigned promises, void *stream);
 /** @brief After simt_promise(): @p stream, of another device, is given as well. */
 void simt_promise_also(void *stream);
 /** @brief Before the next simt_promise(): the entry point has returned an error. Streams that it had no more occasion to join are no
- *         finding: the error is what is to be told. */
+ *         finding: the error is what is reported. */
 void simt_promise_broken_off(void);
 /** @brief How many streams, events and graphs, plain and executable, the program has made so far. */
 unsigned long simt_objects_made(void);

@@ -9,7 +9,7 @@
 #include "devices.h"
 #include "findings.h"
 #include "image.h"
-#include "late.h"
+#include "launch_order.h"
 #include "lines.h"
 #include "machine.h"
 #include "names.h"
@@ -70,7 +70,7 @@ void simt_arena_open(void)
     simt_kept = simt_reserve(ARENA_BYTES, "what is kept on the device");
 }
 
-/* While it is sealed nobody reaches the arena, by whatever instruction: for host code that is not trusted. */
+/* While the arena is sealed no instruction of this process reaches it: for untrusted host code. */
 static size_t sealed_bytes;
 
 void simt_arena_seal(int seal)
@@ -108,7 +108,7 @@ static void mark_written(size_t start, size_t bytes, bool written)
 {
     size_t at = start;
     const size_t end = start + bytes;
-    simt_late_forget(start, bytes);
+    simt_launch_order_forget(start, bytes);
     for (; at < end && at % 8 != 0; at++)
         simt_written[at / 8] =
             (uint8_t)((simt_written[at / 8] & ~(1u << at % 8)) | (unsigned)written << at % 8);
@@ -146,7 +146,7 @@ static void give_back(size_t start, size_t bytes)
     const size_t end = start + bytes, whole = (start + 7) & ~(size_t)7, last_whole = end & ~(size_t)7;
     if (whole < last_whole) {
         mark_written(start, whole - start, false);
-        simt_late_forget(start, bytes);
+        simt_launch_order_forget(start, bytes);
         give_back_pages(simt_written, whole / 8, (last_whole - whole) / 8);
         mark_written(last_whole, end - last_whole, false);
     } else {
@@ -234,7 +234,7 @@ static size_t number_in(const char *path, const char *word)
     return value;
 }
 
-/* What the machine still has, or the container: the first time it is asked. */
+/* The memory that the host, or the container, has left: asked once. */
 static size_t host_memory(void)
 {
     static size_t memory;
@@ -254,15 +254,20 @@ void simt_trust_allocations(void)
     trusted = true;
 }
 
-/* Whether the host can hold so many more bytes and what is kept of them, with an eighth to spare. Whoever is trusted
- * knows how little of its memory is touched. */
+/*
+ * Whether the host can hold this many more bytes and their shadow memory, with an eighth to spare. A
+ * trusted caller knows that little of its memory is touched.
+ */
 static bool host_has_room(size_t bytes)
 {
     const double each = simt_settings.check ? 3.25 : 1.0;
     return trusted || each * (double)(live_bytes + bytes) <= 0.875 * (double)host_memory();
 }
 
-/* What a kernel frees keeps its contents, until it is given to somebody else: accesses before that are still to be checked. */
+/*
+ * Memory that a kernel frees keeps its contents until it is allocated again: accesses made before the free
+ * are still to be checked.
+ */
 static bool heap_rests;
 
 static _Thread_local size_t next_lead;

@@ -2,8 +2,7 @@
  * @file arena.h
  * @brief Device memory: its addresses, and what is known of each byte.
  */
-#ifndef WARPWISE_SIMT_ARENA_H
-#define WARPWISE_SIMT_ARENA_H
+#pragma once
 
 #include "record/record.h"
 
@@ -31,5 +30,3 @@ bool simt_arena_host_may(uintptr_t offset); /**< managed or pinned memory */
 void simt_arena_open(void);
 /** @brief What an arena address is: which element of which allocation, or how far from it. */
 void simt_arena_resolve(uintptr_t offset, size_t bytes, struct record_memory *memory);
-
-#endif

@@ -7,11 +7,11 @@
  * memory waits until all blocks before it are done, so results are those of one worker.
  */
 #include "blocks.h"
-#include "cells.h"
 #include "check.h"
+#include "fences.h"
 #include "lanes.h"
 #include "machine.h"
-#include "phases.h"
+#include "shadow.h"
 #include "worker.h"
 
 #include <stdbool.h>

@@ -7,9 +7,9 @@
  * a grid of 2^31 blocks needs no more memory than one of 64.
  */
 #include "blocks.h"
-#include "between.h"
 #include "counters.h"
 #include "finding.h"
+#include "inter_block.h"
 #include "lanes.h"
 #include "machine.h"
 #include "pages.h"
@@ -43,15 +43,15 @@ bool simt_launch_stopped(const struct worker *w)
 
 void simt_wait_for_earlier(struct worker *w)
 {
-    if (w->waited) return;
+    if (w->grid.earlier_over) return;
     pthread_mutex_lock(&simt_now.lock);
-    /* blocks of its own cluster are at work beside it */
-    const uint64_t first = w->result->order - (w->cluster != NULL ? w->position : 0);
+    /* blocks of its own cluster run together with it */
+    const uint64_t first = w->result->order - (w->cluster != NULL ? w->member.position : 0);
     while (!simt_now.stopped && simt_now.retired < first)
         pthread_cond_wait(&simt_now.changed, &simt_now.lock);
     pthread_mutex_unlock(&simt_now.lock);
     if (simt_now.stopped) simt_abandon(w, 0);
-    w->waited = true;
+    w->grid.earlier_over = true;
 }
 
 bool simt_launch_runs(void)
@@ -61,15 +61,16 @@ bool simt_launch_runs(void)
 
 bool simt_runs_first_block(const struct worker *w)
 {
-    if (w->result != NULL && w->cluster != NULL) /* of the first cluster, the block whose turn it is */
-        return w->result->order - w->position <= simt_now.retired && w->cluster->turn == (int)w->position;
+    if (w->result != NULL && w->cluster != NULL) /* of the first cluster, the block that runs */
+        return w->result->order - w->member.position <= simt_now.retired &&
+               w->cluster->running == (int)w->member.position;
     return w->result != NULL && w->result->order == simt_now.retired;
 }
 
-/* What is taken up at the end of a block, and at each barrier of the grid. */
+/* What inter_block.c and the counters take from a block when it ends, and at each barrier of the grid. */
 static void begin_result(struct result *result)
 {
-    result->touches.count = result->text.count = result->releases.count = result->epochs.count = 0;
+    result->touches.count = result->text.count = result->releases.count = result->cluster_phases.count = 0;
     result->acquired_from = UINT32_MAX;
     result->released_tick = 0;
     memset(&result->counters, 0, sizeof result->counters);
@@ -98,7 +99,7 @@ static void set_block(struct worker *w, uint64_t block, uint64_t cluster)
     result->cluster = cluster;
     result->error = 0;
     result->grids_waited = !simt_now.launch->early;
-    result->let_go = result->let_go_waited = false;
+    result->triggered = result->triggered_after_wait = false;
     begin_result(result);
 }
 
@@ -131,7 +132,7 @@ bool simt_take_cluster(struct cluster *c)
         if (simt_settings.order == ORDER_RANDOM)
             rank = (unsigned)simt_permuted(i, c->size, simt_settings.seed ^ simt_mix(cluster));
         struct worker *w = c->at[i];
-        w->rank = rank;
+        w->member.rank = rank;
         c->block[rank] = w;
         set_block(w, block_of_cluster(cluster, rank), 1 + cluster);
     }
@@ -150,16 +151,17 @@ static struct result *result_after(const struct result *first, unsigned i)
 }
 
 /* The blocks of a cluster are taken up together, from one of their barriers to the next. */
-static void take_touches(struct result *result)
+static void check_touches(struct result *result)
 {
     const unsigned size = blocks_of_cluster(result);
     uint32_t last = 0;
     if (result->order % size != 0) return;
     for (unsigned i = 0; i < size; i++)
-        if (result_after(result, i)->epochs.count > last)
-            last = (uint32_t)result_after(result, i)->epochs.count;
-    for (uint32_t epoch = 0; epoch <= last; epoch++)
-        for (unsigned i = 0; i < size; i++) simt_between(result_after(result, i), epoch, &simt_now.findings);
+        if (result_after(result, i)->cluster_phases.count > last)
+            last = (uint32_t)result_after(result, i)->cluster_phases.count;
+    for (uint32_t cluster_phase = 0; cluster_phase <= last; cluster_phase++)
+        for (unsigned i = 0; i < size; i++)
+            simt_inter_block_check(result_after(result, i), cluster_phase, &simt_now.findings);
 }
 
 /* A block of a cluster is complete when all blocks of the cluster are. */
@@ -176,9 +178,9 @@ static bool is_complete(const struct result *result)
 static void retire(struct result *result)
 {
     if (result->text.count > 0) fwrite(result->text.data, 1, result->text.count, stdout);
-    take_touches(result);
+    check_touches(result);
     simt_now.waited |= result->grids_waited;
-    simt_now.let_go_early &= !(result->let_go ? result->let_go_waited : result->grids_waited);
+    simt_now.triggered_early &= !(result->triggered ? result->triggered_after_wait : result->grids_waited);
     const struct finding *findings = result->findings.data;
     for (size_t i = 0; i < result->findings.count; i++) simt_finding_add(&simt_now.findings, &findings[i]);
     result->findings.count = 0; /* what they have allocated has a new owner */
@@ -218,10 +220,11 @@ static void found_absent(const struct result *result, const struct simt_site *si
 }
 
 /*
- * All results of this turn have been taken up. If all blocks wait, the next turn begins: nothing after the barrier can race
- * with what was before, so for between.c it is another launch.
+ * All results up to this barrier of the grid have been taken up. If every block waits there, all go on.
+ * Nothing after the barrier can race with what was before, so inter_block.c treats what follows as another
+ * launch.
  */
-static void end_turn(void)
+static void end_grid_phase(void)
 {
     if (simt_now.waiting == 0 || simt_now.retired != simt_now.blocks || simt_now.stopped) return;
     if (simt_now.waiting < simt_now.blocks) {
@@ -231,37 +234,37 @@ static void end_turn(void)
                 break;
             }
     } else {
-        (void)simt_between_begin(simt_now.launch, NULL);
+        (void)simt_inter_block_begin(simt_now.launch, NULL);
         simt_now.waiting = simt_now.retired = 0;
-        simt_now.meetings++;
+        simt_now.grid_phases++;
         for (uint64_t i = 0; i < simt_now.blocks; i++) simt_now.ring[i].waits_at = NULL;
     }
     pthread_cond_broadcast(&simt_now.changed);
 }
 
-bool simt_blocks_meet(struct worker *w, const struct simt_site *site)
+bool simt_blocks_grid_barrier(struct worker *w, const struct simt_site *site)
 {
     struct worker *watch = simt_tls_watch;
     simt_pages_end_block(w);
     pthread_mutex_lock(&simt_now.lock);
-    const unsigned long meetings = simt_now.meetings;
+    const unsigned long grid_phases = simt_now.grid_phases;
     w->result->waits_at = site;
     w->result->done = true;
     simt_now.waiting++;
     retire_all();
-    end_turn();
-    while (!simt_now.stopped && simt_now.meetings == meetings)
+    end_grid_phase();
+    while (!simt_now.stopped && simt_now.grid_phases == grid_phases)
         pthread_cond_wait(&simt_now.changed, &simt_now.lock);
     const bool goes_on = !simt_now.stopped;
     pthread_mutex_unlock(&simt_now.lock);
     if (!goes_on) return false;
     begin_result(w->result);
     simt_tls_watch = watch;
-    w->waited = false;
-    w->phase = 1;
-    w->fences = 0;
+    w->grid.earlier_over = false;
+    w->time.phase = 1;
+    w->grid.fences = 0;
     for (unsigned i = 0; i < w->threads; i++) w->thread[i].fence.phase = 0;
-    w->touch_tick = ++*w->clock;
+    w->shadow.touch_tick = ++*w->time.clock;
     return true;
 }
 
@@ -270,7 +273,7 @@ void simt_finish_block(struct worker *w)
     pthread_mutex_lock(&simt_now.lock);
     w->result->done = true;
     retire_all();
-    end_turn();
+    end_grid_phase();
     pthread_mutex_unlock(&simt_now.lock);
 }
 
@@ -291,7 +294,7 @@ uint32_t simt_blocks_begin(const struct simt_launch *launch, const struct simt_o
 {
     simt_now.launch = launch;
     simt_now.waited = false;
-    simt_now.let_go_early = true;
+    simt_now.triggered_early = true;
     simt_now.blocks = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
     simt_now.next = simt_now.retired = simt_now.waiting = 0;
     simt_now.stopped = false;
@@ -303,5 +306,5 @@ uint32_t simt_blocks_begin(const struct simt_launch *launch, const struct simt_o
         simt_now.ring[i].waits_at = NULL;
         simt_finding_drop(&simt_now.ring[i].findings);
     }
-    return simt_between_begin(launch, launch->early ? before : NULL);
+    return simt_inter_block_begin(launch, launch->early ? before : NULL);
 }

@@ -2,8 +2,7 @@
  * @file blocks.h
  * @brief The blocks of the running launch.
  */
-#ifndef WARPWISE_SIMT_BLOCKS_H
-#define WARPWISE_SIMT_BLOCKS_H
+#pragma once
 
 #include "worker.h"
 
@@ -26,13 +25,13 @@ struct running_launch {
     atomic_bool stopped; /**< a block ended at a finding: later ones do not count */
     int error;
     bool waited,
-        let_go_early; /**< some block waited for the launch in front; all let the next start before */
+        triggered_early; /**< some block waited for the launch in front; all let the next start before */
     const struct simt_launch *launch;
     struct result *ring;
     uint64_t results; /**< how many the ring holds */
     uint64_t waiting; /**< blocks at the grid's barrier */
     int participants; /**< workers that take part: those of lower index */
-    unsigned long meetings;
+    unsigned long grid_phases;
     struct vector findings;
     struct counters counters;
 };
@@ -47,9 +46,7 @@ void simt_finish_block(struct worker *w);
 /** @brief Waits until all blocks before the running one are finished; abandons the block if one stopped. */
 void simt_wait_for_earlier(struct worker *w);
 /** @brief The running block is at the grid's barrier: waits for all others. False: the launch has ended. */
-bool simt_blocks_meet(struct worker *w, const struct simt_site *site);
+bool simt_blocks_grid_barrier(struct worker *w, const struct simt_site *site);
 bool simt_launch_stopped(const struct worker *w);
 bool simt_launch_runs(void);
 bool simt_runs_first_block(const struct worker *w); /**< of those that have not ended */
-
-#endif

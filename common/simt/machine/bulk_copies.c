@@ -2,27 +2,28 @@
  * @file bulk_copies.c
  * @brief Bulk copies, tensor copies and their reductions: what the asynchronous proxy does for the threads of a block.
  *
- * A copy is checked when it is issued, on both sides, and kept in a list. It happens as late as it may: a copy that reports to
- * an mbarrier when no thread can go on and one waits for that mbarrier; a store reads its source when its thread waits for
- * the group's reads, and writes when that thread waits for the group, or the block is over. What another block of the
- * cluster sends is in the list of the block that receives it: once for each that a multicast reaches. With SIMT_ASYNC=early it
- * happens at once. What a thread may rely on is the same either way, and known to the cells (cells.c).
+ * A copy is checked when it is issued, on both sides, and kept in a list. It completes as late as it may: a
+ * copy that reports to an mbarrier completes when no thread can go on and one waits for that mbarrier; a
+ * store reads its source when its thread waits for the reads of its group, and writes when that thread waits
+ * for the group, or when the block is over. What another block of the cluster sends is in the list of the
+ * block that receives it; a multicast is in the list of each receiver. With SIMT_ASYNC=early a copy completes
+ * at once. What a thread may rely on is the same either way, and kept in shadow cells (shadow_words.c).
  */
 #include "bulk_copies.h"
+#include "async_copies.h"
 #include "blocks.h"
-#include "cells.h"
 #include "check.h"
-#include "clocks.h"
-#include "copies.h"
-#include "distant.h"
+#include "distributed_shared.h"
+#include "fences.h"
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
 #include "mbarrier.h"
-#include "phases.h"
 #include "settings.h"
+#include "shadow.h"
 #include "tensor_map.h"
 #include "tools.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdlib.h>
@@ -40,9 +41,9 @@ struct bulk {
     uint32_t begun;      /* tick */
     uint32_t group;      /* of a store */
     uint32_t copies;     /* of an arrival: how many copies of its thread come before */
-    bool read, done;     /* the source has been read; all has happened */
+    bool read, done;     /* the source has been read; the copy is complete */
     bool awaited;        /* its thread has waited for its reads */
-    bool first;          /* of what a multicast sends: its source is checked once */
+    bool first;          /* the first one of a multicast: its source is checked once */
     unsigned char *data; /* what was read */
 };
 
@@ -59,7 +60,7 @@ static uintptr_t swizzled(uintptr_t address, unsigned span)
     return span == 0 ? address : address ^ ((address >> 7 & (chunks - 1)) << 4);
 }
 
-/* A row's bytes of one kind: in range or not. */
+/* Bytes of a row that are all in range, or all out of it. */
 static void for_row_part(const struct bulk *b, uintptr_t shared, char *global, size_t bytes, piece *what)
 {
     const char *base = b->what.shared;
@@ -83,7 +84,7 @@ static unsigned taken(const struct tensor_map *m, unsigned axis)
     return (m->box[axis] + step - 1) / step;
 }
 
-/* Row number @p row of the box: bytes in front of the tensor, in it, behind it. */
+/* Row number @p row of the box: the bytes before the tensor, in it, and past its end. */
 static void for_row(const struct bulk *b, size_t row, piece *what)
 {
     const struct tensor_map *m = &b->map;
@@ -124,7 +125,7 @@ static void for_pieces(const struct bulk *b, piece *what)
     for (size_t row = 0; row < rows; row++) for_row(b, row, what);
 }
 
-/* ---- what happens ------------------------------------------------------------------------------------- */
+/* ---- completing a copy -------------------------------------------------------------------------------- */
 
 static void fill(const struct bulk *b, char *to, size_t bytes)
 {
@@ -185,18 +186,18 @@ static void report_cells(struct worker *w, const struct bulk *b, unsigned column
     const uintptr_t offset = offset_of(w, target_of(b), &place);
     const unsigned writer = b->issuer == w ? b->thread : simt_foreign_actor(b->issuer, b->thread);
     if (b->kind == WRITE) {
-        simt_cells_report(w, place, offset, b->what.bytes, writer, column, tick);
+        simt_shadow_copy_reported(w, place, offset, b->what.bytes, writer, column, tick);
         return;
     }
-    simt_cells_report_bulk(w, place, offset, b->what.bytes, b->begun, column, tick);
+    simt_shadow_bulk_reported(w, place, offset, b->what.bytes, b->begun, column, tick);
     if (b->kind != BETWEEN) return;
     const uintptr_t from = offset_of(b->issuer, b->what.shared, &place);
-    simt_cells_read_over(b->issuer, place, from, b->what.bytes, b->begun);
+    simt_shadow_read_complete(b->issuer, place, from, b->what.bytes, b->begun);
 }
 
 static void report(struct worker *w, struct bulk *b)
 {
-    const unsigned column = COLUMN_ASYNC + (unsigned)(b->mbarrier - w->mbarrier);
+    const unsigned column = COLUMN_ASYNC + (unsigned)(b->mbarrier - w->mbarriers.at);
     const uint32_t tick = simt_mbarrier_report(w, b->mbarrier, b->what.bytes, b->kind == ARRIVAL);
     if (b->kind == ARRIVAL)
         simt_copies_report(w, b->thread, b->copies, column, tick);
@@ -204,7 +205,7 @@ static void report(struct worker *w, struct bulk *b)
         report_cells(w, b, column, tick);
 }
 
-/* A store has read its source when this is over. */
+/* From here on the store's source may be overwritten. */
 static void read_source(struct bulk *b)
 {
     if (b->read) return;
@@ -215,7 +216,7 @@ static void read_source(struct bulk *b)
     b->data = data;
 }
 
-static void happen(struct worker *w, struct bulk *b)
+static void complete_copy(struct worker *w, struct bulk *b)
 {
     struct worker *watch = simt_tls_watch;
     if (b->done) return;
@@ -252,7 +253,7 @@ bool simt_bulk_progress(struct worker *w)
             i++;
             continue;
         }
-        happen(w, b);
+        complete_copy(w, b);
         forget(w, i);
         any = true;
     }
@@ -297,7 +298,7 @@ static void demand_begin(struct worker *w, const struct bulk *b, int access)
                 b->what.pc, RECORD_ADVICE_ALIGN_TENSOR_COORDINATE);
 }
 
-/* The side of global memory, in pieces of up to 16 bytes. */
+/* The copy's global memory, in pieces of up to 16 bytes. */
 static void check_pieces(const struct bulk *b, char *global, size_t bytes, int access)
 {
     while (global != NULL && bytes > 0) {
@@ -325,7 +326,8 @@ static void check_shared(const struct bulk *b, void *shared, int access)
     simt_check(shared, b->what.bytes, access | ACCESS_COPY | ACCESS_BULK, false, b->what.pc);
 }
 
-static __thread uintptr_t latest_sector; /* the sector of the piece before, which this one may begin in */
+static __thread uintptr_t
+    latest_sector; /* the last sector of the piece before, in which this one may begin */
 
 static void count_piece(const struct bulk *b, char *shared, char *global, size_t bytes)
 {
@@ -339,7 +341,10 @@ static void count_piece(const struct bulk *b, char *shared, char *global, size_t
     }
 }
 
-/* A profiler counts the loads and stores of warps: what goes another way is none of them, and still is traffic. */
+/*
+ * A profiler counts the loads and stores of warps. Bulk copies are not among them, but are traffic, too
+ * (SIMT_TRAFFIC=all).
+ */
 static void count_sides(const struct worker *w, const struct bulk *b)
 {
     if (!w->counting || !simt_settings.all_traffic) return;
@@ -351,7 +356,7 @@ static void check_sides(struct worker *w, const struct bulk *b)
 {
     const bool counting = w->counting;
     if (simt_tls_watch == NULL) return;
-    w->counting = false; /* it goes another way than loads and stores */
+    w->counting = false; /* a profiler counts no loads and stores for it */
     if (b->kind == LOAD) {
         if (b->first) for_pieces(b, check_read);
         check_shared(b, b->what.shared, SIMT_WRITE);
@@ -382,15 +387,17 @@ const struct simt_parameter *simt_parameter_around(const void *address)
     return p;
 }
 
-/* A tensor map is read by hardware of its own, which knows parameters, constant and global memory. Of a kernel whose parameters
- * nobody has listed, every address in a thread's own memory may be a parameter's. */
+/*
+ * Hardware reads a tensor map from a parameter, constant or global memory only. If nobody has listed the
+ * kernel's parameters, every address in a thread's own memory may be a parameter's.
+ */
 static void check_map(struct worker *w, const struct bulk *b)
 {
     const uintptr_t map = (uintptr_t)b->what.map;
     const enum place place = simt_place_of(w, map);
     enum record_advice advice = RECORD_ADVICE_MAP_SHARED;
     if (simt_tls_watch == NULL) return;
-    if (map - w->stack_base >= w->stack_bytes) {
+    if (map - w->local.stacks >= w->local.stacks_bytes) {
         if (place == PLACE_ARENA || place == PLACE_OTHER)
             check_pieces(b, (char *)map, sizeof b->map, SIMT_READ | ACCESS_COPY);
         if (place != PLACE_SHARED && place != PLACE_DYNAMIC) return;
@@ -420,7 +427,7 @@ static bool is_encoded(const struct tensor_map *m)
     return true;
 }
 
-/* Copies the tensor map, which may lie in any memory, and holds the instruction against it. */
+/* Copies the tensor map, which may lie in any memory, and compares it with the instruction. */
 static void take_map(struct worker *w, const struct simt_site *site, struct bulk *b)
 {
     const struct tensor_map *map = b->what.map;
@@ -446,23 +453,26 @@ static void take_mbarrier(struct worker *w, struct bulk *b)
     simt_mbarrier_check_init(w, b->mbarrier, b->what.pc);
 }
 
-/* @p w has the copy in its list, and its mbarrier: the running block or, as @p b's target does, another one of its cluster. */
+/*
+ * Puts the copy in @p w's list: the running block's, or that of the block of its cluster that receives it
+ * and has the mbarrier.
+ */
 static void issue_to(struct worker *w, struct bulk *b)
 {
     const bool late = !simt_settings.early;
     b->issuer = simt_tls_worker;
     b->thread = b->issuer->thread_index;
-    b->begun = b->issuer->tick;
+    b->begun = b->issuer->time.tick;
     if (b->kind != ARRIVAL) check_sides(b->issuer, b);
     simt_new_tick(b->issuer, b->issuer->warp);
-    if (w->over) return; /* that was found */
+    if (w->member.over) return; /* there was a finding */
     count_sides(b->issuer, b);
     if (b->mbarrier != NULL) {
         b->mbarrier->in_flight++;
         b->mbarrier->issuer = w == b->issuer ? b->thread : simt_foreign_actor(b->issuer, b->thread);
         b->mbarrier->issued_at = b->what.pc;
     }
-    if (!late) happen(w, b);
+    if (!late) complete_copy(w, b);
     if (!late && b->mbarrier != NULL) return;
     *(struct bulk *)simt_vector_grow(&w->bulks, sizeof *b) = *b;
     if (late && b->kind == LOAD)
@@ -477,7 +487,7 @@ static void issue(struct worker *w, struct bulk *b)
 
 /* ---- what threads do ---------------------------------------------------------------------------------- */
 
-/* The same place in the block of @p rank as @p pointer is of @p owner's. */
+/* The address in the block of @p rank that corresponds to @p pointer in @p owner's. */
 static void *moved(const struct worker *owner, unsigned rank, const void *pointer)
 {
     enum place place;
@@ -485,7 +495,10 @@ static void *moved(const struct worker *owner, unsigned rank, const void *pointe
     return (void *)(owner->cluster->block[rank]->space[place].base + offset);
 }
 
-/* Each block that the multicast names receives the bytes at the same place, and so does its own mbarrier. */
+/*
+ * Each block that the multicast names receives the bytes at the same offset, and its mbarrier at the same
+ * offset is the one they count in.
+ */
 static void multicast(struct worker *w, const struct simt_site *site, const struct bulk *b)
 {
     const struct cluster *c = w->cluster;
@@ -595,8 +608,11 @@ void simt_bulk_commit(void)
     if (simt_tls_worker != NULL) simt_tls_worker->current->bulk_group++;
 }
 
-/* The running thread's stores in groups before @p end, group by group. Within a group no order is promised: the last one comes first,
- * so that a sum that depends on the order is another one than with SIMT_ASYNC=early. -1: none is left. */
+/*
+ * The next of the running thread's stores in groups before @p end, or -1: group by group, and within a
+ * group the last one first. No order is promised within a group, so a sum that depends on it differs from
+ * the one with SIMT_ASYNC=early.
+ */
 static ptrdiff_t next_store(const struct worker *w, uint32_t end, bool unread_only)
 {
     const struct bulk *list = w->bulks.data;
@@ -619,11 +635,11 @@ void simt_bulk_wait(size_t prior, int reads_only)
         struct bulk *b = (struct bulk *)w->bulks.data + i;
         enum place place;
         const uintptr_t offset = offset_of(w, b->what.shared, &place);
-        if (w->checking) simt_cells_read_done(w, place, offset, b->what.bytes, b->begun);
+        if (w->checking) simt_shadow_read_awaited(w, place, offset, b->what.bytes, b->begun);
         read_source(b);
         b->awaited = true;
         if (reads_only) continue;
-        happen(w, b);
+        complete_copy(w, b);
         forget(w, (size_t)i);
     }
 }
@@ -652,7 +668,7 @@ static void found_left(struct worker *w, const struct bulk *b)
     simt_found(w, &f);
 }
 
-/* What another block has sent arrives in memory that is gone. */
+/* What another block has sent arrives in shared memory that no longer exists. */
 static void found_late(struct worker *w, const struct bulk *b)
 {
     enum place place;
@@ -672,7 +688,7 @@ void simt_bulk_end(struct worker *w)
             found_late(w, b);
         else if (simt_settings.all && w->checking && !b->awaited)
             found_left(w, b);
-        if (b->kind == STORE) happen(w, b);
+        if (b->kind == STORE) complete_copy(w, b);
     }
     while (w->bulks.count > 0) forget(w, w->bulks.count - 1);
 }

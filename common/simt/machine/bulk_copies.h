@@ -2,16 +2,13 @@
  * @file bulk_copies.h
  * @brief Bulk copies that are under way.
  */
-#ifndef WARPWISE_SIMT_BULK_COPIES_H
-#define WARPWISE_SIMT_BULK_COPIES_H
+#pragma once
 
 #include <stdbool.h>
 
 struct worker;
 
-/** @brief Does what reports to mbarriers that threads wait for. False: there was nothing. */
+/** @brief Completes copies whose mbarriers threads wait for. False: there was none. */
 bool simt_bulk_progress(struct worker *w);
 void simt_bulk_begin(struct worker *w); /**< a block begins */
-void simt_bulk_end(struct worker *w);   /**< it is over: what is left happens now */
-
-#endif
+void simt_bulk_end(struct worker *w);   /**< it is over: remaining stores complete now */

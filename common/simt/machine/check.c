@@ -1,6 +1,6 @@
 /**
  * @file check.c
- * @brief Every access the compiler tells us of: is it allowed, and who must know of it?
+ * @brief Every access that the compiler reports: whether it is allowed, and what has to be kept of it.
  *
  * `g++ -fsanitize=thread` puts a call to one of the functions at the end of this file before each load and
  * store. They are the hottest code of the machine: reads that can find nothing new end after a few
@@ -8,18 +8,18 @@
  */
 #include "check.h"
 #include "arena.h"
-#include "cells.h"
 #include "counters.h"
 #include "devices.h"
-#include "distant.h"
+#include "distributed_shared.h"
+#include "fences.h"
 #include "finding.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
 #include "pages.h"
-#include "phases.h"
 #include "products.h"
 #include "settings.h"
+#include "shadow.h"
 #include "sizes.h"
 #include "worker.h"
 
@@ -40,7 +40,7 @@ static struct finding finding_of_access(struct worker *w, enum record_kind kind,
     uintptr_t where = address;
     if (place == PLACE_SHARED || place == PLACE_DYNAMIC) where -= whose->space[place].base;
     if (place == PLACE_ARENA) where -= ARENA_BASE;
-    if (address - w->stack_base < w->stack_bytes) place = PLACE_LOCAL;
+    if (address - w->local.stacks < w->local.stacks_bytes) place = PLACE_LOCAL;
     struct finding f = simt_finding_about(kind, advice, place, where, bytes, simt_actor(w, pc, access));
     if (distant) simt_finding_owner(&f, owner);
     return f;
@@ -72,7 +72,7 @@ void simt_refuse_access(enum record_kind kind, const void *address, size_t bytes
 static bool in_live_range(const struct worker *w, uintptr_t offset, size_t bytes)
 {
     for (unsigned i = 0; i < LIVE_RANGES; i++)
-        if (offset >= w->live[i].start && offset + bytes <= w->live[i].end) return true;
+        if (offset >= w->bounds.live[i].start && offset + bytes <= w->bounds.live[i].end) return true;
     return false;
 }
 
@@ -99,7 +99,10 @@ void simt_set_busy(struct simt_busy *list, size_t count)
     busy_count = count;
 }
 
-/* A finding if the access meets what another stream may still use. @p range becomes what need not be looked at again. */
+/*
+ * A finding if another stream may still use these bytes. @p range shrinks to the part of the allocation
+ * that needs no further check.
+ */
 static void check_busy(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc,
                        struct range *range)
 {
@@ -129,7 +132,7 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
     if (simt_arena_live(offset, bytes, &range.start, &range.end)) {
         if (simt_settings.devices > 1) check_device(w, address, bytes, access, pc);
         if (busy_count > 0) check_busy(w, address, bytes, access, pc, &range);
-        w->live[w->next_live++ % LIVE_RANGES] = range;
+        w->bounds.live[w->bounds.next_live++ % LIVE_RANGES] = range;
         return;
     }
     if (simt_device_freed((void *)address))
@@ -139,13 +142,13 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
 
 static void check_variable(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
-    const struct symbol *symbol = w->last_variable;
+    const struct symbol *symbol = w->bounds.last_variable;
     if (!simt_image.named) return;
     if (symbol == NULL || address - symbol->start >= symbol->bytes)
         symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
     if (symbol == NULL || address - symbol->start + bytes > symbol->bytes)
         simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
-    w->last_variable = symbol;
+    w->bounds.last_variable = symbol;
     if (!(access & SIMT_READ) && simt_image_constant(address))
         simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_CONSTANT);
 }
@@ -157,12 +160,12 @@ static bool is_mapped(uintptr_t address)
     return mincore((void *)(address & ~(page - 1)), 1, &resident) == 0 || errno != ENOMEM;
 }
 
-/* Memory that is no device memory: constants of the program and the kernel's arguments may be read. */
+/* Memory that is not device memory: a kernel may read the program's constants and its own arguments. */
 static void check_foreign(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     enum { ARGUMENT_BYTES = 4096 };
     if (access & SIMT_READ && address - simt_image.low < simt_image.high - simt_image.low) return;
-    if (access & SIMT_READ && address - w->args < ARGUMENT_BYTES) return;
+    if (access & SIMT_READ && address - w->bounds.args < ARGUMENT_BYTES) return;
     if (access & SIMT_READ && address - (uintptr_t)w->thread < sizeof w->thread) return; /* simt_self() */
     if (address < 4096) simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_NULL);
     if (is_mapped(address))
@@ -246,7 +249,10 @@ void simt_host_access(const void *pointer, size_t bytes, int access, const void 
 
 /* ---- the way of an access ----------------------------------------------------------------------------- */
 
-/* Whether the whole page of an access is live: then nobody need ask again in this block. */
+/*
+ * If the whole page of the access lies in a live allocation, its bounds are not checked again in this
+ * block.
+ */
 static void note_live(struct worker *w, uintptr_t offset)
 {
     struct page *page = simt_page_find(w, simt_page_number(PLACE_ARENA, offset));
@@ -260,7 +266,7 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
                                                    size_t bytes, int how, const void *pc)
 {
     const int access = how & ~MUST_BE_ALIGNED;
-    if (place == PLACE_OTHER && w->cluster != NULL && simt_distant_access(w, address, bytes, access, pc))
+    if (place == PLACE_OTHER && w->cluster != NULL && simt_distributed_access(w, address, bytes, access, pc))
         return;
     if (place == PLACE_SHARED && simt_image.tls_owner[address - w->space[place].base] == OWNER_MACHINE)
         return;
@@ -269,27 +275,28 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
             simt_refuse(w, RECORD_MISALIGNED, address, bytes, access, pc, RECORD_ADVICE_ALIGN);
         check_bounds(w, place, address, bytes, access, pc);
         if (place < PLACE_COUNT && !(place == PLACE_DATA && simt_image_constant(address)))
-            simt_cells_access(w, place, address - w->space[place].base, bytes, access, simt_pack_pc(pc));
+            simt_shadow_access(w, place, address - w->space[place].base, bytes, access, simt_pack_pc(pc));
         if (place == PLACE_ARENA) note_live(w, address - ARENA_BASE);
     }
     if (w->counting && place < PLACE_COUNT &&
-        !(access &
-          (ACCESS_COPY | ACCESS_PRODUCT))) /* copies.c counts those; wgmma reads past the load-store units */
+        !(access & (ACCESS_COPY |
+                    ACCESS_PRODUCT))) /* async_copies.c counts those; wgmma reads past the load-store units */
         simt_count(w, address, bytes, access, place, pc);
 }
 
-static inline bool pair_is_quiet(const struct worker *w, const uint32_t *quiet)
+static inline bool pair_is_quiet(const struct worker *w, const uint32_t *read_mark)
 {
     uint64_t pair;
-    memcpy(&pair, quiet, sizeof pair);
-    return pair == w->block_quiet || pair == w->warp_quiet;
+    memcpy(&pair, read_mark, sizeof pair);
+    return pair == w->shadow.block_mark || pair == w->shadow.warp_mark;
 }
 
-static inline bool is_quiet(const struct worker *w, const uint32_t *quiet, size_t bytes)
+static inline bool has_read_mark(const struct worker *w, const uint32_t *read_mark, size_t bytes)
 {
-    if (bytes == 2) return *quiet == (uint32_t)w->block_quiet || *quiet == (uint32_t)w->warp_quiet;
+    if (bytes == 2)
+        return *read_mark == (uint32_t)w->shadow.block_mark || *read_mark == (uint32_t)w->shadow.warp_mark;
     for (size_t i = 0; i < bytes / 2; i += 2)
-        if (!pair_is_quiet(w, quiet + i)) return false;
+        if (!pair_is_quiet(w, read_mark + i)) return false;
     return true;
 }
 
@@ -301,7 +308,8 @@ static inline __attribute__((always_inline)) bool is_next(struct worker *w, uint
     if (page == NULL || !page->live) return false;
     const unsigned first = (unsigned)(offset % PAGE_BYTES);
     if (page->cells != NULL)
-        return access == SIMT_READ && bytes >= 2 && is_quiet(w, page->cells->quiet + first / 2, bytes);
+        return access == SIMT_READ && bytes >= 2 &&
+               has_read_mark(w, page->cells->read_mark + first / 2, bytes);
     return page->runs == 1 && simt_run_extend(w, &page->run[0], first, (unsigned)bytes,
                                               simt_run_kind(w, access), simt_pack_pc(pc));
 }
@@ -322,21 +330,21 @@ static inline __attribute__((always_inline)) void see_shared(struct worker *w, e
                                                              bool aligned, const void *pc)
 {
     if (access == SIMT_READ && bytes >= 2 && bytes <= 16 && address % bytes == 0 &&
-        is_quiet(w, w->space[place].quiet + (address - w->space[place].base) / 2, bytes)) {
+        has_read_mark(w, w->space[place].read_mark + (address - w->space[place].base) / 2, bytes)) {
         if (w->counting) simt_count(w, address, bytes, access, place, pc);
         return;
     }
     const uintptr_t offset = address - w->space[place].base;
     const bool word = bytes == 4 && address % 4 == 0 && w->checking && !w->counting;
-    if (word && access == SIMT_READ && simt_cells_read_word(w, place, offset, simt_pack_pc(pc))) return;
-    if (word && access == SIMT_WRITE && simt_cells_write_word(w, place, offset, simt_pack_pc(pc))) return;
+    if (word && access == SIMT_READ && simt_shadow_read_word(w, place, offset, simt_pack_pc(pc))) return;
+    if (word && access == SIMT_WRITE && simt_shadow_write_word(w, place, offset, simt_pack_pc(pc))) return;
     look_closely(w, place, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0), pc);
 }
 
 /* The page in front of the thread's own stack is for those that overflow: trap.c has a word for them. */
 static bool is_of_another_thread(const struct worker *w, uintptr_t address)
 {
-    return address - (w->local_base - w->guard_bytes) >= STACK_BYTES + w->guard_bytes;
+    return address - (w->local.base - w->local.guard_bytes) >= STACK_BYTES + w->local.guard_bytes;
 }
 
 static inline __attribute__((always_inline)) void see(const void *pointer, size_t bytes, int access,
@@ -348,13 +356,13 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         if (__builtin_expect(is_device_memory(address), 0)) found_on_host(address, bytes, access, pc);
         return;
     }
-    if (address - w->stack_base <
-        w->stack_bytes) { /* local memory is the thread's own, but must be aligned, too */
+    if (address - w->local.stacks <
+        w->local.stacks_bytes) { /* local memory is the thread's own, but must be aligned, too */
         if (w->checking && is_of_another_thread(w, address))
             simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_OTHERS_LOCAL);
         if (aligned && w->checking && (address & (bytes - 1)) != 0)
             simt_refuse(w, RECORD_MISALIGNED, address, bytes, access, pc, RECORD_ADVICE_ALIGN_LOCAL);
-        if (w->local_bytes == 0 && w->checking) simt_product_touch(w, address, bytes, access, pc);
+        if (w->local.bytes == 0 && w->checking) simt_product_touch(w, address, bytes, access, pc);
         return;
     }
     if (address - ARENA_BASE < ARENA_BYTES) {
@@ -374,15 +382,21 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
                  pc);
 }
 
-/* Most accesses of many kernels are to local memory, and well aligned: these are over before anything else is set up. */
+/*
+ * Most accesses of many kernels are to local memory and well aligned: these are over before anything else
+ * is set up.
+ */
 static inline __attribute__((always_inline)) bool is_plainly_local(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_watch;
-    return w != NULL && (uintptr_t)pointer - w->local_base < w->local_bytes &&
+    return w != NULL && (uintptr_t)pointer - w->local.base < w->local.bytes &&
            ((uintptr_t)pointer & (bytes - 1)) == 0;
 }
 
-/* So are most reads of shared memory: of what the block, or the warp, has read since it last met. Of the others, words are usual. */
+/*
+ * Most reads of shared memory are of words that the block, or the warp, has read since its last barrier:
+ * these are over after one comparison. Of the others most are of whole words.
+ */
 static inline __attribute__((always_inline)) bool is_usual_read(const void *pointer, size_t bytes,
                                                                 const void *pc)
 {
@@ -390,15 +404,15 @@ static inline __attribute__((always_inline)) bool is_usual_read(const void *poin
     if (w == NULL || bytes < 4) return false;
     const uintptr_t offset = (uintptr_t)pointer - w->space[PLACE_SHARED].base;
     if (offset >= w->space[PLACE_SHARED].bytes || offset % bytes != 0 || w->counting) return false;
-    if (is_quiet(w, w->space[PLACE_SHARED].quiet + offset / 2, bytes)) return true;
-    return bytes == 4 && w->checking && simt_cells_read_word(w, PLACE_SHARED, offset, simt_pack_pc(pc));
+    if (has_read_mark(w, w->space[PLACE_SHARED].read_mark + offset / 2, bytes)) return true;
+    return bytes == 4 && w->checking && simt_shadow_read_word(w, PLACE_SHARED, offset, simt_pack_pc(pc));
 }
 
 /* Volatile is how flags were read before there were atomics: the thread may be waiting for one. */
 static void see_volatile(const void *pointer, size_t bytes, int access, bool aligned, const void *pc)
 {
     struct worker *w = simt_tls_worker;
-    if (w != NULL && (uintptr_t)pointer - w->stack_base >= w->stack_bytes) {
+    if (w != NULL && (uintptr_t)pointer - w->local.stacks >= w->local.stacks_bytes) {
         if (access == SIMT_READ) simt_spin(w, pc);
         simt_note_volatile(w, pointer, access);
     }
@@ -416,7 +430,8 @@ int simt_reaches(const void *pointer, size_t bytes, int access)
     const struct worker *w = simt_tls_worker;
     const uintptr_t address = (uintptr_t)pointer;
     if (w == NULL || bytes > ARENA_BYTES) return w == NULL;
-    if (address - w->stack_base < w->stack_bytes) return bytes <= w->stack_bytes - (address - w->stack_base);
+    if (address - w->local.stacks < w->local.stacks_bytes)
+        return bytes <= w->local.stacks_bytes - (address - w->local.stacks);
     for (int place = PLACE_SHARED; place <= PLACE_DYNAMIC; place++) {
         const uintptr_t offset = address - w->space[place].base;
         if (offset < w->space[place].bytes) return bytes <= w->space[place].bytes - offset;
@@ -425,7 +440,7 @@ int simt_reaches(const void *pointer, size_t bytes, int access)
     if (simt_device_contains(pointer, bytes)) return !simt_image_constant(address) || access == SIMT_READ;
     if (access != SIMT_READ || address - simt_image.data < simt_image.data_end - simt_image.data) return 0;
     return (address >= simt_image.low && address + bytes <= simt_image.high) ||
-           (address >= w->args && address + bytes <= w->args + 4096) ||
+           (address >= w->bounds.args && address + bytes <= w->bounds.args + 4096) ||
            (address >= (uintptr_t)w->thread && address + bytes <= (uintptr_t)w->thread + sizeof w->thread);
 }
 
@@ -441,7 +456,7 @@ void simt_operand_begin(const void *pointer)
     struct worker *w = simt_tls_watch;
     if (w == NULL) return;
     const uintptr_t offset = (uintptr_t)pointer - w->space[PLACE_SHARED].base;
-    w->operand_owner = offset < w->space[PLACE_SHARED].bytes ? simt_image.tls_owner[offset] : 0;
+    w->bounds.operand_owner = offset < w->space[PLACE_SHARED].bytes ? simt_image.tls_owner[offset] : 0;
 }
 
 void simt_operand_read(const void *address, size_t bytes, const void *return_address)
@@ -452,7 +467,7 @@ void simt_operand_read(const void *address, size_t bytes, const void *return_add
     const enum place place = simt_place_of(w, at);
     if (w->checking && place != PLACE_SHARED && place != PLACE_DYNAMIC)
         simt_refuse(w, RECORD_OUT_OF_BOUNDS, at, bytes, SIMT_READ, return_address, RECORD_ADVICE_MATRIX_ENDS);
-    if (w->checking && place == PLACE_SHARED && simt_image.tls_owner[offset] != w->operand_owner)
+    if (w->checking && place == PLACE_SHARED && simt_image.tls_owner[offset] != w->bounds.operand_owner)
         simt_refuse(w, RECORD_OUT_OF_BOUNDS, at, bytes, SIMT_READ, return_address, RECORD_ADVICE_MATRIX_ENDS);
     look_closely(w, place, at, bytes, SIMT_READ | ACCESS_PRODUCT, return_address);
 }

@@ -1,9 +1,8 @@
 /**
  * @file check.h
- * @brief Every access: is it allowed, and who must know of it?
+ * @brief Every access: whether it is allowed, and what has to be kept of it.
  */
-#ifndef WARPWISE_SIMT_CHECK_H
-#define WARPWISE_SIMT_CHECK_H
+#pragma once
 
 #include "worker.h"
 
@@ -18,5 +17,3 @@ void simt_check_beyond(struct worker *w, uintptr_t address, int access, const vo
 /** @brief Ends the block at an access that hardware would refuse. */
 void simt_refuse(struct worker *w, enum record_kind kind, uintptr_t address, size_t bytes, int access,
                  const void *pc, enum record_advice advice) __attribute__((noreturn));
-
-#endif

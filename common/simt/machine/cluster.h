@@ -1,13 +1,12 @@
 /**
  * @file cluster.h
- * @brief A cluster of several blocks: who is in it, and whose turn it is.
+ * @brief A cluster of several blocks: which blocks it has, and which one runs.
  *
- * A block's `__shared__` variables are thread_local ones, so that each block of a cluster has an OS thread of its own. Of those
- * threads one has the turn, and the others wait (turns.c): whoever has it may touch what belongs to any block of the cluster. Its blocks
- * share one clock, so that ticks of all of them can be compared.
+ * A block's `__shared__` variables are thread_local ones, so that each block of a cluster has an OS thread of
+ * its own. One of these OS threads runs and the others wait (cluster_schedule.c), so the running one may
+ * touch what belongs to any block of the cluster. The blocks share one clock, so their ticks can be compared.
  */
-#ifndef WARPWISE_SIMT_CLUSTER_H
-#define WARPWISE_SIMT_CLUSTER_H
+#pragma once
 
 #include "sizes.h"
 
@@ -16,18 +15,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct clock;
+struct vector_clock;
 struct worker;
 
-enum { NOBODY = -1, EPOCHS_KEPT = 3 };
+enum { NOBODY = -1, PHASES_KEPT = 3 };
 
 struct cluster {
     pthread_mutex_t lock;
-    pthread_cond_t turn_of[MAX_CLUSTER]; /**< by position */
+    pthread_cond_t wake[MAX_CLUSTER]; /**< by position */
     unsigned size;
     struct worker *at[MAX_CLUSTER];    /**< by position: the order in which they run */
     struct worker *block[MAX_CLUSTER]; /**< by rank */
-    int turn;                          /**< the position of who has it, or NOBODY */
+    int running;                       /**< position of the block that runs, or NOBODY */
     unsigned gathered;                 /**< workers that wait for the next cluster */
     unsigned long number;              /**< of clusters that have been begun here */
     bool taken;                        /**< there was a next one */
@@ -39,19 +38,17 @@ struct cluster {
 
     /* its barrier */
     uint32_t phase;
-    struct clock
-        *known[EPOCHS_KEPT]
-              [MAX_CLUSTER]; /**< what is known to all who have waited for phase e - 1: [e % 3], by rank */
-    uint32_t phase_end[EPOCHS_KEPT]; /**< the tick when it was over */
-    uint32_t joined[MAX_CLUSTER];    /**< last_barrier of each block, when its block_clock was taken up */
+    struct vector_clock
+        *known[PHASES_KEPT]
+              [MAX_CLUSTER]; /**< what all threads know that have waited for phase e - 1: [e % 3], by rank */
+    uint32_t phase_end[PHASES_KEPT]; /**< the tick at which the phase was over */
+    uint32_t joined[MAX_CLUSTER];    /**< last_barrier of each block when its block clock was joined */
 };
 
-/** @brief The last access of another block's thread to this block's shared memory. */
-struct visit {
+/** @brief The last access of a thread of another block to this block's shared memory. */
+struct remote_access {
     uint32_t tick, pc, bytes;
     uint16_t thread;
     uint8_t rank, access, place;
     uintptr_t where;
 };
-
-#endif

@@ -2,8 +2,7 @@
  * @file cluster_barrier.h
  * @brief The barrier of a cluster of thread blocks, or of a block that is a cluster of its own.
  */
-#ifndef WARPWISE_SIMT_CLUSTER_BARRIER_H
-#define WARPWISE_SIMT_CLUSTER_BARRIER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ struct worker;
 void simt_cluster_begin(struct worker *w); /**< a block begins */
 /** @brief No thread of the cluster can go on: some may if the others have ended. */
 bool simt_cluster_resolve(struct worker *w);
-
-#endif

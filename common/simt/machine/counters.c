@@ -2,19 +2,19 @@
  * @file counters.c
  * @brief What a profiler counts: requests and sectors of global memory, wavefronts of shared memory.
  *
- * Lanes run one after another, so what a warp does at once must be put together afterwards. Each lane logs its
- * accesses; when no lane of the warp can go on, the logs are put side by side: entry by entry while all lanes did
- * the same, by apart.c from where they did not. That starts anew at each such point, as lanes meet there. What an
- * access costs is said by traffic.c.
+ * Lanes run one after another, so what a warp does at once must be put together afterwards. Each lane logs
+ * its accesses. When no lane of the warp can go on, the logs are compared: entry by entry while all lanes did
+ * the same, by divergence.c from where they diverged. Then the logs are empty, as the lanes have converged.
+ * traffic.c says what an access costs.
  */
 #include "counters.h"
-#include "apart.h"
-#include "cells.h"
+#include "divergence.h"
 #include "finding.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
 #include "settings.h"
+#include "shadow.h"
 #include "sizes.h"
 #include "traffic.h"
 #include "worker.h"
@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what goes other ways ----------------------------------------------------------------------------- */
+/* ---- constants ---------------------------------------------------------------------------------------- */
 
 static bool constants_hold_data;
 
@@ -40,13 +40,13 @@ void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, e
 {
     const unsigned lane = w->thread_index % WARP_LANES;
     if (place == PLACE_DATA && simt_image_constant(address) && !constants_hold_data)
-        return; /* has a cache of its own */
+        return; /* constant memory has a cache of its own */
     /* A struct that the compiler copies as a whole is aligned to less than its size: 4 bytes, as a rule. */
     const size_t widest = access & ACCESS_WHOLE ? 4 : 16;
     do {
         const size_t part = bytes < widest ? bytes : widest;
         if (w->log[lane].count == LOG_ENTRIES) {
-            w->warp->paused |= 1u << lane; /* until the others have come as far, and the log is flushed */
+            w->warp->paused |= 1u << lane; /* until the other lanes have come as far and the log is flushed */
             simt_suspend(w);
         }
         struct lane_log *log = &w->log[lane];
@@ -106,12 +106,13 @@ void simt_counters_flush(struct worker *w, unsigned paused)
     for (unsigned lane = 0; lane < WARP_LANES; lane++)
         if (w->log[lane].count > longest) longest = w->log[lane].count;
     if (reached < longest) {
-        const unsigned certain = paused == 0 ? simt_certain_until(w, reached) : reached;
-        if (certain < reached) { /* lanes did the same only by the looks of it: count that again */
+        const unsigned converged = paused == 0 ? simt_converged_until(w, reached) : reached;
+        if (converged <
+            reached) { /* lanes may have diverged before, though their entries look alike: count again up to there */
             w->result->counters = before;
-            reached = flush_in_step(w, certain);
+            reached = flush_in_step(w, converged);
         }
-        simt_flush_apart(w, reached, paused);
+        simt_count_divergent(w, reached, paused);
         return;
     }
     for (unsigned lane = 0; lane < WARP_LANES; lane++) w->log[lane].count = 0;

@@ -2,8 +2,7 @@
  * @file counters.h
  * @brief What a profiler counts: what a lane notes for it, and the sums.
  */
-#ifndef WARPWISE_SIMT_COUNTERS_H
-#define WARPWISE_SIMT_COUNTERS_H
+#pragma once
 
 #include "finding.h"
 #include "machine.h"
@@ -50,5 +49,3 @@ void simt_count_copy(struct worker *w, uintptr_t to, uintptr_t from, size_t byte
 void simt_counters_flush(struct worker *w, unsigned paused);
 void simt_counters_add(struct counters *sum, const struct counters *part);
 void simt_counters_write(const struct simt_launch *launch, const struct counters *sum);
-
-#endif

@@ -11,6 +11,7 @@
 #include "settings.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,12 +79,12 @@ static void exchange(struct section *section, int from, int to)
 void simt_use_device(int device)
 {
     static struct section variables, constants;
-    static int opened;
+    static bool opened;
     if (simt_settings.devices == 1) return;
     if (!opened) { /* nobody has written to them before the first operation */
         open_section(&variables, __start_simt_device, __stop_simt_device);
         open_section(&constants, __start_simt_constant, __stop_simt_constant);
-        opened = 1;
+        opened = true;
     }
     if (device == working) return;
     exchange(&variables, working, device);

@@ -77,7 +77,7 @@ void simt_finding_pair(struct finding *finding, struct actor other)
 void simt_finding_owner(struct finding *finding, const struct worker *owner)
 {
     finding->owner = owner->block;
-    finding->owner_rank = owner->rank;
+    finding->owner_rank = owner->member.rank;
     finding->owner_size = owner->cluster->size;
 }
 

@@ -42,8 +42,8 @@ void simt_heap_free(void *pointer, const void *return_address)
     if (bytes > 0) {
         used -= bytes;
         (void)simt_device_free(pointer);
-        memset(w->live, 0, sizeof w->live); /* what was known to be live may be what is freed */
-        for (size_t i = 0; i < w->pages.count; i++) w->pages.page[i].live = false;
+        memset(w->bounds.live, 0, sizeof w->bounds.live); /* the freed allocation may be among them */
+        for (size_t i = 0; i < w->shadow.pages.count; i++) w->shadow.pages.page[i].live = false;
     } else if (simt_device_freed(pointer)) {
         simt_refuse_access(RECORD_USE_AFTER_FREE, pointer, 1, SIMT_WRITE, RECORD_ADVICE_FREED_BEFORE,
                            return_address);

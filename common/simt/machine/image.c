@@ -213,16 +213,16 @@ const struct symbol *simt_symbol_before(const struct symbol *symbols, size_t cou
     return low > 0 ? &symbols[low - 1] : NULL;
 }
 
-int simt_image_variable(uintptr_t address, size_t bytes)
+bool simt_image_variable(uintptr_t address, size_t bytes)
 {
     simt_image_load();
-    if (address < simt_image.data || address >= simt_image.data_end) return 0;
+    if (address < simt_image.data || address >= simt_image.data_end) return false;
     const struct symbol *symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
-    if (symbol == NULL || address - symbol->start > symbol->bytes) return 0;
+    if (symbol == NULL || address - symbol->start > symbol->bytes) return false;
     return bytes <= symbol->bytes - (address - symbol->start);
 }
 
-int simt_image_constant(uintptr_t address)
+bool simt_image_constant(uintptr_t address)
 {
     return address >= (uintptr_t)__start_simt_constant && address < (uintptr_t)__stop_simt_constant;
 }
@@ -328,7 +328,7 @@ static void local_prefix(char *prefix, size_t size, const char *kernel, const vo
 }
 
 /* Where the variable's own part of its linker name begins, "4tile": what stands in front of it is its function. NULL: it
- * is not to be told apart. */
+ * cannot be found. */
 static const char *own_part(const struct symbol *symbol)
 {
     char own[128];

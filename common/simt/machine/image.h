@@ -2,11 +2,11 @@
  * @file image.h
  * @brief The program's own file: where its variables are.
  */
-#ifndef WARPWISE_SIMT_IMAGE_H
-#define WARPWISE_SIMT_IMAGE_H
+#pragma once
 
 #include "machine.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +27,7 @@ struct image {
     uint16_t *tls_owner;            /**< a byte of the TLS block: 1 + index in shared, or enum owner */
     struct symbol *shared, *device; /**< sorted by start */
     size_t shared_count, device_count;
-    int named; /**< 0: it was stripped, and nothing is known of its variables */
+    bool named; /**< false: it was stripped, and nothing is known of its variables */
 };
 extern struct image simt_image;
 
@@ -36,9 +36,9 @@ void simt_image_load(void);
 uintptr_t simt_image_tls(void);
 /** @brief The last symbol that starts at or before @p address, or NULL. */
 const struct symbol *simt_symbol_before(const struct symbol *symbols, size_t count, uintptr_t address);
-/** @brief 1 if [address, address + bytes) lies in a `__device__` or `__constant__` variable. */
-int simt_image_variable(uintptr_t address, size_t bytes);
-int simt_image_constant(uintptr_t address);
+/** @brief Whether [address, address + bytes) lies in a `__device__` or `__constant__` variable. */
+bool simt_image_variable(uintptr_t address, size_t bytes);
+bool simt_image_constant(uintptr_t address);
 /** @brief The object of that name in the program, or NULL. */
 const void *simt_image_record(const char *linker_name);
 
@@ -50,5 +50,3 @@ static inline uint32_t simt_pack_pc(const void *pc)
 {
     return (uint32_t)((uintptr_t)pc - simt_image.bias);
 }
-
-#endif

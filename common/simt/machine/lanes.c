@@ -3,17 +3,17 @@
  * @brief The lanes of the running warp: how one hands over to the next, and what the running one may do: wait, end the
  *        block, leave a finding.
  *
- * Lanes hand over to each other directly; the scheduler (schedule.c) gets the word back when no lane of the warp is
- * ready. A fiber that finished its thread takes the next fresh lane, so that a kernel in which nobody waits runs on
- * one fiber.
+ * Lanes hand over to each other directly; the scheduler (schedule.c) runs again when no lane of the warp is
+ * ready. A fiber that finished its thread takes the next fresh lane, so that a kernel in which nobody waits
+ * runs on one fiber.
  */
 #include "lanes.h"
-#include "cells.h"
 #include "fiber.h"
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
 #include "settings.h"
+#include "shadow.h"
 #include "sizes.h"
 #include "worker.h"
 
@@ -44,26 +44,26 @@ static void set_guard(char *guard, size_t page)
 
 static struct fiber *take_fiber(struct worker *w)
 {
-    struct fiber *fiber = w->free_fibers;
+    struct fiber *fiber = w->fibers.free;
     if (fiber != NULL) {
-        w->free_fibers = fiber->next_free;
+        w->fibers.free = fiber->next_free;
         return fiber;
     }
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    char *guard = (char *)w->stack_base + w->fiber_count * (STACK_BYTES + page);
+    char *guard = (char *)w->local.stacks + w->fibers.count * (STACK_BYTES + page);
     set_guard(guard, page);
-    fiber = &w->fiber[w->fiber_count];
+    fiber = &w->fibers.fiber[w->fibers.count];
     fiber->stack = guard + page;
-    fiber->colour = w->fiber_count % 24;
-    w->fiber_count++;
+    fiber->colour = w->fibers.count % 24;
+    w->fibers.count++;
     prepare(fiber);
     return fiber;
 }
 
 static void give_fiber(struct worker *w, struct fiber *fiber)
 {
-    fiber->next_free = w->free_fibers;
-    w->free_fibers = fiber;
+    fiber->next_free = w->fibers.free;
+    w->fibers.free = fiber;
 }
 
 void simt_lanes_drop(struct worker *w)
@@ -88,13 +88,13 @@ static int next_lane(const struct worker *w)
     if (simt_settings.order == ORDER_FORWARD) return __builtin_ctz(ready);
     if (simt_settings.order == ORDER_REVERSE) return 31 - __builtin_clz(ready);
     for (int i = 0;; i++)
-        if (ready >> w->lane_order[i] & 1) return w->lane_order[i];
+        if (ready >> w->schedule.lane_order[i] & 1) return w->schedule.lane_order[i];
 }
 
 static void set_local(struct worker *w, const struct thread *t)
 {
-    w->local_base = t->stack;
-    w->local_bytes = t->watched ? 0 : STACK_BYTES;
+    w->local.base = t->stack;
+    w->local.bytes = t->watched ? 0 : STACK_BYTES;
 }
 
 /* Makes a lane the running one; a fresh one begins here. */
@@ -127,7 +127,7 @@ static void enter_lane(struct worker *w, unsigned lane)
 static void *next_context(struct worker *w)
 {
     const int lane = next_lane(w);
-    if (lane < 0) return w->scheduler;
+    if (lane < 0) return w->schedule.context;
     enter_lane(w, (unsigned)lane);
     struct thread *t = w->current;
     if (!(w->warp->fresh >> lane & 1)) return t->context;
@@ -140,13 +140,13 @@ static void *next_context(struct worker *w)
 
 void simt_lanes_run(struct worker *w)
 {
-    simt_fiber_switch(&w->scheduler, next_context(w));
+    simt_fiber_switch(&w->schedule.context, next_context(w));
 }
 
 void simt_suspend(struct worker *w)
 {
     struct thread *t = w->current;
-    simt_settle(w);
+    simt_settle_race(w);
     t->spins = 0;
     simt_fiber_switch(&t->context, next_context(w));
 }
@@ -159,7 +159,7 @@ static void fiber_main(void)
         struct fiber *fiber = t->fiber;
         t->parameters = NULL;
         w->launch->entry(w->launch->args);
-        simt_settle(w);
+        simt_settle_race(w);
         t->fiber = NULL;
         w->warp->exited |= 1u << w->thread_index % WARP_LANES;
         const int lane = next_lane(w);
@@ -179,11 +179,11 @@ static void fiber_main(void)
 void simt_abandon(struct worker *w, int error)
 {
     void *nowhere;
-    simt_settle(w);
+    simt_settle_race(w);
     w->abandoned = true;
     w->result->error = error;
-    simt_fiber_switch(&nowhere, w->scheduler);
-    abort(); /* nobody returns to an abandoned thread */
+    simt_fiber_switch(&nowhere, w->schedule.context);
+    abort(); /* an abandoned thread never runs again */
 }
 
 /* A lock another thread holds is only released if that one gets to run. */
@@ -203,15 +203,18 @@ void simt_spin(struct worker *w, const void *pc)
         simt_found(w, &f);
         simt_abandon(w, simt_error_of(RECORD_DEADLOCK));
     }
-    w->spun = true;
+    w->schedule.spun = true;
     w->warp->spinning |= 1u << w->thread_index % WARP_LANES;
     simt_suspend(w);
 }
 
-/* Two threads that write the same value leave no doubt about what is there. */
-void simt_settle(struct worker *w)
+/*
+ * Two threads that write the same value do not change the result: that is a finding only with
+ * SIMT_REPORT=all.
+ */
+void simt_settle_race(struct worker *w)
 {
-    struct doubt *d = &w->doubt;
+    struct pending_race *d = &w->pending_race;
     if (!d->open) return;
     d->open = false;
     if (d->finding.actor[1].access == SIMT_WRITE && memcmp(d->before, d->address, d->finding.bytes) == 0) {

@@ -2,8 +2,7 @@
  * @file lanes.h
  * @brief The lanes of the running warp, and what the running one may do.
  */
-#ifndef WARPWISE_SIMT_LANES_H
-#define WARPWISE_SIMT_LANES_H
+#pragma once
 
 #include "worker.h"
 
@@ -15,8 +14,9 @@ void simt_suspend(struct worker *w);
 void simt_abandon(struct worker *w, int error) __attribute__((noreturn));
 /** @brief Adds @p finding about the running thread, filling in who and where. */
 void simt_found(struct worker *w, struct finding *finding);
-/** @brief The running thread has done what it was about to do: a race that was in doubt is one, or is not. */
-void simt_settle(struct worker *w);
+/**
+ * @brief The running thread has made its access: reports the pending race, unless the access has shown that
+ * it is none.
+ */
+void simt_settle_race(struct worker *w);
 void simt_spin(struct worker *w, const void *pc); /**< the running thread may be waiting for another one */
-
-#endif

@@ -2,23 +2,24 @@
  * @file launch.c
  * @brief A launch: its blocks over OS threads, then its report.
  *
- * The thread that launches works too; the others are started when they are first of use and wait for the
- * next launch ever after. Who runs which block, and what comes of its result, is in blocks.c.
+ * The launching thread runs blocks, too. The other threads are started by the first launch that has use for
+ * them, and then wait for the next launch. Who runs which block, and what comes of its result, is in
+ * blocks.c.
  */
 #include "arena.h"
 #include "blocks.h"
+#include "cluster_schedule.h"
 #include "counters.h"
-#include "early.h"
+#include "dependent_launch.h"
 #include "image.h"
-#include "late.h"
+#include "launch_order.h"
 #include "machine.h"
 #include "report.h"
 #include "schedule.h"
 #include "settings.h"
 #include "tools.h"
 #include "trap.h"
-#include "turns.h"
-#include "watch.h"
+#include "watchdog.h"
 #include "window.h"
 #include "worker.h"
 
@@ -34,9 +35,9 @@
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
 static struct worker *workers[MAX_WORKERS];
 
-/* A launch that takes long shows on a terminal how far it is. The first worker tells. */
+/* A launch that takes long shows its progress on a terminal. The first worker prints it. */
 struct progress {
-    struct timespec start, told;
+    struct timespec start, shown_at;
     bool shown;
 };
 
@@ -49,9 +50,9 @@ static void show_progress(struct progress *p)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (p->start.tv_sec == 0) p->start = p->told = now;
-    if (seconds_since(&p->start, &now) < 2 || seconds_since(&p->told, &now) < 0.25 || !isatty(2)) return;
-    p->told = now;
+    if (p->start.tv_sec == 0) p->start = p->shown_at = now;
+    if (seconds_since(&p->start, &now) < 2 || seconds_since(&p->shown_at, &now) < 0.25 || !isatty(2)) return;
+    p->shown_at = now;
     p->shown = true;
     fprintf(stderr, "\rsimt: %s: %.0f%% of %llu blocks ", simt_now.launch->kernel,
             100.0 * (double)simt_now.retired / (double)simt_now.blocks, (unsigned long long)simt_now.blocks);
@@ -102,7 +103,7 @@ static struct worker *worker_at(int i)
 
 static void start_threads(int wanted)
 {
-    static const int own[] = {SIGPROF, SIGSEGV, SIGBUS, SIGFPE, SIGILL}; /* of watch.c and trap.c */
+    static const int own[] = {SIGPROF, SIGSEGV, SIGBUS, SIGFPE, SIGILL}; /* of watchdog.c and trap.c */
     sigset_t all, before;
     pthread_attr_t attributes;
     if (simt_pool.started >= wanted) return;
@@ -144,7 +145,7 @@ static struct cluster *cluster_number(int i)
     if (clusters[i] != NULL) return clusters[i];
     struct cluster *c = clusters[i] = simt_reserve(sizeof *c, "a cluster");
     pthread_mutex_init(&c->lock, NULL);
-    for (int at = 0; at < MAX_CLUSTER; at++) pthread_cond_init(&c->turn_of[at], NULL);
+    for (int at = 0; at < MAX_CLUSTER; at++) pthread_cond_init(&c->wake[at], NULL);
     return c;
 }
 
@@ -158,13 +159,15 @@ static void form_clusters(int participants, unsigned size)
         c->size = size;
         c->gathered = 0;
         w->cluster = c;
-        w->position = (unsigned)i % size;
-        c->at[w->position] = w;
+        w->member.position = (unsigned)i % size;
+        c->at[w->member.position] = w;
     }
 }
 
-/* How many OS threads the launch can use: of a cooperative launch all blocks are there at once, each on a thread of its own, and of a
- * cluster all of its blocks, of which one runs. */
+/*
+ * How many OS threads the launch can use. All blocks of a cooperative launch, and all blocks of a cluster,
+ * need a thread of their own at once; of a cluster one block runs at a time.
+ */
 static int useful_threads(const struct simt_launch *launch)
 {
     const unsigned size = cluster_size(launch);
@@ -250,8 +253,8 @@ int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *befor
     const int error = simt_now.error;
     simt_broken |= error != 0;
     simt_report(&simt_now.findings, launch);
-    simt_late_tell(launch->kernel);
-    simt_overlap_next(before, launch, number, simt_now.waited, simt_now.let_go_early);
+    simt_launch_order_report(launch->kernel);
+    simt_overlap_next(before, launch, number, simt_now.waited, simt_now.triggered_early);
     if (simt_settings.counters != NULL) simt_counters_write(launch, &simt_now.counters);
     pthread_mutex_unlock(&one_launch);
     return error;

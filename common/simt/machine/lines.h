@@ -2,8 +2,7 @@
  * @file lines.h
  * @brief From an address in the program to a line of the source.
  */
-#ifndef WARPWISE_SIMT_LINES_H
-#define WARPWISE_SIMT_LINES_H
+#pragma once
 
 #include "machine.h"
 #include "record/record.h"
@@ -19,5 +18,3 @@ const char *simt_short_path(const char *file);
 /** @brief Where packed address @p pc is, with the callers of an inlined function; if no line is known, its address. */
 void simt_line_frames(uint32_t pc, struct record_line at[RECORD_FRAMES]);
 bool simt_line_known(uint32_t pc);
-
-#endif

@@ -4,7 +4,7 @@
  *
  * `g++ -fsanitize=object-size` compares an address with the object that it was computed from, where that is known, and
  * calls the function here if it lies outside. A local array lies between return addresses, and next to those of other threads.
- * Of a constant table the compiler reports no access at all, wherever its index leads: to device memory, or to the machine's own.
+ * For a constant table the compiler reports no access at all, even if its index leads to device memory or to the machine's own.
  */
 #include "check.h"
 #include "machine.h"

@@ -3,25 +3,26 @@
  * @brief mbarriers: arrivals and bytes of a phase, and the threads that wait for its end.
  *
  * A phase ends when no arrival is pending and no byte is. Whoever waits for it comes after what the arriving threads did
- * before (clocks.h), and after the asynchronous copies that completed on it (bulk_copies.c).
+ * before (vector_clocks.h), and after the asynchronous copies that completed on it (bulk_copies.c).
  *
- * A wait is answered "no" once, at least, before the phase is over, so that a wait without a loop around it is seen; then the thread is
- * suspended. With SIMT_ASYNC=early it is suspended at once. If no thread can go on, the asynchronous operations that are
- * waited for happen (bulk_copies.c); if there are none, all waits time out, as on hardware. That some rounds of this change nothing
- * is a deadlock.
+ * A wait returns false at least once before the phase is over, so that a wait without a loop around it is
+ * found; the next one suspends the thread. With SIMT_ASYNC=early it is suspended at once. If no thread can go
+ * on, the asynchronous operations that are waited for complete (bulk_copies.c); if there are none, all waits
+ * time out, as on hardware. If several rounds of this change nothing, it is a deadlock.
  */
 #include "mbarrier.h"
 #include "check.h"
-#include "clocks.h"
-#include "distant.h"
+#include "distributed_shared.h"
+#include "fences.h"
 #include "finding.h"
+#include "happens_before.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
 #include "names.h"
-#include "phases.h"
 #include "settings.h"
 #include "sizes.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdio.h>
@@ -113,33 +114,36 @@ static struct worker *running(const struct simt_site *site)
     return simt_tls_worker;
 }
 
-/* An access of the mbarrier's own bytes, which must be there and, but for its initialisation, be written before. */
+/*
+ * An access to the mbarrier's own bytes: they must be shared memory, and initialised before anything but
+ * mbarrier.init.
+ */
 static void touch(struct worker *w, void *address, int access, const void *pc)
 {
     const bool counting = w->counting;
-    w->counting = false; /* it goes another way than loads and stores */
+    w->counting = false; /* a profiler counts no loads and stores for it */
     if (simt_tls_watch != NULL) simt_check(address, OBJECT_BYTES, access, true, pc);
     w->counting = counting;
 }
 
 static uint64_t word_of(const struct worker *w, const struct mbarrier *b)
 {
-    return (uint64_t)MARK << 48 | (uint64_t)(b - w->mbarrier);
+    return (uint64_t)MARK << 48 | (uint64_t)(b - w->mbarriers.at);
 }
 
 static struct mbarrier *find(struct worker *w, void *address)
 {
     uint64_t word;
     memcpy(&word, address, sizeof word);
-    if (word >> 48 != MARK || (uint32_t)word >= w->mbarriers) return NULL;
-    struct mbarrier *b = &w->mbarrier[(uint32_t)word];
+    if (word >> 48 != MARK || (uint32_t)word >= w->mbarriers.count) return NULL;
+    struct mbarrier *b = &w->mbarriers.at[(uint32_t)word];
     return b->live && b->address == (uintptr_t)address ? b : NULL;
 }
 
 static struct mbarrier *known(struct worker *w, void *address)
 {
-    for (unsigned i = 0; i < w->mbarriers; i++)
-        if (w->mbarrier[i].address == (uintptr_t)address) return &w->mbarrier[i];
+    for (unsigned i = 0; i < w->mbarriers.count; i++)
+        if (w->mbarriers.at[i].address == (uintptr_t)address) return &w->mbarriers.at[i];
     return NULL;
 }
 
@@ -148,9 +152,9 @@ static struct mbarrier *known(struct worker *w, void *address)
 static void note_initialiser(struct worker *w, struct mbarrier *b, const void *pc)
 {
     b->initialiser = w->thread_index;
-    b->init_tick = w->tick;
+    b->init_tick = w->time.tick;
     b->init_at = pc;
-    b->init_fence = b->init_epoch = 0;
+    b->init_fence = b->init_phase = 0;
     b->init_found = false;
 }
 
@@ -158,51 +162,44 @@ void simt_mbarrier_init_fence(void)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL) return;
-    for (unsigned i = 0; i < w->mbarriers; i++) {
-        struct mbarrier *b = &w->mbarrier[i];
-        if (b->live && b->initialiser == w->thread_index && b->init_fence == 0) b->init_fence = w->tick;
+    for (unsigned i = 0; i < w->mbarriers.count; i++) {
+        struct mbarrier *b = &w->mbarriers.at[i];
+        if (b->live && b->initialiser == w->thread_index && b->init_fence == 0) b->init_fence = w->time.tick;
     }
 }
 
-bool simt_mbarriers_tell(struct worker *w, uint32_t epoch)
+bool simt_mbarriers_publish_init(struct worker *w, uint32_t cluster_phase)
 {
     bool any = false;
-    for (unsigned i = 0; i < w->mbarriers; i++) {
-        struct mbarrier *b = &w->mbarrier[i];
-        if (!b->live || b->initialiser != w->thread_index || b->init_fence == 0 || b->init_epoch != 0)
+    for (unsigned i = 0; i < w->mbarriers.count; i++) {
+        struct mbarrier *b = &w->mbarriers.at[i];
+        if (!b->live || b->initialiser != w->thread_index || b->init_fence == 0 || b->init_phase != 0)
             continue;
-        b->init_epoch = epoch;
+        b->init_phase = cluster_phase;
         any = true;
     }
     return any;
 }
 
-/* By fence.mbarrier_init and the cluster's barrier, at which nobody need have released anything. */
-static bool is_told(const struct worker *w, const struct mbarrier *b)
+/*
+ * Whether the initialisation is known by a fence.mbarrier_init and a relaxed arrival at the cluster's
+ * barrier, which releases nothing else.
+ */
+static bool is_init_published(const struct worker *w, const struct mbarrier *b)
 {
-    return b->init_epoch != 0 && w->clocks && simt_clock_epoch(w) >= b->init_epoch;
+    return b->init_phase != 0 && w->clocks.open && simt_clock_cluster_phase(w) >= b->init_phase;
 }
 
-/* Whether the running thread comes after what the initialiser did at @p tick; after its fence.proxy.async. */
-static bool knows_of(const struct worker *w, const struct worker *owner, const struct mbarrier *b,
-                     uint32_t tick)
-{
-    return owner == w ? simt_is_ordered(w, tick, b->initialiser)
-                      : simt_clock_knows(w, owner->rank, b->initialiser, tick);
-}
-static bool knows_fence_of(const struct worker *w, const struct worker *owner, const struct mbarrier *b)
-{
-    return owner == w ? simt_is_fenced(w, b->init_tick, b->initialiser)
-                      : simt_clock_knows_fence(w, owner->rank, b->initialiser, b->init_tick);
-}
-
-/* A block by itself gets by without the fence on hardware, and public kernels leave it out. */
+/* In a block without a cluster hardware works without the fence, and public kernels leave it out. */
 void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *pc)
 {
     const struct worker *owner = owner_of(w, b->address);
     if (!w->checking || b->init_found || (w->cluster == NULL && !simt_settings.all)) return;
-    if (b->init_fence != 0 && (knows_of(w, owner, b, b->init_fence) || is_told(w, b))) return;
-    if (knows_fence_of(w, owner, b)) return;
+    const struct epoch init = {owner, b->initialiser, b->init_tick},
+                       fence = {owner, b->initialiser, b->init_fence};
+    if (b->init_fence != 0 && (simt_happens_before(w, fence, EDGE_SYNCHRONISED) || is_init_published(w, b)))
+        return;
+    if (simt_happens_before(w, init, EDGE_FENCED_SHARED)) return;
     struct finding f =
         finding_at(w, b->address, RECORD_MISSING_PROXY_FENCE, RECORD_ADVICE_PROXY_MBARRIER, pc);
     simt_finding_pair(&f, (struct actor){owner->block, simt_pack_pc(b->init_at), (uint16_t)b->initialiser,
@@ -214,16 +211,16 @@ void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *
 
 /* ---- where it is ------------------------------------------------------------------------------------- */
 
-/* Of another block of the cluster, too: *@p owner is who it belongs to. */
+/* The mbarrier may belong to another block of the cluster: *@p owner is that block. */
 static struct mbarrier *mbarrier_at(struct worker *w, void *address, const void *pc, struct worker **owner)
 {
     struct worker *o = *owner = owner_of(w, (uintptr_t)address);
-    struct mbarrier *b = o->mbarrier != NULL ? find(o, address) : NULL;
+    struct mbarrier *b = o->mbarriers.at != NULL ? find(o, address) : NULL;
     if (w->checking && (uintptr_t)address % OBJECT_BYTES != 0)
         simt_refuse(w, RECORD_MISALIGNED, (uintptr_t)address, OBJECT_BYTES, SIMT_ATOMIC, pc,
                     RECORD_ADVICE_ALIGN_MBARRIER);
-    if (b != NULL && is_told(w, b))
-        simt_distant_visit(w, (uintptr_t)address, OBJECT_BYTES, SIMT_READ, pc);
+    if (b != NULL && is_init_published(w, b))
+        simt_distributed_note(w, (uintptr_t)address, OBJECT_BYTES, SIMT_READ, pc);
     else if (b != NULL || o != w)
         touch(w, address, SIMT_READ, pc);
     if (b != NULL) return b;
@@ -242,9 +239,9 @@ struct mbarrier *simt_mbarrier_at(struct worker *w, void *address, const void *p
 
 void simt_mbarriers_begin(struct worker *w)
 {
-    w->mbarriers = 0;
-    w->clocks = false;
-    w->idle = 0;
+    w->mbarriers.count = 0;
+    w->clocks.open = false;
+    w->mbarriers.idle = 0;
 }
 
 void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t count, const void *pc)
@@ -254,12 +251,13 @@ void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t co
     if (count == 0 || count > MOST_ARRIVALS)
         refuse(w, (uintptr_t)address, pc, RECORD_ADVICE_MBARRIER_ARRIVALS);
     simt_clocks_open(w);
-    if (w->mbarrier == NULL) w->mbarrier = simt_reserve(MBARRIERS * sizeof *w->mbarrier, "mbarriers");
+    if (w->mbarriers.at == NULL)
+        w->mbarriers.at = simt_reserve(MBARRIERS * sizeof *w->mbarriers.at, "mbarriers");
     struct mbarrier *b = known(w, address);
-    if (b == NULL && w->mbarriers == MBARRIERS)
+    if (b == NULL && w->mbarriers.count == MBARRIERS)
         simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_MBARRIERS_MOST, SIMT_SAYS(.number = {MBARRIERS}));
     if (b == NULL) {
-        b = &w->mbarrier[w->mbarriers++];
+        b = &w->mbarriers.at[w->mbarriers.count++];
         b->live = false; /* an earlier block's */
     }
     if (b->live && b->in_flight != 0)
@@ -272,12 +270,12 @@ void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t co
     b->expected = b->came = 0;
     b->phase = 0;
     b->in_flight = 0;
-    b->distant = false;
+    b->remote = false;
     b->at = NULL;
     note_initialiser(w, b, pc);
     const uint64_t word = word_of(w, b);
     memcpy(address, &word, sizeof word);
-    w->idle = 0;
+    w->mbarriers.idle = 0;
 }
 
 void simt_mbarrier_inval(const struct simt_site *site, void *address, const void *pc)
@@ -296,10 +294,13 @@ void simt_mbarrier_inval(const struct simt_site *site, void *address, const void
 
 static bool waits_for(const struct worker *w, const struct thread *t, const struct mbarrier *b)
 {
-    return t->wait == WAIT_MBARRIER && &w->mbarrier[t->mbarrier] == b;
+    return t->wait == WAIT_MBARRIER && &w->mbarriers.at[t->mbarrier] == b;
 }
 
-/* Who waits for a phase comes after the arrivals in it, and not after those of a later phase that is over when it goes on. */
+/*
+ * A wait for a phase happens after the arrivals in it, but not after those of a later phase that is over by
+ * the time the thread goes on.
+ */
 static void wake(struct worker *w, unsigned thread, const struct mbarrier *complete)
 {
     struct thread *t = &w->thread[thread];
@@ -309,7 +310,10 @@ static void wake(struct worker *w, unsigned thread, const struct mbarrier *compl
     w->warp_of[thread / WARP_LANES].ready |= 1u << thread % WARP_LANES;
 }
 
-/* Bytes of a copy that is under way will count in the next phase, whatever it was meant for. */
+/*
+ * The bytes of a copy that is still under way will count in the next phase, whichever one they were meant
+ * for.
+ */
 static void found_early_end(struct worker *w, const struct mbarrier *b)
 {
     if (!w->checking) return;
@@ -337,7 +341,7 @@ static void expect(struct worker *w, struct mbarrier *b, int64_t bytes)
 {
     b->tx += bytes;
     if (bytes > 0) b->expected += (uint64_t)bytes;
-    w->idle = 0;
+    w->mbarriers.idle = 0;
 }
 
 void simt_mbarrier_expect(const struct simt_site *site, void *address, uint32_t bytes, const void *pc)
@@ -376,13 +380,13 @@ static void take_arrivals(struct worker *w, struct mbarrier *b, uint32_t count, 
     b->pending = 0;
 }
 
-/* To another block it releases what was written to global memory, too (phases.h). */
+/* An arrival at another block's mbarrier also releases what was written to global memory (fences.h). */
 static void release(struct worker *w, struct worker *owner, struct mbarrier *b)
 {
     if (owner != w) {
         simt_fence();
         simt_note_atomic(w);
-        b->distant = true;
+        b->remote = true;
     }
     simt_clocks_open(w);
     simt_clock_release(w, owner, &b->arrived);
@@ -420,13 +424,13 @@ void simt_mbarrier_add_pending(struct mbarrier *b)
 
 uint32_t simt_mbarrier_report(struct worker *w, struct mbarrier *b, uint64_t bytes, bool arrives)
 {
-    const uint32_t tick = ++*w->clock;
-    b->arrived.heard[COLUMN_ASYNC + (b - w->mbarrier)] = tick;
+    const uint32_t tick = ++*w->time.clock;
+    b->arrived.ordered[COLUMN_ASYNC + (b - w->mbarriers.at)] = tick;
     b->in_flight--;
     b->came += bytes;
     b->tx -= (int64_t)bytes;
     if (arrives && b->pending > 0) b->pending--;
-    w->idle = 0;
+    w->mbarriers.idle = 0;
     complete_phase(w, b);
     return tick;
 }
@@ -457,7 +461,7 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
     const bool relaxed = (how & SIMT_MBARRIER_RELAXED) != 0;
     if (complete && !relaxed) simt_clock_acquire(w, w->thread_index, &b->done);
     if (!complete) {
-        const uint64_t asked = (uint64_t)(b - w->mbarrier + 1) << 32 | phase;
+        const uint64_t asked = (uint64_t)(b - w->mbarriers.at + 1) << 32 | phase;
         if (t->polled != asked && !simt_settings.early) {
             t->polled = asked;
             return 0;
@@ -466,13 +470,13 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
         t->site = site;
         t->pc = pc;
         t->mask = 0;
-        t->mbarrier = (unsigned)(b - w->mbarrier);
+        t->mbarrier = (unsigned)(b - w->mbarriers.at);
         t->mbarrier_phase = phase;
         t->mbarrier_relaxed = relaxed;
         simt_suspend(w);
         complete = t->predicate != 0;
     }
-    if (complete && !relaxed && b->distant) simt_note_atomic(w);
+    if (complete && !relaxed && b->remote) simt_note_atomic(w);
     return complete;
 }
 
@@ -486,7 +490,7 @@ bool simt_mbarrier_is_awaited(const struct worker *w, const struct mbarrier *b)
 bool simt_mbarriers_time_out(struct worker *w)
 {
     bool any = false;
-    if (w->mbarriers == 0 || ++w->idle > IDLE_ROUNDS) return false;
+    if (w->mbarriers.count == 0 || ++w->mbarriers.idle > IDLE_ROUNDS) return false;
     for (unsigned i = 0; i < w->threads; i++) {
         if (w->thread[i].wait != WAIT_MBARRIER) continue;
         wake(w, i, NULL);
@@ -537,8 +541,8 @@ static unsigned ended_threads(const struct worker *w)
 void simt_mbarriers_describe(struct worker *w, struct finding *f, struct record_wait *wait)
 {
     bool any = false;
-    for (unsigned i = 0; i < w->mbarriers && f->words.waits < RECORD_WAITS; i++) {
-        const struct mbarrier *b = &w->mbarrier[i];
+    for (unsigned i = 0; i < w->mbarriers.count && f->words.waits < RECORD_WAITS; i++) {
+        const struct mbarrier *b = &w->mbarriers.at[i];
         if (!b->live || !simt_mbarrier_is_awaited(w, b)) continue;
         wait[f->words.waits++] = describe(w, b);
         if (b->pending == 0 && b->tx != 0) f->kind = RECORD_BARRIER_PHASE;

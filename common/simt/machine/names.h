@@ -2,8 +2,7 @@
  * @file names.h
  * @brief What the source calls a variable, and which of its elements an address is.
  */
-#ifndef WARPWISE_SIMT_NAMES_H
-#define WARPWISE_SIMT_NAMES_H
+#pragma once
 
 #include "machine.h"
 #include "record/record.h"
@@ -19,5 +18,3 @@ char *simt_plain_name(const char *linker_name);
  */
 void simt_resolve_element(const struct simt_shape *shape, ptrdiff_t where, size_t bytes,
                           struct record_memory *memory);
-
-#endif

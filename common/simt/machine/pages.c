@@ -2,16 +2,17 @@
  * @file pages.c
  * @brief Global memory as the running block sees it: pages of 128 bytes, found by a hash, each with a few runs.
  *
- * Most of what a block does to global memory is regular: thread after thread takes element after element. Of that a page
- * keeps runs, which cost a few bytes and a few comparisons. Where threads meet in a page in any other way it gets cells,
- * one per word, from a pool, and everything goes through cells.c. A block begins with no pages at all, so that what is kept
- * grows with what one block touches, not with the memory of the device.
+ * Most of what a block does to global memory is regular: thread after thread takes element after element. For
+ * such accesses a page keeps runs, which cost a few bytes and a few comparisons. Where threads use a page in
+ * any other way, it gets shadow cells, one per word, from a pool, and every access to it is checked by
+ * shadow_words.c. A block begins with no pages at all, so that what is kept grows with what one block
+ * touches, not with the memory of the device.
  */
 #include "pages.h"
-#include "cells.h"
 #include "finding.h"
 #include "machine.h"
 #include "settings.h"
+#include "shadow.h"
 #include "tools.h"
 #include "worker.h"
 
@@ -21,7 +22,10 @@
 
 enum { FIRST_SLOTS_LOG = 10 };
 
-/** Memory for cells, of all workers together: beyond that, the page that has had cells for longest gives them up. */
+/**
+ * Memory for shadow cells, of all workers together: when it is used up, the page that has had cells for
+ * longest gives them up.
+ */
 #define POOL_BYTES ((size_t)1 << 30)
 
 /* ---- the table ---------------------------------------------------------------------------------------- */
@@ -45,7 +49,7 @@ static void take_slot(struct pages *p, uint32_t index)
 
 void simt_pages_open(struct worker *w)
 {
-    struct pages *p = &w->pages;
+    struct pages *p = &w->shadow.pages;
     size_t bytes = POOL_BYTES / (size_t)simt_settings.workers;
     if (bytes < POOL_BYTES / 64) bytes = POOL_BYTES / 64;
     p->pool_size = bytes / sizeof *p->pool;
@@ -56,7 +60,7 @@ void simt_pages_open(struct worker *w)
 
 struct page *simt_page_make(struct worker *w, uint32_t number)
 {
-    struct pages *p = &w->pages;
+    struct pages *p = &w->shadow.pages;
     if (p->count == p->capacity) {
         p->capacity = p->capacity ? 2 * p->capacity : 256;
         p->page = realloc(p->page, p->capacity * sizeof *p->page);
@@ -119,19 +123,19 @@ static void list_run(struct worker *w, struct page *page, const struct run *r)
 
 void simt_pages_end_block(struct worker *w)
 {
-    for (size_t i = 0; i < w->pages.count; i++) {
-        struct page *page = &w->pages.page[i];
+    for (size_t i = 0; i < w->shadow.pages.count; i++) {
+        struct page *page = &w->shadow.pages.page[i];
         for (unsigned k = 0; k < page->runs; k++) list_run(w, page, &page->run[k]);
     }
-    w->pages.count = w->pages.pool_used = 0;
+    w->shadow.pages.count = w->shadow.pages.pool_used = 0;
 }
 
-/* Room for one more run: in place of one that can meet nobody any more. */
+/* Room for one more run. A run from before the last barrier can race with nothing and gives way. */
 static struct run *make_room(struct worker *w, struct page *page)
 {
     if (page->runs < PAGE_RUNS) return &page->run[page->runs++];
     for (unsigned i = 0; i < PAGE_RUNS; i++) {
-        if (page->run[i].tick >= w->last_barrier) continue;
+        if (page->run[i].tick >= w->time.last_barrier) continue;
         for (unsigned k = 0; k <= i; k++)
             list_run(w, page, &page->run[k]); /* in the order in which they were made */
         memmove(&page->run[i], &page->run[i + 1], (PAGE_RUNS - 1 - i) * sizeof page->run[0]);
@@ -148,20 +152,21 @@ bool simt_page_take(struct worker *w, struct page *page, unsigned first, unsigne
         const struct run *r = &page->run[i];
         if (first >= r->end || end <= r->first) continue;
         if (kind & TOUCH_ASYNC && !(r->kind & TOUCH_ASYNC)) return false; /* is a fence between them? */
-        if (r->tick < w->last_barrier) continue;
+        if (r->tick < w->time.last_barrier) continue;
         if (first < r->first || end > r->end || simt_run_owner(r, first) != me ||
             simt_run_owner(r, end - 1) != me)
-            return false; /* threads meet here: that is for cells */
-        if (r->tick == w->tick && r->phase == w->phase && (kind & TOUCH_READ || r->kind & TOUCH_WRITE))
+            return false; /* threads share bytes here: the page needs cells */
+        if (r->tick == w->time.tick && r->phase == w->time.phase &&
+            (kind & TOUCH_READ || r->kind & TOUCH_WRITE))
             return true; /* nothing new */
     }
     for (unsigned i = page->runs; i-- > 0;)
         if (simt_run_extend(w, &page->run[i], first, bytes, kind, pc)) return true;
     struct run *r = make_room(w, page);
     if (r == NULL) return false;
-    *r = (struct run){.tick = w->tick,
+    *r = (struct run){.tick = w->time.tick,
                       .pc = pc,
-                      .phase = w->phase,
+                      .phase = w->time.phase,
                       .thread = (uint16_t)me,
                       .last = (uint16_t)me,
                       .kind = (uint16_t)kind,
@@ -175,11 +180,11 @@ bool simt_page_take(struct worker *w, struct page *page, unsigned first, unsigne
 
 /* ---- cells -------------------------------------------------------------------------------------------- */
 
-struct cell_page *simt_page_cells(struct worker *w, struct page *page)
+struct shadow_page *simt_page_cells(struct worker *w, struct page *page)
 {
-    struct pages *p = &w->pages;
+    struct pages *p = &w->shadow.pages;
     const size_t at = p->pool_used % p->pool_size;
-    if (p->pool_used >= p->pool_size) { /* what was known there is lost: a race in it may be missed */
+    if (p->pool_used >= p->pool_size) { /* what the page knew is lost: a race in it may be missed */
         p->page[p->pool_owner[at]].cells = NULL;
         memset(&p->pool[at], 0, sizeof p->pool[at]);
     }
@@ -192,6 +197,6 @@ struct cell_page *simt_page_cells(struct worker *w, struct page *page)
 
 void simt_pages_forget(struct worker *w)
 {
-    simt_forget(w->pages.pool, w->pages.pool_size * sizeof *w->pages.pool);
-    w->pages.count = w->pages.pool_used = 0;
+    simt_forget(w->shadow.pages.pool, w->shadow.pages.pool_size * sizeof *w->shadow.pages.pool);
+    w->shadow.pages.count = w->shadow.pages.pool_used = 0;
 }

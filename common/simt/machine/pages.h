@@ -1,16 +1,15 @@
 /**
  * @file pages.h
- * @brief What the running block did to global memory, page by page: as runs where accesses follow each other, cell by cell
- *        (cells.c) where they do not.
+ * @brief What the running block did to global memory, page by page: as runs where threads access it in order,
+ *         as shadow cells (shadow_words.c) where they do not.
  */
-#ifndef WARPWISE_SIMT_PAGES_H
-#define WARPWISE_SIMT_PAGES_H
+#pragma once
 
-#include "cells.h"
-#include "early.h"
+#include "dependent_launch.h"
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
+#include "shadow.h"
 #include "worker.h"
 
 #include <stdbool.h>
@@ -25,10 +24,10 @@ static inline uint32_t simt_page_number(enum place place, uintptr_t offset)
     return (uint32_t)(offset / PAGE_BYTES) + (place == PLACE_DATA ? (uint32_t)DATA_PAGES : 0);
 }
 
-/** @brief The page of that number, if the block has been there; else NULL. */
+/** @brief The page of that number, or NULL if the block has not touched it. */
 static inline struct page *simt_page_find(const struct worker *w, uint32_t number)
 {
-    const struct pages *p = &w->pages;
+    const struct pages *p = &w->shadow.pages;
     for (uint32_t at = number * 2654435769u >> p->shift;; at = (at + 1) & p->mask) {
         const uint32_t index = p->slot[at];
         if (index >= p->count || p->page[index].slot != at) return NULL; /* an earlier block's */
@@ -36,12 +35,12 @@ static inline struct page *simt_page_find(const struct worker *w, uint32_t numbe
     }
 }
 
-/** @brief The kind of a touch, from what a thread does there. */
+/** @brief The kind of the touch that an access makes. */
 static inline unsigned simt_run_kind(const struct worker *w, int access)
 {
     const unsigned kind = (access & SIMT_WRITE ? TOUCH_WRITE : TOUCH_READ) |
                           (access & ACCESS_ASYNC ? (unsigned)TOUCH_ASYNC : 0);
-    return w->grids_over ? kind : kind | (simt_is_early(w) ? TOUCH_EARLY : 0);
+    return w->grid.launch_before_over ? kind : kind | (simt_is_early(w) ? TOUCH_EARLY : 0);
 }
 
 /** @brief Whether the access is the next one of the run @p r, which then holds it. */
@@ -49,7 +48,7 @@ static inline bool simt_run_extend(const struct worker *w, struct run *r, unsign
                                    unsigned kind, uint32_t pc)
 {
     const uint32_t next = kind | (uint32_t)bytes << 16 | (uint32_t)first << 24; /* as the union lays it out */
-    if (r->when != w->when || r->pc != pc || r->next != next) return false;
+    if (r->when != w->time.when || r->pc != pc || r->next != next) return false;
     if (w->thread_index == r->last) {
         if (r->left == 0) return false;
         r->left = (uint8_t)(r->left - (r->each != 0));
@@ -68,13 +67,14 @@ static inline bool simt_run_extend(const struct worker *w, struct run *r, unsign
 bool simt_page_take(struct worker *w, struct page *page, unsigned first, unsigned bytes, int access,
                     uint32_t pc);
 struct page *simt_page_make(struct worker *w, uint32_t number);
-/** @brief Gives the page cells, and lists its runs as touched; the caller brings the cells up to date, then drops them. */
-struct cell_page *simt_page_cells(struct worker *w, struct page *page);
+/**
+ * @brief Gives the page shadow cells, and lists its runs as touched. The caller enters the runs in the
+ * cells, then drops them.
+ */
+struct shadow_page *simt_page_cells(struct worker *w, struct page *page);
 /** @brief Lists what the runs of all pages touched. */
 void simt_pages_end_block(struct worker *w);
 void simt_pages_open(struct worker *w);
 void simt_pages_forget(struct worker *w); /**< ticks begin anew */
 /** @brief Which thread made the access at byte @p at of the page. */
 unsigned simt_run_owner(const struct run *r, unsigned at);
-
-#endif

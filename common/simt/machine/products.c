@@ -7,12 +7,12 @@
  * A warp's accumulators receive the result at its own wait, and hold a NaN that no arithmetic makes (POISON) until then.
  */
 #include "products.h"
-#include "cells.h"
-#include "clocks.h"
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
 #include "settings.h"
+#include "shadow.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdlib.h>
@@ -74,7 +74,10 @@ static void look_for_span(struct worker *w, uintptr_t address, size_t bytes, int
     }
 }
 
-/* A watched thread comes here at each access to a variable of its own: most lie within the words of one byte of bits. */
+/*
+ * Every access of a watched thread to its own variables comes here. Most lie within the words of one byte
+ * of bits.
+ */
 static void note_touched(uint8_t *touched, uintptr_t at, size_t bytes)
 {
     const uintptr_t first = at / 4, last = (at + bytes - 1) / 4;
@@ -111,7 +114,7 @@ void simt_product_drop(const void *low, const void *high)
     for (size_t i = 0; i < w->current->spans.count; i++)
         if (span[i].low < (uintptr_t)low || span[i].low >= (uintptr_t)high) span[left++] = span[i];
     w->current->spans.count = left;
-    for (struct product *p = w->product[warp_index / GROUP_WARPS]; p != NULL; p = p->next) {
+    for (struct product *p = w->products.queue[warp_index / GROUP_WARPS]; p != NULL; p = p->next) {
         const struct sums *s = p->sums[warp_index % GROUP_WARPS];
         for (unsigned i = lane * p->count; s != NULL && i < (lane + 1) * p->count; i++)
             if (s->place[i] >= low && s->place[i] < high) s->place[i] = NULL;
@@ -137,10 +140,10 @@ void simt_product_fence(void)
     memset(t->touched, 0, STACK_BYTES / 32);
     t->touched_base = (uintptr_t)t->fiber->stack;
     t->watched = true;
-    w->local_bytes = 0; /* check.c: from now on its local accesses are looked at */
+    w->local.bytes = 0; /* check.c: from now on its local accesses are looked at */
 }
 
-/* The registers of a lane, as few stretches of memory as they are. */
+/* The registers of a lane, as ranges of memory: as few as possible. */
 static void add_spans(struct thread *t, const struct sums *s, unsigned lane, const void *pc)
 {
     void *const *place = s->place + (size_t)lane * s->count;
@@ -185,7 +188,8 @@ static struct sums *sums_in_flight(const struct worker *w, unsigned warp_index, 
                                    struct product_lane *const *lane)
 {
     const unsigned part = warp_index % GROUP_WARPS;
-    for (const struct product *q = w->product[warp_index / GROUP_WARPS]; q != NULL && q != p; q = q->next)
+    for (const struct product *q = w->products.queue[warp_index / GROUP_WARPS]; q != NULL && q != p;
+         q = q->next)
         if (q->issued >> part & 1 && !(q->delivered >> part & 1) && same_places(q->sums[part], p, lane))
             return q->sums[part];
     return NULL;
@@ -232,7 +236,7 @@ static void check_registers(struct worker *w, unsigned warp_index, const struct 
 static struct product *next_product(struct worker *w, unsigned warp_index, const struct product *issued)
 {
     const unsigned part = warp_index % GROUP_WARPS;
-    struct product **at = &w->product[warp_index / GROUP_WARPS];
+    struct product **at = &w->products.queue[warp_index / GROUP_WARPS];
     while (*at != NULL && (*at)->issued >> part & 1) at = &(*at)->next;
     if (*at == NULL) {
         *at = room(1, sizeof **at);
@@ -279,7 +283,7 @@ void simt_product_issue(const struct product *issued, unsigned warp_index,
     s->users++;
     p->sums[part] = s;
     p->group[part] = w->warp_of[warp_index].open_group;
-    p->serial[part] = ++w->serial;
+    p->serial[part] = ++w->products.serial;
     for (unsigned i = 0; i < WARP_LANES; i++)
         memcpy(p->fragment[part][i], lane[i]->value + p->count, sizeof p->fragment[part][i]);
     p->issued |= 1u << part;
@@ -308,7 +312,7 @@ void simt_product_wait(const struct simt_site *site, unsigned prior)
     simt_suspend(w);
 }
 
-/** What is looked for in shared memory after a product: who wrote there since it was issued. */
+/** The search for writes to the operands of a product since it was issued. */
 struct overwriting {
     struct worker *w;
     const struct product *product;
@@ -324,14 +328,14 @@ static void look_at_row(void *context, uintptr_t address)
     struct worker *w = o->w;
     const enum place place = simt_place_of(w, address);
     if (place != PLACE_SHARED && place != PLACE_DYNAMIC) return;
-    simt_cells_product_read(w, place, address - w->space[place].base, 16, o->group, o->tick,
-                            simt_pack_pc(o->product->pc));
+    simt_shadow_product_read(w, place, address - w->space[place].base, 16, o->group, o->tick,
+                             simt_pack_pc(o->product->pc));
     if (o->found) return;
     const struct actor reader = {w->block, simt_pack_pc(o->product->pc), (uint16_t)o->thread, SIMT_READ,
                                  NULL};
     struct finding f = simt_finding_about(RECORD_MISSING_WAIT, RECORD_ADVICE_OPERAND_OVERWRITTEN, place,
                                           address - w->space[place].base, 16, reader);
-    if (!simt_cells_written_since(w, place, f.where, 16, o->serial, &f.actor[1])) return;
+    if (!simt_shadow_written_since(w, place, f.where, 16, o->serial, &f.actor[1])) return;
     o->found = true;
     simt_found(w, &f);
 }
@@ -341,7 +345,7 @@ static void check_operands(struct worker *w, unsigned group, const struct produc
     struct overwriting o = {.w = w,
                             .product = p,
                             .group = group,
-                            .tick = ++*w->clock,
+                            .tick = ++*w->time.clock,
                             .thread = group * GROUP_WARPS * WARP_LANES,
                             .serial = UINT32_MAX};
     for (unsigned part = 0; part < GROUP_WARPS; part++)
@@ -403,12 +407,13 @@ static bool covers(const struct warp *warp, unsigned part, const struct product 
     return p->issued >> part & 1 && !(p->delivered >> part & 1) && p->group[part] + prior < warp->open_group;
 }
 
-/* What the lanes do now comes after the reads of the products that have completed. */
-static void hear_products(struct worker *w, struct warp *warp, unsigned group)
+/* What the lanes do next happens after the completed products have read their operands. */
+static void order_after_products(struct worker *w, struct warp *warp, unsigned group)
 {
-    struct clock *clock = &w->clock_of[(size_t)(warp - w->warp_of) * WARP_LANES];
-    for (unsigned lane = 0; lane < WARP_LANES; lane++) clock[lane].heard[COLUMN_PRODUCT + group] = *w->clock;
-    simt_clocks_learned(warp, warp->lanes);
+    struct vector_clock *clock = &w->clocks.of[(size_t)(warp - w->warp_of) * WARP_LANES];
+    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+        clock[lane].ordered[COLUMN_PRODUCT + group] = *w->time.clock;
+    simt_clocks_mark_unshared(warp, warp->lanes);
     simt_new_tick(w, warp);
 }
 
@@ -418,17 +423,17 @@ void simt_resolve_products(struct worker *w, struct warp *warp)
     const unsigned group = warp_index / GROUP_WARPS, part = warp_index % GROUP_WARPS;
     if (warp->at_products == 0 || warp->at_products != live) return;
     const unsigned prior = thread_at(w, warp_index, (unsigned)__builtin_ctz(live))->prior;
-    for (const struct product *p = w->product[group]; p != NULL; p = p->next)
+    for (const struct product *p = w->products.queue[group]; p != NULL; p = p->next)
         if (covers(warp, part, p, prior) && p->issued != (1u << GROUP_WARPS) - 1) return;
-    for (struct product *p = w->product[group]; p != NULL; p = p->next) {
+    for (struct product *p = w->products.queue[group]; p != NULL; p = p->next) {
         if (!covers(warp, part, p, prior)) continue;
         const bool first = p->delivered == 0;
         compute(w, group, p);
         if (first && w->checking) check_operands(w, group, p);
         deliver(w, warp_index, p);
     }
-    if (w->checking && w->clocks) hear_products(w, warp, group);
-    drop_delivered(&w->product[group]);
+    if (w->checking && w->clocks.open) order_after_products(w, warp, group);
+    drop_delivered(&w->products.queue[group]);
     for (unsigned rest = warp->at_products; rest != 0; rest &= rest - 1)
         thread_at(w, warp_index, (unsigned)__builtin_ctz(rest))->wait = WAIT_NONE;
     warp->ready |= warp->at_products;
@@ -460,16 +465,16 @@ static void forget(struct product *p)
 void simt_products_end(struct worker *w)
 {
     for (unsigned group = 0; group < GROUPS; group++) {
-        bool told = w->abandoned || !w->checking;
-        while (w->product[group] != NULL) {
-            struct product *p = w->product[group];
-            w->product[group] = p->next;
+        bool reported = w->abandoned || !w->checking;
+        while (w->products.queue[group] != NULL) {
+            struct product *p = w->products.queue[group];
+            w->products.queue[group] = p->next;
             const unsigned waiting = p->issued & ~p->delivered;
-            if (!told && waiting != 0)
+            if (!reported && waiting != 0)
                 found(w, RECORD_SAYS_PRODUCT_LEFT, p->pc,
                       (group * GROUP_WARPS + (unsigned)__builtin_ctz(waiting)) * WARP_LANES, SIMT_READ, NULL,
                       RECORD_ADVICE_PRODUCT_LEFT);
-            told |= waiting != 0;
+            reported |= waiting != 0;
             forget(p);
         }
     }

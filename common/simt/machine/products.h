@@ -4,10 +4,9 @@
  *
  * Four warps, the first of which has a number divisible by four, issue a product together. On hardware it may read its operands
  * and write its accumulators at any time until a wgmma.wait_group that covers it. Here it does so at that wait, as late as it
- * may (SIMT_ASYNC=early: as early as it may), and whoever touches its accumulators or operands before is found.
+ * may (SIMT_ASYNC=early: as early as it may), and an access to its accumulators or operands before that is a finding.
  */
-#ifndef WARPWISE_SIMT_PRODUCTS_H
-#define WARPWISE_SIMT_PRODUCTS_H
+#pragma once
 
 #include "sizes.h"
 #include "tools.h"
@@ -83,8 +82,6 @@ bool simt_product_holds(const void *place);
 void simt_resolve_products(struct worker *w, struct warp *warp);
 /** @brief A local access of the running thread, which has issued products. */
 void simt_product_touch(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc);
-/** @brief A block begins, or ends: what nobody waited for is found. */
+/** @brief A block begins, or ends: a finding for each product that no warp waited for. */
 void simt_products_begin(struct worker *w);
 void simt_products_end(struct worker *w);
-
-#endif

@@ -2,8 +2,7 @@
  * @file registers.h
  * @brief How many registers the warps of a block have asked for (setmaxnreg).
  */
-#ifndef WARPWISE_SIMT_REGISTERS_H
-#define WARPWISE_SIMT_REGISTERS_H
+#pragma once
 
 struct worker;
 struct simt_site;
@@ -13,5 +12,3 @@ void simt_registers_set(const struct simt_site *site, unsigned count);
 void simt_registers_begin(struct worker *w);
 /** @brief The block is over: whether all warps of each warpgroup agreed, and all requests could be met. */
 void simt_registers_end(struct worker *w);
-
-#endif

@@ -4,7 +4,7 @@
  */
 #include "report.h"
 #include "arena.h"
-#include "cells.h"
+#include "shadow.h"
 #include "image.h"
 #include "lines.h"
 #include "names.h"

@@ -2,33 +2,34 @@
  * @file schedule.c
  * @brief Runs one block: its warps in order, of each warp the lanes that can run, each until it must wait.
  *
- * The scheduler runs on the OS thread's own stack. Lanes hand over to each other (lanes.c); the scheduler gets the
- * word back when no lane of the warp is ready.
+ * The scheduler runs on the OS thread's own stack. Lanes hand over to each other (lanes.c); the scheduler
+ * runs again when no lane of the warp is ready.
  */
 #include "schedule.h"
 #include "arena.h"
 #include "blocks.h"
 #include "bulk_copies.h"
-#include "cells.h"
-#include "clocks.h"
 #include "cluster_barrier.h"
+#include "cluster_schedule.h"
+#include "convergence.h"
 #include "counters.h"
-#include "distant.h"
+#include "distributed_shared.h"
 #include "finding.h"
+#include "happens_before.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
 #include "mbarrier.h"
-#include "meet.h"
-#include "named.h"
+#include "named_barrier.h"
 #include "pages.h"
 #include "products.h"
 #include "registers.h"
 #include "settings.h"
+#include "shadow.h"
 #include "sizes.h"
 #include "tools.h"
 #include "trap.h"
-#include "turns.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdbool.h>
@@ -43,7 +44,7 @@ static void open_space(struct space *s, uintptr_t base, size_t bytes)
 {
     s->base = base;
     s->bytes = bytes;
-    s->quiet = simt_reserve(2 * bytes + 64, "a worker's read marks");
+    s->read_mark = simt_reserve(2 * bytes + 64, "a worker's read marks");
     s->cells = simt_reserve((bytes / 4 + 1) * sizeof *s->cells, "a worker's race cells");
     s->ready = simt_reserve(bytes / SPACE_CHUNK + 1, "a worker's marks");
 }
@@ -51,14 +52,14 @@ static void open_space(struct space *s, uintptr_t base, size_t bytes)
 static void forget_cells(struct worker *w)
 {
     simt_pages_forget(w);
-    if (w->clock_of != NULL) {
-        simt_forget(w->clock_of, (MAX_THREADS + BARRIERS) * sizeof *w->clock_of);
-        simt_forget(w->block_clock, sizeof *w->block_clock);
+    if (w->clocks.of != NULL) {
+        simt_forget(w->clocks.of, (MAX_THREADS + NAMED_BARRIERS) * sizeof *w->clocks.of);
+        simt_forget(w->clocks.block, sizeof *w->clocks.block);
     }
-    if (w->mbarrier != NULL) simt_forget(w->mbarrier, MBARRIERS * sizeof *w->mbarrier);
+    if (w->mbarriers.at != NULL) simt_forget(w->mbarriers.at, MBARRIERS * sizeof *w->mbarriers.at);
     for (int i = PLACE_SHARED; i <= PLACE_DYNAMIC; i++) {
-        simt_forget(w->space[i].quiet, 2 * w->space[i].bytes + 64);
-        simt_forget(w->space[i].cells, (w->space[i].bytes / 4 + 1) * sizeof(struct cell));
+        simt_forget(w->space[i].read_mark, 2 * w->space[i].bytes + 64);
+        simt_forget(w->space[i].cells, (w->space[i].bytes / 4 + 1) * sizeof(struct shadow_cell));
         simt_forget(w->space[i].ready, w->space[i].bytes / SPACE_CHUNK + 1);
     }
 }
@@ -67,11 +68,14 @@ struct worker *simt_worker_new(void)
 {
     struct worker *w = simt_reserve(sizeof *w, "a worker");
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    w->guard_bytes = page;
-    w->stack_bytes = MAX_THREADS * (STACK_BYTES + page) + page;
-    w->stack_base = (uintptr_t)simt_reserve(w->stack_bytes, "the threads' stacks");
-    madvise((void *)w->stack_base, w->stack_bytes, MADV_NOHUGEPAGE);
-    /* After the dynamic shared memory comes a red zone as large as it: a long step too far is still seen. */
+    w->local.guard_bytes = page;
+    w->local.stacks_bytes = MAX_THREADS * (STACK_BYTES + page) + page;
+    w->local.stacks = (uintptr_t)simt_reserve(w->local.stacks_bytes, "the threads' stacks");
+    madvise((void *)w->local.stacks, w->local.stacks_bytes, MADV_NOHUGEPAGE);
+    /*
+     * After the dynamic shared memory comes a red zone of the same size, so that an access far past the end
+     * is still found.
+     */
     char *dynamic = simt_reserve(2 * DYNAMIC_SHARED_BYTES, "dynamic shared memory");
     w->space[PLACE_ARENA] = (struct space){.base = ARENA_BASE, .bytes = ARENA_BYTES};
     w->space[PLACE_DATA] =
@@ -83,7 +87,7 @@ struct worker *simt_worker_new(void)
         w->log = simt_reserve(WARP_LANES * sizeof *w->log, "the counters' logs");
     w->checking = simt_settings.check;
     w->counting = simt_settings.counters != NULL;
-    w->clock = &w->own_clock;
+    w->time.clock = &w->time.own_clock;
     return w;
 }
 
@@ -104,12 +108,12 @@ void simt_worker_begin(struct worker *w, const struct simt_launch *launch)
 {
     const struct simt_extent shape = launch->block;
     w->launch = launch;
-    memset(w->live, 0, sizeof w->live); /* the host may have freed some since */
+    memset(w->bounds.live, 0, sizeof w->bounds.live); /* the host may have freed some since */
     w->threads = shape.x * shape.y * shape.z;
     w->warps = (w->threads + WARP_LANES - 1) / WARP_LANES;
     simt_block_extent = shape;
     simt_grid_extent = launch->grid;
-    w->args = (uintptr_t)launch->args;
+    w->bounds.args = (uintptr_t)launch->args;
     w->dynamic_name = NULL;
     for (unsigned i = 0; i < w->threads; i++) {
         struct simt_identity *id = &w->thread[i].identity;
@@ -125,9 +129,9 @@ void simt_worker_begin(struct worker *w, const struct simt_launch *launch)
 static void begin_block(struct worker *w)
 {
     const struct simt_extent grid = w->launch->grid;
-    if (w->cluster != NULL ? w->cluster->forget : w->own_clock > 0xf0000000u) { /* ticks run out */
+    if (w->cluster != NULL ? w->cluster->forget : w->time.own_clock > 0xf0000000u) { /* ticks run out */
         forget_cells(w);
-        w->own_clock = 0;
+        w->time.own_clock = 0;
     }
     simt_block_index =
         (struct simt_extent){(unsigned)(w->block % grid.x), (unsigned)(w->block / grid.x % grid.y),
@@ -141,28 +145,28 @@ static void begin_block(struct worker *w)
     }
     if (simt_settings.order == ORDER_RANDOM) {
         const uint64_t seed = simt_mix(simt_settings.seed ^ simt_mix(w->block));
-        shuffle(w->lane_order, WARP_LANES, seed);
-        shuffle(w->warp_order, w->warps, seed + 1);
+        shuffle(w->schedule.lane_order, WARP_LANES, seed);
+        shuffle(w->schedule.warp_order, w->warps, seed + 1);
     }
     simt_named_begin(w);
     simt_mbarriers_begin(w);
     simt_products_begin(w);
     simt_cluster_begin(w);
-    simt_distant_begin(w);
+    simt_distributed_begin(w);
     simt_registers_begin(w);
     simt_bulk_begin(w);
-    w->split.count = 0;
-    w->phase = 1;
-    w->fences = 0;
-    w->waited = w->abandoned = false;
+    w->shadow.split.count = 0;
+    w->time.phase = 1;
+    w->grid.fences = 0;
+    w->grid.earlier_over = w->abandoned = false;
     w->warp = NULL;
-    w->touch_tick = ++*w->clock;
-    simt_order_all(w);
-    w->block_start = w->certain = w->last_barrier;
+    w->shadow.touch_tick = ++*w->time.clock;
+    simt_order_block(w);
+    w->time.block_start = w->time.all_ordered_before = w->time.last_barrier;
     if (w->cluster != NULL) simt_clocks_open(w);
 }
 
-/* What is left of threads that will never go on. */
+/* Drops threads that will never go on. */
 static void drop_lanes(struct worker *w)
 {
     simt_lanes_drop(w);
@@ -177,8 +181,8 @@ static bool run_warp(struct worker *w, struct warp *warp)
     warp->spinning = 0;
     if (warp->ready == 0) return false;
     w->warp = warp;
-    w->tick = warp->tick;
-    w->warp_quiet = simt_quiet_pair(warp->quiet);
+    w->time.tick = warp->tick;
+    w->shadow.warp_mark = simt_read_mark_pair(warp->read_mark);
     do {
         ran = true;
         simt_lanes_run(w);
@@ -191,7 +195,7 @@ static bool run_warp(struct worker *w, struct warp *warp)
 static unsigned warp_at(const struct worker *w, unsigned i)
 {
     if (simt_settings.order == ORDER_FORWARD) return i;
-    return simt_settings.order == ORDER_REVERSE ? w->warps - 1 - i : w->warp_order[i];
+    return simt_settings.order == ORDER_REVERSE ? w->warps - 1 - i : w->schedule.warp_order[i];
 }
 
 /* All blocks of a cluster are checked, or none. */
@@ -204,10 +208,10 @@ static bool is_checked(const struct worker *w)
 void simt_run_block(struct worker *w)
 {
     bool ran;
-    simt_turn_begin(w);
+    simt_cluster_schedule_begin(w);
     begin_block(w);
-    simt_turn_begun(w);
-    if (w->cluster != NULL) /* what a block does comes after all of them have begun */
+    simt_cluster_schedule_begun(w);
+    if (w->cluster != NULL) /* nothing a block does comes before the beginning of the others */
         for (unsigned i = 0; i < w->warps; i++) simt_new_tick(w, &w->warp_of[i]);
     w->checking = is_checked(w);
     simt_tls_worker = w;
@@ -216,18 +220,18 @@ void simt_run_block(struct worker *w)
         ran = false;
         for (unsigned i = 0; i < w->warps && !w->abandoned; i++)
             ran |= run_warp(w, &w->warp_of[warp_at(w, i)]);
-        if (w->spun && !w->abandoned) simt_turn_yield(w);
-        w->spun = false;
+        if (w->schedule.spun && !w->abandoned) simt_cluster_schedule_yield(w);
+        w->schedule.spun = false;
         if (!ran && !w->abandoned) ran = simt_resolve_block(w);
     } while (ran && !w->abandoned && !simt_launch_stopped(w));
     if (ran) drop_lanes(w);
-    if (w->abandoned) simt_turn_stop(w);
+    if (w->abandoned) simt_cluster_schedule_stop(w);
     simt_products_end(w);
     simt_registers_end(w);
     simt_bulk_end(w);
-    simt_distant_end(w);
+    simt_distributed_end(w);
     simt_pages_end_block(w);
     simt_tls_worker = simt_tls_watch = NULL;
     simt_tls_self = NULL;
-    simt_turn_end(w);
+    simt_cluster_schedule_end(w);
 }

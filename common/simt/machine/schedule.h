@@ -2,8 +2,7 @@
  * @file schedule.h
  * @brief Workers, and how one runs a block.
  */
-#ifndef WARPWISE_SIMT_SCHEDULE_H
-#define WARPWISE_SIMT_SCHEDULE_H
+#pragma once
 
 #include "worker.h"
 
@@ -11,5 +10,3 @@ struct worker *simt_worker_new(void);
 void simt_worker_attach(struct worker *w); /**< the calling OS thread will run it */
 void simt_worker_begin(struct worker *w, const struct simt_launch *launch);
 void simt_run_block(struct worker *w);
-
-#endif

@@ -118,7 +118,7 @@ __attribute__((constructor)) static void read_settings(void)
 
 static bool sealed;
 
-static void set_writable(int writable)
+static void set_writable(bool writable)
 {
     if (sealed)
         (void)mprotect(&simt_settings, sizeof simt_settings, writable ? PROT_READ | PROT_WRITE : PROT_READ);
@@ -127,7 +127,7 @@ static void set_writable(int writable)
 void simt_seal_settings(void)
 {
     sealed = sysconf(_SC_PAGESIZE) <= (long)sizeof simt_settings;
-    set_writable(0);
+    set_writable(false);
 }
 
 /* Counters are those of the order that was asked for. */
@@ -136,12 +136,12 @@ void simt_turn_order(int turned)
     static bool is_turned;
     if (simt_settings.counters != NULL || is_turned == (turned != 0)) return;
     is_turned = turned != 0;
-    set_writable(1);
+    set_writable(true);
     if (simt_settings.order == ORDER_RANDOM)
         simt_settings.seed ^= 1;
     else
         simt_settings.order = simt_settings.order == ORDER_FORWARD ? ORDER_REVERSE : ORDER_FORWARD;
-    set_writable(0);
+    set_writable(false);
 }
 
 void simt_report_all(void)

@@ -2,8 +2,7 @@
  * @file settings.h
  * @brief The SIMT_ variables of the environment.
  */
-#ifndef WARPWISE_SIMT_SETTINGS_H
-#define WARPWISE_SIMT_SETTINGS_H
+#pragma once
 
 #include "machine.h"
 
@@ -28,5 +27,3 @@ extern struct settings simt_settings;
 
 /** @brief One sentence on stderr, then exit code 2. */
 void simt_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-
-#endif

@@ -2,8 +2,7 @@
  * @file sizes.h
  * @brief How large a warp, a block and their memory are.
  */
-#ifndef WARPWISE_SIMT_SIZES_H
-#define WARPWISE_SIMT_SIZES_H
+#pragma once
 
 enum {
     WARP_LANES = 32,
@@ -13,5 +12,3 @@ enum {
     DYNAMIC_SHARED_BYTES = 227 << 10,
     MAX_CLUSTER = 16, /* blocks of a cluster */
 };
-
-#endif

@@ -2,8 +2,7 @@
  * @file tools.h
  * @brief Memory and numbers for the other parts.
  */
-#ifndef WARPWISE_SIMT_TOOLS_H
-#define WARPWISE_SIMT_TOOLS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void simt_populate(void *pages, size_t bytes);
 uint64_t simt_mix(uint64_t value); /**< a good 64-bit hash */
 /** @brief Element @p index of a fixed permutation of 0..count-1, without storing it. */
 uint64_t simt_permuted(uint64_t index, uint64_t count, uint64_t seed);
-
-#endif

@@ -5,10 +5,10 @@
  * The rules are those of the hardware, as docs/counters.md lists them.
  */
 #include "traffic.h"
-#include "cells.h"
 #include "counters.h"
 #include "finding.h"
 #include "machine.h"
+#include "shadow.h"
 #include "sizes.h"
 
 #include <stdatomic.h>
@@ -32,8 +32,11 @@ static unsigned sectors_of_request(const struct request *r)
     return count;
 }
 
-/* Passes one group of lanes needs: a bank gives one 4-byte word a pass, to any number of lanes. */
-static unsigned passes(const struct request *r, unsigned first, unsigned end)
+/*
+ * Wavefronts that one group of lanes needs: per wavefront a bank gives one 4-byte word, to any number of
+ * lanes.
+ */
+static unsigned bank_wavefronts(const struct request *r, unsigned first, unsigned end)
 {
     uint32_t words[32][WARP_LANES];
     uint8_t used[32] = {0};
@@ -52,12 +55,12 @@ static unsigned passes(const struct request *r, unsigned first, unsigned end)
     return most;
 }
 
-/* Whether each lane i of a group and lane i ^ apart have one address between them, or one of the two is idle. */
-static bool partners_share(const struct request *r, unsigned first, unsigned end, unsigned apart)
+/* Whether each lane i of a group has the same address as lane i ^ distance, or one of the two is idle. */
+static bool partners_share(const struct request *r, unsigned first, unsigned end, unsigned distance)
 {
     for (unsigned i = first; i < end; i++)
-        for (unsigned k = i + 1; k < end && r->lane[k] <= (r->lane[i] | apart); k++)
-            if (r->lane[k] == (r->lane[i] ^ apart) && r->address[k] != r->address[i]) return false;
+        for (unsigned k = i + 1; k < end && r->lane[k] <= (r->lane[i] | distance); k++)
+            if (r->lane[k] == (r->lane[i] ^ distance) && r->address[k] != r->address[i]) return false;
     return true;
 }
 
@@ -70,9 +73,10 @@ static unsigned end_of_group(const struct request *r, unsigned first, unsigned l
 }
 
 /*
- * Up to 4 bytes per lane, the warp goes at once. 8-byte accesses go by half warps, 16-byte ones by quarter warps;
- * but a load takes two of those together where all lanes share with lane i ^ 1, or all with lane i ^ 2. Measured
- * on an H200 (docs/counters.md). Ideal is one wavefront for each group that has a lane.
+ * Up to 4 bytes per lane, the whole warp is one group. 8-byte accesses go by half warps, 16-byte ones by
+ * quarter warps; but a load takes two of those groups together where every lane i has the address of lane i
+ * ^ 1, or every one that of lane i ^ 2. Measured on an H200 (docs/counters.md). Ideal is one wavefront for
+ * each group that has an active lane.
  */
 static unsigned wavefronts_of_request(const struct request *r, bool load, unsigned *ideal)
 {
@@ -85,7 +89,7 @@ static unsigned wavefronts_of_request(const struct request *r, bool load, unsign
             const unsigned both = end_of_group(r, first, 2 * lanes);
             if (partners_share(r, first, both, 1) || partners_share(r, first, both, 2)) end = both;
         }
-        wavefronts += passes(r, first, end);
+        wavefronts += bank_wavefronts(r, first, end);
         ++*ideal;
     }
     return wavefronts;
@@ -132,23 +136,26 @@ static unsigned store_line_by_line(const struct request *from, const struct requ
         for (unsigned k = i; new &&k-- > 0;) new = from->address[k] / 128 != line;
         for (unsigned k = i; new &&k < from->count; k++)
             if (from->address[k] / 128 == line) together.address[together.count++] = to->address[k];
-        if (new) wavefronts += passes(&together, 0, together.count);
+        if (new) wavefronts += bank_wavefronts(&together, 0, together.count);
     }
     return wavefronts;
 }
 
-/* In how many turns the L1 cache finds them: four lines per turn, and 8 bytes per lane by half warps. */
-static unsigned fetches_of_copies(const struct request *from)
+/*
+ * In how many wavefronts the L1 cache looks up the tags: four lines per wavefront, and 8 bytes per lane by
+ * half warps.
+ */
+static unsigned tag_wavefronts_of_copies(const struct request *from)
 {
     const unsigned lanes = from->bytes <= 4 ? 32 : 16;
-    unsigned fetches = 0;
+    unsigned wavefronts = 0;
     for (unsigned first = 0, end; first < from->count; first = end) {
         uint64_t line[WARP_LANES];
         end = end_of_group(from, first, lanes);
         for (unsigned i = first; i < end; i++) line[i - first] = from->address[i] / 128;
-        fetches += (count_different(line, end - first) + 3) / 4;
+        wavefronts += (count_different(line, end - first) + 3) / 4;
     }
-    return fetches;
+    return wavefronts;
 }
 
 /* Whether some lane copies the other half of lane @p i's sector, from and to the same one; the halves may change places. */
@@ -160,7 +167,10 @@ static bool is_whole_sector(const struct request *from, const struct request *to
     return false;
 }
 
-/* To how many sectors of its line of shared memory lane @p i's piece is copied besides, before the one where lane i puts it. */
+/*
+ * How many sectors of the same line of shared memory receive lane @p i's piece, too, before the one where
+ * lane i puts it.
+ */
 static unsigned earlier_places(const struct request *from, const struct request *to, unsigned i)
 {
     uint64_t sector[WARP_LANES];
@@ -173,10 +183,11 @@ static unsigned earlier_places(const struct request *from, const struct request 
 }
 
 /*
- * Wavefronts of copies of 16 bytes, which go past the L1 cache, a 32-byte sector at a time: one moves what comes from
- * one line of 128 bytes and goes to one. Whole sectors of a line go together, wherever each of them goes, but each to
- * one place at a time. Halves go with those that are turned by as many sectors, lower ones apart from upper ones, and
- * those that change sides apart from those that stay.
+ * Wavefronts of copies of 16 bytes, which bypass the L1 cache, one 32-byte sector at a time. One wavefront
+ * moves what comes from one line of 128 bytes and goes to one line. Whole sectors of a line go together,
+ * wherever each of them goes, but each to one place per wavefront. Half sectors go together if they are
+ * rotated by the same number of sectors; lower halves apart from upper ones, and halves that change sides
+ * apart from those that stay.
  */
 static unsigned wavefronts_of_wide_copies(const struct request *from, const struct request *to)
 {
@@ -184,9 +195,9 @@ static unsigned wavefronts_of_wide_copies(const struct request *from, const stru
     uint64_t way[WARP_LANES];
     for (unsigned i = 0; i < from->count; i++) {
         const uintptr_t source = from->address[i], target = to->address[i];
-        const uint64_t turn = (target / 32 - source / 32) % 4, sides = (target ^ source) / 16 % 2;
+        const uint64_t rotation = (target / 32 - source / 32) % 4, sides = (target ^ source) / 16 % 2;
         const uint64_t part = is_whole_sector(from, to, i) ? whole | earlier_places(from, to, i)
-                                                           : turn << 2 | sides << 1 | source / 16 % 2;
+                                                           : rotation << 2 | sides << 1 | source / 16 % 2;
         way[i] = source / 128 << 18 | target / 128 << 5 | part;
     }
     return count_different(way, from->count);
@@ -210,7 +221,7 @@ static void count_copies(struct counters *c, const struct request *r)
     c->load_sectors += wide ? count_different(block, r->count) : sectors_of_request(&from);
     const unsigned wavefronts = wide ? wavefronts_of_wide_copies(&from, &to) : store_line_by_line(&from, &to);
     c->store_wavefronts += wavefronts;
-    if (!wide) c->conflicts += wavefronts - fetches_of_copies(&from);
+    if (!wide) c->conflicts += wavefronts - tag_wavefronts_of_copies(&from);
 }
 
 void simt_count_request(struct counters *c, const struct request *r, int access, enum place place)

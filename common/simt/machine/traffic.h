@@ -2,8 +2,7 @@
  * @file traffic.h
  * @brief What one instruction of a warp costs in requests, sectors and wavefronts.
  */
-#ifndef WARPWISE_SIMT_TRAFFIC_H
-#define WARPWISE_SIMT_TRAFFIC_H
+#pragma once
 
 #include "counters.h"
 #include "finding.h"
@@ -24,5 +23,3 @@ struct request {
 void simt_count_request(struct counters *c, const struct request *r, int access, enum place place);
 /** Both addresses of an asynchronous copy in one: the global one, and the offset @p to in shared memory. */
 uintptr_t simt_pack_copy(uintptr_t from, uintptr_t to);
-
-#endif

@@ -40,8 +40,8 @@ static uintptr_t instruction(const ucontext_t *context)
 static bool is_guard_page(const struct worker *w, uintptr_t address)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    return address - w->stack_base < w->stack_bytes &&
-           (address - w->stack_base) % (STACK_BYTES + page) < page;
+    return address - w->local.stacks < w->local.stacks_bytes &&
+           (address - w->local.stacks) % (STACK_BYTES + page) < page;
 }
 
 struct walk {

@@ -2,8 +2,7 @@
  * @file trap.h
  * @brief Faults of kernel code that no check saw coming.
  */
-#ifndef WARPWISE_SIMT_TRAP_H
-#define WARPWISE_SIMT_TRAP_H
+#pragma once
 
 #include "finding.h"
 
@@ -13,5 +12,3 @@ void simt_note_frames(struct finding *finding, void *context);
 /** @brief What is said when the host reads what lies there, which it cannot; of four such places at most. */
 void simt_trap_explain(const void *low, size_t bytes, const char *sentence);
 void simt_trap_stack(void); /**< an alternate signal stack for the calling OS thread */
-
-#endif

@@ -9,17 +9,18 @@
  * first asks for its offset, from the end of the window down, with a gap behind it. So all offsets have 18 bits, as the
  * descriptors of wgmma need, and are the same in all blocks. What finds no place, or is no variable that is known, lies at 512 K.
  *
- * In a cluster of several blocks each block's window is one of a row, 16 MB from the next: the bits from 24 on are the block's rank. So
- * an offset says whose memory it is of, as on hardware, and is one of `.shared::cluster` everywhere.
+ * In a cluster of several blocks each block's window is one of a row, 16 MB from the next: the bits from 24
+ * on are the block's rank. So an offset says whose memory it is of, as on hardware, and is one of
+ * `.shared::cluster` everywhere.
  *
  * An offset and the pointer it stands for agree in their last ten bits, so that what is aligned one way is aligned the
  * other way.
  */
+#include "window.h"
 #include "check.h"
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
-#include "window.h"
 #include "worker.h"
 
 #include <pthread.h>
@@ -103,7 +104,7 @@ int simt_rank_of_pointer(const void *pointer)
 {
     const struct worker *owner =
         simt_tls_worker != NULL ? simt_owner_of(simt_tls_worker, (uintptr_t)pointer) : NULL;
-    return owner == NULL ? -1 : owner->cluster != NULL ? (int)owner->rank : 0;
+    return owner == NULL ? -1 : owner->cluster != NULL ? (int)owner->member.rank : 0;
 }
 
 static uint64_t offset_in(const struct worker *w, uintptr_t address)
@@ -121,7 +122,7 @@ uint64_t simt_shared_offset(const void *pointer)
     if (w->cluster == NULL) return offset_in(w, address);
     const struct worker *owner = simt_owner_of(w, address);
     if (owner == NULL) return offset_in(w, address);
-    return offset_in(owner, address) | (uint64_t)owner->rank << RANK_SHIFT;
+    return offset_in(owner, address) | (uint64_t)owner->member.rank << RANK_SHIFT;
 }
 
 static void *address_in(const struct worker *w, uint64_t offset)
@@ -195,7 +196,7 @@ uint64_t simt_offset_of_rank(const struct simt_site *site, uint64_t offset, unsi
 uint64_t simt_own_window(void)
 {
     const struct worker *w = simt_tls_worker;
-    return w == NULL || w->cluster == NULL ? 0 : (uint64_t)w->rank << RANK_SHIFT;
+    return w == NULL || w->cluster == NULL ? 0 : (uint64_t)w->member.rank << RANK_SHIFT;
 }
 
 int simt_rank_of_offset(uint64_t offset)
@@ -220,7 +221,7 @@ void *simt_shared_checked(uint64_t offset, size_t bytes, int access, const void 
     struct worker *w = simt_tls_worker;
     void *address = simt_shared_address(offset);
     if (w == NULL || !w->checking) return address;
-    if (w->cluster != NULL && offset >> RANK_SHIFT != w->rank && worker_of(w, offset) != NULL &&
+    if (w->cluster != NULL && offset >> RANK_SHIFT != w->member.rank && worker_of(w, offset) != NULL &&
         simt_owner_of(w, (uintptr_t)address) != NULL)
         simt_refuse(w, RECORD_OUT_OF_BOUNDS, (uintptr_t)address, bytes, access, return_address,
                     RECORD_ADVICE_OTHER_BLOCK);

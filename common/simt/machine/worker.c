@@ -47,7 +47,7 @@ enum place simt_place_of(const struct worker *w, uintptr_t address)
 
 unsigned simt_foreign_actor(const struct worker *w, unsigned thread)
 {
-    return FOREIGN + (w->rank * w->threads + thread) / w->cluster->grain;
+    return FOREIGN + (w->member.rank * w->threads + thread) / w->cluster->grain;
 }
 
 struct actor simt_foreign(const struct worker *w, unsigned actor, uint32_t pc, int access)

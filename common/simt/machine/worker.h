@@ -4,23 +4,30 @@
  *
  * From the top: a file may call those beside and below it, and none calls back (unit.rooms sees to it).
  *
- *     launch.c watch.c                 a launch: its OS threads, its report, its time limit
+ *     launch.c watchdog.c              a launch: its OS threads, its report, its time limit
  *     schedule.c                       a worker runs a block: its warps in order
- *     turns.c                          the blocks of a cluster take turns
- *     atomics.c copies.c heap.c local.c check.c  what a thread does: atomics, asynchronous copies, malloc, memory accesses
- *     window.c                         ... and shared memory as PTX addresses it
- *     meet.c output.c trap.c           ... meetings with others, printf and assert, faults
- *     bulk_copies.c mbarrier.c named.c ... bulk copies; mbarriers; barriers of a part of the block
+ *     cluster_schedule.c               which block of a cluster runs
+ *     atomics.c async_copies.c heap.c  what a thread does: atomics, asynchronous copies, malloc
+ *     local.c check.c window.c         ... memory accesses; shared memory as PTX addresses it
+ *     convergence.c output.c trap.c    ... barriers and warp operations; printf and assert; faults
+ *     bulk_copies.c mbarrier.c         ... bulk copies; mbarriers
+ *     named_barrier.c                  ... barriers of a part of the block
  *     cluster_barrier.c                ... the barrier of a cluster
  *     products.c registers.c           ... products of a warpgroup in flight; its registers
- *     distant.c                        ... shared memory of other blocks of the cluster
- *     blocks.c between.c report.c      in block order: results, races between blocks, sentences
- *     cells.c counters.c               what is kept and counted of accesses within a block (apart.c, traffic.c)
- *     pages.c                          ... of global memory, as long as accesses are regular
+ *     distributed_shared.c             ... shared memory of other blocks of the cluster
+ *     blocks.c inter_block.c report.c  in block order: results, races between blocks, reports
+ *     launch_order.c                   ... what one launch read before a later one wrote it
+ *     shadow_access.c shadow_async.c   shadow memory: an access on its way to its words; asynchronous operations
+ *     shadow_words.c pages.c           ... one word; global memory, as long as accesses are regular
+ *     shadow_findings.c                ... what is wrong with an access
+ *     counters.c divergence.c          what a profiler counts; of lanes that went different ways
+ *     traffic.c                        ... what one instruction costs
  *     lanes.c                          one lane hands over to the next; the running one waits, or ends the block
  *     arena.c                          what memory there is
- *     finding.c phases.c early.c       what was found; fences; launches that overlap
- *     clocks.c                         ... and what threads know of each other by mbarriers
+ *     fences.c dependent_launch.c      fences and atomics; launches that overlap
+ *     happens_before.c                 whether one access happens before another
+ *     vector_clocks.c                  ... and what threads know of each other by mbarriers
+ *     finding.c                        what was found
  *     worker.c                         what runs now
  *     devices.c                        several devices
  *     image.c lines.c names.c          the program's own file, lines and names of the source
@@ -29,18 +36,17 @@
  * Nothing a block finds is printed while it runs: it is kept in its struct result, and results are taken in
  * block order. That is what makes reports the same on any number of workers.
  */
-#ifndef WARPWISE_SIMT_WORKER_H
-#define WARPWISE_SIMT_WORKER_H
+#pragma once
 
-#include "cells.h"
-#include "clocks.h"
 #include "cluster.h"
 #include "counters.h"
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
+#include "shadow.h"
 #include "sizes.h"
 #include "tools.h"
+#include "vector_clocks.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -58,13 +64,14 @@ struct result {
     struct vector text;               /**< printf output */
     uint32_t acquired_from;           /**< phase of the first atomic; UINT32_MAX: none */
     uint32_t
-        released_tick; /**< what came before it was fenced behind a barrier, then followed by an atomic */
-    struct vector releases; /**< struct fence: what else was */
-    struct vector epochs;   /**< uint32_t: the block's phase when a phase of its cluster's barrier was over */
-    uint64_t cluster;       /**< 1 + which cluster it is of; 0: of none with other blocks */
-    bool grids_waited;      /**< some thread waited for the launch in front, or it is over anyway */
-    bool let_go;            /**< the next launch may start, as far as this block is concerned */
-    bool let_go_waited;     /**< and that was after it had waited */
+        released_tick; /**< what the block did before this tick was fenced after a barrier, then followed by an atomic */
+    struct vector releases; /**< struct fence: what else was fenced, then followed by an atomic */
+    struct vector
+        cluster_phases; /**< uint32_t: the block's phase when a phase of its cluster's barrier was over */
+    uint64_t cluster;   /**< 1 + which cluster it is of; 0: of none with other blocks */
+    bool grids_waited;  /**< some thread waited for the launch in front, or it is over anyway */
+    bool triggered;     /**< the next launch may start, as far as this block is concerned */
+    bool triggered_after_wait; /**< and the block had waited for the launch in front before */
     struct counters counters;
 };
 
@@ -120,24 +127,24 @@ struct __attribute__((aligned(64))) thread {
     unsigned mask;
     simt_warp_function function;
     void *argument, *operand, *result;
-    unsigned named_id, named_threads; /**< which barrier of named.c, and for how many */
+    unsigned named_id, named_threads; /**< which barrier of named_barrier.c, and for how many */
     unsigned mbarrier;                /**< index of the one that it waits for (mbarrier.c) */
     uint32_t mbarrier_phase;          /**< and the phase */
     bool mbarrier_relaxed;            /**< and whether without acquiring */
     uint64_t polled;                  /**< mbarrier and phase that it has asked for once */
     bool named_wait;
     const struct simt_parameter *parameters; /**< of its kernel, that can hold tensor maps */
-    bool grids_waited;                       /**< for the launch in front (early.c) */
+    bool grids_waited;                       /**< for the launch in front (dependent_launch.c) */
     struct fence fence;                      /**< its last one that no atomic has followed yet */
-    struct vector copies;                    /**< asynchronous copies that have not landed (copies.c) */
+    struct vector copies;                    /**< asynchronous copies that have not landed (async_copies.c) */
     uint32_t copy_group;                     /**< number of the group that is open */
     unsigned prior;                          /**< groups of products that it does not wait for (products.c) */
     bool
-        cluster_arrived; /**< at the cluster's barrier, and has not waited (cluster_barrier.c); in which phase */
+        cluster_arrived; /**< has arrived at the cluster's barrier and not waited (cluster_barrier.c); in which phase */
     uint32_t cluster_phase;
     uint32_t cluster_fence; /**< the tick before its last fence of the cluster's scope or a wider one */
     bool fenced;            /**< it has executed a wgmma.fence */
-    uint8_t *touched;       /**< if watched, a bit a word of its stack: accessed since its last wgmma.fence */
+    uint8_t *touched; /**< if watched, a bit per word of its stack: accessed since its last wgmma.fence */
     uintptr_t touched_base; /**< where its stack begins */
     struct vector spans;    /**< registers of its products in flight */
     uint32_t copies_begun;  /**< how many it has begun */
@@ -145,129 +152,225 @@ struct __attribute__((aligned(64))) thread {
 };
 
 struct warp {
-    unsigned lanes;                /**< lanes it was born with */
+    unsigned lanes;                /**< lanes it began with */
     unsigned exited, ready, fresh; /**< fresh: ready and not yet started */
     unsigned gathering, at_barrier, asking, at_block_barrier;
     unsigned paused, spinning;
     uint32_t tick;  /**< of the accesses it makes now */
-    uint32_t known; /**< __syncwarp of all lanes: everything up to here is ordered */
-    uint32_t quiet;
-    struct news news; /**< clocks.c */
-    bool partial;     /**< clock is in use: some __syncwarp named only a part of the lanes */
+    uint32_t known; /**< the last __syncwarp of all lanes: everything up to this tick is ordered */
+    uint32_t read_mark;
+    struct unshared unshared; /**< vector_clocks.c */
+    bool partial;             /**< clock is in use: some __syncwarp named only some of the lanes */
     uint32_t clock[WARP_LANES][WARP_LANES]; /**< [lane][other]: ordered up to here */
-    unsigned at_named;                      /**< lanes that have come to a barrier of named.c */
-    bool arrived;                           /**< and been counted there */
-    uint32_t heard[MAX_WARPS];              /**< of other warps, by such barriers: ordered up to here */
-    unsigned at_products;                   /**< lanes that wait for products */
-    uint32_t open_group;                    /**< number of the group of products that is open */
-    unsigned registers;                     /**< of a thread, by setmaxnreg (registers.c); 0: as launched */
+    unsigned at_named;                      /**< lanes that have come to a barrier of named_barrier.c */
+    bool arrived;                           /**< and has been counted there */
+    uint32_t clock_of_warp[MAX_WARPS]; /**< of each other warp, by named barriers: ordered up to this tick */
+    unsigned at_products;              /**< lanes that wait for products */
+    uint32_t open_group;               /**< number of the group of products that is open */
+    unsigned registers;                /**< of a thread, by setmaxnreg (registers.c); 0: as launched */
     const struct simt_site *registers_site;
 };
 
-enum { BARRIERS = 16 };
+enum { NAMED_BARRIERS = 16 };
 /** A barrier that some warps have come to and others have not. */
-struct named {
-    unsigned arrived, expected; /**< threads */
-    uint32_t waiting;           /**< warps that go on when it opens */
-    uint32_t heard[MAX_WARPS];  /**< what they will have heard of */
+struct named_barrier {
+    unsigned arrived, expected;        /**< threads */
+    uint32_t waiting;                  /**< warps that go on when it opens */
+    uint32_t clock_of_warp[MAX_WARPS]; /**< what the waiting warps will know of each warp */
 };
 
-/** A race that may turn out to be none: what its thread does next tells. */
-struct doubt {
+/** A race that may turn out to be none: it depends on what its thread does next. */
+struct pending_race {
     bool open;
     struct finding finding;
     const void *address; /**< where it wrote */
     uint8_t before[16];  /**< what was there */
 };
 
+/* ---- what a worker is made of: each part belongs to the files that its comment names ------------------ */
+
+/** Local memory (check.c, lanes.c): the stacks of the block's threads, a page in front of each. */
+struct local_memory {
+    uintptr_t stacks; /**< of all threads */
+    size_t stacks_bytes;
+    uintptr_t base; /**< of the running thread's own stack */
+    size_t bytes;   /**< how much of it may be accessed unseen: all, or none for a thread that is watched */
+    size_t guard_bytes;
+};
+
+/** Shadow memory beside struct space (shadow_*.c, pages.c). */
+struct shadow_memory {
+    struct pages pages; /**< of global memory */
+    uint64_t block_mark,
+        warp_mark;       /**< the read marks that hold now, each for two half words: see struct space */
+    uint32_t touch_tick; /**< the phase began at it: touches are listed once per phase */
+    struct vector split; /**< groups of four byte cells */
+};
+
+/** What bounds are known already (check.c). */
+struct bounds {
+    struct range live[LIVE_RANGES]; /**< allocations that were asked for last */
+    unsigned next_live;
+    unsigned operand_owner; /**< tls_owner of the matrix that a product reads */
+    const struct symbol *last_variable;
+    uintptr_t args; /**< of the kernel */
+};
+
+/** When it is now (happens_before.h). */
+struct time {
+    union {
+        struct {
+            uint32_t tick, phase; /**< tick of the running warp; phase of the block: fences.c */
+        };
+        uint64_t when; /**< both, for one comparison */
+    };
+    uint32_t block_start, last_barrier; /**< ticks */
+    /** Every access to this block's memory before this tick happens before what any of its threads does now. */
+    uint32_t all_ordered_before;
+    uint32_t *clock; /**< the last tick given out: own_clock, or that of the cluster */
+    uint32_t own_clock;
+};
+
+/** Vector clocks (vector_clocks.c). */
+struct clocks {
+    bool open;                  /**< this block keeps them */
+    struct vector_clock *of;    /**< of each thread, then one for each named barrier */
+    struct vector_clock *block; /**< what all threads know since the last block barrier */
+    struct vector_clock *scratch;
+    struct vector_clock *pool; /**< of other blocks, not given out yet */
+    unsigned pool_left;
+};
+
+/** How the block stands to other blocks and launches (fences.c, blocks.c, dependent_launch.c). */
+struct grid_state {
+    unsigned fences;         /**< at least as many as no atomic has followed yet */
+    bool earlier_over;       /**< earlier blocks are known to be finished */
+    bool launch_before_over; /**< a thread had waited for the launch in front, before the last barrier */
+};
+
+/** mbarriers of the block (mbarrier.c). */
+struct mbarriers {
+    struct mbarrier *at;
+    unsigned count;
+    unsigned idle; /**< how often all waits timed out with nothing happening between */
+};
+
 /** Where a block of a cluster is while its threads wait at the barrier of the grid. */
-enum away { AWAY_NOT, AWAY_YES, AWAY_COMING };
+enum grid_wait { NOT_AT_GRID_BARRIER, AT_GRID_BARRIER, PAST_GRID_BARRIER };
+
+/** The block as a member of its cluster (cluster_schedule.c). */
+struct member {
+    unsigned position, rank; /**< in which order it runs, and its rank */
+    enum grid_wait grid_wait;
+    bool over; /**< it has ended */
+};
+
+/** Accesses of other blocks of the cluster to its shared memory (distributed_shared.c): the last of each of their threads. */
+struct remote {
+    struct remote_access *accesses;
+    bool any;
+};
+
+/** The cluster's barrier (cluster_barrier.c); of a block in no cluster, all of it. */
+struct cluster_barrier {
+    struct vector_clock *clock; /**< of the two last phases */
+    uint32_t phase;
+    unsigned arrivals;
+};
+
+/** Named barriers (named_barrier.c). */
+struct named_barriers {
+    bool used; /**< some thread of this block came to one */
+    struct named_barrier barrier[NAMED_BARRIERS];
+};
+
+/** Products of warpgroups in flight (products.c). */
+struct products {
+    struct product *queue[MAX_WARPS / 4]; /**< of each warpgroup */
+    uint32_t serial; /**< of writes to shared memory, advanced when a product is issued */
+};
+
+/** How the block's threads are run (schedule.c, lanes.c). */
+struct schedule {
+    void *context; /**< of the OS thread itself */
+    bool spun;     /**< some thread spins on memory */
+    uint8_t lane_order[WARP_LANES], warp_order[MAX_WARPS];
+};
+
+/** Stacks to run threads on (lanes.c). */
+struct fibers {
+    struct fiber *free;
+    struct fiber fiber[MAX_THREADS];
+    unsigned count;
+};
 
 struct worker {
     /* read at every access */
-    uintptr_t stack_base; /**< of all threads' stacks */
-    size_t stack_bytes;
-    uintptr_t local_base; /**< of the running thread's own stack */
-    size_t local_bytes;   /**< of it as far as nobody need look: all, or none for a thread that is watched */
-    size_t guard_bytes;   /**< of the page in front of each stack */
+    struct local_memory local;
     struct space space[PLACE_COUNT]; /**< those of global memory are bounds only */
-    struct pages pages;              /**< of global memory */
-    struct range live[LIVE_RANGES];  /**< allocations that were asked for last */
-    unsigned next_live;
-    uint64_t block_quiet, warp_quiet; /**< as struct space has them of two half words */
+    struct shadow_memory shadow;
+    struct bounds bounds;
     bool counting, checking;
-    unsigned thread_index;
-    union {
-        struct {
-            uint32_t tick, phase; /**< tick of the running warp; phases.c */
-        };
-        uint64_t when;
-    };
-    uint32_t block_start, last_barrier;
-    uint32_t certain; /**< what was done in the block's memory before this tick is ordered, whoever did it */
-    uint32_t touch_tick;
+    unsigned thread_index; /**< of the running thread */
+    struct time time;
 
+    /* what runs */
     struct thread *current;
     struct warp *warp;
     struct result *result;
     const struct simt_launch *launch;
-    void *scheduler; /**< context of the OS thread itself */
-    bool abandoned;  /**< the block ended at a finding */
-
-    uint32_t *clock; /**< the last tick given out: the worker's own, or that of the cluster */
-    uint32_t own_clock;
-    int index;               /**< of the worker: 0 is whoever launches */
-    struct cluster *cluster; /**< that the running block is in, with others; else NULL */
-    unsigned position, rank; /**< of the block in it: in which order it runs, and its rank */
-    enum away away;          /**< it waits for blocks of other clusters, too */
-    bool over;               /**< it has ended */
-    struct visit *visits;    /**< by other blocks of the cluster (distant.c), by thread */
-    bool visited;
-    struct clock *peer_pool; /**< clocks of other blocks that have not been given out */
-    unsigned peers_left;
-    unsigned fences; /**< how many there were that no atomic has followed yet, or more */
-    bool waited;     /**< earlier blocks are known to be finished */
-    bool named_used; /**< some thread of this block came to a barrier of named.c */
-    struct named named[BARRIERS];
-    bool clocks;                /**< this block keeps clocks */
-    struct clock *clock_of;     /**< of each thread; behind them one for each barrier of named.c */
-    struct clock *block_clock;  /**< what all threads know since the last block barrier */
-    struct clock *shared_clock; /**< scratch */
-    struct mbarrier *mbarrier;  /**< mbarrier.c */
-    unsigned mbarriers;         /**< of this block */
-    unsigned idle;       /**< how often all waits for mbarriers timed out with nothing happening between */
-    struct vector bulks; /**< bulk copies that are under way (bulk_copies.c) */
-    bool spun;           /**< some thread spins on memory */
-    struct clock *cluster_clock; /**< of the two last phases of the cluster's barrier */
-    uint32_t cluster_phase;
-    unsigned cluster_arrivals;
-    struct product *product[MAX_WARPS / 4]; /**< in flight, of each warpgroup */
-    unsigned operand_owner;                 /**< tls_owner of the matrix that a product reads (check.c) */
-    uint32_t serial; /**< of writes to shared memory, advanced when a product is issued */
-    bool grids_over; /**< a thread had waited for the launch in front, before the last barrier */
-    uint64_t block;  /**< linear index of the running block */
+    uint64_t block; /**< linear index */
     unsigned threads, warps;
-    struct vector split; /**< groups of four byte cells */
-    const char *dynamic_name;
+    bool abandoned;          /**< the block ended at a finding */
+    int index;               /**< of the worker: 0 is whoever launches */
+    struct cluster *cluster; /**< that the block is in, with others; else NULL */
+
+    /* what orders */
+    struct clocks clocks;
+    struct grid_state grid;
+    struct mbarriers mbarriers;
+    struct member member;
+    struct remote remote;
+    struct cluster_barrier cluster_barrier;
+    struct named_barriers named;
+
+    /* what is asynchronous */
+    struct vector bulks; /**< bulk copies that are under way (bulk_copies.c) */
+    struct products products;
+
+    /* findings */
+    const char *dynamic_name; /**< what the source calls dynamic shared memory */
     size_t dynamic_element_bytes;
-    uintptr_t args;
-    const struct symbol *last_variable;
+    struct pending_race pending_race;
 
-    struct doubt doubt;
-
-    struct fiber *free_fibers;
-    struct fiber fiber[MAX_THREADS];
-    unsigned fiber_count;
-    uint8_t lane_order[WARP_LANES], warp_order[MAX_WARPS];
+    /* threads */
+    struct schedule schedule;
+    struct fibers fibers;
     struct thread thread[MAX_THREADS];
     struct warp warp_of[MAX_WARPS];
-    struct lane_log *log; /**< 32 of them, of the running warp */
+    struct lane_log *log; /**< 32 of them, of the running warp (counters.c) */
 };
 
-/** The marks of two half words that have the number @p quiet. */
-static inline uint64_t simt_quiet_pair(uint32_t quiet)
+/** The read marks of two half words that are both @p read_mark. */
+static inline uint64_t simt_read_mark_pair(uint32_t read_mark)
 {
-    return quiet * UINT64_C(0x100000001);
+    return read_mark * UINT64_C(0x100000001);
+}
+
+/** @brief The last tick of another lane of this warp that the running lane is ordered after. */
+static inline uint32_t simt_lane_known(const struct worker *w, unsigned lane)
+{
+    const struct warp *warp = w->warp;
+    if (!warp->partial) return warp->known;
+    const uint32_t clock = warp->clock[w->thread_index % WARP_LANES][lane];
+    return clock > warp->known ? clock : warp->known;
+}
+
+/** @brief What @p clock, one of @p w's block, knows of the block of @p rank, or NULL. */
+static inline const struct vector_clock *simt_clock_of_rank(const struct worker *w,
+                                                            const struct vector_clock *clock, unsigned rank)
+{
+    return rank == w->member.rank ? clock : clock->peer[rank];
 }
 
 #define SIMT_HOT _Thread_local __attribute__((tls_model("local-exec")))
@@ -289,7 +392,10 @@ struct pool {
 extern struct pool simt_pool;
 extern bool simt_broken; /**< a launch failed: as on hardware, the program cannot even free its memory */
 
-/** @brief What cells of other blocks call thread @p thread of @p w's block, which is in a cluster; at least FOREIGN. */
+/**
+ * @brief The number of thread @p thread of @p w's block, which is in a cluster, in shadow cells of other
+ * blocks; at least FOREIGN.
+ */
 unsigned simt_foreign_actor(const struct worker *w, unsigned thread);
 /** @brief Who that is, for a finding. */
 struct actor simt_foreign(const struct worker *w, unsigned actor, uint32_t pc, int access);
@@ -297,5 +403,3 @@ struct actor simt_foreign(const struct worker *w, unsigned actor, uint32_t pc, i
 struct worker *simt_owner_of(struct worker *w, uintptr_t address);
 /** @brief In which of the worker's spaces an address lies. */
 enum place simt_place_of(const struct worker *w, uintptr_t address);
-
-#endif

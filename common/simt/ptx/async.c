@@ -1,6 +1,6 @@
 /**
  * @file async.c
- * @brief Asynchronous copies from device to shared memory: cp.async, its groups, and waiting for them (machine/copies.c).
+ * @brief Asynchronous copies from device to shared memory: cp.async, its groups, and waiting for them (machine/async_copies.c).
  */
 #include "parse.h"
 #include "program.h"

@@ -436,16 +436,16 @@ static void check_architecture(struct compiling *c, const struct row *row)
 /** What the compiler may do to a statement without `volatile` or "memory": once is enough to say it. */
 static void advise(const struct compiling *c, const struct row *row)
 {
-    static bool told;
+    static bool reported;
     bool outputs = false, memory = false;
-    if (told || !(row->flags & TOUCHES_MEMORY)) return;
+    if (reported || !(row->flags & TOUCHES_MEMORY)) return;
     for (unsigned i = 0; i < c->givens; i++) {
         outputs |= c->given[i].use == SIMT_PTX_OUT || c->given[i].use == SIMT_PTX_IN_OUT;
         memory |= c->given[i].use == SIMT_PTX_CLOBBER;
     }
     const bool may_vanish = outputs && !c->site->is_volatile;
     if (memory && !may_vanish) return;
-    told = true;
+    reported = true;
     fprintf(stderr, "simt: note: %s:%d: %.*s in an asm statement without %s: nvcc may %s\n",
             c->site->site.file, c->site->site.line, c->now->name_length, c->now->name,
             may_vanish ? "volatile" : "the clobber \"memory\"",

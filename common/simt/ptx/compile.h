@@ -2,8 +2,7 @@
  * @file compile.h
  * @brief From the text of an asm statement to a program.
  */
-#ifndef WARPWISE_SIMT_PTX_COMPILE_H
-#define WARPWISE_SIMT_PTX_COMPILE_H
+#pragma once
 
 #include "program.h"
 
@@ -13,5 +12,3 @@
  */
 struct program *ptx_compile(const struct simt_ptx_site *site, const struct simt_ptx_operand *given,
                             unsigned givens, const uint64_t *word, char **refusal);
-
-#endif

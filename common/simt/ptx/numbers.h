@@ -2,8 +2,7 @@
  * @file numbers.h
  * @brief Numbers in small formats: to float and back, in any direction of rounding.
  */
-#ifndef WARPWISE_SIMT_PTX_NUMBERS_H
-#define WARPWISE_SIMT_PTX_NUMBERS_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -156,5 +155,3 @@ static inline double ptx_odd_sum(double a, double b)
     if (error == 0.0 || sum - sum != 0.0 || (bits & 1)) return sum;
     return ptx_double_of_bits((error > 0.0) == (sum > 0.0) ? bits + 1 : bits - 1);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file parse.h
  * @brief The text of an asm statement, taken apart.
  */
-#ifndef WARPWISE_SIMT_PTX_PARSE_H
-#define WARPWISE_SIMT_PTX_PARSE_H
+#pragma once
 
 #include "program.h"
 
@@ -90,5 +89,3 @@ void *ptx_grow(void *array, unsigned count, size_t element_bytes);
 enum ptx_type ptx_special_type(int special);
 int ptx_special_named(const char *name, int length);
 uint64_t ptx_special_value(int special);
-
-#endif

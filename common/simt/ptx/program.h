@@ -15,8 +15,7 @@
  * An operation reads its sources by slot from the register file: operands of the statement first, then its own
  * registers, then constants. A 128-bit register takes two slots.
  */
-#ifndef WARPWISE_SIMT_PTX_PROGRAM_H
-#define WARPWISE_SIMT_PTX_PROGRAM_H
+#pragma once
 
 #include "../findings.h"
 #include "../include/simt/ptx.h"
@@ -166,5 +165,3 @@ extern const struct group ptx_scalar_rows, ptx_float_rows, ptx_convert_rows, ptx
 extern const struct group *const ptx_groups[];
 
 #define PTX_GROUP(name, list) const struct group name = {list, sizeof list / sizeof list[0]}
-
-#endif

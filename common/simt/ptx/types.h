@@ -2,8 +2,7 @@
  * @file types.h
  * @brief The types of PTX, and when a register may stand for one.
  */
-#ifndef WARPWISE_SIMT_PTX_TYPES_H
-#define WARPWISE_SIMT_PTX_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ extern const struct ptx_type_facts ptx_type[PTX_TYPES];
 enum ptx_type ptx_type_named(const char *name, size_t length);
 /** @brief Whether ptxas takes a register declared @p have where @p want is asked for; @p wider: it may have more bits. */
 bool ptx_type_fits(enum ptx_type have, enum ptx_type want, bool wider);
-
-#endif

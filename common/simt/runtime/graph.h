@@ -6,8 +6,7 @@
  * stream is under capture, runtime_perform() hands its operations to capture_take(), which makes them nodes;
  * a replay carries the nodes' operations out like all others.
  */
-#ifndef WARPWISE_SIMT_GRAPH_H
-#define WARPWISE_SIMT_GRAPH_H
+#pragma once
 
 #include <pthread.h>
 #include <sys/types.h>
@@ -164,5 +163,3 @@ void capture_spoil(cudaStream_t stream);
 void capture_lose_stream(cudaStream_t stream);
 /** @brief cudaDeviceReset: no stream is under capture any more. */
 void captures_forget(void);
-
-#endif

@@ -157,7 +157,7 @@ void graphs_report_since(unsigned long mark)
     for (struct CUgraph_st *g = graphs; g != NULL; g = g->next) {
         if (g->number <= mark || g->owner != getpid()) continue;
         site = g->site;
-        g->owner = 0; /* nobody's: it is not told again at the end */
+        g->owner = 0; /* nobody's: it is not reported again at the end */
         count++;
     }
     for (struct CUgraphExec_st *e = executables; e != NULL; e = e->next) {

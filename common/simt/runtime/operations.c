@@ -23,34 +23,36 @@ static void make_device_lock(void)
     pthread_mutexattr_destroy(&attributes);
 }
 
-/** Copies of the program that brought what nobody wrote to the host: each place is told once. */
-struct told {
+/** Copies of the program that brought what nobody wrote to the host: each place is reported once. */
+struct reported {
     struct simt_site site;
     unsigned long again;
 };
-static struct told told[64];
-static size_t told_count;
+static struct reported reported[64];
+static size_t reported_count;
 
 static void count_again(void)
 {
-    for (size_t i = 0; i < told_count; i++) {
-        if (told[i].again == 0) continue;
-        struct simt_site site = simt_site_found(&told[i].site);
-        fprintf(stderr, "  the copy at %s:%d did so %lu times more\n", site.file, site.line, told[i].again);
+    for (size_t i = 0; i < reported_count; i++) {
+        if (reported[i].again == 0) continue;
+        struct simt_site site = simt_site_found(&reported[i].site);
+        fprintf(stderr, "  the copy at %s:%d did so %lu times more\n", site.file, site.line,
+                reported[i].again);
     }
 }
 
-/** 1 if this place has been told before. */
-static int is_told(const struct simt_site *site)
+/** 1 if this place has been reported before. */
+static int was_reported(const struct simt_site *site)
 {
-    for (size_t i = 0; i < told_count; i++) {
-        if (told[i].site.pc != site->pc || told[i].site.line != site->line) continue;
-        told[i].again++;
+    for (size_t i = 0; i < reported_count; i++) {
+        if (reported[i].site.pc != site->pc || reported[i].site.line != site->line) continue;
+        reported[i].again++;
         simt_finding_again();
         return 1;
     }
-    if (told_count == 0) atexit(count_again);
-    if (told_count < sizeof(told) / sizeof(told[0])) told[told_count++] = (struct told){*site, 0};
+    if (reported_count == 0) atexit(count_again);
+    if (reported_count < sizeof(reported) / sizeof(reported[0]))
+        reported[reported_count++] = (struct reported){*site, 0};
     return 0;
 }
 
@@ -63,7 +65,7 @@ static void check_initialized(const struct operation *operation, const char *fro
     ptrdiff_t first = simt_device_first_uninitialized(from, bytes);
     if (first < 0) return;
     const int is_border = first == 0 && simt_device_any_written(from, bytes);
-    if ((is_border && !simt_reports_all()) || is_told(&operation->site)) return;
+    if ((is_border && !simt_reports_all()) || was_reported(&operation->site)) return;
     simt_finding(is_border ? RECORD_UNWRITTEN_BORDER : RECORD_UNINITIALIZED_READ, &operation->site,
                  RECORD_SAYS_COPIES_UNWRITTEN,
                  SIMT_SAYS(.name = {operation->site.what}, .number = {(int64_t)bytes, first},
@@ -109,7 +111,7 @@ void runtime_settled(void)
     running.count = running.left = 0;
 }
 
-/** The launch itself succeeds; what a kernel did wrong is told by the next call, as on hardware. */
+/** The launch itself succeeds; what a kernel did wrong is reported by the next call, as on hardware. */
 static void perform_launch(const struct operation *operation)
 {
     if (operation->stream != running_in || operation->device != running_on) runtime_settled();

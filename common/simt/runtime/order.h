@@ -5,8 +5,7 @@
  * Each stream counts its operations and knows how many of each other stream come before its next one: from events that it waits
  * for, from the default stream of its device, and from what the host has waited for. Nothing is kept with one device.
  */
-#ifndef WARPWISE_SIMT_ORDER_H
-#define WARPWISE_SIMT_ORDER_H
+#pragma once
 
 #include "graph.h"
 
@@ -19,7 +18,7 @@ struct order_use {
 
 /** @brief @p operation is about to be carried out: a finding if it uses what another stream may still be using. */
 void order_begin(const struct operation *operation);
-/** @brief It has been: a launch is told of what it met. */
+/** @brief After it: a launch learns what it met. */
 void order_end(const struct operation *operation);
 /** @brief The same for a call of a library, which is the next operation of @p operation's stream and uses these. */
 void order_call(const struct operation *operation, const struct order_use *use, size_t count);
@@ -32,5 +31,3 @@ void order_host_waits_device(int device);
 /** @brief A stream that is made, or destroyed. */
 void order_stream_made(struct CUstream_st *stream);
 void order_stream_lost(const struct CUstream_st *stream);
-
-#endif

@@ -31,17 +31,18 @@ static unsigned long call; /* events of other calls mean nothing */
 
 /* ---- telling ------------------------------------------------------------------------------------------- */
 
-/** 1 if what is at @p site was told in this call: a loop of launches is one mistake. */
-static int is_told(const struct simt_site *site)
+/** 1 if what is at @p site was reported in this call: a loop of launches is one mistake. */
+static int was_reported(const struct simt_site *site)
 {
-    static struct simt_site told[SITES];
+    static struct simt_site reported[SITES];
     static unsigned count;
     static unsigned long of;
     if (of != call) count = 0;
     of = call;
     for (unsigned i = 0; i < count; i++)
-        if (told[i].pc == site->pc && told[i].line == site->line && told[i].file == site->file) return 1;
-    if (count < SITES) told[count++] = *site;
+        if (reported[i].pc == site->pc && reported[i].line == site->line && reported[i].file == site->file)
+            return 1;
+    if (count < SITES) reported[count++] = *site;
     return 0;
 }
 
@@ -50,7 +51,7 @@ enum wrong_stream { STREAM_OF_THREAD, STREAM_LEGACY, STREAM_UNORDERED, STREAM_NO
 
 static void tell_stream(const struct operation *o, const char *kernel, enum wrong_stream stream)
 {
-    if (is_told(&o->site)) {
+    if (was_reported(&o->site)) {
         simt_finding_again();
         return;
     }
@@ -59,7 +60,7 @@ static void tell_stream(const struct operation *o, const char *kernel, enum wron
         SIMT_SAYS(.name = {kernel != NULL ? kernel : o->site.what}, .number = {kernel != NULL, stream}));
 }
 
-static const void *waited_at; /* the call whose waiting has been told: it need not be told by its stream */
+static const void *waited_at; /* the call whose waiting has been reported: its stream need not report it */
 
 void runtime_waits(struct simt_site site)
 {
@@ -82,7 +83,7 @@ void promises_see_write(const struct operation *o, const void *to, size_t bytes)
     enum simt_kept kept = SIMT_FREE;
     ptrdiff_t first = promised != 0 ? simt_device_first_kept(to, bytes, &kept) : -1;
     if (first < 0) return;
-    if (is_told(&o->site)) {
+    if (was_reported(&o->site)) {
         simt_finding_again();
         return;
     }

@@ -6,8 +6,7 @@
  * arguments, and hands an operation to runtime_perform(). Nothing else touches device memory, so that a
  * stream under capture can keep the operation instead of carrying it out.
  */
-#ifndef WARPWISE_SIMT_RUNTIME_H
-#define WARPWISE_SIMT_RUNTIME_H
+#pragma once
 
 #include "../include/cuda_runtime_api.h"
 #include "../findings.h"
@@ -171,5 +170,3 @@ int runtime_only_launches(void);
 
 /** @brief 1 while the host may not see device memory, see simt_forbid_copies_to_host(). */
 int runtime_host_is_kept_out(void);
-
-#endif

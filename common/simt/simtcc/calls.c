@@ -181,21 +181,21 @@ static int is_library_function(const char *name, size_t length)
 
 /* ---- telling ------------------------------------------------------------------------------------------- */
 
-/** What was told already: a template's instances repeat it. */
-struct told {
+/** What was reported already: a template's instances repeat it. */
+struct reported {
     char **list;
     size_t count, capacity;
 };
 
-static int tell_once(struct told *told, char *message)
+static int report_once(struct reported *reported, char *message)
 {
-    for (size_t i = 0; i < told->count; i++) {
-        if (strcmp(told->list[i], message) != 0) continue;
+    for (size_t i = 0; i < reported->count; i++) {
+        if (strcmp(reported->list[i], message) != 0) continue;
         free(message);
         return 0;
     }
-    told->list = array_grow(told->list, &told->capacity, told->count, sizeof *told->list);
-    told->list[told->count++] = message;
+    reported->list = array_grow(reported->list, &reported->capacity, reported->count, sizeof *reported->list);
+    reported->list[reported->count++] = message;
     fprintf(stderr, "%s\n", message);
     return 1;
 }
@@ -212,7 +212,7 @@ static char *place_of(const char *line, const char *call)
 
 /** One call: of the function that the text from @p line to "D.UID (" at @p mark names. */
 static int judge_call(const struct functions *all, const struct function *caller, const char *line,
-                      const char *mark, struct told *told)
+                      const char *mark, struct reported *reported)
 {
     struct function key = {.uid = atol(mark + 2)};
     const char *name = mark;
@@ -235,11 +235,11 @@ static int judge_call(const struct functions *all, const struct function *caller
         library ? "the host's libraries are not on a device"
                 : "write __device__, or __host__ __device__, in front of it");
     free(place);
-    return tell_once(told, message);
+    return report_once(reported, message);
 }
 
 /** A kernel's result would go where nobody waits for it. */
-static int judge_result(const struct function *f, struct told *told)
+static int judge_result(const struct function *f, struct reported *reported)
 {
     if (!f->kernel || f->type == NULL || f->body == NULL) return 0;
     if (strncmp(f->type, "voidD.", 6) == 0 || strncmp(f->type, "void ", 5) == 0) return 0;
@@ -249,11 +249,12 @@ static int judge_result(const struct function *f, struct told *told)
         "%s: error: the kernel %.*s must give back nothing, that is void, as nvcc wants it, too", place,
         (int)f->name_length, f->name);
     free(place);
-    return tell_once(told, message);
+    return report_once(reported, message);
 }
 
 /** The calls in one function: "D.", a number, and an opening parenthesis. */
-static int judge_function(const struct functions *all, const struct function *caller, struct told *told)
+static int judge_function(const struct functions *all, const struct function *caller,
+                          struct reported *reported)
 {
     int refused = 0;
     const char *line = caller->body;
@@ -263,7 +264,7 @@ static int judge_function(const struct functions *all, const struct function *ca
         if (at[0] != 'D' || at[1] != '.' || at == line || isspace((unsigned char)at[-1])) continue;
         const size_t digits = strspn(at + 2, "0123456789");
         if (digits > 0 && strncmp(at + 2 + digits, " (", 2) == 0)
-            refused += judge_call(all, caller, line, at, told);
+            refused += judge_call(all, caller, line, at, reported);
     }
     return refused;
 }
@@ -271,15 +272,15 @@ static int judge_function(const struct functions *all, const struct function *ca
 int calls_refused(const char *path)
 {
     struct text text = {0};
-    struct told told = {0};
+    struct reported reported = {0};
     int refused = 0;
     if (!text_read_file(&text, path) || text.data == NULL) return 0;
     struct functions all = read_functions(text.data);
     if (all.count > 0) qsort(all.list, all.count, sizeof *all.list, compare_uids);
     for (size_t i = 0; i < all.count; i++)
-        refused += judge_function(&all, &all.list[i], &told) + judge_result(&all.list[i], &told);
-    for (size_t i = 0; i < told.count; i++) free(told.list[i]);
-    free(told.list);
+        refused += judge_function(&all, &all.list[i], &reported) + judge_result(&all.list[i], &reported);
+    for (size_t i = 0; i < reported.count; i++) free(reported.list[i]);
+    free(reported.list);
     free(all.list);
     text_drop(&text);
     return refused;
@@ -393,14 +394,14 @@ static int has_argument_by_pointer(const struct call *call)
 struct unseen {
     const struct functions *all;
     const struct function *gives_struct; /**< a function that is left, and gives back a struct */
-    struct told told;
+    struct reported reported;
     int refused;
 };
 
 static void refuse_statement(struct unseen *u, const char *line, const char *at, const char *what)
 {
     char *place = place_of(line, at);
-    u->refused += tell_once(&u->told, format_string("%s: error: %s", place, what));
+    u->refused += report_once(&u->reported, format_string("%s: error: %s", place, what));
     free(place);
 }
 
@@ -458,8 +459,8 @@ int unseen_refused(const char *path)
             if (*line == ' ') judge_statement(&u, f, line, end);
         }
     }
-    for (size_t i = 0; i < u.told.count; i++) free(u.told.list[i]);
-    free(u.told.list);
+    for (size_t i = 0; i < u.reported.count; i++) free(u.reported.list[i]);
+    free(u.reported.list);
     free(all.list);
     text_drop(&text);
     return u.refused;

@@ -5,8 +5,7 @@
  * g++ writes down every function it has, before it inlines any (`-fdump-tree-cfg`): overloads are chosen, templates
  * instantiated, macros gone. There, `__global__` and `__device__` are attributes, and host functions have the rewriter's mark.
  */
-#ifndef WARPWISE_SIMTCC_CALLS_H
-#define WARPWISE_SIMTCC_CALLS_H
+#pragma once
 
 /** @brief The option of g++ that writes the functions to the file @p path. */
 char *calls_option(const char *path);
@@ -17,5 +16,3 @@ int calls_refused(const char *path);
 char *unseen_option(const char *path);
 /** @brief An error on stderr for each call there that moves a struct by a pointer, which the device does not see; how many. */
 int unseen_refused(const char *path);
-
-#endif

@@ -2,8 +2,7 @@
  * @file hosts.h
  * @brief Which braces hold the body of a function that is the host's alone.
  */
-#ifndef WARPWISE_SIMTCC_HOSTS_H
-#define WARPWISE_SIMTCC_HOSTS_H
+#pragma once
 
 #include "rewriter.h"
 
@@ -11,5 +10,3 @@
 int is_class_body(const struct tokens *tokens, size_t brace);
 /** @brief 1 if it opens a function's body, outside of other functions, and nothing says that a device may run it. */
 int is_host_function_body(const struct tokens *tokens, size_t brace);
-
-#endif

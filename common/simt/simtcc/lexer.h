@@ -5,8 +5,7 @@
  * Comments, strings and preprocessor lines are each passed over as a whole, so that nothing inside them is
  * taken for code; the body of a `#define` is code, between two marks.
  */
-#ifndef WARPWISE_SIMTCC_LEXER_H
-#define WARPWISE_SIMTCC_LEXER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -41,5 +40,3 @@ int lexer_begins_raw_string(const char *word, size_t length);
 
 /** @brief 1 if token @p i is spelled @p spelling. */
 int token_is(const struct tokens *tokens, size_t i, const char *spelling);
-
-#endif

@@ -340,7 +340,7 @@ enum {
     WITHOUT_PRELUDE = -1
 }; /* the file uses what the prelude leaves out: once more, with all of cuda_runtime.h */
 
-/** Runs the compiler on a source. What it says is told at its end: of a thing that this device does not have, in one sentence. */
+/** Runs the compiler on a source. What it says is printed at its end: one sentence for a thing that this device does not have. */
 static int run_compiler(struct string_list *command, int verbose)
 {
     const int short_headers = has_prelude(command);

@@ -2,8 +2,7 @@
  * @file options.h
  * @brief What simtcc was asked to do.
  */
-#ifndef WARPWISE_SIMTCC_OPTIONS_H
-#define WARPWISE_SIMTCC_OPTIONS_H
+#pragma once
 
 #include "text.h"
 
@@ -32,5 +31,3 @@ int is_toolkit_folder(const char *folder);
 
 /** @brief Reads the command line; prints help or a complaint and ends the program if it says so. */
 struct options options_read(int argc, char **arguments);
-
-#endif

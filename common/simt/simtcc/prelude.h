@@ -14,8 +14,7 @@
  * The prelude is without the special functions of C++17 (cuda_runtime.h says why). A file that uses one is compiled once more, with
  * all of cuda_runtime.h.
  */
-#ifndef WARPWISE_SIMTCC_PRELUDE_H
-#define WARPWISE_SIMTCC_PRELUDE_H
+#pragma once
 
 /** @brief Levels of optimisation that there are precompiled forms for; NULL at the end. */
 extern const char *const prelude_levels[];
@@ -37,5 +36,3 @@ const char *prelude_prepare(const char *library, const char *include, const char
  * @param before  what stands right before its name: "std::" in a source; "" where the compiler complains of it
  */
 int prelude_lacks(const char *path, const char *before);
-
-#endif

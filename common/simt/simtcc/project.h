@@ -2,8 +2,7 @@
  * @file project.h
  * @brief A kernel file and the project headers it includes by `#include "name"` or, from an include folder, `<name>`, rewritten into a folder.
  */
-#ifndef WARPWISE_SIMTCC_PROJECT_H
-#define WARPWISE_SIMTCC_PROJECT_H
+#pragma once
 
 #include "lexer.h"
 #include "rewrite.h"
@@ -31,5 +30,3 @@ const char *project_rewrite(struct project *project, const char *path);
 /** @brief The student's name of a copy, or @p path itself. */
 const char *project_original(const struct project *project, const char *path);
 void project_drop(struct project *project);
-
-#endif

@@ -181,7 +181,7 @@ static int tell_refusal(const char *messages)
     char *name = NULL;
     if (error == NULL) return 0;
     while (line > messages && line[-1] != '\n') line--;
-    if ((sentence = refused_header(line, error, &name)) != NULL) { /* told of the line that includes it */
+    if ((sentence = refused_header(line, error, &name)) != NULL) { /* reported at the line that includes it */
         static const char from[] = "In file included from ";
         const char *includer = strstr(messages, from);
         if (includer != NULL && includer < line) line = includer + strlen(from);

@@ -19,8 +19,7 @@
  *
  * Macro bodies are rewritten like other code. Nothing is ever moved to another line.
  */
-#ifndef WARPWISE_SIMTCC_REWRITE_H
-#define WARPWISE_SIMTCC_REWRITE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -61,5 +60,3 @@ typedef char *include_function(void *context, const char *name, int angled);
  */
 struct text rewrite(const struct tokens *tokens, const struct kernels *kernels, include_function *include,
                     void *context, size_t *changed);
-
-#endif

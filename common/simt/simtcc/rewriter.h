@@ -2,8 +2,7 @@
  * @file rewriter.h
  * @brief What the parts of the rewriter share: walking over tokens, and the list of changes.
  */
-#ifndef WARPWISE_SIMTCC_REWRITER_H
-#define WARPWISE_SIMTCC_REWRITER_H
+#pragma once
 
 #include "rewrite.h"
 
@@ -62,5 +61,3 @@ void rewrite_assembly(struct rewriter *r, size_t i);
 void rewrite_kernel(struct rewriter *r, size_t i);
 /** @brief Says in the kernel's body, which begins at token @p body, of which parameters behind @p open a tensor copy can take the address. */
 void rewrite_parameters(struct rewriter *r, size_t open, size_t body);
-
-#endif

@@ -3,8 +3,7 @@
  * @brief Growing text, and the two ways a tool ends early. Beside base/text.h because the software device stands on no
  *        other room, so that it can be taken out of this tree as it is.
  */
-#ifndef WARPWISE_SIMTCC_TEXT_H
-#define WARPWISE_SIMTCC_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -35,5 +34,3 @@ void list_add(struct string_list *list, const char *item);
 
 /** @brief "simtcc: ..." on stderr, then exit code 2: the request or the machine is at fault. */
 void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-
-#endif

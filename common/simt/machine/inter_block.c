@@ -1,20 +1,20 @@
 /**
- * @file between.c
+ * @file inter_block.c
  * @brief Races between blocks, and global memory read before it was written.
  *
- * While it runs, a block only lists what it touched (pages.c, cells.c). The lists are taken up here one at a
+ * While it runs, a block only lists what it touched (pages.c, shadow_words.c). The lists are taken up here one at a
  * time in block order, so what is found does not depend on which blocks ran at the same time. Of each word
  * the first writing and the first reading block are kept: if either does not race with a later block, then
- * none does. All that a word costs is eight bytes: who touched it is kept once for a block and a line.
+ * none does. A word costs eight bytes: blocks and source lines are kept in records, one for each pair.
  */
-#include "between.h"
+#include "inter_block.h"
 #include "arena.h"
-#include "cells.h"
 #include "finding.h"
 #include "image.h"
-#include "late.h"
+#include "launch_order.h"
 #include "machine.h"
 #include "settings.h"
+#include "shadow.h"
 #include "sizes.h"
 #include "tools.h"
 #include "worker.h"
@@ -24,49 +24,52 @@
 
 enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4, BLOCK_ATOMIC = 8 };
 
-/** A block at one of its lines. */
+/** The accesses of a block from one source line: who touched a word. */
 struct trace {
     uint32_t block; /* linear index */
     uint32_t pc;
     uint32_t launch;
     uint8_t flags;
-    uint32_t epoch;   /* phases of its cluster's barrier that were over */
-    uint64_t cluster; /* 0: of none */
+    uint32_t cluster_phase; /* of its cluster's barrier */
+    uint64_t cluster;       /* 0: of none */
 };
 
-/** A record's index, and which thread of the block it was; 0: nobody yet. */
-typedef uint32_t side;
+/** A record's index, then the thread of the block in the last 10 bits; 0: nobody yet. */
+typedef uint32_t access_id;
 enum { THREAD_BITS = 10, MOST_RECORDS = (1 << (32 - THREAD_BITS)) - 2 };
 
-/** Who wrote and who read a word first. The writer of one whose bytes differ is SPLIT, the reader the index of its bytes. */
-struct meeting {
-    side writer, reader;
+/**
+ * Shadow word of global memory: who wrote it first and who read it first. If its bytes differ, the writer
+ * is SPLIT and the reader the index of the bytes.
+ */
+struct shadow_word {
+    access_id writer, reader;
 };
 #define SPLIT UINT32_MAX
 
 struct bytes {
-    struct meeting byte[4];
+    struct shadow_word byte[4];
 };
 
-static struct meeting *words[2]; /* of the arena and of the variables */
-static uint8_t *ready[2];        /* a byte for SPACE_CHUNK bytes: 1 if their meetings are populated */
-static struct vector splits;     /* struct bytes */
-static struct vector records;    /* struct trace; the first is nobody's */
-static uint32_t first_record;    /* of this launch: what is older is no part of it */
-static bool any_excused;         /* some record of this launch has flags */
+static struct shadow_word *words[2]; /* of the arena and of the variables */
+static uint8_t *ready[2];            /* a byte for SPACE_CHUNK bytes: 1 if their shadow words are populated */
+static struct vector splits;         /* struct bytes */
+static struct vector records;        /* struct trace; the first is nobody's */
+static uint32_t first_record;        /* of this launch: older records are of earlier launches */
+static bool any_excused;             /* some record of this launch has flags */
 static uint32_t launch;
-static const struct simt_overlap *before; /* launches that this one may meet */
-static const char *kernel;                /* of this launch */
+static const struct simt_overlap *earlier_launches; /* launches that may still be running */
+static const char *kernel;                          /* of this launch */
 
 static size_t map_bytes(int space)
 {
     const size_t all = space == 0 ? ARENA_BYTES : simt_image.data_end - simt_image.data;
-    return (all / 4 + 1) * sizeof(struct meeting);
+    return (all / 4 + 1) * sizeof(struct shadow_word);
 }
 
 static size_t ready_bytes(int space)
 {
-    return map_bytes(space) / sizeof(struct meeting) * 4 / SPACE_CHUNK + 1;
+    return map_bytes(space) / sizeof(struct shadow_word) * 4 / SPACE_CHUNK + 1;
 }
 
 /* Nobody has touched anything. */
@@ -81,30 +84,30 @@ static void forget_all(void)
     first_record = 1;
 }
 
-uint32_t simt_between_begin(const struct simt_launch *running, const struct simt_overlap *overlap)
+uint32_t simt_inter_block_begin(const struct simt_launch *running, const struct simt_overlap *overlap)
 {
     for (int space = 0; space < 2; space++) {
         if (words[space] != NULL) continue;
         words[space] = simt_reserve(map_bytes(space), "races between blocks");
         ready[space] = simt_reserve(ready_bytes(space), "races between blocks");
     }
-    before = overlap;
+    earlier_launches = overlap;
     kernel = running->kernel;
     any_excused = false;
     first_record = (uint32_t)records.count;
-    if (records.count == 0 || (records.count > MOST_RECORDS / 2 && before == NULL)) forget_all();
+    if (records.count == 0 || (records.count > MOST_RECORDS / 2 && earlier_launches == NULL)) forget_all();
     return ++launch;
 }
 
 /* ---- findings ----------------------------------------------------------------------------------------- */
 
-/** A touch, and what its block's result says about it; then, the part of it that is in hand. */
-struct taking {
+/** A touch of a block, what the block's result says about it, and the word of it that is being checked. */
+struct replay {
     const struct touch *touch;
     uint64_t block;
     bool acquired;
     uint8_t flags;
-    uint32_t epoch;
+    uint32_t cluster_phase;
     uint64_t cluster;
     struct vector *findings;
     uint32_t record; /**< 0: not yet made */
@@ -112,12 +115,12 @@ struct taking {
     unsigned mask, thread;
 };
 
-static const struct trace *record_of(side s)
+static const struct trace *record_of(access_id s)
 {
     return (struct trace *)records.data + (s >> THREAD_BITS);
 }
 
-static bool is_current(side s)
+static bool is_current(access_id s)
 {
     return s >> THREAD_BITS >= first_record;
 }
@@ -128,9 +131,9 @@ static int access_of(const struct touch *touch)
     return touch->kind & TOUCH_WRITE ? SIMT_WRITE : SIMT_READ;
 }
 
-/* Of accesses smaller than a word the first one that is concerned is named. */
-static void add_finding(const struct taking *now, unsigned mask, enum record_kind kind,
-                        enum record_advice advice, side other, int other_access,
+/* If an access is smaller than a word, the finding names its first byte that races. */
+static void add_finding(const struct replay *now, unsigned mask, enum record_kind kind,
+                        enum record_advice advice, access_id other, int other_access,
                         const struct simt_running *earlier)
 {
     const struct touch *touch = now->touch;
@@ -149,7 +152,7 @@ static void add_finding(const struct taking *now, unsigned mask, enum record_kin
     simt_finding_add(now->findings, &f);
 }
 
-static void check_kept(const struct taking *now, uintptr_t offset)
+static void check_kept(const struct replay *now, uintptr_t offset)
 {
     unsigned marks = 0;
     for (unsigned b = 0; b < 4; b++)
@@ -160,7 +163,7 @@ static void check_kept(const struct taking *now, uintptr_t offset)
         add_finding(now, now->mask, RECORD_PADDING_WRITTEN, RECORD_ADVICE_PADDING, 0, 0, NULL);
 }
 
-static void check_written(const struct taking *now)
+static void check_written(const struct replay *now)
 {
     const struct touch *touch = now->touch;
     const uintptr_t offset = 4 * (uintptr_t)now->word;
@@ -169,37 +172,47 @@ static void check_written(const struct taking *now)
     if (!(touch->kind & TOUCH_READ)) {
         if (simt_any_kept) check_kept(now, offset);
         *written = (uint8_t)(*written | now->mask << offset % 8);
-        if (simt_late_waits()) simt_late_write(now->word, kernel);
+        if (simt_launch_order_pending()) simt_launch_order_write(now->word, kernel);
     }
     if (there == now->mask || simt_settings.sample > 1 || touch->kind & (TOUCH_WRITE | TOUCH_PADDED)) return;
     if (touch->kind & TOUCH_WHOLE && there != 0) return;
     const unsigned missing = now->mask & ~there;
-    if (!(touch->kind & (TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC))) simt_late_read(now->word, kernel);
+    if (!(touch->kind & (TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC))) simt_launch_order_read(now->word, kernel);
     add_finding(now, touch->unit >= 4 ? now->mask : missing, RECORD_UNINITIALIZED_READ,
                 RECORD_ADVICE_DEVICE_UNWRITTEN, 0, 0, NULL);
 }
 
-/* ---- meetings ----------------------------------------------------------------------------------------- */
+/* ---- races -------------------------------------------------------------------------------------------- */
 
-static bool races_with(const struct taking *now, side other)
+/* Whether the record's block came so far before the running one comes to its touch: by a barrier of their cluster, or because
+ * the running block has acquired, by an atomic, what the other one released or did by an atomic. */
+static bool happens_before(const struct trace *r, const struct replay *now)
+{
+    if (r->block == (uint32_t)now->block) return true;
+    if (now->cluster != 0 && r->cluster == now->cluster && r->cluster_phase != now->cluster_phase)
+        return true;
+    return now->acquired && r->flags & (ATOMIC | RELEASED);
+}
+
+static bool races_with(const struct replay *now, access_id other)
 {
     if (other == 0 || !is_current(other)) return false;
     const struct trace *r = record_of(other);
-    if (r->block == (uint32_t)now->block) return false;
-    if (now->cluster != 0 && r->cluster == now->cluster && r->epoch != now->epoch)
-        return false; /* a barrier of the cluster is between */
     if (r->flags & ATOMIC && now->touch->kind & (TOUCH_ATOMIC | TOUCH_VOLATILE)) return false;
     if (r->flags & VOLATILE && now->touch->kind & TOUCH_ATOMIC) return false;
-    return !(now->acquired && r->flags & (ATOMIC | RELEASED));
+    return !happens_before(r, now);
 }
 
-/* An atomic of block scope excuses nothing between blocks. */
+/*
+ * Whether the touch is an atomic, volatile or released, so that it may not race. An atomic of block scope
+ * may race with every other block.
+ */
 static bool is_excused(unsigned flags)
 {
     return (flags & ~(unsigned)BLOCK_ATOMIC) != 0;
 }
 
-static side me(struct taking *now)
+static access_id me(struct replay *now)
 {
     if (now->record == 0) {
         any_excused |= now->flags != 0;
@@ -209,20 +222,20 @@ static side me(struct taking *now)
                            .pc = now->touch->pc,
                            .launch = launch,
                            .flags = now->flags,
-                           .epoch = now->epoch,
+                           .cluster_phase = now->cluster_phase,
                            .cluster = now->cluster};
     }
     return now->record << THREAD_BITS | now->thread;
 }
 
-/* The first, but rather one that is not excused by being atomic or released. */
-static void note(side *s, struct taking *now)
+/* Keeps the first access; one that may race replaces one that is atomic, volatile or released. */
+static void note(access_id *s, struct replay *now)
 {
     if (*s == 0 || !is_current(*s) || (is_excused(record_of(*s)->flags) && !is_excused(now->flags)))
         *s = me(now);
 }
 
-static void meet(struct taking *now, struct meeting *m, unsigned mask)
+static void check_word(struct replay *now, struct shadow_word *m, unsigned mask)
 {
     const bool reads = (now->touch->kind & TOUCH_READ) != 0;
     if (races_with(now, m->writer)) {
@@ -241,19 +254,20 @@ static void meet(struct taking *now, struct meeting *m, unsigned mask)
 
 /* ---- launches that overlap ---------------------------------------------------------------------------- */
 
-/* An earlier launch left this behind. May it still be running? */
-static bool meet_earlier(const struct taking *now, unsigned mask, side other, bool wrote)
+/* A finding if the word was touched by an earlier launch that may still be running. */
+static bool check_earlier_launch(const struct replay *now, unsigned mask, access_id other, bool wrote)
 {
     const struct touch *touch = now->touch;
     const bool early = (touch->kind & TOUCH_EARLY) != 0;
     if (other == 0 || is_current(other) || (!wrote && touch->kind & TOUCH_READ)) return false;
     const struct trace *r = record_of(other);
     if (wrote && r->flags & ATOMIC && touch->kind & TOUCH_ATOMIC) return false;
-    for (unsigned i = 0; i < (early ? before->count : before->left); i++) {
-        if (before->launch[i].number != r->launch) continue;
+    for (unsigned i = 0; i < (early ? earlier_launches->count : earlier_launches->left); i++) {
+        if (earlier_launches->launch[i].number != r->launch) continue;
         add_finding(now, mask, RECORD_GLOBAL_RACE,
-                    i < before->left ? RECORD_ADVICE_GRID_DEPENDENCY_BETWEEN : RECORD_ADVICE_GRID_DEPENDENCY,
-                    other, wrote ? SIMT_WRITE : SIMT_READ, &before->launch[i]);
+                    i < earlier_launches->left ? RECORD_ADVICE_GRID_DEPENDENCY_BETWEEN
+                                               : RECORD_ADVICE_GRID_DEPENDENCY,
+                    other, wrote ? SIMT_WRITE : SIMT_READ, &earlier_launches->launch[i]);
         return true;
     }
     return false;
@@ -266,8 +280,8 @@ uint32_t simt_launch_number(void)
     return launch;
 }
 
-/* A side that matters, of an earlier launch that @p is_open says may still be running. */
-static bool is_of_open(side s, int (*is_open)(uint32_t launch), struct simt_touch *touch, int access)
+/* Whether it is an access of a launch that @p is_open says may still be running. */
+static bool is_of_open(access_id s, int (*is_open)(uint32_t launch), struct simt_touch *touch, int access)
 {
     if (s == 0) return false;
     const struct trace *r = record_of(s);
@@ -288,7 +302,7 @@ int simt_touched_by_open(const void *pointer, size_t bytes, int writes, int (*is
             at = (at / SPACE_CHUNK + 1) * SPACE_CHUNK - 4;
             continue;
         }
-        const struct meeting *m = &words[0][at / 4];
+        const struct shadow_word *m = &words[0][at / 4];
         if (m->writer == SPLIT)
             m = &((const struct bytes *)splits.data + m->reader)->byte[first > at ? first - at : 0];
         touch->offset = at > first ? at - first : 0;
@@ -298,51 +312,52 @@ int simt_touched_by_open(const void *pointer, size_t bytes, int writes, int (*is
     return 0;
 }
 
-/* ---- the lists ---------------------------------------------------------------------------------------- */
+/* ---- replaying what blocks touched -------------------------------------------------------------------- */
 
-static struct meeting *meeting_of(int space, size_t word)
+static struct shadow_word *shadow_of(int space, size_t word)
 {
     enum { TOGETHER = SPACE_CHUNK / 4 };
-    const size_t chunk = word / TOGETHER, all = map_bytes(space) / sizeof(struct meeting);
+    const size_t chunk = word / TOGETHER, all = map_bytes(space) / sizeof(struct shadow_word);
     if (__builtin_expect(!ready[space][chunk], 0)) {
         const size_t first = chunk * TOGETHER, count = all - first < TOGETHER ? all - first : TOGETHER;
-        simt_populate(words[space] + first, count * sizeof(struct meeting));
+        simt_populate(words[space] + first, count * sizeof(struct shadow_word));
         ready[space][chunk] = 1;
     }
     return &words[space][word];
 }
 
-static struct bytes *bytes_of(const struct meeting *m)
+static struct bytes *bytes_of_word(const struct shadow_word *m)
 {
     return (struct bytes *)splits.data + m->reader;
 }
 
 /* From now on the bytes of the word are kept apart. */
-static void split(struct meeting *m)
+static void split(struct shadow_word *m)
 {
     const uint32_t index = (uint32_t)splits.count;
     struct bytes *bytes = simt_vector_grow(&splits, sizeof *bytes);
     for (int b = 0; b < 4; b++) bytes->byte[b] = *m;
-    *m = (struct meeting){SPLIT, index};
+    *m = (struct shadow_word){SPLIT, index};
 }
 
-static void meet_one(struct taking *now, struct meeting *m, unsigned mask)
+static void access_one(struct replay *now, struct shadow_word *m, unsigned mask)
 {
-    if (before != NULL && before->count > 0 && !meet_earlier(now, mask, m->writer, true))
-        (void)meet_earlier(now, mask, m->reader, false);
-    meet(now, m, mask);
+    if (earlier_launches != NULL && earlier_launches->count > 0 &&
+        !check_earlier_launch(now, mask, m->writer, true))
+        (void)check_earlier_launch(now, mask, m->reader, false);
+    check_word(now, m, mask);
 }
 
-static void take_word(struct taking *now)
+static void replay_word(struct replay *now)
 {
-    struct meeting *m = meeting_of(now->touch->kind & TOUCH_DATA ? 1 : 0, now->word);
+    struct shadow_word *m = shadow_of(now->touch->kind & TOUCH_DATA ? 1 : 0, now->word);
     if (now->mask == 15 && m->writer != SPLIT) {
-        meet_one(now, m, 15);
+        access_one(now, m, 15);
         return;
     }
     if (m->writer != SPLIT) split(m);
     for (unsigned b = 0; b < 4; b++)
-        if (now->mask >> b & 1) meet_one(now, &bytes_of(m)->byte[b], now->mask);
+        if (now->mask >> b & 1) access_one(now, &bytes_of_word(m)->byte[b], now->mask);
 }
 
 /* The bits of these bytes of one eighth of the map. */
@@ -368,22 +383,26 @@ static void set_written(uintptr_t at, uintptr_t end)
 }
 
 /*
- * Whole words of which nobody else's touch matters are told by their meetings alone: nobody of this launch has written one
- * that is read, nor touched one that is written. Returns how many words of the run this holds for, from its beginning.
+ * Whole words that no other block of this launch has used in a way that matters: not written, if they are
+ * read here; not touched at all, if they are written. Their shadow words are updated without further
+ * checks. Returns how many words of the run were handled so, from its beginning.
  */
-static unsigned take_plain_words(struct taking *now, unsigned count)
+static unsigned replay_plain_words(struct replay *now, unsigned count)
 {
     const struct touch *touch = now->touch;
     const bool reads = (touch->kind & TOUCH_READ) != 0;
     const uintptr_t start = 4 * (uintptr_t)touch->word;
-    const side current = (side)(first_record << THREAD_BITS), mine = me(now) & ~((1u << THREAD_BITS) - 1);
+    const access_id current = (access_id)(first_record << THREAD_BITS),
+                    mine = me(now) & ~((1u << THREAD_BITS) - 1);
     const unsigned units = touch->unit >= 4 ? touch->unit / 4u : 1,
                    parts = touch->unit >= 4 ? 1 : 4u / touch->unit;
     unsigned taken = 0, thread = touch->thread, in_thread = 0;
-    if (reads ? !all_written(start, start + 4 * count) : simt_any_kept || simt_late_waits()) return 0;
+    if (reads ? !all_written(start, start + 4 * count) : simt_any_kept || simt_launch_order_pending())
+        return 0;
     const unsigned words_each = touch->each == 0 ? count : touch->each * units / parts;
-    if (touch->each != 0 && touch->each * units % parts != 0) return 0; /* a word of several threads */
-    struct meeting *m = meeting_of(0, touch->word);
+    if (touch->each != 0 && touch->each * units % parts != 0)
+        return 0; /* a word that several threads touched */
+    struct shadow_word *m = shadow_of(0, touch->word);
     for (; taken < count; taken++, m++) {
         if (m->writer >= current || (!reads && m->reader >= current)) break;
         if (!reads)
@@ -397,20 +416,20 @@ static unsigned take_plain_words(struct taking *now, unsigned count)
 }
 
 /* Word by word, as they lie. */
-static void take_touch(struct taking *now)
+static void replay_touch(struct replay *now)
 {
     const struct touch *touch = now->touch;
     const unsigned end = touch->first + (unsigned)touch->count * touch->unit;
     unsigned at = touch->first;
-    if (records.count >= MOST_RECORDS) { /* a race with what was forgotten is missed */
+    if (records.count >= MOST_RECORDS) { /* a race with an access that is dropped here is missed */
         forget_all();
         now->record = 0;
     }
     const bool plain = (touch->kind & ~(unsigned)TOUCH_EARLY) == TOUCH_READ ||
                        (touch->kind & ~(unsigned)TOUCH_EARLY) == TOUCH_WRITE;
     if (plain && now->flags == 0 && !any_excused && at == 0 && end >= 8 &&
-        (before == NULL || before->count == 0))
-        at = 4 * take_plain_words(now, end / 4);
+        (earlier_launches == NULL || earlier_launches->count == 0))
+        at = 4 * replay_plain_words(now, end / 4);
     for (; at < end; at = (at & ~3u) + 4) {
         const unsigned first = at % 4, behind = end - (at & ~3u);
         now->word = touch->word + at / 4;
@@ -418,11 +437,11 @@ static void take_touch(struct taking *now)
         now->thread =
             touch->thread + (touch->each != 0 ? (at - touch->first) / touch->unit / touch->each : 0);
         if (!(touch->kind & TOUCH_DATA)) check_written(now);
-        take_word(now);
+        replay_word(now);
     }
 }
 
-/* Whether a fence of the block covers the touch, with an atomic behind it. */
+/* Whether a fence of the block, followed by an atomic, comes after the touch. */
 static bool is_released(const struct result *result, const struct touch *touch)
 {
     const struct fence *fence = result->releases.data;
@@ -443,22 +462,23 @@ static uint8_t flags_of(const struct result *result, const struct touch *touch)
                      (is_released(result, touch) ? RELEASED : 0));
 }
 
-/* Records that the block has made already: its lines take turns. */
+/* Records that the block has made already, by line: touches of a few lines alternate. */
 struct made {
-    uint32_t pc, record, epoch;
+    uint32_t pc, record, cluster_phase;
     uint8_t flags;
 };
 
-/* How often the block's cluster had met before the touch. */
-static uint32_t epoch_of(const struct result *result, const struct touch *touch)
+/* How many phases of the cluster's barrier were over before the touch. */
+static uint32_t cluster_phase_of(const struct result *result, const struct touch *touch)
 {
-    const uint32_t *phase = result->epochs.data;
-    uint32_t epoch = 0;
-    while (epoch < result->epochs.count && phase[epoch] <= touch->phase) epoch++;
-    return epoch;
+    const uint32_t *phase = result->cluster_phases.data;
+    uint32_t cluster_phase = 0;
+    while (cluster_phase < result->cluster_phases.count && phase[cluster_phase] <= touch->phase)
+        cluster_phase++;
+    return cluster_phase;
 }
 
-void simt_between(struct result *result, uint32_t epoch, struct vector *findings)
+void simt_inter_block_check(struct result *result, uint32_t cluster_phase, struct vector *findings)
 {
     const uint64_t block = result->block;
     enum { KEPT = 16 };
@@ -467,19 +487,19 @@ void simt_between(struct result *result, uint32_t epoch, struct vector *findings
     const uint32_t before_block = (uint32_t)records.count;
     for (size_t i = 0; i < result->touches.count; i++) {
         const struct touch *touch = &touches[i];
-        if (result->cluster != 0 && epoch_of(result, touch) != epoch) continue;
-        struct taking now = {.touch = touch,
+        if (result->cluster != 0 && cluster_phase_of(result, touch) != cluster_phase) continue;
+        struct replay now = {.touch = touch,
                              .block = block,
                              .acquired = touch->phase >= result->acquired_from,
                              .flags = flags_of(result, touch),
-                             .epoch = epoch,
+                             .cluster_phase = cluster_phase,
                              .cluster = result->cluster,
                              .findings = findings};
         struct made *slot = &made[(touch->pc ^ touch->pc >> 4) % KEPT];
-        const bool known = slot->pc == touch->pc && slot->flags == now.flags && slot->epoch == now.epoch &&
-                           slot->record >= before_block;
+        const bool known = slot->pc == touch->pc && slot->flags == now.flags &&
+                           slot->cluster_phase == now.cluster_phase && slot->record >= before_block;
         if (known && records.count > slot->record) now.record = slot->record;
-        take_touch(&now);
-        *slot = (struct made){touch->pc, now.record, now.epoch, now.flags};
+        replay_touch(&now);
+        *slot = (struct made){touch->pc, now.record, now.cluster_phase, now.flags};
     }
 }

@@ -1,13 +1,13 @@
 /**
- * @file early.c
+ * @file dependent_launch.c
  * @brief Launches that start before the one in front of them is over (programmatic dependent launch).
  *
- * Grids run one after the other here. What may overlap on hardware is reckoned: behind launch n, an early
- * launch meets n until it waits. If n was early itself, and told the next to start before it had waited,
- * that one meets what n was behind as well; and even after its wait, if no thread of n ever waited.
- * between.c compares accesses.
+ * Grids run one after the other here. Which launches may overlap on hardware is computed: a dependent launch
+ * overlaps the launch n in front of it until it waits. If n was a dependent launch itself, and triggered the
+ * next before it had waited, then the next one also overlaps what n was behind; and even after its wait, if
+ * no thread of n ever waited. inter_block.c compares the accesses.
  */
-#include "early.h"
+#include "dependent_launch.h"
 #include "machine.h"
 #include "sizes.h"
 #include "worker.h"
@@ -26,9 +26,9 @@ void simt_grids_wait(void)
 void simt_grids_trigger(void)
 {
     struct worker *w = simt_tls_worker;
-    if (w == NULL || w->result->let_go) return;
-    w->result->let_go = true;
-    w->result->let_go_waited = !simt_is_early(w);
+    if (w == NULL || w->result->triggered) return;
+    w->result->triggered = true;
+    w->result->triggered_after_wait = !simt_is_early(w);
 }
 
 void simt_grids_share(struct worker *w, const struct warp *warp, unsigned lanes)
@@ -40,7 +40,7 @@ void simt_grids_share(struct worker *w, const struct warp *warp, unsigned lanes)
         if (lanes >> lane & 1) first[lane].grids_waited = true;
 }
 
-/* Forgets the oldest: it has long been over. */
+/* Drops the oldest, which has long been over. */
 static void forget_one(struct simt_overlap *overlap)
 {
     overlap->count--;
@@ -49,11 +49,11 @@ static void forget_one(struct simt_overlap *overlap)
 }
 
 void simt_overlap_next(struct simt_overlap *overlap, const struct simt_launch *launch, uint32_t number,
-                       bool waited, bool let_go_early)
+                       bool waited, bool triggered_early)
 {
     enum { MOST = sizeof overlap->launch / sizeof *overlap->launch };
-    if (!launch->early) overlap->count = overlap->left = 0; /* it began when all of them were over */
-    if (!let_go_early) overlap->count = overlap->left;
+    if (!launch->early) overlap->count = overlap->left = 0; /* it began when all of these were over */
+    if (!triggered_early) overlap->count = overlap->left;
     if (!waited) overlap->left = overlap->count;
     if (overlap->count == MOST) forget_one(overlap);
     overlap->launch[overlap->count++] =

@@ -1,22 +1,22 @@
 /**
- * @file named.c
- * @brief The sixteen barriers that a part of the block may meet at: PTX's bar.sync and bar.arrive with a number of threads.
+ * @file named_barrier.c
+ * @brief The sixteen named barriers, at which a part of the block may wait: PTX's bar.sync and bar.arrive with a number of threads.
  *
- * A warp comes to one as a whole, when no lane of it can go on (simt_resolve_named). What it did until then, and what it had
- * heard of from others, is known to every warp that waited there once the barrier opens: struct warp's `heard` has, for each
- * other warp, the tick up to which its accesses are ordered before what this warp does next.
+ * A warp arrives as a whole, when no lane of it can go on (simt_resolve_named). When the barrier opens, what
+ * each arriving warp did until then, and what it knew of other warps, happens before what the warps do next
+ * that waited: struct warp's clock_of_warp has a tick for each other warp.
  */
-#include "named.h"
-#include "clocks.h"
+#include "named_barrier.h"
 #include "lanes.h"
 #include "machine.h"
 #include "sizes.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* ---- coming ------------------------------------------------------------------------------------------- */
+/* ---- arriving ----------------------------------------------------------------------------------------- */
 
 static unsigned expected_of(const struct worker *w, unsigned threads)
 {
@@ -27,15 +27,15 @@ static void check(struct worker *w, const struct simt_site *site, unsigned id, u
 {
     const struct warp *warp = w->warp;
     const unsigned expected = expected_of(w, threads);
-    if (id >= BARRIERS)
+    if (id >= NAMED_BARRIERS)
         simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_BARRIER_NUMBER,
                   SIMT_SAYS(.name = {site->what}, .number = {id}));
     if (threads % WARP_LANES != 0)
         simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_BARRIER_THREADS,
                   SIMT_SAYS(.name = {site->what}, .number = {threads}));
-    if (w->named[id].arrived != 0 && w->named[id].expected != expected)
+    if (w->named.barrier[id].arrived != 0 && w->named.barrier[id].expected != expected)
         simt_stop(site, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_BARRIER_OTHER_THREADS,
-                  SIMT_SAYS(.name = {site->what}, .number = {id, expected, w->named[id].expected}));
+                  SIMT_SAYS(.name = {site->what}, .number = {id, expected, w->named.barrier[id].expected}));
     if (warp->at_named == 0) return;
     const struct thread *first =
         &w->thread[(unsigned)(warp - w->warp_of) * WARP_LANES + (unsigned)__builtin_ctz(warp->at_named)];
@@ -56,13 +56,13 @@ void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned thre
     t->named_threads = expected_of(w, threads);
     t->named_wait = wait != 0;
     w->warp->at_named |= 1u << w->thread_index % WARP_LANES;
-    w->named_used = true;
+    w->named.used = true;
     simt_suspend(w);
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------ */
 
-static void let_go(struct worker *w, struct warp *warp)
+static void release_warp(struct worker *w, struct warp *warp)
 {
     for (unsigned rest = warp->at_named; rest != 0; rest &= rest - 1)
         w->thread[(unsigned)(warp - w->warp_of) * WARP_LANES + (unsigned)__builtin_ctz(rest)].wait =
@@ -72,31 +72,31 @@ static void let_go(struct worker *w, struct warp *warp)
     warp->arrived = false;
 }
 
-static void hear(uint32_t *heard, const uint32_t *more)
+static void join_warps(uint32_t *clock_of_warp, const uint32_t *more)
 {
     for (unsigned i = 0; i < MAX_WARPS; i++)
-        if (more[i] > heard[i]) heard[i] = more[i];
+        if (more[i] > clock_of_warp[i]) clock_of_warp[i] = more[i];
 }
 
-static void tell_clocks(struct worker *w, const struct warp *warp, const struct clock *clock)
+static void acquire_clocks(struct worker *w, const struct warp *warp, const struct vector_clock *clock)
 {
     const unsigned first = (unsigned)(warp - w->warp_of) * WARP_LANES;
     for (unsigned rest = warp->at_named; rest != 0; rest &= rest - 1)
         simt_clock_acquire(w, first + (unsigned)__builtin_ctz(rest), clock);
 }
 
-static void open(struct worker *w, struct named *b)
+static void open(struct worker *w, struct named_barrier *b)
 {
-    struct clock *clock = &w->clock_of[MAX_THREADS + (b - w->named)];
+    struct vector_clock *clock = &w->clocks.of[MAX_THREADS + (b - w->named.barrier)];
     for (unsigned i = 0; i < w->warps; i++) {
         if (!(b->waiting >> i & 1)) continue;
-        hear(w->warp_of[i].heard, b->heard);
-        if (w->clocks) tell_clocks(w, &w->warp_of[i], clock);
-        let_go(w, &w->warp_of[i]);
+        join_warps(w->warp_of[i].clock_of_warp, b->clock_of_warp);
+        if (w->clocks.open) acquire_clocks(w, &w->warp_of[i], clock);
+        release_warp(w, &w->warp_of[i]);
     }
-    if (w->clocks) simt_clock_clear(w, clock);
-    w->idle = 0;
-    *b = (struct named){.arrived = 0};
+    if (w->clocks.open) simt_clock_clear(w, clock);
+    w->mbarriers.idle = 0;
+    *b = (struct named_barrier){.arrived = 0};
 }
 
 void simt_resolve_named(struct worker *w, struct warp *warp)
@@ -104,15 +104,15 @@ void simt_resolve_named(struct worker *w, struct warp *warp)
     const unsigned live = warp->lanes & ~warp->exited, index = (unsigned)(warp - w->warp_of);
     if (warp->at_named == 0 || warp->at_named != live || warp->arrived) return;
     const struct thread *t = &w->thread[index * WARP_LANES + (unsigned)__builtin_ctz(live)];
-    struct named *b = &w->named[t->named_id];
+    struct named_barrier *b = &w->named.barrier[t->named_id];
     b->expected = t->named_threads;
-    hear(b->heard, warp->heard);
-    if (warp->tick > b->heard[index]) b->heard[index] = warp->tick;
-    if (w->clocks) {
-        simt_clocks_collect(w, warp, live, &w->clock_of[MAX_THREADS + t->named_id]);
+    join_warps(b->clock_of_warp, warp->clock_of_warp);
+    if (warp->tick > b->clock_of_warp[index]) b->clock_of_warp[index] = warp->tick;
+    if (w->clocks.open) {
+        simt_clocks_collect(w, warp, live, &w->clocks.of[MAX_THREADS + t->named_id]);
         if (t->named_wait) simt_clocks_share(w, warp, live);
     }
-    if (t->named_wait) warp->known = warp->tick; /* its lanes are ordered among themselves, too */
+    if (t->named_wait) warp->known = warp->tick; /* its lanes synchronise with each other, too */
     simt_new_tick(w, warp);
     b->arrived += WARP_LANES;
     w->result->counters.barriers++;
@@ -120,7 +120,7 @@ void simt_resolve_named(struct worker *w, struct warp *warp)
         warp->arrived = true;
         b->waiting |= 1u << index;
     } else {
-        let_go(w, warp);
+        release_warp(w, warp);
     }
     if (b->arrived >= b->expected) open(w, b);
 }
@@ -130,8 +130,8 @@ void simt_named_begin(struct worker *w)
     for (unsigned i = 0; i < w->warps; i++) {
         w->warp_of[i].at_named = 0;
         w->warp_of[i].arrived = false;
-        if (w->named_used) memset(w->warp_of[i].heard, 0, sizeof w->warp_of[i].heard);
+        if (w->named.used) memset(w->warp_of[i].clock_of_warp, 0, sizeof w->warp_of[i].clock_of_warp);
     }
-    if (w->named_used) memset(w->named, 0, sizeof w->named);
-    w->named_used = false;
+    if (w->named.used) memset(w->named.barrier, 0, sizeof w->named.barrier);
+    w->named.used = false;
 }

@@ -1,9 +1,8 @@
 /**
- * @file copies.h
+ * @file async_copies.h
  * @brief Asynchronous copies of a thread that an mbarrier waits for.
  */
-#ifndef WARPWISE_SIMT_COPIES_H
-#define WARPWISE_SIMT_COPIES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ struct worker;
 
 /** @brief The first @p number copies of @p thread land, if they have not yet, and report to the mbarrier of @p column. */
 void simt_copies_report(struct worker *w, unsigned thread, uint32_t number, unsigned column, uint32_t tick);
-
-#endif

@@ -1,27 +1,27 @@
 /**
- * @file distant.c
+ * @file distributed_shared.c
  * @brief Accesses to shared memory of other blocks of the cluster ("distributed shared memory").
  *
- * Each block keeps the cells of its own memory (cells.c). A thread of another block is in them under a number of its own
- * (simt_foreign_actor()), and whether two accesses of different blocks are ordered is known from their clocks (clocks.c), which a barrier
- * of the cluster or an mbarrier of another block passes on. A block's memory is there from when it is known to have begun until
- * it ends: who accesses it must know of the one, and be known to it before the other.
+ * Each block keeps the shadow cells of its own memory. In them a thread of another block has a number of its
+ * own (simt_foreign_actor()). Whether two accesses of different blocks are ordered follows from their vector
+ * clocks, which a barrier of the cluster or an mbarrier of another block passes on. A block's shared memory
+ * exists from its beginning to its end: an access must happen after the one and before the other.
  */
-#include "distant.h"
-#include "cells.h"
-#include "clocks.h"
+#include "distributed_shared.h"
 #include "cluster.h"
+#include "happens_before.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
-#include "phases.h"
 #include "settings.h"
+#include "shadow.h"
 #include "tools.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <string.h>
 
-struct distant {
+struct distributed_access {
     struct worker *w, *owner;
     enum place place;
     uintptr_t address, offset;
@@ -33,7 +33,8 @@ struct distant {
 
 /* ---- findings ----------------------------------------------------------------------------------------- */
 
-static struct finding finding_of(const struct distant *now, enum record_kind kind, enum record_advice advice)
+static struct finding finding_of(const struct distributed_access *now, enum record_kind kind,
+                                 enum record_advice advice)
 {
     struct finding f = simt_finding_about(kind, advice, now->place, now->offset, now->bytes,
                                           simt_actor(now->w, now->pc, now->access));
@@ -41,7 +42,7 @@ static struct finding finding_of(const struct distant *now, enum record_kind kin
     return f;
 }
 
-static void found(struct distant *now, enum record_kind kind, enum record_advice advice)
+static void found(struct distributed_access *now, enum record_kind kind, enum record_advice advice)
 {
     struct finding f = finding_of(now, kind, advice);
     now->reported = true;
@@ -49,7 +50,7 @@ static void found(struct distant *now, enum record_kind kind, enum record_advice
 }
 
 /* Who the cell's actor is, of the owner's block or of another one. */
-static struct actor who(const struct distant *now, unsigned actor, uint32_t pc, int access)
+static struct actor who(const struct distributed_access *now, unsigned actor, uint32_t pc, int access)
 {
     const struct worker *owner = now->owner;
     if (actor >= FOREIGN) return simt_foreign(owner, actor, pc, access);
@@ -60,8 +61,8 @@ static struct actor who(const struct distant *now, unsigned actor, uint32_t pc, 
     return (struct actor){owner->block, pc, (uint16_t)actor, (uint8_t)access, NULL};
 }
 
-static void found_pair(struct distant *now, enum record_kind kind, unsigned actor, uint32_t pc, int access,
-                       enum record_advice advice)
+static void found_pair(struct distributed_access *now, enum record_kind kind, unsigned actor, uint32_t pc,
+                       int access, enum record_advice advice)
 {
     if (now->reported) return;
     now->reported = true;
@@ -70,102 +71,82 @@ static void found_pair(struct distant *now, enum record_kind kind, unsigned acto
     simt_found(now->w, &f);
 }
 
-/* Two writes of one value are settled when the thread goes on (simt_settle). */
-static void found_race(struct distant *now, unsigned actor, uint32_t pc, int access)
+/* Whether two writes write the same value is seen when the thread goes on (simt_settle_race). */
+static void found_race(struct distributed_access *now, unsigned actor, uint32_t pc, int access)
 {
     struct worker *w = now->w;
     if (now->reported) return;
-    if (now->access != SIMT_WRITE || access != SIMT_WRITE || now->bytes > sizeof w->doubt.before) {
+    if (now->access != SIMT_WRITE || access != SIMT_WRITE || now->bytes > sizeof w->pending_race.before) {
         found_pair(now, RECORD_SHARED_RACE, actor, pc, access, RECORD_ADVICE_CLUSTER_BARRIER);
         return;
     }
     now->reported = true;
     struct finding f = finding_of(now, RECORD_SHARED_RACE, RECORD_ADVICE_CLUSTER_BARRIER);
     simt_finding_pair(&f, who(now, actor, pc, access));
-    simt_settle(w);
-    w->doubt = (struct doubt){true, f, (const void *)now->address, {0}};
-    memcpy(w->doubt.before, w->doubt.address, now->bytes);
+    simt_settle_race(w);
+    w->pending_race = (struct pending_race){true, f, (const void *)now->address, {0}};
+    memcpy(w->pending_race.before, w->pending_race.address, now->bytes);
 }
 
 /* ---- order -------------------------------------------------------------------------------------------- */
 
-static bool is_mine(const struct distant *now, unsigned actor)
+static bool happens_before(const struct distributed_access *now, unsigned actor, uint32_t tick)
 {
-    return actor >= FOREIGN && actor == simt_foreign_actor(now->w, now->w->thread_index);
-}
-
-/* Whether what the cell's actor did at @p tick is ordered before what the running thread does. */
-static bool is_ordered(const struct distant *now, unsigned actor, uint32_t tick)
-{
-    const struct worker *w = now->w;
-    if (tick < now->owner->block_start || is_mine(now, actor)) return true;
-    if (actor < FOREIGN) return simt_clock_knows(w, now->owner->rank, actor, tick);
-    const unsigned thread = (actor - FOREIGN) * w->cluster->grain;
-    if (thread / w->threads == w->rank) return simt_is_ordered(w, tick, thread % w->threads);
-    return simt_knows_foreign(w, actor, tick);
-}
-
-static bool is_fenced(const struct distant *now, unsigned actor, uint32_t tick)
-{
-    const struct worker *w = now->w;
-    if (actor < FOREIGN) return simt_clock_knows_fence(w, now->owner->rank, actor, tick);
-    const unsigned thread = (actor - FOREIGN) * w->cluster->grain;
-    if (thread / w->threads == w->rank) return simt_is_fenced(w, tick, thread % w->threads);
-    return simt_knows_foreign_fence(w, actor, tick);
+    return simt_happens_before(now->w, (struct epoch){now->owner, actor, tick}, EDGE_SYNCHRONISED);
 }
 
 /* ---- one cell ----------------------------------------------------------------------------------------- */
 
-static bool lacks_wait(struct distant *now, const struct cell *c)
+static bool lacks_wait(struct distributed_access *now, const struct shadow_cell *c)
 {
-    if (c->copy == COPY_NONE || c->write_tick < now->owner->block_start) return false;
+    if (c->copy == COPY_NONE || c->write_tick < now->owner->time.block_start) return false;
     const bool flies = c->copy == COPY_IN_FLIGHT || c->copy == COPY_BULK_IN_FLIGHT;
-    if (!flies && is_ordered(now, c->writer, c->write_tick)) return false;
+    if (!flies && happens_before(now, c->writer, c->write_tick)) return false;
     found_pair(now, RECORD_MISSING_WAIT, c->writer, c->write_pc, SIMT_WRITE, RECORD_ADVICE_DISTANT_COPY_WAIT);
     return true;
 }
 
-static void check_fence(struct distant *now, unsigned actor, uint32_t tick, uint32_t pc)
+static void check_fence(struct distributed_access *now, unsigned actor, uint32_t tick, uint32_t pc)
 {
-    if (is_fenced(now, actor, tick)) return;
+    if (simt_happens_before(now->w, (struct epoch){now->owner, actor, tick}, EDGE_FENCED_SHARED)) return;
     found_pair(now, RECORD_MISSING_PROXY_FENCE, actor, pc, SIMT_WRITE, RECORD_ADVICE_PROXY_CLUSTER);
 }
 
-static void note_reader(struct distant *now, struct cell *c)
+static void note_reader(struct distributed_access *now, struct shadow_cell *c)
 {
     const unsigned me = simt_foreign_actor(now->w, now->w->thread_index);
     int slot = 0;
     for (; slot < 2; slot++) {
         const unsigned reader = c->reader[slot] & ~(unsigned)READER_FLAGS;
-        const bool busy = c->reader[slot] & BUSY_READER && c->read_tick[slot] >= now->owner->block_start;
-        if (!busy && is_ordered(now, reader, c->read_tick[slot])) break;
+        const bool busy = c->reader[slot] & BUSY_READER && c->read_tick[slot] >= now->owner->time.block_start;
+        if (!busy && happens_before(now, reader, c->read_tick[slot])) break;
     }
     if (slot == 2) slot = c->reader[0] & BUSY_READER ? 1 : 0;
     c->reader[slot] = (uint16_t)(me | (now->access & ACCESS_VOLATILE ? VOLATILE_READER : 0));
-    c->read_tick[slot] = now->w->tick;
+    c->read_tick[slot] = now->w->time.tick;
     c->read_pc[slot] = simt_pack_pc(now->pc);
 }
 
-static void read_cell(struct distant *now, struct cell *c)
+static void read_cell(struct distributed_access *now, struct shadow_cell *c)
 {
     const bool excused = c->write_atomic && now->access & ACCESS_VOLATILE;
     if (lacks_wait(now, c)) {
         if (c->copy == COPY_IN_FLIGHT || c->copy == COPY_BULK_IN_FLIGHT) c->copy = COPY_NONE;
-    } else if (c->write_tick < now->owner->block_start) {
+    } else if (c->write_tick < now->owner->time.block_start) {
         if (!now->reported) found(now, RECORD_UNINITIALIZED_READ, RECORD_ADVICE_SHARED_UNWRITTEN);
-    } else if (!excused && !is_ordered(now, c->writer, c->write_tick)) {
+    } else if (!excused && !happens_before(now, c->writer, c->write_tick)) {
         found_race(now, c->writer, c->write_pc, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE);
     }
     note_reader(now, c);
 }
 
-static void check_readers(struct distant *now, const struct cell *c, bool atomic)
+static void check_readers(struct distributed_access *now, const struct shadow_cell *c, bool atomic)
 {
     for (int slot = 0; slot < 2; slot++) {
         const unsigned reader = c->reader[slot] & ~(unsigned)READER_FLAGS;
         const bool async = (c->reader[slot] & (ASYNC_READER | BUSY_READER)) != 0;
-        if (c->read_tick[slot] < now->owner->block_start) continue;
-        if (!(c->reader[slot] & BUSY_READER) && is_ordered(now, reader, c->read_tick[slot])) continue;
+        if (c->read_tick[slot] < now->owner->time.block_start) continue;
+        if (!(c->reader[slot] & BUSY_READER) && happens_before(now, reader, c->read_tick[slot])) continue;
         if (async)
             found_pair(now, RECORD_BULK_GROUP, reader, c->read_pc[slot], SIMT_READ,
                        RECORD_ADVICE_DISTANT_BULK_SOURCE);
@@ -177,42 +158,42 @@ static void check_readers(struct distant *now, const struct cell *c, bool atomic
     }
 }
 
-static void write_cell(struct distant *now, struct cell *c)
+static void write_cell(struct distributed_access *now, struct shadow_cell *c)
 {
     const bool atomic = (now->access & SIMT_ATOMIC) != 0;
     const bool gentle = atomic || now->access & ACCESS_VOLATILE,
-               fresh = c->write_tick < now->owner->block_start;
+               fresh = c->write_tick < now->owner->time.block_start;
     if (now->access == SIMT_ATOMIC && fresh && !now->reported)
         found(now, RECORD_UNINITIALIZED_READ, RECORD_ADVICE_SHARED_UNWRITTEN);
     if (!lacks_wait(now, c) && !fresh && !(gentle && c->write_atomic)) {
-        if (!is_ordered(now, c->writer, c->write_tick))
+        if (!happens_before(now, c->writer, c->write_tick))
             found_race(now, c->writer, c->write_pc, c->write_atomic ? SIMT_ATOMIC : SIMT_WRITE);
         else if (now->access & ACCESS_BULK && c->copy < COPY_BULK_IN_FLIGHT)
             check_fence(now, c->writer, c->write_tick, c->write_pc);
     }
     check_readers(now, c, atomic);
-    c->write_tick = c->copy_tick = now->w->tick;
+    c->write_tick = c->copy_tick = now->w->time.tick;
     c->write_pc = simt_pack_pc(now->pc);
     c->writer = (uint16_t)simt_foreign_actor(now->w, now->w->thread_index);
     c->write_atomic = atomic;
-    c->serial = now->owner->serial;
+    c->serial = now->owner->products.serial;
     c->copy = now->access & ACCESS_BULK   ? COPY_BULK_IN_FLIGHT
               : now->access & ACCESS_COPY ? COPY_IN_FLIGHT
                                           : COPY_NONE;
 }
 
-static void access_cell(void *context, struct cell *c)
+static void access_cell(void *context, struct shadow_cell *c)
 {
-    struct distant *now = context;
+    struct distributed_access *now = context;
     if (now->access & SIMT_READ)
         read_cell(now, c);
     else
         write_cell(now, c);
 }
 
-/* ---- the way of an access ----------------------------------------------------------------------------- */
+/* ---- an access ---------------------------------------------------------------------------------------- */
 
-static void check_bounds(struct distant *now)
+static void check_bounds(struct distributed_access *now)
 {
     const uint16_t *owners = simt_image.tls_owner;
     const uintptr_t end = now->offset + now->bytes;
@@ -226,71 +207,81 @@ static void check_bounds(struct distant *now)
     simt_abandon(now->w, simt_error_of(RECORD_OUT_OF_BOUNDS));
 }
 
-/* Who accesses the block last must be known to it when it ends. */
-static void note_visit(const struct distant *now)
+/* The last access of each other thread must happen before the block's end. */
+static void note_remote_access(const struct distributed_access *now)
 {
     enum { ALL = MAX_CLUSTER * MAX_THREADS };
     struct worker *owner = now->owner;
-    if (owner->visits == NULL) owner->visits = simt_reserve(ALL * sizeof *owner->visits, "visits");
-    owner->visited = true;
-    owner->visits[now->w->rank * now->w->threads + now->w->thread_index] =
-        (struct visit){now->w->tick,          simt_pack_pc(now->pc),
-                       (uint32_t)now->bytes,  (uint16_t)now->w->thread_index,
-                       (uint8_t)now->w->rank, (uint8_t)(now->access & ACCESS_KINDS),
-                       (uint8_t)now->place,   now->offset};
+    if (owner->remote.accesses == NULL)
+        owner->remote.accesses = simt_reserve(ALL * sizeof *owner->remote.accesses, "visits");
+    owner->remote.any = true;
+    owner->remote.accesses[now->w->member.rank * now->w->threads + now->w->thread_index] =
+        (struct remote_access){now->w->time.tick,
+                               simt_pack_pc(now->pc),
+                               (uint32_t)now->bytes,
+                               (uint16_t)now->w->thread_index,
+                               (uint8_t)now->w->member.rank,
+                               (uint8_t)(now->access & ACCESS_KINDS),
+                               (uint8_t)now->place,
+                               now->offset};
 }
 
-/* The block is there: it has begun, and not ended. False: it has ended. */
-static bool check_there(struct distant *now)
+/*
+ * Whether the block's memory still exists; a finding if it does not, or if nothing says that the block has
+ * begun.
+ */
+static bool check_there(struct distributed_access *now)
 {
-    if (now->owner->over)
+    if (now->owner->member.over)
         found(now, RECORD_CLUSTER_EXIT, RECORD_ADVICE_BLOCK_LEFT);
-    else if (!simt_clock_knows_begin(now->w, now->owner->rank))
+    else if (!simt_happens_before(now->w, (struct epoch){.block = now->owner}, EDGE_BEGUN))
         found(now, RECORD_SHARED_RACE, RECORD_ADVICE_BLOCK_NOT_BEGUN);
-    return !now->owner->over;
+    return !now->owner->member.over;
 }
 
-static struct distant distant_of(struct worker *w, struct worker *owner, uintptr_t address, size_t bytes,
-                                 int access, const void *pc)
+static struct distributed_access distributed_access_of(struct worker *w, struct worker *owner,
+                                                       uintptr_t address, size_t bytes, int access,
+                                                       const void *pc)
 {
     const enum place place = address - owner->space[PLACE_SHARED].base < owner->space[PLACE_SHARED].bytes
                                  ? PLACE_SHARED
                                  : PLACE_DYNAMIC;
-    return (struct distant){w,     owner,  place, address, address - owner->space[place].base,
-                            bytes, access, pc,    false};
+    return (struct distributed_access){w,     owner,  place, address, address - owner->space[place].base,
+                                       bytes, access, pc,    false};
 }
 
-bool simt_distant_access(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+bool simt_distributed_access(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     struct worker *owner = simt_owner_of(w, address);
     if (owner == NULL || owner == w) return false;
-    struct distant now = distant_of(w, owner, address, bytes, access, pc);
+    struct distributed_access now = distributed_access_of(w, owner, address, bytes, access, pc);
     if (!w->checking) return true;
-    if (w->doubt.open) simt_settle(w);
+    if (w->pending_race.open) simt_settle_race(w);
     check_bounds(&now);
     if (!check_there(&now)) return true;
-    simt_cells_each(owner, now.place, now.offset, bytes, access_cell, &now);
-    note_visit(&now);
+    simt_shadow_for_each(owner, now.place, now.offset, bytes, access_cell, &now);
+    note_remote_access(&now);
     return true;
 }
 
-void simt_distant_visit(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+void simt_distributed_note(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     struct worker *owner = simt_owner_of(w, address);
     if (owner == NULL || owner == w || !w->checking) return;
-    struct distant now = distant_of(w, owner, address, bytes, access, pc);
-    if (check_there(&now)) note_visit(&now);
+    struct distributed_access now = distributed_access_of(w, owner, address, bytes, access, pc);
+    if (check_there(&now)) note_remote_access(&now);
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------- */
 
-void simt_distant_begin(struct worker *w)
+void simt_distributed_begin(struct worker *w)
 {
-    if (w->visited) memset(w->visits, 0, (size_t)MAX_CLUSTER * w->threads * sizeof *w->visits);
-    w->visited = false;
+    if (w->remote.any)
+        memset(w->remote.accesses, 0, (size_t)MAX_CLUSTER * w->threads * sizeof *w->remote.accesses);
+    w->remote.any = false;
 }
 
-static void found_unknown(struct worker *w, const struct visit *v)
+static void found_unknown(struct worker *w, const struct remote_access *v)
 {
     const struct worker *visitor = w->cluster->block[v->rank];
     struct finding f =
@@ -300,13 +291,15 @@ static void found_unknown(struct worker *w, const struct visit *v)
     simt_found(w, &f);
 }
 
-void simt_distant_end(struct worker *w)
+void simt_distributed_end(struct worker *w)
 {
-    if (w->cluster == NULL || !w->visited || w->abandoned || !w->checking) return;
-    simt_clock_gather(w, w->shared_clock);
+    if (w->cluster == NULL || !w->remote.any || w->abandoned || !w->checking) return;
+    simt_clocks_join_block(w, w->clocks.scratch);
     for (unsigned i = 0; i < w->cluster->size * w->threads; i++) {
-        const struct visit *v = &w->visits[i];
-        if (v->tick >= w->block_start && !simt_clock_has(w, w->shared_clock, v->rank, v->thread, v->tick))
+        const struct remote_access *v = &w->remote.accesses[i];
+        if (v->tick >= w->time.block_start &&
+            !simt_clock_has(w, w->clocks.scratch,
+                            (struct epoch){w->cluster->block[v->rank], v->thread, v->tick}))
             found_unknown(w, v);
     }
 }

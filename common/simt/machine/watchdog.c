@@ -1,14 +1,15 @@
 /**
- * @file watch.c
+ * @file watchdog.c
  * @brief A call that never ends: stopped after a time, with the line where it spins.
  *
- * A timer interrupts the program after so much CPU time, and then again and again. If a kernel runs, the first block
- * that has not ended is looked at (later ones may be waiting for it): one that is still the first after three quarters
- * of that time on its own thread's clock is endless, and says where it is. Else it is host code: endless if it has
- * taken as long without a launch. So neither a busy machine nor a launch of very many blocks is taken for a loop that
- * never ends. What was interrupted cannot go on safely, so the program ends here.
+ * A timer interrupts the program after so much CPU time, and then again and again. If a kernel runs, the
+ * first block that has not ended is examined, as later ones may be waiting for it. If it is still the first
+ * after three quarters of that time on its own thread's clock, it is endless, and the report says where it
+ * is. Otherwise host code runs: it is endless if it has taken as long without a launch. So neither a busy
+ * machine nor a launch of very many blocks is taken for an endless loop. What was interrupted cannot go on
+ * safely, so the program ends here.
  */
-#include "watch.h"
+#include "watchdog.h"
 #include "blocks.h"
 #include "finding.h"
 #include "image.h"
@@ -32,7 +33,7 @@ static const double share_of_a_block =
     0.75; /* of the patience, for one block or for host code without a launch */
 
 static double patience;
-static atomic_flag told = ATOMIC_FLAG_INIT;
+static atomic_flag reported = ATOMIC_FLAG_INIT;
 
 /* What the first look saw: host code after a launch, or a block of one. */
 struct seen {
@@ -77,7 +78,7 @@ static struct finding finding_of(enum record_message message, enum record_advice
     return simt_finding_says(RECORD_ENDLESS, message, advice, SIMT_SAYS(.number = {milliseconds}), who);
 }
 
-static void tell_of_kernel(struct worker *w, void *context)
+static void report_kernel(struct worker *w, void *context)
 {
     struct vector findings = {0};
     struct finding f =
@@ -88,7 +89,7 @@ static void tell_of_kernel(struct worker *w, void *context)
     end_here();
 }
 
-static void tell_of_host(void *context)
+static void report_host(void *context)
 {
     struct finding f = finding_of(RECORD_SAYS_CALL_ENDLESS, RECORD_NO_ADVICE, (struct actor){0});
     simt_image_load();
@@ -109,11 +110,11 @@ static void look(int signal, siginfo_t *info, void *context)
     struct worker *w = simt_tls_worker;
     (void)info;
     if (w != NULL && simt_runs_first_block(w)) {
-        if (is_endless(w) && !atomic_flag_test_and_set(&told)) tell_of_kernel(w, context);
+        if (is_endless(w) && !atomic_flag_test_and_set(&reported)) report_kernel(w, context);
     } else if (simt_launch_runs()) {
         ask_workers(signal);
-    } else if (w == NULL && is_endless(NULL) && !atomic_flag_test_and_set(&told)) {
-        tell_of_host(context);
+    } else if (w == NULL && is_endless(NULL) && !atomic_flag_test_and_set(&reported)) {
+        report_host(context);
     }
 }
 

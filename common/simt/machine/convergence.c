@@ -1,28 +1,29 @@
 /**
- * @file meet.c
+ * @file convergence.c
  * @brief Where threads wait for each other: warp operations, __syncwarp, __syncthreads; and endless waits.
  *
- * A thread that comes to such a place is suspended. Only when no lane of its warp can go on is it decided
- * who has met whom (simt_resolve_warp), and only when no warp can, whether the block has met
- * (simt_resolve_block); so what meets does not depend on the order in which threads ran.
+ * A thread that comes to such a convergence point is suspended. Which lanes have converged is decided only
+ * when no lane of the warp can go on (simt_resolve_warp), and whether the block has only when no warp can
+ * (simt_resolve_block). So the result does not depend on the order in which threads ran.
  */
-#include "meet.h"
+#include "convergence.h"
 #include "blocks.h"
 #include "bulk_copies.h"
-#include "cells.h"
-#include "clocks.h"
 #include "cluster_barrier.h"
-#include "early.h"
+#include "cluster_schedule.h"
+#include "dependent_launch.h"
 #include "finding.h"
+#include "happens_before.h"
 #include "lanes.h"
 #include "lines.h"
 #include "machine.h"
 #include "mbarrier.h"
-#include "named.h"
+#include "named_barrier.h"
 #include "products.h"
 #include "settings.h"
+#include "shadow.h"
 #include "sizes.h"
-#include "turns.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdbool.h>
@@ -46,9 +47,9 @@ static void make_ready(struct worker *w, struct warp *warp, unsigned lanes)
     warp->ready |= lanes;
 }
 
-/* ---- coming to a meeting ------------------------------------------------------------------------------ */
+/* ---- arriving ----------------------------------------------------------------------------------------- */
 
-/* Device code only: the host has nobody to meet. */
+/* Device code only: host code has no warp or block. */
 static struct worker *running(const struct simt_site *site)
 {
     if (simt_tls_worker == NULL)
@@ -128,11 +129,11 @@ void simt_grid_barrier(const struct simt_site *site)
     (void)simt_block_barrier(site, SIMT_VOTE_GRID, 0);
 }
 
-/* ---- meetings of a warp ------------------------------------------------------------------------------- */
+/* ---- convergence of a warp ---------------------------------------------------------------------------- */
 
-/* Lanes among `waiting` that wait for the same meeting as thread t. */
-static unsigned companions(struct worker *w, const struct warp *warp, unsigned waiting,
-                           const struct thread *t)
+/* The lanes among `waiting` that wait at the same convergence point as thread t. */
+static unsigned converged_lanes(struct worker *w, const struct warp *warp, unsigned waiting,
+                                const struct thread *t)
 {
     unsigned lanes = 0;
     for (unsigned rest = waiting; rest != 0; rest &= rest - 1) {
@@ -154,7 +155,7 @@ static void run_gather(struct worker *w, const struct warp *warp, unsigned lanes
         result[lane] = lane_thread(w, warp, lane)->result;
     }
     struct worker *watch = simt_tls_watch;
-    simt_tls_watch = NULL; /* it works for all of them: its accesses are nobody's */
+    simt_tls_watch = NULL; /* it works for all lanes: its accesses are not checked */
     t->function(operand, result, lanes, t->argument);
     simt_tls_watch = watch;
 }
@@ -175,7 +176,7 @@ static void resolve_gathers(struct worker *w, struct warp *warp)
     unsigned unsettled = warp->gathering;
     while (unsettled != 0 && !w->abandoned) {
         const struct thread *t = lane_thread(w, warp, (unsigned)__builtin_ctz(unsettled));
-        const unsigned lanes = companions(w, warp, unsettled, t);
+        const unsigned lanes = converged_lanes(w, warp, unsettled, t);
         unsettled &= ~lanes;
         if (t->mask & warp->exited) {
             found_exited(w, warp, t);
@@ -187,8 +188,11 @@ static void resolve_gathers(struct worker *w, struct warp *warp)
     }
 }
 
-/* Everything a lane of the group knew, and all the group did so far, each of them now knows. A lane that the mask names
- * and that has ended belongs to the group; one that it does not name is not ordered, ended or not. */
+/*
+ * After a barrier of @p lanes each of them knows everything that any of them knew, and all that they did so
+ * far. A lane that the mask names and that has ended takes part; one that the mask does not name is not
+ * ordered, whether it has ended or not.
+ */
 static void order_lanes(struct worker *w, struct warp *warp, unsigned lanes)
 {
     if (lanes == warp->lanes) {
@@ -206,7 +210,7 @@ static void order_lanes(struct worker *w, struct warp *warp, unsigned lanes)
                 warp->clock[__builtin_ctz(rest)][other] = latest;
         }
     }
-    if (w->clocks) simt_clocks_share(w, warp, lanes);
+    if (w->clocks.open) simt_clocks_share(w, warp, lanes);
     simt_new_tick(w, warp);
 }
 
@@ -215,11 +219,11 @@ static void resolve_barriers(struct worker *w, struct warp *warp)
     unsigned unsettled = warp->at_barrier;
     while (unsettled != 0) {
         const struct thread *t = lane_thread(w, warp, (unsigned)__builtin_ctz(unsettled));
-        const unsigned lanes = companions(w, warp, unsettled, t);
+        const unsigned lanes = converged_lanes(w, warp, unsettled, t);
         unsettled &= ~lanes;
         if (lanes != (t->mask & warp->lanes & ~warp->exited)) continue;
         order_lanes(w, warp, t->mask & warp->lanes);
-        if (!w->grids_over) simt_grids_share(w, warp, lanes);
+        if (!w->grid.launch_before_over) simt_grids_share(w, warp, lanes);
         warp->at_barrier &= ~lanes;
         make_ready(w, warp, lanes);
     }
@@ -228,8 +232,8 @@ static void resolve_barriers(struct worker *w, struct warp *warp)
 static void resolve_active_masks(struct worker *w, struct warp *warp)
 {
     while (warp->asking != 0) {
-        const unsigned lanes =
-            companions(w, warp, warp->asking, lane_thread(w, warp, (unsigned)__builtin_ctz(warp->asking)));
+        const unsigned lanes = converged_lanes(w, warp, warp->asking,
+                                               lane_thread(w, warp, (unsigned)__builtin_ctz(warp->asking)));
         for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
             lane_thread(w, warp, (unsigned)__builtin_ctz(rest))->mask = lanes;
         warp->asking &= ~lanes;
@@ -249,7 +253,7 @@ bool simt_resolve_warp(struct worker *w, struct warp *warp)
     return warp->ready != 0;
 }
 
-/* ---- meetings of the block ---------------------------------------------------------------------------- */
+/* ---- convergence of the block ------------------------------------------------------------------------- */
 
 /** Places where threads wait, as far as there is room: the last two are for mbarriers. */
 struct waits {
@@ -280,7 +284,7 @@ static struct record_wait place_of_wait(const struct worker *w, const struct thr
     if (t->wait != WAIT_NAMED) return wait;
     wait.waiting = RECORD_WAIT_NAMED;
     wait.number[0] = t->named_id;
-    wait.number[1] = w->named[t->named_id].arrived;
+    wait.number[1] = w->named.barrier[t->named_id].arrived;
     wait.number[2] = t->named_threads;
     return wait;
 }
@@ -332,7 +336,8 @@ static void found_waits(struct worker *w, enum record_kind kind, enum record_mes
     if (waits.wait == NULL) simt_die("out of host memory.");
     add_places(&waits, w, true);
     for (unsigned i = 0; c != NULL && i < c->size; i++)
-        if (c->at[i] != w && !c->at[i]->over && has_waiting(c->at[i])) add_places(&waits, c->at[i], false);
+        if (c->at[i] != w && !c->at[i]->member.over && has_waiting(c->at[i]))
+            add_places(&waits, c->at[i], false);
     const struct thread *t = first_waiting(w);
     struct actor who = simt_actor_at(w, (unsigned)(t - w->thread), t->site);
     if (t->wait == WAIT_NAMED && t->pc != NULL) who.pc = simt_pack_pc(t->pc);
@@ -376,7 +381,7 @@ static void release_block(struct worker *w)
 {
     const enum simt_vote vote = first_waiting(w)->vote;
     const int result =
-        vote != SIMT_VOTE_NONE ? vote_of_block(w, vote) : 0; /* nobody asks for that of a grid's barrier */
+        vote != SIMT_VOTE_NONE ? vote_of_block(w, vote) : 0; /* the grid's barrier has no vote */
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
         const unsigned lanes = warp->at_block_barrier;
@@ -386,7 +391,7 @@ static void release_block(struct worker *w)
         warp->at_block_barrier = 0;
         make_ready(w, warp, lanes);
     }
-    simt_order_all(w);
+    simt_order_block(w);
 }
 
 static bool waits_for_products(const struct worker *w)
@@ -408,24 +413,30 @@ static void found_stuck(struct worker *w)
 
 static bool waits_for_mbarrier(const struct worker *w)
 {
-    for (unsigned i = 0; !w->over && i < w->threads; i++)
+    for (unsigned i = 0; !w->member.over && i < w->threads; i++)
         if (w->thread[i].wait == WAIT_MBARRIER) return true;
     return false;
 }
 
-/* Of a cluster that is stuck, one block says so: the first that waits for an mbarrier, which tells most, or for anything. */
+/*
+ * One block reports for a cluster that is stuck: the first that waits for an mbarrier, whose state says
+ * most, or else the first that waits at all.
+ */
 static void found_stuck_cluster(struct worker *w)
 {
     const struct cluster *c = w->cluster;
     unsigned first = 0;
     while (first < c->size && !waits_for_mbarrier(c->at[first])) first++;
-    for (first %= c->size; c->at[first]->over || !has_waiting(c->at[first]);) first++;
+    for (first %= c->size; c->at[first]->member.over || !has_waiting(c->at[first]);) first++;
     found_stuck(c->at[first]);
-    simt_turn_stop(w);
+    simt_cluster_schedule_stop(w);
     w->abandoned = true;
 }
 
-/* Threads wait for more than their block: true if some may go on now. */
+/*
+ * Threads wait for something outside of their block, or for an asynchronous operation: true if some may go
+ * on now.
+ */
 static bool waits_for_cluster(struct worker *w)
 {
     if (w->cluster == NULL) {
@@ -433,20 +444,20 @@ static bool waits_for_cluster(struct worker *w)
         found_stuck(w);
         return false;
     }
-    const enum turn turn = simt_turn_pass(w);
-    if (turn == TURN_STUCK) found_stuck_cluster(w);
-    if (turn == TURN_STOPPED) w->abandoned = true;
-    return turn == TURN_GO_ON;
+    const enum cluster_state state = simt_cluster_schedule_wait(w);
+    if (state == CLUSTER_STUCK) found_stuck_cluster(w);
+    if (state == CLUSTER_STOPPED) w->abandoned = true;
+    return state == CLUSTER_GOES_ON;
 }
 
-static bool meet_grid(struct worker *w)
+static bool wait_for_grid(struct worker *w)
 {
-    if (simt_turn_away(w) == TURN_STUCK) {
+    if (simt_cluster_schedule_leave(w) == CLUSTER_STUCK) {
         found_stuck_cluster(w);
         return false;
     }
-    const bool met = simt_blocks_meet(w, first_waiting(w)->site);
-    simt_turn_back(w);
+    const bool met = simt_blocks_grid_barrier(w, first_waiting(w)->site);
+    simt_cluster_schedule_return(w);
     if (!met) w->abandoned = true;
     return met;
 }
@@ -467,7 +478,7 @@ bool simt_resolve_block(struct worker *w)
         found_waits(w, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_WAIT_DIFFERENT, RECORD_ADVICE_SAME_BARRIER);
     else if (has_split_warp(w))
         found_waits(w, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_WAIT_SPLIT_WARP, RECORD_ADVICE_ALL_THREADS);
-    if (first_waiting(w)->vote == SIMT_VOTE_GRID && !meet_grid(w)) return false;
+    if (first_waiting(w)->vote == SIMT_VOTE_GRID && !wait_for_grid(w)) return false;
     release_block(w);
     return true;
 }

@@ -1,12 +1,12 @@
 /**
- * @file apart.c
- * @brief Counters of lanes that went different ways: which executions of an instruction belong together.
+ * @file divergence.c
+ * @brief Counters of diverged lanes: which executions of an instruction belong together.
  *
- * Only accesses are logged, no branches. So the n-th execution by one lane is put together with the n-th of the
- * others, except where lanes execute an instruction unequally often, and their addresses show which executions
- * some of them left out.
+ * The logs have accesses and no branches. So the n-th execution by one lane is counted with the n-th of the
+ * others, except where lanes execute an instruction different numbers of times and their addresses show which
+ * executions some of them skipped.
  */
-#include "apart.h"
+#include "divergence.h"
 #include "counters.h"
 #include "image.h"
 #include "sizes.h"
@@ -24,7 +24,7 @@ enum {
     FARTHEST_AHEAD = 64, /* executions that a lane may be passed over at a time: bounds the search */
 };
 
-/** An instruction some lanes executed, and how often each. */
+/** An instruction that some lanes executed, and how often each. */
 struct site {
     uint64_t key;
     uint16_t count[WARP_LANES], start[WARP_LANES]; /* start: of its entries in sorted[lane] */
@@ -94,11 +94,11 @@ static void set_limits(struct sorter *s, unsigned paused)
     }
 }
 
-/** How far a lane has come with a site, while its executions are put beside those of the one with most. */
+/** How many executions of a site by one lane have been counted beside those of the lane with most. */
 struct follower {
-    unsigned next;   /* of its executions */
-    unsigned wait;   /* execution of the other lane before which it does not go on */
-    uintptr_t apart; /* its address less the other lane's, when it last went with it */
+    unsigned next;      /* of its executions */
+    unsigned wait;      /* execution of the other lane before which it does not go on */
+    uintptr_t distance; /* its address minus the other lane's, when they were last counted together */
 };
 
 static uintptr_t address_of(const struct worker *w, const struct sorter *s, const struct site *site,
@@ -126,8 +126,9 @@ static bool walks_evenly(const struct worker *w, const struct sorter *s, const s
 }
 
 /*
- * The lanes whose n-th execution need not belong with the n-th of the lane @p most: they have fewer, and none is to
- * come. If both walk evenly they are taken for one loop with steps of different lengths, where it does.
+ * The lanes whose n-th execution need not belong with the n-th of the lane @p most: they have fewer, and
+ * none is to come. Two lanes whose addresses both advance by a constant step are taken for one loop with
+ * different steps: there the n-th does belong with the n-th.
  */
 static uint32_t followers_of(const struct worker *w, const struct sorter *s, const struct site *site,
                              unsigned most)
@@ -142,10 +143,11 @@ static uint32_t followers_of(const struct worker *w, const struct sorter *s, con
 }
 
 /*
- * Whether the next execution by a lane belongs with execution n of the lane @p most. It does, unless that one is
- * not as far away as the last two that went together, but a later one is, and the lane has so few executions left
- * that it can go with that. This is what an inner loop looks like that some lanes left early: hardware lets them
- * wait behind it. Where addresses follow no such rule, the n-th goes with the n-th of those that are left.
+ * Whether the next execution by a lane belongs with execution n of the lane @p most. It does, unless the
+ * distance of their addresses has changed, a later execution of @p most is at the old distance, and the
+ * lane has few enough executions left to be counted with that one. This is what an inner loop looks like
+ * that some lanes left early: on hardware they wait at its end. Where addresses follow no such rule, the
+ * n-th goes with the n-th of those that are left.
  */
 static bool goes_along(const struct worker *w, const struct sorter *s, const struct site *site, unsigned most,
                        unsigned n, unsigned lane, struct follower *f)
@@ -155,12 +157,12 @@ static bool goes_along(const struct worker *w, const struct sorter *s, const str
     const unsigned end = n + (spare < FARTHEST_AHEAD ? spare : FARTHEST_AHEAD);
     const uintptr_t own = address_of(w, s, site, lane, f->next);
     for (unsigned later = n; f->next > 0 && later <= end; later++) {
-        if (own - address_of(w, s, site, most, later) != f->apart) continue;
+        if (own - address_of(w, s, site, most, later) != f->distance) continue;
         f->wait = later;
         break;
     }
     if (n < f->wait) return false;
-    f->apart = own - address_of(w, s, site, most, n);
+    f->distance = own - address_of(w, s, site, most, n);
     f->next++;
     return true;
 }
@@ -223,7 +225,7 @@ static struct sorter *sorted_from(const struct worker *w, unsigned from)
     return simt_sorter;
 }
 
-unsigned simt_certain_until(const struct worker *w, unsigned reached)
+unsigned simt_converged_until(const struct worker *w, unsigned reached)
 {
     const struct sorter *s = sorted_from(w, reached);
     unsigned first = 0, until = 0;
@@ -236,11 +238,12 @@ unsigned simt_certain_until(const struct worker *w, unsigned reached)
     return until;
 }
 
-void simt_flush_apart(struct worker *w, unsigned from, unsigned paused)
+void simt_count_divergent(struct worker *w, unsigned from, unsigned paused)
 {
     struct sorter *s = sorted_from(w, from);
     set_limits(s, paused);
     for (unsigned site = 0; site < s->sites; site++) flush_site(w, s, &s->site[site]);
     keep_incomplete(w, s, from);
-    if (paused != 0 && is_crowded(w)) simt_flush_apart(w, 0, 0); /* lanes too far apart to be put together */
+    if (paused != 0 && is_crowded(w))
+        simt_count_divergent(w, 0, 0); /* lanes too far apart to be put together */
 }

@@ -1,18 +1,18 @@
 /**
- * @file copies.c
+ * @file async_copies.c
  * @brief Asynchronous copies from global to shared memory.
  *
  * A copy is checked, counted and read when it is begun, and kept in its thread's list. It is written when the
- * thread waits for its group; on hardware it may land at any time until then, so that the cells (cells.c)
- * know it as begun and take every access before the wait as a mistake, whatever the value found.
+ * thread waits for its group; on hardware it may land at any time until then, so its shadow cells say that it
+ * is in flight, and every access before the wait is a finding, whatever value it sees (shadow_words.c).
  */
-#include "copies.h"
-#include "cells.h"
+#include "async_copies.h"
 #include "check.h"
 #include "counters.h"
 #include "finding.h"
 #include "machine.h"
 #include "settings.h"
+#include "shadow.h"
 #include "tools.h"
 #include "worker.h"
 
@@ -84,8 +84,8 @@ void simt_copies_report(struct worker *w, unsigned thread, uint32_t number, unsi
         move(now);
         const enum place place = simt_place_of(w, (uintptr_t)now->to);
         if (w->checking)
-            simt_cells_report(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes, thread, column,
-                              tick);
+            simt_shadow_copy_reported(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes, thread,
+                                      column, tick);
     }
     t->copies.count -= landed;
     if (t->copies.count > 0) memmove(copy, copy + landed, t->copies.count * sizeof *copy);
@@ -103,7 +103,8 @@ void simt_copy_wait(size_t prior)
         const struct copy *now = &copy[landed];
         move(now);
         const enum place place = simt_place_of(w, (uintptr_t)now->to);
-        if (w->checking) simt_cells_land(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes);
+        if (w->checking)
+            simt_shadow_copy_landed(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes);
     }
     t->copies.count -= landed;
     if (t->copies.count > 0) memmove(copy, copy + landed, t->copies.count * sizeof *copy);

@@ -1,33 +1,34 @@
 /**
- * @file phases.c
- * @brief The phases of a block: its fences and atomics divide what it touches into what comes before and after.
+ * @file fences.c
+ * @brief Fences and atomics: they divide a block into phases, so that inter_block.c knows what came before them and what after.
  *
  * A write that was fenced before an atomic, and read by a later block after an atomic of its own, is not a race
- * (between.c).
+ * (inter_block.c).
  */
-#include "phases.h"
-#include "clocks.h"
+#include "fences.h"
 #include "finding.h"
+#include "happens_before.h"
 #include "machine.h"
 #include "tools.h"
+#include "vector_clocks.h"
 #include "worker.h"
 
 #include <stdbool.h>
 
 void simt_new_phase(struct worker *w)
 {
-    w->phase++;
-    w->touch_tick = ++*w->clock;
-    /* what was quiet must be looked at once more, to be listed in the new phase */
-    w->block_quiet = simt_quiet_pair(++*w->clock);
-    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].quiet = ++*w->clock;
-    if (w->warp != NULL) w->warp_quiet = simt_quiet_pair(w->warp->quiet);
+    w->time.phase++;
+    w->shadow.touch_tick = ++*w->time.clock;
+    /* every read mark is void: the next read is checked again and listed in the new phase */
+    w->shadow.block_mark = simt_read_mark_pair(++*w->time.clock);
+    for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].read_mark = ++*w->time.clock;
+    if (w->warp != NULL) w->shadow.warp_mark = simt_read_mark_pair(w->warp->read_mark);
 }
 
-/* Of what the thread does from here on, a relaxed arrival says nothing. */
+/* A relaxed arrival at the cluster's barrier releases only what the thread did before this fence. */
 static void fence_cluster(struct worker *w)
 {
-    w->current->cluster_fence = w->tick;
+    w->current->cluster_fence = w->time.tick;
     if (w->cluster != NULL) simt_new_tick(w, w->warp);
 }
 
@@ -42,25 +43,28 @@ void simt_fence(void)
     if (w == NULL) return;
     const struct warp *warp = w->warp;
     simt_new_phase(w);
-    w->fences++;
-    w->current->fence = (struct fence){.start = w->block_start,
-                                       .phase = w->phase,
+    w->grid.fences++;
+    w->current->fence = (struct fence){.start = w->time.block_start,
+                                       .phase = w->time.phase,
                                        .known = warp->partial ? warp->tick - 1 : warp->known,
-                                       .barrier = w->last_barrier,
-                                       .tick = w->tick,
+                                       .barrier = w->time.last_barrier,
+                                       .tick = w->time.tick,
                                        .thread = (uint16_t)w->thread_index};
     fence_cluster(w);
 }
 
-/* A fence holds for its own thread, and for those that wait for it at a barrier before their atomic. */
+/*
+ * A fence releases what its own thread did; an atomic of another thread makes use of it if a barrier is
+ * between the fence and the atomic.
+ */
 static void release_fenced(struct worker *w)
 {
     struct result *result = w->result;
     unsigned left = 0;
     for (unsigned i = 0; i < w->threads; i++) {
         struct fence *fence = &w->thread[i].fence;
-        if (fence->phase == 0 || fence->start != w->block_start) continue;
-        if (!simt_is_ordered(w, fence->tick, i)) {
+        if (fence->phase == 0 || fence->start != w->time.block_start) continue;
+        if (!simt_happens_before(w, (struct epoch){w, i, fence->tick}, EDGE_SYNCHRONISED)) {
             left++;
             continue;
         }
@@ -68,7 +72,7 @@ static void release_fenced(struct worker *w)
         *(struct fence *)simt_vector_grow(&result->releases, sizeof *fence) = *fence;
         fence->phase = 0;
     }
-    w->fences = left;
+    w->grid.fences = left;
 }
 
 void simt_note_atomic(struct worker *w)
@@ -76,16 +80,16 @@ void simt_note_atomic(struct worker *w)
     struct result *result = w->result;
     if (result->acquired_from == UINT32_MAX) {
         simt_new_phase(w);
-        result->acquired_from = w->phase;
+        result->acquired_from = w->time.phase;
     }
-    if (w->fences != 0) release_fenced(w);
+    if (w->grid.fences != 0) release_fenced(w);
 }
 
 /* A flag may be read and set through a volatile as well; what was fenced before counts as released. */
 void simt_note_volatile(struct worker *w, const void *address, int access)
 {
     if (!simt_is_global(w, address)) return;
-    if (access == SIMT_WRITE && w->fences == 0) return;
+    if (access == SIMT_WRITE && w->grid.fences == 0) return;
     if (access == SIMT_READ && w->result->acquired_from != UINT32_MAX) return;
     simt_note_atomic(w);
 }

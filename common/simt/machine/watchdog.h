@@ -1,10 +1,7 @@
 /**
- * @file watch.h
+ * @file watchdog.h
  * @brief A call that never ends.
  */
-#ifndef WARPWISE_SIMT_WATCH_H
-#define WARPWISE_SIMT_WATCH_H
+#pragma once
 
 void simt_watch_prepare(void); /**< ready for the timer */
-
-#endif
