@@ -223,9 +223,9 @@ static void fill_item(struct judging *j, uint64_t seed)
 
 static double share_of(struct judging *j)
 {
-    char broken[VERDICT_TEXT];
-    int right = compare_values(&j->judged, broken, sizeof broken);
-    expect(broken[0] == '\0', "compare_values", broken);
+    struct record broken = {0};
+    int right = compare_values(&j->judged, &broken);
+    expect(broken.kind == RECORD_NO_KIND, "compare_values", broken.note);
     double share = right || j->judged.share > 1.0 ? j->judged.share : (double)INFINITY; /* of a NaN, say */
     for (int b = 0; b < j->item.buffer_count; b++) {
         free(j->judged.buffer[b].first);

@@ -202,7 +202,7 @@ static char *read_code(const char *below)
     snprintf(path, sizeof path, "%s/common/%s", source, below);
     FILE *file = fopen(path, "r");
     char *text = calloc(1, 1 << 20);
-    if (file && text) (void)fread(text, 1, (1 << 20) - 1, file);
+    if (file && text && fread(text, 1, (1 << 20) - 1, file) == 0) fail(path, " cannot be read", "");
     if (file) fclose(file);
     int new_line = 1;
     for (char *at = text; at && *at; at++) {
