@@ -369,7 +369,8 @@ static char *boundary_library(const struct work *work)
 {
     char *library = format_string("%s/lib/libboundary_%s.a", places.binary_dir, work->recipe->lesson->name);
     if (access(library, R_OK) == 0) return library;
-    complain("%s is missing, which grades submissions of this lesson: run cmake --build %s --target graded_runners",
+    complain("%s is missing, which grades submissions of this lesson: run cmake --build %s --target "
+             "graded_runners",
              library, places.binary_dir);
     free(library);
     return NULL;

@@ -134,7 +134,7 @@ foreach(lesson IN LISTS lessons)
         endif()
     endforeach()
     run(${CMAKE_COMMAND} -DPAGE=${root}/lessons/${lesson}/README.md -DSKELETON=${root}/lessons/${lesson}/${topic}.cu
-        -P ${SOURCE_DIR}/tests/docs/hints.cmake)
+        -DCAUSES=${SOURCE_DIR}/common/record/causes.h -P ${SOURCE_DIR}/tests/docs/hints.cmake)
     run(${CMAKE_COMMAND} -DSOLUTION=${root}/solutions/${lesson}/${topic}.cu -DSKELETON=${root}/lessons/${lesson}/${topic}.cu
         -P ${SOURCE_DIR}/tests/drift.cmake)
 endforeach()
