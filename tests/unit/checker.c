@@ -999,7 +999,7 @@ static void test_same_guess(const char *name, const char *one, const char *other
     const int guess[] = {find_guess(&c, &judged, ATTENTION_OUT, one),
                          find_guess(&c, &judged, ATTENTION_OUT, other)};
     for (size_t at = 0; at < lesson_elems(&c.item->buffer[ATTENTION_OUT]); at++) {
-        struct lesson_guess told[2] = {{0.0}, {1.0}};
+        struct lesson_guess told[2] = {{.value = 0.0}, {.value = 1.0}};
         for (int i = 0; i < 2; i++)
             if (c.check->options.lesson->guess(&c.item->settled, judged.inputs, guess[i], ATTENTION_OUT, at,
                                                &told[i]) <= 0)

@@ -366,7 +366,9 @@ int wrong_row_in_pieces(const struct wrong_row *row, int index, struct lesson_gu
         of_key[key] = wrong_value(row, key);
     }
     tell_pieces(&pieces, count, FORGOTTEN[forgotten].message, guess->words, sizeof guess->words);
-    if (pieces.merged_o && pieces.merged_l) guess->told -= crowd * SIZES; /* tells nothing of workers */
+    /* What is told is the mistake; where it is none of merging, the size of the pieces as well. */
+    guess->told -= last_first * UPWARDS + crowd * SIZES;
+    if (!pieces.merged_o || !pieces.merged_l) guess->told -= index % SIZES;
     guess->cause = FORGOTTEN[forgotten].cause;
     guess->value = in_pieces(&pieces, score, of_key, count);
     return 1;
