@@ -185,7 +185,7 @@ foreach(lesson family IN ZIP_LISTS lessons families)
         -c ${SOURCE_DIR}/common/boundary/entries.c -o ${WORK}/boundary_${lesson}.c.o) # it compiles; that it works is honest.cmake's
 endforeach()
 file(WRITE ${WORK}/table.c "${table}const struct lesson *const lesson_table[] = {${addresses}0};\n")
-run(${C_COMPILER} ${all_flags} ${SOURCE_DIR}/common/checker/main.c ${WORK}/table.c ${objects} -L${PARTS} -lchecker_parts -lsandbox -lbase
+run(${C_COMPILER} ${all_flags} ${SOURCE_DIR}/common/checker/main.c ${WORK}/table.c ${objects} -L${PARTS} -lchecker_parts -lrecord -lsandbox -lbase
     -lreference -lm -pthread -o ${build}/bin/checker)
 foreach(lesson IN LISTS lessons)
     string(SUBSTRING ${lesson} 0 2 number)

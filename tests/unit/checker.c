@@ -279,14 +279,12 @@ static void swap_heads_and_rows(const struct lesson_buffer *buffer, const float 
 /* The first of the lesson's guesses that fits the case and whose message has the words @p says. */
 static int find_guess(const struct judged_case *c, const struct judged *judged, int buffer, const char *says)
 {
-    char message[VERDICT_TEXT] = "";
-    double value;
-    for (int guess = 0;; guess++) {
-        int known = c->check->options.lesson->guess(&c->item->settled, judged->inputs, guess, buffer,
-                                                    lesson_elems(&c->item->buffer[buffer]) - 1, &value,
-                                                    message, sizeof message);
+    struct lesson_guess guess = {0};
+    for (int index = 0;; index++) {
+        int known = c->check->options.lesson->guess(&c->item->settled, judged->inputs, index, buffer,
+                                                    lesson_elems(&c->item->buffer[buffer]) - 1, &guess);
         if (known < 0) return -1;
-        if (known == 1 && strstr(message, says) != NULL) return guess;
+        if (known == 1 && strstr(guess.words, says) != NULL) return index;
     }
 }
 
@@ -294,16 +292,15 @@ static int find_guess(const struct judged_case *c, const struct judged *judged, 
 static void spoil_stored(struct judged_case *c, int buffer, const char *says)
 {
     const struct lesson_buffer *shape = &c->item->buffer[buffer];
-    char message[VERDICT_TEXT];
+    struct lesson_guess told = {0};
     struct judged judged;
-    double value;
     if (judged_open(&judged, &c->session, 0) != 0) exit(2);
     int guess = find_guess(c, &judged, buffer, says);
     for (int run = 0; run < 2 && guess >= 0; run++)
         for (size_t at = 0; at < lesson_elems(shape); at++)
-            if (c->check->options.lesson->guess(&c->item->settled, judged.inputs, guess, buffer, at, &value,
-                                                message, sizeof message) == 1)
-                storage_put(shape->storage, floats_of(c, buffer, run), at, (float)value);
+            if (c->check->options.lesson->guess(&c->item->settled, judged.inputs, guess, buffer, at, &told) ==
+                1)
+                storage_put(shape->storage, floats_of(c, buffer, run), at, (float)told.value);
     judged_close(&judged);
 }
 
@@ -349,8 +346,7 @@ static void spoil(struct judged_case *c, int buffer, enum damage damage, const c
         if (damage == EVERYWHERE_AND_LSE) floats_of(c, ATTENTION_LSE, run)[3] += 0.5f;
         if (damage == SWAPPED_AXES) swap_heads_and_rows(shape, before, out);
         for (size_t at = 0; at < elems; at++) {
-            double value;
-            char message[VERDICT_TEXT];
+            struct lesson_guess told = {0};
             if (damage == HALF_PRECISION) out[at] = (float)(_Float16)out[at];
             uint32_t poison = session_poison(c->item, buffer, run);
             if (at % 3 == 0 && (damage == UNTOUCHED || (damage == UNTOUCHED_ONCE && run == 1)))
@@ -360,8 +356,8 @@ static void spoil(struct judged_case *c, int buffer, enum damage damage, const c
             if (shape->rank == 4 && damage < UNTOUCHED)
                 damage_element(c, shape, damage, at, before, &out[at]);
             if (guess >= 0 && c->check->options.lesson->guess(&c->item->settled, judged.inputs, guess, buffer,
-                                                              at, &value, message, sizeof message) == 1)
-                out[at] = (float)value;
+                                                              at, &told) == 1)
+                out[at] = (float)told.value;
         }
     }
     judged_close(&judged);
@@ -945,7 +941,7 @@ static void test_told_of_cases(void)
 /* Guess @p index fits somewhere, and tells the same as guess @p told. */
 static void fit_guess(struct check *check, int index, int told)
 {
-    check->guess[index] = (struct fitting_guess){.cause = RECORD_CAUSE_GUESS, .told = told};
+    check->guess[index] = (struct lesson_guess){.cause = RECORD_CAUSE_GUESS, .told = told};
 }
 
 /* Guess 0 fits the first case alone, guess 5 the first two: it is told of both. One that tells the same counts for it. */
@@ -997,19 +993,18 @@ static void test_same_guess(const char *name, const char *one, const char *other
 {
     struct judged_case c;
     struct judged judged;
-    char message[VERDICT_TEXT];
     size_t different = 0;
     open_case(&c, options_lesson("16"), name);
     if (judged_open(&judged, &c.session, 0) != 0) exit(2);
     const int guess[] = {find_guess(&c, &judged, ATTENTION_OUT, one),
                          find_guess(&c, &judged, ATTENTION_OUT, other)};
     for (size_t at = 0; at < lesson_elems(&c.item->buffer[ATTENTION_OUT]); at++) {
-        double value[2] = {0.0, 1.0};
+        struct lesson_guess told[2] = {{.value = 0.0}, {.value = 1.0}};
         for (int i = 0; i < 2; i++)
             if (c.check->options.lesson->guess(&c.item->settled, judged.inputs, guess[i], ATTENTION_OUT, at,
-                                               &value[i], message, sizeof message) <= 0)
-                value[i] = NAN;
-        different += !(value[0] == value[1]);
+                                               &told[i]) <= 0)
+                told[i].value = NAN;
+        different += !(told[0].value == told[1].value);
     }
     expect(guess[0] >= 0 && guess[1] >= 0 && guess[0] != guess[1], name, "two guesses");
     expect(different == 0, name, one);

@@ -26,89 +26,95 @@ enum {
 
 /* clang-format off */
 static const struct mistake_row MISTAKES[] = {
-    {.number = MAX_FROM_ZERO, .where = M | W,
+    {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM, .where = M | W,
      .message = "the maximum begins at 0, not at -infinity: all scores are far below 0, and every exp(score - 0) is 0"},
-    {.number = NO_SCALE, .where = S | W, .message = "as without the scale: is every score multiplied by it?"},
-    {.number = EVERY_SCORE_0, .where = S | W,
+    {NO_SCALE, RECORD_CAUSE_SCALE, .where = S | W, .message = "as without the scale: is every score multiplied by it?"},
+    {EVERY_SCORE_0, RECORD_CAUSE_SCALE, .where = S | W,
      .message = "as if every score were 0: is K read from the right place? Is the scale right? The scale 0 stands for "
                 "1/sqrt(head_dim)"},
-    {.number = HEAD_DIM_ROUNDED, .where = S | W,
+    {HEAD_DIM_ROUNDED, RECORD_CAUSE_HEAD_DIM, .where = S | W,
      .message = "the last elements of q and k are missing in every score, as if head_dim were rounded down to a multiple of %d",
      .sizes = {32, 16, 8}},
-    {.number = SCALE_TWICE, .where = S | W, .message = "as if the scale were applied twice"},
-    {.number = LAST_KEY_UNSEEN, .where = S | O | W | CAUSAL,
+    {SCALE_TWICE, RECORD_CAUSE_SCALE, .where = S | W, .message = "as if the scale were applied twice"},
+    {LAST_KEY_UNSEEN, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL,
      .message = "mask off by one: a query does not see the last key it should"},
-    {.number = ONE_KEY_MORE, .where = S | O | W | CAUSAL, .message = "mask off by one: a query sees one key too many"},
-    {.number = NOT_CAUSAL, .where = S | O | W | CAUSAL, .message = "as without the causal mask"},
-    {.number = MASK_TOP_LEFT, .where = S | O | W | CAUSAL,
+    {ONE_KEY_MORE, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL, .message = "mask off by one: a query sees one key too many"},
+    {NOT_CAUSAL, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL, .message = "as without the causal mask"},
+    {MASK_TOP_LEFT, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL,
      .message = "as if the causal mask began at the top left: query i sees keys up to i + kv_len - q_len"},
-    {.number = HEAD_MODULO, .where = S | O | W | GROUPS,
+    {HEAD_MODULO, RECORD_CAUSE_KV_HEAD, .where = S | O | W | GROUPS,
      .message = "wrong K/V head: h %% kv_heads in place of h / (heads / kv_heads)"},
-    {.number = HEAD_SAME, .where = S | O | W | GROUPS, .message = "wrong K/V head: the query head's own number is used"},
-    {.number = HEAD_NO_BATCH, .where = S | O | W | BATCHES,
+    {HEAD_SAME, RECORD_CAUSE_KV_HEAD, .where = S | O | W | GROUPS,
+     .message = "wrong K/V head: the query head's own number is used"},
+    {HEAD_NO_BATCH, RECORD_CAUSE_KV_HEAD, .where = S | O | W | BATCHES,
      .message = "every sequence of the batch reads the K/V heads of the first: is the batch in their offset?"},
-    {.number = HEAD_BATCH_STRIDE_1, .where = S | O | W | BATCHES,
+    {HEAD_BATCH_STRIDE_1, RECORD_CAUSE_KV_HEAD, .where = S | O | W | BATCHES,
      .message = "K/V rows of sequence b begin at b * kv_len: the stride of a sequence is kv_heads * kv_len rows"},
-    {.number = UNDIVIDED, .where = M | W, .message = "never divided by the sum of the exponentials"},
-    {.number = DIVIDED_TWICE, .where = M | W, .message = "divided twice by the sum of the exponentials"},
-    {.number = DIVIDED_BY_LANE, .where = W, .message = "divided by l of one lane: l is the sum over the four lanes of a row"},
-    {.number = OWN_LANE, .where = W,
+    {UNDIVIDED, RECORD_CAUSE_NORMALISE, .where = M | W, .message = "never divided by the sum of the exponentials"},
+    {DIVIDED_TWICE, RECORD_CAUSE_NORMALISE, .where = M | W, .message = "divided twice by the sum of the exponentials"},
+    {DIVIDED_BY_LANE, RECORD_CAUSE_NORMALISE, .where = W,
+     .message = "divided by l of one lane: l is the sum over the four lanes of a row"},
+    {OWN_LANE, RECORD_CAUSE_MAXIMUM, .where = W,
      .message = "each lane has a maximum of its own: that of a row is the largest of its four lanes, by two shuffles"},
-    {.number = LANES_BY_ONE, .where = W,
+    {LANES_BY_ONE, RECORD_CAUSE_MAXIMUM, .where = W,
      .message = "the maximum is that of two lanes, the shuffle by 2 is missing: a row has four lanes"},
-    {.number = LANES_BY_TWO, .where = W,
+    {LANES_BY_TWO, RECORD_CAUSE_MAXIMUM, .where = W,
      .message = "the maximum is that of two lanes, the shuffle by 1 is missing: a row has four lanes"},
-    {.number = SCORES_AS_WEIGHTS, .where = W, .message = "as if scores, not probabilities, were multiplied with V"},
-    {.number = TAIL_MISSING, .where = O | W,
+    {SCORES_AS_WEIGHTS, RECORD_CAUSE_WEIGHTS, .where = W, .message = "as if scores, not probabilities, were multiplied with V"},
+    {TAIL_MISSING, RECORD_CAUSE_TAIL, .where = O | W,
      .message = "the last keys are missing, as if kv_len were rounded down to a multiple of %d: is an incomplete K/V tile "
                 "handled?", EVERY_TILE},
-    {.number = ONE_MORE_AS_ZERO, .where = W, .message = "off by one: a key past the last one counts as a key of score 0"},
-    {.number = TAIL_AS_ZEROS, .where = W,
+    {ONE_MORE_AS_ZERO, RECORD_CAUSE_TAIL, .where = W,
+     .message = "off by one: a key past the last one counts as a key of score 0"},
+    {TAIL_AS_ZEROS, RECORD_CAUSE_TAIL, .where = W,
      .message = "keys past the end count as keys of score 0, as if kv_len were rounded up to a multiple of %d", EVERY_TILE},
     /* A kernel that masks scores by the tile, and does not: all that the tiles of its block of queries hold counts. */
-    {.number = NOT_MASKED, .where = W,
+    {NOT_MASKED, RECORD_CAUSE_MASK, .where = W,
      .message = "nothing is masked in the last K/V tiles of a Q tile: keys above the diagonal of the causal mask count, and "
                 "keys past the end as keys of score 0", .sizes = {64, 128, 128}, .others = {64, 64, 128}},
-    {.number = LAST_TILE_ONLY, .where = O | W,
+    {LAST_TILE_ONLY, RECORD_CAUSE_KV_TILES, .where = O | W,
      .message = "only the last K/V tile counts, the keys from the last multiple of %d on: is what came before kept?",
      EVERY_TILE},
-    {.number = FIRST_TILE_ONLY, .where = O | W,
+    {FIRST_TILE_ONLY, RECORD_CAUSE_KV_TILES, .where = O | W,
      .message = "only the first %d keys count: does every thread go on to what follows?", EVERY_TILE},
-    {.number = FIRST_STEP_ONLY, .where = O | M | W,
+    {FIRST_STEP_ONLY, RECORD_CAUSE_KV_TILES, .where = O | M | W,
      .message = "only the first %d keys count: does every thread go on to its next key?", .sizes = {256}},
-    {.number = POWERS_OF_2, .where = M | W,
+    {POWERS_OF_2, RECORD_CAUSE_EXPONENT, .where = M | W,
      .message = "as if exp2 were taken where exp is meant: is the score multiplied by log2(e)?"},
-    {.number = POWERS_OF_E, .where = M | W, .message = "as if exp were taken of scores that are multiplied by log2(e) already"},
-    {.number = LAST_VALUES_MISSING, .where = W,
+    {POWERS_OF_E, RECORD_CAUSE_EXPONENT, .where = M | W,
+     .message = "as if exp were taken of scores that are multiplied by log2(e) already"},
+    {LAST_VALUES_MISSING, RECORD_CAUSE_VALUES, .where = W,
      .message = "the values of the last K/V tile (of %d keys) are missing in O, while l has its weights: is its product with V "
                 "made, and waited for?", .sizes = {64, 128}},
-    {.number = FIRST_VALUES_MISSING, .where = W,
+    {FIRST_VALUES_MISSING, RECORD_CAUSE_VALUES, .where = W,
      .message = "the values of the first K/V tile, the last that a loop from the end comes to (of %d keys) are missing in O, "
                 "while l has its weights: is its product with V made, and waited for?", .sizes = {64, 128}},
-    {.number = SCALE_POSITIVE, .where = S | W,
+    {SCALE_POSITIVE, RECORD_CAUSE_SCALE, .where = S | W,
      .message = "a negative scale is taken as positive: the largest score of a row is then the smallest product of q and k"},
-    {.number = ROWS_EXCHANGED, .where = W,
+    {ROWS_EXCHANGED, RECORD_CAUSE_FRAGMENT, .where = W,
      .message = "weights of rows %d apart are exchanged: of a fragment, x[0] and x[1] are of row g, x[2] and x[3] of row g + 8",
      .sizes = {8}},
-    {.number = READ_AS_F16, .where = W, .message = "q, k and v are bf16, and are read as if they were f16"},
-    {.number = READ_AS_BF16, .where = W, .message = "q, k and v are f16, and are read as if they were bf16"},
-    {.number = TREATED_AS_F16, .where = W, .message = "q, k, v and out are bf16, and are treated as if they were f16"},
-    {.number = TREATED_AS_BF16, .where = W, .message = "q, k, v and out are f16, and are treated as if they were bf16"},
-    {.number = WEIGHTS_CUT, .where = M | W, .message = "weights below exp(-%d) are taken as 0", .sizes = {20}},
-    {.number = LSE_WITHOUT_MAX, .where = M | W | IN_LSE,
+    {READ_AS_F16, RECORD_CAUSE_STORAGE_TYPE, .where = W, .message = "q, k and v are bf16, and are read as if they were f16"},
+    {READ_AS_BF16, RECORD_CAUSE_STORAGE_TYPE, .where = W, .message = "q, k and v are f16, and are read as if they were bf16"},
+    {TREATED_AS_F16, RECORD_CAUSE_STORAGE_TYPE, .where = W,
+     .message = "q, k, v and out are bf16, and are treated as if they were f16"},
+    {TREATED_AS_BF16, RECORD_CAUSE_STORAGE_TYPE, .where = W,
+     .message = "q, k, v and out are f16, and are treated as if they were bf16"},
+    {WEIGHTS_CUT, RECORD_CAUSE_WEIGHTS, .where = M | W, .message = "weights below exp(-%d) are taken as 0", .sizes = {20}},
+    {LSE_WITHOUT_MAX, RECORD_CAUSE_LSE, .where = M | W | IN_LSE,
      .message = "lse is the logarithm of the sum without the maximum: lse = m + log(l)"},
-    {.number = LSE_MAX_ONLY, .where = M | W | IN_LSE, .message = "lse is the maximum alone: lse = m + log(l)"},
-    {.number = LSE_IN_BASE_2, .where = M | W | IN_LSE, .message = "lse is in base 2: multiply it by log(2)"},
-    {.number = LSE_OF_MEAN, .where = M | W | IN_LSE,
+    {LSE_MAX_ONLY, RECORD_CAUSE_LSE, .where = M | W | IN_LSE, .message = "lse is the maximum alone: lse = m + log(l)"},
+    {LSE_IN_BASE_2, RECORD_CAUSE_LSE, .where = M | W | IN_LSE, .message = "lse is in base 2: multiply it by log(2)"},
+    {LSE_OF_MEAN, RECORD_CAUSE_LSE, .where = M | W | IN_LSE,
      .message = "lse is m + log of the weights after they were divided, which is m"},
     /* Up to here there are as many as the cases of a part vote on (CHECK_GUESSES); these are tried where none of them fits. */
-    {.number = TILES_OF_FIRST_QUERY, .where = W | CAUSAL,
+    {TILES_OF_FIRST_QUERY, RECORD_CAUSE_Q_TILES, .where = W | CAUSAL,
      .message = "the loop over K/V tiles ends with the keys that the first query of a Q tile sees: the last one sees the most",
      .sizes = {32, 64, 128, 32, 64, 128}, .others = {64, 64, 64, 128, 128, 128}},
-    {.number = ELEMENTS_MISSING, .where = S | W,
+    {ELEMENTS_MISSING, RECORD_CAUSE_HEAD_DIM, .where = S | W,
      .message = "the last %d elements of q and k are missing in every score: does the loop over head_dim take its last step?",
      .sizes = {8, 16, 32}},
-    {.number = SMALL_WEIGHTS_CUT, .where = M | W,
+    {SMALL_WEIGHTS_CUT, RECORD_CAUSE_WEIGHTS, .where = M | W,
      .message = "small weights, below exp(-%d), are taken as 0", .sizes = {8, 10, 14}},
 };
 /* clang-format on */
@@ -278,7 +284,7 @@ static int guess_row(const struct wrong_row *row, size_t unit, int buffer, doubl
 }
 
 int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
-                    size_t at, double *value, char *message, size_t size)
+                    size_t at, struct lesson_guess *guess)
 {
     const int kv_len = item->extent[AT_KV_LEN], head_dim = item->extent[AT_HEAD_DIM];
     const size_t columns =
@@ -287,15 +293,12 @@ int attention_guess(const struct lesson_case *item, const float *const *data, in
     if (item->extent[EX_TILED] == ATTENTION_E4M3_TILES)
         return -1; /* what is stored is not what is multiplied */
     const struct mistake_row *known =
-        mistake_at(MISTAKES, sizeof MISTAKES / sizeof MISTAKES[0], &index, &mistake);
-    if (known != NULL) {
-        if (!applies(item, known->where, &mistake, buffer)) return 0;
-        mistake_tell(known, &mistake, message, size);
-    } else if (item->extent[EX_KIND] != ATTENTION_WHOLE || buffer != ATTENTION_OUT ||
-               kv_len > PIECES_MOST_KEYS) {
+        mistake_at(MISTAKES, sizeof MISTAKES / sizeof MISTAKES[0], &index, &mistake, guess);
+    if (known != NULL && !applies(item, known->where, &mistake, buffer)) return 0;
+    if (known == NULL &&
+        (item->extent[EX_KIND] != ATTENTION_WHOLE || buffer != ATTENTION_OUT || kv_len > PIECES_MOST_KEYS))
         return -1;
-    }
     const struct wrong_row row = open_row(item, data, &mistake, at / columns, at % columns);
-    return known != NULL ? guess_row(&row, at / columns, buffer, value)
-                         : wrong_row_in_pieces(&row, index, value, message, size);
+    return known != NULL ? guess_row(&row, at / columns, buffer, &guess->value)
+                         : wrong_row_in_pieces(&row, index, guess);
 }

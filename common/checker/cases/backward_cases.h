@@ -62,6 +62,6 @@ void backward_expect(const struct lesson_case *item, const float *const *data, s
                      struct lesson_expectation *expectation);
 void backward_cost(const struct lesson_case *item, struct lesson_cost *cost);
 int backward_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                   double *value, char *message, size_t size);
+                   struct lesson_guess *guess);
 
 #endif

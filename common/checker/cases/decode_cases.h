@@ -53,6 +53,6 @@ void decode_expect(const struct lesson_case *item, const float *const *data, siz
 void decode_cost(const struct lesson_case *item, struct lesson_cost *cost);
 size_t decode_contract_workspace(const struct lesson_case *item);
 int decode_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                 double *value, char *message, size_t size);
+                 struct lesson_guess *guess);
 
 #endif

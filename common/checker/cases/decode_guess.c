@@ -22,69 +22,73 @@ enum {
 
 /* clang-format off */
 static const struct mistake_row MISTAKES[] = {
-    {.number = MAX_OF_BLOCKS_WARP,
+    {MAX_OF_BLOCKS_WARP, RECORD_CAUSE_WARP_REDUCTION,
      .message = "the maximum (or the sum of a pass) reached one warp only: __shfl_sync does not leave its warp; through shared "
                 "memory every warp of the block gets the same maximum", .sizes = {256}},
-    {.number = MAX_OF_KEYS_WARP,
+    {MAX_OF_KEYS_WARP, RECORD_CAUSE_WARP_REDUCTION,
      .message = "every warp took the maximum of its own keys: __shfl_sync does not leave its warp; through shared memory every "
                 "warp of the block gets the same maximum", .sizes = {128}},
-    {.number = DIVIDED_BY_WARP,
+    {DIVIDED_BY_WARP, RECORD_CAUSE_WARP_REDUCTION,
      .message = "divided by the sum of one warp's weights: a shuffle does not leave its warp, the sum of the block goes "
                 "through shared memory", .sizes = {256, 128}},
-    {.number = LAST_KEY_UNSEEN,
+    {LAST_KEY_UNSEEN, RECORD_CAUSE_POSITION,
      .message = "as if the last key were not seen: query i sees position + i + 1 keys, its own token included"},
-    {.number = ONE_KEY_MORE, .message = "as if one key more were seen: query i sees position + i + 1 keys"},
-    {.number = NOT_CAUSAL, .message = "as if every query saw all tokens: query i sees the keys up to its own token (causal)"},
-    {.number = KEYS_OF_FIRST_QUERY,
+    {ONE_KEY_MORE, RECORD_CAUSE_POSITION, .message = "as if one key more were seen: query i sees position + i + 1 keys"},
+    {NOT_CAUSAL, RECORD_CAUSE_POSITION,
+     .message = "as if every query saw all tokens: query i sees the keys up to its own token (causal)"},
+    {KEYS_OF_FIRST_QUERY, RECORD_CAUSE_POSITION,
      .message = "as if every query saw the keys of the first: query i sees position + i + 1 keys"},
-    {.number = KEYS_OF_FIRST_SEQUENCE,
+    {KEYS_OF_FIRST_SEQUENCE, RECORD_CAUSE_POSITION,
      .message = "as if all sequences stood at the position of the first: device_positions[b]"},
-    {.number = KEYS_BY_HOST, .where = GIVEN,
+    {KEYS_BY_HOST, RECORD_CAUSE_POSITION, .where = GIVEN,
      .message = "as if args->position counted: where device_positions is given, the position on the device does, read when the "
                 "kernel runs and not when it was launched or captured"},
-    {.number = FIRST_TILE_ONLY, .message = "only the first tile of keys was seen", .sizes = {256, 1024}},
-    {.number = FIRST_STEP_ONLY,
+    {FIRST_TILE_ONLY, RECORD_CAUSE_KV_TILES, .message = "only the first tile of keys was seen", .sizes = {256, 1024}},
+    {FIRST_STEP_ONLY, RECORD_CAUSE_KV_TILES,
      .message = "only the keys that one step of the threads takes were seen: a thread goes on to the next key", .sizes = {128}},
-    {.number = HEAD_MODULO, .where = GROUPS, .message = "wrong K/V head: h %% kv_heads in place of h / (heads / kv_heads)"},
-    {.number = ROWS_TIGHT, .where = ROWS_APART,
+    {HEAD_MODULO, RECORD_CAUSE_KV_HEAD, .where = GROUPS,
+     .message = "wrong K/V head: h %% kv_heads in place of h / (heads / kv_heads)"},
+    {ROWS_TIGHT, RECORD_CAUSE_KV_ROWS, .where = ROWS_APART,
      .message = "as if rows of the cache were kv_heads * head_dim apart: they lie kv_stride apart"},
-    {.number = ROWS_OF_ONE_HEAD,
+    {ROWS_OF_ONE_HEAD, RECORD_CAUSE_KV_ROWS,
      .message = "as if rows of the cache were head_dim apart: a token has kv_heads of them, and rows lie kv_stride apart"},
-    {.number = FIRST_SEQUENCE, .where = NOT_FIRST,
+    {FIRST_SEQUENCE, RECORD_CAUSE_KV_ROWS, .where = NOT_FIRST,
      .message = "the keys and values of the first sequence: sequences lie max_len * kv_stride apart"},
-    {.number = FIRST_QUERY, .where = NOT_FIRST_QUERY,
+    {FIRST_QUERY, RECORD_CAUSE_Q_ROWS, .where = NOT_FIRST_QUERY,
      .message = "the first query in place of this one: q is [batch, q_len, heads, head_dim]"},
-    {.number = NO_SCALE,
+    {NO_SCALE, RECORD_CAUSE_SCALE,
      .message = "as without the scale: is every score multiplied by it, and by 1/sqrt(head_dim) where it is 0? scale 0 stands "
                 "for that"},
-    {.number = SCALE_OF_0, .where = SCALE_0,
+    {SCALE_OF_0, RECORD_CAUSE_SCALE, .where = SCALE_0,
      .message = "as if every score were 0: does dot() return the sum, and does scale 0 stand for 1/sqrt(head_dim)?"},
-    {.number = UNDIVIDED, .message = "never divided by the sum of the exponentials"},
-    {.number = MAX_FROM_ZERO,
+    {UNDIVIDED, RECORD_CAUSE_NORMALISE, .message = "never divided by the sum of the exponentials"},
+    {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM,
      .message = "the maximum begins at 0, not at -infinity: all scores are far below 0, and every exp(score - 0) is 0"},
-    {.number = HALF_OF_QUERY,
+    {HALF_OF_QUERY, RECORD_CAUSE_HEAD_DIM,
      .message = "only the first half of the query and key was multiplied: how many elements do loads bytes hold?"},
-    {.number = PAIRS_AS_FLOATS, .where = HALVES,
+    {PAIRS_AS_FLOATS, RECORD_CAUSE_HEAD_DIM, .where = HALVES,
      .message = "as if two halves were read as one float: 4 bytes of f16 are a half2, and its two halves are multiplied one by "
                 "one"},
-    {.number = FIRST_OF_LOAD,
+    {FIRST_OF_LOAD, RECORD_CAUSE_HEAD_DIM,
      .message = "only the first element of every load was multiplied: in f16 4 bytes hold two and 16 bytes eight"},
-    {.number = HEAD_DIM_ROUNDED,
+    {HEAD_DIM_ROUNDED, RECORD_CAUSE_HEAD_DIM,
      .message = "only whole steps of %d elements of the query and key were multiplied: head_dim is any multiple of 8",
      .sizes = {16, 32, 64}},
-    {.number = GRID_SWAPPED, .where = NOT_FIRST | ONE_QUERY,
+    {GRID_SWAPPED, RECORD_CAUSE_Q_ROWS, .where = NOT_FIRST | ONE_QUERY,
      .message = "as if blockIdx.y counted the sequences and blockIdx.z the queries: the grid is (heads, q_len, batch)"},
-    {.number = TILES_KEEP_L, .message = "l is not rescaled where a later tile brings a new maximum", .sizes = {256, 1024}},
-    {.number = TILES_KEEP_O, .message = "O is not rescaled where a later tile brings a new maximum", .sizes = {256, 1024}},
-    {.number = TILES_KEEP_BOTH,
+    {TILES_KEEP_L, RECORD_CAUSE_RESCALE,
+     .message = "l is not rescaled where a later tile brings a new maximum", .sizes = {256, 1024}},
+    {TILES_KEEP_O, RECORD_CAUSE_RESCALE,
+     .message = "O is not rescaled where a later tile brings a new maximum", .sizes = {256, 1024}},
+    {TILES_KEEP_BOTH, RECORD_CAUSE_RESCALE,
      .message = "neither O nor l is rescaled where a later tile brings a new maximum", .sizes = {256, 1024}},
-    {.number = VALUES_OF_FIRST_TILE,
+    {VALUES_OF_FIRST_TILE, RECORD_CAUSE_VALUES,
      .message = "every tile takes the values of the first: key number key of a tile is row first + key of the cache",
      .sizes = {256, 1024}},
-    {.number = KEYS_OF_FIRST_TILE,
+    {KEYS_OF_FIRST_TILE, RECORD_CAUSE_KV_ROWS,
      .message = "every tile takes the keys of the first: key number key of a tile is row first + key of the cache",
      .sizes = {256, 1024}},
-    {.number = FAULTY_ZEROED,
+    {FAULTY_ZEROED, RECORD_CAUSE_POSITION,
      .message = "zeros were written for a sequence whose position is not valid: its part of the output is to stay as it was"},
 };
 /* clang-format on */
@@ -196,8 +200,7 @@ static struct wrong_row open_row(const struct lesson_case *item, const float *co
 
 /* What one number holds that a kernel or the choice leaves, by its name: the report shows numbers. The text depends on the
  * case, so these guesses come after those on which the cases of a part vote. */
-static int number_guess(const struct lesson_case *item, int index, int buffer, double *value, char *message,
-                        size_t size)
+static int number_guess(const struct lesson_case *item, int index, int buffer, struct lesson_guess *guess)
 {
     enum { VOTED_ON = 64 }; /* CHECK_GUESSES */
     static const char *const variant[] = {"DECODE_AUTO", "DECODE_MHA", "DECODE_FLASH_1", "DECODE_FLASH_2"};
@@ -205,15 +208,17 @@ static int number_guess(const struct lesson_case *item, int index, int buffer, d
     if (index < VOTED_ON) return 0;
     index -= VOTED_ON;
     if (buffer == DC_CHOSEN && index <= DECODE_FLASH_2) {
-        *value = index;
-        snprintf(message, size, "decode_choose_variant() says %s, the contract %s", variant[index],
-                 variant[decode_expected_choice(item)]);
+        guess->value = index;
+        guess->cause = RECORD_CAUSE_VARIANT;
+        snprintf(guess->words, sizeof guess->words, "decode_choose_variant() says %s, the contract %s",
+                 variant[index], variant[decode_expected_choice(item)]);
         return 1;
     }
     if (buffer != DC_STATUS || index > 1) return -1;
     const int kept = invalid ? item->extent[EX_STATUS] : KERNEL_INVALID_DIMENSION;
-    *value = index == 0 ? kept : KERNEL_OK;
-    snprintf(message, size,
+    guess->value = index == 0 ? kept : KERNEL_OK;
+    guess->cause = RECORD_CAUSE_POSITION;
+    snprintf(guess->words, sizeof guess->words,
              index == 1 ? "KERNEL_OK: a valid position leaves *device_status as it is"
              : invalid  ? "*device_status is as it was: where a position is not valid, one thread sets it to "
                           "KERNEL_INVALID_DIMENSION"
@@ -222,20 +227,18 @@ static int number_guess(const struct lesson_case *item, int index, int buffer, d
 }
 
 int decode_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                 double *value, char *message, size_t size)
+                 struct lesson_guess *guess)
 {
-    if (buffer != DC_OUT) return number_guess(item, index, buffer, value, message, size);
+    if (buffer != DC_OUT) return number_guess(item, index, buffer, guess);
     const size_t head_dim = (size_t)item->extent[DC_HEAD_DIM];
     struct mistake mistake = {0};
     const struct mistake_row *known =
-        mistake_at(MISTAKES, sizeof MISTAKES / sizeof MISTAKES[0], &index, &mistake);
+        mistake_at(MISTAKES, sizeof MISTAKES / sizeof MISTAKES[0], &index, &mistake, guess);
     const struct wrong_row row = open_row(item, data, &mistake, at / head_dim, at % head_dim);
     const int faulty = decode_is_faulty(item, (int)row.b);
     if (known == NULL)
-        return faulty || item->distribution == BELOW ? -1
-                                                     : wrong_row_in_pieces(&row, index, value, message, size);
+        return faulty || item->distribution == BELOW ? -1 : wrong_row_in_pieces(&row, index, guess);
     if (faulty != (mistake.number == FAULTY_ZEROED) || (!faulty && !applies(&row, known->where))) return 0;
-    mistake_tell(known, &mistake, message, size);
-    *value = faulty ? 0.0 : wrong_row_output(&row);
+    guess->value = faulty ? 0.0 : wrong_row_output(&row);
     return 1;
 }

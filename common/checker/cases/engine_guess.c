@@ -32,43 +32,53 @@ enum twist {
 };
 
 /* clang-format off */
-static const char *const MESSAGES[] = {
-    [NO_EPSILON] = "as if epsilon were 0: a norm divides by the root of mean + epsilon",
-    [SUM_FOR_MEAN] = "a norm divides by the root of the sum of the squares, not of their mean",
-    [NO_DIVISION] = "a norm does not divide: x / sqrt(mean(x^2) + epsilon) comes before its gain",
-    [SQUARES_OF_SLICE] = "a norm has the squares of a warp's own slice of the inputs alone: add those of all warps",
-    [SPANS_CUT] = "inputs are left out: of spans of 32 inputs that eight warps cannot share evenly, some warps have one more "
-                  "than others",
-    [NO_GAIN] = "as if the gains of norms were 1",
-    [NO_HEAD_NORM] = "as if queries and keys were not normalised head by head (q_norm, k_norm)",
-    [GAIN_OF_Q] = "keys are normalised with the gain of the queries: theirs is k_norm",
-    [GAIN_OF_K] = "queries are normalised with the gain of the keys: theirs is q_norm",
-    [NO_ROPE] = "as if queries and keys were not rotated (rope)",
-    [ROPE_NEIGHBOURS] = "rope rotates the pairs (2 d, 2 d + 1): here pairs are (d, d + head_dim / 2)",
-    [ROPE_NEIGHBOURS_GAINS] = "rope rotates the pairs (2 d, 2 d + 1): here pairs are (d, d + head_dim / 2)",
-    [ROPE_BACKWARDS] = "rope rotates backwards: (low cos - high sin, high cos + low sin)",
-    [ROPE_LOW_SIGN] = "rope has a wrong sign: (low cos - high sin, high cos + low sin)",
-    [ROPE_HIGH_SIGN] = "rope has a wrong sign: (low cos - high sin, high cos + low sin)",
-    [ROPE_BY_ROW] = "rope rotates by the number of a row in its step, not by its position in the text",
-    [GAIN_AFTER_ROPE] = "queries and keys are multiplied with the gain after their rotation: the norm, with its gain, comes "
-                        "first",
-    [NO_SCALE] = "as without the scale: a score is q k / sqrt(head_dim)",
-    [OWN_KEY_HIDDEN] = "as if a row did not see its own key: it sees positions 0 to its own",
-    [KV_HEAD_MODULO] = "wrong K/V head: h % kv_heads in place of h / (heads / kv_heads)",
-    [ONE_CACHE] = "all layers share the cache of one: keys and values of earlier steps are the last layer's",
-    [STATE_LOST] = "what a layer gives takes the place of the state: it has to be added to it (the residual)",
-    [STATE_LOST_BY_ATTENTION] = "what attention gives takes the place of the state: it has to be added to it (the residual)",
-    [STATE_LOST_BY_MLP] = "what the MLP gives takes the place of the state: it has to be added to it (the residual)",
-    [SILU_OF_UP] = "silu is taken of up: it belongs to the gate, silu(gate) * up",
-    [NO_SILU] = "as if silu were forgotten: silu(gate) * up",
-    [GAIN_OF_INPUT] = "the MLP's norm has the gain of attention's: theirs are two",
-    [NO_LAST_NORM] = "as without the last norm, before the head",
-    [WANTED_IGNORED] = "logits are those of the first rows: wanted_rows says of which, in which order",
-    [TIED_HEAD] = "as if the head were the embedding: here it has weights of its own (tied is 0)",
+static const struct {
+    enum record_cause cause;
+    const char *words; /* NULL: those of the one before */
+} TOLD[] = {
+    [NO_EPSILON] = {RECORD_CAUSE_NORM, "as if epsilon were 0: a norm divides by the root of mean + epsilon"},
+    [SUM_FOR_MEAN] = {RECORD_CAUSE_NORM, "a norm divides by the root of the sum of the squares, not of their mean"},
+    [NO_DIVISION] = {RECORD_CAUSE_NORM, "a norm does not divide: x / sqrt(mean(x^2) + epsilon) comes before its gain"},
+    [SQUARES_OF_SLICE] = {RECORD_CAUSE_NORM,
+                          "a norm has the squares of a warp's own slice of the inputs alone: add those of all warps"},
+    [SPANS_CUT] = {RECORD_CAUSE_NORM,
+                   "inputs are left out: of spans of 32 inputs that eight warps cannot share evenly, some warps have one "
+                   "more than others"},
+    [NO_GAIN] = {RECORD_CAUSE_NORM, "as if the gains of norms were 1"},
+    [NO_HEAD_NORM] = {RECORD_CAUSE_NORM, "as if queries and keys were not normalised head by head (q_norm, k_norm)"},
+    [GAIN_OF_Q] = {RECORD_CAUSE_NORM, "keys are normalised with the gain of the queries: theirs is k_norm"},
+    [GAIN_OF_K] = {RECORD_CAUSE_NORM, "queries are normalised with the gain of the keys: theirs is q_norm"},
+    [NO_ROPE] = {RECORD_CAUSE_ROPE, "as if queries and keys were not rotated (rope)"},
+    [ROPE_NEIGHBOURS] = {RECORD_CAUSE_ROPE, "rope rotates the pairs (2 d, 2 d + 1): here pairs are (d, d + head_dim / 2)"},
+    [ROPE_NEIGHBOURS_GAINS] = {RECORD_CAUSE_ROPE, NULL},
+    [ROPE_BACKWARDS] = {RECORD_CAUSE_ROPE, "rope rotates backwards: (low cos - high sin, high cos + low sin)"},
+    [ROPE_LOW_SIGN] = {RECORD_CAUSE_ROPE, "rope has a wrong sign: (low cos - high sin, high cos + low sin)"},
+    [ROPE_HIGH_SIGN] = {RECORD_CAUSE_ROPE, NULL},
+    [ROPE_BY_ROW] = {RECORD_CAUSE_ROPE, "rope rotates by the number of a row in its step, not by its position in the text"},
+    [GAIN_AFTER_ROPE] = {RECORD_CAUSE_ROPE,
+                         "queries and keys are multiplied with the gain after their rotation: the norm, with its gain, "
+                         "comes first"},
+    [NO_SCALE] = {RECORD_CAUSE_SCALE, "as without the scale: a score is q k / sqrt(head_dim)"},
+    [OWN_KEY_HIDDEN] = {RECORD_CAUSE_MASK, "as if a row did not see its own key: it sees positions 0 to its own"},
+    [KV_HEAD_MODULO] = {RECORD_CAUSE_KV_HEAD, "wrong K/V head: h % kv_heads in place of h / (heads / kv_heads)"},
+    [ONE_CACHE] = {RECORD_CAUSE_KV_CACHE,
+                   "all layers share the cache of one: keys and values of earlier steps are the last layer's"},
+    [STATE_LOST] = {RECORD_CAUSE_RESIDUAL,
+                    "what a layer gives takes the place of the state: it has to be added to it (the residual)"},
+    [STATE_LOST_BY_ATTENTION] = {RECORD_CAUSE_RESIDUAL,
+                                 "what attention gives takes the place of the state: it has to be added to it (the residual)"},
+    [STATE_LOST_BY_MLP] = {RECORD_CAUSE_RESIDUAL,
+                           "what the MLP gives takes the place of the state: it has to be added to it (the residual)"},
+    [SILU_OF_UP] = {RECORD_CAUSE_MLP, "silu is taken of up: it belongs to the gate, silu(gate) * up"},
+    [NO_SILU] = {RECORD_CAUSE_MLP, "as if silu were forgotten: silu(gate) * up"},
+    [GAIN_OF_INPUT] = {RECORD_CAUSE_NORM, "the MLP's norm has the gain of attention's: theirs are two"},
+    [NO_LAST_NORM] = {RECORD_CAUSE_NORM, "as without the last norm, before the head"},
+    [WANTED_IGNORED] = {RECORD_CAUSE_LOGITS, "logits are those of the first rows: wanted_rows says of which, in which order"},
+    [TIED_HEAD] = {RECORD_CAUSE_LOGITS, "as if the head were the embedding: here it has weights of its own (tied is 0)"},
 };
 /* clang-format on */
 enum {
-    TWISTS = sizeof MESSAGES / sizeof MESSAGES[0],
+    TWISTS = sizeof TOLD / sizeof TOLD[0],
     SPAN = 32, /* inputs that a warp takes at once */
     WARPS = 8,
     MOST_HEAD_DIM = 128
@@ -381,7 +391,7 @@ static double operations(const struct engine_plan *p)
 }
 
 int engine_guess(const struct lesson_case *item, const float *const *data, int index, size_t at,
-                 double *value, char *message, size_t size)
+                 struct lesson_guess *guess)
 {
     static struct {
         struct lesson_case item;
@@ -406,7 +416,9 @@ int engine_guess(const struct lesson_case *item, const float *const *data, int i
         last.item = *item;
         last.index = index;
     }
-    *value = last.logits[at];
-    snprintf(message, size, "%s", MESSAGES[index]);
+    while (TOLD[index].words == NULL) index--, guess->told--;
+    guess->value = last.logits[at];
+    guess->cause = TOLD[index].cause;
+    snprintf(guess->words, sizeof guess->words, "%s", TOLD[index].words);
     return 1;
 }

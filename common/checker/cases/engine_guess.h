@@ -10,6 +10,6 @@
 /** @brief As lesson::guess, for logits of an item of protocol/engine_items.h. A decoder of some size is computed anew for
  *         each @p index, once for all elements. */
 int engine_guess(const struct lesson_case *item, const float *const *data, int index, size_t at,
-                 double *value, char *message, size_t size);
+                 struct lesson_guess *guess);
 
 #endif

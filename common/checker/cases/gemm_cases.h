@@ -11,7 +11,6 @@
 #include "protocol/gemm_items.h"
 #include "gemm_inputs.h"
 #include "lesson.h"
-#include "guess_causes.h"
 
 /** @brief lesson_case.extent: what the buffers are made for. Up to GEMM_DTYPE_OUT as in enum gemm_value. */
 enum gemm_extent {
@@ -81,7 +80,7 @@ void gemm_expect(const struct lesson_case *item, const float *const *data, size_
 int gemm_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
                   const double *allowed, uint64_t seed, char *reason, size_t size);
 int gemm_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-               double *value, char *message, size_t size);
+               struct lesson_guess *guess);
 int gemm_trait(const struct lesson_case *item, int index, const char **message);
 const char *gemm_purpose(const struct lesson_case *item);
 void gemm_cost(const struct lesson_case *item, struct lesson_cost *cost);
@@ -92,8 +91,8 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size);
 #define GEMM_CALLBACKS                                                                                       \
     .vary = gemm_vary, .buffers = gemm_buffers, .fill = gemm_fill, .units = gemm_units,                      \
     .unit_elems = gemm_unit_elems, .expect = gemm_expect, .identity = gemm_identity,                         \
-    .stale = "is c read although beta is 0?", .guess = gemm_guess, .about = gemm_about, .trait = gemm_trait, \
-    .cost = gemm_cost, .workspace_bytes = gemm_workspace_bytes, .describe = gemm_describe,                   \
-    .purpose = gemm_purpose, .turns = "a b", .distributions = GEMM_DISTRIBUTIONS
+    .stale = "is c read although beta is 0?", .guess = gemm_guess, .trait = gemm_trait, .cost = gemm_cost,   \
+    .workspace_bytes = gemm_workspace_bytes, .describe = gemm_describe, .purpose = gemm_purpose,             \
+    .turns = "a b", .distributions = GEMM_DISTRIBUTIONS
 
 #endif

@@ -41,74 +41,80 @@ enum {
 
 /* clang-format off */
 static const struct mistake_row MISTAKES[] = {
-    {.number = EXCHANGED_INDICES, .message = "transposed: every element is that of row j, column i"},
-    {.number = A_OTHERWISE, .message = "as if A were stored the other way round: is trans_a respected?"},
-    {.number = B_OTHERWISE, .message = "as if B were stored the other way round: is trans_b respected?"},
-    {.number = BOTH_OTHERWISE, .message = "as if both A and B were stored the other way round"},
-    {.number = A_DENSE, .message = "as if the rows of A followed one another without a gap: is lda respected?"},
-    {.number = B_DENSE, .message = "as if the rows of B followed one another without a gap: is ldb respected?"},
-    {.number = READ_AS_F16, .message = "A and B are bf16, and are multiplied as if they were f16"},
-    {.number = READ_AS_BF16, .message = "A and B are f16, and are multiplied as if they were bf16"},
-    {.number = ALPHA_IGNORED, .where = OTHER_ALPHA, .message = "alpha is ignored"},
-    {.number = ALPHA_TWICE, .where = OTHER_ALPHA, .message = "alpha is applied twice"},
-    {.number = ALPHA_ON_C, .where = OTHER_ALPHA | A_BETA, .message = "alpha is applied to beta * C as well"},
-    {.number = BETA_IGNORED, .where = A_BETA, .message = "beta is ignored: what C held is missing"},
-    {.number = BETA_AS_1, .where = A_BETA, .message = "beta is taken as 1"},
-    {.number = FACTORS_IGNORED, .where = OTHER_ALPHA | A_BETA, .message = "alpha and beta are both ignored"},
-    {.number = LAST_TERM_MISSING, .message = "the last term of every sum is missing: k is one too small", .sizes = {1}},
-    {.number = LAST_TILE_MISSING, .message = "the last K tile is missing (tiles of %d)", .sizes = {8, 16, 32, 64}},
-    {.number = FIRST_TILE_ONLY, .message = "only the first K tile counts (tiles of %d)", .sizes = {8, 16, 32, 64}},
-    {.number = PADDED_WITH_ONES,
+    {EXCHANGED_INDICES, RECORD_CAUSE_TRANSPOSED_OUTPUT, .message = "transposed: every element is that of row j, column i"},
+    {A_OTHERWISE, RECORD_CAUSE_LAYOUT, .message = "as if A were stored the other way round: is trans_a respected?"},
+    {B_OTHERWISE, RECORD_CAUSE_LAYOUT, .message = "as if B were stored the other way round: is trans_b respected?"},
+    {BOTH_OTHERWISE, RECORD_CAUSE_LAYOUT, .message = "as if both A and B were stored the other way round"},
+    {A_DENSE, RECORD_CAUSE_LEADING_DIMENSION,
+     .message = "as if the rows of A followed one another without a gap: is lda respected?"},
+    {B_DENSE, RECORD_CAUSE_LEADING_DIMENSION,
+     .message = "as if the rows of B followed one another without a gap: is ldb respected?"},
+    {READ_AS_F16, RECORD_CAUSE_STORAGE_TYPE, .message = "A and B are bf16, and are multiplied as if they were f16"},
+    {READ_AS_BF16, RECORD_CAUSE_STORAGE_TYPE, .message = "A and B are f16, and are multiplied as if they were bf16"},
+    {ALPHA_IGNORED, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA, .message = "alpha is ignored"},
+    {ALPHA_TWICE, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA, .message = "alpha is applied twice"},
+    {ALPHA_ON_C, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA | A_BETA, .message = "alpha is applied to beta * C as well"},
+    {BETA_IGNORED, RECORD_CAUSE_ALPHA_BETA, .where = A_BETA, .message = "beta is ignored: what C held is missing"},
+    {BETA_AS_1, RECORD_CAUSE_ALPHA_BETA, .where = A_BETA, .message = "beta is taken as 1"},
+    {FACTORS_IGNORED, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA | A_BETA, .message = "alpha and beta are both ignored"},
+    {LAST_TERM_MISSING, RECORD_CAUSE_K_TAIL,
+     .message = "the last term of every sum is missing: k is one too small", .sizes = {1}},
+    {LAST_TILE_MISSING, RECORD_CAUSE_K_TAIL, .message = "the last K tile is missing (tiles of %d)", .sizes = {8, 16, 32, 64}},
+    {FIRST_TILE_ONLY, RECORD_CAUSE_K_TILES, .message = "only the first K tile counts (tiles of %d)", .sizes = {8, 16, 32, 64}},
+    {PADDED_WITH_ONES, RECORD_CAUSE_K_TAIL,
      .message = "the tail of the last K tile (of %d) is padded with ones: what pads must be 0", .sizes = {16, 32, 64}},
-    {.number = SAME_TILE, .message = "every step multiplies the first K tile (of %d)", .sizes = {16, 32}},
-    {.number = EVERY_OTHER_TILE,
+    {SAME_TILE, RECORD_CAUSE_K_TILES, .message = "every step multiplies the first K tile (of %d)", .sizes = {16, 32}},
+    {EVERY_OTHER_TILE, RECORD_CAUSE_STAGES,
      .message = "every step multiplies the first stage, which a new K tile reaches every %d steps: is the stage advanced?",
      .sizes = {2, 3, 4, 2, 3, 4, 2, 3, 4}, .others = {16, 16, 16, 32, 32, 32, 64, 64, 64}},
 };
 
 /** Those that only products of bytes have, which come first there. */
 static const struct mistake_row MISTAKES_OF_BYTES[] = {
-    {.number = A_UNSIGNED, .message = "A's bytes are taken as unsigned"},
-    {.number = B_UNSIGNED, .message = "B's bytes are taken as unsigned"},
-    {.number = BOTH_UNSIGNED, .message = "the bytes of both matrices are taken as unsigned"},
-    {.number = SIXTEEN_BITS, .message = "the sum is kept in 16 bits: it wraps around"},
-    {.number = SATURATED, .message = "the sum saturates at 16 bits"},
-    {.number = NO_ROW_SCALE, .where = SCALED, .message = "row_scales is ignored"},
-    {.number = NO_COLUMN_SCALE, .where = SCALED, .message = "column_scales is ignored"},
-    {.number = NO_SCALES, .where = SCALED, .message = "neither scale is applied"},
-    {.number = NO_BIAS, .where = SCALED | A_BIAS, .message = "the bias is ignored"},
-    {.number = SCALES_EXCHANGED, .where = SCALED, .message = "row_scales is read by column and column_scales by row"},
-    {.number = BIAS_FIRST, .where = SCALED | A_BIAS, .message = "the bias is added before the scales are applied"},
-    {.number = ROW_SCALE_BY_COLUMN, .where = SCALED, .message = "row_scales is read by column"},
-    {.number = ROW_SIGN_LOST, .where = SCALED,
+    {A_UNSIGNED, RECORD_CAUSE_BYTES, .message = "A's bytes are taken as unsigned"},
+    {B_UNSIGNED, RECORD_CAUSE_BYTES, .message = "B's bytes are taken as unsigned"},
+    {BOTH_UNSIGNED, RECORD_CAUSE_BYTES, .message = "the bytes of both matrices are taken as unsigned"},
+    {SIXTEEN_BITS, RECORD_CAUSE_ACCUMULATOR, .message = "the sum is kept in 16 bits: it wraps around"},
+    {SATURATED, RECORD_CAUSE_ACCUMULATOR, .message = "the sum saturates at 16 bits"},
+    {NO_ROW_SCALE, RECORD_CAUSE_DEQUANTISATION, .where = SCALED, .message = "row_scales is ignored"},
+    {NO_COLUMN_SCALE, RECORD_CAUSE_DEQUANTISATION, .where = SCALED, .message = "column_scales is ignored"},
+    {NO_SCALES, RECORD_CAUSE_DEQUANTISATION, .where = SCALED, .message = "neither scale is applied"},
+    {NO_BIAS, RECORD_CAUSE_BIAS, .where = SCALED | A_BIAS, .message = "the bias is ignored"},
+    {SCALES_EXCHANGED, RECORD_CAUSE_DEQUANTISATION, .where = SCALED,
+     .message = "row_scales is read by column and column_scales by row"},
+    {BIAS_FIRST, RECORD_CAUSE_BIAS, .where = SCALED | A_BIAS, .message = "the bias is added before the scales are applied"},
+    {ROW_SCALE_BY_COLUMN, RECORD_CAUSE_DEQUANTISATION, .where = SCALED, .message = "row_scales is read by column"},
+    {ROW_SIGN_LOST, RECORD_CAUSE_DEQUANTISATION, .where = SCALED,
      .message = "the sign of a row's scale is lost: where row_scales is negative, its magnitude is taken"},
-    {.number = COLUMN_SIGN_LOST, .where = SCALED,
+    {COLUMN_SIGN_LOST, RECORD_CAUSE_DEQUANTISATION, .where = SCALED,
      .message = "the sign of a column's scale is lost: where column_scales is negative, its magnitude is taken"},
-    {.number = SIGNS_LOST, .where = SCALED, .message = "the signs of both scales are lost: the magnitudes are taken"},
-    {.number = AS_FLOAT, .where = NOT_SCALED,
+    {SIGNS_LOST, RECORD_CAUSE_DEQUANTISATION, .where = SCALED,
+     .message = "the signs of both scales are lost: the magnitudes are taken"},
+    {AS_FLOAT, RECORD_CAUSE_ACCUMULATOR, .where = NOT_SCALED,
      .message = "the sum is rounded to a float, which holds every whole number only up to 2^24"},
-    {.number = EVEN_ROWS_TWICE, .where = TWO_ROWS, .message = "every odd row holds the sums of the even row before it"},
-    {.number = EVEN_COLUMNS_TWICE, .where = TWO_COLUMNS,
+    {EVEN_ROWS_TWICE, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS,
+     .message = "every odd row holds the sums of the even row before it"},
+    {EVEN_COLUMNS_TWICE, RECORD_CAUSE_FRAGMENT, .where = TWO_COLUMNS,
      .message = "every odd column holds the sums of the even column before it"},
-    {.number = NEXT_ROWS, .where = TWO_ROWS,
+    {NEXT_ROWS, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS,
      .message = "neighbouring rows are exchanged: the sums of row i are stored in row i ^ 1"},
-    {.number = NEXT_COLUMNS, .where = TWO_COLUMNS,
+    {NEXT_COLUMNS, RECORD_CAUSE_FRAGMENT, .where = TWO_COLUMNS,
      .message = "neighbouring columns are exchanged: the sums of column j are stored in column j ^ 1"},
-    {.number = ROWS_EIGHT_APART, .where = TWO_ROWS,
+    {ROWS_EIGHT_APART, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS,
      .message = "rows 8 apart are exchanged: a lane has sums of rows g and g + 8 of a fragment"},
-    {.number = ROWS_INTERLEAVED, .where = TWO_ROWS,
+    {ROWS_INTERLEAVED, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS,
      .message = "of every 16 rows the first 8 are stored in the even rows, the last 8 in the odd ones: are rows loaded into a "
                 "fragment in the order in which its sums are stored?"},
-    {.number = COLUMNS_INTERLEAVED, .where = TWO_COLUMNS,
+    {COLUMNS_INTERLEAVED, RECORD_CAUSE_FRAGMENT, .where = TWO_COLUMNS,
      .message = "of every 16 columns the first 8 are stored in the even columns, the last 8 in the odd ones: are columns "
                 "loaded into a fragment in the order in which its sums are stored?"},
-    {.number = BOTH_INTERLEAVED, .where = TWO_ROWS | TWO_COLUMNS,
+    {BOTH_INTERLEAVED, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS | TWO_COLUMNS,
      .message = "of every 16 rows and columns the first 8 are stored in the even ones, the last 8 in the odd ones: are rows "
                 "and columns loaded into a fragment in the order in which its sums are stored?"},
-    {.number = ROWS_IN_HALVES, .where = TWO_ROWS,
+    {ROWS_IN_HALVES, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS,
      .message = "of every 16 rows the even ones are stored in the first 8, the odd ones in the last 8: are rows loaded into a "
                 "fragment in the order in which its sums are stored?"},
-    {.number = COLUMNS_IN_HALVES, .where = TWO_COLUMNS,
+    {COLUMNS_IN_HALVES, RECORD_CAUSE_FRAGMENT, .where = TWO_COLUMNS,
      .message = "of every 16 columns the even ones are stored in the first 8, the odd ones in the last 8: are columns loaded "
                 "into a fragment in the order in which its sums are stored?"},
 };
@@ -313,34 +319,33 @@ static int applies_to_bytes(const struct lesson_case *item, unsigned where, cons
 }
 
 int gemm_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-               double *value, char *message, size_t size)
+               struct lesson_guess *guess)
 {
     struct mistake mistake;
-    const struct mistake_row *row = mistake_at(MISTAKES, COUNT, &index, &mistake);
+    const struct mistake_row *row = mistake_at(MISTAKES, COUNT, &index, &mistake, guess);
     const size_t ldc = (size_t)item->extent[GEMM_LDC], i = at / ldc, j = at % ldc;
     const int exchanged = row != NULL && mistake.number == EXCHANGED_INDICES;
     if (row == NULL) return -1;
     if (buffer != GEMM_C || !applies(item, row->where, &mistake)) return 0;
     if (exchanged && (j >= (size_t)item->extent[GEMM_M] || i >= (size_t)item->extent[GEMM_N])) return 0;
-    mistake_tell(row, &mistake, message, size);
-    return find_sum(item, data, &mistake, exchanged ? j : i, exchanged ? i : j, value);
+    return find_sum(item, data, &mistake, exchanged ? j : i, exchanged ? i : j, &guess->value);
 }
 
 int int8_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-               double *value, char *message, size_t size)
+               struct lesson_guess *guess)
 {
     static const struct mistake none = {0};
     const size_t ldc = (size_t)item->extent[GEMM_LDC], i = at / ldc, j = at % ldc;
     struct mistake mistake;
-    const struct mistake_row *row = mistake_at(MISTAKES_OF_BYTES, COUNT_OF_BYTES, &index, &mistake);
+    const struct mistake_row *row = mistake_at(MISTAKES_OF_BYTES, COUNT_OF_BYTES, &index, &mistake, guess);
     if (row == NULL) {
-        int known = gemm_guess(item, data, index, buffer, at, value, message, size);
-        if (known == 1) *value = scaled(item, data, &none, i, j, *value);
+        int known = gemm_guess(item, data, index, buffer, at, guess);
+        if (known == 1) guess->value = scaled(item, data, &none, i, j, guess->value);
         return known;
     }
     if (buffer != GEMM_C || !applies_to_bytes(item, row->where, &mistake, i, j)) return 0;
-    mistake_tell(row, &mistake, message, size);
-    if (!find_sum(item, data, &mistake, row_taken(&mistake, i), column_taken(&mistake, j), value)) return 0;
-    *value = scaled(item, data, &mistake, i, j, *value);
+    if (!find_sum(item, data, &mistake, row_taken(&mistake, i), column_taken(&mistake, j), &guess->value))
+        return 0;
+    guess->value = scaled(item, data, &mistake, i, j, guess->value);
     return 1;
 }

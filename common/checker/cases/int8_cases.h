@@ -9,7 +9,6 @@
 
 #include "gemm_cases.h"
 #include "protocol/int8_items.h"
-#include "guess_causes.h"
 
 /** @brief lesson_case.distribution; GEMM_NORMAL stands for all bytes alike often and scales of 1/128 or so. */
 enum int8_distribution {
@@ -51,7 +50,7 @@ void int8_expect(const struct lesson_case *item, const float *const *data, size_
 int int8_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
                   const double *allowed, uint64_t seed, char *reason, size_t size);
 int int8_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-               double *value, char *message, size_t size);
+               struct lesson_guess *guess);
 int int8_trait(const struct lesson_case *item, int index, const char **message);
 const char *int8_purpose(const struct lesson_case *item);
 void int8_cost(const struct lesson_case *item, struct lesson_cost *cost);
@@ -61,7 +60,7 @@ void int8_describe(const struct lesson_case *item, char *text, size_t size);
 #define INT8_CALLBACKS                                                                                       \
     .vary = int8_vary, .buffers = int8_buffers, .fill = int8_fill, .units = gemm_units,                      \
     .unit_elems = gemm_unit_elems, .expect = int8_expect, .identity = int8_identity, .guess = int8_guess,    \
-    .about = int8_about, .trait = int8_trait, .cost = int8_cost, .workspace_bytes = gemm_workspace_bytes,    \
+    .trait = int8_trait, .cost = int8_cost, .workspace_bytes = gemm_workspace_bytes,                         \
     .describe = int8_describe, .purpose = int8_purpose, .turns = "a b", .distributions = INT8_DISTRIBUTIONS
 
 #endif

@@ -199,6 +199,14 @@ struct lesson_credit {
     double speed_none, speed_full; /**< ratios that earn nothing and everything; in a straight line between */
 };
 
+/** @brief A guess of what went wrong, at one element. */
+struct lesson_guess {
+    double value;            /**< what it would give there */
+    int told;                /**< the first guess that tells the same */
+    enum record_cause cause; /**< what it is about */
+    char words[RECORD_NOTE]; /**< what to tell */
+};
+
 /** @brief A lesson, as the checker sees it. */
 struct lesson {
     int number;
@@ -252,13 +260,10 @@ struct lesson {
      *         the one before. Returns 1 if it holds, else 0 with the reason in @p reason. NULL if no more. */
     int (*holds)(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
                  const float *const *got_before, char *reason, size_t size);
-    /** @brief Guess @p index of what went wrong: 1 if for the element at @p at of @p buffer it would give
-     *         @p value; 0 if not; -1 if there is no such guess. @p message is set to what to tell. */
+    /** @brief Guess @p index of what went wrong, at the element at @p at of @p buffer: 1 with @p guess; 0 if it has nothing to
+     *         do with it; -1 if there is no such guess. Before the call told is @p index, and cause RECORD_CAUSE_GUESS. */
     int (*guess)(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                 double *value, char *message, size_t size);
-    /** @brief What guess @p index, which fits an element of @p buffer, is about, in @p cause. Returns the first guess that tells
-     *         the same. NULL: each tells something else, of no name. */
-    int (*about)(const struct lesson_case *item, int buffer, int index, enum record_cause *cause);
+                 struct lesson_guess *guess);
     /** @brief What outputs that are right tell of the others: bit b of @p compared and of @p wrong is buffer b. NULL: nothing. */
     const char *(*stage)(const struct lesson_case *item, unsigned compared, unsigned wrong);
     /** @brief Trait @p index of a case: 1 if it has it, 0 if not, -1 if there is no such trait. If all cases

@@ -9,7 +9,7 @@
 #ifndef WARPWISE_CHECKER_MISTAKES_H
 #define WARPWISE_CHECKER_MISTAKES_H
 
-#include <stddef.h>
+#include "lesson.h"
 
 /** @brief What is done wrong; all 0: nothing is. */
 struct mistake {
@@ -22,17 +22,15 @@ enum { MISTAKE_SIZES = 9 };
 /** @brief A row of a family's table: as many guesses as it has sizes, or one. */
 struct mistake_row {
     int number;
+    enum record_cause cause;
     unsigned where;      /**< a set of the family's own: what can have the mistake */
     const char *message; /**< a format: %d stands for the size, and %s behind it for the plural's s */
     int sizes[MISTAKE_SIZES], others[MISTAKE_SIZES];
 };
 
-/** @brief Guess @p index of the @p count rows at @p rows, in @p mistake; NULL past the last one. Takes the guesses of these rows off
- *         @p index, so that those of another table may follow. */
+/** @brief Guess @p index of the @p count rows at @p rows, in @p mistake, and in @p guess what is told of it; NULL past the last one.
+ *         Takes the guesses of these rows off @p index, so that those of another table may follow. */
 const struct mistake_row *mistake_at(const struct mistake_row *rows, size_t count, int *index,
-                                     struct mistake *mistake);
-
-/** @brief Writes what is told of @p mistake, which is one of @p row. */
-void mistake_tell(const struct mistake_row *row, const struct mistake *mistake, char *message, size_t size);
+                                     struct mistake *mistake, struct lesson_guess *guess);
 
 #endif

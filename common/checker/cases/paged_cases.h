@@ -63,6 +63,6 @@ int paged_holds(const struct lesson_case *item, const float *const *got, const s
                 const float *const *got_before, char *reason, size_t size);
 void paged_cost(const struct lesson_case *item, struct lesson_cost *cost);
 int paged_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                double *value, char *message, size_t size);
+                struct lesson_guess *guess);
 
 #endif

@@ -12,23 +12,26 @@ enum { GROUPS = 1, HEADS = 2, SLOPES = 4, SCALE_0 = 8 };
 
 /* clang-format off */
 static const struct mistake_row MISTAKES[] = {
-    {.number = TABLE_UNUSED, .message = "as if page t / block_size held token t: is the block table used?"},
-    {.number = TABLE_OF_FIRST,
+    {TABLE_UNUSED, RECORD_CAUSE_PAGE_TABLE, .message = "as if page t / block_size held token t: is the block table used?"},
+    {TABLE_OF_FIRST, RECORD_CAUSE_PAGE_TABLE,
      .message = "as if all sequences had the pages of the first: rows of block_table are max_blocks apart"},
-    {.number = HEAD_MODULO, .where = GROUPS, .message = "wrong K/V head: h %% kv_heads in place of h / (heads / kv_heads)"},
-    {.number = NO_SCALE,
+    {HEAD_MODULO, RECORD_CAUSE_KV_HEAD, .where = GROUPS,
+     .message = "wrong K/V head: h %% kv_heads in place of h / (heads / kv_heads)"},
+    {NO_SCALE, RECORD_CAUSE_SCALE,
      .message = "as without the scale: is every score multiplied by it, and by 1/sqrt(head_dim) where it is 0? scale 0 stands "
                 "for that"},
-    {.number = SCALE_OF_0, .where = SCALE_0, .message = "as if the scale were 0: scale 0 stands for 1/sqrt(head_dim)"},
-    {.number = NO_SLOPE, .where = SLOPES, .message = "as without ALiBi: slope * (t - last token) belongs to a score"},
-    {.number = LAST_KEY_UNSEEN, .message = "as if the last key were not seen: a sequence has context_lens[b] of them"},
-    {.number = UNDIVIDED, .message = "never divided by the sum of the exponentials"},
-    {.number = MAX_FROM_ZERO,
+    {SCALE_OF_0, RECORD_CAUSE_SCALE, .where = SCALE_0,
+     .message = "as if the scale were 0: scale 0 stands for 1/sqrt(head_dim)"},
+    {NO_SLOPE, RECORD_CAUSE_ALIBI, .where = SLOPES, .message = "as without ALiBi: slope * (t - last token) belongs to a score"},
+    {LAST_KEY_UNSEEN, RECORD_CAUSE_TAIL, .message = "as if the last key were not seen: a sequence has context_lens[b] of them"},
+    {UNDIVIDED, RECORD_CAUSE_NORMALISE, .message = "never divided by the sum of the exponentials"},
+    {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM,
      .message = "the maximum begins at 0, not at -infinity: all scores are far below 0, and every exp(score - 0) is 0"},
-    {.number = SLOPE_SIGN, .where = SLOPES, .message = "ALiBi with the other sign: slope * (t - last token) is never above 0"},
-    {.number = SLOPE_COMPUTED, .where = SLOPES,
+    {SLOPE_SIGN, RECORD_CAUSE_ALIBI, .where = SLOPES,
+     .message = "ALiBi with the other sign: slope * (t - last token) is never above 0"},
+    {SLOPE_COMPUTED, RECORD_CAUSE_ALIBI, .where = SLOPES,
      .message = "ALiBi with computed slopes, 2^(-8 (h + 1) / heads): alibi_slopes[h] is given"},
-    {.number = ROWS_OF_ONE_HEAD, .where = HEADS,
+    {ROWS_OF_ONE_HEAD, RECORD_CAUSE_KV_ROWS, .where = HEADS,
      .message = "as if the rows of a page were head_dim apart: a token has kv_heads of them"},
 };
 /* clang-format on */
@@ -71,14 +74,14 @@ static double slope_of(const struct lesson_case *item, const float *const *data,
 }
 
 int paged_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                double *value, char *message, size_t size)
+                struct lesson_guess *guess)
 {
     if (item->part == PART_VALIDATE || buffer != PA_OUT || item->untouched) return -1;
     const size_t head_dim = (size_t)item->extent[PA_HEAD_DIM], heads = (size_t)item->extent[PA_HEADS];
     const size_t unit = at / head_dim, b = unit / heads, h = unit % heads;
     struct mistake mistake = {0};
     const struct mistake_row *known =
-        mistake_at(MISTAKES, sizeof MISTAKES / sizeof MISTAKES[0], &index, &mistake);
+        mistake_at(MISTAKES, sizeof MISTAKES / sizeof MISTAKES[0], &index, &mistake, guess);
     const struct wrong_row row = {.mistake = mistake,
                                   .item = item,
                                   .data = data,
@@ -94,9 +97,8 @@ int paged_guess(const struct lesson_case *item, const float *const *data, int in
                                   .scale = wrong_scale(item->real[0], head_dim),
                                   .slope = slope_of(item, data, mistake.number, h),
                                   .last = (int)data[PA_LENS][b] - (mistake.number == LAST_KEY_UNSEEN)};
-    if (known == NULL) return wrong_row_in_pieces(&row, index, value, message, size);
+    if (known == NULL) return wrong_row_in_pieces(&row, index, guess);
     if (!applies(&row, known->where)) return 0;
-    mistake_tell(known, &mistake, message, size);
-    *value = wrong_row_output(&row);
+    guess->value = wrong_row_output(&row);
     return 1;
 }

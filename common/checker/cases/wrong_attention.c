@@ -256,25 +256,29 @@ struct pieces {
  *  sizes, dealt out to several numbers of workers. */
 static const struct {
     int number;
+    enum record_cause cause;
     const char *message; /* of the piece, or of the number of sums */
     struct pieces kept;
 } FORGOTTEN[] = {
     /* clang-format off */
-    {PIECES_KEEP_O, "O is not rescaled where a later %s brings a new maximum", {.l = 1, .merged_o = 1, .merged_l = 1}},
-    {PIECES_KEEP_L, "l is not rescaled where a later %s brings a new maximum", {.o = 1, .merged_o = 1, .merged_l = 1}},
-    {PIECES_KEEP_BOTH, "neither O nor l is rescaled where a later %s brings a new maximum", {.merged_o = 1, .merged_l = 1}},
-    {PIECES_TAKEN_FOR_SUM, "O, divided by l after every %s, is rescaled as if it were still the sum",
+    {PIECES_KEEP_O, RECORD_CAUSE_RESCALE,
+     "O is not rescaled where a later %s brings a new maximum", {.l = 1, .merged_o = 1, .merged_l = 1}},
+    {PIECES_KEEP_L, RECORD_CAUSE_RESCALE,
+     "l is not rescaled where a later %s brings a new maximum", {.o = 1, .merged_o = 1, .merged_l = 1}},
+    {PIECES_KEEP_BOTH, RECORD_CAUSE_RESCALE,
+     "neither O nor l is rescaled where a later %s brings a new maximum", {.merged_o = 1, .merged_l = 1}},
+    {PIECES_TAKEN_FOR_SUM, RECORD_CAUSE_NORMALISE, "O, divided by l after every %s, is rescaled as if it were still the sum",
      {.o = 1, .l = 1, .divided = TAKEN_FOR_SUM, .merged_o = 1, .merged_l = 1}},
-    {PIECES_ADDED_WHOLE,
+    {PIECES_ADDED_WHOLE, RECORD_CAUSE_NORMALISE,
      "O, divided by l after every %s, is added whole: it counts l_old exp(m_old - m_new) / l_new in the new O",
      {.l = 1, .divided = ADDED_WHOLE, .merged_o = 1, .merged_l = 1}},
-    {PARTS_ADDED,
+    {PARTS_ADDED, RECORD_CAUSE_PARTIALS,
      "the sums of %d parts of the keys (tiles, warps, blocks) are added as they are: each is relative to its own maximum, and "
      "has to be rescaled to the common one first", {.o = 1, .l = 1}},
-    {PARTS_O_ADDED,
+    {PARTS_O_ADDED, RECORD_CAUSE_PARTIALS,
      "the values' sums (O) of %d parts of the keys (tiles, warps, blocks) are added without being rescaled to the common maximum",
      {.o = 1, .l = 1, .merged_l = 1}},
-    {PARTS_L_ADDED,
+    {PARTS_L_ADDED, RECORD_CAUSE_PARTIALS,
      "the sums of weights (l) of %d parts of the keys (tiles, warps, blocks) are added without being rescaled to the common "
      "maximum", {.o = 1, .l = 1, .merged_o = 1}},
     /* clang-format on */
@@ -345,23 +349,27 @@ static void tell_pieces(const struct pieces *p, int count, const char *forgotten
                  parts);
 }
 
-int wrong_row_in_pieces(const struct wrong_row *row, int index, double *value, char *message, size_t size)
+int wrong_row_in_pieces(const struct wrong_row *row, int index, struct lesson_guess *guess)
 {
     double score[PIECES_MOST_KEYS], of_key[PIECES_MOST_KEYS];
     const int last_first = index >= UPWARDS, count = row->last;
     if (count > PIECES_MOST_KEYS || index >= UPWARDS + LAST_FIRST) return -1;
     if (last_first) index -= UPWARDS;
-    const char *forgotten = FORGOTTEN[index / SIZES / CROWDS].message;
-    struct pieces pieces = FORGOTTEN[index / SIZES / CROWDS].kept;
+    const int forgotten = index / SIZES / CROWDS, crowd = index / SIZES % CROWDS;
+    struct pieces pieces = FORGOTTEN[forgotten].kept;
     pieces.last_first = last_first;
     pieces.keys = PIECE_KEYS[index % SIZES];
-    pieces.workers = PIECE_WORKERS[index / SIZES % CROWDS];
+    pieces.workers = PIECE_WORKERS[crowd];
     if (!pieces_apply(&pieces, count)) return 0;
     for (int key = 0; key < count; key++) {
         score[key] = wrong_score(row, key);
         of_key[key] = wrong_value(row, key);
     }
-    tell_pieces(&pieces, count, forgotten, message, size);
-    *value = in_pieces(&pieces, score, of_key, count);
+    tell_pieces(&pieces, count, FORGOTTEN[forgotten].message, guess->words, sizeof guess->words);
+    /* What is told is the mistake; where it is none of merging, the size of the pieces as well. */
+    guess->told -= last_first * UPWARDS + crowd * SIZES;
+    if (!pieces.merged_o || !pieces.merged_l) guess->told -= index % SIZES;
+    guess->cause = FORGOTTEN[forgotten].cause;
+    guess->value = in_pieces(&pieces, score, of_key, count);
     return 1;
 }

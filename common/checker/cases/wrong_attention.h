@@ -73,6 +73,6 @@ enum { PIECES_MOST_KEYS = 1024 }; /* a smaller case shows it sooner */
 
 /** @brief What comes of the row, at which nothing else is wrong, by mistake @p index of those in pieces of keys: as
  *         lesson::guess. -1 for more keys than ::PIECES_MOST_KEYS. */
-int wrong_row_in_pieces(const struct wrong_row *row, int index, double *value, char *message, size_t size);
+int wrong_row_in_pieces(const struct wrong_row *row, int index, struct lesson_guess *guess);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "checker/numbers/bound.h"
 #include "checker/cases/case_table.h"
-#include "checker/cases/guess_causes.h"
+#include "checker/cases/mistakes.h"
 #include "softmax.h"
 
 enum distribution {
@@ -503,65 +503,57 @@ static double unscaled_sum(const float *in, int cols, int threads)
     return all * exp(largest);
 }
 
-/* Rows that go on behind their end with zeros, up to a multiple of something; or whose sums are not rescaled. */
+/* What mistake.size is: columns; threads of a row; the only sum that is rescaled, the first or the second. */
+enum { TAIL_AS_ZEROS = 1, NOT_RESCALED, ONE_RESCALED, NONE_RESCALED };
+static const struct mistake_row OF_ROWS[] = {
+    {TAIL_AS_ZEROS, RECORD_CAUSE_TAIL,
+     .message = "what lies past the end of a row counts as values of 0, as if cols were rounded up to a "
+                "multiple of %d",
+     .sizes = {4, 32, 64, 128, 256, 512, 1024}},
+    {NOT_RESCALED, RECORD_CAUSE_RESCALE,
+     .message = "l is not rescaled where a later element of a row brings a new maximum (as with %d thread%s "
+                "per row)",
+     .sizes = {1, 32, 128, 256, 512, 1024}},
+};
+static const struct mistake_row OF_MERGES[] = {
+    {ONE_RESCALED, RECORD_CAUSE_RESCALE,
+     .message = "only one of the two sums is rescaled to the common maximum", .sizes = {1, 2}},
+    {NONE_RESCALED, RECORD_CAUSE_RESCALE,
+     .message = "the two sums are added without being rescaled to the common maximum"},
+};
+
 static int rows_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
-                      size_t at, double *value, char *message, size_t size)
+                      size_t at, struct lesson_guess *guess)
 {
-    enum { TILES = 7, CROWDS = 6 };
-    static const int tiles[TILES] = {4, 32, 64, 128, 256, 512, 1024},
-                     crowds[CROWDS] = {1, 32, 128, 256, 512, 1024};
-    if (index >= TILES + CROWDS) return -1;
-    int cols = item->extent[1], over = index < TILES ? cols % tiles[index] : 1;
-    if (over == 0 || (buffer != ROWS_OUT && buffer != ROWS_LSE)) return 0;
+    struct mistake mistake;
+    if (mistake_at(OF_ROWS, sizeof OF_ROWS / sizeof OF_ROWS[0], &index, &mistake, guess) == NULL) return -1;
+    const int cols = item->extent[1], size = mistake.size, zeros = mistake.number == TAIL_AS_ZEROS;
+    if (buffer != ROWS_OUT && buffer != ROWS_LSE) return 0;
+    if (zeros ? cols % size == 0 : cols <= size) return 0;
     size_t row = buffer == ROWS_LSE ? at : at / (size_t)cols;
     const float *in = data[ROWS_IN] + row * (size_t)cols;
-    double sum = 0.0;
-    if (index < TILES) {
-        for (int j = 0; j < cols; j++) sum += exp((double)in[j]);
-        sum += tiles[index] - over;
-        snprintf(message, size,
-                 "what lies past the end of a row counts as values of 0, as if cols were rounded up to a "
-                 "multiple of %d",
-                 tiles[index]);
-    } else {
-        int threads = crowds[index - TILES];
-        if (cols <= threads) return 0;
-        sum = unscaled_sum(in, cols, threads);
-        snprintf(message, size,
-                 "l is not rescaled where a later element of a row brings a new maximum (as with %d thread%s "
-                 "per row)",
-                 threads, threads > 1 ? "s" : "");
-    }
-    *value = buffer == ROWS_LSE ? log(sum) : exp((double)data[ROWS_IN][at]) / sum;
+    double sum = zeros ? 0.0 : unscaled_sum(in, cols, size);
+    for (int j = 0; zeros && j < cols; j++) sum += exp((double)in[j]);
+    if (zeros) sum += size - cols % size;
+    guess->value = buffer == ROWS_LSE ? log(sum) : exp((double)data[ROWS_IN][at]) / sum;
     return 1;
 }
 
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                 double *value, char *message, size_t size)
+                 struct lesson_guess *guess)
 {
-    if (item->part == PART_ATTENTION)
-        return attention_guess(item, data, index, buffer, at, value, message, size);
-    if (item->part == PART_ROWS) return rows_guess(item, data, index, buffer, at, value, message, size);
-    static const char *const messages[] = {
-        "only one of the two sums is rescaled to the common maximum",
-        "only one of the two sums is rescaled to the common maximum",
-        "the two sums are added without being rescaled to the common maximum"};
-    if (item->part != PART_MERGE || index > 2) return -1;
+    struct mistake mistake;
+    if (item->part == PART_ATTENTION) return attention_guess(item, data, index, buffer, at, guess);
+    if (item->part == PART_ROWS) return rows_guess(item, data, index, buffer, at, guess);
+    if (mistake_at(OF_MERGES, sizeof OF_MERGES / sizeof OF_MERGES[0], &index, &mistake, guess) == NULL)
+        return -1;
     const float *a = data[MERGE_A] + 2 * (at / 2), *b = data[MERGE_B] + 2 * (at / 2);
     if (at % 2 == 0) return 0;
-    snprintf(message, size, "%s", messages[index]);
     double max = fmax((double)a[0], (double)b[0]);
-    double from_a = (double)a[1] * (index == 0 ? exp((double)a[0] - max) : 1.0);
-    double from_b = (double)b[1] * (index == 1 ? exp((double)b[0] - max) : 1.0);
-    *value = from_a + from_b;
+    double from_a = (double)a[1] * (mistake.size == 1 ? exp((double)a[0] - max) : 1.0);
+    double from_b = (double)b[1] * (mistake.size == 2 ? exp((double)b[0] - max) : 1.0);
+    guess->value = from_a + from_b;
     return 1;
-}
-
-static int about(const struct lesson_case *item, int buffer, int index, enum record_cause *cause)
-{
-    return item->part == PART_ATTENTION ? attention_about(item, buffer, index, cause)
-           : item->part == PART_ROWS    ? rows_about(item, buffer, index, cause)
-                                        : merge_about(item, buffer, index, cause);
 }
 
 static int trait(const struct lesson_case *item, int index, const char **message)
@@ -649,7 +641,6 @@ const struct lesson lesson_03_online_softmax = {
     .expect = expect,
     .holds = holds,
     .guess = guess,
-    .about = about,
     .trait = trait,
     .cost = cost,
     .workspace_bytes = workspace_bytes,

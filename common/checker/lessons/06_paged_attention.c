@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "checker/cases/case_table.h"
-#include "checker/cases/guess_causes.h"
 
 enum { V = 1 << PART_VALIDATE, A = 1 << PART_V1 | 1 << PART_V2, EVERY = A | V };
 
@@ -512,7 +511,6 @@ const struct lesson lesson_06_paged_attention = {
     .expect = paged_expect,
     .holds = paged_holds,
     .guess = paged_guess,
-    .about = paged_about,
     .trait = trait,
     .cost = paged_cost,
     .workspace_bytes = workspace_bytes,

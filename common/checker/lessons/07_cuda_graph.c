@@ -11,7 +11,6 @@
  */
 #include "checker/cases/case_table.h"
 #include "checker/cases/lesson.h"
-#include "checker/cases/guess_causes.h"
 #include "protocol/cuda_graph_items.h"
 
 #include <math.h>
@@ -680,32 +679,35 @@ static const struct meaning {
     int column;
     int of_steps; /* 1: in the row of a step; 0: in the last row */
     int value;
+    enum record_cause cause;
     const char *text;
 } MEANINGS[] = {
-    {GRAPHS, 1, 0, "these steps launch no graph: every kernel is launched by itself, as without CUDA graphs"},
-    {GRAPHS, 1, 2, "a step launches two graphs: everything is computed twice"},
-    {GRAPHS, 0, 1, "decode_graphs_create() launches a graph: it is to capture, and to run nothing"},
-    {KERNELS, 1, 1,
+    {GRAPHS, 1, 0, RECORD_CAUSE_GRAPH,
+     "these steps launch no graph: every kernel is launched by itself, as without CUDA graphs"},
+    {GRAPHS, 1, 2, RECORD_CAUSE_GRAPH, "a step launches two graphs: everything is computed twice"},
+    {GRAPHS, 0, 1, RECORD_CAUSE_GRAPH_CREATION,
+     "decode_graphs_create() launches a graph: it is to capture, and to run nothing"},
+    {KERNELS, 1, 1, RECORD_CAUSE_GRAPH,
      "a step launches more than one kernel beside its graph: the whole step belongs into the graph; what may "
      "be launched by itself is one kernel that stages and pads the inputs"},
-    {KERNELS, 0, 1,
+    {KERNELS, 0, 1, RECORD_CAUSE_GRAPH_CREATION,
      "decode_graphs_create() launches kernels that are not captured: it is to capture, and to run nothing"},
-    {PADDING, 0, PADDED_NEEDLESSLY,
+    {PADDING, 0, PADDED_NEEDLESSLY, RECORD_CAUSE_PADDING,
      "a scratch page was written whose row never pads: rows that pad have page scratch_block + row, and the "
      "smallest bucket that is large enough has no others"},
-    {PADDING, 0, PADDED_WITH_ANOTHER_ROW,
+    {PADDING, 0, PADDED_WITH_ANOTHER_ROW, RECORD_CAUSE_PADDING,
      "what a row that pads has written to its scratch page is not the key and value of token 0 at position "
      "0"},
-    {PADDING, 0, PADDED_WITH_A_PART,
+    {PADDING, 0, PADDED_WITH_A_PART, RECORD_CAUSE_PADDING,
      "a row that pads must be token 0 at position 0, and every entry of its block table its scratch page"},
-    {LEFT, 0, 1,
+    {LEFT, 0, 1, RECORD_CAUSE_HOST_MEMORY,
      "host memory is left when graphs are created, used and destroyed in turn: decode_graphs_destroy() frees "
      "all that decode_graphs_create() and the steps have allocated, and a creation that fails frees it as "
      "well"},
 };
 
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                 double *value, char *message, size_t size)
+                 struct lesson_guess *guess)
 {
     const struct plan p = plan_of(item->value);
     (void)data;
@@ -713,8 +715,9 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
     const struct meaning *meaning = &MEANINGS[index];
     int of_step = at / COLUMNS < (size_t)p.steps;
     if (buffer != REPORT || (int)(at % COLUMNS) != meaning->column || of_step != meaning->of_steps) return 0;
-    *value = meaning->value;
-    snprintf(message, size, "%s", meaning->text);
+    guess->value = meaning->value;
+    guess->cause = meaning->cause;
+    snprintf(guess->words, sizeof guess->words, "%s", meaning->text);
     return 1;
 }
 
@@ -795,7 +798,6 @@ const struct lesson lesson_07_cuda_graph = {
     .unit_elems = unit_elems,
     .expect = expect,
     .guess = guess,
-    .about = graph_about,
     .trait = trait,
     .cost = cost,
     .workspace_bytes = workspace_bytes,

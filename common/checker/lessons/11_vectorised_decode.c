@@ -8,7 +8,6 @@
 
 #include "checker/cases/case_table.h"
 #include "checker/cases/decode_cases.h"
-#include "checker/cases/guess_causes.h"
 #include "contracts/decode_args.h"
 
 /* Sets of parts: those that serve any dtype and head_dim, and each alone. */
@@ -630,7 +629,6 @@ const struct lesson lesson_11_vectorised_decode = {
     .unit_elems = decode_unit_elems,
     .expect = decode_expect,
     .guess = decode_guess,
-    .about = decode_about,
     .trait = trait,
     .purpose = purpose,
     .cost = decode_cost,

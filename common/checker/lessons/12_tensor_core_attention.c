@@ -9,7 +9,6 @@ enum {
 };
 
 #include "checker/cases/case_table.h"
-#include "checker/cases/guess_causes.h"
 
 /* head_dim 256, tiles of 64 and 128, and what the shared cases do not combine. */
 static const struct attention_own_case OWN[] = {

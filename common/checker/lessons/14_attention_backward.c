@@ -8,7 +8,6 @@
 
 #include "checker/cases/backward_cases.h"
 #include "checker/cases/case_table.h"
-#include "checker/cases/guess_causes.h"
 #include "contracts/attention_backward_args.h"
 
 /* What a row of the table is tried with: each is a part's case of its own. */
@@ -548,7 +547,6 @@ const struct lesson lesson_14_attention_backward = {
     .unit_elems = backward_unit_elems,
     .expect = backward_expect,
     .guess = backward_guess,
-    .about = backward_about,
     .stage = stage,
     .trait = trait,
     .purpose = purpose,

@@ -15,7 +15,6 @@ enum {
 
 #include "attention.h"
 #include "checker/cases/case_table.h"
-#include "checker/cases/guess_causes.h"
 #include "contracts/e4m3_blocks.h"
 
 /* Around tiles of 128 keys, and of 64 queries for head_dim 64, 128 for 128: there two consumers share them. Two stages, and what the

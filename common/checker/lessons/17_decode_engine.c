@@ -14,7 +14,6 @@
 #include "checker/cases/case_table.h"
 #include "checker/cases/engine_guess.h"
 #include "checker/cases/lesson.h"
-#include "checker/cases/guess_causes.h"
 #include "checker/numbers/bound.h"
 #include "base/parallel.h"
 #include "protocol/engine_items.h"
@@ -670,14 +669,15 @@ enum {
 };
 
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                 double *value, char *message, size_t size)
+                 struct lesson_guess *guess)
 {
     if (buffer == ENGINE_LOGITS) /* behind that of the report */
-        return index > 0 ? engine_guess(item, data, index - 1, at, value, message, size) : 0;
+        return index > 0 ? engine_guess(item, data, index - 1, at, guess) : 0;
     if (buffer != ENGINE_REPORT || index > 0) return -1;
     const struct engine_plan p = engine_plan_of(item->value);
-    *value = 1.0;
-    snprintf(message, size,
+    guess->value = 1.0;
+    guess->cause = RECORD_CAUSE_LOGITS;
+    snprintf(guess->words, sizeof guess->words,
              "in these steps logits of a batch differ, bit for bit, from those of the same tokens alone: the "
              "order of a sum depends on the number of rows, on the row or on the pieces of the prompt%s",
              p.config.max_rows > FROM_MANY_ROWS
@@ -820,7 +820,6 @@ const struct lesson lesson_17_decode_engine = {
     .unit_elems = unit_elems,
     .expect = expect,
     .guess = guess,
-    .about = engine_about,
     .trait = trait,
     .purpose = purpose,
     .cost = cost,

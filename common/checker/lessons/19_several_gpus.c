@@ -14,7 +14,6 @@
 #include "checker/cases/attention_cases.h"
 #include "checker/cases/case_table.h"
 #include "checker/cases/lesson.h"
-#include "checker/cases/guess_causes.h"
 #include "checker/numbers/bound.h"
 #include "protocol/ranks_items.h"
 #include "qwen3.h"
@@ -604,27 +603,19 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
 /* ---- words --------------------------------------------------------------------------------------------- */
 
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
-                 double *value, char *message, size_t size)
+                 struct lesson_guess *guess)
 {
     const int sent = buffer == (item->part == PART_RING ? (int)RING_SENT : (int)LAYER_SENT);
     const double ranks = (double)item->value[AT_RANKS];
-    if (item->part == PART_RING && !sent)
-        return attention_guess(item, data, index, buffer, at, value, message, size);
+    if (item->part == PART_RING && !sent) return attention_guess(item, data, index, buffer, at, guess);
     if (index > 0) return -1;
     if (!sent || item->part == PART_RING || ranks < 2) return 0;
-    *value = 2.0 * (ranks - 1.0) * (double)(item->value[AT_ROWS] * item->value[AT_WIDTH]);
-    snprintf(message, size,
+    guess->value = 2.0 * (ranks - 1.0) * (double)(item->value[AT_ROWS] * item->value[AT_WIDTH]);
+    guess->cause = RECORD_CAUSE_TRANSFERS;
+    snprintf(guess->words, sizeof guess->words,
              "each rank sends all of its part to all others (all-gather); an all-reduce sends a share of it "
              "twice");
     return 1;
-}
-
-static int about(const struct lesson_case *item, int buffer, int index, enum record_cause *cause)
-{
-    const int sent = buffer == (item->part == PART_RING ? (int)RING_SENT : (int)LAYER_SENT);
-    if (!sent) return attention_about(item, buffer, index, cause);
-    *cause = RECORD_CAUSE_TRANSFERS;
-    return index;
 }
 
 static int trait(const struct lesson_case *item, int index, const char **message)
@@ -735,7 +726,6 @@ const struct lesson lesson_19_several_gpus = {
     .unit_elems = unit_elems,
     .expect = expect,
     .guess = guess,
-    .about = about,
     .trait = trait,
     .purpose = purpose,
     .cost = cost,

@@ -93,13 +93,6 @@ struct verdict {
     struct measurement measurement;
 };
 
-/** @brief How a guess that fitted a case is told. */
-struct fitting_guess {
-    int cause; /**< enum record_cause */
-    int told;  /**< the first guess that tells the same */
-    char words[RECORD_NOTE];
-};
-
 /** @brief One run of the checker. */
 struct check {
     struct options options;
@@ -110,8 +103,8 @@ struct check {
     int witness[CHECK_CASES]; /**< 1: only to see whether the part does anything; worth nothing */
     int judged[CHECK_CASES];  /**< how many of its items have a verdict */
     int case_count;
-    struct fitting_guess guess[CHECK_GUESSES]; /**< those that fitted a case */
-    char device_name[400];                     /**< or why there is none */
+    struct lesson_guess guess[CHECK_GUESSES]; /**< those that fitted a case */
+    char device_name[400];                    /**< or why there is none */
     uint64_t device_memory;
     uint32_t threads_per_sm, multiprocessors;
     int stopped;               /**< 1: with fail_fast, a case did not pass, and the rest was left */

@@ -146,46 +146,39 @@ static double stored_as_zero(enum storage storage)
     return storage == STORAGE_F16 ? 0x1p-25 : 0x1p-126;
 }
 
-/* 1 if guess @p guess, which fits the wrong elements, gives what came out elsewhere, too: where nothing is wrong, a mistake must
+/* As lesson::guess: guess @p index at element @p at. */
+static int guess_at(const struct symptoms *s, int index, size_t at, struct lesson_guess *guess)
+{
+    *guess = (struct lesson_guess){.told = index, .cause = RECORD_CAUSE_GUESS};
+    return s->judged->session->check->options.lesson->guess(&s->judged->item->settled, s->judged->inputs,
+                                                            index, s->buffer, at, guess);
+}
+
+/* 1 if guess @p index, which fits the wrong elements, gives what came out elsewhere, too: where nothing is wrong, a mistake must
  * have changed nothing. A kernel may make it in some blocks only, so that this is no more than a vote. */
-static int is_thorough(const struct symptoms *s, int guess, double slack, double rounding)
+static int is_thorough(const struct symptoms *s, int index, double slack, double rounding)
 {
     enum { ANYWHERE = 64 };
     const double as_float = 0x1p-24; /* whole numbers, too, are at hand as floats */
-    const struct lesson *lesson = s->judged->session->check->options.lesson;
     const size_t elems = lesson_elems(s->shape);
     double bound = 0.0;
     for (size_t i = 0; i < s->kept; i++) bound = fmax(bound, s->found->first[i].bound);
     for (uint64_t i = 0; i < ANYWHERE; i++) {
-        char message[VERDICT_TEXT];
         const size_t at = (size_t)(rng_mix(elems, i) % elems);
-        double value;
-        if (lesson->guess(&s->judged->item->settled, s->judged->inputs, guess, s->buffer, at, &value, message,
-                          sizeof message) > 0 &&
-            !compare_element((double)s->judged->got[0][s->buffer][at], value,
-                             slack * bound + fmax(rounding, as_float) * fabs(value)))
+        struct lesson_guess guess;
+        if (guess_at(s, index, at, &guess) > 0 &&
+            !compare_element((double)s->judged->got[0][s->buffer][at], guess.value,
+                             slack * bound + fmax(rounding, as_float) * fabs(guess.value)))
             return 0;
     }
     return 1;
 }
 
-static void tell_guess(struct record *record, const struct fitting_guess *guess)
+static void tell_guess(struct record *record, const struct lesson_guess *guess)
 {
     record->cause = guess->cause;
     record->guess = 1 + guess->told;
     snprintf(record->note, sizeof record->note, "%s", guess->words);
-}
-
-/* What guess @p index, which fits, is about; it says @p words. */
-static void take_guess(const struct symptoms *s, int index, const char *words, struct fitting_guess *guess)
-{
-    const struct lesson *lesson = s->judged->session->check->options.lesson;
-    enum record_cause cause = RECORD_CAUSE_GUESS;
-    *guess = (struct fitting_guess){.told = index};
-    if (lesson->about != NULL)
-        guess->told = lesson->about(&s->judged->item->settled, s->buffer, index, &cause);
-    guess->cause = cause;
-    snprintf(guess->words, sizeof guess->words, "%s", words);
 }
 
 /* The lesson's guesses: each gives the value that a well-known mistake would have led to, and must do so within
@@ -195,18 +188,16 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
 {
     struct check *check = s->judged->session->check;
     const struct lesson *lesson = check->options.lesson;
-    const struct lesson_case *settled = &s->judged->item->settled;
     size_t step = s->kept > LOOKED_AT ? s->kept / LOOKED_AT : 1;
     int zeros = only_zeros(s), fitting = 0;
-    for (int guess = 0; lesson->guess != NULL; guess++) {
-        char message[VERDICT_TEXT];
+    for (int index = 0; lesson->guess != NULL; index++) {
+        struct lesson_guess guess = {0};
         int known = 0, fits = 1, numbers = 0;
         for (size_t i = 0; i < s->kept && fits; i += step) {
             const struct wrong *wrong = &s->found->first[i];
-            double value;
-            known = lesson->guess(settled, s->judged->inputs, guess, s->buffer, wrong->at, &value, message,
-                                  sizeof message);
+            known = guess_at(s, index, wrong->at, &guess);
             if (known <= 0) break;
+            const double value = guess.value;
             numbers += !isnan(value) && !compare_element(value, wrong->expected, wrong->bound);
             const double allowed = slack * wrong->bound + rounding * fabs(value);
             /* Where the bound is as wide as what is expected, a mistake that leaves zeros leaves just these. */
@@ -218,13 +209,11 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
         }
         if (known < 0) break;
         if (known == 0 || !fits || numbers == 0) continue;
-        struct fitting_guess told;
-        take_guess(s, guess, message, &told);
-        if (fitting++ == 0) tell_guess(record, &told);
-        if (guess >= CHECK_GUESSES) break; /* no bit for it */
-        s->verdict->guesses |= UINT64_C(1) << guess;
-        if (is_thorough(s, guess, slack, rounding)) s->verdict->thorough |= UINT64_C(1) << guess;
-        check->guess[guess] = told;
+        if (fitting++ == 0) tell_guess(record, &guess);
+        if (index >= CHECK_GUESSES) break; /* no bit for it */
+        s->verdict->guesses |= UINT64_C(1) << index;
+        if (is_thorough(s, index, slack, rounding)) s->verdict->thorough |= UINT64_C(1) << index;
+        check->guess[index] = guess;
     }
     return fitting > 0;
 }
