@@ -208,24 +208,21 @@ static void try_guesses_of(const struct lesson *lesson, const struct lesson_case
                            const float *const *data, int buffer, size_t at)
 {
     enum { MOST = 700 };
-    static char said[MOST][VERDICT_TEXT];
-    int told[MOST];
-    for (int guess = 0; guess < MOST; guess++) {
-        enum record_cause cause = RECORD_NO_CAUSE_KNOWN;
-        double value;
-        said[guess][0] = '\0';
-        int known = lesson->guess(item, data, guess, buffer, at, &value, said[guess], VERDICT_TEXT);
+    static struct lesson_guess said[MOST];
+    for (int index = 0; index < MOST; index++) {
+        struct lesson_guess *guess = &said[index];
+        *guess = (struct lesson_guess){.told = index, .cause = RECORD_CAUSE_GUESS};
+        const int known = lesson->guess(item, data, index, buffer, at, guess);
         if (known < 0) return;
-        if (known == 0) said[guess][0] = '\0';
-        if (said[guess][0] == '\0') continue;
-        told[guess] = lesson->about != NULL ? lesson->about(item, buffer, guess, &cause) : guess;
-        expect(cause != RECORD_NO_CAUSE_KNOWN, item->name, said[guess]);
-        if (cause == RECORD_CAUSE_PARTIALS)
-            said[guess][0] = '\0'; /* it says how many, which is not what is told as one */
-        for (int i = 0; i < guess && said[guess][0] != '\0'; i++)
-            if (said[i][0] != '\0')
-                expect((told[i] == told[guess]) == (strcmp(said[i], said[guess]) == 0), item->name,
-                       said[guess]);
+        if (known == 0) guess->words[0] = '\0';
+        if (guess->words[0] == '\0') continue;
+        expect(guess->cause != RECORD_NO_CAUSE_KNOWN, item->name, guess->words);
+        if (guess->cause == RECORD_CAUSE_PARTIALS)
+            guess->words[0] = '\0'; /* it says how many, which is not what is told as one */
+        for (int i = 0; i < index && guess->words[0] != '\0'; i++)
+            if (said[i].words[0] != '\0')
+                expect((said[i].told == guess->told) == (strcmp(said[i].words, guess->words) == 0),
+                       item->name, guess->words);
     }
 }
 
