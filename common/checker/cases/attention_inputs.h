@@ -88,7 +88,7 @@ enum attention_distribution {
     DIST_ZEROS,       /* queries and keys are 0 */
     /* magnitudes that bf16 can hold and half cannot: large, small, or one multiplied by the other */
     DIST_BEYOND_HALF,
-    /* every fourth column of v is small beside the largest value: 448 of it, or not representable */
+    /* every fourth column of v is small beside the largest value, which is 448 in every second head */
     DIST_SMALL_COLUMNS,
     /* one key in each block of 128 counts; the later it comes the smaller its weight, by less than a
      * factor of 2 each */

@@ -260,9 +260,10 @@ static double e4m3_score_error(const struct row *row, size_t key)
     return fabs(row->scale) * lost / (BOUND_C * BOUND_U_F32);
 }
 
-/* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it. How far a
- * score is below the largest follows from the probabilities; of one that is 0 it does not matter.
- * Their quotient may be too large for a double. flat[j] holds sum_d |scale q_d k_jd| at first. */
+/* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it. The
+ * distance of a score from the largest one follows from its probability; where that is 0 the distance does
+ * not matter. The quotient of two probabilities may overflow a double. flat[j] holds sum_d |scale q_d
+ * k_jd| at first. */
 static void score_errors(const struct row *row, const double *probs, double *rooted, double *flat)
 {
     double root = sqrt((double)row->shape.head_dim);

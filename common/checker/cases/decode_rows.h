@@ -34,7 +34,7 @@ enum distribution {
 };
 enum { MOST_HEAD_DIM = 256 };
 
-/** @brief A key or value: of token @p t of sequence @p b, which has @p length of them. */
+/** @brief The key or the value of token @p t of sequence @p b; the sequence has @p length tokens. */
 struct decode_token {
     enum distribution distribution;
     int key; /**< 1: the key, 0: the value */

@@ -1,19 +1,21 @@
 /**
- * @file guess_causes.c
- * @brief What guesses are about. Their tables are tried in an order, and guesses about one thing stand together in it.
+ * @file guess_causes.c @brief The causes behind guesses. Guesses with one cause stand together in the order
+ * in which they are tried. /
  */
 #include "guess_causes.h"
 
 #include "decode_cases.h"
 
-/** Guesses from number @c first on, up to the next run. */
+/** A run of guesses that begins with number @c first and ends before the next run. */
 struct run {
     int first;
     enum record_cause cause;
-    int sentences; /* that they have, in turn; 0: each has its own */
+    /* number of messages that the guesses of the run share, in rotation; 0: each has its own */
+    int sentences;
 };
 
-/* What is forgotten from one piece of the keys to the next (attention_guess.c): eight sizes, seven numbers of workers. */
+/* What a kernel forgets from one piece of the keys to the next (attention_guess.c): eight sizes, seven
+ * numbers of workers. */
 static const struct run PIECES[] = {
     {0, RECORD_CAUSE_RESCALE, 8},     {56, RECORD_CAUSE_RESCALE, 8},    {112, RECORD_CAUSE_RESCALE, 8},
     {168, RECORD_CAUSE_NORMALISE, 8}, {224, RECORD_CAUSE_NORMALISE, 8}, {280, RECORD_CAUSE_PARTIALS, 0},
@@ -90,7 +92,7 @@ static const struct run MERGE[] = {
 
 #define RUNS(runs) (runs), (int)(sizeof(runs) / sizeof(runs)[0])
 
-/* The number of the first guess that tells the same. */
+/* The number of the first guess with the same message. */
 static int about(const struct run *runs, int count, int index, enum record_cause *cause)
 {
     int last = 0;
@@ -100,7 +102,7 @@ static int about(const struct run *runs, int count, int index, enum record_cause
     return run->sentences > 0 ? run->first + (index - run->first) % run->sentences : index;
 }
 
-/* The same where those in pieces follow from number @p known on. */
+/* The same for tables in which the guesses about pieces begin at number @p known. */
 static int about_pieces(int known, int index, enum record_cause *cause)
 {
     return known + about(RUNS(PIECES), index - known, cause);

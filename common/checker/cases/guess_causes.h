@@ -1,7 +1,6 @@
 /**
- * @file guess_causes.h
- * @brief What the guesses of each family are about, by their numbers: a hint is chosen by it, and cases with one cause are told
- *        once.
+ * @file guess_causes.h @brief The cause behind each guess, by its number: hints are chosen by the cause, and
+ * cases with the same cause are reported once. /
  */
 #pragma once
 
@@ -18,6 +17,6 @@ int backward_about(const struct lesson_case *item, int buffer, int index, enum r
 int engine_about(const struct lesson_case *item, int buffer, int index, enum record_cause *cause);
 int graph_about(const struct lesson_case *item, int buffer, int index, enum record_cause *cause);
 
-/** @brief Where sums are guessed, of rows or of two pairs of m and l. */
+/** @brief For guesses about sums: those of rows, or those of two pairs of m and l. */
 int rows_about(const struct lesson_case *item, int buffer, int index, enum record_cause *cause);
 int merge_about(const struct lesson_case *item, int buffer, int index, enum record_cause *cause);

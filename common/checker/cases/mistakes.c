@@ -1,7 +1,4 @@
-/**
- * @file mistakes.c
- * @brief From the number of a guess to the mistake and its size, and to what is told of it.
- */
+/** @file mistakes.c @brief From the number of a guess to the mistake with its size, and to the message. / */
 #include "mistakes.h"
 
 #include <stdio.h>

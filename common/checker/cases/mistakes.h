@@ -2,9 +2,10 @@
  * @file mistakes.h
  * @brief Tables of well-known mistakes: what a family of lessons guesses, in the order in which the diagnosis tries them.
  *
- * A mistake has a number, of the family's own enumeration, and where it concerns a tile or a step, sizes that it is tried
- * with: a guess is a number and a size. A family has one computation, slow and plain, that takes a struct mistake and does
- * this one thing wrong. Numbers stay what they are: a new mistake comes at the end of its enumeration, and anywhere in a table.
+ * A mistake has a number from the family's enumeration. If it concerns a tile or a step, its row lists the
+ * sizes to try: a guess is a number and a size. Each family has one slow and plain computation, which takes a
+ * struct mistake and does that one thing wrong. Numbers never change: a new mistake goes to the end of its
+ * enumeration, and anywhere in a table.
  */
 #ifndef WARPWISE_CHECKER_MISTAKES_H
 #define WARPWISE_CHECKER_MISTAKES_H
@@ -14,7 +15,7 @@
 /** @brief What is done wrong; all 0: nothing is. */
 struct mistake {
     int number;
-    int size, other; /**< of a tile or a step; a second size where there are two */
+    int size, other; /**< size of a tile or a step; a second size for mistakes with two */
 };
 
 enum { MISTAKE_SIZES = 9 };
@@ -22,17 +23,18 @@ enum { MISTAKE_SIZES = 9 };
 /** @brief A row of a family's table: as many guesses as it has sizes, or one. */
 struct mistake_row {
     int number;
-    unsigned where;      /**< a set of the family's own: what can have the mistake */
-    const char *message; /**< a format: %d stands for the size, and %s behind it for the plural's s */
+    unsigned where;      /**< set defined by the family: what can have the mistake */
+    const char *message; /**< a format: the first %d is the size; a %s after it becomes "s" for the plural */
     int sizes[MISTAKE_SIZES], others[MISTAKE_SIZES];
 };
 
-/** @brief Guess @p index of the @p count rows at @p rows, in @p mistake; NULL past the last one. Takes the guesses of these rows off
- *         @p index, so that those of another table may follow. */
+/** @brief Fills @p mistake with guess @p index of the @p count rows at @p rows; NULL past the last one.
+ *         Subtracts the number of guesses of these rows from @p index, so that those of another table may
+ *         follow. */
 const struct mistake_row *mistake_at(const struct mistake_row *rows, size_t count, int *index,
                                      struct mistake *mistake);
 
-/** @brief Writes what is told of @p mistake, which is one of @p row. */
+/** @brief Writes the message of @p mistake, which is one of @p row. */
 void mistake_tell(const struct mistake_row *row, const struct mistake *mistake, char *message, size_t size);
 
 #endif
