@@ -195,12 +195,13 @@ static int64_t first_wrong(const double *residual, int m, double limit, size_t *
 }
 
 /*
- * Freivalds: C x = alpha op(A) (op(B) x) + beta C0 x for any x; here three x from [-1, 1)^n that nobody can
- * foresee. A row's residual is sum_j e_j x_j, and stays below t sqrt(sum_j e_j^2) = t E sqrt(n) but for one time in
- * exp(t^2 / 2) / 2 (Hoeffding). E, the root mean square of a row's errors, is allowed to be twice that of a plain
- * computation in the rows that were compared element by element, plus the floor. Where n = k = 4096 that is some
- * 1e-4 of a typical element, so a single wrong element among the 4096 of its row shows from about a twentieth
- * of its size on, unless all three x_j happen to be small, and a wrong row or tile shows in any case.
+ * Freivalds' check: C x = alpha op(A) (op(B) x) + beta C0 x holds for any x; here for three random x from
+ * [-1, 1)^n that a kernel cannot predict. A row's residual is sum_j e_j x_j, and stays below t sqrt(sum_j
+ * e_j^2) = t E sqrt(n) but for one time in exp(t^2 / 2) / 2 (Hoeffding). E, the root mean square of a row's
+ * errors, is allowed to be twice that of a plain computation in the rows that were compared element by
+ * element, plus the floor. Where n = k = 4096 that is some 1e-4 of a typical element, so a single wrong
+ * element among the 4096 of its row shows from about a twentieth of its size on, unless all three x_j happen
+ * to be small, and a wrong row or tile shows in any case.
  */
 int gemm_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
                   const double *allowed, uint64_t seed, char *reason, size_t size)
