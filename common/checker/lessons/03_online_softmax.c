@@ -303,7 +303,7 @@ static void fill_pairs(const struct lesson_case *item, int index, size_t count, 
             data[0] = (float)(far_below ? -15.0 - (double)(i % 20) : 0.0);
             data[1] = far_below ? 1e7f : 1.0f;
         }
-        /* Item by item: NaN in the first, the second, both or neither of the two pairs. */
+        /* In rotation, neither, the first, the second or both pairs of a merge are special. */
         int chosen = (i >> index & 1) != 0;
         int empty = item->distribution == WITH_EMPTY || item->distribution == WITH_NAN_AND_EMPTY;
         if (empty && chosen) {

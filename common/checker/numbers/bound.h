@@ -101,9 +101,8 @@
 #define BOUND_U_E4M3 0x1p-4 /* and of E4M3 */
 /* largest error of rounding a weight to E4M3, relative to the largest weight, by contract */
 #define BOUND_LOST_E4M3 0x1p-18
-#define BOUND_SUM_E4M3                                                                                       \
 /* largest error of each term in a sum of products of E4M3, relative to the largest of 32 terms */
-0x1p-13
+#define BOUND_SUM_E4M3 0x1p-13
 #define BOUND_SUM_F32 0x1p-23  /* unit of a sum in f32 relative to its size: where it is rounded or cut off */
 #define BOUND_TIMES_CUT 3.0    /* how many of these errors one term of a rotation may cause */
 #define BOUND_TINY 0x1p-126    /* results below the normal range may be flushed to zero */
@@ -112,10 +111,9 @@
 #define BOUND_UNIT_F16 1e-2    /* the limit if results are stored as half */
 #define BOUND_UNIT_BF16 8e-2   /* the limit if results are stored as bfloat16, which has three bits less */
 
-    /** @brief The error of a sum of @p terms products of total magnitude @p magnitude, in which errors
+/** @brief The error of a sum of @p terms products of total magnitude @p magnitude, in which errors
  *         accumulate. */
-    static inline double
-    bound_sum(double terms, double magnitude)
+static inline double bound_sum(double terms, double magnitude)
 {
     return BOUND_C * BOUND_U_F32 * sqrt(terms) * magnitude;
 }
