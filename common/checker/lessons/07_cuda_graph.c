@@ -541,11 +541,11 @@ static void follow_from(struct followed *f, const struct plan *p, const float *c
 }
 
 /*
- * A new key or value near the middle between two halves may be stored as either. From there on everything
- * is a little different, as if states were good to the precision of a half: hence these bounds, which are
- * those of results stored as half. Where a sequence is short one key weighs so much that a tie does more: how much is
- * the difference to the sequence whose ties went the other way. What such a tie does is luck, so all of it counts as
- * floor.
+ * A new key or value near the middle between two halves may be stored as either. From there on everything is
+ * a little different, as if states were good to the precision of a half: hence these bounds, which are those
+ * of results stored as half. Where a sequence is short one key weighs so much that a tie does more: how much
+ * is the difference to the sequence whose ties went the other way. The effect of such a tie is chance, so all
+ * of it counts as floor.
  */
 static void put(struct lesson_span *span, size_t at, double expected, double plain, double bound)
 {

@@ -236,7 +236,8 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     item->value[AT_SEED] = index % 2 == 0 ? 0 : index;
 }
 
-/* The root of the mean square of what an output is off by, compared with attention of the numbers before they were rounded. */
+/* The root mean square error of an output, compared with attention of the numbers before they were
+ * rounded. */
 static double root_mean_square(const struct lesson_case *item, const float *const *got)
 {
     const int *extent = item->extent;

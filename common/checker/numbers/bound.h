@@ -99,7 +99,7 @@
 #define BOUND_NEW_MAX 16.0  /* additional roundings of an exp that rescales */
 #define BOUND_ALIKE 4.0     /* how many of those roundings may repeat themselves */
 #define BOUND_U_E4M3 0x1p-4 /* and of E4M3 */
-/* largest error of rounding a weight to E4M3, relative to the largest weight, by contract */
+/* error of rounding a small weight to E4M3, relative to the largest weight, by contract */
 #define BOUND_LOST_E4M3 0x1p-18
 /* largest error of each term in a sum of products of E4M3, relative to the largest of 32 terms */
 #define BOUND_SUM_E4M3 0x1p-13

@@ -1,7 +1,4 @@
-/**
- * @file judge.h
- * @brief From what a runner left behind to a verdict.
- */
+/** @file judge.h @brief From what a runner left to a verdict. / */
 #ifndef WARPWISE_CHECKER_JUDGE_H
 #define WARPWISE_CHECKER_JUDGE_H
 
