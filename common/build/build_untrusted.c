@@ -442,7 +442,7 @@ static void build_anew(const struct recipe *recipe, const char *place, struct bu
     free(work.folder);
 }
 
-/* On simt the boundary depends in part on warnings of g++, which it gives only when it optimises: which
+/* On simt the boundary depends in part on what only g++ reports, and only when it optimises: which
  * objects an access stays in, and which structs are moved without a report (simt/simtcc/calls.c). */
 const char *build_untrusted_compiler_lacks(const char *compiler, const char *optimise)
 {

@@ -28,8 +28,8 @@ enum {
     WIRE_REALS = 2,
     WIRE_RANK = 4,
     WIRE_JUDGED = 3, /* timed calls with inputs of their own that are judged */
-    WIRE_TIMED = 2,  /* copies of the inputs of both runs after the timing loop, */
-    WIRE_TURNED = 3, /* and then the first of the copies of its other inputs */
+    WIRE_TIMED = 2,  /* index of the copy that timed calls with the inputs of both runs left */
+    WIRE_TURNED = 3, /* index of the first copy that timed calls with other inputs left */
     WIRE_RUNS = WIRE_TURNED + WIRE_JUDGED,
     WIRE_SAMPLES = 256, /* timed launches */
     WIRE_KERNELS = 8,   /* largest number of kernels per call whose launches are described */

@@ -1,7 +1,4 @@
-/**
- * @file operations.c
- * @brief The one place where something happens on the device.
- */
+/** @file operations.c @brief The one place where operations are carried out on the device. / */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +7,8 @@
 #include "graph.h"
 #include "order.h"
 
-/* The device does one thing at a time, whichever host thread asks. Recursive: a host function may call us. */
+/* The device does one thing at a time, whichever host thread asks. The lock is recursive: a host function
+ * may call the runtime. */
 static pthread_mutex_t device_lock;
 static pthread_once_t device_lock_once = PTHREAD_ONCE_INIT;
 
@@ -23,7 +21,7 @@ static void make_device_lock(void)
     pthread_mutexattr_destroy(&attributes);
 }
 
-/** Copies of the program that brought what nobody wrote to the host: each place is told once. */
+/** Copies that brought uninitialized data to the host: each place in the program is reported once. */
 struct told {
     struct simt_site site;
     unsigned long again;
@@ -40,7 +38,7 @@ static void count_again(void)
     }
 }
 
-/** 1 if this place has been told before. */
+/** 1 if this place has been reported before. */
 static int is_told(const struct simt_site *site)
 {
     for (size_t i = 0; i < told_count; i++) {
@@ -55,8 +53,8 @@ static int is_told(const struct simt_site *site)
 }
 
 /**
- * What the host is given must have been written by someone. An array whose first bytes nobody wrote, but later ones somebody
- * did, has a border: a halo that comes along with the rest.
+ * The data that the host receives must have been written by someone. If the first bytes of an array were
+ * never written but later ones were, the array has a border: a halo that is copied along.
  */
 static void check_initialized(const struct operation *operation, const char *from, size_t bytes)
 {
@@ -98,18 +96,18 @@ static void perform_set(const struct operation *operation)
     }
 }
 
-/* What the next launch in `running_in` is behind on hardware, where it may start early. Anything else that is done in
- * between, in whatever stream, counts as if it waited for all of it. */
+/* The launches after which the next launch in `running_in` comes on hardware, where it may start early.
+ * Any other operation in between, in any stream, counts as if it waited for all of them. */
 static struct simt_overlap running;
 static cudaStream_t running_in;
-static int running_on; /* the device, as default streams have the same handle */
+static int running_on; /* the device as well, since default streams of all devices have the same handle */
 
 void runtime_settled(void)
 {
     running.count = running.left = 0;
 }
 
-/** The launch itself succeeds; what a kernel did wrong is told by the next call, as on hardware. */
+/** The launch itself succeeds; the next call reports an error in the kernel, as on hardware. */
 static void perform_launch(const struct operation *operation)
 {
     if (operation->stream != running_in || operation->device != running_on) runtime_settled();
@@ -139,7 +137,7 @@ static void carry_out(const struct operation *operation)
         event_record_now(operation->as.event);
         break;
     case OPERATION_WAIT:
-        break; /* whatever the event stands for has been carried out */
+        break; /* the work before the event has been done */
     case OPERATION_HOST_FUNCTION:
         operation->as.host.function(operation->as.host.user_data);
         break;
@@ -150,7 +148,8 @@ static void carry_out(const struct operation *operation)
     }
 }
 
-/** In order, until the context is lost. Memory may have been freed since the capture: device ranges are looked at. */
+/** Replays nodes in order, until the context is lost. Memory may have been freed since the capture: so
+ *  device ranges are checked. */
 static void replay(cudaGraphExec_t executable)
 {
     const struct node_set *nodes = &executable->graph->nodes;
