@@ -67,7 +67,8 @@ uint64_t boundary_call(void (*function)(void), const struct boundary_word *word,
 void boundary_may_use(char kind, const void *handle);
 
 /**
- * @brief Makes the host process, before anything exists that it must not have; returns in the device process only.
+ * @brief Makes the host process, before anything exists that it must not have; returns only in the device
+ *        process.
  * @return 0, or -1 with errno set
  */
 int boundary_open(void);

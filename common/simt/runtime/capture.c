@@ -332,7 +332,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed) return runtime_result(cudaErrorInvalidValue);
     struct CUstream_st *s = stream_behind(stream);
     if (s == NULL) return runtime_result(cudaErrorStreamCaptureUnsupported);
-    graphs_watch_leaks(); /* leaks in executable graphs are reported before those in captures */
+    graphs_watch_leaks(); /* leaks of graphs are reported before those of captures */
     simt_report_leaks_with(report_leaks);
     pthread_mutex_lock(&lock);
     cudaError_t error = begin(s, mode, CALLER_SITE("cudaStreamBeginCapture"));

@@ -125,7 +125,7 @@ cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache conf
 /* ---- launch -------------------------------------------------------------------------------------------- */
 
 /* The section in which the compiler lists functions, as language.h and launch.h demand. It may put nops
- * before a function's entry, each of this size. */
+ * before a function's entry; this is the size of one. */
 #if defined(__x86_64__)
 enum { NOP_BYTES = 1 };
 #else

@@ -46,7 +46,7 @@ static void drop_calls(struct call *calls)
 {
     while (calls != NULL) {
         struct call *next = calls->next_group;
-        if (calls->kind != CALL_INIT) free(calls); /* communicators hold their errors themselves */
+        if (calls->kind != CALL_INIT) free(calls); /* the others belong to their communicators */
         calls = next;
     }
 }
@@ -376,7 +376,7 @@ static ncclResult_t check_call(struct call *call)
 static ncclResult_t take(struct call given)
 {
     if (given.comm == NULL || given.comm->gone) return refuse(ncclInvalidArgument);
-    given.operation.kind = OPERATION_COPY; /* done, as far as promises.c and order.c are concerned */
+    given.operation.kind = OPERATION_COPY; /* a copy, as far as promises.c and order.c are concerned */
     given.operation.device = given.comm->device;
     const ncclResult_t result = check_call(&given);
     if (result != ncclSuccess) return refuse(result);
