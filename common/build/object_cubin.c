@@ -1,8 +1,9 @@
 /**
  * @file object_cubin.c
  * @brief How much device memory nvcc's machine code has of its own: the variables of each ELF file for a GPU
- *        that lies in an object's section .nv_fatbin, where it is not compressed. No offset in it is trusted.
- *        Who puts bytes there that look like such a file is taken to have its variables.
+ *        that lies in an object's section .nv_fatbin, where it is not compressed.
+ *
+ * No offset in it is trusted. Bytes that look like such a file count as one, variables included.
  */
 #include <string.h>
 

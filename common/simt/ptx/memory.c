@@ -1,10 +1,11 @@
 /**
  * @file memory.c
- * @brief Loads, stores, atomics, fences and cache hints. Every access is handled like any other access of the
- *        thread: checked, counted, known to the race detector. `.shared` takes an offset into the shared
- *        window (machine/window.c), everything else a generic pointer. A vector counts as one access;
- *        `.relaxed`, `.acquire`, `.release` count as volatile or atomic accesses, which is how this device
- *        does them.
+ * @brief Loads, stores, atomics, fences and cache hints.
+ *
+ * Every access is handled like any other access of the thread: checked, counted, known to the race detector.
+ * `.shared` takes an offset into the shared window (machine/window.c), everything else a generic pointer. A
+ * vector counts as one access; `.relaxed`, `.acquire`, `.release` count as volatile or atomic accesses, which
+ * is how this device does them.
  */
 #include "numbers.h"
 #include "program.h"

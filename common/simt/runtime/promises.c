@@ -3,10 +3,11 @@
  * @brief What an entry point promises its caller: it works on the given stream, neither waits nor allocates,
  *        and returns. A CUDA call that breaks a promise is a finding, and is carried out nevertheless.
  *
- * Work may go to other streams if they fork from the given one and join it again by events. For each stream of a
- * call the table keeps how many operations it got, and how many of every other stream come before its next one: an
- * event takes that with it, a stream that waits for the event adds it to its own. At the end the given stream must
- * come after everything. Several streams may be given, one for each device: then one of them must. What becomes part of a graph is not looked at: it does not run, and the capture has its own
+ * Work may go to other streams if they fork from the given one and join it again by events. For each stream
+ * of a call the table keeps how many operations it got, and how many of every other stream come before its
+ * next one: an event takes that with it, a stream that waits for the event adds it to its own. At the end the
+ * given stream must come after everything. Several streams may be given, one for each device: then one of
+ * them must. Operations that become part of a graph are not checked: they do not run, and capture has its own
  * rules for streams.
  */
 #include <string.h>

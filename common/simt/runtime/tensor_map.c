@@ -1,8 +1,9 @@
 /**
  * @file tensor_map.c
- * @brief Tensor maps, and how a program gets the driver's functions for them. Arguments that violate the
- *        driver's documentation return CUDA_ERROR_INVALID_VALUE here as well. What the documentation allows
- *        and this device lacks is an `unsupported` finding.
+ * @brief Tensor maps, and how a program gets the driver's functions for them.
+ *
+ * Arguments that violate the driver's documentation return CUDA_ERROR_INVALID_VALUE here as well. What the
+ * documentation allows and this device lacks is an `unsupported` finding.
  */
 #include "../tensor_map.h"
 #include "../include/cuda.h"

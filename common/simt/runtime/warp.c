@@ -1,7 +1,8 @@
 /**
  * @file warp.c
- * @brief Shuffles, votes, matches and reductions: what happens when all lanes of a mask have arrived. Each
- *        lane brings a struct operand; the last one to arrive computes the results of all.
+ * @brief Shuffles, votes, matches and reductions: what happens when all lanes of a mask have arrived.
+ *
+ * Each lane brings a struct operand; the last one to arrive computes the results of all.
  */
 #include <stdint.h>
 

@@ -1,8 +1,10 @@
 /**
  * @file lexer.h
  * @brief Cuts C++ into tokens: as coarse as simtcc's rewriter allows, with the same boundaries as the
- * compiler's. Comments, strings and preprocessor lines are each skipped as a whole, so that nothing inside
- * them is taken for code; the body of a `#define` is code, between two marks.
+ *        compiler's.
+ *
+ * Comments, strings and preprocessor lines are each skipped as a whole, so that nothing inside them is taken
+ * for code; the body of a `#define` is code, between two marks.
  */
 #ifndef WARPWISE_SIMTCC_LEXER_H
 #define WARPWISE_SIMTCC_LEXER_H
