@@ -220,8 +220,8 @@ void build_pick_errors(const char *log, struct text *errors)
     char here[4096];
     char *prefix = format_string("%s/", getcwd(here, sizeof here) ? here : "//");
     for (char *line; lines < MOST_ERROR_LINES && (line = next_word(&log, '\n')); free(line)) {
-        following =
-            is_error_line(line) ? 3 : following - 1; /* g++ shows the source line and a mark below it */
+        /* g++ shows the source line and a mark below it */
+        following = is_error_line(line) ? 3 : following - 1;
         if (following <= 0) continue;
         char *place = strstr(line, prefix);
         if (place) memmove(place, place + strlen(prefix), strlen(place + strlen(prefix)) + 1);

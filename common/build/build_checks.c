@@ -134,8 +134,8 @@ char *checks_object(const struct recipe *recipe, const char *source, const char 
 {
     struct text contract = {0}, headers = {0};
     struct object_finding finding;
-    const struct lesson_folder *lesson =
-        recipe->lesson; /* other headers of its folder hold given device code */
+    /* other headers of its folder hold given device code */
+    const struct lesson_folder *lesson = recipe->lesson;
     char *pattern = format_string("%s/lessons/%s/%s.h", places.source_dir, lesson->name, lesson->topic);
     read_headers(pattern, &contract);
     source_blank_comments(contract.data); /* what a comment names is not declared */

@@ -12,10 +12,10 @@ enum { MOST_PLACES = 4 };
 
 /** @brief What a check says about the cause, the most specific first. */
 struct failing_place {
-    char *
-        region[MOST_PLACES]; /**< regions that the compiler or a finding of the device names by their lines */
+    /** regions that the compiler or a finding of the device names by their lines */
+    char *region[MOST_PLACES];
     size_t count;
-    enum record_cause cause; /**< name of the first case that the report shows; 0: not known */
+    enum record_cause cause; /**< cause of the first case that the report shows; 0: not known */
 };
 
 /** @brief Fills @p place from @p judgement about the kernel file at @p kernel. */

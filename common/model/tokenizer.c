@@ -471,8 +471,8 @@ static void encode_word(const struct tokenizer *t, const char *bytes, size_t len
 {
     int *lists = must_allocate(3 * length * sizeof *lists);
     struct word w = {t, lists, lists + length, lists + 2 * length, NULL, 0};
-    w.heap =
-        must_allocate(3 * length * sizeof *w.heap); /* one pair per symbol, and two more after each merge */
+    /* one pair per symbol, and two more after each merge */
+    w.heap = must_allocate(3 * length * sizeof *w.heap);
     for (int i = 0; i < (int)length; i++) {
         w.symbol[i] = t->of_byte[(unsigned char)bytes[i]];
         w.before[i] = i - 1;

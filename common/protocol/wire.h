@@ -33,8 +33,8 @@ enum {
     WIRE_RUNS = WIRE_TURNED + WIRE_JUDGED,
     WIRE_SAMPLES = 256, /* timed launches */
     WIRE_KERNELS = 8,   /* largest number of kernels per call whose launches are described */
-    WIRE_OWN_BYTES =
-        64 << 10,         /* device memory for a kernel file's own variables; and its __constant__ memory */
+    /* device memory for a kernel file's own variables; and its __constant__ memory */
+    WIRE_OWN_BYTES = 64 << 10,
     WIRE_ALIGNMENT = 256, /* alignment of everything in the image, and of device buffers */
     WIRE_RECORDS = 64,
     WIRE_PAGE = 64 << 10 /* the records begin at a multiple of this: they have a mapping of their own */

@@ -79,8 +79,8 @@ int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buff
         const size_t floats[] = {1, 1, 1, (bytes > 0 ? bytes : 256) / sizeof(float)}; /* something to give */
         memcpy(buffers[ATTENTION_WORKSPACE].extent, floats, sizeof floats);
     }
-    if (item->extent[EX_WORKSPACE] ==
-        WORKSPACE_STATISTICS) { /* all m, then all l: a dump shows each as one row */
+    /* all m, then all l: a dump shows each as one row */
+    if (item->extent[EX_WORKSPACE] == WORKSPACE_STATISTICS) {
         const size_t pairs[] = {row_floats, batch, heads, q_len};
         memcpy(buffers[ATTENTION_WORKSPACE].extent, pairs, sizeof pairs);
     }

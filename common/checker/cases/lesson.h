@@ -81,8 +81,8 @@ struct lesson_case {
     int null_buffer;       /**< which buffer is given as a null pointer, -1 for none */
     int misaligned_buffer; /**< which buffer is misaligned, -1 for none */
     int misalignment;      /**< by how many bytes */
-    int start
-        [LESSON_STARTS]; /**< elements between a multiple of 256 bytes and the start of buffer 0, 1, ... */
+    /** elements between a multiple of 256 bytes and the start of buffer 0, 1, ... */
+    int start[LESSON_STARTS];
     /** elements from row to row of buffer 0, 1, ... on the device, for distances too large to fill or to
      *  compare; 0: as lesson_buffer says */
     int apart[LESSON_STARTS];
@@ -104,10 +104,10 @@ struct lesson_buffer {
     enum wire_role role;
     int rank;
     size_t extent[LESSON_RANK]; /**< element [i, j, ...] is row-major; printed as name[i,j,...] */
-    const char
-        *column[LESSON_COLUMNS]; /**< names of the last index where it selects a field ("m", "l"); or NULL */
-    enum storage storage;        /**< how elements lie in device memory */
-    size_t row;                  /**< elements of the last extent that count, where rows are padded; 0: all */
+    /** names of the last index where it selects a field ("m", "l"); or NULL */
+    const char *column[LESSON_COLUMNS];
+    enum storage storage; /**< how elements lie in device memory */
+    size_t row;           /**< elements of the last extent that count, where rows are padded; 0: all */
     /** alignment in bytes that the contract asks for; 0: the size of an element, 256 for a workspace */
     size_t align;
 };

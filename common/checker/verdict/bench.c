@@ -29,8 +29,8 @@ void bench_prepare(struct session *session)
         session->timed = TIMED_CALLS;
         return;
     }
-    if (getenv("WARPWISE_TIMED_ON_SIMT") !=
-        NULL) { /* for tests of the timing loop: such times mean nothing */
+    /* for tests of the timing loop: such times mean nothing */
+    if (getenv("WARPWISE_TIMED_ON_SIMT") != NULL) {
         session->timed = TIMED_ON_SIMT;
         return;
     }

@@ -275,8 +275,8 @@ void check_run(struct check *check)
                 most = 2 * most < items_most ? 2 * most : items_most;
                 if (takes_along(check, item)) {
                     make_item(check, i, n - 1, &items[session.count]);
-                    items[session.count].settled.flags &=
-                        ~(unsigned)CASE_SAME_BITS; /* it has been compared */
+                    /* it has been compared */
+                    items[session.count].settled.flags &= ~(unsigned)CASE_SAME_BITS;
                     bytes += session_item_bytes(&session, &items[session.count++]);
                 }
             }

@@ -67,8 +67,8 @@ struct run {
     bool carry;     /**< CC.CF */
     const void *pc; /**< the student's line */
     const struct simt_ptx_site *site;
-    void *const
-        *place;        /**< addresses of the operands' variables, if the statement may leave some in flight */
+    /** addresses of the operands' variables, if the statement may leave some in flight */
+    void *const *place;
     bool *flying;      /**< slots that are in flight */
     unsigned words;    /**< slots of the operands */
     bool local_flight; /**< 1: a register of the statement itself is in flight */

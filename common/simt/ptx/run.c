@@ -58,8 +58,8 @@ void simt_ptx_run(struct simt_ptx_site *site, const struct simt_ptx_operand *ope
 {
     struct program *p = program_of(site, operand, operands, word);
     struct run run = {.pc = return_address, .site = site};
-    if (p->registers + p->constants ==
-        p->words) { /* usually one instruction: it can work directly on the operands */
+    /* usually one instruction: it can work directly on the operands */
+    if (p->registers + p->constants == p->words) {
         run.reg = word;
         run_operations(&run, p);
         return;

@@ -374,8 +374,8 @@ static int run_device_compiler(struct string_list *command, const struct compile
     if (compiler->is_clang) return run_compiler(command, verbose);
     char *functions = format_string("%s/functions", folder),
          *statements = format_string("%s/statements", folder);
-    const int strict =
-        list_holds(command, "-fsanitize=object-size"); /* the file of a submission, or of a lesson */
+    /* the file of a submission, or of a lesson */
+    const int strict = list_holds(command, "-fsanitize=object-size");
     list_add(command, calls_option(functions));
     list_add(&temporary_files, functions);
     if (strict) {
