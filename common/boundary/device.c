@@ -135,7 +135,7 @@ static _Alignas(16) struct message answer;
 
 void device_begin_answer(void)
 {
-    memset(&answer, 0, MESSAGE_SIZE(0)); /* 1 if its data are as long as the message says */
+    memset(&answer, 0, MESSAGE_SIZE(0)); /* without its data, which are never read beyond answer.bytes */
     answer.kind = MESSAGE_ANSWER;
 }
 

@@ -1,4 +1,7 @@
-/** @file device.h @brief Functions that the device process builds its answers with. / */
+/**
+ * @file device.h
+ * @brief Functions that the device process builds its answers with.
+ */
 #ifndef WARPWISE_BOUNDARY_DEVICE_H
 #define WARPWISE_BOUNDARY_DEVICE_H
 

@@ -1,6 +1,7 @@
 /**
- * @file host.c @brief The host process: waits for calls of entry points, and asks the device process for the
- * CUDA calls that they make. /
+ * @file host.c
+ * @brief The host process: waits for calls of entry points, and asks the device process for the CUDA calls
+ *        that they make.
  */
 #include "host.h"
 

@@ -1,4 +1,7 @@
-/** @file host.h @brief Functions that the gates of the host process are built with. / */
+/**
+ * @file host.h
+ * @brief Functions that the gates of the host process are built with.
+ */
 #ifndef WARPWISE_BOUNDARY_HOST_H
 #define WARPWISE_BOUNDARY_HOST_H
 

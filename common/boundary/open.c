@@ -1,4 +1,7 @@
-/** @file open.c @brief Makes the host process. / */
+/**
+ * @file open.c
+ * @brief Makes the host process.
+ */
 #include "boundary.h"
 #include "message.h"
 

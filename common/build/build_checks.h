@@ -1,6 +1,7 @@
 /**
- * @file build_checks.h @brief The rules for an untrusted kernel file while it is built. Each function returns
- * NULL, or the sentence of a refusal, which the caller frees. /
+ * @file build_checks.h
+ * @brief The rules for an untrusted kernel file while it is built. Each function returns NULL, or the
+ *        sentence of a refusal, which the caller frees.
  */
 #ifndef WARPWISE_BUILD_BUILD_CHECKS_H
 #define WARPWISE_BUILD_BUILD_CHECKS_H

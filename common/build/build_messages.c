@@ -1,6 +1,6 @@
 /**
- * @file build_messages.c @brief Compilers' messages, line by line: which of them quote a file that the reader
- * must not see. /
+ * @file build_messages.c
+ * @brief Compilers' messages, line by line: which of them quote a file that the reader must not see.
  */
 #include "build_messages.h"
 

@@ -1,6 +1,7 @@
 /**
- * @file build_messages.h @brief Which of a compiler's messages about an untrusted file may be shown: those
- * that quote that file only. /
+ * @file build_messages.h
+ * @brief Which of a compiler's messages about an untrusted file may be shown: those that quote that file
+ *        only.
  */
 #ifndef WARPWISE_BUILD_BUILD_MESSAGES_H
 #define WARPWISE_BUILD_BUILD_MESSAGES_H

@@ -1,4 +1,7 @@
-/** @file object_file.c @brief A reader of relocatable ELF files that trusts no offset in them. / */
+/**
+ * @file object_file.c
+ * @brief A reader of relocatable ELF files that trusts no offset in them.
+ */
 #include "object_file.h"
 
 #include <fcntl.h>

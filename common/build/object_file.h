@@ -1,4 +1,7 @@
-/** @file object_file.h @brief A relocatable ELF file of this machine in memory, with checked tables. / */
+/**
+ * @file object_file.h
+ * @brief A relocatable ELF file of this machine in memory, with checked tables.
+ */
 #ifndef WARPWISE_BUILD_OBJECT_FILE_H
 #define WARPWISE_BUILD_OBJECT_FILE_H
 

@@ -1,4 +1,7 @@
-/** @file object_gates.h @brief Renames symbols in a student's object file, see object_gates.c. / */
+/**
+ * @file object_gates.h
+ * @brief Renames symbols in a student's object file, see object_gates.c.
+ */
 #ifndef WARPWISE_BUILD_OBJECT_GATES_H
 #define WARPWISE_BUILD_OBJECT_GATES_H
 

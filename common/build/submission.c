@@ -1,6 +1,6 @@
 /**
- * @file submission.c @brief Finds and reads the one file of a submission that counts, without trusting any
- * name in it. /
+ * @file submission.c
+ * @brief Finds and reads the one file of a submission that counts, without trusting any name in it.
  */
 #include "submission.h"
 

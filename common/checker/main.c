@@ -1,5 +1,6 @@
 /**
- * @file main.c @brief The checker: the only program that knows the right answers. It runs no student code. /
+ * @file main.c
+ * @brief The checker: the only program that knows the right answers. It runs no student code.
  */
 #include <errno.h>
 #include <stdio.h>

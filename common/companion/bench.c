@@ -1,6 +1,6 @@
 /**
- * @file bench.c @brief warpwise bench: how fast is this kernel, and how close is it to the limits of the
- * device? /
+ * @file bench.c
+ * @brief warpwise bench: how fast is this kernel, and how close is it to the limits of the device?
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /**
- * @file hint.c @brief warpwise hint: shows the page's folded hints, one at a time, and never more than was
- * asked for. /
+ * @file hint.c
+ * @brief warpwise hint: shows the page's folded hints, one at a time, and never more than was asked for.
  */
 #include <stdio.h>
 #include <stdlib.h>

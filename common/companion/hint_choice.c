@@ -1,6 +1,6 @@
 /**
- * @file hint_choice.c @brief Which hint helps most: about the place that failed last, else about the region
- * to write next. /
+ * @file hint_choice.c
+ * @brief Which hint helps most: about the place that failed last, else about the region to write next.
  */
 #include "hint_choice.h"
 

@@ -1,6 +1,6 @@
 /**
- * @file hint_choice.h @brief Which hint helps most: what is known about the student's progress, and the
- * choice. /
+ * @file hint_choice.h
+ * @brief Which hint helps most: what is known about the student's progress, and the choice.
  */
 #ifndef WARPWISE_COMPANION_HINT_CHOICE_H
 #define WARPWISE_COMPANION_HINT_CHOICE_H

@@ -1,6 +1,6 @@
 /**
- * @file limits.c @brief What a GPU can do, measured here or recorded elsewhere: the two lines of a roofline.
- * /
+ * @file limits.c
+ * @brief What a GPU can do, measured here or recorded elsewhere: the two lines of a roofline.
  */
 #include "limits.h"
 

@@ -1,5 +1,6 @@
 /**
- * @file ncu.c @brief Reads what Nsight Compute and the software device write about kernels into one form. /
+ * @file ncu.c
+ * @brief Reads what Nsight Compute and the software device write about kernels into one form.
  */
 #include <math.h>
 #include <stdlib.h>

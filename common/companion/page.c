@@ -1,6 +1,6 @@
 /**
- * @file page.c @brief Reads those parts of a lesson's page that this program uses, and the regions of a
- * kernel file. /
+ * @file page.c
+ * @brief Reads those parts of a lesson's page that this program uses, and the regions of a kernel file.
  */
 #include "page.h"
 

@@ -1,6 +1,6 @@
 /**
- * @file profile.h @brief What Nsight Compute and the software device write about kernels, in one form; and
- * the profiled case. /
+ * @file profile.h
+ * @brief What Nsight Compute and the software device write about kernels, in one form; and the profiled case.
  */
 #ifndef WARPWISE_COMPANION_PROFILE_H
 #define WARPWISE_COMPANION_PROFILE_H

@@ -1,4 +1,7 @@
-/** @file ranks.c @brief --ranks: how many GPUs, or software devices, a lesson on several GPUs may use. / */
+/**
+ * @file ranks.c
+ * @brief --ranks: how many GPUs, or software devices, a lesson on several GPUs may use.
+ */
 #include "companion.h"
 
 #include <stdlib.h>

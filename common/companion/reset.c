@@ -1,4 +1,7 @@
-/** @file reset.c @brief warpwise reset: restores the skeleton, after putting aside what was written. / */
+/**
+ * @file reset.c
+ * @brief warpwise reset: restores the skeleton, after putting aside what was written.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,7 @@
-/** @file rivals.c @brief Compares kernels at one problem: a bar for each. / */
+/**
+ * @file rivals.c
+ * @brief Compares kernels at one problem: a bar for each.
+ */
 #include "rivals.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/** @file rivals.h @brief The kernels that `bench` compares. / */
+/**
+ * @file rivals.h
+ * @brief The kernels that `bench` compares.
+ */
 #ifndef WARPWISE_COMPANION_RIVALS_H
 #define WARPWISE_COMPANION_RIVALS_H
 

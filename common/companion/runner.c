@@ -1,6 +1,7 @@
 /**
- * @file runner.c @brief warpwise runner: prints the command that runs a kernel on one case and nothing else,
- * for cuda-gdb, compute-sanitizer, ncu or gdb. /
+ * @file runner.c
+ * @brief warpwise runner: prints the command that runs a kernel on one case and nothing else, for cuda-gdb,
+ *        compute-sanitizer, ncu or gdb.
  */
 #include <stdio.h>
 #include <stdlib.h>

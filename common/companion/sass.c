@@ -1,6 +1,7 @@
 /**
- * @file sass.c @brief warpwise sass: the machine code of a kernel file, and those of its instructions that
- * the lesson is about. /
+ * @file sass.c
+ * @brief warpwise sass: the machine code of a kernel file, and those of its instructions that the lesson is
+ *        about.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /**
- * @file sass_listing.h @brief The disassembly of a compiled kernel file, and the assembler's statistics. /
+ * @file sass_listing.h
+ * @brief The disassembly of a compiled kernel file, and the assembler's statistics.
  */
 #ifndef WARPWISE_COMPANION_SASS_LISTING_H
 #define WARPWISE_COMPANION_SASS_LISTING_H

@@ -1,6 +1,7 @@
 /**
- * @file screen.c @brief The terminal during `watch`: keys without echo, one picture after another, and its
- * old state at the end, however the program ends. /
+ * @file screen.c
+ * @brief The terminal during `watch`: keys without echo, one picture after another, and its old state at the
+ *        end, however the program ends.
  */
 #include "screen.h"
 

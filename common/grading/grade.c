@@ -1,4 +1,7 @@
-/** @file grade.c @brief warpwise grade: the command, and the order of its steps. / */
+/**
+ * @file grade.c
+ * @brief warpwise grade: the command, and the order of its steps.
+ */
 #include "grade.h"
 
 #include <errno.h>

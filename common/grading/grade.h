@@ -49,7 +49,7 @@ struct grade_measure {
     enum state state;
     char *refused;              /**< why the time is not plausible, or "" */
     double sectors;             /**< sectors of loads and stores, counted by the software device */
-    double min_bytes;           /**< the least possible number of sectors */
+    double min_bytes;           /**< bytes that must be moved at least */
     double time_us;             /**< on a GPU */
     double before_us, after_us; /**< the course's solution, in the same run on the same GPU */
 };

@@ -114,7 +114,7 @@ static int check_times(const struct grade_rules *rules)
     for (size_t i = 0; i < table->count; i++) {
         long long seconds;
         const char *time = grade_table_cell(table, i, rules->time_column);
-        /* nothing was handed in, so there is nothing to reduce */
+        /* an empty time: nothing was handed in */
         if (*time && grade_read_time(time, 0, &seconds) != 0)
             return complain(
                 "--times:%zu: \"%s\" is no time: 2026-10-05T23:59:00+02:00, 2026-10-05 23:59:30 -0800.",
@@ -163,7 +163,7 @@ static int fits_lesson(const struct grade_book *book, const char *name, const st
     const char *word = grade_table_cell(table, row, "lesson");
     for (size_t i = 0; i < book->lesson_count; i++)
         if (is_lesson(&book->lessons[i], word)) return EXIT_PASS;
-    if (!*word || course_find_lesson(word)) return EXIT_PASS; /* a student who is not graded this time */
+    if (!*word || course_find_lesson(word)) return EXIT_PASS; /* a lesson that is not graded this time */
     return complain("%s:%zu is about that lesson.", name, table->row[row].line);
 }
 

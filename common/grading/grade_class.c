@@ -262,7 +262,7 @@ static void list_students(struct grade_class *class)
                 if (class->book.devices[device] && is_sound(class, class->lessons[i], (enum device)device))
                     add_unit(class, student, class->lessons[i], (enum device)device, &find);
             }
-            free(find.fingerprint); /* the unit keeps its own reference to the reason */
+            free(find.fingerprint); /* the unit keeps the reason for refusing */
         }
     }
 }
@@ -376,7 +376,7 @@ int grade_class_run(struct grade_class *class)
     size_t most = (class->book.student_count + 1) * class->lesson_count * DEVICE_COUNT;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     char *workers = format_string("%ld", processors > class->plan.jobs ? processors / class->plan.jobs : 1);
-    setenv("SIMT_WORKERS", workers, 0); /* the fields left out have no influence on results */
+    setenv("SIMT_WORKERS", workers, 0); /* results do not depend on the number of workers */
     class->units = must_allocate((most + 1) * sizeof *class->units);
     list_solutions(class);
     int code = run_units(class);

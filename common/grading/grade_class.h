@@ -1,6 +1,6 @@
 /**
- * @file grade_class.h @brief One run of `warpwise grade`: the options, the known results, and the work to do.
- * /
+ * @file grade_class.h
+ * @brief One run of `warpwise grade`: the options, the known results, and the work to do.
  */
 #ifndef WARPWISE_COURSE_GRADE_CLASS_H
 #define WARPWISE_COURSE_GRADE_CLASS_H

@@ -1,6 +1,7 @@
 /**
- * @file grade_given.c @brief What the instructor gives in addition to the submissions: read, checked, and
- * kept until something else is given. /
+ * @file grade_given.c
+ * @brief What the instructor gives in addition to the submissions: read, checked, and kept until something
+ *        else is given.
  */
 #include <errno.h>
 #include <stdlib.h>

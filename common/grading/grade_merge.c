@@ -1,4 +1,7 @@
-/** @file grade_merge.c @brief Merges the parts of a class that were graded separately. / */
+/**
+ * @file grade_merge.c
+ * @brief Merges the parts of a class that were graded separately.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

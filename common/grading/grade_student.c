@@ -1,6 +1,7 @@
 /**
- * @file grade_student.c @brief The report for a student (report.md), and the log in which an instructor looks
- * up answers to questions (log.txt). /
+ * @file grade_student.c
+ * @brief The report for a student (report.md), and the log in which an instructor looks up answers to
+ *        questions (log.txt).
  */
 #include <stdlib.h>
 #include <string.h>

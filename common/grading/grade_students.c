@@ -1,5 +1,6 @@
 /**
- * @file grade_students.c @brief The students' folders, in an order that does not depend on the file system. /
+ * @file grade_students.c
+ * @brief The students' folders, in an order that does not depend on the file system.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /**
- * @file grade_table.h @brief CSV files that an instructor gives: the first line names the columns, which may
- * be in any order. /
+ * @file grade_table.h
+ * @brief CSV files that an instructor gives: the first line names the columns, which may be in any order.
  */
 #ifndef WARPWISE_COURSE_GRADE_TABLE_H
 #define WARPWISE_COURSE_GRADE_TABLE_H

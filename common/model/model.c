@@ -1,5 +1,6 @@
 /**
- * @file model.c @brief The weights of a decoder: read from the files of a folder, or generated from a seed. /
+ * @file model.c
+ * @brief The weights of a decoder: read from the files of a folder, or generated from a seed.
  */
 #include "model.h"
 

@@ -1,6 +1,6 @@
 /**
- * @file tokenizer.c @brief Reads tokenizer files, and converts text to tokens and back. words.c splits a text
- * into words. /
+ * @file tokenizer.c
+ * @brief Reads tokenizer files, and converts text to tokens and back. words.c splits a text into words.
  */
 #include "tokenizer.h"
 

@@ -1,6 +1,7 @@
 /**
- * @file words.c @brief The three patterns, matched by hand: alternative by alternative, in the order of a
- * regular expression. /
+ * @file words.c
+ * @brief The three patterns, matched by hand: alternative by alternative, in the order of a regular
+ *        expression.
  */
 #include "words.h"
 

@@ -1,6 +1,7 @@
 /**
- * @file int8_items.h @brief What an item of lesson 13 says to the runner in addition to what the item of any
- * product does (gemm_items.h). /
+ * @file int8_items.h
+ * @brief What an item of lesson 13 says to the runner in addition to what the item of any product does
+ *        (gemm_items.h).
  */
 #ifndef WARPWISE_PROTOCOL_INT8_ITEMS_H
 #define WARPWISE_PROTOCOL_INT8_ITEMS_H

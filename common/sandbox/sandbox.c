@@ -1,4 +1,7 @@
-/** @file sandbox.c @brief Starts a program in the sandbox, reads its output, and ends it. / */
+/**
+ * @file sandbox.c
+ * @brief Starts a program in the sandbox, reads its output, and ends it.
+ */
 #include "sandbox.h"
 
 #include <errno.h>

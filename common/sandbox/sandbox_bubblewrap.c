@@ -1,6 +1,6 @@
 /**
- * @file sandbox_bubblewrap.c @brief Bubblewrap, where it is installed and works: what a program in it sees,
- * and whether it works. /
+ * @file sandbox_bubblewrap.c
+ * @brief Bubblewrap, where it is installed and works: what a program in it sees, and whether it works.
  */
 #include <errno.h>
 #include <glob.h>
@@ -78,7 +78,7 @@ static const char *find_bubblewrap(void)
 static void add_gpu_files(struct list *list)
 {
     static const char *const patterns[] = {"/dev/nvidia*", "/dev/dxg", "/dev/nvhost*", "/dev/nvmap"};
-    /* in a container a fresh /proc may not be allowed, and another one is shown */
+    /* in a container it may differ from that in a newly mounted /proc */
     static const char driver[] = "/proc/driver/nvidia";
     add_bind(list, "--ro-bind-try", "/sys");
     if (access(driver, F_OK) == 0) add_bind(list, "--ro-bind", driver);

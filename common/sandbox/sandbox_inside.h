@@ -1,4 +1,7 @@
-/** @file sandbox_inside.h @brief Functions that the files of the sandbox share. / */
+/**
+ * @file sandbox_inside.h
+ * @brief Functions that the files of the sandbox share.
+ */
 #ifndef WARPWISE_CHECKER_SANDBOX_INSIDE_H
 #define WARPWISE_CHECKER_SANDBOX_INSIDE_H
 

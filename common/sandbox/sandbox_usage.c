@@ -1,6 +1,6 @@
 /**
- * @file sandbox_usage.c @brief What a program in the sandbox, with everything that it started, uses: memory,
- * and time. /
+ * @file sandbox_usage.c
+ * @brief What a program in the sandbox, with everything that it started, uses: memory, and time.
  */
 #include <dirent.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /**
- * @file attention_cases.c @brief The tables of cases, shapes, data and wrong arguments, that every attention
- * lesson runs. /
+ * @file attention_cases.c
+ * @brief The tables of cases, shapes, data and wrong arguments, that every attention lesson runs.
  */
 #include "attention_cases.h"
 

@@ -1,6 +1,7 @@
 /**
- * @file attention_e4m3.h @brief Q, K and V rounded to E4M3 as contracts/e4m3_blocks.h says, for the oracle of
- * a part that rounds them. /
+ * @file attention_e4m3.h
+ * @brief Q, K and V rounded to E4M3 as contracts/e4m3_blocks.h says, for the oracle of a part that rounds
+ *        them.
  */
 #ifndef WARPWISE_CHECKER_ATTENTION_E4M3_H
 #define WARPWISE_CHECKER_ATTENTION_E4M3_H

@@ -1,6 +1,6 @@
 /**
- * @file attention_guess.c @brief Lessons 01 to 05, 12, 16 and 19: what a kernel would compute with a
- * well-known mistake in it. /
+ * @file attention_guess.c
+ * @brief Lessons 01 to 05, 12, 16 and 19: what a kernel would compute with a well-known mistake in it.
  */
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /**
- * @file attention_words.c @brief The report's words on attention cases: their shapes, what each one tests and
- * costs, and what failing ones have in common. /
+ * @file attention_words.c
+ * @brief The report's words on attention cases: their shapes, what each one tests and costs, and what failing
+ *        ones have in common.
  */
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /**
- * @file backward_guess.c @brief Attention's backward pass: what a kernel would compute with a well-known
- * mistake in it. /
+ * @file backward_guess.c
+ * @brief Attention's backward pass: what a kernel would compute with a well-known mistake in it.
  */
 #include <math.h>
 

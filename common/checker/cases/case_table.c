@@ -1,6 +1,6 @@
 /**
- * @file case_table.c @brief Checks tables of cases: a table is code, and a mistake in it must not pass for a
- * shorter table. /
+ * @file case_table.c
+ * @brief Checks tables of cases: a table is code, and a mistake in it must not pass for a shorter table.
  */
 #include "case_table.h"
 

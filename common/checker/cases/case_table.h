@@ -1,6 +1,6 @@
 /**
- * @file case_table.h @brief Checks a lesson's table of cases, and finds cases by name or by a name close to
- * theirs. /
+ * @file case_table.h
+ * @brief Checks a lesson's table of cases, and finds cases by name or by a name close to theirs.
  */
 #ifndef WARPWISE_CHECKER_CASE_TABLE_H
 #define WARPWISE_CHECKER_CASE_TABLE_H

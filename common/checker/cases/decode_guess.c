@@ -1,6 +1,7 @@
 /**
- * @file decode_guess.c @brief Attention over a contiguous cache with a position: what a kernel would compute
- * with a well-known mistake in it. /
+ * @file decode_guess.c
+ * @brief Attention over a contiguous cache with a position: what a kernel would compute with a well-known
+ *        mistake in it.
  */
 #include <stdio.h>
 

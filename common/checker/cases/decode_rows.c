@@ -1,6 +1,7 @@
 /**
- * @file decode_rows.c @brief Rows of decode attention, for paged and contiguous caches: elements of queries,
- * keys and values; bounds of an output. /
+ * @file decode_rows.c
+ * @brief Rows of decode attention, for paged and contiguous caches: elements of queries, keys and values;
+ *        bounds of an output.
  */
 #include "decode_rows.h"
 

@@ -1,6 +1,7 @@
 /**
- * @file decode_rows.h @brief Shared by the lessons on decode, with paged or contiguous caches: how queries,
- * keys and values are distributed, and the oracle's bounds of one row of the output. /
+ * @file decode_rows.h
+ * @brief Shared by the lessons on decode, with paged or contiguous caches: how queries, keys and values are
+ *        distributed, and the oracle's bounds of one row of the output.
  */
 #ifndef WARPWISE_CHECKER_DECODE_ROWS_H
 #define WARPWISE_CHECKER_DECODE_ROWS_H

@@ -1,6 +1,6 @@
 /**
- * @file engine_guess.h @brief Steps of a decoder: what a kernel would compute with a well-known mistake in
- * it. /
+ * @file engine_guess.h
+ * @brief Steps of a decoder: what a kernel would compute with a well-known mistake in it.
  */
 #ifndef WARPWISE_CHECKER_ENGINE_GUESS_H
 #define WARPWISE_CHECKER_ENGINE_GUESS_H

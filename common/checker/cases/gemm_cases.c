@@ -1,6 +1,6 @@
 /**
- * @file gemm_cases.c @brief The tables of cases, shapes, data and wrong arguments, that every matrix product
- * lesson runs. /
+ * @file gemm_cases.c
+ * @brief The tables of cases, shapes, data and wrong arguments, that every matrix product lesson runs.
  */
 #include "gemm_cases.h"
 

@@ -1,4 +1,7 @@
-/** @file gemm_guess.c @brief Products: what a kernel would compute with a well-known mistake in it. / */
+/**
+ * @file gemm_guess.c
+ * @brief Products: what a kernel would compute with a well-known mistake in it.
+ */
 #include <math.h>
 
 #include "int8_cases.h"

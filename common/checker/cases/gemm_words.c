@@ -1,6 +1,6 @@
 /**
- * @file gemm_words.c @brief The report's words on cases of products: what each one tests, and what failing
- * ones have in common. /
+ * @file gemm_words.c
+ * @brief The report's words on cases of products: what each one tests, and what failing ones have in common.
  */
 #include "int8_cases.h"
 

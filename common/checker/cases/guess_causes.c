@@ -1,6 +1,7 @@
 /**
- * @file guess_causes.c @brief The causes behind guesses. Guesses with one cause stand together in the order
- * in which they are tried. /
+ * @file guess_causes.c
+ * @brief The causes behind guesses. Guesses with one cause stand together in the order in which they are
+ *        tried.
  */
 #include "guess_causes.h"
 

@@ -1,6 +1,7 @@
 /**
- * @file guess_causes.h @brief The cause behind each guess, by its number: hints are chosen by the cause, and
- * cases with the same cause are reported once. /
+ * @file guess_causes.h
+ * @brief The cause behind each guess, by its number: hints are chosen by the cause, and cases with the same
+ *        cause are reported once.
  */
 #pragma once
 

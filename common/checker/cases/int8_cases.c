@@ -1,4 +1,7 @@
-/** @file int8_cases.c @brief The tables of cases of products of bytes, beyond those of every product. / */
+/**
+ * @file int8_cases.c
+ * @brief The tables of cases of products of bytes, beyond those of every product.
+ */
 #include "int8_cases.h"
 
 #include <limits.h>

@@ -22,7 +22,7 @@ enum int8_distribution {
     INT8_EXTREMES,
     INT8_RETURNING,       /* the second half of k takes away what the first half adds up */
     INT8_POSITIVE,        /* from 64 to 127: sums beyond 2^24, which a float would round */
-    INT8_SCALES_NEGATIVE, /* scales of 0 for some rows and some columns */
+    INT8_SCALES_NEGATIVE, /* those of some rows and some columns */
     INT8_SCALES_ZERO,
     INT8_SCALES_NAN,
     INT8_SCALES_INFINITE,
@@ -42,7 +42,7 @@ enum { INT8_EX_BIAS = GEMM_EX_CHOICES };
 
 /**
  * @brief Element at @p p along k of row @p line of op(A), or of column @p line of op(B); @p random is its
- *        random number. /
+ *        random number.
  */
 double int8_element(const struct lesson_case *item, int index, int line, int p, uint64_t random);
 

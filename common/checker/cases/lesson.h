@@ -185,7 +185,7 @@ struct lesson_cost {
     double oracle_ops;  /**< operations of the oracle for the whole item */
     int tensor_cores;   /**< 1: compare with the device's limit for products of halves, not of floats */
     int int8; /**< 1: compare with that for products of bytes: twice the limit of halves on tensor cores */
-    double kernels; /**< number of consecutive steps, if a time per step is worth showing; else 0 */
+    double kernels; /**< number of consecutive kernels, if a time for each is worth showing; else 0 */
 };
 
 struct lesson_part {

@@ -1,4 +1,7 @@
-/** @file mistakes.c @brief From the number of a guess to the mistake with its size, and to the message. / */
+/**
+ * @file mistakes.c
+ * @brief From the number of a guess to the mistake with its size, and to the message.
+ */
 #include "mistakes.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /**
- * @file paged_guess.c @brief Decode attention over pages: what a kernel would compute with a well-known
- * mistake in it. /
+ * @file paged_guess.c
+ * @brief Decode attention over pages: what a kernel would compute with a well-known mistake in it.
  */
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /**
- * @file wrong_attention.h @brief Attention with a mistake: one slow computation for the guesses of all
- * attention lessons, however they store keys and values. /
+ * @file wrong_attention.h
+ * @brief Attention with a mistake: one slow computation for the guesses of all attention lessons, however
+ *        they store keys and values.
  */
 #ifndef WARPWISE_CHECKER_WRONG_ATTENTION_H
 #define WARPWISE_CHECKER_WRONG_ATTENTION_H

@@ -1,6 +1,7 @@
 /**
- * @file 09_pipelined_gemm.c @brief Lesson 09: lesson 08's product with one to four tiles in flight; the bits
- * must not depend on how many. /
+ * @file 09_pipelined_gemm.c
+ * @brief Lesson 09: lesson 08's product with one to four tiles in flight; the bits must not depend on how
+ *        many.
  */
 #include "checker/cases/gemm_cases.h"
 

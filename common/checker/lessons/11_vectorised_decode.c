@@ -1,7 +1,7 @@
 /**
- * @file 11_vectorised_decode.c @brief Lesson 11: attention over a contiguous cache, by kernels that differ in
- * how they load, where they keep scores, and whether host or device knows the position; and the choice among
- * them. /
+ * @file 11_vectorised_decode.c
+ * @brief Lesson 11: attention over a contiguous cache, by kernels that differ in how they load, where they
+ *        keep scores, and whether host or device knows the position; and the choice among them.
  */
 #include <math.h>
 #include <stdio.h>

@@ -250,7 +250,7 @@ static inline struct bound_rounded bound_e4m3_weights(double cut_off, double mag
  * @brief An error as a share of what @p bound allows. Rounding to 16 bits may use its part of a bound fully,
  *        never more, and says nothing about the computation: so only the rest of the error counts. That holds
  *        for the rounding of the stored result, and for values rounded on the way, which may move the result
- *        by @p rounding. /
+ *        by @p rounding.
  */
 static inline double bound_share(enum storage storage, double reference, double error, double bound,
                                  double rounding)

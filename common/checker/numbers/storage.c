@@ -1,4 +1,7 @@
-/** @file storage.c @brief Conversions bit by bit, which give the same result on every host. / */
+/**
+ * @file storage.c
+ * @brief Conversions bit by bit, which give the same result on every host.
+ */
 #include "storage.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /**
- * @file bench.c @brief Measurements: read from the runner's result or the software device's file, checked for
- * plausibility, and compared with what the device can do. /
+ * @file bench.c
+ * @brief Measurements: read from the runner's result or the software device's file, checked for plausibility,
+ *        and compared with what the device can do.
  */
 #include "bench.h"
 

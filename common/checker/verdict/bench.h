@@ -1,6 +1,6 @@
 /**
- * @file bench.h @brief Times on a GPU, counters on the software device, and how they compare with the limits;
- * and the dump. /
+ * @file bench.h
+ * @brief Times on a GPU, counters on the software device, and how they compare with the limits; and the dump.
  */
 #ifndef WARPWISE_CHECKER_BENCH_H
 #define WARPWISE_CHECKER_BENCH_H

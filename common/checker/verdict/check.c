@@ -1,6 +1,7 @@
 /**
- * @file check.c @brief From the case table to verdicts: which cases run, in which sessions, and what the
- * verdicts add up to. /
+ * @file check.c
+ * @brief From the case table to verdicts: which cases run, in which sessions, and what the verdicts add up
+ *        to.
  */
 #include "check.h"
 

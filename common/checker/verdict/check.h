@@ -1,4 +1,7 @@
-/** @file check.h @brief One run of the checker and its results: the structures that its files share. / */
+/**
+ * @file check.h
+ * @brief One run of the checker and its results: the structures that its files share.
+ */
 #ifndef WARPWISE_CHECKER_CHECK_H
 #define WARPWISE_CHECKER_CHECK_H
 

@@ -1,4 +1,7 @@
-/** @file child.c @brief Starts, listens to and ends a runner. / */
+/**
+ * @file child.c
+ * @brief Starts, listens to and ends a runner.
+ */
 #include "child.h"
 
 #include <errno.h>

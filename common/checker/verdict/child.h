@@ -1,4 +1,7 @@
-/** @file child.h @brief A runner as an untrusted child process: a program in the sandbox, and two pipes. / */
+/**
+ * @file child.h
+ * @brief A runner as an untrusted child process: a program in the sandbox, and two pipes.
+ */
 #ifndef WARPWISE_VERDICT_CHILD_H
 #define WARPWISE_VERDICT_CHILD_H
 

@@ -1,6 +1,6 @@
 /**
- * @file compare.h @brief Compares outputs with what they should be: guard zones, inputs, determinism, then
- * every element. /
+ * @file compare.h
+ * @brief Compares outputs with what they should be: guard zones, inputs, determinism, then every element.
  */
 #ifndef WARPWISE_CHECKER_COMPARE_H
 #define WARPWISE_CHECKER_COMPARE_H

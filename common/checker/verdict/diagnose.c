@@ -1,6 +1,7 @@
 /**
- * @file diagnose.c @brief Looks for patterns in wrong elements, from the plainest to the most specific;
- * reports the first that fits. /
+ * @file diagnose.c
+ * @brief Looks for patterns in wrong elements, from the plainest to the most specific; reports the first that
+ *        fits.
  */
 #include "diagnose.h"
 

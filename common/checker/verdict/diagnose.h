@@ -1,4 +1,7 @@
-/** @file diagnose.h @brief What the pattern of wrong elements says about the cause. / */
+/**
+ * @file diagnose.h
+ * @brief What the pattern of wrong elements says about the cause.
+ */
 #ifndef WARPWISE_CHECKER_DIAGNOSE_H
 #define WARPWISE_CHECKER_DIAGNOSE_H
 

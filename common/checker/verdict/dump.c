@@ -1,6 +1,6 @@
 /**
- * @file dump.c @brief `--dump`: small buffers element by element, each result above the expected value,
- * inputs first. /
+ * @file dump.c
+ * @brief `--dump`: small buffers element by element, each result above the expected value, inputs first.
  */
 #include <math.h>
 #include <stdio.h>

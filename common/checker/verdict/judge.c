@@ -1,7 +1,7 @@
 /**
- * @file judge.c @brief Judges an item step by step: did the runner answer, did it start, has the device
- * findings, is the status right, did the kernel keep to its buffers, do both runs agree, is every element
- * right. /
+ * @file judge.c
+ * @brief Judges an item step by step: did the runner answer, did it start, has the device findings, is the
+ *        status right, did the kernel keep to its buffers, do both runs agree, is every element right.
  */
 #include "judge.h"
 

@@ -1,4 +1,7 @@
-/** @file judge.h @brief From what a runner left to a verdict. / */
+/**
+ * @file judge.h
+ * @brief From what a runner left to a verdict.
+ */
 #ifndef WARPWISE_CHECKER_JUDGE_H
 #define WARPWISE_CHECKER_JUDGE_H
 

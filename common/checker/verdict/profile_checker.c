@@ -1,6 +1,6 @@
 /**
- * @file profile_checker.c @brief Measures the time of inputs, bitwise comparison and oracle, case by case,
- * summed over all threads. /
+ * @file profile_checker.c
+ * @brief Measures the time of inputs, bitwise comparison and oracle, case by case, summed over all threads.
  */
 #include "profile_checker.h"
 

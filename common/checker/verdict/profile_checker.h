@@ -1,6 +1,7 @@
 /**
- * @file profile_checker.h @brief `checker --profile-checker`: everything the checker itself does, without a
- * kernel: where does its time go? /
+ * @file profile_checker.h
+ * @brief `checker --profile-checker`: everything the checker itself does, without a kernel: where does its
+ *        time go?
  */
 #ifndef WARPWISE_CHECKER_PROFILE_CHECKER_H
 #define WARPWISE_CHECKER_PROFILE_CHECKER_H

@@ -1,6 +1,7 @@
 /**
- * @file remember.c @brief Keeps the oracle's answers in files: a header, where each piece lies, and for each
- * piece its spans one after the other. /
+ * @file remember.c
+ * @brief Keeps the oracle's answers in files: a header, where each piece lies, and for each piece its spans
+ *        one after the other.
  */
 #include "remember.h"
 
@@ -146,7 +147,7 @@ int remembered_next(const struct remembered *r, size_t piece, size_t *at, struct
         (const struct remembered_place *)(r->map + sizeof(struct head)) + piece;
     if (*at >= place->bytes) return 0;
     const struct kept_span *kept = (const struct kept_span *)(r->map + place->at + *at);
-    double *values = (double *)(kept + 1); /* mapped copy: nobody else can write to the answers */
+    double *values = (double *)(kept + 1); /* the caller does not write to the expected values */
     size_t count = (size_t)kept->count;
     *span = (struct lesson_span){.buffer = (int)kept->buffer,
                                  .first = (size_t)kept->first,

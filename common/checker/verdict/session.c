@@ -1,4 +1,7 @@
-/** @file session.c @brief Lays out the image, fills it, and runs its cases in runners. / */
+/**
+ * @file session.c
+ * @brief Lays out the image, fills it, and runs its cases in runners.
+ */
 #include "session.h"
 
 #include <errno.h>

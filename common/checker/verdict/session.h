@@ -1,5 +1,6 @@
 /**
- * @file session.h @brief A group of items, the image that carries them, and the runners that worked on it. /
+ * @file session.h
+ * @brief A group of items, the image that carries them, and the runners that worked on it.
  */
 #ifndef WARPWISE_CHECKER_SESSION_H
 #define WARPWISE_CHECKER_SESSION_H

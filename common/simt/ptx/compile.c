@@ -1,6 +1,7 @@
 /**
- * @file compile.c @brief Instructions to operations: looks each instruction up in the table, and checks its
- * operands against the row. /
+ * @file compile.c
+ * @brief Instructions to operations: looks each instruction up in the table, and checks its operands against
+ *        the row.
  */
 #include "compile.h"
 #include "parse.h"

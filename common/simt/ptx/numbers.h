@@ -1,4 +1,7 @@
-/** @file numbers.h @brief Numbers in small formats: to float and back, rounded in any direction. / */
+/**
+ * @file numbers.h
+ * @brief Numbers in small formats: to float and back, rounded in any direction.
+ */
 #ifndef WARPWISE_SIMT_PTX_NUMBERS_H
 #define WARPWISE_SIMT_PTX_NUMBERS_H
 

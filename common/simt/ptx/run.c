@@ -1,5 +1,6 @@
 /**
- * @file run.c @brief Runs an asm statement for one thread. The first thread to arrive compiles its text. /
+ * @file run.c
+ * @brief Runs an asm statement for one thread. The first thread to arrive compiles its text.
  */
 #include "run.h"
 #include "compile.h"

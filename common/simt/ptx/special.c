@@ -1,5 +1,6 @@
 /**
- * @file special.c @brief Special registers: the values of %laneid and the others for the running thread. /
+ * @file special.c
+ * @brief Special registers: the values of %laneid and the others for the running thread.
  */
 #include "parse.h"
 

@@ -1,6 +1,7 @@
 /**
- * @file collectives.c @brief Carries out collectives: sums in the order of the ranks, copies, and the number
- * of bytes that each would send on a ring. /
+ * @file collectives.c
+ * @brief Carries out collectives: sums in the order of the ranks, copies, and the number of bytes that each
+ *        would send on a ring.
  */
 #include <stdint.h>
 #include <stdio.h>

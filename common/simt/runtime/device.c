@@ -1,6 +1,6 @@
 /**
- * @file device.c @brief What the software device reports about itself. SIMT_DEVICE selects whose limits it
- * has. /
+ * @file device.c
+ * @brief What the software device reports about itself. SIMT_DEVICE selects whose limits it has.
  */
 #include <stddef.h>
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/** @file functions.c @brief Kernels as host code sees them: launch, attributes, occupancy. / */
+/**
+ * @file functions.c
+ * @brief Kernels as host code sees them: launch, attributes, occupancy.
+ */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /**
- * @file managed.c @brief Placement of managed memory: advice, prefetching and attachment to streams. None of
- * it has an effect here. /
+ * @file managed.c
+ * @brief Placement of managed memory: advice, prefetching and attachment to streams. None of it has an effect
+ *        here.
  */
 #include "graph.h"
 

@@ -1,4 +1,7 @@
-/** @file memory.c @brief Allocation, copies and fills. Ranges are checked before any data move. / */
+/**
+ * @file memory.c
+ * @brief Allocation, copies and fills. Ranges are checked before any data move.
+ */
 #include <ctype.h>
 #include <pthread.h>
 #include <stdint.h>

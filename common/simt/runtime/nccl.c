@@ -1,4 +1,7 @@
-/** @file nccl.c @brief NCCL's calls: communicators, groups, and checks of arguments. / */
+/**
+ * @file nccl.c
+ * @brief NCCL's calls: communicators, groups, and checks of arguments.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /**
- * @file objects.c @brief The existing streams and events: looks up handles, and finds objects that are left
- * at the end. /
+ * @file objects.c
+ * @brief The existing streams and events: looks up handles, and finds objects that are left at the end.
  */
 #include <pthread.h>
 #include <time.h>

@@ -1,4 +1,7 @@
-/** @file operations.c @brief The one place where operations are carried out on the device. / */
+/**
+ * @file operations.c
+ * @brief The one place where operations are carried out on the device.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /**
- * @file order.c @brief Which operations of different streams are ordered; findings if one uses memory that
- * another may still be using. /
+ * @file order.c
+ * @brief Which operations of different streams are ordered; findings if one uses memory that another may
+ *        still be using.
  */
 #include <pthread.h>
 #include <string.h>

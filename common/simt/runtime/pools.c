@@ -1,4 +1,7 @@
-/** @file pools.c @brief The single memory pool of each device, from which cudaMallocAsync allocates. / */
+/**
+ * @file pools.c
+ * @brief The single memory pool of each device, from which cudaMallocAsync allocates.
+ */
 #include "graph.h"
 
 /** The attributes of a device's pool; the struct's address is the handle. */

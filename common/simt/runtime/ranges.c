@@ -1,4 +1,7 @@
-/** @file ranges.c @brief Checks whether the memory that an operation receives is device memory. / */
+/**
+ * @file ranges.c
+ * @brief Checks whether the memory that an operation receives is device memory.
+ */
 #include "runtime.h"
 
 size_t bytes_of_rows(size_t rows, size_t pitch, size_t width)

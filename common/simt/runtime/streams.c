@@ -1,6 +1,7 @@
 /**
- * @file streams.c @brief Streams and events. Work is carried out at the call: a stream is always idle, and
- * waiting takes no time. /
+ * @file streams.c
+ * @brief Streams and events. Work is carried out at the call: a stream is always idle, and waiting takes no
+ *        time.
  */
 #include <stdlib.h>
 

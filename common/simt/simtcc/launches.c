@@ -1,4 +1,7 @@
-/** @file launches.c @brief Finds the kernels, and how to write each launch of one in C++. / */
+/**
+ * @file launches.c
+ * @brief Finds the kernels, and how to write each launch of one in C++.
+ */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

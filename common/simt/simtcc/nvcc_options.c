@@ -1,6 +1,7 @@
 /**
- * @file nvcc_options.c @brief nvcc's options as Makefiles use them: with one dash or two, the value after `=`
- * or in the next argument. /
+ * @file nvcc_options.c
+ * @brief nvcc's options as Makefiles use them: with one dash or two, the value after `=` or in the next
+ *        argument.
  */
 #include "nvcc_options.h"
 

@@ -1,4 +1,7 @@
-/** @file nvcc_options.h @brief nvcc's names for options that simtcc calls as g++ does. / */
+/**
+ * @file nvcc_options.h
+ * @brief nvcc's names for options that simtcc calls as g++ does.
+ */
 #ifndef WARPWISE_SIMTCC_NVCC_OPTIONS_H
 #define WARPWISE_SIMTCC_NVCC_OPTIONS_H
 

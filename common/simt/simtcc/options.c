@@ -1,4 +1,7 @@
-/** @file options.c @brief The command line: like that of g++, with a few options of nvcc. / */
+/**
+ * @file options.c
+ * @brief The command line: like that of g++, with a few options of nvcc.
+ */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

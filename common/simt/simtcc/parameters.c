@@ -1,6 +1,7 @@
 /**
- * @file parameters.c @brief Which parameters of a kernel have an address that a tensor copy accepts: those
- * that are `__grid_constant__`. /
+ * @file parameters.c
+ * @brief Which parameters of a kernel have an address that a tensor copy accepts: those that are
+ *        `__grid_constant__`.
  */
 #include "rewriter.h"
 
@@ -20,7 +21,7 @@ struct parameter {
 
 /**
  * If there is a word more than a type and a name, it is a macro, which may stand for `__grid_constant__`.
- * Pointers, references, arrays, functions and the built-in types hold no tensor map. /
+ * Pointers, references, arrays, functions and the built-in types hold no tensor map.
  */
 static struct parameter read_parameter(const struct tokens *t, size_t first, size_t last)
 {

@@ -1,4 +1,7 @@
-/** @file prelude.c @brief Where precompiled headers lie, and whether they are up to date. / */
+/**
+ * @file prelude.c
+ * @brief Where precompiled headers lie, and whether they are up to date.
+ */
 #include "prelude.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /**
- * @file project.c @brief Finds project headers as the compiler would, and rewrites those that need a change.
- * /
+ * @file project.c
+ * @brief Finds project headers as the compiler would, and rewrites those that need a change.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /**
- * @file refusals.c @brief What the software device lacks, in one sentence instead of the compiler's many
- * messages. /
+ * @file refusals.c
+ * @brief What the software device lacks, in one sentence instead of the compiler's many messages.
  */
 #include "refusals.h"
 

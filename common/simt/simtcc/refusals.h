@@ -1,6 +1,6 @@
 /**
- * @file refusals.h @brief What the software device lacks, in one sentence instead of the compiler's many
- * messages. /
+ * @file refusals.h
+ * @brief What the software device lacks, in one sentence instead of the compiler's many messages.
  */
 #ifndef WARPWISE_SIMT_REFUSALS_H
 #define WARPWISE_SIMT_REFUSALS_H
