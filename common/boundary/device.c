@@ -135,7 +135,7 @@ static _Alignas(16) struct message answer;
 
 void device_begin_answer(void)
 {
-    memset(&answer, 0, MESSAGE_SIZE(0)); /* without its data, which are never read beyond answer.bytes */
+    memset(&answer, 0, MESSAGE_SIZE(0)); /* not its data: nobody reads more than it says it has */
     answer.kind = MESSAGE_ANSWER;
 }
 

@@ -30,8 +30,8 @@ int source_check_preprocessed(const char *text, const char *main_file, const cha
 /** @brief Where a compiler may open files: lists of paths without symbolic links, each ended by NULL. */
 struct source_places {
     const char *const *folders;  /**< no files but those at or below these */
-    const char *const *trees;    /**< of what lies below these, */
-    const char *const *of_trees; /**< of the folder in question, only what lies at or below these */
+    const char *const *trees;    /**< of what lies below these folders, */
+    const char *const *of_trees; /**< only what lies at or below these */
 };
 
 /** @brief Checks every file that the compiler opened, from the list of dependencies that it wrote (-MD). */

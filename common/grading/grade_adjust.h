@@ -23,8 +23,8 @@ struct grade_rules {
     long late_days;
 };
 
-/** @brief Parses the tables that @p book keeps; complaints name the files by their options. @return
- *         EXIT_PASS, or EXIT_TROUBLE after a complaint about a row that cannot be understood */
+/** @brief Parses the tables that @p book keeps; complaints name the files by their options.
+ *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint about a row that cannot be understood */
 int grade_rules_make(const struct grade_book *book, struct grade_rules *rules);
 void grade_rules_free(struct grade_rules *rules);
 /** @brief EXIT_PASS if each row names a lesson of the course and, if the class is complete, a student;

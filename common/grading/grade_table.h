@@ -21,7 +21,8 @@ struct grade_table {
     struct grade_row_of_table *row;
 };
 
-/** @brief Parses @p text, the contents of the file @p name. @return EXIT_PASS, or EXIT_TROUBLE after a
+/** @brief Parses @p text, the contents of the file @p name.
+ *  @return EXIT_PASS, or EXIT_TROUBLE after a
  *         complaint */
 int grade_table_read(const char *name, const char *text, struct grade_table *table);
 int grade_table_has(const struct grade_table *table, const char *column);
