@@ -39,12 +39,10 @@ struct grade_class {
 };
 
 /** @brief Makes plan.seed_file hold the seed that was given, recorded, or just drawn; notes its hash.
- * 
  *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_seed_settle(struct grade_class *class);
 
 /** @brief Settles seed, lessons, devices and students, and notes them in the journal.
- * 
  *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_class_settle(struct grade_class *class);
 
@@ -55,7 +53,6 @@ int grade_settings_settle(struct grade_class *class);
 void grade_settings_ask(const struct command_line *line, struct grade_class *class);
 
 /** @brief Writes the files of each lesson where JPlag and MOSS find them (grade_similar.c).
- * 
  *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_similar(const struct grade_class *class);
 
@@ -68,7 +65,6 @@ void grade_remove_leftovers(const char *out);
 int grade_class_run(struct grade_class *class);
 
 /** @brief Takes the results in @p folders into the book and writes them to a new journal in plan.out.
- * 
  *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint; the book has no lessons if that failed */
 int grade_merge(struct grade_class *class, const char *const *folders, size_t count);
 

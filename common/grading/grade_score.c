@@ -90,7 +90,7 @@ static int counts_half(const struct grade_row *row)
     return row->state == STATE_PASS && row->points > 0 && row->points < 0.75 * row->points_max;
 }
 
-/* 1 for the first row of each part within a group: row number @p index is such a row. */
+/* Adds a note once per part of a group, for row number @p index, the first of its rows. */
 static void note_half(const struct grade_result *result, size_t index, struct text *note)
 {
     const struct grade_row *row = &result->rows[index];

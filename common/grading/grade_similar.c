@@ -78,7 +78,7 @@ static int add_student(const struct grade_class *class, const struct lesson_fold
     return code;
 }
 
-/* To find copies byte for byte needs no other program. */
+/* Reports copies byte for byte, which needs no other program. */
 static void tell_same(const struct lesson_folder *lesson, const struct similar_file *files, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

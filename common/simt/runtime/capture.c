@@ -59,7 +59,7 @@ static void release_member(struct CUstream_st *stream)
     node_set_clear(&stream->last);
 }
 
-/** Removes all streams from the capture and frees it. */
+/** Removes all streams from the capture and returns its graph. */
 static struct CUgraph_st *end_capture(struct capture *capture)
 {
     struct CUgraph_st *graph = capture->graph;

@@ -37,7 +37,7 @@ static float float_of_half(uint16_t bits)
     return value;
 }
 
-/** The top @p bits bits of @p value, rounded to nearest even; @p cut is the number of bits cut off. */
+/** The upper bits of @p value, rounded to nearest even; @p cut bits are cut off. */
 static uint32_t round_bits(uint32_t value, unsigned cut)
 {
     const uint32_t half = 1u << (cut - 1), rest = value & ((1u << cut) - 1), kept = value >> cut;
