@@ -279,7 +279,7 @@ static void put_limits(struct figures *figures, const char *command)
     }
 }
 
-/* "some_library_us@f32/len_4096" is a figure of every lesson that has the case. */
+/* "some_library_us@f32/len_4096" is a figure for every lesson that has the case. */
 static void put_peers(struct figures *figures, const struct result_row *row, const char *command)
 {
     const struct device_facts *facts = device_measure();

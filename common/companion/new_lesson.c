@@ -158,7 +158,7 @@ static int is_there(const char *below)
     return there;
 }
 
-/* Another header of this name would be found in place of the contract. */
+/* The compiler would find another header of this name instead of the contract. */
 static const char *header_like(const char *topic)
 {
     static const char *const folders[] = {"common/contracts", "common/decode",       "common/protocol",

@@ -216,7 +216,7 @@ static void tell_time(const char *whose, double us, const struct known_case *ite
     free(text);
 }
 
-/* Runs the student's kernel at this case; 1 if it gave a figure. */
+/* Runs the student's kernel at this case; 1 if that gave a figure. */
 static int tell_own(const struct lesson_folder *lesson, const struct known_case *item, enum device device,
                     const struct limits *limits)
 {

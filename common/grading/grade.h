@@ -200,7 +200,7 @@ void grade_unit_run(const struct grade_plan *plan, const struct grade_unit *unit
 typedef int (*grade_taker)(void *context, const struct grade_unit *unit, struct grade_result *result);
 
 /**
- * @brief Runs @p units, so many at a time as @p plan says.
+ * @brief Runs @p units, as many at a time as @p plan says.
  * @return EXIT_PASS, EXIT_TROUBLE if the taker stopped it or it was interrupted
  */
 int grade_schedule(const struct grade_plan *plan, const struct grade_unit *units, size_t count,

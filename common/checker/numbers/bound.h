@@ -30,7 +30,7 @@
  * sum that walks at random through terms of about the same size; the larger of the two counts. Errors of the scores and
  * of exp are those of one key each and so independent: they count as the root of their sum of squares. `floor`
  * in lesson.h is all of this, and the largest error of a buffer may be its largest floor plus twice the largest error of
- * one plain f32 computation. So a plain computation that happens to be exact wrongs nobody.
+ * one plain f32 computation. So a right kernel passes even if the plain computation happens to be exact.
  *
  * **Steps that round alike.** Roundings are not independent where a computation repeats itself: a weight is
  * added that is too small to change the sum, or the same weight again. Then each step may round in the same

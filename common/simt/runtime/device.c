@@ -20,7 +20,7 @@ static const struct device_limits devices[] = {
      8192}, /* pretended: its instructions are those of another architecture */
 };
 
-/* number of SMs reported while simt_pretend_multiprocessors() holds */
+/* limits reported while simt_pretend_multiprocessors() holds */
 static struct device_limits pretended;
 static int pretended_capability; /* capability reported while simt_pretend_capability() holds */
 

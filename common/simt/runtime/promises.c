@@ -22,7 +22,7 @@ struct party {
     int used;
     /** how many operations of each stream come before its next one; for itself: all of them */
     unsigned known[PROMISE_STREAMS];
-    struct operation last; /**< number of those operations that do something */
+    struct operation last; /**< the last of those operations that does something */
     const char *kernel;    /**< if that was a launch */
 };
 
