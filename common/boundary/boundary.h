@@ -17,29 +17,29 @@
 
 #include <stdint.h>
 
-/** @brief How an entry point's parameter reaches the host process. */
+/** @brief How a parameter of an entry point reaches the host process. */
 enum boundary_kind {
-    BOUNDARY_PLAIN,  /**< a number, or a pointer that only the device follows */
-    BOUNDARY_STREAM, /**< a stream: from now on the host process may name it */
+    BOUNDARY_PLAIN,  /**< a number, or a pointer that only the device dereferences */
+    BOUNDARY_STREAM, /**< a stream: the host process may use it from now on */
     BOUNDARY_REAL,   /**< a float or a double */
-    BOUNDARY_GIVEN,  /**< a pointer to a struct of the host's, which is copied; or NULL */
+    BOUNDARY_GIVEN,  /**< a pointer to a host struct, which is copied; or NULL */
     BOUNDARY_HANDLE  /**< a pointer to a pointer of the host process, which it may change; or NULL */
 };
 
-/** @brief A parameter on its way. */
+/** @brief A parameter on its way to the host process. */
 struct boundary_word {
     enum boundary_kind kind; /**< how it goes */
-    uint32_t bytes;          /**< of what a GIVEN pointer points to */
+    uint32_t bytes;          /**< size of what a GIVEN pointer points to */
     uint64_t value;          /**< the number, the pointer, or the bits of a real number */
 };
 
 enum {
     BOUNDARY_PARAMETERS = 10,
     BOUNDARY_WORDS = 6,
-    BOUNDARY_REALS = 4 /* at most, of each class of registers */
+    BOUNDARY_REALS = 4 /* the largest number of each class of registers */
 };
 
-/** @brief Bits of a float, as the lower half of a register has them. */
+/** @brief Bits of a float, as the lower half of a register holds them. */
 static inline uint64_t boundary_float(float x)
 {
     union {
@@ -49,7 +49,7 @@ static inline uint64_t boundary_float(float x)
     both.real = x;
     return both.bits;
 }
-/** @brief The same of a double. */
+/** @brief Bits of a double. */
 static inline uint64_t boundary_double(double x)
 {
     union {
@@ -62,11 +62,13 @@ static inline uint64_t boundary_double(double x)
 /** @brief Calls @p function, one of the student's, in the host process, and serves its calls of CUDA until it returns. */
 uint64_t boundary_call(void (*function)(void), const struct boundary_word *word, unsigned count);
 
-/** @brief From now on the host process may name @p handle, which lies in a struct that it is given; @p kind as in calls.h. */
+/** @brief Allows the host process to use @p handle, which lies in a struct that it receives; @p kind as in
+ *         calls.h. */
 void boundary_may_use(char kind, const void *handle);
 
 /**
- * @brief Makes the host process, before anything is there that it must not have; returns in the device process only.
+ * @brief Makes the host process, before anything exists that it must not have; returns only in the device
+ *        process.
  * @return 0, or -1 with errno set
  */
 int boundary_open(void);
@@ -74,7 +76,7 @@ int boundary_open(void);
 /** @brief From now on the host process may use @p seconds of CPU time, all calls together; see simt_watch(). */
 void boundary_watch(double seconds);
 
-/** @brief Bytes that the host process's malloc() has given out and not got back. */
+/** @brief Bytes that the host process has got from malloc() and not freed. */
 uint64_t boundary_host_bytes(void);
 
 #endif

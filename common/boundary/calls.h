@@ -82,7 +82,7 @@
     X(cudaGraphGetRootNodes)                                                                                 \
     X(cudaStreamGetCaptureInfo)
 
-/** @brief X(name): the C library's functions that host code may call and a kernel may not (library.c). */
+/** @brief X(name): functions of the C library that host code may call and a kernel may not (library.c). */
 #define BOUNDARY_LIBRARY(X)                                                                                  \
     X(calloc)                                                                                                \
     X(realloc)                                                                                               \
@@ -131,7 +131,8 @@
     X(exit)                                                                                                  \
     X(abort)
 
-/** @brief X(name): mathematics that writes a second result where a pointer says: in a kernel that is an access (library.c). */
+/** @brief X(name): mathematical functions that write a second result through a pointer: in a kernel that
+ *         is an access (library.c). */
 #define BOUNDARY_RESULTS(X)                                                                                  \
     X(frexp)                                                                                                 \
     X(frexpf)                                                                                                \
@@ -147,7 +148,8 @@
     X(nan)                                                                                                   \
     X(nanf)
 
-/** @brief What has no gate, because it only computes or is the compiler's own, beside names of C++, simt_ and __tsan_. */
+/** @brief Functions without a gate because they only compute or belong to the compiler, in addition to C++
+ *         names, simt_ and __tsan_. */
 #define BOUNDARY_FREE                                                                                        \
     " cudaGetErrorName cudaGetErrorString ncclGetErrorString stdout stderr _GLOBAL_OFFSET_TABLE_ "           \
     "__stack_chk_fail "                                                                                      \
@@ -155,18 +157,18 @@
     "_Unwind_Resume __tls_get_addr __dso_handle __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort "  \
     "__cxa_pure_virtual __cxa_begin_catch __cxa_end_catch __cxa_rethrow abs labs llabs "
 
-/** @brief X(name): all that has a gate of its own. */
+/** @brief X(name): all functions with a gate of their own. */
 #define BOUNDARY_GATED(X)                                                                                    \
     BOUNDARY_SPECIAL(X)                                                                                      \
     BOUNDARY_LIBRARY(X)                                                                                      \
     BOUNDARY_RESULTS(X)
 
-/** @brief What stands before the name of a function of these lists in a student's object file. */
+/** @brief The prefix that functions of these lists get in a student's object file. */
 #define BOUNDARY_GATE "gate_"
-/** @brief The same for what it defines. */
+/** @brief The prefix of the functions that it defines. */
 #define BOUNDARY_STUDENT "student_"
 
-/** @brief The number of a call that goes to the other side. */
+/** @brief The number of a call to the other side. */
 enum boundary_call_number {
 /** @cond */
 #define NUMBER_OF(name, ...) CALL_##name,

@@ -1,7 +1,7 @@
 /**
  * @file device.c
- * @brief What the answers of the device process stand on: messages, handles, data. Nothing in a question is believed: lengths
- *        are those of what came, handles must have been given out and still be alive.
+ * @brief What the answers of the device process are built on: messages, handles, data. Nothing in a question
+ *        is trusted: lengths are those of what came, handles must have been given out and still be alive.
  */
 #include "device.h"
 
@@ -18,7 +18,7 @@ enum { HANDLES = 8192, EXIT_PROTOCOL = 1, MOST_TOUCHED = 4096 };
 
 /* ---- the end of the host process ------------------------------------------------------------------------ */
 
-/* It is told as if there were one process: the same signal, or the same exit code. */
+/* Ends as if there were one process: with the same signal, or the same exit code. */
 static _Noreturn void end_like_host(void)
 {
     int status = 0;
@@ -43,7 +43,7 @@ void device_send(const struct message *message)
     if (message_send(message) != 0) end_like_host();
 }
 
-/* What host code was found doing. */
+/* What host code was caught doing. */
 static void take_record(const struct message *message)
 {
     struct record record;
@@ -135,7 +135,7 @@ static _Alignas(16) struct message answer;
 
 void device_begin_answer(void)
 {
-    memset(&answer, 0, MESSAGE_SIZE(0)); /* its data are as long as it says */
+    memset(&answer, 0, MESSAGE_SIZE(0)); /* not its data: nobody reads more than it says it has */
     answer.kind = MESSAGE_ANSWER;
 }
 

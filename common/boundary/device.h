@@ -1,6 +1,6 @@
 /**
  * @file device.h
- * @brief What the answers of the device process stand on.
+ * @brief Functions that the device process builds its answers with.
  */
 #ifndef WARPWISE_BOUNDARY_DEVICE_H
 #define WARPWISE_BOUNDARY_DEVICE_H
@@ -8,10 +8,10 @@
 #include "host.h"
 #include "machine.h"
 
-/** @brief What is being answered. */
+/** @brief The question that is being answered. */
 extern struct message device_question;
 
-/** @brief The next @p bytes of its data behind *@p at, which moves on; NULL: there are no more. */
+/** @brief The next @p bytes of its data from *@p at, which moves on; NULL if there are not as many. */
 const void *device_data(size_t *at, size_t bytes);
 /** @brief An answer without words and data. */
 void device_begin_answer(void);
@@ -20,24 +20,26 @@ void device_answer_with(const void *data, size_t bytes);
 /** @brief Sets a word of the answer; the first is the result. */
 void device_answer_word(unsigned index, uint64_t value);
 void device_send_answer(void);
-/** @brief Sends or receives any message. Where the host process is gone, the runner ends as that did. */
+/** @brief Sends or receives any message. If the host process is gone, the runner ends in the same way. */
 void device_send(const struct message *message);
 void device_receive(struct message *message);
 /** @brief Copies from the host process's memory; returns how many bytes there were. */
 size_t device_fetch(uint64_t address, void *to, size_t bytes);
-/** @brief What came is no message of ours: the runner ends, which is a crash of the student's. */
+/** @brief The message received is not one of ours: ends the runner, which counts as a crash of the
+ *         student's program. */
 _Noreturn void device_refuse_message(const char *what);
 
-/** @brief The host process may name this object from now on. @p kind as in calls.h. */
+/** @brief Allows the host process to use this object from now on. @p kind as in calls.h. */
 void device_give_handle(char kind, uint64_t value);
-/** @brief What exists no longer makes room. Nodes go with their graph, of which nobody tells: with any graph. */
+/** @brief Frees the entries of handles whose objects are gone. Nodes disappear with their graph without
+ *         notice: so their entries are checked whenever a graph is destroyed. */
 void device_forget_dead_handles(int nodes_too);
-/** @brief 1 if it was given this object, and the object exists. */
+/** @brief 1 if the host process was given this object, and the object still exists. */
 int device_handle_is_good(char kind, uint64_t value);
-/** @brief Has the runtime remember and return @p error, for an argument that must not reach it. */
+/** @brief Makes the runtime remember and return @p error, for an argument that must not reach it. */
 uint64_t device_last_error(cudaError_t error);
 
-/** @cond the device's, which only C++ is told of */
+/** @cond the device's own declarations, which only C++ sees */
 cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream);
 cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early,
                                    int *cooperative, struct simt_extent *cluster);
@@ -49,7 +51,7 @@ cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *f
 
 /** @brief Answers a call with a gate of its own (special.c). */
 uint64_t device_answer_special(enum boundary_call_number call);
-/** @brief Before a graph is launched: what its copies read in host memory is read anew. */
+/** @brief Before a graph is launched: updates the host memory that its copies read. */
 void device_fetch_captured(void);
 
 #endif

@@ -1,13 +1,13 @@
 /**
  * @file entries.c
- * @brief The entry points of a lesson, as the runner calls them, in the other process. Compiled once a lesson: LESSON_HEADER
- *        is its contract, and its lesson.def says how each parameter gets there.
+ * @brief The entry points of a lesson as the runner calls them; each runs in the other process. Compiled once
+ *        per lesson: LESSON_HEADER is its contract, and its lesson.def says how each parameter gets there.
  */
 #include LESSON_HEADER
 
 #include "boundary.h"
 
-/* Handles that lie in elements of a struct: with_handles() says that the host process may name them. */
+/* Handles in elements of a struct: with_handles() allows the host process to use them. */
 #define STREAM_IN(field)                                                                                     \
     {                                                                                                        \
         's', held->at[i].field                                                                               \

@@ -1,6 +1,7 @@
 /**
  * @file host.c
- * @brief The host process: waits for calls of entry points, and asks the device process for what they ask of CUDA.
+ * @brief The host process: waits for calls of entry points, and asks the device process for the CUDA calls
+ *        that they make.
  */
 #include "host.h"
 
@@ -42,7 +43,7 @@ static int is_there(uint64_t address, size_t bytes)
     return 1;
 }
 
-/* The source of a copy lies here. Where nothing lies any more, the answer is empty. */
+/* Answers with the source of a copy, which lies here. If no memory is mapped there, the answer is empty. */
 static void give_content(void)
 {
     const uint64_t address = received.word[0], bytes = received.word[1];
@@ -94,7 +95,7 @@ const struct message *host_ask(void)
     }
 }
 
-/* A call of the list: outputs are sent as they are, and come back as the other side left them. */
+/* A call from the list: output arguments are sent as they are, and come back as the other side left them. */
 static uint64_t ask(enum boundary_call_number call, const char *kinds, const uint64_t *word, const void *site)
 {
     struct message *question = host_question(call, site);
@@ -123,8 +124,9 @@ void boundary_not_in_kernel(const char *name, const void *site)
     simt_stop(&place, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_ONLY, SIMT_SAYS(.name = {name}));
 }
 
-/* All parameters are of the integer class: each is a register, or eight bytes on the stack, whatever its type. The seventh, where
- * there is none, is whatever the stack holds, and is not used. */
+/* All parameters are of the integer class: each is a register, or eight bytes on the stack, whatever its
+ * type. If the function has no seventh parameter, that argument is whatever the stack holds, and is not
+ * used. */
 #define GATE(name, kinds)                                                                                    \
     uint64_t gate_##name(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f,             \
                          uint64_t g);                                                                        \
@@ -142,13 +144,13 @@ BOUNDARY_CALLS(GATE)
 typedef uint64_t (*entry_point)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double, double,
                                 double, double);
 
-/** What an entry point is called with: registers of either class, whatever the order of its parameters. */
+/** Arguments of an entry point: registers of either class, whatever the order of its parameters. */
 struct arguments {
     uint64_t word[BOUNDARY_WORDS], handle[BOUNDARY_PARAMETERS];
-    double real[BOUNDARY_REALS]; /* a float is the first half of one */
+    double real[BOUNDARY_REALS]; /* a float is the lower half of one */
 };
 
-/* A copy of the message that lasts as long as the call; calls of CUDA use the other two. */
+/* Copies the message for the duration of the call; calls of CUDA use the other two buffers. */
 static _Alignas(16) struct message call;
 
 static void take_parameters(struct arguments *to)
@@ -186,8 +188,8 @@ static void run_entry_point(void)
     const entry_point function = (entry_point)(uintptr_t)call.word[0];
     const uint64_t value = function(a.word[0], a.word[1], a.word[2], a.word[3], a.word[4], a.word[5],
                                     a.real[0], a.real[1], a.real[2], a.real[3]);
-    fflush(NULL); /* so that what host code printed lies before the kernels of the next call */
-    memset(call.data, 0xff, call.bytes); /* arguments end with the call */
+    fflush(NULL); /* so that output of host code comes before output of the kernels of the next call */
+    memset(call.data, 0xff, call.bytes); /* arguments are valid only during the call */
     memset(&sent, 0, MESSAGE_SIZE(0));
     sent.kind = MESSAGE_RETURN;
     sent.word[0] = value;
@@ -196,7 +198,7 @@ static void run_entry_point(void)
     send_or_leave(&sent);
 }
 
-/* May come in the middle of another message being made, and from the handler that ends a call without an end. */
+/* May be called while another message is being made, and from the handler that ends an endless call. */
 static void send_record(const struct record *record)
 {
     static _Alignas(16) struct message found = {.kind = MESSAGE_RECORD, .bytes = sizeof *record};
@@ -205,7 +207,7 @@ static void send_record(const struct record *record)
     send_or_leave(&found);
 }
 
-/* Device memory has no memory here; host code that goes there is told so, and faults. */
+/* Device addresses have no memory here; host code that accesses them gets a finding, and faults. */
 static void reserve_device_addresses(void)
 {
     const struct simt_site site = {"unknown", 0, "boundary", NULL};

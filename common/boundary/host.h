@@ -1,6 +1,6 @@
 /**
  * @file host.h
- * @brief What the gates of the host process stand on.
+ * @brief Functions that the gates of the host process are built with.
  */
 #ifndef WARPWISE_BOUNDARY_HOST_H
 #define WARPWISE_BOUNDARY_HOST_H
@@ -10,7 +10,8 @@
 #include "calls.h"
 #include "message.h"
 
-/** @brief Bytes of what a parameter of kind @p letter points to, see calls.h; 0: it is no such pointer. */
+/** @brief Size of what a parameter of kind @p letter points to, see calls.h; 0: the kind is not such a
+ *         pointer. */
 static inline size_t boundary_output_bytes(char letter)
 {
     switch (letter) {
@@ -35,13 +36,14 @@ static inline size_t boundary_output_bytes(char letter)
     }
 }
 
-/** @brief Begins the question that host_ask() sends: no words, no data. @p site: where the student's code called. */
+/** @brief Begins the question that host_ask() sends, without words and data. @p site: where the student's
+ *         code made the call. */
 struct message *host_question(enum boundary_call_number call, const void *site);
-/** @brief Adds data to it, at the next multiple of 16; 0, or -1 if there is no room. */
+/** @brief Appends data, at the next multiple of 16; 0, or -1 if there is no room. */
 int host_append(const void *data, size_t bytes);
-/** @brief The same for a text, cut to STRING_BYTES. */
+/** @brief Appends a text, cut to STRING_BYTES. */
 int host_append_text(const char *text);
-/** @brief Sends it and waits for the answer, which stays until the next one. */
+/** @brief Sends it and waits for the answer, which is valid until the next one. */
 const struct message *host_ask(void);
 
 /** @brief In a kernel: ends the launch with a finding. */

@@ -3,11 +3,11 @@
  * @brief Calls through a pointer in a submission's code: in the device process, that is in kernels, they lead to functions of
  *        the submission's own file and nowhere else.
  *
- * Host code could hand its kernel the address of any function of this program or of the C library; called there, it would run
- * beside the device's own data, and no access of it is checked. So the compiler calls a thunk in place of each pointer
- * (simt/machine/thunks.c), and here the thunk asks first. The list of functions is made before any of the submission's code
- * runs, and is read-only. A function of the submission's may be called as one of another type: what it then does with its
- * arguments is checked as ever.
+ * Host code could hand its kernel the address of any function of this program or of the C library; called
+ * there, it would run beside the device's own data, and no access of it is checked. So the compiler calls a
+ * thunk in place of each pointer (simt/machine/thunks.c), and the thunk asks here first. The list of
+ * functions is made before any of the submission's code runs, and is read-only. A function of the
+ * submission's may be called as one of another type: what it then does with its arguments is checked as ever.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -30,7 +30,7 @@ static int by_address(const void *one, const void *other)
 
 int boundary_learn_functions(void)
 {
-    /* The submission is the only C++ of the program; what it declares extern "C" has been renamed. */
+    /* The submission is the only C++ code of the program; what it declares extern "C" has been renamed. */
     const size_t own = simt_functions_called("_Z", NULL, 0),
                  count = own + simt_functions_called(BOUNDARY_STUDENT, NULL, 0);
     const size_t bytes = (count + 1) * sizeof *functions;
@@ -59,18 +59,18 @@ static int is_programs(uintptr_t target)
     return simt_is_kernel((const void *)target);
 }
 
-/* Comes back if the call may be made. The host process may call what it likes: there is nothing there. */
+/* Returns if the call is allowed. The host process may call anything: it has nothing to protect. */
 void boundary_judge_call(uintptr_t target, const void *site);
 void boundary_judge_call(uintptr_t target, const void *site)
 {
     static __thread struct simt_site place;
     if (boundary_host == 0 || is_programs(target)) return;
-    if (simt_self() == NULL) abort(); /* of the submission, only kernels run in this process */
+    if (simt_self() == NULL) abort(); /* the submission's code runs in this process only as kernels */
     place = (struct simt_site){"unknown", 0, "a call through a pointer", site};
     simt_stop(&place, RECORD_UNSUPPORTED, RECORD_SAYS_NO_FUNCTION, NULL);
 }
 
-/* Keeps every register that a caller may count on: arguments, the pointer itself, vectors. */
+/* Saves every register that a caller may rely on: arguments, the pointer itself, vectors. */
 __asm__(
     ".text\n.type boundary_judge, @function\nboundary_judge:\n"
     "push %rax\n push %rcx\n push %rdx\n push %rsi\n push %rdi\n push %r8\n push %r9\n push %r10\n push "

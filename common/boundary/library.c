@@ -1,7 +1,7 @@
 /**
  * @file library.c
- * @brief Gates of the C library. Host code calls it as ever. A kernel may not call what is the host's; and where a function
- *        writes or reads through a pointer, that is checked first like any other access.
+ * @brief Gates of the C library. Host code calls it as usual. A kernel may not call the host's functions; if
+ *        a function writes or reads through a pointer, that is checked first like any other access.
  */
 #include <math.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 
 /* ---- functions of the host's: whatever their parameters, they are handed on as they came -------------- */
 
-/* In a kernel boundary_not_in_kernel(name, return address) does not come back. Saved around it: the registers that arguments
- * come in. */
+/* In a kernel boundary_not_in_kernel(name, return address) does not return. The code around it saves the
+ * registers that hold arguments. */
 #if defined(__x86_64__)
 #define HAND_ON(name)                                                                                        \
     __asm__(                                                                                                 \
@@ -103,7 +103,8 @@ SINE_AND_COSINE(sincosf, float)
 
 /* ---- copies that the compiler makes of its own accord -------------------------------------------------- */
 
-/* A copy of a struct: the compiler has reported it, or it is local memory. The file's own calls of these are simt_memcpy. */
+/* Checks a copy of a struct: either the compiler has reported it, or it is local memory. Calls in the file
+ * itself became simt_memcpy. */
 static void must_reach(const void *address, size_t bytes, int access, const void *site)
 {
     if (bytes > 0 && simt_self() != NULL && !simt_reaches(address, bytes, access))
@@ -130,7 +131,7 @@ void *gate_memset(void *to, int value, size_t bytes)
     return memset(to, value, bytes);
 }
 
-/* What the text says is in the bits of the NaN, which nobody is promised. */
+/* The text goes into the bits of the NaN, which nobody may rely on. */
 double gate_nan(const char *text)
 {
     (void)text;

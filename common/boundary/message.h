@@ -11,8 +11,8 @@
 
 enum {
     MESSAGE_WORDS = 9,
-    MESSAGE_DATA = 64 << 10, /* bytes beside the words; more goes in several */
-    STRING_BYTES = 512       /* of a name or a path, with its end */
+    MESSAGE_DATA = 64 << 10, /* bytes in addition to the words; longer data take several messages */
+    STRING_BYTES = 512       /* longest name or path, with its terminator */
 };
 
 /** @brief What a message is. */
@@ -21,17 +21,17 @@ enum message_kind {
     MESSAGE_RETURN,    /**< host → device: what it returned */
     MESSAGE_ASK,       /**< host → device: a call of CUDA */
     MESSAGE_ANSWER,    /**< device → host: its result and what it wrote */
-    MESSAGE_FETCH,     /**< device → host, before the answer: what lies at this address? */
+    MESSAGE_FETCH,     /**< device → host, before the answer: which bytes are at this address? */
     MESSAGE_CONTENT,   /**< host → device */
-    MESSAGE_RECORD     /**< host → device, at any time: what was found there */
+    MESSAGE_RECORD     /**< host → device, at any time: a finding in host code */
 };
 
-/** @brief A message; what is sent of it ends with its data. */
+/** @brief A message; only the part up to the end of its data is sent. */
 struct message {
     uint32_t kind;                    /**< enum message_kind */
     uint32_t call;                    /**< MESSAGE_ASK: enum boundary_call_number */
-    uint64_t word[MESSAGE_WORDS];     /**< arguments; of answers and returns, the first is the result */
-    uint64_t site;                    /**< MESSAGE_ASK: where the student's code called */
+    uint64_t word[MESSAGE_WORDS];     /**< arguments; in answers and returns, the first is the result */
+    uint64_t site;                    /**< MESSAGE_ASK: where the student's code made the call */
     uint32_t bytes;                   /**< of data */
     uint32_t unused;                  /**< zero */
     unsigned char data[MESSAGE_DATA]; /**< at a multiple of 16 */
@@ -42,19 +42,22 @@ struct message {
 
 /** @brief The socket, on either side; -1 before boundary_open(). */
 extern int boundary_socket;
-/** @brief The host process, as the device process knows it; 0 in itself, -1 before there is one. */
+/** @brief The host process's id in the device process; 0 in the host process itself, -1 before there is
+ *         one. */
 extern pid_t boundary_host;
 /** @brief Notes which functions a kernel may call through a pointer (indirect.c); 0, or -1 with errno set. */
 int boundary_learn_functions(void);
 
-/** @brief Sends @p message; 0, or -1 if nobody is there any more. */
+/** @brief Sends @p message; 0, or -1 if the other side is gone. */
 int message_send(const struct message *message);
-/** @brief Receives one. 1; 0 if the other side is gone; -1 if what came is none. */
+/** @brief Receives a message. 1; 0 if the other side is gone; -1 if what came is not a message. */
 int message_receive(struct message *message);
 
-/** @brief The host process's whole life after it was made; @p device closes with the device process. */
+/** @brief Everything the host process does after it was made; @p device closes when the device process
+ *         ends. */
 _Noreturn void host_process(void);
-/** @brief Forbids it every system call but those that host code needs (host_filter.c); 0, or -1. */
+/** @brief Forbids the host process all system calls but those that host code needs (host_filter.c); 0, or
+ *         -1. */
 int host_filter(void);
 
 #endif

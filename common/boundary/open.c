@@ -1,6 +1,6 @@
 /**
  * @file open.c
- * @brief Making the host process.
+ * @brief Makes the host process.
  */
 #include "boundary.h"
 #include "message.h"
@@ -14,7 +14,8 @@
 
 #include "machine.h"
 
-/* It is made before the image is mapped and the device is open; what it inherits beside its output is closed. */
+/* It is made before the image is mapped and the device is opened; descriptors that it inherits, except its
+ * output, are closed. */
 static void become_host(pid_t device)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -34,7 +35,7 @@ int boundary_open(void)
 {
     int ends[2];
     const pid_t device = getpid();
-    (void)simt_static_shared_bytes("", NULL); /* reads the program's symbols, for both */
+    (void)simt_static_shared_bytes("", NULL); /* reads the program's symbols for both processes */
     fflush(NULL);
     if (boundary_learn_functions() != 0) return -1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return -1;

@@ -1,7 +1,7 @@
 /**
  * @file serve.c
- * @brief The device process: sends entry points over, and answers what they ask of CUDA. Handles are checked, and kernels must
- *        be kernels.
+ * @brief The device process: sends calls of entry points to the host process, and answers the CUDA calls that
+ *        they make. It checks that handles are valid and that kernels are kernels.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int is_output(char kind)
     return boundary_output_bytes(kind) > 0;
 }
 
-/* The error that a wrong handle or kernel gives, as CUDA has it. */
+/* The error for a wrong handle or kernel, the same as CUDA's. */
 static cudaError_t check_argument(char kind, uint64_t value)
 {
     switch (kind) {
@@ -135,7 +135,7 @@ static void put_parameters(struct message *call, const struct boundary_word *wor
     }
 }
 
-/* What the host process found of itself (host code that touches device memory) counts for the case, too. */
+/* Findings of the host process (host code that touches device memory) count for the case, too. */
 static void note_findings(uint64_t count)
 {
     static uint64_t noted;

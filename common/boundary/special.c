@@ -1,7 +1,7 @@
 /**
  * @file special.c
- * @brief Calls that carry more than numbers: launches, copies out of host memory, lists of nodes. Each is a gate, which the
- *        host process runs, and below it the answer, which the device process gives.
+ * @brief Calls that carry more than numbers: launches, copies out of host memory, lists of nodes. Each has a
+ *        gate, which runs in the host process, and below it the answer, which runs in the device process.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define SITE __builtin_return_address(0)
 
 enum {
-    KERNEL_ARGUMENTS = 32768, /* bytes, what CUDA 12 allows at most */
+    KERNEL_ARGUMENTS = 32768, /* largest size of arguments in bytes, as in CUDA 12 */
     LAUNCH_ATTRIBUTES = 16,
     MOST_NODES = 4096,
     SITES = 4096
@@ -33,7 +33,8 @@ static void append_site(const struct simt_site *site)
     (void)host_append_text(site->what);
 }
 
-/* A text that came, for good: findings and graphs keep it. A control character in a name could end a line of a record. */
+/* Keeps a received text for ever, since findings and graphs refer to it. A control character in a name
+ * could end a line of a record. */
 static const char *kept_text(size_t *at)
 {
     static struct text {
@@ -67,7 +68,7 @@ static struct simt_site take_site(size_t *at, uint64_t line)
 
 /* ---- launches ------------------------------------------------------------------------------------------ */
 
-/** What of a launch is a number. */
+/** Those parameters of a launch that are numbers. */
 struct launch_numbers {
     struct simt_extent grid, block, cluster;
     uint64_t dynamic_shared_bytes, function, entry, args_bytes, stream;
@@ -110,7 +111,7 @@ static uint64_t answer_launch(void)
     if (args == NULL) device_refuse_message("a launch without its arguments");
     if (!device_handle_is_good('s', numbers->stream))
         return device_last_error(cudaErrorInvalidResourceHandle);
-    memset(arguments, 0, sizeof arguments); /* what a kernel reads behind them is nobody's */
+    memset(arguments, 0, sizeof arguments); /* a kernel that reads past its arguments finds zeros */
     memcpy(arguments, args, numbers->args_bytes);
     const struct simt_launch launch = {.kernel = kernel,
                                        .site = site,
@@ -220,7 +221,7 @@ cudaError_t gate_simt_best_block_size(int *grid_blocks, int *block_threads, cons
 
 /* ---- copies -------------------------------------------------------------------------------------------- */
 
-/* What copies in graphs read: host memory, which is read anew before each launch of a graph. */
+/* The host memory that copies in graphs read: it is updated before each launch of a graph. */
 static struct captured {
     struct captured *next;
     uint64_t address;
@@ -235,7 +236,8 @@ void device_fetch_captured(void)
         (void)device_fetch(c->address, c->content, c->bytes);
 }
 
-/* Stands for host memory of the other process where the runtime says that it cannot be meant. */
+/* Stands for host memory of the other process in calls for which the runtime only checks that it is host
+ * memory. */
 static unsigned char elsewhere[16];
 
 static int is_on_device(uint64_t address)
@@ -244,7 +246,7 @@ static int is_on_device(uint64_t address)
     return simt_is_device_pointer(pointer) || simt_device_contains(pointer, 1);
 }
 
-/** A copy as it was asked for; @c symbol_bytes only of one to a variable. */
+/** A copy as the call describes it; @c symbol_bytes only for a copy to a variable. */
 struct copy {
     uint64_t to, from, bytes, kind, stream, symbol, symbol_bytes, offset;
 };
@@ -259,7 +261,8 @@ static uint64_t copy_now(const struct copy *c, uint64_t to, const void *from)
     return (uint64_t)cudaMemcpyAsync((void *)(uintptr_t)to, from, c->bytes, kind, stream);
 }
 
-/* From host memory to the device: fetched first, and kept if a graph is to read it again. */
+/* A copy from host memory to the device: fetches the source first, and keeps it if a graph is to read it
+ * again. */
 static uint64_t copy_from_host(const struct copy *c)
 {
     enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -286,7 +289,8 @@ static uint64_t copy_from_host(const struct copy *c)
     return result;
 }
 
-/* Copies to the host are refused by the runtime (simt_forbid_copies_to_host()); where that is off, here. */
+/* The runtime refuses copies to the host (simt_forbid_copies_to_host()); if that is off, this function
+ * does. */
 static uint64_t answer_copy(struct copy *c)
 {
     if (c->symbol != 0) c->to = c->symbol + c->offset;
@@ -298,7 +302,7 @@ static uint64_t answer_copy(struct copy *c)
     if (to_device && !from_device) return copy_from_host(c);
     if (to_device) return copy_now(c, c->to, (const void *)(uintptr_t)c->from);
     if (!from_device && (c->kind == cudaMemcpyHostToHost || c->kind == cudaMemcpyDefault))
-        return cudaErrorNotSupported; /* the other process has done it */
+        return cudaErrorNotSupported; /* the other process has written it */
     if (!runtime_host_is_kept_out()) return device_last_error(cudaErrorNotPermitted);
     return copy_now(c, (uint64_t)(uintptr_t)elsewhere,
                     from_device ? (const void *)(uintptr_t)c->from : elsewhere);
@@ -355,7 +359,7 @@ static uint64_t answer_any_copy(int to_symbol)
 
 /* ---- tensor maps --------------------------------------------------------------------------------------- */
 
-/** All of a tensor map but where it goes. */
+/** Everything about a tensor map except where it is stored. */
 struct map_numbers {
     uint64_t address, sizes[TENSOR_RANK], strides[TENSOR_RANK];
     uint32_t box[TENSOR_RANK], steps[TENSOR_RANK];
@@ -473,7 +477,8 @@ cudaError_t gate_cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCa
     return cudaSuccess;
 }
 
-/* The graph of a capture and its nodes are numbers to whoever asks: nothing can be done with them before it ends. */
+/* A call that asks for the graph of a capture and its nodes gets numbers, which are of no use before the
+ * capture ends. */
 static uint64_t answer_capture(void)
 {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;

@@ -51,7 +51,7 @@ static void add_content(struct sha256 *hash, const char *path)
     text_free(&content);
 }
 
-/* Libraries and compilers are large: their time and size stand for them. */
+/* Libraries and compilers are large: their time and size stand for their contents. */
 static void add_stamp(struct sha256 *hash, const char *path)
 {
     struct stat status;
@@ -76,8 +76,9 @@ static void add_files(struct sha256 *hash, const char *folder, const char *patte
 
 /* ---- the two compilers -------------------------------------------------------------------------------- */
 
-/* Machine code for the GPU that is here; PTX of the newest we know for one that is newer still. A lesson with a last
- * architecture uses what that one alone has, of which later GPUs take no PTX. */
+/* Machine code for the GPU of this machine; PTX of the newest architecture we know for a GPU newer than
+ * that. A lesson with a last architecture uses features of that one alone, and later GPUs accept no PTX
+ * that does. */
 static char *code_for_this_gpu(const struct lesson_folder *lesson)
 {
     int arch = device_probe(DEVICE_GPU)->arch, newest = 0, known = 0;
@@ -97,12 +98,14 @@ static char *code_for_this_gpu(const struct lesson_folder *lesson)
 static void add_compiler_arguments(struct recipe *recipe, enum build_level level)
 {
     struct argument_list *list = &recipe->compile;
-    const char *flag = getenv("WARPWISE_SIMT_OPTIMISE"); /* tests that build many kernels once ask for -Og */
+    /* for tests, which build many kernels once each: -Og */
+    const char *flag = getenv("WARPWISE_SIMT_OPTIMISE");
     if (!flag && level == BUILD_QUICK) flag = "-Og";
     argument_add(list, recipe->compiler);
     if (recipe->device == DEVICE_SIMT && flag && strncmp(flag, "-O", 2) == 0) argument_add(list, flag);
     if (recipe->device == DEVICE_GPU) {
-        const char *less = getenv("WARPWISE_GPU_OPTIMISE"); /* likewise: nvcc's flags instead of these */
+        /* likewise for tests: flags of nvcc instead of these */
+        const char *less = getenv("WARPWISE_GPU_OPTIMISE");
         argument_add_words(list, "-std=c++17 -cudart static -no-compress"); /* object_cubin.c reads it */
         argument_add_words(list, less && *less ? less : "-O3 -lineinfo");
         argument_add(list, code_for_this_gpu(recipe->lesson));
@@ -185,7 +188,8 @@ static int find_tools(struct recipe *recipe)
 
 /* ---- what went wrong ---------------------------------------------------------------------------------- */
 
-/* The compilers' own words for a full disk differ; writing a file of the size of a runner does not. */
+/* Compilers report a full disk in different words; to write a file of the size of a runner is a test of
+ * its own. */
 int build_disk_is_full(const char *folder)
 {
     static char megabyte[1 << 20];
@@ -209,15 +213,15 @@ static int is_error_line(const char *line)
            strstr(line, "multiple definition") || strstr(line, "ptxas fatal") || strstr(line, "ptxas error");
 }
 
-/* Keeps the first messages, with the source folder's name taken off where that leaves a valid path. */
+/* Keeps the first messages, and strips the source folder's name where what remains is a valid path. */
 void build_pick_errors(const char *log, struct text *errors)
 {
     int lines = 0, following = 0;
     char here[4096];
     char *prefix = format_string("%s/", getcwd(here, sizeof here) ? here : "//");
     for (char *line; lines < MOST_ERROR_LINES && (line = next_word(&log, '\n')); free(line)) {
-        following =
-            is_error_line(line) ? 3 : following - 1; /* g++ shows the source line and a mark below it */
+        /* g++ shows the source line and a mark below it */
+        following = is_error_line(line) ? 3 : following - 1;
         if (following <= 0) continue;
         char *place = strstr(line, prefix);
         if (place) memmove(place, place + strlen(prefix), strlen(place + strlen(prefix)) + 1);
@@ -227,14 +231,15 @@ void build_pick_errors(const char *log, struct text *errors)
     free(prefix);
 }
 
-/* True unless the messages are about the compiler itself: no assembler, killed for its memory, no header. */
+/* 1 unless the messages are about the compiler itself: no assembler, killed for its memory, a missing
+ * header. */
 static int is_about_kernel(const char *log, const char *kernel)
 {
     return strstr(log, strrchr(kernel, '/') + 1) || strstr(log, "undefined reference") ||
            strstr(log, "multiple definition") || strstr(log, "ptxas");
 }
 
-/* Says what stopped the compiler: the kernel file (then nothing is complained about) or this machine. */
+/* Says what stopped the compiler: the kernel file (then this complains about nothing), or this machine. */
 static enum build_state explain_failure(const struct recipe *recipe, const char *folder,
                                         const struct process_end *end, struct build *build)
 {
@@ -261,8 +266,8 @@ static enum build_state explain_failure(const struct recipe *recipe, const char 
 
 /* ---- building ----------------------------------------------------------------------------------------- */
 
-/* Runs the compiler in @p folder, where its temporary files go too: whatever happens, one removal cleans up. 1 if it
- * left @p made. */
+/* Runs the compiler in @p folder, where its temporary files go too: whatever happens, one removal cleans
+ * up. 1 if it wrote @p made. */
 static int run_compiler(const struct recipe *recipe, const char *folder, const char *const *words,
                         const char *made, struct process_end *end)
 {
@@ -282,7 +287,7 @@ static int run_compiler(const struct recipe *recipe, const char *folder, const c
     return end->exit_code == 0 && access(made, F_OK) == 0;
 }
 
-/* What grading would say of a student's own file, kept beside the runner. */
+/* What grading would say about a student's own file; it is kept beside the runner. */
 static char *note_of_refusal(const char *folder)
 {
     return format_string("%s/refused", folder);
@@ -306,8 +311,8 @@ static char *would_refuse_lines(const struct recipe *recipe, const char *folder,
     return sentence;
 }
 
-/* The checks of a submission, made on a student's own file. What is no object file (a compiler that is a script) is not
- * looked into. */
+/* The checks of a submission, applied to a student's own file. A file that is no object file (if the
+ * compiler is a script) is skipped. */
 static void foretell_refusal(const struct recipe *recipe, const char *folder, const char *object)
 {
     struct text source = {0}, magic = {0};
@@ -354,7 +359,7 @@ static enum build_state compile(const struct recipe *recipe, const char *folder,
     return state;
 }
 
-/* Old builds go when nobody has used them for a while; those under way, when nobody makes them any more. */
+/* Removes old builds that nobody has used for a while, and unfinished ones that nobody works on any more. */
 void build_remove_old(const char *kernels)
 {
     glob_t found;
@@ -385,7 +390,7 @@ static int build_anew(const struct recipe *recipe, const char *digits, const cha
         build->state = compile(recipe, folder, build);
     recipe_name(recipe, "trusted, checked", now);
     int changed = !error && !process_interrupted() && strcmp(now, digits) != 0;
-    /* Another test may have been quicker with the same build: then ours goes, theirs is as good. */
+    /* Another test may have finished the same build first: then ours is dropped, theirs is as good. */
     if (build->state == BUILD_READY && !changed && rename(folder, place) != 0 && errno != EEXIST &&
         errno != ENOTEMPTY) {
         complain("%s cannot be created: %s.", place, strerror(errno));
@@ -407,15 +412,16 @@ int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum 
     return EXIT_PASS;
 }
 
-/* Of a local array -fsanitize=thread tells nothing once the compiler has seen that nobody else has its address. So it must
- * also compare addresses with the ends of the object that they are computed from (simt/machine/local.c), which makes a check
- * take up to half as long again. */
+/* -fsanitize=thread reports no access to a local array whose address never leaves the function. So the
+ * compiler must also compare addresses with the ends of the object that they are computed from
+ * (simt/machine/local.c), which makes a check take up to half as long again. */
 void recipe_watch_locals(struct recipe *recipe)
 {
     if (recipe->device == DEVICE_SIMT) argument_add(&recipe->compile, "-fsanitize=object-size");
 }
 
-/* Finds the build of what the files hold now, or makes it. Returns 1 if it was made in vain, see build_anew(). */
+/* Finds the build of the files as they are now, or makes it. Returns 1 if it was made in vain, see
+ * build_anew(). */
 static int find_or_build(const struct recipe *recipe, struct build *build)
 {
     char digits[65];

@@ -1,7 +1,8 @@
 /**
  * @file build_checks.c
- * @brief What an untrusted kernel file is held to while it is built, in sentences: the same for a submission
- *        (build_untrusted.c) and, so that nobody is surprised, for a student's own check (build.c).
+ * @brief The rules for an untrusted kernel file while it is built, with the sentences of refusals: the same
+ *        for a submission (build_untrusted.c) and, so that nobody is surprised, for a student's own check
+ *        (build.c).
  */
 #include "build_checks.h"
 
@@ -30,7 +31,7 @@ static void add_matches(struct argument_list *list, const char *pattern)
     globfree(&found);
 }
 
-/* A compiler that lies elsewhere than the system's own is seen with the folder above its own. */
+/* A compiler outside of the system's folders is made visible together with the folder above its own. */
 static void add_installation(struct argument_list *list, const char *compiler)
 {
     char *path = *compiler ? realpath(compiler, NULL) : NULL;
@@ -45,8 +46,8 @@ static void add_installation(struct argument_list *list, const char *compiler)
     argument_add(list, path);
 }
 
-/* What compilers may read: their own things, the headers that kernel files stand on, this one file. Neither
- * solutions nor tests nor the oracle are among it. */
+/* The files that compilers may read: their own, the headers that kernel files need, and this one file.
+ * Solutions, tests and the oracle are not among them. */
 void checks_readable(const struct recipe *recipe, struct argument_list *list)
 {
     argument_add(list, in_build("bin/simtcc"));
@@ -65,7 +66,7 @@ void checks_readable(const struct recipe *recipe, struct argument_list *list)
     list->items[list->count = kept] = NULL;
 }
 
-/* Paths as the kernel resolves them; what is not there is left out. */
+/* Resolves paths as the kernel does; files that are not there are left out. */
 static void add_real(struct argument_list *list, const char *path)
 {
     char *real = realpath(path, NULL);
@@ -119,7 +120,7 @@ char *checks_preprocessed(const struct recipe *recipe, const char *text)
 
 /* ---- the object ---------------------------------------------------------------------------------------- */
 
-/* All headers of the device as one text, in which words are looked up. */
+/* All headers of the device as one text, to look words up in. */
 static void read_headers(const char *pattern, struct text *text)
 {
     glob_t found;
@@ -133,8 +134,8 @@ char *checks_object(const struct recipe *recipe, const char *source, const char 
 {
     struct text contract = {0}, headers = {0};
     struct object_finding finding;
-    const struct lesson_folder *lesson =
-        recipe->lesson; /* other headers of its folder hold given device code */
+    /* other headers of its folder hold given device code */
+    const struct lesson_folder *lesson = recipe->lesson;
     char *pattern = format_string("%s/lessons/%s/%s.h", places.source_dir, lesson->name, lesson->topic);
     read_headers(pattern, &contract);
     source_blank_comments(contract.data); /* what a comment names is not declared */

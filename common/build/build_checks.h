@@ -1,7 +1,7 @@
 /**
  * @file build_checks.h
- * @brief What an untrusted kernel file is held to while it is built. Each returns NULL, or the sentence of a refusal, which
- *        the caller frees.
+ * @brief The rules for an untrusted kernel file while it is built. Each function returns NULL, or the
+ *        sentence of a refusal, which the caller frees.
  */
 #ifndef WARPWISE_BUILD_BUILD_CHECKS_H
 #define WARPWISE_BUILD_BUILD_CHECKS_H
@@ -9,17 +9,18 @@
 #include "base/process.h"
 #include "build_recipe.h"
 
-/** @brief What compilers may read: their own things, the headers that kernel files stand on, this one file. Neither
- *         solutions nor tests nor the oracle are among it. */
+/** @brief The files that compilers may read: their own, the headers that kernel files need, and this one
+ *         file. Solutions, tests and the oracle are not among them. */
 void checks_readable(const struct recipe *recipe, struct argument_list *list);
 
-/** @brief The file as it was written. */
+/** @brief Checks the file as it was written. */
 char *checks_text(const struct recipe *recipe, const char *source);
-/** @brief The list of the files that the compiler opened, written by itself; @p inside is where it worked. */
+/** @brief Checks the list of the files that the compiler opened, which the compiler wrote; @p inside is
+ *         the folder it ran in. */
 char *checks_dependencies(const struct recipe *recipe, const char *list, const char *inside);
-/** @brief What the preprocessor made of it (simt). */
+/** @brief Checks the preprocessor's output (simt). */
 char *checks_preprocessed(const struct recipe *recipe, const char *text);
-/** @brief The object file at @p path. */
+/** @brief Checks the object file at @p path. */
 char *checks_object(const struct recipe *recipe, const char *source, const char *path);
 
 #endif

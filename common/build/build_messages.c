@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-/* Without blanks: compilers put their own for tabs. */
+/* Compares without blanks: compilers replace tabs by their own. */
 static char *without_blanks(const char *text, size_t length)
 {
     char *out = must_allocate(length + 1), *end = out;
@@ -27,7 +27,7 @@ static int is_of_source(const char *source, const char *line, size_t length)
     return found;
 }
 
-/* g++ writes "   12 | the line" and below it "      | ^~~"; nvcc's front end the line by itself, moved in. */
+/* g++ writes " 12 | the line" and below it " | ^~~"; nvcc's front end writes the line alone, indented. */
 static int quotes_another_file(const char *source, const char *line, size_t length)
 {
     size_t blanks = strspn(line, " "), digits = strspn(line + blanks, "0123456789");

@@ -1,12 +1,13 @@
 /**
  * @file build_messages.h
- * @brief What of a compiler's messages about an untrusted file may be shown: its own lines, and no other file's.
+ * @brief Which of a compiler's messages about an untrusted file may be shown: those that quote that file
+ *        only.
  */
 #ifndef WARPWISE_BUILD_BUILD_MESSAGES_H
 #define WARPWISE_BUILD_BUILD_MESSAGES_H
 
 /**
- * @brief Takes out of @p text what quotes another file than the kernel file.
+ * @brief Removes from @p text what quotes any file but the kernel file.
  *
  * A compiler shows lines of every file it complains about, and could be made to complain about any. A quoted line stays
  * if it is one of @p source; a message stays if it is about a file below @p folders, or names no path.

@@ -17,19 +17,20 @@ struct recipe {
     char *kernel;                 /**< full path */
     char *compiler;               /**< full path of simtcc or nvcc */
     char *library;                /**< the runner library of the lesson */
-    struct argument_list compile; /**< the compiler, its flags, where headers lie */
+    struct argument_list compile; /**< the compiler, its flags, its folders of headers */
     struct argument_list link;    /**< the library, and flags for the linker */
 };
 
-/** @brief Lets the compiler report accesses beyond the end of a local array: for files that are graded, or will be. */
+/** @brief Makes the compiler report accesses beyond the end of a local array: for files that are graded,
+ *         or may be later. */
 void recipe_watch_locals(struct recipe *recipe);
 /** @brief Fills @p recipe; EXIT_PASS, or EXIT_TROUBLE after a complaint. */
 int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum device device,
                    enum build_level level, struct recipe *recipe);
-/** @brief A sum over all that goes into the build, and @p way, how it is built. */
+/** @brief A hash of everything that goes into the build, and of @p way, how it is built. */
 void recipe_name(const struct recipe *recipe, const char *way, char digits[65]);
 
-/** @brief 1 if nothing of the size of a runner can be written in @p folder. */
+/** @brief 1 if a file of the size of a runner cannot be written in @p folder. */
 int build_disk_is_full(const char *folder);
 /** @brief Keeps the first messages of a compiler's log. */
 void build_pick_errors(const char *log, struct text *errors);

@@ -1,7 +1,7 @@
 /**
  * @file build_untrusted.c
- * @brief From an untrusted kernel file to a runner. Every program that reads it runs in the sandbox, and
- * between        them stands a check:
+ * @brief From an untrusted kernel file to a runner. Every program that reads it runs in the sandbox, and a
+ *        check comes between any two of them:
  *
  *     simt   text ✓ ─▶ simtcc -E ─▶ files ✓ kernel.ii ✓ ─▶ simtcc -c ─▶ kernel.o ✓ ─▶ gated.o ─▶ simtcc ─▶ runner
  *     gpu    text ✓ ─▶ nvcc -c ─▶ files ✓ kernel.o ✓ (✓ its instructions, if it has assembly) ─▶ nvcc ─▶ runner
@@ -41,8 +41,8 @@ enum { SIMT_SECONDS = 90, GPU_SECONDS = 300, MOST_TEXT = 64 << 20, COPY_BYTES = 
 struct work {
     const struct recipe *recipe;
     struct build *build;
-    char *folder, *inside; /* ours; work/ in it, the programs' */
-    const char *name;      /* of the kernel file, for sentences */
+    char *folder, *inside; /* our folder; in it, work/ belongs to the programs */
+    const char *name;      /* name of the kernel file in sentences */
     struct text source;
     struct argument_list readable;
     double began;
@@ -90,7 +90,7 @@ static const char *const *environment_of(const struct work *work)
     return list.items;
 }
 
-/* Compilers say it in words of their own when a limit has stopped a part of them. */
+/* Compilers have their own words for a part of them that a limit has stopped. */
 static const char *exhausted_limit(const char *log)
 {
     static const char *const signs[][2] = {
@@ -103,7 +103,8 @@ static const char *exhausted_limit(const char *log)
     return NULL;
 }
 
-/* Compilers crash, over 60,000 parentheses for example. One that does so each time tells of the file, not of this machine. */
+/* Compilers crash, over 60,000 parentheses for example. If one does so every time, the file is at fault,
+ * not this machine. */
 static int is_crash(const struct sandboxed *child)
 {
     static const char *const signs[] = {"internal compiler error", "signal terminated program", "dumped core",
@@ -123,7 +124,7 @@ static int late(struct work *work, const char *of)
     return 0;
 }
 
-/* The compiler failed: the file's fault, or this machine's, which is complained about. */
+/* The compiler failed: the fault is the file's, or this machine's, in which case this complains. */
 static int explain(struct work *work, enum sandbox_end end, const struct sandboxed *child)
 {
     struct build *build = work->build;
@@ -159,7 +160,8 @@ static void cut_out(char *text, const char *where, size_t length)
     for (char *at = text; (at = strstr(at, where));) memmove(at, at + length, strlen(at + length) + 1);
 }
 
-/* The file lies where only we know it: what the student reads names it alone, and functions as the contract does. */
+/* Only this program knows the folder of the file: so messages to the student name the file alone, and
+ * functions as the contract does. */
 static void shorten_names(const struct work *work, char *text)
 {
     cut_out(text, work->recipe->kernel, (size_t)(work->name - work->recipe->kernel));
@@ -304,8 +306,7 @@ static int check_object(struct work *work, const char *path)
     return !sentence || refuse(work, sentence);
 }
 
-/* A host function with assembly in it could call the system by itself; device code is no text of the
- * host's. */
+/* Assembly in a host function could make system calls; device code has no text in the host's sections. */
 static int check_instructions(struct work *work, const char *object)
 {
     static const char *const calls[] = {"\tsyscall", "\tsysenter", "\tint ", "\tsvc\t", NULL};
@@ -337,7 +338,7 @@ static int check_instructions(struct work *work, const char *object)
     if (!found) return 1;
     static const char what[] = "host code calls the operating system by inline assembly";
     static const char *const words[] = {"asm", "__asm__", "__asm", NULL};
-    int line = 0; /* stays 0 where the word is pasted together */
+    int line = 0; /* stays 0 if the word is put together by macros */
     for (size_t i = 0; words[i] && !line; i++) line = source_line_of(work->source.data, words[i]);
     return refuse(work, line ? format_string("%s:%d: %s", work->name, line, what)
                              : format_string("%s: %s", work->name, what));
@@ -364,7 +365,8 @@ static int build_object(struct work *work, const char *object)
     return built;
 }
 
-/* On simt a graded runner is two processes: the library that makes it so, or NULL after a complaint. */
+/* On simt a graded runner is two processes. Returns the library that provides that, or NULL after a
+ * complaint. */
 static char *boundary_library(const struct work *work)
 {
     char *library = format_string("%s/lib/libboundary_%s.a", places.binary_dir, work->recipe->lesson->name);
@@ -376,7 +378,7 @@ static char *boundary_library(const struct work *work)
     return NULL;
 }
 
-/* What of the object file is linked, and with what: on simt, its names lead to the boundary. */
+/* Selects the object file and libraries to link: on simt, a copy whose names lead to the boundary. */
 static int prepare_link(struct work *work, const char *object, const char *gated, struct argument_list *link)
 {
     const int simt = work->recipe->device == DEVICE_SIMT;
@@ -440,8 +442,8 @@ static void build_anew(const struct recipe *recipe, const char *place, struct bu
     free(work.folder);
 }
 
-/* On simt part of the boundary is what g++ alone says of its own statements, and only where it optimises: which objects an
- * access stays in, and which structs are moved without a report (simt/simtcc/calls.c). */
+/* On simt the boundary depends in part on what only g++ reports, and only when it optimises: which
+ * objects an access stays in, and which structs are moved without a report (simt/simtcc/calls.c). */
 const char *build_untrusted_compiler_lacks(const char *compiler, const char *optimise)
 {
     if (strcmp(compiler, "GNU") != 0)
@@ -472,7 +474,8 @@ void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enu
     if (build_untrusted_settle(device) != EXIT_PASS) return;
     if (recipe_prepare(lesson, kernel, device, BUILD_FULL, &recipe) != EXIT_PASS) return;
     recipe_watch_locals(&recipe);
-    /* What was built with less isolation than there is now is built anew: its compiler may have been deceived. */
+    /* Builds again what was built with less isolation than there is now: its compiler may have been
+     * deceived. */
     const char *isolation =
         sandbox_is_whole(places.source_dir) ? "whole" : sandbox_describe(places.source_dir);
     char *way = format_string("untrusted, isolation: %s", isolation);

@@ -18,7 +18,7 @@ enum { CONSTANT_BYTES = 64 << 10, VARIABLE_BYTES = 64 << 10 /* as on the softwar
 
 /* ---- the lists ----------------------------------------------------------------------------------------- */
 
-/* With and without the f of float: functions that compute and nothing else. */
+/* Functions that only compute; each also with a final f for float. */
 static const char mathematics[] = " exp exp2 exp10 expm1 log log2 log10 log1p pow sqrt cbrt hypot sin cos "
                                   "tan asin acos atan atan2 sinh cosh tanh"
                                   " asinh acosh atanh fabs fmin fmax fma fmod remainder remquo floor ceil "
@@ -26,7 +26,7 @@ static const char mathematics[] = " exp exp2 exp10 expm1 log log2 log10 log1p po
                                   " scalbn scalbln logb ilogb erf erfc tgamma lgamma copysign nextafter "
                                   "nexttoward fdim modf lround llround lrint"
                                   " llrint sincos nan rsqrt normcdf j0 j1 y0 y1 ";
-/* Memory of the file's own, copies, words to the reader; and what compilers ask for by themselves. */
+/* Memory of the file's own, copies, output for the reader; and functions that compilers themselves call. */
 static const char common_names[] =
     " malloc calloc realloc free memcpy memmove memset memcmp memchr abs labs llabs printf puts putchar"
     " fprintf fputs fputc putc fwrite fflush perror stdout stderr __assert_fail __printf_chk __fprintf_chk"
@@ -41,7 +41,7 @@ static const char common_names[] =
     " __cxa_pure_virtual __tls_get_addr __cxa_begin_catch __cxa_end_catch __cxa_rethrow"
     " _ZSt17__throw_bad_allocv _ZSt20__throw_length_errorPKc _ZSt28__throw_bad_array_new_lengthv"
     " _ZSt24__throw_out_of_range_fmtPKcz _ZSt25__throw_bad_function_callv ";
-/* What a launcher may ask of CUDA: launches, limits, work on streams, graphs. Nothing that allocates,
+/* What host code may call in CUDA: launches, limits, work on streams, graphs. Nothing that allocates,
  * waits, reads back or changes the device for others. */
 static const char cuda_names[] =
     " cudaGetLastError cudaPeekAtLastError cudaGetErrorName cudaGetErrorString cudaLaunchKernel "
@@ -71,7 +71,7 @@ static const char cuda_names[] =
     " ncclGroupStart ncclGroupEnd ncclAllReduce ncclReduceScatter ncclAllGather ncclBroadcast ncclSend "
     "ncclRecv"
     " ncclCommCount ncclCommUserRank ncclCommGetAsyncError ncclGetErrorString ";
-/* What nvcc's own code asks for. */
+/* Functions that nvcc's generated code calls. */
 static const char nvcc_names[] =
     " __cudaRegisterFatBinary __cudaRegisterFatBinaryEnd __cudaUnregisterFatBinary __cudaRegisterFunction"
     " __cudaRegisterVar __cudaPushCallConfiguration"
@@ -93,7 +93,7 @@ int object_is_mathematics(const char *name)
                           (name[length - 1] == 'f' && in_list(mathematics, name, length - 1)));
 }
 
-/* 1 if @p text has @p name as a word, and, if asked so, as that of a function. */
+/* 1 if @p text contains @p name as a word; if asked so, as the name of a function. */
 static int is_word_of(const char *text, const char *name, int function)
 {
     size_t length = strlen(name);
@@ -106,7 +106,7 @@ static int is_word_of(const char *text, const char *name, int function)
     return 0;
 }
 
-/* Names of C++ that only this file can mean: none of the language's own library or of operator new. */
+/* C++ names that only this file can define: not those of the standard library or of operator new. */
 static int is_own_cpp_name(const char *name)
 {
     static const char *const library[] = {"_ZSt",  "_ZNSt", "_ZNKSt", "_ZTVN10__", "_ZTIN10__", "_Znw",
@@ -119,8 +119,8 @@ static int is_own_cpp_name(const char *name)
     return 1;
 }
 
-/* A template of the language's library that this file has made use of: other objects may bring the same. None of ours does
- * (our libraries are C), and names of operator new are the device's. */
+/* A template of the standard library that this file instantiates: other objects may define the same one.
+ * Ours do not (our libraries are in C), and names of operator new belong to the device. */
 static int is_library_template(const Elf64_Sym *symbol, const char *name)
 {
     static const char *const library[] = {"_ZSt", "_ZNSt", "_ZNKSt", "_ZN9__gnu", "_ZZNSt", NULL};
@@ -147,7 +147,7 @@ static int may_refer_to(const struct object_rules *rules, const char *name)
 
 /* ---- the rules ----------------------------------------------------------------------------------------- */
 
-/* What the source calls a symbol: of a C++ name the first plain part. */
+/* The name of a symbol in the source: of a C++ name the first plain part. */
 static char *source_name(const char *name)
 {
     const char *digits = name;
@@ -173,7 +173,8 @@ static int refuse(struct object_finding *finding, const char *symbol, const char
     return 0;
 }
 
-/* The device's headers send some of C's functions elsewhere by an assembler name, malloc to simt_malloc: the file says malloc. */
+/* The device's headers rename some C functions by an assembler name, malloc to simt_malloc: the source
+ * says malloc. */
 static const char *name_as_written(const struct object_rules *rules, const char *name)
 {
     char *label = format_string("__asm__(\"%s\")", name);
@@ -216,7 +217,7 @@ static int check_symbols(const struct object *object, const struct object_rules 
     return 1;
 }
 
-/* What a relocation points to: a section and a place in it; and the name, if it is a symbol's. */
+/* The target of a relocation: a section and an offset in it; and the name, if it is a symbol. */
 static int target_of(const struct object *object, const Elf64_Rela *relocation, size_t *section, uint64_t *at,
                      const char **name)
 {
@@ -241,8 +242,8 @@ static const char *function_at(const struct object *object, size_t section, uint
     return "";
 }
 
-/* The one function that each compiler itself has run at the start: nvcc's registers the kernels, the
- * other's says that accesses are reported. */
+/* The one function that each compiler itself runs at the start: nvcc's registers the kernels, the other's
+ * says that accesses are reported. */
 static int is_compilers_own(enum device device, const char *function)
 {
     if (device == DEVICE_GPU) return strstr(function, "__sti____cudaRegisterAll") != NULL;
@@ -347,7 +348,7 @@ static int check_sections(const struct object *object, const struct object_rules
         } else if (section->sh_type == SHT_FINI_ARRAY || section->sh_type == SHT_PREINIT_ARRAY ||
                    begins(name, ".fini") || begins(name, ".preinit_array") || begins(name, ".dtors") ||
                    strcmp(name, ".init") == 0) {
-            /* The software device's compiler lists nothing here; nvcc uses atexit. */
+            /* The software device's compiler puts nothing here; nvcc uses it for atexit. */
             return refuse(finding, NULL, "has code that runs before or after main (section %)", name);
         } else if (!starts && !check_section_name(name, finding)) {
             return 0;
@@ -356,7 +357,7 @@ static int check_sections(const struct object *object, const struct object_rules
     return 1;
 }
 
-/* nvcc's own start code calls atexit; nobody else may. */
+/* nvcc's own start code calls atexit; nothing else may. */
 static int check_atexit(const struct object *object, struct object_finding *finding)
 {
     const Elf64_Sym *own = NULL;

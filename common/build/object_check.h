@@ -4,8 +4,8 @@
  *
  * A linker does not stop an object that defines malloc or brings a constructor. So before it is linked, an
  * object may define the contract's functions and things of its own that no other object can see or mistake
- * for its own (C++ names), may ask for the functions on a list, and may bring no code that runs by itself,
- * but for what the compiler puts there for its own ends.
+ * for its own (C++ names), may call the functions on a list, and may not contain code that runs by itself,
+ * except what the compiler itself puts there.
  */
 #ifndef WARPWISE_COURSE_OBJECT_CHECK_H
 #define WARPWISE_COURSE_OBJECT_CHECK_H
@@ -13,12 +13,12 @@
 #include "course/command.h"
 #include "course/device.h"
 
-/** @brief What an object is held against. */
+/** @brief What to check an object against. */
 struct object_rules {
     enum device device;
-    const char *contract; /**< text of the lesson's header: functions that are named in it may be defined */
-    const char
-        *device_headers; /**< text of the device's headers: what of the device they name may be asked for */
+    const char *contract; /**< text of the lesson's header: the functions it names may be defined */
+    /** text of the device's headers: the device's functions that they name may be called */
+    const char *device_headers;
 };
 
 /** @brief 1 if @p name is a function of C's mathematics. */
@@ -26,8 +26,7 @@ int object_is_mathematics(const char *name);
 
 /** @brief What was found. */
 struct object_finding {
-    char *
-        symbol; /**< as it should be looked for in the source: "malloc"; NULL if the sentence has no symbol */
+    char *symbol;  /**< the symbol as the source spells it: "malloc"; NULL if the sentence has no symbol */
     char *message; /**< "defines malloc, which …" */
 };
 

@@ -1,9 +1,9 @@
 /**
  * @file object_cubin.c
- * @brief How much device memory nvcc's machine code has of its own: the variables of each ELF file for a GPU that lies in an
- *        object's section .nv_fatbin, where it is not compressed.
+ * @brief How much device memory nvcc's machine code has of its own: the variables of each ELF file for a GPU
+ *        that lies in an object's section .nv_fatbin, where it is not compressed.
  *
- * No offset in it is believed. Who puts bytes there that look like such a file is taken to have its variables.
+ * No offset in it is trusted. Bytes that look like such a file count as one, variables included.
  */
 #include <string.h>
 
@@ -11,7 +11,8 @@
 
 enum { CUDA_MACHINE = 190 };
 
-/** Copies out @p size bytes from @p at on; 0 if they do not lie there. What is in a fat binary may not be aligned. */
+/** Copies @p size bytes from offset @p at; 0 if they lie outside. The contents of a fat binary may be
+ *  unaligned. */
 static int copy_out(const unsigned char *bytes, size_t length, uint64_t at, void *to, size_t size)
 {
     if (at > length || size > length - at) return 0;
@@ -19,7 +20,7 @@ static int copy_out(const unsigned char *bytes, size_t length, uint64_t at, void
     return 1;
 }
 
-/* Variables, and those with a first value: ".nv.global", ".nv.global.init". */
+/* The sections of variables: ".nv.global", and with initial values ".nv.global.init". */
 static uint64_t variables_of(const unsigned char *file, size_t length)
 {
     static const char variables[] = ".nv.global";

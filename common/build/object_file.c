@@ -1,6 +1,6 @@
 /**
  * @file object_file.c
- * @brief A reader of relocatable ELF files that believes no offset in them.
+ * @brief A reader of relocatable ELF files that trusts no offset in them.
  */
 #include "object_file.h"
 
@@ -24,7 +24,7 @@ int object_holds(const struct object *object, uint64_t offset, uint64_t bytes)
     return offset <= object->bytes && bytes <= object->bytes - offset && offset % 1 == 0;
 }
 
-/* A string of a table, "" if it does not lie in it. */
+/* A string of a table, "" if it lies outside of it. */
 static const char *string_at(const char *table, size_t bytes, uint32_t at)
 {
     return at < bytes && memchr(table + at, '\0', bytes - at) ? table + at : "";
@@ -71,7 +71,7 @@ static int read_symbols(struct object *object)
     return object->symbol != NULL;
 }
 
-/* 1 if it is an object for this machine in which every table lies where it says. */
+/* 1 if it is an object for this machine whose tables all lie within the file. */
 static int parse(struct object *object)
 {
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)object->data;

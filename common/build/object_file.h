@@ -1,6 +1,6 @@
 /**
  * @file object_file.h
- * @brief A relocatable ELF file of this machine in memory, with its tables where they say they lie.
+ * @brief A relocatable ELF file of this machine in memory, with checked tables.
  */
 #ifndef WARPWISE_BUILD_OBJECT_FILE_H
 #define WARPWISE_BUILD_OBJECT_FILE_H
@@ -22,15 +22,16 @@ struct object {
     size_t section_names_bytes;
 };
 
-/** @brief Reads the plain file at @p path into @p object, which is all zeros; 0 if it is no object for this machine. */
+/** @brief Reads the plain file at @p path into @p object, which is all zeros; 0 if it is not an object for
+ *         this machine. */
 int object_read(const char *path, struct object *object);
 /** @brief 1 if these bytes lie in the file. */
 int object_holds(const struct object *object, uint64_t offset, uint64_t bytes);
-/** @brief Names, "" where there is none. */
+/** @brief The names of a section and a symbol, "" for none. */
 const char *object_symbol_name(const struct object *object, const Elf64_Sym *symbol);
 const char *object_section_name(const struct object *object, const Elf64_Shdr *section);
-/** @brief Of the @p length bytes of a section .nv_fatbin: what the variables of its largest machine code take, constants
- *         aside. 0 where there is none, or none that is not compressed. */
+/** @brief Bytes that variables (without constants) take in the largest machine code within a section
+ *         .nv_fatbin of @p length bytes. 0 if there is none, or none that is not compressed. */
 uint64_t object_device_bytes(const unsigned char *bytes, size_t length);
 
 #endif

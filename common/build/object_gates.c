@@ -1,7 +1,8 @@
 /**
  * @file object_gates.c
- * @brief Other names in a student's object file: what it calls is gate_NAME, what it defines for the contract student_NAME, so
- *        that the two processes of a graded runner stand between it and everything else (common/boundary/boundary.h).
+ * @brief Renames symbols in a student's object file: functions that it calls become gate_NAME, and those that
+ *        it defines for the contract student_NAME. So the two processes of a graded runner stand between it
+ *        and everything else (common/boundary/boundary.h).
  */
 #include "object_gates.h"
 
@@ -16,7 +17,8 @@
 #include "object_check.h"
 #include "object_file.h"
 
-/* What a kernel may call as well: it computes, or the device's own functions see to it. */
+/* Functions that a kernel may call directly: they only compute, or are the device's own, which check for
+ * themselves. */
 static int needs_no_gate(const char *name)
 {
     char *word = format_string(" %s ", name);
@@ -41,12 +43,13 @@ static int has_gate(const char *name)
     return 0;
 }
 
-/* What a symbol is called from now on begins with this; NULL: it keeps its name. Names of C++ are the file's own. */
+/* The prefix that a symbol gets; NULL: it keeps its name, as C++ names of the file itself do. */
 static const char *prefix_of(const struct object *object, const Elf64_Sym *symbol)
 {
     const char *name = object_symbol_name(object, symbol);
     if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL || *name == '\0') return NULL;
-    /* What has neither a gate nor leave to do without one is not found by the linker. */
+    /* A function that has no gate, and is not allowed without one, gets a name that the linker does not
+     * find. */
     if (symbol->st_shndx == SHN_UNDEF) return has_gate(name) || !needs_no_gate(name) ? BOUNDARY_GATE : NULL;
     if (strncmp(name, "_Z", 2) == 0 || strncmp(name, "DW.ref.", 7) == 0) return NULL;
     return BOUNDARY_STUDENT;
@@ -61,7 +64,7 @@ static int write_whole(const char *path, const struct object *object, const stru
     return written;
 }
 
-/* The new names lie behind the file, in a table that begins with all of the old one. */
+/* The new names are appended to the file, in a table that begins with the whole old table. */
 int object_add_gates(const char *from, const char *to)
 {
     struct object object = {0};

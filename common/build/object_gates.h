@@ -1,11 +1,12 @@
 /**
  * @file object_gates.h
- * @brief Other names in a student's object file, see object_gates.c.
+ * @brief Renames symbols in a student's object file, see object_gates.c.
  */
 #ifndef WARPWISE_BUILD_OBJECT_GATES_H
 #define WARPWISE_BUILD_OBJECT_GATES_H
 
-/** @brief Writes object file @p from, which object_check() has passed, to @p to with its names changed; 0 if that fails. */
+/** @brief Writes object file @p from, which object_check() has accepted, to @p to with its symbols
+ *         renamed; 0 if that fails. */
 int object_add_gates(const char *from, const char *to);
 
 #endif

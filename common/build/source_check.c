@@ -2,9 +2,9 @@
  * @file source_check.c
  * @brief What an untrusted kernel file says, token by token as the compiler reads it, and the checks built on that.
  *
- * The tokens are those of simtcc's lexer (common/simt/simtcc/lexer.h), over text whose continued lines were joined before, as
- * the compiler does. What could be read in two ways is refused: bytes that are no UTF-8, letters beyond ASCII outside of
- * strings and comments, control characters, stray backslashes, raw strings.
+ * The tokens are those of simtcc's lexer (common/simt/simtcc/lexer.h), from text whose continued lines were
+ * joined first, as in the compiler. Text that could be read in two ways is refused: bytes that are no UTF-8,
+ * letters beyond ASCII outside of strings and comments, control characters, stray backslashes, raw strings.
  */
 #include "source_check.h"
 
@@ -28,7 +28,7 @@ struct scan {
     size_t at; /* the token that comes next */
 };
 
-/* Joins lines in @p text, which begins in line @p line, or takes the lines that are given. */
+/* Joins lines in @p text, which begins in line @p line, or uses the line numbers that are given. */
 static struct scan scan_open(const char *text, size_t length, const int *lines)
 {
     struct scan s = {must_allocate(length + 2), must_allocate((length + 2) * sizeof(int)), {0}, 0};
@@ -59,7 +59,7 @@ static void scan_close(struct scan *s)
     free(s->line);
 }
 
-/* A token by itself, as the rules below want it. */
+/* A token as the rules below want it. */
 struct word {
     enum token_kind kind;
     const char *start;
@@ -80,7 +80,7 @@ static struct word next_word_of(struct scan *s)
     return word;
 }
 
-/* What follows the `#` of a preprocessor line, as a text of its own. */
+/* The text after the `#` of a preprocessor line. */
 static struct scan directive_of(const struct scan *s, const struct word *directive)
 {
     size_t mark = *directive->start == '%' ? 2 : 1;
@@ -107,7 +107,8 @@ struct check {
     const char *name;
     const struct lesson_folder *lesson;
     struct text *sentence;
-    int shift; /* of line numbers: those in the student's file less those in the text that is read */
+    /* difference of line numbers: those in the student's file minus those in the text that is read */
+    int shift;
 };
 
 static int refuse(struct check *check, int line, const char *format, const struct word *word)
@@ -118,7 +119,7 @@ static int refuse(struct check *check, int line, const char *format, const struc
     return 0;
 }
 
-/* How many bytes the character at @p at has in UTF-8, 0 if it is none. */
+/* Length in bytes of the UTF-8 character at @p at, 0 if it is none. */
 static size_t utf8_length(const unsigned char *at)
 {
     size_t length = *at < 0x80                   ? 1
@@ -151,7 +152,7 @@ static int check_bytes(struct check *check, const char *text)
     return 1;
 }
 
-/* A token that two readers could see differently. */
+/* Refuses tokens that two readers could see differently. */
 static int check_plain(struct check *check, const struct word *word)
 {
     if (word->kind == TOKEN_LITERAL) {
@@ -171,7 +172,8 @@ static int check_plain(struct check *check, const struct word *word)
     return 1;
 }
 
-/* Plain C and C++ headers that compute, name types or hold things; what of them reaches the machine does not link. */
+/* C and C++ headers that only compute, name types or hold data; functions in them that reach the machine
+ * do not link. */
 static const char *const plain_headers[] = {
     "stdint.h",  "stddef.h",   "stdbool.h", "limits.h",   "float.h",    "math.h",   "stdlib.h",
     "string.h",  "stdio.h",    "assert.h",  "cstdint",    "cstddef",    "climits",  "cfloat",
@@ -200,12 +202,13 @@ int source_header_allowed(const char *header, const struct lesson_folder *lesson
     return allowed;
 }
 
-/* Words by which a file could ask what it is compiled on, where, or when. */
+/* Words by which a file could find out on what, where or when it is compiled. */
 static const char *const forbidden_words[] = {
     "__has_include", "__has_include_next", "__has_embed", "__TIME__",
     "__DATE__",      "__TIMESTAMP__",      "__pragma",    NULL};
 
-/* `#include`, up to the end of its line: one plain name, and one that is allowed. @p after is what follows the word. */
+/* Checks `#include` to the end of its line: one plain name, and an allowed one. @p after is what follows
+ * the word. */
 static int check_include(struct check *check, const char *after, int line)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-/";
@@ -226,7 +229,7 @@ static int check_include(struct check *check, const char *after, int line)
     return 1;
 }
 
-/* `#pragma`, its first word read: those that unroll, and those that speak to the reader or about warnings. */
+/* Checks `#pragma` by its first word: allowed are those that unroll, and those on messages and warnings. */
 static int check_pragma(struct check *check, struct scan *s, int line)
 {
     static const char *const harmless[] = {"unroll",    "nounroll", "once", "region",
@@ -270,7 +273,7 @@ static int check_directive(struct check *check, const struct scan *whole, const 
             word_in(&word, ordinary)
                 ? check_directive_words(check, &s)
                 : refuse(check, word.line, "#%.*s is no directive that a kernel file has a use for", &word);
-    } else { /* what it says is for people; a raw string in it would still go on past the line */
+    } else { /* its text is for people; a raw string in it would still continue past the line */
         for (size_t i = s.at; fine && i + 1 < s.tokens.count; i++) {
             word = word_at(&s, i);
             fine = word.kind != TOKEN_LITERAL || check_plain(check, &word);
@@ -280,7 +283,7 @@ static int check_directive(struct check *check, const struct scan *whole, const 
     return fine;
 }
 
-/* Attributes that make code run or be found where nobody expects it. */
+/* Attributes that make code run, or be found, where nobody expects it. */
 static const char *const forbidden_attributes[] = {"constructor",
                                                    "__constructor__",
                                                    "destructor",
@@ -302,7 +305,7 @@ static const char *const forbidden_attributes[] = {"constructor",
                                                    "__symver__",
                                                    NULL};
 
-/* Copies are not among them: as built-ins they would pass unseen by the software device. */
+/* Copies (memcpy and its like) are not among them: the software device would not see built-in copies. */
 static const char *const harmless_builtins[] = {
     "inff",        "inf",          "nanf",         "nan",
     "nansf",       "huge_val",     "huge_valf",    "expect",
@@ -399,7 +402,7 @@ int source_has_assembly(const char *text)
 
 /* ---- what the preprocessor made of it ------------------------------------------------------------------ */
 
-/* Attributes that the device's headers put there, and others that only speak of the thing itself. */
+/* Attributes that the device's headers use, and others that only affect their own declaration. */
 static const char *const harmless_attributes[] = {"noinline",
                                                   "__noinline__",
                                                   "always_inline",
@@ -432,7 +435,7 @@ static const char *const harmless_attributes[] = {"noinline",
                                                   "patchable_function_entry",
                                                   NULL};
 
-/* After `__attribute__`: names at depth two, with what they are given skipped. */
+/* After `__attribute__`: checks names at depth two, and skips their arguments. */
 static int check_attribute(struct check *check, struct scan *s)
 {
     struct word before = {0};
@@ -454,8 +457,8 @@ static int check_attribute(struct check *check, struct scan *s)
     return 1;
 }
 
-/* After `[[`. An index in brackets within brackets looks the same and has names that are no attributes, but
- * C++ gives two brackets in a row to attributes alone. */
+/* After `[[`. An index in brackets within brackets looks the same, but C++ reserves two brackets in a row
+ * for attributes. */
 static int check_brackets(struct check *check, struct scan *s)
 {
     for (;;) {
@@ -476,8 +479,9 @@ static int check_word(struct check *check, struct scan *s, const struct word *wo
     return check_builtin(check, word);
 }
 
-/* A preprocessor line in what the preprocessor made: a line marker, which says where what follows comes from, or a
- * pragma. Sets whether the lines to come are the main file's, and which they are there. */
+/* Handles a preprocessor line in the preprocessor's output: a line marker, which says where the following
+ * lines come from, or a pragma. Notes whether the next lines belong to the main file, and their numbers
+ * there. */
 static int check_marker(struct check *check, const struct scan *whole, const struct word *directive,
                         const char *main_file, int *ours)
 {
@@ -538,8 +542,8 @@ static int lies_below(const char *path, const char *const *folders)
     return 0;
 }
 
-/* The next name of a list of dependencies, as Make reads it: blanks part, a backslash protects, `$$` is `$`. NULL at the
- * end; *at_end says whether it was the target. */
+/* The next name of a list of dependencies in the syntax of Make: blanks separate, a backslash escapes,
+ * `$$` is `$`. NULL at the end; *at_end says whether it was the target. */
 static char *next_dependency(const char **at, int *is_target)
 {
     struct text name = {0};

@@ -3,8 +3,8 @@
  * @brief What an untrusted kernel file may say: which headers it includes, which directives and words it
  * uses.
  *
- * This is the first of three nets, and the one whose refusals read best. The second looks at what the
- * preprocessor made of the file, the third at the object (object_check.h).
+ * This is the first of three checks, and the one with the clearest messages. The second checks the
+ * preprocessor's output, the third the object file (object_check.h).
  */
 #ifndef WARPWISE_COURSE_SOURCE_CHECK_H
 #define WARPWISE_COURSE_SOURCE_CHECK_H
@@ -22,19 +22,19 @@
 int source_check_text(const char *text, const char *name, const struct lesson_folder *lesson,
                       struct text *sentence);
 
-/** @brief Checks what came out of the preprocessor: in the lines that come from @p main_file every word, after all
+/** @brief Checks the preprocessor's output: in the lines that come from @p main_file every word, after all
  *         macros. */
 int source_check_preprocessed(const char *text, const char *main_file, const char *name,
                               struct text *sentence);
 
-/** @brief Where a compiler may open files: lists of paths without links in them, each ended by NULL. */
+/** @brief Where a compiler may open files: lists of paths without symbolic links, each ended by NULL. */
 struct source_places {
-    const char *const *folders;  /**< nowhere but at or below these */
-    const char *const *trees;    /**< of what lies below these, */
+    const char *const *folders;  /**< no files but those at or below these */
+    const char *const *trees;    /**< of what lies below these folders, */
     const char *const *of_trees; /**< only what lies at or below these */
 };
 
-/** @brief Checks every file that the compiler opened, by the list of dependencies that it wrote itself (-MD). */
+/** @brief Checks every file that the compiler opened, from the list of dependencies that it wrote (-MD). */
 int source_check_dependencies(const char *list, const char *main_file, const char *name,
                               const struct source_places *rules, struct text *sentence);
 

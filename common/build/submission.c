@@ -1,6 +1,6 @@
 /**
  * @file submission.c
- * @brief Finds and reads the one file of a submission that counts, without trusting a single name in it.
+ * @brief Finds and reads the one file of a submission that counts, without trusting any name in it.
  */
 #include "submission.h"
 
@@ -54,7 +54,7 @@ static const char *kind_of(mode_t mode)
                             : "a device";
 }
 
-/* What stands at @p name, which could not be opened as it should: settled as refused, or as our trouble. */
+/* Decides about a file @p name that could not be opened: refused, or trouble on our side. */
 static void explain_entry(int folder, const char *name, const char *path, int error,
                           struct submission *submission)
 {
@@ -104,7 +104,7 @@ static int open_below(int folder, const char *const *step, struct submission *su
 
 /* ---- reading it ---------------------------------------------------------------------------------------- */
 
-/* 0, or errno. At most one byte more than is taken is read, whatever the file's size claims to be. */
+/* 0, or errno. Reads at most one byte more than the limit, whatever the file's size claims to be. */
 static int read_bounded(int file, struct text *content)
 {
     char buffer[65536];
@@ -136,7 +136,7 @@ static void judge_content(const struct text *content, struct submission *submiss
     }
 }
 
-/* Our copy lies in a folder of its own, named for its content and for the lesson. */
+/* Our copy lies in a folder of its own, which is named after its content and the lesson. */
 static void keep_copy(const struct text *content, const struct lesson_folder *lesson,
                       struct submission *submission)
 {
@@ -166,8 +166,8 @@ static int is_meant_for(const char *name, const char *topic)
            !isalpha((unsigned char)name[length]);
 }
 
-/* The first such file, by name, below @p folder; its path there, or NULL. Links are not followed, and a folder with very
- * many entries is not searched to its end. */
+/* The first such file, by name, below @p folder; returns its path there, or NULL. Does not follow links,
+ * and gives up in a folder with very many entries. */
 static char *find_stray(int folder, const char *topic, int depth, int *left)
 {
     char *best = NULL;
@@ -198,7 +198,7 @@ static char *find_stray(int folder, const char *topic, int depth, int *left)
     return best;
 }
 
-/* Nothing was handed in, or it lies where nobody looks. */
+/* Nothing was handed in, or the file is not where grading looks. */
 static void explain_absence(const char *folder, const struct lesson_folder *lesson,
                             struct submission *submission)
 {

@@ -1,7 +1,7 @@
 /**
  * @file submission.h
  * @brief One lesson of one student's submission: which file counts, may it be built at all, and the runner
- * made        of it.
+ *        built from it.
  *
  * A submission is a folder that somebody else has filled. Of all that lies in it one file a lesson is
  * looked at, the first of
@@ -21,28 +21,29 @@
 enum submission_state {
     SUBMISSION_READY,       /**< the runner is built */
     SUBMISSION_NOT_STARTED, /**< nothing was handed in for this lesson, or an empty file */
-    SUBMISSION_REFUSED, /**< a link, a folder, no text, too large, or a program that does what it may not */
+    /** a link, a folder, not text, too large, or a program that does what it must not do */
+    SUBMISSION_REFUSED,
     SUBMISSION_BUILD_ERROR, /**< it does not compile */
-    SUBMISSION_TIMEOUT,     /**< the compiler took too much time or memory over it */
-    SUBMISSION_TROUBLE      /**< not the student's doing (full disk, no compiler, no permission to read) */
+    SUBMISSION_TIMEOUT,     /**< compiling it took too much time or memory */
+    SUBMISSION_TROUBLE      /**< not the student's fault (full disk, no compiler, no permission to read) */
 };
 
 /** @brief "READY", "NOT_STARTED", "REFUSED", "BUILD_ERROR", "TIMEOUT", "TROUBLE". */
 const char *submission_state_name(enum submission_state state);
 
-/** @brief What became of one lesson of a submission. Free it with submission_free(). */
+/** @brief The result of one lesson of a submission. Free it with submission_free(). */
 struct submission {
     enum submission_state state;
     char *found;     /**< the file's path below the submission's folder, NULL if there is none */
-    char sha256[65]; /**< of the file's bytes; "" if it could not be read */
+    char sha256[65]; /**< hash of the file's bytes; "" if it could not be read */
     char *kernel;    /**< our copy of it, in the build folder; NULL if it was not read */
     char *runner;    /**< the program, if ready; else NULL */
-    int elsewhere;   /**< 1: there is none, but one of its name where nobody looks */
+    int elsewhere;   /**< 1: there is no file, but one of its name where grading does not look */
     char *sentence;  /**< why it is not ready, without the full stop; "" if it is */
-    struct text log; /**< what the compiler said, at most 64 KB; untrusted text */
+    struct text log; /**< the compiler's messages, at most 64 KB; untrusted text */
 };
 
-/** @brief Largest kernel file that is taken. */
+/** @brief Size of the largest kernel file that is accepted. */
 enum { SUBMISSION_BYTES = 1 << 20 };
 
 /**
@@ -55,8 +56,8 @@ void submission_find(const char *folder, const struct lesson_folder *lesson, str
 /**
  * @brief submission_find(), then builds what was found as a runner for @p device, as untrusted as it is.
  *
- * Prints nothing. The same content is not built twice: a runner, once built, is kept by the sum of what
- * went in.
+ * Prints nothing. The same content is not built twice: a runner is kept under the hash of everything that
+ * went into it.
  */
 void submission_build(const char *folder, const struct lesson_folder *lesson, enum device device,
                       struct submission *submission);

@@ -1,6 +1,6 @@
 /**
  * @file main.c
- * @brief The checker: the only program that knows right answers. It holds no student code.
+ * @brief The checker: the only program that knows the right answers. It runs no student code.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,8 +27,8 @@ static int exit_code_of(enum state state)
     return codes[state];
 }
 
-/* Refusals are worth something only where something works. Asked for nothing but them, a part shows that with
- * its first case. */
+/* Refused calls are worth something only in a part that also computes. If only refused calls were chosen,
+ * the part's first case runs, too, to show that. */
 static void choose_witnesses(struct check *check)
 {
     for (int part = 0; part < check->options.lesson->part_count; part++) {
@@ -45,7 +45,8 @@ static void choose_witnesses(struct check *check)
     }
 }
 
-/* A name that means no case is an error even beside one that does: it would be missed in silence. */
+/* A name that means no case is an error even beside a valid one: otherwise nobody would notice that the
+ * case did not run. */
 static int name_is_known(const struct check *check, const char *name)
 {
     enum { NEAR = 3 };
@@ -95,7 +96,7 @@ static int profile_checker(struct check *check)
 static int run(struct check *check)
 {
     struct options *options = &check->options;
-    char *runner = realpath(options->runner, NULL); /* it may be started in another folder */
+    char *runner = realpath(options->runner, NULL); /* the program may be started again in another folder */
     if (runner == NULL || access(runner, X_OK) != 0) {
         fprintf(stderr, "checker: %s: %s\n", options->runner, strerror(errno));
         free(runner);
@@ -117,7 +118,7 @@ static int run(struct check *check)
     return failed ? EXIT_BROKEN : exit_code_of(check_state(check, -1));
 }
 
-/* A folder that is there already will do. */
+/* It is no error if the folder exists. */
 static int make_folder(const char *path)
 {
     if (path == NULL || mkdir(path, 0700) == 0 || (errno == EEXIST && access(path, W_OK | X_OK) == 0))

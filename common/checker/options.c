@@ -14,7 +14,7 @@
 #include "checker/report/report.h"
 
 #define PUBLIC_SEED 20240229
-#define SIMT_SECONDS 60.0 /* of real time; the device itself stops endless loops after less CPU time */
+#define SIMT_SECONDS 60.0 /* wall-clock seconds; the device stops endless loops after less CPU time */
 #define GPU_SECONDS 60.0
 /* For all cases: many times what the slowest solution takes on a busy machine. */
 #define SIMT_TOTAL_SECONDS 600.0
@@ -141,7 +141,7 @@ static int read_lesson(struct options *options, const char *text)
     return options->lesson != NULL ? 0 : complain("no such lesson", text);
 }
 
-/* An option with one value; 1 if it is none of those. */
+/* Reads an option that has a value; 1 if it is one of those. */
 static int read_value(struct options *options, const char *name, const char *value)
 {
     if (strcmp(name, "--lesson") == 0) return read_lesson(options, value);

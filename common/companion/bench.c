@@ -1,6 +1,6 @@
 /**
  * @file bench.c
- * @brief warpwise bench: how fast is this kernel, and what is that a share of?
+ * @brief warpwise bench: how fast is this kernel, and how close is it to the limits of the device?
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +25,11 @@
 
 enum { MOST_CONTESTS = 6, SECTOR_BYTES = 32 };
 
-/** @brief One run of the command: what is measured, and what it is set beside. */
+/** @brief One run of the command: what it measures, and what it compares that with. */
 struct bench {
     const struct command_line *line;
     const struct lesson_folder *lesson;
-    const char *kernel, *name; /* the file that was asked for, and what to call it */
+    const char *kernel, *name; /* the file to measure, and the name to show for it */
     enum device device;
     struct judgement before, solution, mine;
 };
@@ -43,7 +43,7 @@ static void pass_on_cases(const struct command_line *line, struct argument_list 
     }
 }
 
-/* --largest: the case that a tour shows. */
+/* --largest: the case that the command `tour` shows. */
 static int pass_on_largest(const struct bench *bench, struct argument_list *arguments)
 {
     struct catalogue catalogue;
@@ -58,7 +58,7 @@ static int pass_on_largest(const struct bench *bench, struct argument_list *argu
     return EXIT_PASS;
 }
 
-/* The kernel of a lesson's solution, if there is one here; quietly. */
+/* The kernel of the lesson's solution, if there is one here; prints nothing. */
 static void measure_solution(const struct bench *bench, const struct lesson_folder *lesson,
                              struct judgement *judgement)
 {
@@ -73,8 +73,8 @@ static void measure_solution(const struct bench *bench, const struct lesson_fold
     free(solution);
 }
 
-/* What the kernel is set beside, measured in the same run. On simt ctest has no use for it: counters are exact, and
- * those of every solution have a test of their own. */
+/* Measures the kernels to compare with, in the same run. On simt, CTest does not need them: counters are
+ * exact, and every solution's counters have a test of their own. */
 static void measure_others(struct bench *bench)
 {
     size_t count;
@@ -89,7 +89,8 @@ static void measure_others(struct bench *bench)
 
 enum { MOST_PEERS = 64 }; /* the checker takes no more */
 
-/* What `device_limits` measured as NAME_us@CASE becomes the peer "NAME" of that case; returns how many there are. */
+/* Takes NAME_us@CASE of `device_limits` as the time of the kernel "NAME" at that case; returns how many
+ * there are. */
 static size_t add_measured_peers(struct argument_list *arguments)
 {
     const struct device_facts *facts = device_measure();
@@ -108,8 +109,8 @@ static size_t add_measured_peers(struct argument_list *arguments)
     return peers;
 }
 
-/* Hands the times of others to the checker, which sets its own beside them: first what this GPU's libraries
- * take, then the lesson before. */
+/* Hands the times of other kernels to the checker, which prints them beside its own: first those of this
+ * GPU's libraries, then the earlier lesson's. */
 static void add_peers(const struct bench *bench, struct argument_list *arguments)
 {
     const struct lesson_folder *lesson = bench->lesson;
@@ -155,7 +156,8 @@ static struct contest contest_of(const struct bench *bench, const struct result_
     return contest;
 }
 
-/* Those with most to compare first; all of them would be pages. */
+/* The cases with most kernels to compare come first, and only a few are printed: all of them would fill
+ * pages. */
 static void print_contests(const struct bench *bench)
 {
     const struct results *results = &bench->mine.results;
@@ -176,7 +178,7 @@ static void print_contests(const struct bench *bench)
 
 /* ---- files ---------------------------------------------------------------------------------------------- */
 
-/* The checker's rows, with whose they are before each. */
+/* The checker's rows, each after the name of the kernel it belongs to. */
 static void append_rows(const char *whose, const struct results *results, struct text *file)
 {
     const char *rest = results->lines.data;
@@ -227,7 +229,7 @@ static int write_json(const struct bench *bench, const char *path)
     return error ? complain("%s cannot be written: %s.", path, strerror(error)) : EXIT_PASS;
 }
 
-/* Only solutions are recorded, so that the file says the same for everybody. */
+/* Only solutions are recorded, so that the recorded file does not depend on whose tree this is. */
 static int record(const struct bench *bench)
 {
     int own = strcmp(bench->name, "solution") != 0;
@@ -288,7 +290,7 @@ static int bench_on(struct bench *bench)
     return code == EXIT_PASS ? bench->mine.exit_code : code;
 }
 
-/* Only a device that is not there lets a test be skipped. */
+/* A test counts as skipped only if the device is missing. */
 static int compare_with_expectation(const struct bench *bench, const char *expected, int code)
 {
     const enum state state = bench->mine.state;
@@ -310,7 +312,7 @@ static int run_bench(const struct command_line *line)
     char *kernel =
         given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
     if (build_kernel_file_usable(kernel) != EXIT_PASS) return EXIT_TROUBLE;
-    /* One device: times where there are any to be had, counters elsewhere. */
+    /* One device: times if it has any, else counters. */
     int gpu = choice.wanted[DEVICE_GPU] && device_probe(DEVICE_GPU)->usable;
     int simt = choice.wanted[DEVICE_SIMT] && device_probe(DEVICE_SIMT)->usable;
     struct bench bench = {.line = line,

@@ -25,5 +25,6 @@ int catalogue_read(const struct lesson_folder *lesson, struct catalogue *catalog
  *         @p name is NULL; complains and returns NULL if there is none. */
 const struct known_case *catalogue_case(const struct catalogue *catalogue, const struct lesson_folder *lesson,
                                         const char *name, enum device device);
-/** @brief The case of group "speed" on @p device with most to do, which a tour shows; NULL if there is none. */
+/** @brief The case of group "speed" on @p device with the most work, which `tour` shows; NULL if there is
+ *         none. */
 const struct known_case *catalogue_largest(const struct catalogue *catalogue, enum device device);

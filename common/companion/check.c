@@ -20,14 +20,15 @@
 #include "progress.h"
 #include "skeleton.h"
 
-/** @brief What the command line asks for, settled. */
+/** @brief What the command line asks for, with defaults filled in. */
 struct check_plan {
     const struct command_line *line;
     const struct lesson_folder *lesson;
     struct device_choice devices;
     const char *submission;
-    char *kernel, *again; /* the kernel file, and the words that name it if it is not the lesson's own */
-    int expects;          /* 1: what to expect is said */
+    /* the kernel file, and the words that name it on a command line if it is not the lesson's own */
+    char *kernel, *again;
+    int expects; /* 1: what to expect is said */
     enum state expect;
     const char *expect_cases;
     struct argument_list orders;
@@ -46,7 +47,7 @@ static int worse_exit(int a, int b)
     return EXIT_PASS;
 }
 
-/* Cases are called "part/name"; "name" alone stands for it in every part. */
+/* Cases have names like "part/name"; "name" alone means that case in every part. */
 static int case_failed(const struct results *results, const char *name)
 {
     for (size_t i = 0; i < results->count; i++) {
@@ -58,7 +59,7 @@ static int case_failed(const struct results *results, const char *name)
     return 0;
 }
 
-/* The first of the expected cases that did not fail, copied; NULL if all did. */
+/* Copies the name of the first expected case that did not fail; NULL if all failed. */
 static char *missing_case(const char *names, const struct judgement *judgement)
 {
     for (char *name; (name = next_word(&names, ',')); free(name)) {
@@ -69,7 +70,7 @@ static char *missing_case(const char *names, const struct judgement *judgement)
     return NULL;
 }
 
-/* Only a device that is not there lets a test be skipped. */
+/* A test counts as skipped only if the device is missing. */
 static int compare_with_expectation(const struct check_plan *plan, const struct judgement *judgement)
 {
     if (judgement->exit_code == EXIT_TROUBLE) return EXIT_TROUBLE;
@@ -90,7 +91,7 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
     return EXIT_PASS;
 }
 
-/* What is remembered as the student's own standing: their file, all cases, as everybody gets them. */
+/* 1 if the result counts as the student's standing: their own file, all cases, default options. */
 static int is_own_whole_check(const struct check_plan *plan, const char *order)
 {
     static const char *const others[] = {
@@ -136,7 +137,8 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     }
     const char *group = option_value(plan->line, "--group");
     request.build_only = option_value(plan->line, "--build-only") != NULL;
-    request.bench = plan->submission && group && strcmp(group, "speed") == 0; /* times are what it is about */
+    /* these cases are there for their times */
+    request.bench = plan->submission && group && strcmp(group, "speed") == 0;
     if (order) printf("threads and blocks in order %s\n", order);
     judge(&request, &judgement);
     if (judgement.results.header) plan->rows_header = judgement.results.header;
@@ -245,8 +247,8 @@ static int make_plan(const struct command_line *line, struct check_plan *plan)
     return choose_kernel(plan);
 }
 
-/* What is still as the course made it, by the names of the regions: launches that return KERNEL_NOT_STARTED, without which
- * nothing can show, and, once something runs, every TODO. */
+/* Prints the names of regions that are still as handed out: launches that return KERNEL_NOT_STARTED,
+ * without which no result can show; or, once something runs, every region with a TODO. */
 static void name_unwritten(const struct check_plan *plan)
 {
     static const char mark[] = "// [student: ";
@@ -272,7 +274,7 @@ static void name_unwritten(const struct check_plan *plan)
     text_free(&source);
 }
 
-/* After the student's own check: one command to go on. */
+/* After the student's own check, suggests one command to go on with. */
 static void say_what_next(const struct check_plan *plan)
 {
     const char *number = plan->lesson->number;
@@ -285,7 +287,7 @@ static void say_what_next(const struct check_plan *plan)
     if (plan->worst == EXIT_SKIPPED) printf("begin: %s watch %s\n", program_name(), number);
 }
 
-/* The checker knows its cases; a kernel is not needed for that. */
+/* The checker knows its cases without a kernel. */
 static int list_cases(const struct check_plan *plan)
 {
     int simt = plan->devices.wanted[DEVICE_SIMT];

@@ -1,6 +1,6 @@
 /**
  * @file companion.h
- * @brief The commands that accompany a student. Each is a file of its name, status.c holds `next` as well.
+ * @brief The commands that accompany a student. Each is in a file of its name; status.c holds `next` as well.
  */
 #pragma once
 

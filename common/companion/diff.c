@@ -1,6 +1,7 @@
 /**
  * @file diff.c
- * @brief warpwise diff: my kernel beside the solution. Not before it passes, unless asked twice.
+ * @brief warpwise diff: my kernel beside the solution. Refuses before the kernel passes, unless the student
+ *        insists.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -30,8 +30,8 @@ static void report(enum finding finding, const char *what, const char *found, co
     if (finding != FINDING_OK && *remedy) printf("  %-9s %-18s -> %s\n", "", "", remedy);
 }
 
-/* What @p program prints for @p option: the first line that @p mark is in, copied. NULL if it does
- * not run. */
+/* Runs @p program with @p option and copies the first line of output that contains @p mark. NULL if it
+ * does not run. */
 static char *ask(const char *program, const char *option, const char *mark)
 {
     struct process_end end;
@@ -48,7 +48,7 @@ static char *ask(const char *program, const char *option, const char *mark)
     return answer;
 }
 
-/* Reports a program that is good to have; returns 1 if it is there. */
+/* Reports an optional program; returns 1 if it is there. */
 static int report_program(const char *program, const char *option, const char *mark, const char *purpose)
 {
     char *version = ask(program, option, mark);
@@ -113,7 +113,8 @@ static const char tiny_program[] =
     "    return host[31] == 31 ? 0 : 1;\n"
     "}\n";
 
-/* 1 if it ends well. What it says first, of interest if it does not, is kept in @p said unless that is NULL. */
+/* 1 if the command succeeds. Keeps its first words in @p said, unless that is NULL: they matter if it
+ * fails. */
 static int run_quietly(const char *const *arguments, char **said)
 {
     struct process_end end;
@@ -126,7 +127,7 @@ static int run_quietly(const char *const *arguments, char **said)
     return end.exit_code == 0;
 }
 
-/* The proof that counts: a kernel built and run. */
+/* The final test: a kernel is built and run. */
 static int look_at_simt(void)
 {
     char *folder = format_string("%s/doctor.%ld", places.binary_dir, (long)getpid());
@@ -171,7 +172,7 @@ static void look_at_room(void)
     free(cores);
 }
 
-/* Nobody who asked for simt alone is told to install anything for a GPU. */
+/* Somebody who only asked for simt is not told to install anything for a GPU. */
 static void look_at_gpu(void)
 {
     if (*places.devices_asked && !*places.nvcc && strcmp(places.devices_asked, "auto") != 0) {

@@ -25,7 +25,8 @@ static void add_line(int line, const struct region *regions, size_t count, struc
     }
 }
 
-/* Of what a compiler says. "alpha.cu:121" and "/home/me/alpha.cu:84:24: error" are of alpha.cu; "my_alpha.cu:3" is not. */
+/* For messages of a compiler: "alpha.cu:121" and "/home/me/alpha.cu:84:24: error" are lines of alpha.cu;
+ * "my_alpha.cu:3" is not. */
 static void add_lines(const char *text, const char *file, const struct region *regions, size_t count,
                       struct failing_place *place)
 {
@@ -54,8 +55,8 @@ static void move_regions(struct failing_place *from, struct failing_place *place
     from->count = 0;
 }
 
-/* Two accesses that should have come in another order meet in the innermost region whose calls led to both. The kernel's own,
- * where all calls begin, says nothing. */
+/* For two accesses in the wrong order: the place is the innermost region whose calls led to both. The
+ * kernel itself, where all calls begin, says nothing. */
 static void add_meeting(const struct failing_place *one, const struct failing_place *two,
                         struct failing_place *place)
 {
@@ -66,7 +67,7 @@ static void add_meeting(const struct failing_place *one, const struct failing_pl
     }
 }
 
-/* A compiler's warnings are not why it failed. */
+/* Warnings of a compiler are not the reason why it failed. */
 static void read_build_error(const char *report, const char *file, const struct region *regions, size_t count,
                              struct failing_place *place)
 {

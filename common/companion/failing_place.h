@@ -10,14 +10,14 @@
 
 enum { MOST_PLACES = 4 };
 
-/** @brief What a check says about the cause, most telling first. */
+/** @brief What a check says about the cause, the most specific first. */
 struct failing_place {
-    char *
-        region[MOST_PLACES]; /**< regions that the compiler or a finding of the device names by their lines */
+    /** regions that the compiler or a finding of the device names by their lines */
+    char *region[MOST_PLACES];
     size_t count;
-    enum record_cause cause; /**< of the first case that the report shows; 0: not known */
+    enum record_cause cause; /**< cause of the first case that the report shows; 0: not known */
 };
 
-/** @brief Takes it from @p judgement, of the kernel file at @p kernel. */
+/** @brief Fills @p place from @p judgement about the kernel file at @p kernel. */
 void failing_place_read(const struct judgement *judgement, const char *kernel, struct failing_place *place);
 void failing_place_add(struct failing_place *place, const char *region);

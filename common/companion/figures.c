@@ -39,7 +39,8 @@ static char **field_of(struct figure *figure, size_t column)
 
 static void append_figure(struct figures *figures, const struct figure *figure)
 {
-    if ((figures->count & (figures->count - 1)) == 0) { /* full whenever the count is a power of two */
+    /* the array is full whenever the count is a power of two */
+    if ((figures->count & (figures->count - 1)) == 0) {
         struct figure *items = must_allocate((2 * figures->count + 1) * sizeof *items);
         if (figures->count) memcpy(items, figures->items, figures->count * sizeof *items);
         free(figures->items);
@@ -98,7 +99,7 @@ int figures_write(const char *path, struct figures *figures)
     for (size_t i = 0; i < figures->count; i++) {
         for (size_t column = 0; column < COLUMNS; column++) {
             const char *value = *field_of(&figures->items[i], column);
-            if (column && !*value) text_append(&file, ",", 1); /* an empty field is a comma alone */
+            if (column && !*value) text_append(&file, ",", 1); /* an empty field is nothing but a comma */
             if (*value) csv_append(&file, value);
         }
         text_append(&file, "\n", 1);
@@ -171,7 +172,7 @@ const char *figures_device(enum device device)
     return model ? model : "gpu";
 }
 
-/* "CUDA 13.0", "GNU 12.2": what changes behind the second place changes nothing that is measured. */
+/* "CUDA 13.0", "GNU 12.2": a change after the second number does not change what is measured. */
 static char *toolkit_of(enum device device)
 {
     const char *version = device == DEVICE_GPU ? places.cuda_version : places.cxx_version;
@@ -248,7 +249,7 @@ static void put_counters(struct figures *figures, struct figure figure, const st
     put_value(figures, figure, "workspace", row->workspace_bytes, "B", 1);
 }
 
-/* How `device_limits` calls a limit, and how the file does. */
+/* The name of a limit for `device_limits`, and in the file. */
 static const struct {
     const char *fact, *kernel, *test_case, *metric, *unit;
 } limits[] = {
@@ -278,7 +279,7 @@ static void put_limits(struct figures *figures, const char *command)
     }
 }
 
-/* "some_library_us@f32/len_4096" is a figure of every lesson that has the case. */
+/* "some_library_us@f32/len_4096" is a figure for every lesson that has the case. */
 static void put_peers(struct figures *figures, const struct result_row *row, const char *command)
 {
     const struct device_facts *facts = device_measure();

@@ -23,7 +23,7 @@
 
 enum { COMPILER_SECONDS = 300 };
 
-/* The compiler of the device and its options; 0 if it is not here. */
+/* The compiler for the device and its options; 0 if it is not installed. */
 static int add_compiler(struct argument_list *words, enum device device)
 {
     argument_add(words, device == DEVICE_SIMT ? in_build("bin/simtcc") : places.nvcc);
@@ -35,7 +35,8 @@ static int add_compiler(struct argument_list *words, enum device device)
     return device == DEVICE_SIMT || *places.nvcc;
 }
 
-/* Builds @p kernel and the program around it as @p program. EXIT_PASS, or what the compiler said has been shown. */
+/* Builds @p kernel and the program around it as @p program. EXIT_PASS, or EXIT_TROUBLE after the
+ * compiler's messages. */
 static int build_program(const char *kernel, enum device device, const char *program)
 {
     static const char *const folders[] = {"common", "common/contracts", "common/decode",
@@ -67,7 +68,7 @@ static int build_program(const char *kernel, enum device device, const char *pro
     return EXIT_FAIL;
 }
 
-/* The program, in place of this one, with the options that are its own. */
+/* Replaces this process by the program, and passes on the options meant for it. */
 static int run_program(const char *program, const struct command_line *line)
 {
     static const char *const ours[] = {"--device", "--kernel", "--solution"};

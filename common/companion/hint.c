@@ -1,6 +1,6 @@
 /**
  * @file hint.c
- * @brief warpwise hint: what the page's folded hints say, one at a time, and no more than was asked for.
+ * @brief warpwise hint: shows the page's folded hints, one at a time, and never more than was asked for.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "course/course.h"
 #include "hint_choice.h"
 
-/* The number of this hint among those of its region, from 1, and how many those are. */
+/* The number of this hint among those of its region, from 1, and how many the region has. */
 static size_t grade_of(const struct hints *hints, size_t index, size_t *grades)
 {
     size_t grade = 0;
@@ -58,7 +58,7 @@ static void list_regions(const struct situation *now)
     }
 }
 
-/* Not the first hint of all: it would only look as if it had been chosen. */
+/* Not for the first hint of all: it would look like a choice where there was none. */
 static int list_choices(const struct situation *now)
 {
     const struct progress *progress = &now->progress;
@@ -78,7 +78,8 @@ static int list_choices(const struct situation *now)
     return EXIT_PASS;
 }
 
-/* Which one is meant by a number or the name of a region; complains and returns hints->count if none is. */
+/* The hint that a number or the name of a region means; complains and returns hints->count if there is
+ * none. */
 static size_t choose(const struct situation *now, const char *word)
 {
     const struct lesson_folder *lesson = now->lesson;

@@ -1,6 +1,6 @@
 /**
  * @file hint_choice.c
- * @brief Which hint helps most: about the place that failed last, else about what is to be written next.
+ * @brief Which hint helps most: about the place that failed last, else about the region to write next.
  */
 #include "hint_choice.h"
 
@@ -52,7 +52,8 @@ static size_t unseen_about(const struct situation *now, const char *name)
     return found;
 }
 
-/* About the part of the case that failed last: its regions begin with its name, "scores_kernel". */
+/* By the part of the case that failed last: names of its regions begin with the part's name,
+ * "scores_kernel". */
 static size_t about_part(const struct situation *now)
 {
     size_t found = now->hints.count;
@@ -65,7 +66,7 @@ static size_t about_part(const struct situation *now)
     return found;
 }
 
-/* About the first region that the compiler or a finding named: innermost call first, as the report does. */
+/* By the first region that the compiler or a finding named: innermost call first, as in the report. */
 static size_t about_place(const struct situation *now)
 {
     size_t found = now->hints.count;
@@ -86,7 +87,8 @@ static int names_cause(const char *names, enum record_cause cause, const char *f
     return found;
 }
 
-/* About what the failure usually comes of: of the regions that the page says, the first with an unseen hint. */
+/* By the usual cause of the failure: of the regions that the page lists for it, the first with an unseen
+ * hint. */
 static size_t about_cause(const struct situation *now)
 {
     const enum record_cause cause = now->progress.place.cause;
@@ -117,15 +119,15 @@ static int has_failed(const struct progress *progress, const char *name)
     return 0;
 }
 
-/** What the first field of a row asks for, as far as it was read. */
+/** What the first field of a row demands, as far as it could be read. */
 struct asked {
-    int failed;  /**< one of its cases has failed */
-    int cause;   /**< it names a cause, which is that of the failure */
-    int others;  /**< behind "though": the cases that follow are to pass */
-    int unknown; /**< something that nothing here can tell */
+    int failed;  /**< one of its cases failed */
+    int cause;   /**< it names a cause, and the failure has that cause */
+    int others;  /**< after "though": the cases that follow must have passed */
+    int unknown; /**< it holds something that this program cannot decide */
 };
 
-/* A word outside of names and quotations. */
+/* A word outside of case names and quotation marks. */
 static void read_plain_word(const char *word, size_t length, struct asked *asked)
 {
     static const char *const known[] = {"though", "passes", "pattern", "and", "or"};
@@ -135,7 +137,8 @@ static void read_plain_word(const char *word, size_t length, struct asked *asked
     asked->unknown |= i == count;
 }
 
-/* Only so many failures are remembered: of a case that is not among them nothing is known if there are more. */
+/* Only some failures are remembered: when that list is full, nothing is known about a case that is not on
+ * it. */
 static int name_fits(const char *name, const struct progress *progress, struct asked *asked)
 {
     int failed = has_failed(progress, name);
@@ -144,7 +147,8 @@ static int name_fits(const char *name, const struct progress *progress, struct a
     return 1;
 }
 
-/* 1 if all that a row asks for is so, or may be: `one`, `two`, though `three` passes, pattern "all zero". */
+/* 1 if everything that a row demands is true, or may be: `one`, `two`, though `three` passes, pattern "all
+ * zero". */
 static int row_fits(const struct page_row *row, const struct progress *progress, struct asked *asked)
 {
     const char *at = row->fails;
@@ -170,7 +174,7 @@ static int row_fits(const struct page_row *row, const struct progress *progress,
     return fits && asked->failed;
 }
 
-/* About the regions of the first row that fits: of those that name a cause, or of all others. */
+/* By the regions of the first row that fits, among rows that name a cause or among the others. */
 static size_t about_row(const struct situation *now, int by_cause)
 {
     struct asked asked;
@@ -202,7 +206,7 @@ static int is_open(const struct situation *now, const char *name)
     return 0;
 }
 
-/* About a region that still says TODO: in the order of the page's steps, then of its hints. */
+/* By a region that still says TODO: in the order of the page's steps, then of its hints. */
 static size_t about_todo(const struct situation *now)
 {
     size_t found = now->hints.count;
@@ -228,8 +232,8 @@ static int anything_open(const struct situation *now)
     return 0;
 }
 
-/* At the place that failed last, by its lines, its cause, its case or its part; else at what is to be written next. While
- * something is not written, no case says more than that. */
+/* By the place that failed last (its lines, its cause, its case or its part), else by the region to write
+ * next. While part of the work is not written, no case says more than that. */
 size_t hint_choose(const struct situation *now)
 {
     int open = anything_open(now);

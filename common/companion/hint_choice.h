@@ -1,13 +1,13 @@
 /**
  * @file hint_choice.h
- * @brief Which hint helps most: what is known of where the student is, and the choice.
+ * @brief Which hint helps most: what is known about the student's progress, and the choice.
  */
 #pragma once
 
 #include "page.h"
 #include "progress.h"
 
-/** @brief What a hint is chosen by: the page, the kernel file, what failed last. */
+/** @brief What the choice depends on: the page, the kernel file, what failed last. */
 struct situation {
     const struct lesson_folder *lesson;
     struct hints hints;
@@ -30,9 +30,10 @@ size_t hint_unseen(const struct situation *now, const char *region);
 /** @brief Hints name a region ("softmax_kernel") or what several of them have in common ("softmax"). */
 int hint_is_about(const char *region, const char *name);
 
-/** @brief 1 if row @p row of the page's table is about a case that failed, as far as can be told. */
+/** @brief 1 if row @p row of the page's table is about a case that failed, as far as this program can
+ *         decide. */
 int hint_row_may_fit(const struct situation *now, size_t row);
 
-/** @brief The first hint of each region that the steps for the part that failed first name, in their order; of each region
- *         there is if no step does. Returns how many. */
+/** @brief The first hint of each region that the steps for the first failed part name, in their order; or
+ *         of each region if no step names one. Returns how many. */
 size_t hints_of_failed_part(const struct situation *now, size_t first[MOST_HINTS]);

@@ -1,6 +1,6 @@
 /**
  * @file limits.c
- * @brief What a GPU can do, measured on this machine's or recorded on another: the two lines of a roofline.
+ * @brief What a GPU can do, measured here or recorded elsewhere: the two lines of a roofline.
  */
 #include "limits.h"
 

@@ -1,6 +1,6 @@
 /**
  * @file ncu.c
- * @brief What Nsight Compute and the software device write about kernels, read into one form.
+ * @brief Reads what Nsight Compute and the software device write about kernels into one form.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static struct profiled_kernel *kernel_called(struct profile *profile, const char
     return kernel;
 }
 
-/* Launches add up; a rate is averaged at the end. */
+/* Adds a launch: counts are summed, and rates averaged at the end. */
 static void add_value(struct profiled_kernel *kernel, size_t metric, double value)
 {
     if (!isfinite(value)) return;
@@ -87,7 +87,8 @@ static void add_value(struct profiled_kernel *kernel, size_t metric, double valu
     *sum = isfinite(*sum) ? *sum + value : value;
 }
 
-/* Everything was summed over all launches of @p calls calls: counts become those of one call, rates means. */
+/* All values are sums over all launches of @p calls calls: turns counts into those of one call, and rates
+ * into means. */
 static void finish(struct profile *profile, int calls)
 {
     for (size_t k = 0; k < profile->count; k++) {
@@ -120,7 +121,7 @@ static void free_row(struct row *row)
     row->count = 0;
 }
 
-/* "1,648" and "1,648 (32; 64)": the total that comes first. NaN for "n/a". */
+/* "1,648" and "1,648 (32; 64)": reads the total, which comes first. NaN for "n/a". */
 static double leading_number(const char *text)
 {
     char digits[64];
@@ -178,7 +179,7 @@ int profile_read_ncu(const char *content, int calls, struct profile *profile)
     int launches = 0;
     profile->count = 0;
     for (char *line; (line = next_word(&content, '\n')); free(line)) {
-        if (*line != '"') continue; /* what ncu and the program say in between */
+        if (*line != '"') continue; /* lines that ncu and the program print in between */
         struct row *into = !heading.count ? &heading : !units.count ? &units : &row;
         size_t length = strlen(line);
         if (length && line[length - 1] == '\r') line[length - 1] = '\0';

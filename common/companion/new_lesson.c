@@ -1,6 +1,6 @@
 /**
  * @file new_lesson.c
- * @brief warpwise new-lesson: a whole, small, right lesson in the tree of the course, for its author to change.
+ * @brief warpwise new-lesson: adds a complete small lesson that passes, for its author to change.
  *
  * Its files are the templates in new_lesson/, a folder for each family. All of them are written in a temporary folder of the
  * tree first and moved into place when they are whole; if one cannot be moved, those before it go away again.
@@ -40,7 +40,8 @@ static const struct {
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
-/* What is moved into place, folders as a whole. That with the description is last: with it CMake knows of the lesson. */
+/* What is moved into place, folders as a whole. The folder with the description comes last: once it is
+ * there, CMake knows the lesson. */
 static const char *const places_of_lesson[] = {"solutions/@lesson@",
                                                "tests/mutants/@lesson@",
                                                "common/protocol/@topic@_items.h",
@@ -53,14 +54,14 @@ enum { PLACES = sizeof places_of_lesson / sizeof places_of_lesson[0] };
 
 enum { WORDS = 6 };
 
-/** What stands for each @word@ of a template. */
+/** The value of each @word@ of a template. */
 struct new_lesson {
     const char *family, *name, *topic;
     const char *word[WORDS];
     char *value[WORDS];
 };
 
-/* The topic in large letters, for names of macros; or as a title: "My idea". */
+/* The topic in capitals, for names of macros; or as a title: "My idea". */
 static char *changed(const char *topic, int title)
 {
     char *copy = copy_string(topic);
@@ -90,7 +91,7 @@ static void forget_lesson(struct new_lesson *lesson)
     for (int i = 0; i < WORDS; i++) free(lesson->value[i]);
 }
 
-/* @p from with every @word@ replaced. The caller's to free. */
+/* @p from with every @word@ replaced. The caller frees it. */
 static char *filled_in(const struct new_lesson *lesson, const char *from)
 {
     struct text out = {0};
@@ -111,8 +112,9 @@ static char *filled_in(const struct new_lesson *lesson, const char *from)
     return out.data;
 }
 
-/* A kernel template has both kernels: in a region the solution's lines, "// [skeleton]", and the skeleton's. Outside of the
- * regions the two files come from the same lines, as later ones do by the target `skeletons`, which writes the mark, too. */
+/* A kernel template holds both kernels: in a region first the solution's lines, then "// [skeleton]", then
+ * the skeleton's. Outside of regions both files get the same lines. The target `skeletons` later makes
+ * skeletons in the same way, and also writes the mark. */
 static char *one_kernel(const char *both, int skeleton)
 {
     static const char mark[] =
@@ -137,7 +139,8 @@ static char *one_kernel(const char *both, int skeleton)
 
 /* ---- what is refused ------------------------------------------------------------------------------------ */
 
-/* Two digits, then words of small letters and digits, each after one underscore, the first beginning with a letter. */
+/* Two digits, then words of small letters and digits, each after an underscore, the first word beginning
+ * with a letter. */
 static int is_good_name(const char *name)
 {
     if (strspn(name, "0123456789") != 2 || name[2] != '_' || strlen(name + 3) > LONGEST_TOPIC) return 0;
@@ -155,7 +158,7 @@ static int is_there(const char *below)
     return there;
 }
 
-/* Another header of this name would be found in place of the contract. */
+/* The compiler would find another header of this name instead of the contract. */
 static const char *header_like(const char *topic)
 {
     static const char *const folders[] = {"common/contracts", "common/decode",       "common/protocol",
@@ -212,7 +215,7 @@ static int refuse_tree(void)
 
 /* ---- writing -------------------------------------------------------------------------------------------- */
 
-/* Writes part @p index below @p folder; a template that the family does not have is no part of its lessons. */
+/* Writes part @p index below @p folder, unless the family has no template for it. */
 static int write_part(const struct new_lesson *lesson, const char *folder, int index)
 {
     struct text content = {0};
@@ -243,7 +246,7 @@ static int write_part(const struct new_lesson *lesson, const char *folder, int i
     return code;
 }
 
-/* Moves place @p index from @p folder into the tree, or (1) takes it away again. */
+/* Moves place @p index from @p folder into the tree, or with 1 removes it again. */
 static int move_place(const struct new_lesson *lesson, const char *folder, int index, int away)
 {
     char *below = filled_in(lesson, places_of_lesson[index]);

@@ -1,6 +1,6 @@
 /**
  * @file page.c
- * @brief Reads a lesson's page, as far as this program speaks from it, and the regions of a kernel file.
+ * @brief Reads those parts of a lesson's page that this program uses, and the regions of a kernel file.
  */
 #include "page.h"
 
@@ -59,7 +59,7 @@ static void add_hint(struct hints *hints, const char *summary, const char *answe
                       .answer = copy_string(answer)};
 }
 
-/* Lines of a paragraph are joined, so that they can be broken again to fit; code and lists keep theirs. */
+/* Joins the lines of a paragraph, so that it can be wrapped to fit; code and lists keep their lines. */
 static char *joined_paragraphs(const char *markdown)
 {
     struct text out = {0};
@@ -119,7 +119,7 @@ char *page_goal(const struct lesson_folder *lesson)
 
 /* ---- steps and failures -------------------------------------------------------------------------------- */
 
-/* The next field of a line up to '|', without blanks around it; the line moves behind it. */
+/* The next field of a line up to '|', without blanks around it; moves the line past it. */
 static char *next_field(const char **line)
 {
     size_t length = strcspn(*line, "|");
@@ -128,7 +128,7 @@ static char *next_field(const char **line)
     return field;
 }
 
-/* The first two fields of each line that follows @p opening: of a table to its end, of a comment to its end. */
+/* The first two fields of each line after @p opening, to the end of the table or comment. */
 static size_t read_fields(const struct lesson_folder *lesson, const char *opening, char *fields[][2],
                           size_t most)
 {

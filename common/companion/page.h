@@ -25,10 +25,10 @@ char *page_goal(const struct lesson_folder *lesson);
 /** @brief lessons/NN_topic/README.md */
 char *page_path(const struct lesson_folder *lesson);
 
-/** @brief One step of what a page says to write: a line of its comment `<!-- steps`. */
+/** @brief One step of the work that a page describes: a line of its comment `<!-- steps`. */
 struct page_step {
-    char *regions;   /**< names, in the order in which to write them */
-    char *test_case; /**< "f16/tiny": where to look then */
+    char *regions;   /**< names, in the order in which to write the regions */
+    char *test_case; /**< "f16/tiny": the case to look at then */
 };
 
 enum { MOST_STEPS = 16 };
@@ -46,7 +46,7 @@ enum { MOST_ROWS = 16 };
 /** @brief The rows of that table, in their order; returns how many there are. */
 size_t page_rows(const struct lesson_folder *lesson, struct page_row rows[MOST_ROWS]);
 
-/** @brief One line of a page's comment `<!-- causes`: of which regions a hint helps with a cause. */
+/** @brief One line of a page's comment `<!-- causes`: the regions whose hints help with a cause. */
 struct page_cause {
     char *causes, *regions; /**< names, between blanks; regions in the order in which to look */
 };
@@ -56,21 +56,22 @@ enum { MOST_CAUSES = 48 };
 /** @brief The lines of that comment, in their order; returns how many there are. */
 size_t page_causes(const struct lesson_folder *lesson, struct page_cause causes[MOST_CAUSES]);
 
-/** @brief The next name in backticks of @p text, which moves behind it, to be freed; NULL if there is none. */
+/** @brief The next name in backticks of @p text, which the caller frees; moves the text past it. NULL if
+ *         there is none. */
 char *next_quoted_name(const char **text);
 
 /** @brief One `[student: NAME]` of a kernel file. */
 struct region {
     char *name;
     int todo;       /**< 1 if a TODO is in it */
-    int line, last; /**< of its opening and of its closing mark */
+    int line, last; /**< lines of its opening and of its closing mark */
 };
 
 enum { MAX_REGIONS = 32 };
 
 /** @brief The regions in @p source; returns how many there are, at most MAX_REGIONS. */
 size_t kernel_regions(const char *source, struct region regions[MAX_REGIONS]);
-/** @brief 1 if @p source is as it was handed out: it has regions, and each of them says TODO. */
+/** @brief 1 if @p source is as it was handed out: it has regions, and each of them still says TODO. */
 int kernel_is_skeleton(const char *source);
 /** @brief "scores_kernel, block_max": the regions of a file that still say TODO; NULL if none does. */
 char *kernel_regions_left(const char *kernel);

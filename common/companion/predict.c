@@ -1,8 +1,8 @@
 /**
  * @file predict.c
- * @brief warpwise predict: bytes, operations and what bounds the kernel, asked before it is run; then predicted beside
- *        measured. A measurement that surprises is worth more than one that does not, but only to somebody who expected
- *        something.
+ * @brief warpwise predict: asks for bytes, operations and the limiting resource before the kernel runs, then
+ *        shows predictions beside measurements. A measurement that surprises is worth more than one that does
+ *        not, but only to somebody who expected something.
  */
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +34,8 @@ struct prediction {
 
 /* ---- answers ------------------------------------------------------------------------------------------------ */
 
-/* "4*16*2048*64", "268MB", "17.2G": factors, each with a unit of thousands. NaN if it is none of that. */
+/* "4*16*2048*64", "268MB", "17.2G": factors, each with an optional unit of thousands. NaN if the text is
+ * something else. */
 static double read_quantity(const char *text)
 {
     static const char units[] = "kMGT";
@@ -70,7 +71,7 @@ static const char *read_bound(const char *text)
     return NULL;
 }
 
-/* One line from the keyboard or a pipe; 0 at its end. */
+/* Reads one line from the keyboard or a pipe; 0 at its end. */
 static int ask(const char *question, char answer[LINE])
 {
     layout_paragraph(question, 0, 2);
@@ -215,7 +216,7 @@ static void tell_time(const char *whose, double us, const struct known_case *ite
     free(text);
 }
 
-/* Runs the student's kernel at this case; 1 if it gave a figure. */
+/* Runs the student's kernel at this case; 1 if that gave a figure. */
 static int tell_own(const struct lesson_folder *lesson, const struct known_case *item, enum device device,
                     const struct limits *limits)
 {

@@ -2,8 +2,8 @@
  * @file profile.c
  * @brief warpwise profile: the few counters that matter for a lesson, kernel by kernel, and what they mean.
  *
- * On the software device they are exact; on a GPU Nsight Compute measures them. Where both are to be had they
- * stand side by side, and where they agree, the cheaper one can be trusted next time.
+ * On the software device they are exact; on a GPU Nsight Compute measures them. If both are available they
+ * are printed side by side, and where they agree, the cheaper one can be trusted next time.
  */
 #include "profile.h"
 
@@ -51,7 +51,7 @@ static struct line_of_table line_called(const char *title)
         metric_called("load sectors"), metric_called("load requests")};
 }
 
-/* The lines for @p lesson; returns how many. A lesson that names none gets all. */
+/* The lines for @p lesson; returns how many. A lesson that names none gets all lines. */
 static size_t choose_lines(const struct described_lesson *lesson, int all,
                            struct line_of_table lines[MOST_METRICS])
 {
@@ -71,7 +71,7 @@ struct request {
     const char *kernel, *test_case;
 };
 
-/* The runner and its saved case as words; EXIT_PASS, or the exit code after what was said. */
+/* The runner and its saved case as words of a command; EXIT_PASS, or an exit code after a message. */
 static int prepare(const struct request *request, enum device device, struct argument_list *arguments)
 {
     struct build build;
@@ -86,7 +86,7 @@ static int prepare(const struct request *request, enum device device, struct arg
     return EXIT_PASS;
 }
 
-/* A kernel that returned no KERNEL_OK has counters nobody wants. */
+/* Counters of a kernel that did not return KERNEL_OK are of no use. */
 static int check_status(const char *output)
 {
     const char *status = strstr(output, "runner: status ");
@@ -257,7 +257,7 @@ static void print_meanings(const struct profile *const *columns, size_t column_c
     }
 }
 
-/* Columns that differ are the interesting ones; say how to read them. */
+/* Columns that differ are the interesting ones: says how to read them. */
 static void print_columns(const struct profile *simt, const struct profile *gpu,
                           const struct line_of_table *lines, size_t count)
 {
@@ -289,7 +289,7 @@ static void print_columns(const struct profile *simt, const struct profile *gpu,
 
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
-/* Fills what can be filled; says why where it cannot. Any column is enough. */
+/* Fills the columns that it can; says why where it cannot. One column is enough. */
 static int measure(const struct command_line *line, const struct request *request,
                    const struct device_choice *choice, struct profile *simt, struct profile *gpu)
 {

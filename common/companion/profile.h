@@ -1,6 +1,6 @@
 /**
  * @file profile.h
- * @brief What Nsight Compute and the software device write about kernels, read into one form; and the case that is profiled.
+ * @brief What Nsight Compute and the software device write about kernels, in one form; and the profiled case.
  */
 #pragma once
 
@@ -10,11 +10,11 @@
 
 enum { MOST_METRICS = 24, MOST_KERNELS = 64 };
 
-/** @brief One kernel of a profile: all its launches together. */
+/** @brief One kernel of a profile, over all its launches. */
 struct profiled_kernel {
     char *name;
     int launches;
-    double value[MOST_METRICS]; /**< NaN where it was not measured */
+    double value[MOST_METRICS]; /**< NaN if it was not measured */
 };
 
 struct profile {
@@ -22,7 +22,7 @@ struct profile {
     size_t count;
 };
 
-/** @brief A metric that is asked for. */
+/** @brief A metric to ask for. */
 struct metric {
     const char *ncu;  /**< Nsight Compute's name */
     const char *simt; /**< the software device's column, or NULL */
@@ -35,8 +35,9 @@ extern const struct metric profile_metrics[];
 extern const size_t profile_metric_count;
 /** @brief The --metrics argument for ncu. */
 char *profile_metric_list(void);
-/** @brief Reads what `ncu --csv --page raw` wrote about @p calls calls of the lesson; the profile is that of one.
- *         Returns how many launches were found, -1 if it is none of that. */
+/** @brief Reads what `ncu --csv --page raw` wrote about @p calls calls of the lesson; the profile holds
+ *         the numbers of one call. Returns how many launches were found, -1 if the file is not such
+ *         output. */
 int profile_read_ncu(const char *content, int calls, struct profile *profile);
 /** @brief The same for what SIMT_COUNTERS wrote. */
 int profile_read_simt(const char *content, int calls, struct profile *profile);

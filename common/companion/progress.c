@@ -2,10 +2,10 @@
  * @file progress.c
  * @brief What is remembered of a student's work: verdicts, hints, cases that failed.
  *
- * It lies outside the tree and outside the build folder: `git pull` and `git clean` never see it, and a build
- * made anew knows what was passed. One small file a lesson, lines of "name value". Two trees on one machine
- * have a folder each, named after where they lie. Nothing is lost with it but convenience: every command
- * works without.
+ * It lies outside the tree and outside the build folder: `git pull` and `git clean` never see it, and after a
+ * new build it is still known what has passed. There is one small file per lesson, with lines of "name
+ * value". Each tree on a machine has a folder, named after the tree's path. Nothing is lost with it but
+ * convenience: every command works without.
  */
 #include "progress.h"
 
@@ -29,7 +29,7 @@
 
 /* ---- where ---------------------------------------------------------------------------------------------- */
 
-/* Readable, and different for every place a tree can lie in. */
+/* A folder name that is readable, and different for every path of a tree. */
 static char *name_of_tree(void)
 {
     struct sha256 hash;
@@ -62,7 +62,9 @@ const char *progress_folder(void)
     if (folder) return folder;
     folder = preferred_folder();
     if (folder && make_folders(folder) == 0 && access(folder, W_OK) == 0) return folder;
-    free(folder); /* a home that cannot be written to: better forgotten with the build than not kept at all */
+    /* if the home folder is not writable, keep the state in the build folder: better to lose it with the
+     * build than to keep nothing */
+    free(folder);
     folder = format_string("%s/state", course_binary_dir());
     make_folders(folder);
     return folder;
@@ -154,7 +156,7 @@ void progress_write(const struct lesson_folder *lesson, const struct progress *p
     free(path);
 }
 
-/* Two commands at once must not undo each other's notes. Without the lock, which may fail, they rarely do. */
+/* Two commands at once must not undo each other's notes. If locking fails, they rarely do. */
 static int lock_notes(void)
 {
     char *path = format_string("%s/lock", progress_folder());
@@ -186,7 +188,7 @@ static void today(char date[16])
     strftime(date, 16, "%Y-%m-%d", gmtime_r(&now, &parts));
 }
 
-/* A file that does not compile has failed in no case, but at a place. */
+/* A file that does not compile fails in no case, but at some lines. */
 static void take_failed(const struct lesson_folder *lesson, const struct judgement *judgement,
                         struct progress *progress)
 {
@@ -225,7 +227,7 @@ void progress_note_check(const struct lesson_folder *lesson, enum device device,
     check->known = 1;
     check->state = judgement->state;
     check->points = results_points(&judgement->results, &most);
-    if (most > 0) check->points_max = most; /* a file that does not compile says nothing about it */
+    if (most > 0) check->points_max = most; /* without compiling, nothing is known about it */
     progress_sum(kernel, check->sum);
     today(check->date);
     if (check->state == STATE_PASS && !*progress.passed) today(progress.passed);
@@ -243,7 +245,8 @@ static int better_check(const struct past_check *a, const struct past_check *b)
     return a_passes != b_passes ? a_passes : a->points > b->points;
 }
 
-/* One that is still about the file as it is; of two, the better. Else the one there is, and "edited". */
+/* Prefers a check of the file as it is now, and of two such checks the better. Else takes the check there
+ * is, and sets "edited". */
 static const struct past_check *check_that_counts(const struct progress *progress, const char *sum,
                                                   struct standing *standing)
 {
@@ -277,7 +280,7 @@ void standing_of(const struct lesson_folder *lesson, struct standing *standing)
         standing->points_max = check->points_max;
         standing->state = check->state;
     }
-    if (skeleton) { /* whatever was there before: it has been reset */
+    if (skeleton) { /* whatever was known before: the file has been reset */
         standing->state = STATE_NOT_STARTED;
         standing->points = 0;
         standing->edited = 0;

@@ -53,9 +53,10 @@ struct standing {
 
 void standing_of(const struct lesson_folder *lesson, struct standing *standing);
 /**
- * @brief The first lesson behind @p lesson that does not stand at PASS, or the first of all, or NULL. Of all, too, if @p lesson is
- *        NULL. Who begins with lesson 15 goes on with 16.
+ * @brief The first lesson after @p lesson that does not stand at PASS, or the first of all, or NULL. The
+ *        first of all, too, if @p lesson is NULL. So a student who begins with lesson 15 goes on with 16.
  */
 const struct lesson_folder *standing_next(const struct lesson_folder *lesson);
-/** @brief The lesson @p word means, or the next one if it is NULL; complains and returns NULL if there is none. */
+/** @brief The lesson that @p word means, or the next one to do if it is NULL; complains and returns NULL
+ *         if there is none. */
 const struct lesson_folder *lesson_or_next(const char *word);

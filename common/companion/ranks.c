@@ -1,6 +1,6 @@
 /**
  * @file ranks.c
- * @brief --ranks: how many GPUs, or software devices, a lesson about several of them may take.
+ * @brief --ranks: how many GPUs, or software devices, a lesson on several GPUs may use.
  */
 #include "companion.h"
 
@@ -19,6 +19,7 @@ int companion_limit_ranks(const struct command_line *line, const struct lesson_f
         return complain("lesson %s has one GPU; --ranks is for lesson 19.", lesson->number);
     if (strlen(ranks) != 1 || strchr("1248", *ranks) == NULL)
         return complain("--ranks takes 1, 2, 4 or 8, not \"%s\".", ranks);
-    setenv("SIMT_RANKS", ranks, 1); /* what begins so reaches the runner, on any device */
+    /* environment variables with this prefix reach the runner on any device */
+    setenv("SIMT_RANKS", ranks, 1);
     return EXIT_PASS;
 }

@@ -1,6 +1,6 @@
 /**
  * @file reset.c
- * @brief warpwise reset: the skeleton again, after what was written has been put aside.
+ * @brief warpwise reset: restores the skeleton, after putting aside what was written.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 #include "progress.h"
 #include "skeleton.h"
 
-/* A name nobody has used: two resets in one second must not cost the first one's work. */
+/* A name that nobody has used: two resets within one second must not lose the work that the first one put
+ * aside. */
 static char *backup_name(const struct lesson_folder *lesson)
 {
     char stamp[32];

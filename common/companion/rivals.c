@@ -1,6 +1,6 @@
 /**
  * @file rivals.c
- * @brief Kernels beside each other at one problem: a bar for each.
+ * @brief Compares kernels at one problem: a bar for each.
  */
 #include "rivals.h"
 
@@ -15,8 +15,8 @@
 
 enum { NAME_WIDTH = 24, VALUE_WIDTH = 17, LEAST_BAR = 8, MOST_BAR = 48 };
 
-/* Within a lesson a case is known by its name; to another lesson the same shape is the same problem, whatever the
- * part is called there ("attention", "f32"). */
+/* Within a lesson a case is identified by its name. Across lessons the same shape is the same problem,
+ * whatever the part is called ("attention", "f32"). */
 static int same_problem(const struct result_row *a, const struct result_row *b)
 {
     return strcmp(a->lesson, b->lesson) == 0 ? strcmp(a->test_case, b->test_case) == 0

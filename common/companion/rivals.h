@@ -1,6 +1,6 @@
 /**
  * @file rivals.h
- * @brief The kernels that `bench` sets beside each other.
+ * @brief The kernels that `bench` compares.
  */
 #pragma once
 
@@ -18,12 +18,13 @@ struct rival {
 /** @brief Everything measured at one case of the lesson. */
 struct contest {
     const char *test_case, *shape;
-    double minimum; /**< sectors that have to be moved, simt only */
+    double minimum; /**< least possible number of sectors, on simt only */
     size_t count;
     struct rival rivals[MOST_RIVALS];
 };
 
-/** @brief The rivals of the case @p row: @p named results that have the same shape and part. */
+/** @brief The kernels to compare at the case of @p row: results with a name whose shape and part are the
+ *         same. */
 void contest_add(struct contest *contest, const char *name, const struct result_row *row,
                  const struct results *results, enum device device);
 void contest_print(const struct contest *contest, enum device device);

@@ -37,7 +37,7 @@ struct points {
 
 /* ---- which points ----------------------------------------------------------------------------------------------- */
 
-/* A kernel is shown once, where it is fastest. */
+/* A kernel is shown once, at the case where it is fastest. */
 static void add_point(struct points *points, struct point point)
 {
     for (size_t i = 0; i < points->count; i++) {
@@ -48,7 +48,7 @@ static void add_point(struct points *points, struct point point)
     if (points->count < MOST_POINTS) points->items[points->count++] = point;
 }
 
-/* What a case multiplies, as the checker describes its shape. */
+/* The type that a case multiplies, from the checker's description of its shape. */
 static enum limits_numbers numbers_of(const char *lesson, const char *test_case)
 {
     static struct catalogue catalogue;
@@ -66,7 +66,7 @@ static enum limits_numbers numbers_of(const char *lesson, const char *test_case)
     return limits_numbers_of(test_case);
 }
 
-/* Rows with a time and, since they were written by a bench, operations and bytes. */
+/* Rows with a time that a bench wrote, so that they have operations and bytes, too. */
 static void add_points(const struct figures *figures, int own, struct points *points)
 {
     for (size_t i = 0; i < figures->count; i++) {
@@ -92,7 +92,7 @@ static double roof(const struct limits *limits, double intensity, enum limits_nu
     return compute > 0 && compute < memory ? compute : memory;
 }
 
-/* The roofs that are drawn: the one of bytes only if a kernel multiplies some. */
+/* The roofs to draw: the one for products of bytes only if a kernel computes some. */
 static int is_drawn(const struct points *points, enum limits_numbers numbers)
 {
     int used = numbers != LIMITS_INT8;
@@ -166,7 +166,7 @@ static void draw_roofs(struct frame *frame, const struct limits *limits, const s
     }
 }
 
-/* Whole powers of two along the axis, each below its column, as many as have room. */
+/* Labels whole powers of two below the axis, as many as fit. */
 static void print_axis(const struct frame *frame)
 {
     char labels[AXIS_WIDTH + MOST_PLOT_WIDTH + 16];

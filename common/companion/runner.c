@@ -1,6 +1,6 @@
 /**
  * @file runner.c
- * @brief warpwise runner: the command that runs a kernel on one case with nothing around it, for cuda-gdb,
+ * @brief warpwise runner: prints the command that runs a kernel on one case and nothing else, for cuda-gdb,
  *        compute-sanitizer, ncu or gdb.
  */
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "course/device.h"
 #include "profile.h"
 
-/* Saves the case where the name of lesson, case and device lead to it; NULL after a complaint. */
+/* Saves the case under a path made of lesson, case and device; NULL after a complaint. */
 char *runner_save_case(const struct lesson_folder *lesson, const char *test_case, enum device device)
 {
     char *folder = format_string("%s/cases", course_binary_dir());

@@ -1,6 +1,7 @@
 /**
  * @file sass.c
- * @brief warpwise sass: the machine code of a kernel file, and the instructions in it that its lesson speaks of.
+ * @brief warpwise sass: the machine code of a kernel file, and those of its instructions that the lesson is
+ *        about.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@
 
 enum { COMPILE_SECONDS = 600, OLDEST_ARCH = 75, DEFAULT_ARCH = 90, LANES = 32 };
 
-/* What instructions do, by the beginning of their names: the first that fits counts. */
+/* What instructions do, by the prefix of their names: the first match counts. */
 static const struct meaning {
     const char *name, *text;
 } meanings[] = {
@@ -75,7 +76,7 @@ static char *find_nvcc(void)
     return found ? found : find_program("/usr/local/cuda/bin/nvcc");
 }
 
-/* In the folder of nvcc, where it is of the same release, or else on PATH. */
+/* Looks in nvcc's folder first, where the program is of the same release, then on PATH. */
 static char *find_disassembler(const char *nvcc)
 {
     static const char *const names[] = {"cuobjdump", "nvdisasm"};
@@ -122,7 +123,7 @@ static int find_tools(const struct lesson_folder *lesson, struct tools *tools)
                     tools->nvcc);
 }
 
-/* Compiles for @p arch into @p cubin; the log has what ptxas says of registers. */
+/* Compiles for @p arch into @p cubin; the log holds what ptxas says about registers. */
 static int compile(const struct lesson_folder *lesson, const char *nvcc, const char *kernel, int arch,
                    const char *cubin, struct text *log)
 {
@@ -154,7 +155,7 @@ static int compile(const struct lesson_folder *lesson, const char *nvcc, const c
     return EXIT_FAIL;
 }
 
-/* The listing of @p cubin by @p program. */
+/* The listing of @p cubin that @p program prints. */
 static int disassemble(const char *program, const char *cubin, struct text *listing)
 {
     int is_cuobjdump = strcmp(strrchr(program, '/') + 1, "cuobjdump") == 0;
@@ -170,7 +171,7 @@ static int disassemble(const char *program, const char *cubin, struct text *list
 
 /* ---- what is printed ------------------------------------------------------------------------------------ */
 
-/* What the page's comment `<!-- sass: NAME NAME -->` says; NULL without one. */
+/* The instructions in the page's comment `<!-- sass: NAME NAME -->`; NULL without one. */
 static char *words_of_page(const struct lesson_folder *lesson)
 {
     static const char mark[] = "<!-- sass: ";
@@ -189,8 +190,8 @@ static char *words_of_page(const struct lesson_folder *lesson)
 
 static int is_wanted(const char *words, const char *name)
 {
-    int found =
-        strncmp(name, "LDL", 3) == 0 || strncmp(name, "STL", 3) == 0; /* never what one wants: always said */
+    /* spills are never wanted, and always shown */
+    int found = strncmp(name, "LDL", 3) == 0 || strncmp(name, "STL", 3) == 0;
     if (!words) return meaning_of(name) != NULL;
     for (char *word; (word = next_word(&words, ' ')); free(word)) {
         size_t length = strlen(word); /* LDG stands for LDG.128 as well, and not for LDGSTS */
@@ -206,7 +207,7 @@ static int compare_kinds(const void *a, const void *b)
     return x->all != y->all ? y->all - x->all : strcmp(x->name, y->name);
 }
 
-/* C++'s name of a kernel where c++filt is, which comes with every compiler. */
+/* Demangles the name of a kernel with c++filt, if it is there, as it is with every compiler. */
 static char *readable_name(const char *name)
 {
     const char *const words[] = {"c++filt", name, NULL};

@@ -23,7 +23,7 @@ struct label {
     unsigned address;
 };
 
-/* The kernel that is being read. */
+/* The kernel that is currently read. */
 struct code {
     struct instruction *line;
     size_t lines;
@@ -33,7 +33,8 @@ struct code {
 
 /* ---- one instruction ---------------------------------------------------------------------------------- */
 
-/* What counts: the first part, for MUFU its function, for memory its width. */
+/* The part of a name that counts: the first word, for MUFU also its function, for memory accesses also the
+ * width. */
 static void set_name(struct instruction *line, const char *word, size_t length)
 {
     static const char *const widths[] = {".128", ".64", NULL};
@@ -54,7 +55,7 @@ static void set_name(struct instruction *line, const char *word, size_t length)
     }
 }
 
-/* "@!P0 BRA 0x240 ;" or "BRA `(.L_x_1) ;" : where to. */
+/* The target address of "@!P0 BRA 0x240 ;" or "BRA `(.L_x_1) ;". */
 static void set_target(struct instruction *line, const char *operands)
 {
     const char *label = strstr(operands, "`("), *end = strchr(operands, ';');
@@ -136,7 +137,7 @@ static void settle_jumps(struct code *code)
     }
 }
 
-/* A jump back; the last instruction of all code jumps to itself, which is no loop. */
+/* A jump back. The last instruction of all code jumps to itself, and is no loop. */
 static int is_loop(const struct instruction *line)
 {
     return line->jumps == 1 && line->target < line->address;
@@ -238,7 +239,7 @@ void sass_read(struct sass_listing *listing, const char *text)
     free(code.label);
 }
 
-/* The kernel whose name stands at @p name up to the next apostrophe. */
+/* The kernel whose name begins at @p name and ends before the next apostrophe. */
 static struct sass_kernel *kernel_named(const struct sass_listing *listing, const char *name)
 {
     size_t length = strcspn(name, "'");

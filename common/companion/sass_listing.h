@@ -1,6 +1,6 @@
 /**
  * @file sass_listing.h
- * @brief What a disassembler prints of a compiled kernel file, and what the assembler said of it.
+ * @brief The disassembly of a compiled kernel file, and the assembler's statistics.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 
 enum { SASS_KINDS = 256, SASS_NAME = 24 };
 
-/** @brief How often one instruction stands in a kernel. */
+/** @brief How often one instruction occurs in a kernel. */
 struct sass_kind {
     char name[SASS_NAME]; /**< what it does and its width: "LDG.128" of LDG.E.128.CONSTANT */
     int all, in_loop;
@@ -18,11 +18,12 @@ struct sass_kind {
 struct sass_kernel {
     char *name; /**< as the linker knows it */
     int instructions,
-        loop_instructions;         /**< of all its code; of its longest innermost loop, 0 if it has none */
+        /** number of all its instructions; of those in its longest innermost loop, 0 if it has none */
+        loop_instructions;
     unsigned loop_begin, loop_end; /**< addresses of that loop's first and last instruction */
     int registers, shared_bytes;   /**< -1 if nothing was said */
-    int spilled_bytes;             /**< stored to local memory for want of registers */
-    int serialised;                /**< 1: ptxas lets each wgmma wait for the one before */
+    int spilled_bytes;             /**< bytes spilled to local memory */
+    int serialised;                /**< 1: ptxas makes each wgmma wait for the one before */
     size_t kinds;
     struct sass_kind kind[SASS_KINDS];
 };

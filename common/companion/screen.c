@@ -1,7 +1,7 @@
 /**
  * @file screen.c
- * @brief The terminal while something is watched: keys without echo, one picture after another, and everything
- *        as it was before when it ends, however it ends.
+ * @brief The terminal during `watch`: keys without echo, one picture after another, and its old state at the
+ *        end, however the program ends.
  */
 #include "screen.h"
 
@@ -19,7 +19,7 @@
 
 static struct termios before;
 static int taken;
-static int shown_width, shown_height; /* of the terminal when it was last written to; 0: it was not */
+static int shown_width, shown_height; /* size of the terminal when it was last written to; 0: never */
 static volatile sig_atomic_t changed;
 
 static void note_change(int number)
@@ -28,7 +28,7 @@ static void note_change(int number)
     changed = 1;
 }
 
-/* Keys come one by one and are not shown; ^C, ^Z and the like work as ever. */
+/* Reads keys one by one without echo; ^C, ^Z and the like work as usual. */
 static void take_keys(void)
 {
     struct termios keys = before;
@@ -50,7 +50,7 @@ int screen_open(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGWINCH, &action, NULL);
     sigaction(SIGCONT, &action, NULL);
-    /* In the background a change of the terminal would stop us. */
+    /* A process in the background would be stopped if it changed the terminal. */
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetpgrp(STDIN_FILENO) != getpgrp()) return 0;
     if (tcgetattr(STDIN_FILENO, &before) != 0) return 0;
     taken = 1;
@@ -59,13 +59,13 @@ int screen_open(void)
     return 1;
 }
 
-/* The size is looked at, too: a signal that comes while the one before is taken note of is lost. */
+/* Checks the size, too: a signal is lost if it arrives while the one before is handled. */
 int screen_changed(void)
 {
     int seen = changed;
     changed = 0;
     seen = seen || (shown_width && (shown_width != layout_width() || shown_height != layout_height()));
-    if (seen && taken) take_keys(); /* a shell may have changed it while we were stopped */
+    if (seen && taken) take_keys(); /* a shell may have changed the terminal while we were stopped */
     return seen;
 }
 
@@ -108,7 +108,8 @@ void screen_show(const char *text, const char *more)
         text_free(&wrapped);
     }
     if (left_out) end = format_string("%d more: %s\n", left_out, more);
-    /* Home, the picture with the rest of each line wiped by clearing first, nothing below it. */
+    /* Cursor home, then the picture; each line is cleared before it is written, and so is everything
+     * below. */
     printf("%s%s%s", plain ? "" : "\033[H\033[2J", picture.data, end ? end : "");
     fflush(stdout);
     free(end);

@@ -2,9 +2,9 @@
  * @file skeleton.c
  * @brief The kernel file as it was handed out, for `reset`.
  *
- * Two sources. Git, if the tree is a clone: of the file's history, the newest version in which nothing has
- * been written yet, whatever the student has committed since. And a copy that every look at the course keeps
- * as long as the file is still untouched, for trees that came without git.
+ * There are two sources. If the tree is a git clone: the newest version in the file's history in which every
+ * region still says TODO, whatever the student has committed since. For trees without git: a copy, which
+ * every command keeps as long as the file is still untouched.
  */
 #include "skeleton.h"
 

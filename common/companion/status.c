@@ -21,7 +21,7 @@
 
 enum { BAR_WIDTH = 40, FULL_LINE = 64 };
 
-/* Without any device there is nothing to be said but that. A GPU is asked only where simt was left out. */
+/* Without any device this is all there is to say. A GPU counts only in a build without simt. */
 static int no_device(void)
 {
     return !device_probe(DEVICE_SIMT)->usable && !device_probe(DEVICE_GPU)->usable;
@@ -63,7 +63,7 @@ static void print_lesson(const struct lesson_folder *lesson, int is_next)
            *points || *note ? " " : "", points, note);
 }
 
-/* One command, and why this one. */
+/* Prints one command, and why to run it. */
 static void print_what_to_do(const struct lesson_folder *lesson)
 {
     struct standing standing;

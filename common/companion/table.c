@@ -2,9 +2,9 @@
  * @file table.c
  * @brief The tables that tour and bench print, at most 100 columns wide.
  *
- * On a GPU a time is set against what this very device was measured to reach in the same run. On the software
- * device there is no time worth printing; its counters are exact, and are set against the sectors that
- * have to be moved at the least: every input read once, every output written once, 32 bytes a sector.
+ * On a GPU times are compared with what this very device reached in the same run. On the software device no
+ * time is worth printing; its counters are exact, and are compared with the least possible number of sectors:
+ * every input read once, every output written once, 32 bytes per sector.
  */
 #include "table.h"
 
@@ -67,19 +67,19 @@ void print_table_foot(enum device device)
     }
 }
 
-/* Shortens from the left, where cases of one lesson are alike. */
+/* Shortens from the left, since the names of a lesson's cases begin alike. */
 static const char *fitting_name(const char *name)
 {
     size_t length = strlen(name);
     return length > NAME_WIDTH - 3 ? name + length - (NAME_WIDTH - 3) : name;
 }
 
-/* What of the limits holds this kernel back: the one that allows the least speed. */
+/* The limit that holds this kernel back: the one that allows the least speed. */
 static void describe_limit(const struct result_row *row, char *text, size_t size)
 {
     const struct device_facts *limits = device_measure();
-    int bytes =
-        strstr(row->shape, "int8") != NULL; /* twice the rate of halves by the data sheet: not measured */
+    /* twice the rate of halves according to the data sheet: it is not measured */
+    int bytes = strstr(row->shape, "int8") != NULL;
     int half = bytes || strstr(row->shape, "f16") != NULL; /* f16 or bf16 */
     double copy = device_fact(limits, "copy_gbps");
     double product = (bytes ? 2 : 1) * device_fact(limits, half ? "f16_tflops" : "f32_tflops");
@@ -105,7 +105,7 @@ static const struct result_row *same_problem(const struct result_row *row, const
     for (size_t i = before ? before->count : 0; i-- > 0;) {
         const struct result_row *other = &before->rows[i];
         if (strcmp(other->lesson, row->lesson) != 0 && strcmp(other->shape, row->shape) == 0 &&
-            other->median_us > 0) { /* what it is called there does not matter: "attention", "f32" */
+            other->median_us > 0) { /* the name of the part does not matter: "attention", "f32" */
             return other;
         }
     }
@@ -125,7 +125,7 @@ static void print_time_row(const char *name, const struct result_row *row, const
            row->flop / row->median_us * 1e-6, row->min_bytes / row->median_us * 1e-3, limit, ratio);
 }
 
-/* What this GPU's libraries take for the case above, which `device_limits` measured as NAME_us@CASE. */
+/* Times of this GPU's libraries at the case above, which `device_limits` measured as NAME_us@CASE. */
 static void print_library_rows(const struct result_row *row)
 {
     const struct device_facts *facts = device_measure();
@@ -210,7 +210,7 @@ void print_lesson_rows(const struct lesson_folder *lesson, enum device device, c
 
 enum { TOPIC_WIDTH = 21, VERDICT_WIDTH = 11, COUNT_WIDTH = 5, CASE_WIDTH = 32, TIMED_CASE_WIDTH = 21 };
 
-/* The case with most to do: operations on a GPU, sectors on simt. NULL if none was measured. */
+/* The case with the most work: operations on a GPU, sectors on simt. NULL if none was measured. */
 static const struct result_row *largest_case(const struct results *results, enum device device)
 {
     const struct result_row *largest = NULL;
@@ -244,7 +244,8 @@ void print_line_foot(enum device device)
             "sectors: moved to and from device memory, 32 bytes each; needed: share that had to be moved\n");
 }
 
-/* A case's name; without its part where it is too long, and then of one that still is the end, behind two dots. */
+/* A case's name to fit: without its part if the whole is too long; if that still is too long, its end
+ * after two dots. */
 static const char *short_name(const char *name, size_t width, char text[CASE_WIDTH + 1])
 {
     const char *slash = strchr(name, '/'), *own = slash && strlen(name) > width ? slash + 1 : name;

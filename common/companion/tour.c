@@ -35,16 +35,17 @@ struct visit {
 };
 
 struct tour {
-    struct results measured; /* rows of all benches so far, for ratios and for --csv and --record */
+    struct results measured; /* rows of all benches so far, for speed ratios and for --csv and --record */
     int own;                 /* 1: of the kernels under lessons/ */
     int details;             /* 1: every measured case is shown, not one per lesson */
-    int all;                 /* 1: every case is measured, for they are shown or written down */
+    int all;                 /* 1: every case is measured, because they are shown or written to a file */
     int checked, passed, trouble, waiting;
     struct visit visits[MOST_VISITS];
     struct judgement judgements[MOST_VISITS][2]; /* the check, and the bench */
     size_t count, done;
-    const char *
-        answers; /* what the oracle said in a check, for the bench of the same kernel; NULL: nothing is kept */
+    /* folder for the oracle's answers in a check, which the bench of the same kernel reuses; NULL: they
+     * are not kept */
+    const char *answers;
 };
 
 static int has_solution(const struct lesson_folder *lesson)
@@ -55,7 +56,7 @@ static int has_solution(const struct lesson_folder *lesson)
     return found;
 }
 
-/* A student's tree has none: there the tour is of the kernels under lessons/. */
+/* A student's tree has no solutions: there the tour shows the kernels under lessons/. */
 static int has_solutions(void)
 {
     size_t count;
@@ -88,7 +89,8 @@ static void keep_rows(struct tour *tour, const struct results *bench)
     if (bench->lines.length) text_append(&kept->lines, bench->lines.data, bench->lines.length);
 }
 
-/* The case that the lesson's one line shows: that with most to do, as in print_lesson_line(). Nothing else is measured then. */
+/* Measures only the case that the lesson's one line shows, the one with the most work, as in
+ * print_lesson_line(). */
 static void measure_largest(const struct visit *visit, struct argument_list *arguments)
 {
     struct catalogue catalogue;
@@ -99,7 +101,8 @@ static void measure_largest(const struct visit *visit, struct argument_list *arg
     argument_add(arguments, largest->name);
 }
 
-/* Of the large sizes those are judged that are measured, when they are: the oracle takes longest for them. */
+/* Leaves the large sizes out of the check: those that are measured are judged then, and the oracle takes
+ * longest for them. */
 static void leave_out_speed(struct argument_list *arguments)
 {
     static const char *const groups[] = {"basic", "edges", "numerics", "bad_input", "properties"};
@@ -127,7 +130,7 @@ static void judge_visit(const struct tour *tour, const struct visit *visit, int 
     free(kernel);
 }
 
-/* In a process of its own: the check, and on simt what it counts, which nothing beside it changes. */
+/* Runs in a process of its own: the check, and on simt the counting, which other processes do not disturb. */
 static void check_visit(void *context, size_t index, struct judgement pair[2])
 {
     const struct tour *tour = context;
@@ -144,7 +147,7 @@ static void note_visit(void *context, size_t index)
     show_progress("%zu of %zu checks done …", tour->done, tour->count);
 }
 
-/* Those that take longest begin first: on a GPU, and late lessons. */
+/* Starts those that take longest first: on a GPU, and late lessons. */
 static void plan_visits(struct tour *tour, const struct device_choice *choice)
 {
     size_t count;
@@ -193,7 +196,7 @@ static void show_device(struct tour *tour, enum device device)
     printf("\n");
 }
 
-/* The checker's rows, after what they were measured on as lines that begin with '#'. */
+/* The checker's rows, after lines that begin with '#' and say what they were measured on. */
 static int write_rows(const char *path, const struct tour *tour)
 {
     struct text file = {0};
@@ -252,7 +255,8 @@ static void say_what_next(const struct tour *tour)
     if (next) printf("begin:      %s watch %s\n", program_name(), next->number);
 }
 
-/* A folder for the answers until the tour is over. Without one the oracle is asked twice. */
+/* Keeps the oracle's answers in a folder until the tour is over. Without one the oracle computes them
+ * twice. */
 static int open_answers(struct tour *tour, char *path)
 {
     if (!device_probe(DEVICE_GPU)->usable || !mkdtemp(path)) return -1;

@@ -2,9 +2,9 @@
  * @file watch.c
  * @brief warpwise watch: every save is built and checked, and the screen says what to look at first.
  *
- * A round goes from quick to thorough, so that an answer is there within a second or two: the cases that
- * failed last, then the basic ones, then all. The first picture comes with the first failure; the thorough
- * check goes on behind it and brings the points. Whatever runs is stopped when the file is saved again.
+ * A round goes from quick to thorough, so that the first answer comes within a second or two: the cases that
+ * failed last, then the basic ones, then all. The first picture appears with the first failure; the thorough
+ * check runs on in the background and adds the points. Saving the file again stops whatever is running.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct watch {
     enum device device;
     struct watched file;
     int keys, quit;
-    int reading;   /* a hint is on the screen: it stays until the next save */
+    int reading;   /* a hint is on the screen: it stays there until the next save */
     char *picture; /* what is on the screen otherwise */
 };
 
@@ -50,11 +50,11 @@ static double now_seconds(void)
 
 static void show_hint(struct watch *watch);
 
-/* Asked again and again while something runs: is that still wanted? */
+/* Polled while something runs: is its result still wanted? */
 static int is_over(void *context)
 {
     struct watch *watch = context;
-    struct watched peek = watch->file; /* the loop shall see the change too */
+    struct watched peek = watch->file; /* the loop has to see the change, too */
     int key = screen_key();
     if (key == 'q') watch->quit = 1;
     if (key == 'h') show_hint(watch);
@@ -75,7 +75,8 @@ static int first_of_part(const struct results *results, size_t index)
     return 1;
 }
 
-/* The first case that the report shows, then how far each part is: without the points, which a quick round cannot know. */
+/* The first case that the report shows, then the progress of each part, without points, which a quick
+ * round cannot know. */
 static void describe_results(const struct results *results, struct text *out)
 {
     const struct result_row *first = results_shown(results, 1);
@@ -94,7 +95,7 @@ static void describe_results(const struct results *results, struct text *out)
     }
 }
 
-/* Of what the compiler said: the first error, with the line it shows. */
+/* From the compiler's messages: the first error, with the line it shows. */
 static void describe_build_error(const char *report, struct text *out)
 {
     int errors = 0;
@@ -106,7 +107,7 @@ static void describe_build_error(const char *report, struct text *out)
     if (errors > 1) text_print(out, "  and %d more, which may go away with the first\n", errors - 1);
 }
 
-/* No part has come far enough to be checked: what is still to be written for that? */
+/* No part can be checked yet: prints what has to be written first. */
 static void describe_beginning(const struct watch *watch, struct text *out)
 {
     struct text source = {0};
@@ -265,7 +266,7 @@ static void watch_until_stopped(struct watch *watch)
     }
 }
 
-/* simt answers soonest, and finds what a GPU says nothing about. */
+/* simt answers first, and finds what a GPU does not report */
 static int choose_device(const struct command_line *line, enum device *device)
 {
     struct device_choice choice;

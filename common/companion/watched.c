@@ -3,9 +3,9 @@
  * @brief Waits for a file to be saved.
  *
  * Some editors write into the file, some write another one and rename it into place; a change is therefore
- * looked for in the folder, and it is one only if the content differs. inotify tells at once. On file systems
- * where it says nothing (network, some virtual machines) the file's time and size are looked at as well: once
- * a second beside inotify, five times per second without it.
+ * looked for in the folder, and it is one only if the content differs. inotify reports changes at once. Some
+ * file systems (network, some virtual machines) give no such events: so the file's time and size are checked
+ * as well, once per second with inotify, five times per second without it.
  */
 #include "watched.h"
 
@@ -34,7 +34,7 @@ static int begin_notify(const char *path)
     return notify;
 }
 
-/* Time, size and number of the file in one word of text: cheap to ask for, and different after any save. */
+/* Time, size and inode of the file as one text: cheap to get, and different after any save. */
 static void look(const char *path, char stamp[80])
 {
     struct stat status;
@@ -54,7 +54,7 @@ void watched_open(struct watched *watched, const char *path, const char *way)
     progress_sum(path, watched->sum);
 }
 
-/* A file that is gone or empty is one that is just being saved. */
+/* A missing or empty file is just being saved. */
 int watched_changed(struct watched *watched)
 {
     char stamp[80], sum[65];

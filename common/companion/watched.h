@@ -4,11 +4,11 @@
  */
 #pragma once
 
-/** @brief One file that is watched, in a folder that may see renames. */
+/** @brief One watched file, in a folder in which files may be renamed. */
 struct watched {
     char *path;
-    int notify;  /**< inotify, or -1: then the file is looked at a few times per second */
-    int wait_ms; /**< after which it is looked at in any case; -1: never */
+    int notify;  /**< inotify, or -1: then the file is checked a few times per second */
+    int wait_ms; /**< after this time the file is checked in any case; -1: never */
     char stamp[80], sum[65];
 };
 

@@ -1,6 +1,6 @@
 /**
  * @file grade.c
- * @brief warpwise grade: the command, and the order of things.
+ * @brief warpwise grade: the command, and the order of its steps.
  */
 #include "grade.h"
 
@@ -109,8 +109,8 @@ static int read_options(const struct command_line *line, struct grade_class *cla
 
 /* ---- where the results go ------------------------------------------------------------------------------ */
 
-/* 0, or errno; EAGAIN if another has it. One that was killed a moment ago may not be quite gone: then this
- * waits. */
+/* 0, or errno; EAGAIN if another grader has it. A grader that was killed a moment ago may not be quite
+ * gone: so this waits a little. */
 static int take_lock(int file)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -122,16 +122,17 @@ static int take_lock(int file)
     return 0;
 }
 
-/* Submissions run as a user who is neither the owner nor in any group: nothing in @p folder is for them. */
+/* Submissions run as a user who is neither the owner nor in any group: that user has no access to @p
+ * folder. */
 static void shut_out_others(const char *folder)
 {
     struct stat status;
     if (stat(folder, &status) == 0 && (status.st_mode & 07) != 0)
-        (void)!chmod(folder, status.st_mode & 07770); /* another's folder stays as it is */
+        (void)!chmod(folder, status.st_mode & 07770); /* a folder of another owner keeps its permissions */
 }
 
-/* One grader in a folder. A record lock: it is this process's alone, no child inherits it, and it goes when
- * this process does, however that comes about. */
+/* Only one grader may work in a folder. A record lock belongs to this process alone: children do not
+ * inherit it, and it disappears with the process, however that ends. */
 static int take_folder(struct grade_class *class)
 {
     int error = make_folders(class->plan.out);
@@ -163,7 +164,7 @@ static int open_journal(struct grade_class *class)
     return code;
 }
 
-/* Results among the submissions would be taken for a student. */
+/* A results folder among the submissions would be taken for a student's. */
 static int folders_apart(const struct grade_class *class)
 {
     char *submissions = realpath(class->plan.submissions, NULL), *out = realpath(class->plan.out, NULL);
@@ -179,7 +180,7 @@ static int folders_apart(const struct grade_class *class)
 
 /* ---- the command --------------------------------------------------------------------------------------- */
 
-/* What is not graded, by name; 1 if there is any. */
+/* Lists what is not graded; 1 if there is anything. */
 static int tell_ungraded(const struct grade_class *class, const struct grade_sheet *sheets)
 {
     size_t ungraded = 0;

@@ -16,8 +16,8 @@
  *     grade_gradescope.c results.json     grade_junit.c    junit.xml
  *     grade_student.c    report.md, log.txt   grade_summary.c  summary.html
  *
- * The journal (journal.h) is the only thing that is kept; every report is made from it anew. So a class that
- * was interrupted, sharded or regraded in part comes to the same bytes as one that was graded in one go.
+ * Only the journal (journal.h) is kept; every report is generated from it. So a class that was interrupted,
+ * sharded or partly regraded gives the same bytes as one graded in a single run.
  */
 #pragma once
 
@@ -35,36 +35,36 @@
 struct grade_row {
     char *part, *test_case, *group, *shape;
     enum state state;
-    enum record_kind finding;         /**< what the software device found first, or 0 */
-    enum record_cause cause;          /**< what is wrong usually comes of it, or 0 */
-    int guess;                        /**< of the lesson: which says so, from 0; or -1 */
+    enum record_kind finding;         /**< first finding of the software device, or 0 */
+    enum record_cause cause;          /**< the usual cause of what is wrong, or 0 */
+    int guess;                        /**< number of the lesson's guess that names it, from 0; or -1 */
     char *headline, *pattern, *found; /**< for people */
     double points, points_max;
 };
 
-/** @brief What was measured of one case; NaN for what was not. */
+/** @brief The measurements of one case; NaN for what was not measured. */
 struct grade_measure {
     char *test_case;
     enum state state;
-    char *refused;              /**< why the time is not to be believed, or "" */
-    double sectors;             /**< of loads and stores, by the software device */
-    double min_bytes;           /**< what has to be moved at the least */
+    char *refused;              /**< why the time is not plausible, or "" */
+    double sectors;             /**< sectors of loads and stores, counted by the software device */
+    double min_bytes;           /**< bytes that must be moved at least */
     double time_us;             /**< on a GPU */
     double before_us, after_us; /**< the course's solution, in the same run on the same GPU */
 };
 
-/** @brief What came of one lesson of one student on one device. The student "" is the course's own solution.
- * */
+/** @brief The result of one lesson of one student on one device. The student "" is the course's own
+ *         solution. */
 struct grade_result {
     char *student, *lesson;
     enum device device;
-    int graded; /**< 0: it could not be, through no fault of the student's */
-    char *key;  /**< sum of all that the verdict depends on */
+    int graded; /**< 0: it could not be graded, through no fault of the student */
+    char *key;  /**< hash of everything that the verdict depends on */
     enum state state;
-    int elsewhere;        /**< 1: it was not started, but there is a file where nobody looks */
-    char *sentence;       /**< why it was not run, or not graded; "" otherwise */
-    char *file;           /**< below the student's folder */
-    char *sha256;         /**< of the file */
+    int elsewhere;  /**< 1: nothing was handed in where grading looks, but there is such a file elsewhere */
+    char *sentence; /**< why it was not run, or not graded; "" otherwise */
+    char *file;     /**< below the student's folder */
+    char *sha256;   /**< of the file */
     char *model, *driver; /**< of the device */
     char *at;             /**< when, UTC */
     double seconds;       /**< how long it took */
@@ -91,7 +91,7 @@ struct grade_lesson {
     double clean_points, speed_points, speed_none, speed_full;
 };
 
-/** @brief What the instructor gives beside the submissions: contents of files, and words. */
+/** @brief What the instructor gives in addition to the submissions: contents of files, and words. */
 enum grade_setting {
     GRADE_OVERRIDES,
     GRADE_DEADLINES,
@@ -103,7 +103,7 @@ enum grade_setting {
     GRADE_SETTINGS
 };
 
-/** @brief A class: who, which lessons, what came of it. */
+/** @brief A class: who is in it, which lessons, and the results. */
 struct grade_book {
     struct grade_lesson *lessons; /**< of this run, by number */
     size_t lesson_count;
@@ -112,27 +112,28 @@ struct grade_book {
     int devices[DEVICE_COUNT]; /**< 1: graded on it */
     int speed;                 /**< 1: speed is measured */
     char *seed;                /**< sum of the secret seed */
-    char *version;             /**< of the program that graded it */
+    char *version;             /**< version of the program that graded it */
     char *shard;               /**< "2/5", or "" for the whole class */
-    char *isolation;           /**< of builds and runs, as sandbox_describe() has it */
-    int whole;                 /**< 1 if nothing of the isolation was missing */
+    char *isolation;           /**< isolation of builds and runs, as sandbox_describe() words it */
+    int whole;                 /**< 1 if no part of the isolation was missing */
     struct grade_result *results;
     size_t result_count;
-    char *class_line;              /**< the journal's latest word on all but the results */
-    char *setting[GRADE_SETTINGS]; /**< see grade_adjust.h; NULL or "" where nothing was given */
+    char *class_line;              /**< the latest journal records of everything except results */
+    char *setting[GRADE_SETTINGS]; /**< see grade_adjust.h; NULL or "" if nothing was given */
 };
 
-/** @brief Takes in one record of a journal; a ::journal_reader, @p book is a struct grade_book. */
+/** @brief Adds one record of a journal to the book; a ::journal_reader, @p book is a struct grade_book. */
 void grade_book_read(void *book, const struct journal_record *record);
 /** @brief Adds @p result, in place of an earlier one for the same student, lesson and device. */
 void grade_book_put(struct grade_book *book, const struct grade_result *result);
 /** @brief The result, graded or not, or NULL. */
 const struct grade_result *grade_book_find(const struct grade_book *book, const char *student,
                                            const char *lesson, enum device device);
-/** @brief The journal's line for a class, and for a result. */
+/** @brief The journal's line for a class, and the one for a result. */
 void grade_class_line(const struct grade_book *book, struct text *line);
 void grade_result_line(const struct grade_result *result, struct text *line);
-/** @brief A setting's option without the hyphens; the journal's line for all, and what it says (grade_settings.c). */
+/** @brief The name of a setting's option without the hyphens; the journal's line for all settings, and how
+ *         to read it (grade_settings.c). */
 const char *grade_setting_name(enum grade_setting which);
 void grade_settings_line(const struct grade_book *book, struct text *line);
 void grade_settings_read(struct grade_book *book, const struct journal_record *record);
@@ -143,17 +144,17 @@ int grade_result_parse(const char *line, struct grade_result *result);
 
 /** @brief What a student's folder holds for a lesson. */
 struct grade_find {
-    char *refused;     /**< why nothing below this folder is looked at, or NULL */
-    char *fingerprint; /**< changes with what would be graded */
+    char *refused;     /**< why nothing below this folder is graded, or NULL */
+    char *fingerprint; /**< a fingerprint that changes with the files that would be graded */
 };
 
-/** @brief The names of the folders in @p folder, sorted; what is no folder of a student's is told on stderr.
- *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
+/** @brief The names of the folders in @p folder, sorted; reports on stderr what is not a student's folder.
+ *         @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_collect(const char *folder, char ***students, size_t *count);
 /** @brief Looks at what @p student has handed in for @p lesson. */
 void grade_find(const char *folder, const char *student, const struct lesson_folder *lesson,
                 struct grade_find *find);
-/** @brief The shard, from 1 to @p shards, that a student belongs to, whoever else is in the class. */
+/** @brief The shard, from 1 to @p shards, of a student; it does not depend on the rest of the class. */
 unsigned grade_shard_of(const char *student, unsigned shards);
 
 /* ---- one unit of work (grade_unit.c) ------------------------------------------------------------------- */
@@ -166,11 +167,12 @@ struct grade_plan {
     int speed;
     int jobs;
     int gpus;
-    int lock; /**< descriptor that keeps other graders out */
+    int lock; /**< descriptor of the lock that keeps other graders out */
     double lesson_seconds,
-        student_seconds;           /**< that one lesson on one device, and all of a student's, may take;
-                                                 0: ten times what the solutions took, and some minutes at least */
-    const struct grade_book *book; /**< what is known so far, for these times */
+        /** time limits for one lesson on one device, and for all of a student's; 0: ten times what the
+         *  solutions took, and some minutes at least */
+        student_seconds;
+    const struct grade_book *book; /**< the book, for these times */
 };
 
 /** @brief One lesson of one student on one device. */
@@ -182,61 +184,64 @@ struct grade_unit {
     char *refused; /**< see struct grade_find */
 };
 
-/** @brief The sum of all that the verdict on a unit depends on, with @p fingerprint of what was handed in. */
+/** @brief A hash of everything that the verdict on a unit depends on; @p fingerprint is that of the files
+ *         handed in. */
 void grade_key(const struct grade_unit *unit, const struct grade_book *book, const char *fingerprint,
                char key[65]);
-/** @brief Grades one unit. Runs in a process of its own, with stderr going nowhere. */
+/** @brief Grades one unit, in a process of its own whose stderr goes nowhere. */
 void grade_unit_run(const struct grade_plan *plan, const struct grade_unit *unit,
                     struct grade_result *result);
 
 /* ---- many of them (grade_schedule.c) ------------------------------------------------------------------- */
 
-/** @brief Told every result as it comes, in the order of completion; not 0: stop. */
+/** @brief Receives every result when it is complete, in the order of completion; a return value other than
+ *         0 stops the run. */
 typedef int (*grade_taker)(void *context, const struct grade_unit *unit, struct grade_result *result);
 
 /**
- * @brief Runs @p units, so many at a time as @p plan says.
+ * @brief Runs @p units, as many at a time as @p plan says.
  * @return EXIT_PASS, EXIT_TROUBLE if the taker stopped it or it was interrupted
  */
 int grade_schedule(const struct grade_plan *plan, const struct grade_unit *units, size_t count,
                    grade_taker taker, void *context);
-/** @brief How many GPUs units may use at once. */
+/** @brief How many GPUs units may use at the same time. */
 int grade_count_gpus(void);
 
 /* ---- points (grade_score.c) ---------------------------------------------------------------------------- */
 
 enum grade_group_kind { GRADE_CASES, GRADE_CLEAN, GRADE_SPEED };
 
-/** @brief What one group of cases of a lesson earned. */
+/** @brief What a student earned in one group of cases of a lesson. */
 struct grade_group {
     const char *name; /**< "basic", "edges", …, "clean", "speed" */
     enum grade_group_kind kind;
     double points, points_max;
-    double withheld; /**< points that could not be decided on, neither given nor refused */
+    double withheld; /**< points withheld: neither given nor refused */
     size_t cases, failed;
     struct text note; /**< what there is to say about it, or empty */
 };
 
 enum { GRADE_GROUPS = 10 };
 
-/** @brief What a lesson earned. */
+/** @brief What a student earned in a lesson. */
 struct grade_score {
-    enum state state;                  /**< of the device that decides; NOT_GRADED if there is no verdict */
-    const struct grade_result *result; /**< of the device that decides: the one with fewer points; or NULL */
+    enum state state; /**< state on the deciding device; NOT_GRADED if there is no verdict */
+    /** result on the deciding device, the one with fewer points; or NULL */
+    const struct grade_result *result;
     double points, points_max, withheld;
     size_t group_count;
     struct grade_group group[GRADE_GROUPS];
-    double
-        speed_ratio;   /**< the solution's cost over the student's, each case as far as ::GRADE_UNUSUAL_RATIO;
-                             NaN unless it is known at every case */
-    int speed_unusual; /**< 1 if it is more than that at some case */
+    /** the solution's cost over the student's, no case counting for more than ::GRADE_UNUSUAL_RATIO; NaN
+     *  unless it is known at every case */
+    double speed_ratio;
+    int speed_unusual; /**< 1 if the ratio of some case is larger than that */
     enum device speed_device;
     double earned;        /**< points before late days and overrides */
     int decided;          /**< 1 if it is graded, or its points were set by hand */
-    struct text adjusted; /**< what the instructor has changed or said, in words, or empty */
+    struct text adjusted; /**< the instructor's changes and comments, in words, or empty */
 };
 
-/** A kernel so many times as good as the course's solution is looked at by a person. */
+/** A person should look at a kernel that is so many times as good as the course's solution. */
 #define GRADE_UNUSUAL_RATIO 2.0
 
 /** @brief 1 if the solution took the same time before and after this measurement was made. */
@@ -265,9 +270,10 @@ struct grade_sheet {
 /** @brief Makes the sheet of each of the book's students. @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_sheets_make(const struct grade_book *book, struct grade_sheet **sheets);
 void grade_sheets_free(const struct grade_book *book, struct grade_sheet *sheets);
-/** @brief All that was changed of a student's points, lesson by lesson, in one line; empty if nothing was. */
+/** @brief All changes to a student's points, lesson by lesson, in one line; empty if there were none. */
 void grade_put_adjustments(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
-/** @brief EXIT_PASS if `--visibility` is what Gradescope knows, else EXIT_TROUBLE after a complaint (grade_gradescope.c). */
+/** @brief EXIT_PASS if the value of `--visibility` is one of Gradescope's, else EXIT_TROUBLE after a
+ *         complaint (grade_gradescope.c). */
 int grade_visibility_check(const struct grade_book *book);
 
 /** @brief Writes all reports below @p out. @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
@@ -280,13 +286,13 @@ void grade_student_report(const struct grade_book *book, const struct grade_shee
 void grade_student_log(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
 void grade_summary(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
 
-/** @brief What every report says of a class that was graded with less than the whole isolation; else "". */
+/** @brief The sentence that every report has about a class graded without the full isolation; else "". */
 const char *grade_isolation_note(const struct grade_book *book);
 
 /** @brief What is wrong with a case, in one line: headline, finding, pattern. */
 void grade_put_row(const struct grade_row *row, struct text *out);
 
-/** @brief What a group is called where people read it: "edges", "real sizes", "clean of findings". */
+/** @brief The name of a group in reports: "edges", "real sizes", "clean of findings". */
 const char *grade_group_title(const char *group);
 
 /** @brief The group whose title is @p word, with "_" for blanks: "real_sizes"; NULL if there is none. */

@@ -2,8 +2,8 @@
  * @file grade_adjust.c
  * @brief Late days, points set by hand and comments, applied to a student's scores.
  *
- * A lesson's points are: what was earned; less the penalty for days late, in percent of that; then what rows of the
- * overrides say, in their order. Reports show each step beside the result.
+ * A lesson's points are: the points earned; minus the late penalty, in percent of those; then changed by the
+ * rows of the overrides, in their order. Reports show each step with the result.
  */
 #include "grade_adjust.h"
 
@@ -28,7 +28,8 @@ static int is_lesson(const struct grade_lesson *lesson, const char *word)
            (strlen(lesson->name) > 3 && strcmp(word, lesson->name + 3) == 0);
 }
 
-/* As the folder is called, or as grades.csv has it: in visible letters, a formula's behind an apostrophe, or "folder". */
+/* 1 if a table's name means this student: as the folder is called, or as grades.csv writes it: in visible
+ * characters, with an apostrophe before a formula, or "folder". */
 static int is_student(const char *student, const char *word)
 {
     if (strcmp(student, word) == 0) return 1;
@@ -42,7 +43,8 @@ static int is_student(const char *student, const char *word)
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-/* "", "95", "+5", "-10": how many points, and whether they are added to those that are there. 0, or -1. */
+/* Reads "", "95", "+5", "-10": the number of points, and whether they are added to those there are. 0, or
+ * -1. */
 static int read_points(const char *cell, double *points, int *added)
 {
     char *end;
@@ -112,7 +114,8 @@ static int check_times(const struct grade_rules *rules)
     for (size_t i = 0; i < table->count; i++) {
         long long seconds;
         const char *time = grade_table_cell(table, i, rules->time_column);
-        if (*time && grade_read_time(time, 0, &seconds) != 0) /* nothing: nothing was handed in */
+        /* an empty time: nothing was handed in */
+        if (*time && grade_read_time(time, 0, &seconds) != 0)
             return complain(
                 "--times:%zu: \"%s\" is no time: 2026-10-05T23:59:00+02:00, 2026-10-05 23:59:30 -0800.",
                 table->row[i].line, time);
@@ -160,7 +163,7 @@ static int fits_lesson(const struct grade_book *book, const char *name, const st
     const char *word = grade_table_cell(table, row, "lesson");
     for (size_t i = 0; i < book->lesson_count; i++)
         if (is_lesson(&book->lessons[i], word)) return EXIT_PASS;
-    if (!*word || course_find_lesson(word)) return EXIT_PASS; /* one that is not graded this time */
+    if (!*word || course_find_lesson(word)) return EXIT_PASS; /* a lesson that is not graded this time */
     return complain("%s:%zu is about that lesson.", name, table->row[row].line);
 }
 
@@ -213,7 +216,8 @@ struct late {
     long days, free_days;
 };
 
-/* The deadline of a lesson: the student's own row if there is one, the last of several. -1 if there is none. */
+/* The deadline of a lesson: the student's own row if there is one, and the last row if there are several.
+ * -1 if there is none. */
 static int find_deadline(const struct grade_rules *rules, const struct grade_lesson *lesson,
                          const char *student, struct late *late)
 {
@@ -231,7 +235,8 @@ static int find_deadline(const struct grade_rules *rules, const struct grade_les
     return own < 0 ? -1 : 0;
 }
 
-/* When it was handed in: the latest time of the student's rows, of this lesson where rows name one. */
+/* When the lesson was handed in: the latest time in the student's rows, of this lesson if rows name
+ * lessons. */
 static const char *find_time(const struct grade_rules *rules, const struct grade_lesson *lesson,
                              const char *student, long long *latest)
 {
@@ -249,7 +254,7 @@ static const char *find_time(const struct grade_rules *rules, const struct grade
     return found;
 }
 
-/* Days of a student's that cost nothing go to the earliest deadlines. */
+/* Spends a student's free late days on the lessons with the earliest deadlines first. */
 static void spend_free_days(struct late *late, size_t count, long days)
 {
     for (size_t turn = 0; turn < count; turn++) {

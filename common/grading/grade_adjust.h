@@ -2,8 +2,8 @@
  * @file grade_adjust.h
  * @brief What the instructor adds to the points that were earned: late days, points set by hand, comments.
  *
- * Files and values that `warpwise grade` is given are kept in the journal word by word, until others are given: reports made
- * later, or from merged parts, say the same.
+ * The journal keeps the files and values that `warpwise grade` receives, word by word, until others are
+ * given: so later reports, and reports on merged parts, say the same.
  *
  *     --overrides F    student,lesson,points,comment     "95": the points; "+5", "-10": that much more or less; "": a comment
  *     --deadlines F    lesson,deadline,penalty_percent[,most_percent][,student]    a row with a student: an extension
@@ -15,23 +15,25 @@
 #include "grade.h"
 #include "grade_table.h"
 
-/** @brief The tables of a class, taken apart. */
+/** @brief The parsed tables of a class. */
 struct grade_rules {
     struct grade_table overrides, deadlines, times;
     const char *time_column, *student_column;
     long late_days;
 };
 
-/** @brief Reads what @p book keeps; complaints call the files by their options.
+/** @brief Parses the tables that @p book keeps; complaints name the files by their options.
  *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint about a row that cannot be understood */
 int grade_rules_make(const struct grade_book *book, struct grade_rules *rules);
 void grade_rules_free(struct grade_rules *rules);
-/** @brief EXIT_PASS if each row names a lesson of the course and, in a class that is all here, a student; else a complaint. */
+/** @brief EXIT_PASS if each row names a lesson of the course and, if the class is complete, a student;
+ *         else a complaint. */
 int grade_rules_fit(const struct grade_book *book, const struct grade_rules *rules);
-/** @brief Applies them to the points of one student, whose scores are all there. */
+/** @brief Applies the tables to the points of one student, whose scores are complete. */
 void grade_adjust(const struct grade_book *book, const struct grade_rules *rules, struct grade_sheet *sheet);
 
-/** @brief Seconds since 1970 of a time as people write it; @p day_is_enough: a date alone is its end. 0, or -1. */
+/** @brief Parses a time as people write it, to seconds since 1970; with @p day_is_enough a date alone
+ *         means its end. 0, or -1. */
 int grade_read_time(const char *text, int day_is_enough, long long *seconds);
-/** @brief Days begun since @p deadline; 0 if it was in time. */
+/** @brief Days that have begun since @p deadline; 0 if the work was in time. */
 long grade_days_between(long long deadline, long long handed_in);

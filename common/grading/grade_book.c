@@ -2,8 +2,8 @@
  * @file grade_book.c
  * @brief What is known about a class, and the lines by which the journal keeps it.
  *
- * A result is one line; the fields of a row or a measure follow each other, beginning with its case. An
- * enquiry for a result looks from the first to the last: a class has a few thousand.
+ * A result is one line; the fields of a row or a measure are consecutive, beginning with its case. To find a
+ * result, all results are searched in order: a class has a few thousand.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 /* ---- lists that grow ----------------------------------------------------------------------------------- */
 
-/* @p items with room for one more; they are full whenever the count is a power of two. */
+/* @p items with room for one more; the array is full whenever the count is a power of two. */
 static void *grown(void *items, size_t count, size_t size)
 {
     if (count & (count - 1)) return items;

@@ -1,6 +1,6 @@
 /**
  * @file grade_class.c
- * @brief Who is graded in what, which of it is known already, and the grading of the rest.
+ * @brief Settles who is graded in which lessons and which results are already known, and grades the rest.
  *
  * The course's own solution of each lesson is graded first, on each device. Where it does not pass, something
  * is wrong with this installation or this device, and nobody is graded in that lesson: an honest submission
@@ -81,7 +81,7 @@ static int read_rubric(const struct lesson_folder *folder, struct grade_lesson *
                     course_binary_dir());
 }
 
-/* Those asked for; else, for one student, those recorded; else all. */
+/* The lessons asked for; else, for one student, those recorded; else all. */
 static int settle_lessons(struct grade_class *class)
 {
     size_t all_count;
@@ -106,7 +106,8 @@ static int settle_lessons(struct grade_class *class)
 
 /* ---- devices ------------------------------------------------------------------------------------------- */
 
-/* Those asked for; else those recorded, even if one is gone: that is then said, and nobody's zero. */
+/* The devices asked for; else those recorded, even if one is gone: then that is reported, and nobody gets
+ * a zero for it. */
 static int settle_devices(struct grade_class *class)
 {
     int recorded = class->book.devices[DEVICE_SIMT] || class->book.devices[DEVICE_GPU];
@@ -131,7 +132,8 @@ static int settle_devices(struct grade_class *class)
 
 /* ---- students ------------------------------------------------------------------------------------------ */
 
-/* For one student graded again the class stays as it was recorded, also where only their folder is there now. */
+/* When one student is graded again, the class stays as recorded, even if only that student's folder is
+ * there now. */
 static char **with_recorded(const struct grade_class *class, char **names, size_t *count)
 {
     const struct grade_book *book = &class->book;
@@ -174,7 +176,7 @@ static int settle_students(struct grade_class *class)
     return EXIT_TROUBLE;
 }
 
-/* Grading with less than the whole isolation is something that the instructor has to ask for. */
+/* The instructor has to ask explicitly for grading with less than the full isolation. */
 static int settle_isolation(struct grade_class *class)
 {
     class->book.isolation = copy_string(sandbox_describe(course_source_dir()));
@@ -241,7 +243,7 @@ static void list_solutions(struct grade_class *class)
     }
 }
 
-/* 1 unless the course's own solution is there and did not pass on that device. */
+/* 0 if the result of the course's own solution is known and it did not pass on that device; else 1. */
 static int is_sound(const struct grade_class *class, const struct lesson_folder *lesson, enum device device)
 {
     const struct grade_result *solution = grade_book_find(&class->book, "", lesson->name, device);
@@ -260,7 +262,7 @@ static void list_students(struct grade_class *class)
                 if (class->book.devices[device] && is_sound(class, class->lessons[i], (enum device)device))
                     add_unit(class, student, class->lessons[i], (enum device)device, &find);
             }
-            free(find.fingerprint); /* the reason for refusing lives on in the unit */
+            free(find.fingerprint); /* the unit keeps the reason for refusing */
         }
     }
 }
@@ -290,7 +292,7 @@ static void tell_progress(const struct grade_class *class, const struct grade_un
     free(shown);
 }
 
-/* The same once more? Said to who asked for one student to be graded again. */
+/* Is the result the same again? Printed for an instructor who grades one student again. */
 static void tell_whether_same(const struct grade_result *known, const struct grade_result *result)
 {
     int same = known->state == result->state && known->row_count == result->row_count;
@@ -304,7 +306,7 @@ static void tell_whether_same(const struct grade_result *known, const struct gra
            other ? "; the file, the seed or this program has changed since" : "");
 }
 
-/* A ::grade_taker: nothing counts before it is in the journal. */
+/* A ::grade_taker: a result counts only when it is in the journal. */
 static int take_result(void *context, const struct grade_unit *unit, struct grade_result *result)
 {
     struct grade_class *class = context;
@@ -340,7 +342,8 @@ static int run_units(struct grade_class *class)
     class->start = now_seconds();
     class->again = must_allocate((class->unit_count + 1) * sizeof *class->again);
     int code = grade_schedule(&class->plan, class->units, class->unit_count, take_result, class);
-    if (code == EXIT_PASS && class->again_count > 0) { /* once more, one by one: it may have been the crowd */
+    /* try again, one by one: the load of many units may have been the reason */
+    if (code == EXIT_PASS && class->again_count > 0) {
         struct grade_plan alone = class->plan;
         alone.jobs = 1;
         class->retrying = 1;
@@ -373,7 +376,7 @@ int grade_class_run(struct grade_class *class)
     size_t most = (class->book.student_count + 1) * class->lesson_count * DEVICE_COUNT;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     char *workers = format_string("%ld", processors > class->plan.jobs ? processors / class->plan.jobs : 1);
-    setenv("SIMT_WORKERS", workers, 0); /* results do not depend on it */
+    setenv("SIMT_WORKERS", workers, 0); /* results do not depend on the number of workers */
     class->units = must_allocate((most + 1) * sizeof *class->units);
     list_solutions(class);
     int code = run_units(class);

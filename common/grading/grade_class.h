@@ -1,6 +1,6 @@
 /**
  * @file grade_class.h
- * @brief One run of `warpwise grade`: what was asked for, what is known, what is to be done.
+ * @brief One run of `warpwise grade`: the options, the known results, and the work to do.
  */
 #pragma once
 
@@ -22,9 +22,10 @@ struct grade_class {
     struct device_choice devices;
     unsigned shard, shards; /**< 0/0: the whole class */
     int no_speed;
-    int without_isolation;               /**< grade even if some of the isolation is missing */
-    const char *setting[GRADE_SETTINGS]; /**< as given now, or NULL: as recorded */
-    const char *similar; /**< write files for similarity checkers there, and grade nothing; or NULL */
+    int without_isolation;               /**< grade even if a part of the isolation is missing */
+    const char *setting[GRADE_SETTINGS]; /**< as given now; NULL: as recorded */
+    /** write the files for similarity checkers to this folder, and grade nothing; or NULL */
+    const char *similar;
 
     /* what comes of it */
     struct grade_unit *units;
@@ -36,7 +37,7 @@ struct grade_class {
     double start;
 };
 
-/** @brief Makes plan.seed_file hold the seed that was given, recorded, or drawn just now; notes its sum.
+/** @brief Makes plan.seed_file hold the seed that was given, recorded, or just drawn; notes its hash.
  *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_seed_settle(struct grade_class *class);
 
@@ -44,22 +45,24 @@ int grade_seed_settle(struct grade_class *class);
  *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_class_settle(struct grade_class *class);
 
-/** @brief Takes over, and keeps, what was given of overrides, late days and visibility (grade_given.c).
+/** @brief Takes over and keeps the given overrides, late days and visibility (grade_given.c).
  *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_settings_settle(struct grade_class *class);
-/** @brief Notes which of them stand on the command line. */
+/** @brief Notes which of these options are on the command line. */
 void grade_settings_ask(const struct command_line *line, struct grade_class *class);
 
 /** @brief Writes the files of each lesson where JPlag and MOSS find them (grade_similar.c).
  *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_similar(const struct grade_class *class);
 
-/** @brief Removes what graders that were killed have left in plan.out, which is ours now (grade_leftovers.c). */
+/** @brief Removes what killed graders left in plan.out, which belongs to this grader now
+ *         (grade_leftovers.c). */
 void grade_remove_leftovers(const char *out);
 
-/** @brief Grades what is not graded yet. @return EXIT_PASS, or EXIT_TROUBLE if it had to stop */
+/** @brief Grades what is not graded yet.
+ *  @return EXIT_PASS, or EXIT_TROUBLE if it had to stop */
 int grade_class_run(struct grade_class *class);
 
 /** @brief Takes the results in @p folders into the book and writes them to a new journal in plan.out.
- *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint; the book has no lessons if nothing came of it */
+ *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint; the book has no lessons if that failed */
 int grade_merge(struct grade_class *class, const char *const *folders, size_t count);

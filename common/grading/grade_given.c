@@ -1,6 +1,7 @@
 /**
  * @file grade_given.c
- * @brief What the instructor gives beside the submissions: read, looked through, and kept until something else is given.
+ * @brief What the instructor gives in addition to the submissions: read, checked, and kept until something
+ *        else is given.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ void grade_settings_ask(const struct command_line *line, struct grade_class *cla
     }
 }
 
-/* The value of an option, or the content of the file that it names; NULL after a complaint. */
+/* The value of an option, or the contents of the file that it names; NULL after a complaint. */
 static char *value_of(int which, const char *given)
 {
     struct text content = {0};

@@ -3,7 +3,7 @@
  * @brief results.json, as Gradescope's autograders write it: one test per lesson and group of cases.
  *
  * A student with a lesson that could not be graded gets a file without any score: Gradescope then reports a
- * failed autograder to the instructor, where a score would silently be a zero.
+ * failed autograder to the instructor; a file with a score would silently give a zero.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static const char *moment_of(const char *word)
     return NULL;
 }
 
-/* The last word of "WHEN,GROUP=WHEN,…" on @p group; on everything else if that is NULL. */
+/* The last setting for @p group in "WHEN,GROUP=WHEN,…"; if @p group is NULL, the last one without a group. */
 static const char *visibility_of(const struct grade_book *book, const char *group)
 {
     const char *list = book->setting[GRADE_VISIBILITY], *found = "visible";
@@ -61,7 +61,7 @@ int grade_visibility_check(const struct grade_book *book)
 
 /* ---- tests --------------------------------------------------------------------------------------------- */
 
-/* The failed cases of a group, a line each, or why the lesson was not run. */
+/* The failed cases of a group, one per line, or why the lesson was not run. */
 static void tell_group(const struct grade_score *score, const struct grade_group *group, int first,
                        struct text *out)
 {
@@ -104,7 +104,7 @@ static void put_test(const struct grade_book *book, const struct grade_lesson *l
     text_free(&name);
 }
 
-/* What the instructor changed, as a test of its own, so that the tests' scores add up to the score. */
+/* The instructor's changes, as a test of their own, so that the scores of tests add up to the total. */
 static void put_change(const char *name, const char *number, double points, const char *words,
                        const char *visibility, struct text *out)
 {

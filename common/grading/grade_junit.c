@@ -1,6 +1,7 @@
 /**
  * @file grade_junit.c
- * @brief junit.xml, in the form that test reporters agree on: a suite a lesson, a test a group of cases.
+ * @brief junit.xml, in the form that test reporters agree on: one suite per lesson, one test per group of
+ *        cases.
  *
  * Inside a suite: properties, then tests, then system-out. A test holds at most one of failure, error,
  * skipped.
@@ -128,7 +129,8 @@ static void put_suite(const struct grade_book *book, const struct grade_lesson *
     text_print(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%d\" skipped=\"%zu\" time=\"%.3f\">\n",
                score->decided ? tests : 1, failures, !score->decided, skipped, seconds);
     put_properties(book, score, out);
-    for (size_t i = 0; i < score->group_count; i++) /* the whole time stands with the first of them */
+    /* only the first test has a time: that of the whole lesson */
+    for (size_t i = 0; i < score->group_count; i++)
         put_test(lesson, score, &score->group[i], i == 0 ? seconds : 0, out);
     if (!score->decided) put_ungraded(lesson, score, out);
     if (score->result && *score->result->log) {

@@ -34,7 +34,7 @@ static int read_offset(const char *at, long *seconds)
 static int is_date(const struct tm *when)
 {
     struct tm normal = *when;
-    timegm(&normal); /* changes what is no date: the 31st of June */
+    timegm(&normal); /* timegm() changes an invalid date such as June 31 */
     return when->tm_mon == normal.tm_mon && when->tm_mday == normal.tm_mday && when->tm_hour <= 23 &&
            when->tm_min <= 59 && when->tm_sec <= 60;
 }

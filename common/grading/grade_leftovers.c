@@ -1,10 +1,10 @@
 /**
  * @file grade_leftovers.c
- * @brief Files that a grader was about to put in place when it was killed: NAME.PID beside NAME, and journal.new; builds
- *        and counters that it was at.
+ * @brief Removes files that a killed grader had not yet moved into place: NAME.PID beside NAME, and
+ *        journal.new; and its unfinished builds and counters.
  *
- * Called by the one grader that holds the lock of the folder: whoever made files in it is gone. Of builds and counters, which
- * others may be at, those go that nobody holds.
+ * Only the grader that holds the lock of the folder calls this, so no other one is still writing there.
+ * Builds and counters may belong to other graders: those are removed that no process holds.
  */
 #include <glob.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "course/course.h"
 #include "grade_class.h"
 
-/* A folder's name may hold what glob() would take for a pattern. */
+/* A folder's name may contain characters that glob() treats as a pattern. */
 static char *literal(const char *path)
 {
     struct text out = {0};

@@ -1,6 +1,6 @@
 /**
  * @file grade_merge.c
- * @brief The parts of a class, graded apart, put together.
+ * @brief Merges the parts of a class that were graded separately.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static int read_part(const char *folder, struct grade_book *part)
     return EXIT_PASS;
 }
 
-/* What must be the same for points to be comparable: inputs, lessons, rubric, devices. */
+/* What must be equal for points to be comparable: inputs, lessons, rubric, devices. */
 static int fits(const struct grade_book *book, const struct grade_book *part, const char *folder)
 {
     if (strcmp(book->seed, part->seed) != 0) {
@@ -65,7 +65,7 @@ static void add_students(struct grade_book *book, const struct grade_book *part)
     book->student_count = count;
 }
 
-/* Of two results for the same the one that is graded, else the later one. */
+/* Of two results for the same unit takes the graded one; if both are, the later one. */
 static void add_results(struct grade_book *book, const struct grade_book *part)
 {
     for (size_t i = 0; i < part->result_count; i++) {
@@ -78,7 +78,7 @@ static void add_results(struct grade_book *book, const struct grade_book *part)
     }
 }
 
-/* "2/5" and its like: every number must be among them. */
+/* Shards like "2/5": every number must occur among them. */
 static int all_shards(const struct grade_book *parts, size_t count)
 {
     unsigned shard, shards = 0, other;
@@ -96,7 +96,7 @@ static int all_shards(const struct grade_book *parts, size_t count)
     return code;
 }
 
-/* A journal of its own, so that --student and --merge work on what was put together. */
+/* Writes a journal of its own, so that --student and --merge work on the merged class. */
 static int write_journal(struct grade_class *class)
 {
     struct grade_book nothing = {0};
@@ -144,7 +144,7 @@ int grade_merge(struct grade_class *class, const char *const *folders, size_t co
     book.result_count = 0;
     for (size_t i = 0; i < count; i++) {
         if (i > 0) add_students(&book, &parts[i]);
-        if (book.whole && !parts[i].whole) { /* the class was kept apart as well as its worst part */
+        if (book.whole && !parts[i].whole) { /* the class was isolated only as well as its worst part */
             book.whole = 0;
             book.isolation = parts[i].isolation;
         }

@@ -1,9 +1,9 @@
 /**
  * @file grade_reports.c
- * @brief Which files a class comes to, and grades.csv.
+ * @brief The reports on a class, and grades.csv.
  *
- * All are made from the book alone, in an order that is the book's own: the same verdicts give the same
- * bytes, whatever happened on the way to them. A file is written beside its place and renamed into it.
+ * All are generated from the book alone, in the book's own order: the same verdicts give the same bytes,
+ * however they came about. A file is written beside its place and renamed into it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +109,7 @@ void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, 
 
 /* ---- files --------------------------------------------------------------------------------------------- */
 
-/* A file that holds these bytes already is left alone, with its date. */
+/* A file that already has these contents is left alone, and keeps its date. */
 static int write_report(const char *folder, const char *name, struct text *content)
 {
     struct text there = {0};
@@ -155,6 +155,7 @@ int grade_reports(const struct grade_book *book, const struct grade_sheet *sheet
     grade_csv(book, sheets, &csv);
     grade_summary(book, sheets, &summary);
     if (code == EXIT_PASS) code = write_report(out, "summary.html", &summary);
-    if (code == EXIT_PASS) code = write_report(out, "grades.csv", &csv); /* last: it says that all is there */
+    /* last, since it means that all other files are there */
+    if (code == EXIT_PASS) code = write_report(out, "grades.csv", &csv);
     return code;
 }

@@ -2,9 +2,9 @@
  * @file grade_schedule.c
  * @brief Units of work, some at a time, each in a process of its own.
  *
- * A worker sends its result, as the line that goes into the journal, through a pipe, and ends. What it starts
- * ends with it: should this program be killed, the kernel ends the workers, and they end what they run. A
- * worker that ends without a whole line makes a result that is not graded.
+ * A worker sends its result, as the line that goes into the journal, through a pipe, and ends. Programs that
+ * a worker starts end with it: if this program is killed, the kernel ends the workers, and they end what they
+ * run. A worker that ends without a whole line makes a result that is not graded.
  *
  * A unit on a GPU takes one of the GPUs for itself, so that nobody else's kernel is in the way of a time.
  */
@@ -59,7 +59,7 @@ int grade_count_gpus(void)
     return count > 1 ? (count < MOST_JOBS ? count : MOST_JOBS) : 1;
 }
 
-/* Makes @p gpu, counted among those that are visible to us, the only one visible to this process. */
+/* Makes @p gpu, counted among the GPUs visible to us, the only one visible to this process. */
 static void choose_gpu(int gpu)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -91,8 +91,8 @@ static void send_line(int file, const struct text *line)
     }
 }
 
-/* Runs in the child. What it says on the terminal would be lost among the others' words: the result holds it.
- * */
+/* Runs in the child. Its messages would be lost among those of others on the terminal: the result holds
+ * them. */
 static void work(const struct pool *pool, const struct grade_unit *unit, int gpu, int file, pid_t parent)
 {
     struct grade_result result;
@@ -150,7 +150,7 @@ static void make_ungraded(const struct grade_unit *unit, const char *sentence, s
                                     .log = copy_string("")};
 }
 
-/* The line that @p worker sent, as a result, or why there is none. */
+/* The line that @p worker sent, as a result; or a result that says why there is none. */
 static void take_line(struct worker *worker, int status, struct grade_result *result)
 {
     struct text *line = &worker->line;
@@ -201,7 +201,7 @@ static int busy_workers(const struct pool *pool)
     return busy;
 }
 
-/* The first unit that can run now: one for a GPU waits until a GPU is free, and others pass it. */
+/* The first unit that can run now: a unit for a GPU waits until a GPU is free, and others overtake it. */
 static size_t next_unit(const struct pool *pool, const struct grade_unit *units, size_t count,
                         const char *begun)
 {
@@ -218,12 +218,12 @@ static void start_what_fits(struct pool *pool, const struct grade_unit *units, s
         size_t next = next_unit(pool, units, count, begun);
         if (next == count) return;
         int gpu = units[next].device == DEVICE_GPU ? free_gpu(pool) : -1;
-        if (start(pool, worker, &units[next], gpu) != 0) return; /* no process to be had now: later */
+        if (start(pool, worker, &units[next], gpu) != 0) return; /* fork failed: try again later */
         begun[next] = 1;
     }
 }
 
-/* Waits for words from the workers; hands the results of those that are done to @p taker. */
+/* Waits for output of the workers; hands the results of those that are done to @p taker. */
 static int attend(struct pool *pool, grade_taker taker, void *context)
 {
     struct pollfd watched[MOST_JOBS];

@@ -22,7 +22,9 @@
 #include "grade.h"
 
 enum { SECTOR_BYTES = 32 };
-#define STEADY 0.10 /* the solution's times around a measurement differ by no more than this share */
+/* if the solution's times before and after differ by at most this share, the measurement between them
+ * counts */
+#define STEADY 0.10
 
 /* ---- groups of cases ----------------------------------------------------------------------------------- */
 
@@ -81,13 +83,14 @@ static double sum_of_points(const struct grade_result *result)
     return sum;
 }
 
-/* A case that passes counts half while some value of its part is wrong: the checker has decided that. */
+/* A case that passes counts half while some value of its part is wrong: the checker's points already say
+ * so. */
 static int counts_half(const struct grade_row *row)
 {
     return row->state == STATE_PASS && row->points > 0 && row->points < 0.75 * row->points_max;
 }
 
-/* Once for each part of a group: row number @p index is the first of them. */
+/* Adds a note once per part of a group, for row number @p index, the first of its rows. */
 static void note_half(const struct grade_result *result, size_t index, struct text *note)
 {
     const struct grade_row *row = &result->rows[index];
@@ -101,7 +104,7 @@ static void note_half(const struct grade_result *result, size_t index, struct te
                note->length ? "; " : "", row->part);
 }
 
-/* Rows of a lesson that was not run are taken from the solution's, without their points. */
+/* If a lesson was not run its rows are copied from the solution's, without points. */
 static void add_cases(const struct grade_result *result, const struct grade_result *solution,
                       const struct grade_lesson *lesson, struct grade_score *score)
 {
@@ -189,7 +192,7 @@ int grade_is_steady(const struct grade_measure *measure)
     return least > 0 && fabs(measure->before_us - measure->after_us) <= STEADY * least;
 }
 
-/* The solution's cost over the student's at one case; NaN with the reason if it cannot be relied on. */
+/* The solution's cost over the student's at one case; NaN and the reason if it is not reliable. */
 static double ratio_of(enum device device, const struct grade_measure *solution,
                        const struct grade_measure *student, const char **why)
 {
@@ -217,7 +220,7 @@ static double ratio_of(enum device device, const struct grade_measure *solution,
     return *why ? NAN : solution->sectors / student->sectors;
 }
 
-/* What a case counts for in the ranking, and whether a person should look at it. */
+/* The ratio with which a case counts in the ranking, and whether a person should look at it. */
 static double ranked_ratio(double ratio, int *unusual)
 {
     *unusual |= ratio > GRADE_UNUSUAL_RATIO;
@@ -260,7 +263,7 @@ static void add_measures(const struct grade_lesson *lesson, const struct grade_r
             text_print(&group->note, "%s%s: %s", between, theirs->test_case, why);
             continue;
         }
-        /* A kernel that is wrong elsewhere may be fast because of that: no ratio to be ranked by. */
+        /* A kernel that is wrong elsewhere may be fast for that reason: it gets no ratio for the ranking. */
         int half = counts_half(row);
         double share = share_of(lesson, ratio) * (half ? 0.5 : 1.0);
         group->points += worth * share;
@@ -291,7 +294,7 @@ static void add_speed(const struct grade_book *book, const struct grade_lesson *
     for (size_t i = 0; i < result->row_count; i++) {
         right = right || (strcmp(result->rows[i].group, "speed") == 0 && result->rows[i].state == STATE_PASS);
     }
-    if (!right) { /* nothing right to be fast at: no reason to withhold anything */
+    if (!right) { /* without right results there is no speed, and nothing to withhold */
         group->cases = group->failed = 1;
         text_print(&group->note, result->row_count ? "nothing is right at the real sizes" : "it was not run");
     } else if (why) {
@@ -305,7 +308,7 @@ static void add_speed(const struct grade_book *book, const struct grade_lesson *
 
 /* ---- a lesson ------------------------------------------------------------------------------------------ */
 
-/* 1 if @p result is a verdict that stands: the course's own solution must have passed on that device. */
+/* 1 if @p result is a valid verdict: the course's own solution must have passed on that device. */
 static int stands(const struct grade_book *book, const struct grade_result *result)
 {
     const struct grade_result *solution =
@@ -323,7 +326,7 @@ static void total(struct grade_score *score)
     }
 }
 
-/* Of two verdicts the one with fewer points; with as many, one that is not a pass. */
+/* The verdict with fewer points; if both have as many, one that is not a pass. */
 static int decides(const struct grade_result *one, const struct grade_result *other)
 {
     double points = sum_of_points(one), others = sum_of_points(other);
@@ -346,7 +349,7 @@ void grade_score(const struct grade_book *book, const char *student, const struc
             continue;
         }
         if (!worse || decides(result[device], worse)) worse = result[device];
-        speed = result[device]; /* the GPU, which comes last, where there is one */
+        speed = result[device]; /* the GPU, which comes last, if there is one */
     }
     for (size_t i = 0; i < lesson->part_count; i++) score->points_max += lesson->part_points[i];
     if (!complete || !worse) {

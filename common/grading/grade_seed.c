@@ -20,7 +20,7 @@ enum { SEED_BYTES = 32 };
 
 static int write_secret(const char *path, const struct text *seed)
 {
-    mode_t before = umask(0077); /* for the instructor's eyes only */
+    mode_t before = umask(0077); /* readable by the instructor only */
     int error = write_file(path, seed->data, seed->length);
     umask(before);
     return error ? complain("%s cannot be written: %s.", path, strerror(error)) : EXIT_PASS;

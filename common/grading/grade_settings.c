@@ -1,6 +1,6 @@
 /**
  * @file grade_settings.c
- * @brief How the journal keeps what the instructor gives beside the submissions.
+ * @brief How the journal keeps what the instructor gives in addition to the submissions.
  */
 #include "base/text.h"
 #include "grade.h"

@@ -78,7 +78,7 @@ static int add_student(const struct grade_class *class, const struct lesson_fold
     return code;
 }
 
-/* Copies byte for byte need no other program. */
+/* Reports copies byte for byte, which needs no other program. */
 static void tell_same(const struct lesson_folder *lesson, const struct similar_file *files, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -118,7 +118,7 @@ static int write_readme(const char *folder)
     return write_below(folder, "README.md", words, sizeof words - 1);
 }
 
-/* A lesson that nobody has handed in leaves no folder. */
+/* A lesson without any submission gets no folder. */
 static int add_lesson(const struct grade_class *class, const struct lesson_folder *lesson, char **students,
                       size_t count, struct text *list, size_t *taken)
 {

@@ -1,7 +1,7 @@
 /**
  * @file grade_student.c
- * @brief What a student gets to read (report.md), and what an instructor looks into when there are questions
- *        (log.txt).
+ * @brief The report for a student (report.md), and the log in which an instructor looks up answers to
+ *        questions (log.txt).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +63,8 @@ static void put_finding(const struct grade_row *row, struct text *out)
     text_free(&lines);
 }
 
-/* The commands use the public seed: other numbers of the same kind, which nearly always show the same
- * mistake. Returns how many there are. */
+/* The commands use the public seed: other numbers of the same kind, with which the same mistake nearly
+ * always shows. Returns how many there are. */
 static size_t put_failures(const struct grade_lesson *lesson, const struct grade_result *result,
                            struct text *out)
 {
@@ -92,7 +92,7 @@ static size_t put_failures(const struct grade_lesson *lesson, const struct grade
     return failed;
 }
 
-/* What was changed of the points that were earned, and by how much. */
+/* How the points that were earned were changed. */
 static void put_adjusted(const struct grade_score *score, struct text *out)
 {
     if (!score->adjusted.length) return;

@@ -1,6 +1,6 @@
 /**
  * @file grade_students.c
- * @brief Whose folders there are, in an order that does not depend on the file system.
+ * @brief The students' folders, in an order that does not depend on the file system.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,14 +28,14 @@ static void tell_ignored(const char *name, const char *why)
     free(shown);
 }
 
-/* 1 for what may be a student's: a folder, or a link that somebody put in the place of one. */
+/* 1 if the name may be a student's folder: a folder, or a link, which somebody may have put in its place. */
 static int is_students(const char *folder, const char *name)
 {
     struct stat status;
     char *path = format_string("%s/%s", folder, name);
     int failed = lstat(path, &status) != 0;
     free(path);
-    if (name[0] == '.') return 0; /* ".git" and the like: nobody's */
+    if (name[0] == '.') return 0; /* ".git" and the like belong to no student */
     if (!failed && (S_ISDIR(status.st_mode) || S_ISLNK(status.st_mode))) return 1;
     tell_ignored(name, failed ? strerror(errno) : "a student's submission is a folder, and this is none");
     return 0;

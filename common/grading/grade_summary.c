@@ -2,8 +2,8 @@
  * @file grade_summary.c
  * @brief summary.html: the class on one page, for the instructor.
  *
- * The page stands alone: no script, no font, no picture is loaded, so it can be mailed or kept. States are
- * told by words, colours only repeat them; tables have headings that a screen reader announces; light and
+ * The page is self-contained: it loads no script, font or picture, so it can be mailed or kept. Words name
+ * the states, and colours only repeat them; tables have headings that a screen reader announces; light and
  * dark follow the reader's setting.
  */
 #include <stdlib.h>
@@ -202,7 +202,8 @@ static void put_speeds(const struct grade_book *book, const struct grade_sheet *
 
 /* ---- mistakes ------------------------------------------------------------------------------------------ */
 
-/** What a failed case is known by: what the device found; else what it usually comes of; else its state. */
+/** What identifies the mistake in a failed case: the device's finding; else its usual cause; else the
+ *  state. */
 struct known_by {
     enum record_kind finding;
     enum record_cause cause;
@@ -215,7 +216,7 @@ struct mistake {
     char *shown;
     const char *lesson;
     size_t students;
-    const char *last; /* the student it was last seen with */
+    const char *last; /* the last student who made it */
 };
 
 struct mistakes {
@@ -276,7 +277,7 @@ static int by_students(const void *a, const void *b)
     return order ? order : strcmp(one->shown, other->shown);
 }
 
-/* Every kind of mistake counts once per student and lesson, however many cases show it. */
+/* Each kind of mistake counts once per student and lesson, however many cases show it. */
 static void put_mistakes(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
 {
     struct mistakes mistakes = {0};
@@ -321,7 +322,7 @@ static void put_mistakes(const struct grade_book *book, const struct grade_sheet
 
 /* ---- the page ------------------------------------------------------------------------------------------ */
 
-/* First of all what the instructor has to act on. */
+/* Comes first: what the instructor has to act on. */
 static void put_ungraded(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
 {
     size_t count = 0;
@@ -344,7 +345,7 @@ static void put_ungraded(const struct grade_book *book, const struct grade_sheet
     if (count) text_print(out, "</ul>\n");
 }
 
-/* The first thing that the compiler or the linker did not like. */
+/* The first complaint of the compiler or the linker. */
 static void put_first_error(const struct grade_result *result, struct text *out)
 {
     static const char *const words[] = {"error:", "undefined reference", "multiple definition"};
@@ -364,7 +365,7 @@ static void put_first_error(const struct grade_result *result, struct text *out)
     }
 }
 
-/* Why a lesson came to nothing before it was run: what the student will ask about, with the log that answers. */
+/* Why lessons failed before they ran: students will ask about it, and the log has the answer. */
 static void put_reasons(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
 {
     size_t count = 0;
@@ -395,7 +396,7 @@ static void put_reasons(const struct grade_book *book, const struct grade_sheet 
     if (count) text_print(out, "</tbody></table></div>\n");
 }
 
-/* Points that are not what was earned, and what was said of others. */
+/* Points that differ from those earned, and comments without a change. */
 static void put_adjustments(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
 {
     size_t count = 0;

@@ -2,8 +2,9 @@
  * @file grade_table.c
  * @brief Tables that an instructor writes or exports from elsewhere: CSV files whose first line names the columns.
  *
- * Spreadsheets write a mark before the first byte, line ends of two characters and quotes around cells with commas, quotes
- * or line ends; all of that is read. A row that is not as wide as the first line is reported with its line.
+ * Spreadsheets write a mark before the first byte, line ends of two characters and quotes around cells with
+ * commas, quotes or line ends; all of that is read. A row with fewer or more cells than the first line is
+ * reported with its line number.
  */
 #include "grade_table.h"
 
@@ -53,7 +54,7 @@ static struct grade_row_of_table *next_row(struct grade_table *table)
     return row;
 }
 
-/* Cells of one record; how many there were, also those that do not fit. */
+/* Splits one record into cells; returns how many there were, including those that do not fit. */
 static size_t read_cells(const char *record, char *cell[GRADE_COLUMNS])
 {
     size_t count = 0;

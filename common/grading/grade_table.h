@@ -1,6 +1,6 @@
 /**
  * @file grade_table.h
- * @brief CSV files that an instructor gives: the first line names the columns, which stand in any order.
+ * @brief CSV files that an instructor gives: the first line names the columns, which may be in any order.
  */
 #pragma once
 
@@ -20,7 +20,9 @@ struct grade_table {
     struct grade_row_of_table *row;
 };
 
-/** @brief Takes @p text, the content of the file @p name, apart. @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
+/** @brief Parses @p text, the contents of the file @p name.
+ *  @return EXIT_PASS, or EXIT_TROUBLE after a
+ *         complaint */
 int grade_table_read(const char *name, const char *text, struct grade_table *table);
 int grade_table_has(const struct grade_table *table, const char *column);
 /** @brief The cell of @p row in @p column, "" if there is no such column. */

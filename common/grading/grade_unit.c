@@ -2,8 +2,8 @@
  * @file grade_unit.c
  * @brief One lesson of one student on one device: built, checked, and, where results are right, measured.
  *
- * Whatever keeps this from coming to a verdict without being the student's doing (no room on the disk, no
- * compiler, a device that is gone) makes a result that is not graded, with the reason; never a zero.
+ * If there can be no verdict through no fault of the student (no room on the disk, no compiler, a device that
+ * is gone), the result is "not graded", with the reason; never a zero.
  *
  * On a GPU the course's solution is measured directly before and after the student's kernel. If these two
  * times differ by more than a tenth, the machine was not quiet, and the measurement is made again.
@@ -32,8 +32,9 @@ enum {
     LESSON_SECONDS = 600,
     STUDENT_SECONDS = 3600,
     MANY_TIMES = 10,
-    RANDOM_INPUTS =
-        36 /* of a property on the software device: its shapes repeat after 32; a student's own check has more */
+    /* random inputs per property on the software device: shapes repeat after 32; a student's own check has
+     * more */
+    RANDOM_INPUTS = 36
 };
 
 /* ---- what a verdict depends on ------------------------------------------------------------------------- */
@@ -120,7 +121,7 @@ static void settle(struct grade_result *result, int graded, enum state state, co
     result->sentence = copy_string(sentence);
 }
 
-/* What the checker said last: where it could not do its part, that is why. */
+/* The checker's last message: if it could not do its part, that is the reason. */
 static char *last_line(const char *report)
 {
     char *last = copy_string("it says nothing");
@@ -177,9 +178,9 @@ static double seconds_since(const struct timespec *start)
 }
 
 static struct timespec unit_start; /* one unit a process */
-static double unit_seconds;        /* that it may take; 0: as long as it takes */
+static double unit_seconds;        /* seconds that it may take; 0: no limit */
 
-/* What all results of @p student have taken, but for those of @p lesson; of all lessons if that is NULL. */
+/* What all results of @p student took, except those of @p lesson; of all lessons if that is NULL. */
 static double seconds_used(const struct grade_book *book, const char *student, const char *lesson)
 {
     double sum = 0;
@@ -192,8 +193,9 @@ static double seconds_used(const struct grade_book *book, const char *student, c
     return sum;
 }
 
-/* How long a student's unit may take: its lesson's time, or what is left of the student's if that is less. A machine on
- * which the solutions are slow gives more of both, unless the instructor has said how much. */
+/* How long a student's unit may take: its lesson's time, or the rest of the student's time if that is
+ * less. Unless the instructor has set limits, both are longer on a machine on which the solutions are
+ * slow. */
 static double seconds_allowed(const struct grade_plan *plan, const struct grade_unit *unit)
 {
     const struct grade_book *book = plan->book;
@@ -205,7 +207,7 @@ static double seconds_allowed(const struct grade_plan *plan, const struct grade_
     return fmin(lesson, student - seconds_used(book, unit->student, unit->lesson->name));
 }
 
-/* Cases that the checker does not get to in the time that is left are TIMEOUT. */
+/* Cases that the checker does not reach in the remaining time are TIMEOUT. */
 static void add_time_limit(struct judgement_request *request)
 {
     if (!(unit_seconds > 0)) return;
@@ -282,7 +284,7 @@ static struct grade_measure *measure_called(struct grade_result *result, const c
     return found;
 }
 
-/* Notes what one measurement brought; one that is steady is not replaced by a later one. */
+/* Keeps a measurement; one that is steady is not replaced by a later one. */
 static void note_measures(const struct judgement *bench, const struct judgement *before,
                           const struct judgement *after, struct grade_result *result)
 {
@@ -373,7 +375,7 @@ static void grade_solution(const struct grade_plan *plan, const struct grade_uni
     free(path);
 }
 
-/* The student's file was copied; its messages shall name it as the student knows it. */
+/* The compiler sees a copy of the student's file; its messages must name the file as the student knows it. */
 static void forget_folder(struct text *log, const char *kernel)
 {
     const char *slash = kernel ? strrchr(kernel, '/') : NULL;

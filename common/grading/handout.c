@@ -2,8 +2,8 @@
  * @file handout.c
  * @brief warpwise handout: the course as students get it, without anything that gives a kernel away.
  *
- * What goes is listed, so that a new folder stays behind until somebody has thought about it. At the end
- * every file of the new tree is held against every file that must not be in it.
+ * There is a list of what goes into the tree, so that a new folder stays out until somebody has thought about
+ * it. At the end every file of the new tree is compared with every file that must not be in it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "course/course.h"
 #include "grade.h"
 
-/* What goes, and under which name if not its own. */
+/* What goes into the tree, and its name there if it changes. */
 static const struct {
     const char *from, *to;
 } parts[] = {{"CMakeLists.txt", NULL},
@@ -38,18 +38,18 @@ static const struct {
              {"tests/python", NULL},
              {"tests/at_start", NULL}};
 
-/* Of these folders, what stays. */
+/* What stays out of these folders. */
 static const char *const left_out[] = {
     "docs/handout.md",         "docs/instructors.md",   "docs/examples",        "common/companion/new_lesson",
     "tests/python/mutants.py", "tests/python/judge.py", "tests/python/steps.py"};
 
-/* What no file of a student's tree may be a copy of. */
+/* Files of which a student's tree must not contain a copy. */
 static const char *const secrets[] = {"solutions", "tests/mutants", "tests/variants", "tests/exploits"};
 
 struct handout {
     const char *to;
     size_t files;
-    char **secret; /* sums of the files that must not go */
+    char **secret; /* hashes of the files that must not go */
     size_t secret_count, secret_capacity;
 };
 
@@ -57,7 +57,8 @@ struct handout {
 
 typedef int (*visitor)(struct handout *handout, const char *below, const char *path);
 
-/* Of docs/ what is read goes; what makes figures and site is built around the solutions. */
+/* From docs/, pages go; the programs that make figures and the site are built around the solutions and
+ * stay. */
 static int is_page(const char *below)
 {
     static const char *const kinds[] = {".md", ".svg", ".png", ".csv", ".txt"};
@@ -147,7 +148,7 @@ static int hold_against_secrets(struct handout *handout, const char *below, cons
 
 /* ---- skeletons ----------------------------------------------------------------------------------------- */
 
-/* The next student region from @p at on: its beginning, and its end behind it; NULL if there is none. */
+/* The next student region from @p at on: its beginning, and its end after it; NULL if there is none. */
 static const char *next_region(const char *at, const char **end)
 {
     const char *begin = at ? strstr(at, "// [student: ") : NULL;
@@ -155,7 +156,7 @@ static const char *next_region(const char *at, const char **end)
     return *end ? begin : NULL;
 }
 
-/* The first region whose text is the solution's: somebody has solved it where the skeleton should be. */
+/* The first region that contains the solution's text: somebody has solved it where the skeleton should be. */
 static int is_solved(const char *skeleton, const char *solution)
 {
     const char *one_end, *other_end;

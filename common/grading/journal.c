@@ -51,7 +51,7 @@ void record_put_number(struct text *line, const char *name, double value)
     record_put(line, name, text);
 }
 
-/* Undoes put_escaped() in place; -1 if that cannot have made it. */
+/* Undoes put_escaped() in place; -1 if put_escaped() cannot have made the text. */
 static int unescape(char *text)
 {
     static const char letters[] = "\\tnr", meant[] = "\\\t\n\r";
@@ -119,7 +119,7 @@ static void sum_of(const char *data, size_t length, char digits[65])
     sha256_end(&hash, digits);
 }
 
-/* 1 if the @p length bytes at @p line are a checksum, a blank and what it is the checksum of. */
+/* 1 if the @p length bytes at @p line are a checksum, a blank, and text with that checksum. */
 static int line_is_sound(const char *line, size_t length)
 {
     char digits[65];
@@ -163,7 +163,7 @@ int journal_read(const char *path, journal_reader reader, void *context, struct 
     return error;
 }
 
-/* All of it, or nothing: what was written of a line that did not fit is taken back. */
+/* Appends all of the line or nothing: if it does not fit, what was written of it is removed. */
 static int append(struct journal *journal, const char *data, size_t length)
 {
     size_t written = 0;
@@ -198,7 +198,7 @@ int journal_append(struct journal *journal, const struct text *line)
     return error;
 }
 
-/* The name of a new file is on the disk only when its folder is. */
+/* The name of a new file is on the disk only after its folder was synchronised. */
 static int sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -219,7 +219,7 @@ int journal_open(const char *path, journal_reader reader, void *context, struct 
     if (journal->file < 0) return errno;
     if (ftruncate(journal->file, (off_t)journal->length) != 0) return errno;
     lseek(journal->file, (off_t)journal->length, SEEK_SET);
-    if (journal->length > 0) return 0; /* else it is new, or was cut off within its very first line */
+    if (journal->length > 0) return 0; /* otherwise it is new, or was cut off within its first line */
     struct text line = {0};
     text_print(&line, "%s", first_line);
     error = journal_append(journal, &line);

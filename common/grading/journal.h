@@ -3,8 +3,8 @@
  * @brief A file of records that is only ever appended to, and that survives being cut off at any moment.
  *
  * A record is a list of fields, name and value, kept on one line behind a checksum. It counts once its line
- * is whole; append returns when the line is on the disk. Whoever opens the journal drops a half-written last
- * line and leaves out lines whose checksum does not fit: what they said is as if it had never been done.
+ * is whole; append returns when the line is on the disk. When the journal is opened, a half-written last line
+ * is dropped and lines with a wrong checksum are skipped: the work they record counts as never done.
  */
 #pragma once
 
@@ -19,11 +19,11 @@ struct journal_record {
     char **name, **value;
 };
 
-/** @brief Appends a field to the line that is being made in @p line. */
+/** @brief Appends a field to the line under construction in @p line. */
 void record_put(struct text *line, const char *name, const char *value);
 /** @brief The same for a number, exactly; NaN is left out. */
 void record_put_number(struct text *line, const char *name, double value);
-/** @brief Takes a line apart; 0, or -1 if it is not one that record_put() made. */
+/** @brief Parses a line; 0, or -1 if record_put() did not make it. */
 int record_parse(const char *line, struct journal_record *record);
 /** @brief The first value called @p name, or "". */
 const char *record_value(const struct journal_record *record, const char *name);
@@ -38,11 +38,11 @@ struct journal {
     char *path;
     long long length; /**< bytes of whole lines */
     size_t records;   /**< lines that count */
-    size_t damaged;   /**< whole lines whose checksum does not fit */
+    size_t damaged;   /**< number of whole lines with a wrong checksum */
     int cut;          /**< 1 if a half-written last line was dropped */
 };
 
-/** @brief Told every record, in the order of writing; the record is gone when it returns. */
+/** @brief Receives every record, in the order of writing; the record is freed after it returns. */
 typedef void (*journal_reader)(void *context, const struct journal_record *record);
 
 /**

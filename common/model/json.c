@@ -33,7 +33,7 @@ static void skip_space(struct parser *p)
     while (p->at < p->end && (*p->at == ' ' || *p->at == '\t' || *p->at == '\n' || *p->at == '\r')) p->at++;
 }
 
-/* A new value's index; 0 if there are too many for one. */
+/* The index of a new value; 0 if there are too many for an index. */
 static uint32_t new_value(struct parser *p)
 {
     struct json *json = p->json;
@@ -41,7 +41,7 @@ static uint32_t new_value(struct parser *p)
         if (json->capacity > UINT32_MAX / 2) return 0;
         json->capacity = json->capacity ? json->capacity * 2 : 64;
         json->values = realloc(json->values, json->capacity * sizeof *json->values);
-        if (!json->values) abort(); /* as must_allocate(): no memory ends the program */
+        if (!json->values) abort(); /* as in must_allocate(): the program ends when memory runs out */
     }
     memset(&json->values[json->count], 0, sizeof *json->values);
     return (uint32_t)json->count++;
@@ -49,7 +49,7 @@ static uint32_t new_value(struct parser *p)
 
 /* ---- strings ---------------------------------------------------------------------------------------------- */
 
-/* Four hexadecimal digits; -1 if they are none. */
+/* Reads four hexadecimal digits; -1 if they are something else. */
 static int hex_digits(const struct parser *p, const char *at)
 {
     int value = 0;
@@ -66,7 +66,7 @@ static int hex_digits(const struct parser *p, const char *at)
     return value;
 }
 
-/* Writes a code point as UTF-8. It is never longer than the escape that stood for it. */
+/* Writes a code point as UTF-8, which is never longer than its escape. */
 static char *put_utf8(char *to, int code)
 {
     if (code < 0x80) {
@@ -88,7 +88,7 @@ static char *put_utf8(char *to, int code)
     return to;
 }
 
-/* \uXXXX, or two of them for a code point beyond 16 bits. p->at is behind the u. */
+/* Reads \uXXXX, or two of them for a code point beyond 16 bits. p->at is after the u. */
 static int unicode_escape(struct parser *p, char **to)
 {
     int code = hex_digits(p, p->at);
@@ -131,7 +131,7 @@ static int parse_string(struct parser *p, const char **text, size_t *length)
     }
     if (p->at == p->end) return wrong(p, "a string that does not end");
     p->at++;
-    *to = '\0'; /* where the closing quote was, or before it */
+    *to = '\0'; /* the place of the closing quote, or one before it */
     *text = start;
     *length = (size_t)(to - start);
     return 0;
@@ -209,8 +209,8 @@ static int parse_key(struct parser *p, const char **key, size_t *length)
     return 0;
 }
 
-/* Members up to @p close; p->at is behind the opening bracket. Values may move while members are added: no pointer to one
- * is kept. */
+/* Reads members up to @p close; p->at is after the opening bracket. Values may move when members are
+ * added: so no pointer to a value is kept. */
 static int parse_members(struct parser *p, uint32_t index, char close)
 {
     uint32_t last = 0;
@@ -288,7 +288,7 @@ int json_read(struct json *json, const char *path, size_t most, char error[MODEL
         return -1;
     }
     char inner[MODEL_ERROR];
-    text_append(&content, "", 1); /* strings may end at the last byte */
+    text_append(&content, "", 1); /* the last string may end at the last byte */
     if (json_parse(json, content.data, content.length - 1, inner) == 0) return 0;
     snprintf(error, MODEL_ERROR, "%.300s: %.200s", path, inner);
     return -1;

@@ -1,6 +1,6 @@
 /**
  * @file json.h
- * @brief Reads JSON (RFC 8259) from files of others: configurations, vocabularies, headers of weights.
+ * @brief Reads JSON (RFC 8259) from untrusted files: configurations, vocabularies, headers of weights.
  *
  * The text is parsed in place: strings of the document point into it, without their escapes. Whatever is wrong ends with a
  * sentence that names the byte. Depth and number of values are limited, so that no text makes the parser use more memory
@@ -12,33 +12,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** @brief Longest sentence about what is wrong with a file, its end included. */
+/** @brief Size of the longest sentence about what is wrong with a file, its terminator included. */
 enum { MODEL_ERROR = 512 };
 
 /** @brief What a value is. */
 enum json_kind { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 
-/** @brief A value, and its place among the members of what it lies in. */
+/** @brief A value, and its place among the members of its parent. */
 struct json_value {
-    enum json_kind kind; /**< which of the members below hold something */
-    int is_integer;      /**< of a number: written without a fraction and an exponent, and fits @c integer */
-    uint32_t first;      /**< first member; 0: none */
-    uint32_t next;       /**< next sibling; 0: none */
-    uint32_t count;      /**< members */
-    const char *key;     /**< in an object: without escapes, ended by a NUL */
-    size_t key_length;   /**< a key may hold NULs too */
-    const char *text;    /**< of a string: without escapes, ended by a NUL */
-    size_t length;       /**< of the string */
-    int64_t integer;     /**< of a number that is one */
-    double number;       /**< of any number */
+    enum json_kind kind; /**< which of the members below are set */
+    /** for a number: it was written without a fraction and an exponent, and fits @c integer */
+    int is_integer;
+    uint32_t first;    /**< first member; 0: none */
+    uint32_t next;     /**< next sibling; 0: none */
+    uint32_t count;    /**< members */
+    const char *key;   /**< in an object: the key, without escapes, ended by a NUL */
+    size_t key_length; /**< a key may hold NULs too */
+    const char *text;  /**< for a string: without escapes, ended by a NUL */
+    size_t length;     /**< of the string */
+    int64_t integer;   /**< of a number that is one */
+    double number;     /**< of any number */
 };
 
 /** @brief A parsed text. Zero-initialise. */
 struct json {
     char *text;                /**< owned */
-    struct json_value *values; /**< values[0] is nothing, values[1] the root */
-    size_t count;              /**< values that are used, values[0] included */
-    size_t capacity;           /**< values that there is room for */
+    struct json_value *values; /**< values[0] is unused, values[1] the root */
+    size_t count;              /**< number of values in use, values[0] included */
+    size_t capacity;           /**< number of values that there is room for */
 };
 
 /**

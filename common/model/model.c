@@ -1,6 +1,6 @@
 /**
  * @file model.c
- * @brief The weights of a decoder: found in the files of a folder, or made from a seed.
+ * @brief The weights of a decoder: read from the files of a folder, or generated from a seed.
  */
 #include "model.h"
 
@@ -63,7 +63,7 @@ void model_shape(const struct model_config *c, enum model_tensor tensor, int64_t
     *columns = shape[tensor][1];
 }
 
-/* Where a tensor is in struct model's table. */
+/* The index of a tensor in struct model's table. */
 static size_t place_of(const struct model_config *c, enum model_tensor tensor, int layer)
 {
     if (tensor < MODEL_LAYER_TENSORS) return (size_t)layer * MODEL_LAYER_TENSORS + tensor;
@@ -78,7 +78,7 @@ static size_t places(const struct model_config *c)
 
 /* ---- a folder --------------------------------------------------------------------------------------------- */
 
-/* The files that the index names, each once. */
+/* The files that the index names, without repetitions. */
 static int open_indexed(struct model *model, const char *folder, const char *index_path,
                         char error[MODEL_ERROR])
 {
@@ -155,7 +155,7 @@ static int wrong_shape(const struct model_config *c, enum model_tensor id, const
     return 1;
 }
 
-/* The tensor in whichever file it is. */
+/* Finds the tensor in whichever file has it. */
 static int find_tensor(struct model *model, enum model_tensor id, int layer, char error[MODEL_ERROR])
 {
     char name[96], what[160];
@@ -235,7 +235,7 @@ const struct model_config *model_config(const struct model *model)
 
 /* ---- elements --------------------------------------------------------------------------------------------- */
 
-/* Rounded to the nearest bfloat16. No NaN comes here. */
+/* Rounds to the nearest bfloat16. There are no NaN here. */
 static float to_bfloat16(float x)
 {
     uint32_t bits;
@@ -246,7 +246,7 @@ static float to_bfloat16(float x)
     return x;
 }
 
-/* Any element can be made without those before it. */
+/* A generator from which any element can be computed without those before it. */
 static void make(const struct model *model, enum model_tensor tensor, int layer, size_t first, size_t count,
                  float *to)
 {
@@ -255,7 +255,8 @@ static void make(const struct model *model, enum model_tensor tensor, int layer,
     struct rng begin = {rng_mix(model->seed, place_of(&model->config, tensor, layer))};
     struct rng rng = rng_ahead(&begin, (uint64_t)first);
     double size = tensor >= MODEL_LAYER_TENSORS ? 0.02 : 1.0 / sqrt((double)columns);
-    /* Evenly distributed numbers of that standard deviation: one random number per element, and billions are needed. */
+    /* Evenly distributed numbers with that standard deviation: they take one random number per element,
+     * and billions are needed. */
     float low = (float)(-sqrt(3.0) * size), width = -2.0f * low;
     for (size_t i = 0; i < count; i++) {
         float x = (float)(rng_next(&rng) >> 40) * (1.0f / 16777216.0f);

@@ -1,7 +1,7 @@
 /**
  * @file model.h
- * @brief A decoder of the Qwen3 kind: its sizes, and its weights from a folder as Hugging Face's transformers write it, or
- *        from a seed.
+ * @brief A decoder of the Qwen3 kind: its sizes, and its weights, from a folder in the layout of Hugging
+ *        Face's transformers or from a seed.
  *
  * A folder holds `config.json` and the weights, as `model.safetensors` or as the files that
  * `model.safetensors.index.json` names. Everything is checked when the folder is opened: a model that has been opened has
@@ -12,27 +12,27 @@
 
 #include "json.h"
 
-/** @brief Tokens of a configuration that may end a text. */
+/** @brief Largest number of tokens in a configuration that end a text. */
 enum { MODEL_MOST_STOPS = 8 };
 
 /** @brief Sizes and constants of a decoder. */
 struct model_config {
-    int layers;                  /**< blocks of attention and MLP */
+    int layers;                  /**< number of blocks of attention and MLP */
     int hidden;                  /**< elements of a state */
     int heads;                   /**< query heads, a multiple of kv_heads */
     int kv_heads;                /**< key/value heads */
     int head_dim;                /**< even */
-    int intermediate;            /**< elements of gate and of up */
+    int intermediate;            /**< number of elements of gate and of up */
     int vocab;                   /**< rows of the embedding */
-    int max_context;             /**< positions that the model was made for */
-    int tied;                    /**< 1: the head is the embedding */
+    int max_context;             /**< largest number of positions that the model was made for */
+    int tied;                    /**< 1: the head shares the embedding's weights */
     double epsilon;              /**< of RMSNorm */
     double rope_base;            /**< of the rotary position embedding, rope_theta */
     int stops[MODEL_MOST_STOPS]; /**< tokens that end a text */
     int stop_count;              /**< of them */
 };
 
-/** @brief Tensors of a decoder. Those before MODEL_LAYER_TENSORS are there once per layer. */
+/** @brief Tensors of a decoder. Those before MODEL_LAYER_TENSORS exist once per layer. */
 enum model_tensor {
     MODEL_INPUT_NORM, /**< [hidden] */
     MODEL_Q,          /**< [heads * head_dim, hidden] */
@@ -48,7 +48,7 @@ enum model_tensor {
     MODEL_LAYER_TENSORS,
     MODEL_EMBEDDING = MODEL_LAYER_TENSORS, /**< [vocab, hidden] */
     MODEL_LAST_NORM,                       /**< [hidden] */
-    MODEL_HEAD,                            /**< [vocab, hidden]; the embedding of a tied model */
+    MODEL_HEAD,                            /**< [vocab, hidden]; for a tied model the embedding */
     MODEL_TENSORS
 };
 
@@ -57,13 +57,13 @@ struct model;
 
 /** @brief Opens the folder @p path; NULL after writing what is wrong to @p error. */
 struct model *model_open(const char *path, char error[MODEL_ERROR]);
-/** @brief A model of those sizes with weights from @p seed: of the embedding with standard deviation 0.02, of matrices such
- *         that what goes in and what comes out are of the same size, of norms near 1. */
+/** @brief A model of those sizes with weights from @p seed. The embedding has standard deviation 0.02,
+ *         matrices keep the size of what they are multiplied with, and norms are near 1. */
 struct model *model_from_seed(const struct model_config *config, uint64_t seed);
 /** @brief Unmaps the files and releases the model; NULL is left alone. */
 void model_close(struct model *model);
 
-/** @brief Its sizes and constants, valid until it is closed. */
+/** @brief The model's sizes and constants, valid until it is closed. */
 const struct model_config *model_config(const struct model *model);
 
 /** @brief Rows and columns of a tensor; a vector has one row. */
@@ -83,10 +83,10 @@ void model_shape(const struct model_config *config, enum model_tensor tensor, in
 void model_read(const struct model *model, enum model_tensor tensor, int layer, size_t first, size_t count,
                 float *to);
 
-/** @brief Reads @p path, a config.json; 0, or -1 and what is wrong. model_open() does it for a folder. */
+/** @brief Reads @p path, a config.json; 0, or -1 with @p error set. model_open() does this for a folder. */
 int model_config_read(struct model_config *config, const char *path, char error[MODEL_ERROR]);
 
-/** @brief The sizes of a known model, "0.6B" or "8B"; 0, or -1 if there is no such name. */
+/** @brief The sizes of a known model, "0.6B" or "8B"; 0, or -1 if the name is unknown. */
 int model_config_named(struct model_config *config, const char *name);
 
 #endif

@@ -27,7 +27,8 @@ static void refuse(struct config_file *f, const char *name, const char *what)
     f->failed = 1;
 }
 
-/* A whole number from 1 to @p most; @p otherwise where it is not given, which 0 forbids. */
+/* Reads a whole number from 1 to @p most; if it is missing, @p otherwise, where 0 means that it must not
+ * be. */
 static int whole(struct config_file *f, const char *name, int most, int otherwise)
 {
     const struct json_value *value = json_find(&f->json, f->root, name);
@@ -55,7 +56,7 @@ static double positive(struct config_file *f, const struct json_value *from, con
     return otherwise;
 }
 
-/* What is off in every Qwen3, and would make it another model if it were on. */
+/* Features that every Qwen3 has off: if one were on it would be another model. */
 static void check_absent(struct config_file *f)
 {
     static const char *const off[] = {"attention_bias", "use_sliding_window", "mlp_bias"};
@@ -73,7 +74,7 @@ static void check_absent(struct config_file *f)
     if (act && !json_is(act, "silu")) refuse(f, "hidden_act", "is not \"silu\"");
 }
 
-/* rope_theta stands at the top, or in rope_parameters as newer versions of transformers write it. */
+/* rope_theta is at the top level, or in rope_parameters in newer versions of transformers. */
 static double rope_base(struct config_file *f)
 {
     const struct json_value *inner = json_find(&f->json, f->root, "rope_parameters");

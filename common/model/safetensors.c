@@ -41,7 +41,7 @@ size_t tensor_dtype_bytes(enum tensor_dtype dtype)
 
 /* ---- the header ------------------------------------------------------------------------------------------- */
 
-/* The element type; its width in @p bits. */
+/* Reads the element type, and its width in @p bits. */
 static int take_dtype(const struct json_value *value, struct tensor *tensor, int *bits)
 {
     for (size_t i = 0; i < sizeof DTYPES / sizeof DTYPES[0]; i++) {
@@ -54,7 +54,7 @@ static int take_dtype(const struct json_value *value, struct tensor *tensor, int
     return -1;
 }
 
-/* The shape, and the product of its extents; -1 if it is none or the product overflows. */
+/* Reads the shape, and multiplies its extents; -1 if it is invalid or the product overflows. */
 static int take_shape(const struct json *json, const struct json_value *value, struct tensor *tensor)
 {
     if (!value || value->kind != JSON_ARRAY || value->count > TENSOR_MOST_RANK) return -1;
@@ -67,7 +67,7 @@ static int take_shape(const struct json *json, const struct json_value *value, s
     return tensor->elems > SIZE_MAX / 8 ? -1 : 0;
 }
 
-/* The two offsets, in order and not negative. */
+/* Reads the two offsets, which must be in order and not negative. */
 static int take_offsets(const struct json *json, const struct json_value *value, size_t offset[2])
 {
     if (!value || value->kind != JSON_ARRAY || value->count != 2) return -1;
@@ -114,7 +114,8 @@ static int by_data(const void *a, const void *b)
 {
     const struct tensor *x = a, *y = b;
     if (x->data != y->data) return x->data < y->data ? -1 : 1;
-    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes; /* what is empty lies before what begins there */
+    /* sorts empty tensors before others that begin at the same place */
+    return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
 }
 
 static int by_name(const void *a, const void *b)
@@ -122,7 +123,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct tensor *)a)->name, ((const struct tensor *)b)->name);
 }
 
-/* Every byte of the data belongs to one tensor, and every name to one. */
+/* Checks that every byte of the data belongs to exactly one tensor, and that names are unique. */
 static int check_cover(struct tensor_file *file, size_t data_begin, char error[MODEL_ERROR])
 {
     const unsigned char *expected = file->mapping + data_begin;

@@ -3,18 +3,19 @@
  * @brief Tensors in a file of the format `.safetensors`: eight bytes that say how long the header is, the header (JSON), and
  *        the elements of all tensors one after another.
  *
- * The file is mapped, not read. Nothing that the header says is believed: every tensor must lie within the file, be as long
- * as its shape and element type say, and all of them together must cover the data without a hole or an overlap.
+ * The file is mapped, not read. Nothing in the header is trusted: every tensor must lie within the file, be
+ * as long as its shape and element type say, and all of them together must cover the data without a hole or
+ * an overlap.
  */
 #ifndef WARPWISE_MODEL_SAFETENSORS_H
 #define WARPWISE_MODEL_SAFETENSORS_H
 
 #include "json.h"
 
-/** @brief Most dimensions of a tensor. */
+/** @brief Largest number of dimensions of a tensor. */
 enum { TENSOR_MOST_RANK = 8 };
 
-/** @brief Element types that weights may have, and all others. */
+/** @brief Element types that weights may have, and one for all others. */
 enum tensor_dtype { TENSOR_F32, TENSOR_F16, TENSOR_BF16, TENSOR_OTHER };
 
 /** @brief One tensor of a file. */
@@ -25,7 +26,7 @@ struct tensor {
     int rank;                        /**< dimensions */
     int64_t shape[TENSOR_MOST_RANK]; /**< [rank], slowest first */
     size_t elems;                    /**< product of the shape */
-    const unsigned char *data;       /**< in the mapped file; at any address */
+    const unsigned char *data;       /**< in the mapped file, unaligned */
     size_t bytes;                    /**< of its elements */
 };
 
@@ -39,7 +40,7 @@ struct tensor_file {
     size_t count;           /**< tensors */
 };
 
-/** @brief Maps @p path and looks its header over; 0, or -1 and a sentence that names the file. */
+/** @brief Maps @p path and checks its header; 0, or -1 and a sentence that names the file. */
 int tensor_file_open(struct tensor_file *file, const char *path, char error[MODEL_ERROR]);
 /** @brief Unmaps the file and releases what belongs to it; a file of zeros is left as it is. */
 void tensor_file_close(struct tensor_file *file);
@@ -47,7 +48,7 @@ void tensor_file_close(struct tensor_file *file);
 /** @brief The tensor of that name, or NULL. */
 const struct tensor *tensor_find(const struct tensor_file *file, const char *name);
 
-/** @brief Element types of @p dtype take so many bytes; 0 of TENSOR_OTHER. */
+/** @brief Bytes per element of type @p dtype; 0 for TENSOR_OTHER. */
 size_t tensor_dtype_bytes(enum tensor_dtype dtype);
 
 /** @brief Converts elements @p first .. @p first + @p count - 1 to floats. @p tensor is f32, f16 or bf16. Exact. */

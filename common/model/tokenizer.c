@@ -1,6 +1,6 @@
 /**
  * @file tokenizer.c
- * @brief Reads tokenizer files, and turns text into tokens and back. How a text is cut into words: words.c.
+ * @brief Reads tokenizer files, and converts text to tokens and back. words.c splits a text into words.
  */
 #include "tokenizer.h"
 
@@ -19,13 +19,13 @@ struct piece {
     int special;
 };
 
-/** Two tokens that become one; in a table with open addresses. */
+/** Two tokens that merge into one; an entry of a hash table with open addressing. */
 struct merge {
     int left, right; /* left -1: an empty place */
     int rank, merged;
 };
 
-/** A token by its bytes; the same kind of table. */
+/** A token by its bytes; an entry of the same kind of table. */
 struct entry {
     int token; /* -1: empty */
 };
@@ -38,7 +38,7 @@ struct tokenizer {
     size_t entry_mask;
     struct merge *merges;
     size_t merge_mask;
-    int *added; /* tokens that are looked for in the text, longest first */
+    int *added; /* tokens that the text itself is searched for, longest first */
     int added_count;
 };
 
@@ -65,7 +65,7 @@ static size_t mask_for(size_t count)
     return size - 1;
 }
 
-/* Where the token with these bytes is, or would be. */
+/* The entry of the token with these bytes, or where it would go. */
 static struct entry *entry_of(const struct tokenizer *t, const char *bytes, size_t length)
 {
     size_t at = (size_t)hash_bytes(bytes, length) & t->entry_mask;
@@ -88,7 +88,8 @@ static struct merge *merge_of(const struct tokenizer *t, int left, int right)
 
 /* ---- how bytes are spelled in the file -------------------------------------------------------------------- */
 
-/* The file spells every byte as a printable character: itself where it is one, else one from U+0100 on. */
+/* The file writes every byte as a printable character: a printable byte as itself, others as characters
+ * from U+0100 on. */
 static int byte_of_character(uint32_t character)
 {
     static int made, of[0x200];
@@ -103,7 +104,7 @@ static int byte_of_character(uint32_t character)
     return character < 0x200 ? of[character] : -1;
 }
 
-/* The bytes that @p spelled stands for; NULL if it has other characters. */
+/* The bytes that @p spelled means; NULL if it contains other characters. */
 static char *bytes_of(const char *spelled, size_t length, size_t *bytes)
 {
     char *to = must_allocate(length + 1);
@@ -129,7 +130,7 @@ static int is_token_number(const struct json_value *value)
            value->integer < MOST_TOKENS;
 }
 
-/* The largest number of a token decides how many pieces there are. */
+/* The number of pieces is one more than the largest token number. */
 static int count_tokens(struct tokenizer *t, const struct json *json, const struct json_value *vocab,
                         const struct json_value *added)
 {
@@ -154,7 +155,7 @@ static const char *read_vocab(struct tokenizer *t, const struct json *json, cons
         struct piece *piece = &t->pieces[m->integer];
         if (piece->bytes) return "two tokens have the same number";
         piece->bytes = bytes_of(m->key, m->key_length, &piece->length);
-        if (!piece->bytes) { /* a special token that stands here too: it is spelled as it is */
+        if (!piece->bytes) { /* an added token that is in the vocabulary, too: it is spelled literally */
             piece->bytes = copy_string(m->key);
             piece->length = m->key_length;
             continue;
@@ -171,7 +172,7 @@ static const char *read_vocab(struct tokenizer *t, const struct json *json, cons
     return NULL;
 }
 
-/* The two tokens of a merge: ["a", "b"], or "a b" in older files. -1 if one of them is none. */
+/* Reads the two tokens of a merge: ["a", "b"], or "a b" in older files. -1 if one of them is not a token. */
 static int read_pair(const struct tokenizer *t, const struct json *json, const struct json_value *value,
                      int pair[2])
 {
@@ -219,7 +220,7 @@ static const char *read_merges(struct tokenizer *t, const struct json *json, con
     return NULL;
 }
 
-/* Longest first, so that no token hides a longer one that begins with it. */
+/* Sorts by length, longest first, so that no token hides a longer one that begins with it. */
 static void sort_added(struct tokenizer *t)
 {
     for (int i = 1; i < t->added_count; i++)
@@ -257,7 +258,7 @@ static const char *read_added(struct tokenizer *t, const struct json *json, cons
     return NULL;
 }
 
-/* What in a model's part of the file would give other tokens than ours. */
+/* Refuses settings in the model's part of the file that would give other tokens than this implementation. */
 static const char *check_model(const struct json *json, const struct json_value *model)
 {
     static const char *const off[] = {"byte_fallback", "ignore_merges", "fuse_unk"};
@@ -274,7 +275,7 @@ static const char *check_model(const struct json *json, const struct json_value 
     return NULL;
 }
 
-/* Which pattern a pre-tokenizer or one of a sequence of them asks for. */
+/* The pattern that a pre-tokenizer, or one of a sequence of them, asks for. */
 static const char *take_pattern(struct tokenizer *t, const struct json *json, const struct json_value *value)
 {
     const struct json_value *type = json_find(json, value, "type"), *flag;
@@ -380,16 +381,17 @@ int tokenizer_special(const struct tokenizer *t, const char *text)
 
 /* ---- merging the bytes of a word -------------------------------------------------------------------------- */
 
-/** A pair that could be merged: in a heap, the lowest rank first, and of equal ones the leftmost. */
+/** A pair that may be merged; an entry of the heap, ordered by rank, then from left to right. */
 struct candidate {
-    int rank, at;            /* the left one of the pair */
-    int left, right, merged; /* what they were: the pair is out of date if they are something else now */
+    int rank, at; /* the left one of the pair */
+    /* the symbols when the pair was added: if they have changed since, the pair is out of date */
+    int left, right, merged;
 };
 
-/** A word that is being merged: symbols in a list, and the heap. */
+/** A word during merging: a linked list of symbols, and the heap. */
 struct word {
     const struct tokenizer *t;
-    int *symbol, *before, *after; /* [length]; symbol -1: merged into the one before */
+    int *symbol, *before, *after; /* [length]; symbol -1: merged into the one before it */
     struct candidate *heap;
     size_t heap_count;
 };
@@ -406,7 +408,7 @@ static void swap(struct candidate *a, struct candidate *b)
     *b = other;
 }
 
-/* Adds the pair that begins at symbol @p at, if it is one that merges. */
+/* Adds the pair that begins at symbol @p at, if there is a merge for it. */
 static void push_pair(struct word *w, int at)
 {
     int next = at < 0 ? -1 : w->after[at];
@@ -438,7 +440,8 @@ static void merge_pairs(struct word *w)
     while (w->heap_count > 0) {
         struct candidate pair = pop_pair(w);
         int right = w->symbol[pair.at] == pair.left ? w->after[pair.at] : -1;
-        if (right < 0 || w->symbol[right] != pair.right) continue; /* one of them has been merged meanwhile */
+        /* one of the symbols has been merged meanwhile */
+        if (right < 0 || w->symbol[right] != pair.right) continue;
         w->symbol[pair.at] = pair.merged;
         w->symbol[right] = -1;
         w->after[pair.at] = w->after[right];
@@ -468,8 +471,8 @@ static void encode_word(const struct tokenizer *t, const char *bytes, size_t len
 {
     int *lists = must_allocate(3 * length * sizeof *lists);
     struct word w = {t, lists, lists + length, lists + 2 * length, NULL, 0};
-    w.heap = must_allocate(3 * length *
-                           sizeof *w.heap); /* a pair for each symbol, and two more after each merge */
+    /* one pair per symbol, and two more after each merge */
+    w.heap = must_allocate(3 * length * sizeof *w.heap);
     for (int i = 0; i < (int)length; i++) {
         w.symbol[i] = t->of_byte[(unsigned char)bytes[i]];
         w.before[i] = i - 1;
@@ -497,7 +500,7 @@ static int added_at(const struct tokenizer *t, const char *text, size_t length)
 
 static void encode_plain(const struct tokenizer *t, const char *text, size_t length, struct tokens *tokens)
 {
-    enum { LONGEST_WORD = 1 << 28 }; /* numbers of symbols are ints */
+    enum { LONGEST_WORD = 1 << 28 }; /* indices of symbols are of type int */
     for (size_t at = 0; at < length;) {
         size_t word = word_length(t->pattern, text + at, length - at);
         if (word > LONGEST_WORD) word = LONGEST_WORD;

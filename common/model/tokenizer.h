@@ -2,10 +2,11 @@
  * @file tokenizer.h
  * @brief Byte-level byte-pair encoding, from a `tokenizer.json` as Hugging Face's tokenizers write it.
  *
- * A text is cut at the added tokens, the rest into words by one of the patterns that such models use (GPT-2's, Qwen's,
- * Llama 3's), and the bytes of a word are merged pair by pair, the pair of the lowest rank first. What has another form is
- * refused, never approximated. One thing is left to the caller: Qwen's file asks for Unicode's normal form C, and the text
- * is taken to be in it already, as what keyboards and editors make is.
+ * A text is cut at the added tokens, the rest into words by one of the patterns that such models use
+ * (GPT-2's, Qwen's, Llama 3's), and the bytes of a word are merged pair by pair, the pair of the lowest rank
+ * first. Files of another form are refused, never approximated. One thing is left to the caller: Qwen's file
+ * asks for Unicode's normal form C, and the text must be in that form already, as text from keyboards and
+ * editors is.
  */
 #ifndef WARPWISE_MODEL_TOKENIZER_H
 #define WARPWISE_MODEL_TOKENIZER_H
@@ -23,11 +24,12 @@ void tokenizer_close(struct tokenizer *tokenizer);
 
 /** @brief One more than the largest number of a token. */
 int tokenizer_size(const struct tokenizer *tokenizer);
-/** @brief The token of that text among the added ones, such as `<|im_end|>`; -1 if there is none. */
+/** @brief The added token with that text, such as `<|im_end|>`; -1 if there is none. */
 int tokenizer_special(const struct tokenizer *tokenizer, const char *text);
-/** @brief Tokens of @p text, any bytes; their number. @p tokens is the caller's to free. */
+/** @brief Converts @p text, any bytes, to tokens; returns their number. The caller frees @p tokens. */
 size_t tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, int **tokens);
-/** @brief Appends the bytes of @p token, nothing for one that there is not. They may be part of a character. */
+/** @brief Appends the bytes of @p token, or nothing if there is no such token. They may be part of a
+ *         character. */
 void tokenizer_decode(const struct tokenizer *tokenizer, int token, struct text *text);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 // clang-format off
-/** @brief Code points that follow each other. */
+/** @brief A range of code points. */
 struct unicode_range {
     uint32_t first; /**< the lowest */
     uint32_t last;  /**< the highest, included */

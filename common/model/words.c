@@ -1,6 +1,7 @@
 /**
  * @file words.c
- * @brief The three patterns, matched by hand: alternative by alternative, as a regular expression tries them.
+ * @brief The three patterns, matched by hand: alternative by alternative, in the order of a regular
+ *        expression.
  */
 #include "words.h"
 
@@ -12,7 +13,8 @@
 
 size_t next_character(const char *text, size_t length, uint32_t *character)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* of a code point in so many bytes */
+    /* the code point, and its number of bytes */
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *byte = (const unsigned char *)text;
     size_t bytes = byte[0] < 0x80   ? 1
                    : byte[0] < 0xc0 ? 0
@@ -74,7 +76,7 @@ static int is_other(uint32_t c)
 
 /* ---- runs ------------------------------------------------------------------------------------------------- */
 
-/** A text, from the place on where a word begins. */
+/** A text from the place where a word begins. */
 struct rest {
     const char *text;
     size_t length;
@@ -87,7 +89,7 @@ static size_t character_at(const struct rest *r, size_t at, uint32_t *character)
     return at < r->length ? next_character(r->text + at, r->length - at, character) : 0;
 }
 
-/* Where the characters of a kind that begin at @p at end; at most @p most of them. */
+/* The end of the run of characters of a kind that begins at @p at; at most @p most of them. */
 static size_t run(const struct rest *r, size_t at, int (*is_kind)(uint32_t), size_t most)
 {
     uint32_t c;
@@ -113,7 +115,8 @@ static size_t contraction(const struct rest *r, int any_case)
     return 0;
 }
 
-/* Letters, with what may stand before them: a space for GPT-2, else anything that is no newline, letter or number. */
+/* Letters, with one character that may come before them: a space for GPT-2, else anything except newline,
+ * letter or number. */
 static size_t letters(const struct rest *r, int gpt2)
 {
     uint32_t c;
@@ -124,15 +127,15 @@ static size_t letters(const struct rest *r, int gpt2)
     return end > begin ? end : 0;
 }
 
-/* Characters of a kind after at most one space. */
+/* Characters of a kind, after at most one space. */
 static size_t after_space(const struct rest *r, int (*is_kind)(uint32_t))
 {
     size_t begin = r->length > 0 && r->text[0] == ' ' ? 1 : 0, end = run(r, begin, is_kind, SIZE_MAX);
     return end > begin ? end : 0;
 }
 
-/* Spaces: up to the last newline among them if @p newlines; else all but the last one, which leads the next word, unless
- * nothing follows or there is only one. */
+/* Spaces. If @p newlines, up to the last newline among them. Else all but the last space, which belongs to
+ * the next word, unless no word follows or there is only one space. */
 static size_t spaces(const struct rest *r, int newlines)
 {
     size_t end = 0, last = 0, after_newline = 0;

@@ -1,6 +1,6 @@
 /**
  * @file words.h
- * @brief How a text is cut into words before its bytes are merged, by patterns that are known by name.
+ * @brief How a text is split into words before their bytes are merged, by patterns with a name.
  */
 #ifndef WARPWISE_MODEL_WORDS_H
 #define WARPWISE_MODEL_WORDS_H

@@ -36,11 +36,13 @@ enum attention_value {
     AT_HEAD_DIM,
     AT_CAUSAL,
     AT_DTYPE,
-    AT_NULL_ARGS,          /* 1: args itself is NULL */
-    AT_WORKSPACE_SHORTAGE, /* bytes by which workspace_bytes is less than what is asked for; may be negative */
-    AT_STRAY_WORKSPACE,    /* 1: what the kernel has no use for points somewhere it must not write */
-    AT_KIND,               /* enum attention_kind */
-    AT_SEED                /* of a random rotation; 0: none */
+    AT_NULL_ARGS, /* 1: args itself is NULL */
+    /* bytes by which workspace_bytes is less than the workspace asked for; may be negative */
+    AT_WORKSPACE_SHORTAGE,
+    /* 1: pointers that the kernel has no use for point to memory that it must not write */
+    AT_STRAY_WORKSPACE,
+    AT_KIND, /* enum attention_kind */
+    AT_SEED  /* seed of a random rotation; 0: none */
 };
 
 enum { AT_SCALE = 0 /* lesson_case.real */ };

@@ -10,43 +10,45 @@
 #include "decode/decode_model.h"
 #include "wire.h"
 
-/** What is run: graphs and eager launches with a comparison; or one of them alone, to be timed. */
+/** What to run: graphs, and eager launches to compare with; or one of them alone, to be timed. */
 enum mode { MODE_BOTH, MODE_REPLAY, MODE_EAGER };
 
-/** What a case does beyond creating the graphs and taking its steps in one stream; a set. */
+/** What a case does in addition to creating the graphs and taking its steps in one stream; a set. */
 enum manner {
     PLAIN = 0,
-    ROWS_REVERSED = 1,   /* every second step has its rows in reverse order */
-    STREAMS_CHANGE = 2,  /* the stream of the creation is destroyed; every step has a stream of its own */
-    NO_LEGACY = 4,       /* the legacy default stream cannot be used while graphs are made and replayed */
-    REFUSED_BETWEEN = 8, /* before every step come calls that must be refused */
-    CREATED_TWICE = 16,  /* before the graphs come a creation that fails and one that nobody uses */
-    SECOND_MODEL = 32,   /* graphs of another model take the same steps, and are destroyed before the last */
-    BUFFERS_SHARED =
-        64, /* somebody else has used the buffers before every step; what a step leaves is looked at */
+    ROWS_REVERSED = 1,  /* every second step has its rows in reverse order */
+    STREAMS_CHANGE = 2, /* the stream of the creation is destroyed; each step uses a new stream */
+    NO_LEGACY = 4,      /* the legacy default stream must not be used while graphs are created and replayed */
+    REFUSED_BETWEEN = 8, /* calls that must be refused come before every step */
+    CREATED_TWICE = 16,  /* a creation that fails and one that is never used come before the graphs */
+    /* graphs of another model take the same steps, and are destroyed before the last one */
+    SECOND_MODEL = 32,
+    /* other code has used the buffers before every step; the contents that a step leaves are checked */
+    BUFFERS_SHARED = 64,
     LONG_TABLES = 128,      /* tables have more pages than any sequence needs */
-    HUGE_TABLES = 256,      /* they have more than 65,535 */
-    STREAMS_BUILT_IN = 512, /* creation and steps are given the streams that nobody makes, in turn */
-    CREATED_OFTEN =
-        1024 /* before the graphs come others, created, used and destroyed in turn, and creations that fail */
+    HUGE_TABLES = 256,      /* they have more than 65,535 pages */
+    STREAMS_BUILT_IN = 512, /* creation and steps use the streams that nobody creates, in rotation */
+    /* other graphs are created, used and destroyed before, one after the other, and some creations fail */
+    CREATED_OFTEN = 1024
 };
 
-/** What the student's functions are told wrongly. */
+/** Which argument of the student's functions is wrong. */
 enum mistake {
     RIGHT,
     NULL_MODEL,
     NULL_BUFFERS,
     NULL_HANDLE,
-    LEGACY_STREAM,  /* in one of two ways: enum legacy_stream */
-    MISSING_BUFFER, /* an enum missing_buffer says which */
-    MISSING_WEIGHT, /* an enum missing_weight does */
+    LEGACY_STREAM,  /* the stream in one of two ways: enum legacy_stream */
+    MISSING_BUFFER, /* the buffer: an enum missing_buffer says which */
+    MISSING_WEIGHT, /* the weight: an enum missing_weight says which */
     HEAD_DIM_48,
     ROWS_NOT_A_POWER,
     SCRATCH_OUTSIDE,
     UNEVEN_HEADS,
     HEAD_DIM_48_AND_NO_WEIGHT,
     HEAD_DIM_48_AND_LEGACY_STREAM,
-    CAPTURE_ELSEWHERE, /* no mistake of anybody: meanwhile CUDA refuses to make a graph executable; enum refused_graph */
+    /* no argument is wrong, but CUDA refuses to instantiate a graph; enum refused_graph */
+    CAPTURE_ELSEWHERE,
     NULL_GRAPHS,
     NULL_BATCH,
     NULL_TOKENS,
@@ -57,7 +59,7 @@ enum mistake {
     NEGATIVE_ROWS,
     TOO_MANY_ROWS,
     NO_ROWS_AND_NULL_LOGITS,
-    EAGER_NULL_LOGITS, /* from here on it is the given eager step that is told so */
+    EAGER_NULL_LOGITS, /* from here on the given eager step gets the wrong argument */
     EAGER_TOO_MANY_ROWS
 };
 
@@ -74,7 +76,7 @@ enum missing_buffer {
     BUFFER_CACHE
 };
 
-/** Of struct decode_model, and of its last layer. */
+/** Pointers in struct decode_model, and in its last layer. */
 enum missing_weight {
     WEIGHT_EMBEDDING,
     WEIGHT_FINAL_NORM,
@@ -90,25 +92,25 @@ enum missing_weight {
 /** The legacy default stream has two names. */
 enum legacy_stream { LEGACY_AS_NULL, LEGACY_BY_NAME };
 
-/** Of a single bucket no later one finds the error. */
+/** With a single bucket, no later one reveals the error. */
 enum refused_graph { ONE_OF_SEVERAL_BUCKETS, THE_ONLY_BUCKET };
 
 enum { WEIGHTS, TOKENS, POSITIONS, TABLES, CACHE, LOGITS, REPORT, WORKSPACE, BUFFERS };
 
-/** The columns of the report. It has a row for every step, and a last one for what is not of a step. */
+/** The columns of the report. It has a row for every step, and a last row for everything else. */
 enum { GRAPHS, KERNELS, DIFFERENCES, PADDING, LEFT, COLUMNS };
 
-/** What the report says in its last row of the rows that pad. */
+/** What the last row of the report says about padding rows. */
 enum padding { PADDED_RIGHT, PADDED_NEEDLESSLY, PADDED_WITH_ANOTHER_ROW, PADDED_WITH_A_PART };
 
-/** A case, or an item of a property: all that checker and runner have to know of it. */
+/** A case, or an item of a property: everything that checker and runner both need to know about it. */
 struct plan {
     struct decode_config config;
     int steps, sequences, every, life; /* the schedule */
     enum mode mode;
     unsigned manner; /* set of enum manner */
     enum mistake mistake;
-    int which; /* of what the mistake has several of */
+    int which; /* which one, for mistakes with several variants */
 };
 
 enum { MOST_STEPS = 64, HUGE_TABLE = 65600, ROUNDS = 8 };
@@ -142,7 +144,7 @@ static inline int rows_at(const struct plan *p, int step)
     return rows_before(p, p->sequences, step);
 }
 
-/** Rows of all steps before @p step: arrays hold just the rows that there are. */
+/** Rows of all steps before @p step: arrays hold only rows that exist. */
 static inline size_t first_row_of(const struct plan *p, int step)
 {
     size_t rows = 0;
@@ -150,7 +152,7 @@ static inline size_t first_row_of(const struct plan *p, int step)
     return rows;
 }
 
-/** Rows of the graph that the contract wants for @p rows rows. */
+/** Rows of the graph that the contract demands for @p rows rows. */
 static inline int bucket_rows(int rows)
 {
     int bucket = 1;
@@ -158,7 +160,7 @@ static inline int bucket_rows(int rows)
     return bucket;
 }
 
-/** Room for what a step works in; for a second model, room for the same once more and for its weights. */
+/** Scratch memory of a step; for a second model, the same again and its weights. */
 static inline size_t workspace_of(const struct plan *p)
 {
     struct decode_model model;

@@ -1,6 +1,7 @@
 /**
  * @file engine_items.h
- * @brief What an item of lesson 17 says to the runner: a decoder and a schedule, from which both work out every row of every step.
+ * @brief What an item of lesson 17 says to the runner: a decoder and a schedule, from which checker and
+ *        runner compute every row of every step.
  *
  * Request j has a text of `text + growth * j` tokens and joins at step `every * j`. All but its last `decode` tokens are its
  * prompt, taken `chunk` at a time; then it takes one per step, until its text ends.
@@ -13,18 +14,18 @@
 #include "decode/engine_args.h"
 #include "wire.h"
 
-/** @brief What a case does beyond taking its steps launch by launch; a set. */
+/** @brief What a case does in addition to taking its steps launch by launch; a set. */
 enum engine_manner {
     ENGINE_PLAIN = 0,
-    ENGINE_ALONE = 1,    /* all tokens once more, each in a step of its own: the same bits */
+    ENGINE_ALONE = 1,    /* computes all tokens again, each in a step of its own: the bits must be the same */
     ENGINE_GRAPH = 2,    /* one graph of max_rows rows is replayed for every step */
     ENGINE_REVERSED = 4, /* rows of a step in the opposite order */
-    ENGINE_FEW = 8,      /* every second row is wanted, the last first */
-    ENGINE_LAST = 16,    /* steps want no logits but the last */
+    ENGINE_FEW = 8,      /* logits of every second row are wanted, the last row first */
+    ENGINE_LAST = 16,    /* only the last step wants logits */
     ENGINE_KEPT = 32     /* to be timed: the graph is kept from call to call */
 };
 
-/** @brief What the entry point is told wrongly. */
+/** @brief Which argument of the entry point is wrong. */
 enum engine_mistake {
     ENGINE_RIGHT,
     NULL_MODEL,
@@ -88,7 +89,7 @@ enum {
     ENGINE_BUFFERS
 };
 
-/** @brief A case, or an item of a property: all that checker and runner have to know of it. */
+/** @brief A case, or an item of a property: everything that checker and runner both need to know about it. */
 struct engine_plan {
     struct engine_config config;
     int requests, text, growth, every, chunk, decode; /* the schedule */
@@ -113,7 +114,7 @@ static inline int engine_text(const struct engine_plan *p, int j)
     return p->text + p->growth * j;
 }
 
-/** How many tokens request @p j takes in @p step; the first is at @p first. */
+/** How many tokens of request @p j step @p step computes; @p first is set to the first of them. */
 static inline int engine_piece(const struct engine_plan *p, int j, int step, int *first)
 {
     const int all = engine_text(p, j), prompt = all - p->decode;
@@ -134,7 +135,7 @@ static inline int engine_rows(const struct engine_plan *p, int step)
     return rows;
 }
 
-/** Which request and position row @p row of @p step is. */
+/** The request and position that row @p row of @p step belongs to. */
 static inline void engine_row(const struct engine_plan *p, int step, int row, int *request, int *position)
 {
     int left = p->manner & ENGINE_REVERSED ? engine_rows(p, step) - 1 - row : row;
@@ -155,13 +156,13 @@ static inline int engine_wanted(const struct engine_plan *p, int step)
     return p->manner & ENGINE_FEW ? (rows + 1) / 2 : rows;
 }
 
-/** The row that the wanted one number @p i is. */
+/** The row of the step that is number @p i of the wanted ones. */
 static inline int engine_wanted_row(const struct engine_plan *p, int step, int i)
 {
     return p->manner & ENGINE_FEW ? engine_rows(p, step) - 1 - 2 * i : i;
 }
 
-/** What the contract allows the workspace to be. */
+/** The largest workspace that the contract allows. */
 static inline size_t engine_most_workspace(const struct engine_config *c)
 {
     return 8 * (size_t)c->max_rows *
@@ -169,7 +170,7 @@ static inline size_t engine_most_workspace(const struct engine_config *c)
            5 * engine_q_width(c) * ((size_t)c->head_dim + 16) + 4096;
 }
 
-/** Ints and floats that a graph reads and writes, staged in front of the workspace. */
+/** Ints and floats that a graph reads and writes, staged before the workspace. */
 static inline size_t engine_staged(const struct engine_plan *p)
 {
     const size_t rows = (size_t)p->config.max_rows;

@@ -3,8 +3,9 @@
  * @brief System calls that make, move, remove or mark files, or leave a session: a program that computes has
  *        no use for them.
  *
- * On `simt` a runner never may (common/sandbox/sandbox_filter.c). CUDA's driver needs some of them to open
- * its device, so on `gpu` the runner forbids them itself, before it calls an untrusted kernel (lock.c).
+ * On `simt` a runner may never make them (common/sandbox/sandbox_filter.c). CUDA's driver needs some of them
+ * to open its device, so on `gpu` the runner forbids them itself, before it calls an untrusted kernel
+ * (lock.c).
  */
 #ifndef WARPWISE_RUNNER_FILE_CALLS_H
 #define WARPWISE_RUNNER_FILE_CALLS_H

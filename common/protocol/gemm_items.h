@@ -20,9 +20,9 @@ enum gemm_value {
     GEMM_LDC,
     GEMM_DTYPE_IN,
     GEMM_DTYPE_OUT,
-    GEMM_CHOICE,    /* what the family's choice is set to */
+    GEMM_CHOICE,    /* value of the family's choice */
     GEMM_NULL_ARGS, /* 1: args itself is NULL */
-    GEMM_UNUSED     /* set of enum gemm_unused: what is set to values without meaning */
+    GEMM_UNUSED     /* set of enum gemm_unused: which arguments get values without meaning */
 };
 
 enum gemm_unused { GEMM_UNUSED_STAGES = 1, GEMM_UNUSED_WORKSPACE = 2, GEMM_UNUSED_LARGE = 4 };

@@ -1,13 +1,14 @@
 /**
  * @file int8_items.h
- * @brief What an item of lesson 13 says to the runner beside what every product's does (gemm_items.h).
+ * @brief What an item of lesson 13 says to the runner in addition to what the item of any product does
+ *        (gemm_items.h).
  */
 #ifndef WARPWISE_PROTOCOL_INT8_ITEMS_H
 #define WARPWISE_PROTOCOL_INT8_ITEMS_H
 
 #include "gemm_items.h"
 
-/** @brief Device buffers after those of every product; a sum that is not scaled has none of them. */
+/** @brief Device buffers after those of every product; only scaled products have them. */
 enum int8_buffer { INT8_ROW_SCALES = GEMM_BUFFERS, INT8_COLUMN_SCALES, INT8_BIAS, INT8_BUFFERS };
 
 /** @brief lesson_case.value, after enum gemm_value. */

@@ -13,7 +13,7 @@ enum {
 #include "description/parts.h"
 };
 
-/* lesson_case.value of the first two parts; ON_PART comes after all that attention uses. */
+/* lesson_case.value of the first two parts; ON_PART comes after all values that attention uses. */
 enum { ON_COUNT, ON_ROWS = ON_COUNT, ON_COLS, ON_PART = AT_KIND + 1 };
 
 enum { MERGE_A, MERGE_B, MERGE_OUT };

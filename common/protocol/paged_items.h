@@ -28,11 +28,12 @@ enum {
     PA_MAX_CONTEXT_LEN,
     PA_DTYPE,
     PA_NULL_ARGS,          /* 1: args itself is NULL */
-    PA_WORKSPACE_SHORTAGE, /* bytes by which workspace_bytes is less than what is there */
-    PA_VALIDATE_FIRST,     /* 1: the validating kernel comes before, in the same stream */
+    PA_WORKSPACE_SHORTAGE, /* bytes by which workspace_bytes is less than the workspace allocated */
+    PA_VALIDATE_FIRST,     /* 1: the validating kernel runs before, in the same stream */
     PA_CAPTURED,           /* 1: the calls are captured into a graph, which is then launched */
-    PA_FIRST_PAGE /* number of the first page that is really there: the caches begin so many pages before
-                              their buffers, and the table names no page below it */
+    /* number of the first page that really exists: the caches begin that many pages before their buffers,
+     * and the table names no page below it */
+    PA_FIRST_PAGE
 };
 
 #endif

@@ -2,8 +2,9 @@
  * @file ranks_items.h
  * @brief What an item of lesson 19 says to the runner: sizes, ranks, and what is wrong.
  *
- * Buffers hold the whole matrices and the whole sequence; the runner shares them out, and puts results together again. Where there
- * are fewer devices than the item has ranks, it takes as many ranks as there are devices.
+ * Buffers hold the whole matrices and the whole sequence; the runner distributes them to the ranks, and puts
+ * the results together again. Where there are fewer devices than the item has ranks, it takes as many ranks
+ * as there are devices.
  */
 #ifndef WARPWISE_PROTOCOL_RANKS_ITEMS_H
 #define WARPWISE_PROTOCOL_RANKS_ITEMS_H
@@ -25,13 +26,14 @@ enum layer_buffer {
     LAYER_DOWN,
     LAYER_X,
     LAYER_CACHE,
-    LAYER_OUT, /* [ranks, rows, width] x of each rank afterwards */
+    LAYER_OUT, /* [ranks, rows, width] x on each rank after the call */
     LAYER_SENT,
     LAYER_WORKSPACE,
     LAYER_BUFFERS
 };
 
-/** @brief Of part "ring" they are those of attention, and what each rank has sent. */
+/** @brief The buffers of part "ring" are those of attention, and the number of floats that each rank has
+ *         sent. */
 enum ring_buffer { RING_SENT = ATTENTION_MATRIX, RING_BUFFERS };
 
 /** @brief lesson_case.value of part "tensor_parallel"; of part "ring" the first are enum attention_value. */
@@ -46,11 +48,11 @@ enum ranks_value {
 
 enum ranks_manner {
     RANKS_REVERSED = 1, /* rank r is on device ranks - 1 - r */
-    RANKS_GONE = 2,     /* the last rank has aborted: the others are called */
-    RANKS_KEPT = 4      /* to be timed: on GPUs shards are kept from call to call */
+    RANKS_GONE = 2,     /* the last rank has aborted before the others are called */
+    RANKS_KEPT = 4      /* to be timed: on GPUs, shards are kept from call to call */
 };
 
-/** @brief What an entry point is told wrongly. */
+/** @brief Which argument of an entry point is wrong. */
 enum ranks_mistake {
     RANKS_RIGHT,
     NULL_RANKS,
@@ -61,7 +63,7 @@ enum ranks_mistake {
     COUNT_ABOVE_RANKS,
     RANK_NEGATIVE,
     NULL_COMM,
-    NULL_TRANSFER, /* from here on of part "ring" only */
+    NULL_TRANSFER, /* from here on in part "ring" only */
     NULL_ARRIVED,
     NULL_USED,
     CAUSAL_2,
@@ -82,7 +84,7 @@ enum ranks_mistake {
     MISALIGNED_OUT,
     MISALIGNED_LSE,
     RING_MISTAKES,
-    ROWS_ZERO = RING_MISTAKES, /* and of part "tensor_parallel" only */
+    ROWS_ZERO = RING_MISTAKES, /* and in part "tensor_parallel" only */
     ROWS_70000,
     WIDTH_6,
     WIDTH_ZERO,
@@ -115,16 +117,17 @@ enum ranks_mistake {
     ALL_MISTAKES
 };
 
-/** @brief Columns of the report of a rank of part "tensor_parallel"; part "ring" has the first. */
+/** @brief Columns of the report on a rank of part "tensor_parallel"; part "ring" has only the first. */
 enum sent_column { SENT_FLOATS, SENT_UNLIKE, SENT_COLUMNS };
 
-/** @brief Floats that each rank sends: two all-reduces of x, on a ring. */
+/** @brief Floats that each rank sends: two all-reduces of x, over a ring. */
 static inline int64_t layer_floats_sent(const int64_t *value, int ranks)
 {
     return 4 * (ranks - 1) * (value[AT_ROWS] * value[AT_WIDTH] / ranks);
 }
 
-/** @brief The same of part "ring": keys and values of a part, in all steps but the last. */
+/** @brief The same for part "ring": keys and values of one part of the sequence, in all steps but the
+ *         last. */
 static inline int64_t ring_floats_sent(const int64_t *value, int ranks)
 {
     return 2 * (ranks - 1) * (value[AT_HEADS] * value[AT_Q_LEN] * value[AT_HEAD_DIM] / ranks);

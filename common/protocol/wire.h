@@ -7,10 +7,10 @@
  *     checker ── WIRE_RUN, index of a case ──▶ runner      (control pipe)
  *     checker ◀── WIRE_READY; WIRE_DONE, index ── runner   (reply pipe)
  *
- * The checker writes inputs into the image; the runner writes back, raw, all that lay in device memory around
- * and in every buffer, and last of all the stamp. Nothing in the image tells what the right answer is, and
- * nothing the runner says is believed: a reply only means "go on", a result only counts with its stamp, and
- * whether it is right is decided after the runner is gone.
+ * The checker writes inputs into the image; the runner writes back the raw contents of device memory in and
+ * around every buffer, and at the end the stamp. Nothing in the image tells what the right answer is, and
+ * nothing the runner says is trusted: a reply only means "go on", a result only counts with its stamp, and
+ * the checker decides whether it is right when the runner is gone.
  */
 #ifndef WARPWISE_RUNNER_WIRE_H
 #define WARPWISE_RUNNER_WIRE_H
@@ -20,55 +20,57 @@
 
 #include "record/record.h"
 
-#define WIRE_MAGIC UINT64_C(0x3b53504157524157) /* changes with the layout of these structs */
+#define WIRE_MAGIC UINT64_C(0x3b53504157524157) /* changes when the layout of these structs does */
 
 enum {
-    WIRE_BUFFERS = 12, /* device buffers a case may have */
-    WIRE_VALUES = 24,  /* integers the lesson's marshalling may need */
+    WIRE_BUFFERS = 12, /* largest number of device buffers of a case */
+    WIRE_VALUES = 24,  /* largest number of integer arguments of a lesson */
     WIRE_REALS = 2,
     WIRE_RANK = 4,
     WIRE_JUDGED = 3, /* timed calls with inputs of their own that are judged */
-    WIRE_TIMED = 2,  /* copies: what the timing loop left of the inputs of both runs, */
-    WIRE_TURNED = 3, /* and the first of what it left of others */
+    WIRE_TIMED = 2,  /* index of the copy that timed calls with the inputs of both runs left */
+    WIRE_TURNED = 3, /* index of the first copy that timed calls with other inputs left */
     WIRE_RUNS = WIRE_TURNED + WIRE_JUDGED,
     WIRE_SAMPLES = 256, /* timed launches */
-    WIRE_KERNELS = 8,   /* kernels a call may launch that are described */
-    WIRE_OWN_BYTES =
-        64 << 10, /* device memory that a kernel file may have of its own; and its __constant__ memory */
-    WIRE_ALIGNMENT = 256, /* of everything in the image, and of device buffers */
+    WIRE_KERNELS = 8,   /* largest number of kernels per call whose launches are described */
+    /* device memory for a kernel file's own variables; and its __constant__ memory */
+    WIRE_OWN_BYTES = 64 << 10,
+    WIRE_ALIGNMENT = 256, /* alignment of everything in the image, and of device buffers */
     WIRE_RECORDS = 64,
-    WIRE_PAGE = 64 << 10 /* the records begin at a multiple: they are mapped by themselves */
+    WIRE_PAGE = 64 << 10 /* the records begin at a multiple of this: they have a mapping of their own */
 };
 
-/** @brief What a buffer is to the kernel. */
+/** @brief How the kernel uses a buffer. */
 enum wire_role {
     WIRE_IN,       /**< read; must come back unchanged */
-    WIRE_OUT,      /**< written; poisoned before every run */
-    WIRE_INOUT,    /**< read and written; its first contents are put back before every run */
-    WIRE_WORKSPACE /**< scratch: only its guard zones come back */
+    WIRE_OUT,      /**< written; filled with poison before every run */
+    WIRE_INOUT,    /**< read and written; its first contents are restored before every run */
+    WIRE_WORKSPACE /**< scratch: only its guard zones are copied back */
 };
 
-/** @brief How a case is run: what the lesson says and the runner is told, and (WIRE_) what the checker adds. */
+/** @brief How a case is run: flags that the lesson sets for the runner, and (WIRE_) flags that the checker
+ *         adds. */
 enum case_flags {
-    CASE_TWO_STREAMS = 1,    /**< both runs at once on two streams, each with its own buffers */
-    WIRE_KEEP_WORKSPACE = 2, /**< the workspace comes back too, to be shown */
-    /** the software device says that it has few SMs, so that a small problem fills it and kernels that choose by size take
-        what they have for large ones */
+    CASE_TWO_STREAMS = 1,    /**< both runs at the same time on two streams, each with its own buffers */
+    WIRE_KEEP_WORKSPACE = 2, /**< the workspace is copied back too, to be shown */
+    /** the software device says that it has few SMs, so that a small problem fills it and kernels that
+     *  choose by size choose what they use for large problems */
     CASE_SMALL_DEVICE = 4,
     /** the software device checks launches and runs nothing, so that a problem may be larger than any memory; nothing is
         compared */
     CASE_LAUNCH_ONLY = 8,
-    WIRE_TWO_PLACES = 16, /**< the runs follow each other, each with its own buffers: their leads differ */
-    /** the runtime refuses whatever is launched: an entry point has to say so, and to read the error */
+    /** the runs follow each other, each with its own buffers, which begin at different offsets */
+    WIRE_TWO_PLACES = 16,
+    /** the runtime refuses all launches: an entry point has to report that, and to clear the error */
     CASE_REFUSE_LAUNCHES = 32,
     CASE_OLD_DEVICE = 64, /**< the software device says that it is an sm_75 */
-    /** the software device calls it once, and what that left stands for both runs: what a second call would show, other cases
-        do; the checker decides, and tells the runner */
+    /** the software device calls the kernel once, and the results of that call stand for both runs: other
+     *  cases show what a second call would. The checker decides this, and sets the flag for the runner */
     CASE_ONE_CALL = 128,
     CASE_NEW_DEVICE = 256, /**< the software device says that it is an sm_100 */
     /** the software device says that it is an sm_86, where a block has 99 KB of shared memory */
     CASE_LITTLE_SHARED = 512,
-    /** what the runner is told just as the lesson says it */
+    /** flags that the runner gets just as the lesson sets them */
     CASE_SHARED_FLAGS = CASE_TWO_STREAMS | CASE_SMALL_DEVICE | CASE_LAUNCH_ONLY | CASE_REFUSE_LAUNCHES |
                         CASE_OLD_DEVICE | CASE_NEW_DEVICE | CASE_LITTLE_SHARED
 };
@@ -79,24 +81,23 @@ struct wire_buffer {
     uint32_t role;
     uint32_t null;      /**< 1: the kernel is given a null pointer */
     uint64_t bytes;     /**< without guard zones */
-    uint64_t row_bytes; /**< of one row, where rows lie apart on the device only; 0: they do not */
-    uint64_t pitch;     /**< bytes from one such row to the next */
+    uint64_t row_bytes; /**< bytes of one row, if rows are padded on the device only; 0: they are not */
+    uint64_t pitch;     /**< distance in bytes between such rows */
     uint64_t lead[2];   /**< bytes from a multiple of WIRE_ALIGNMENT to its start, in each run */
-    uint64_t
-        own_row; /**< bytes of a row that has other bytes behind it, which are not the kernel's; else 0 */
-    uint64_t row_stride;        /**< bytes from one such row to the next */
-    uint64_t extent[WIRE_RANK]; /**< row-major; by them the software device names an element */
+    uint64_t own_row; /**< bytes of a row if other bytes follow it that do not belong to the kernel; else 0 */
+    uint64_t row_stride;        /**< distance in bytes between such rows */
+    uint64_t extent[WIRE_RANK]; /**< row-major; the software device uses them to name an element */
     uint32_t rank;              /**< 0: bytes */
     uint32_t elem_bytes;
-    uint64_t
-        turn; /**< in: a call that is timed may find it turned by a multiple of so many bytes: what lies there comes first,
-                      what comes before it last; 0: never */
-    uint64_t
-        below; /**< in, whole numbers of 32 bits: a call that is timed may find others below this (wire_other_number()); 0:
-                       never */
-    uint64_t contents;  /**< in, inout: what it holds at first, @c bytes long */
-    uint32_t poison[2]; /**< word that it is filled with before run 0 and run 1, if it is written only */
-    uint64_t copy[WIRE_RUNS]; /**< where guard zone, contents and guard zone come back to */
+    /** inputs: a timed call may find the contents rotated by a multiple of this many bytes: the bytes from
+     *  there on come first, those before it last; 0: never */
+    uint64_t turn;
+    /** inputs of 32-bit integers: a timed call may find other integers below this (wire_other_number());
+     *  0: never */
+    uint64_t below;
+    uint64_t contents;        /**< in, inout: where the initial contents are, @c bytes long */
+    uint32_t poison[2];       /**< if it is only written: the word that fills it before run 0 and run 1 */
+    uint64_t copy[WIRE_RUNS]; /**< where guard zone, contents and guard zone are copied back to */
 };
 
 /** @brief A kernel that was launched, as the CUDA runtime describes it. */
@@ -106,26 +107,26 @@ struct wire_kernel {
     uint32_t blocks_per_sm;
 };
 
-/** @brief What came of a case. Only the runner writes here. */
+/** @brief The result of a case. Only the runner writes here. */
 struct wire_result {
     int32_t status[WIRE_RUNS]; /**< enum kernel_status */
     int32_t cuda_error;        /**< first error of the CUDA runtime, 0 if none */
     int32_t setup_failed;      /**< 1: the error came before the kernel was called */
     char cuda_message[128];
-    uint64_t workspace_asked; /**< what the lesson's ..._workspace_bytes() says */
-    uint64_t
-        variable_bytes; /**< of the kernel file's own variables in device memory, on the software device */
-    uint64_t constant_bytes; /**< of its __constant__ variables, there too */
-    uint32_t findings;       /**< of the software device during this case */
+    uint64_t workspace_asked; /**< result of the lesson's ..._workspace_bytes() */
+    /** device memory that the kernel file's own variables take, on the software device */
+    uint64_t variable_bytes;
+    uint64_t constant_bytes; /**< the same for its __constant__ variables */
+    uint32_t findings;       /**< number of findings of the software device during this case */
     uint32_t sample_count;
-    float sample_us[WIRE_SAMPLES]; /**< between the events around one call */
-    uint64_t turned
-        [WIRE_JUDGED]
-        [WIRE_BUFFERS]; /**< bytes by which each one's inputs were turned, or the number that others were made with */
-    float wall_us;           /**< shortest host time of a call and the wait for the whole device */
+    float sample_us[WIRE_SAMPLES]; /**< time between the events around one call */
+    /** bytes by which each judged call's inputs were rotated, or the number from which other integers were
+     *  made */
+    uint64_t turned[WIRE_JUDGED][WIRE_BUFFERS];
+    float wall_us;           /**< shortest host time of a call with a wait for the whole device */
     uint32_t launches;       /**< kernels of one call */
-    uint32_t calls_counted;  /**< 1: the next two are known; of the first call */
-    uint32_t launches_eager; /**< kernels it launched itself, not into a capture */
+    uint32_t calls_counted;  /**< 1: the next two are known; they are for the first call */
+    uint32_t launches_eager; /**< kernels that the call launched itself, outside of a capture */
     uint32_t graph_launches;
     uint32_t kernel_count;
     struct wire_kernel kernel[WIRE_KERNELS];
@@ -136,14 +137,15 @@ struct wire_result {
 struct wire_case {
     uint64_t nonce[2];
     uint32_t part, flags;
-    int64_t value[WIRE_VALUES]; /**< what each means is the lesson's business */
+    int64_t value[WIRE_VALUES]; /**< each lesson defines what these mean */
     double real[WIRE_REALS];
-    uint64_t guard_bytes; /**< of each guard zone; 0 where the device itself watches the borders */
+    uint64_t guard_bytes; /**< size of each guard zone; 0 if the device itself checks the borders */
     uint64_t guard_seed;
     uint32_t poison_workspace; /**< 1: also fill the workspace */
     uint32_t warm_up, timed;   /**< launches in the timing loop, 0 for none; at most WIRE_SAMPLES timed */
-    double
-        patience; /**< seconds of CPU time after which the software device stops the case and says where it is; 0: never */
+    /** seconds of CPU time after which the software device stops the case and reports where it is; 0:
+     *  never */
+    double patience;
     uint64_t flush_bytes; /**< device memory written between timed launches, so that L2 is cold */
     uint32_t buffer_count;
     struct wire_buffer buffer[WIRE_BUFFERS];
@@ -151,11 +153,12 @@ struct wire_case {
 };
 
 /**
- * @brief What was found while a case ran, and at the end of the runner. Only the runner writes here: as long as a case is
- *        not asked for, what is there stays; then it begins anew. A record counts with its stamp, 1 + the index of the case.
+ * @brief Findings while a case ran, and at the end of the runner. Only the runner writes here: the records
+ *        stay until the next case is asked for, which overwrites them. A record only counts with its stamp, 1
+ *        + the index of the case.
  */
 struct wire_records {
-    uint32_t count; /**< of those that were begun, the ones that found no room included */
+    uint32_t count; /**< number of findings, including those that found no room */
     uint32_t unused;
     struct record record[WIRE_RECORDS];
 };
@@ -164,16 +167,16 @@ struct wire_records {
 struct wire_header {
     uint64_t magic;
     uint64_t image_bytes;
-    uint64_t records; /**< where the wire_records are */
+    uint64_t records; /**< offset of the wire_records */
     uint32_t case_count;
-    uint32_t no_device;    /**< set by the runner: 1 if there is nothing to run on, and device says why */
+    uint32_t no_device;    /**< set by the runner: 1 if there is no device to run on; then device says why */
     uint64_t memory_bytes; /**< set by the runner: size of device memory */
     uint64_t l2_bytes;
     uint32_t multiprocessors, threads_per_sm, compute_capability;
     char device[128]; /**< its name */
 };
 
-/** @brief A message on a pipe; a short write of it cannot be torn. */
+/** @brief A message on a pipe; so short that a write of it is atomic. */
 struct wire_message {
     uint32_t kind;
     uint32_t index;
@@ -194,7 +197,8 @@ static inline struct wire_case *wire_case_at(struct wire_header *header, uint32_
     return (struct wire_case *)((unsigned char *)header + at);
 }
 
-/** @brief What stands for @p number, the one at @p at of an input, in a timed call whose numbers were made with @p with. */
+/** @brief The integer that replaces @p number, element @p at of an input, in a timed call whose integers
+ *         were made from @p with. */
 static inline int32_t wire_other_number(int32_t number, uint64_t at, uint64_t with, uint64_t below)
 {
     uint64_t x = (with + at) * UINT64_C(0x9E3779B97F4A7C15);
@@ -202,7 +206,8 @@ static inline int32_t wire_other_number(int32_t number, uint64_t at, uint64_t wi
     return with == 0 ? number : (int32_t)(((uint64_t)number + (x >> 33)) % below);
 }
 
-/** @brief Byte @p at of guard zone @p zone: 2 * buffer for the one in front, 2 * buffer + 1 for the one behind. */
+/** @brief Byte @p at of guard zone @p zone: 2 * buffer for the zone before a buffer, 2 * buffer + 1 for
+ *         the one after it. */
 static inline unsigned char wire_guard_byte(uint64_t seed, unsigned zone, uint64_t at)
 {
     uint64_t x = seed ^ (UINT64_C(0x9E3779B97F4A7C15) * (zone + 1)) ^ (at * UINT64_C(0xD1342543DE82EF95));

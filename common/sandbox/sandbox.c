@@ -1,6 +1,6 @@
 /**
  * @file sandbox.c
- * @brief Starting a program in the sandbox, listening to it, and its end.
+ * @brief Starts a program in the sandbox, reads its output, and ends it.
  */
 #include "sandbox.h"
 
@@ -39,7 +39,7 @@ void sandbox_prepare(void)
 
 const char *const *sandbox_environment(enum sandbox_isolation isolation)
 {
-    /* Devices, libraries and the software device's settings; nothing that says who we are or where. */
+    /* Devices, libraries and settings of the software device; no variable that says who or where we are. */
     static const char *const passed[] = {"HOME=", "PATH=", "LD_LIBRARY_PATH=", "CUDA_", "NVIDIA_", "SIMT_",
                                          "GCOV_", "NCCL_"};
     static const char *list[ENVIRONMENT_MOST];
@@ -98,7 +98,7 @@ int sandbox_start(const struct sandbox *sandbox, struct sandboxed *child)
 
 /* ---- listening ----------------------------------------------------------------------------------------- */
 
-/* What does not fit is thrown away, so that a flood neither blocks nor fills memory. */
+/* Output that does not fit is dropped, so that a flood neither blocks nor fills memory. */
 void sandbox_collect(struct sandboxed *child)
 {
     char scratch[4096];
@@ -146,7 +146,7 @@ void sandbox_finish(struct sandboxed *child, double seconds)
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     }
     int killed = !sandbox_has_ended(child);
-    shutdown(child->leash, SHUT_WR); /* the keeper sees it, and kills */
+    shutdown(child->leash, SHUT_WR); /* the keeper notices that, and kills the program */
     while (waitpid(child->keeper, NULL, 0) < 0 && errno == EINTR) continue;
     if (read(child->leash, &status, sizeof status) != (ssize_t)sizeof status) killed = 1;
     note_status(child, status, killed);

@@ -1,7 +1,6 @@
 /**
  * @file sandbox.h
- * @brief Any command line, run as if it wanted to do harm: a compiler at work on an untrusted file, or a
- * runner.
+ * @brief Runs any command line as untrusted code: a compiler that works on an untrusted file, or a runner.
  *
  *     this process ──▶ keeper ──▶ [bubblewrap ──▶] the program ──▶ whatever it starts
  *
@@ -25,8 +24,8 @@
 enum { SANDBOX_TEXT = 64 << 10, SANDBOX_DESCRIPTORS = 3, SANDBOX_FIRST_DESCRIPTOR = 3 };
 
 enum sandbox_isolation {
-    SANDBOX_LIMITED, /**< limits and filter; it runs as whoever runs this, and sees what they see */
-    SANDBOX_ISOLATED /**< also another user, and bubblewrap where it works */
+    SANDBOX_LIMITED, /**< limits and filter; it runs as the current user, and sees what that user sees */
+    SANDBOX_ISOLATED /**< also as another user, and in bubblewrap where that works */
 };
 
 enum sandbox_kind {
@@ -37,26 +36,31 @@ enum sandbox_kind {
 /** @brief What the program may use. */
 struct sandbox_limits {
     double cpu_seconds;      /**< of each process */
-    uint64_t resident_bytes; /**< private memory in use, of all processes together */
-    uint64_t address_bytes;  /**< address space of each process, 0 for no limit */
+    uint64_t resident_bytes; /**< private memory in use, over all processes */
+    uint64_t address_bytes;  /**< address space per process, 0 for no limit */
     uint64_t file_bytes;     /**< of each file it writes */
-    unsigned processes;      /**< processes and threads, beside those that are there already */
-    unsigned open_files;     /**< 0 leaves the limit as it is */
+    unsigned processes;      /**< processes and threads, in addition to existing ones */
+    unsigned open_files;     /**< 0 keeps the current limit */
 };
 
 /** @brief What to run, and how. Lists end with NULL. */
 struct sandbox {
-    const char *const *arguments;   /**< the first is the program's full path */
-    const char *const *environment; /**< NAME=VALUE, the whole of it; NULL for sandbox_environment() */
-    const char *folder;             /**< where it starts and may write; NULL: nowhere */
-    const char *const *readable;    /**< what it may read beside the system's folders; NULL for no more */
-    const char *writable_file;      /**< one file that it may write, or NULL */
+    const char *const *arguments; /**< the first is the program's full path */
+    /** NAME=VALUE, the complete environment; NULL for sandbox_environment() */
+    const char *const *environment;
+    const char *folder; /**< the folder where it starts and may write; NULL: none */
+    /** what it may read in addition to the system's folders; NULL for nothing */
+    const char *const *readable;
+    const char *writable_file; /**< one file that it may write, or NULL */
     enum sandbox_isolation isolation;
     enum sandbox_kind kind;
-    int gpu;     /**< 1: it may reach the GPU's device files */
-    int network; /**< 1: of a runner on a GPU, until it locks itself: sockets of any kind, by which NCCL's ranks find each other.
-                      In bubblewrap they reach nobody else; where it is isolated without bubblewrap it gets none */
-    int descriptor[SANDBOX_DESCRIPTORS]; /**< become 3, 4, 5; -1 for none. All of them, or none */
+    int gpu; /**< 1: it may reach the GPU's device files */
+    /** 1: for a runner on a GPU, until it locks itself: it may use sockets of any kind, by which NCCL's
+     *  ranks find each other. In bubblewrap they reach no other process; if it is isolated without
+     *  bubblewrap it gets no sockets */
+    int network;
+    /** these become descriptors 3, 4, 5; -1 for none. Either all are given, or none */
+    int descriptor[SANDBOX_DESCRIPTORS];
     struct sandbox_limits limits;
 };
 
@@ -72,10 +76,10 @@ struct sandboxed {
     int signal;              /**< 0 unless it was killed */
 };
 
-/** @brief How a program ended that was run with sandbox_run(). */
+/** @brief How a program run with sandbox_run() ended. */
 enum sandbox_end { SANDBOX_DONE, SANDBOX_LATE, SANDBOX_GREEDY, SANDBOX_NOT_STARTED };
 
-/** @brief Hides this process's memory from its children and lets orphans fall to it. Call once. */
+/** @brief Hides this process's memory from its children and makes it the parent of orphans. Call once. */
 void sandbox_prepare(void);
 
 /**
@@ -84,55 +88,56 @@ void sandbox_prepare(void);
  */
 int sandbox_start(const struct sandbox *sandbox, struct sandboxed *child);
 
-/** @brief Takes what was printed so far; what does not fit is thrown away. */
+/** @brief Reads the output so far; what does not fit is dropped. */
 void sandbox_collect(struct sandboxed *child);
 
-/** @brief 1 if the program, and all that it started, is gone. */
+/** @brief 1 if the program and everything that it started have ended. */
 int sandbox_has_ended(const struct sandboxed *child);
 
 /** @brief 1 if it uses more memory than it may. */
 int sandbox_is_greedy(const struct sandboxed *child);
 
-/** @brief A clock that stands still while the program is ready to run and others have the processor. */
+/** @brief A clock that stands still while the program is ready to run but other programs have the
+ *         processor. */
 struct sandbox_clock {
-    double begin, looked;    /**< when it was started and last looked at */
+    double begin, looked;    /**< when it was started and last read */
     double running, waiting; /**< of all threads, then */
     double seconds;          /**< what it shows */
 };
 
-/** @brief By this factor real time may be ahead of a program's clock: so nothing goes on for ever. */
+/** @brief Wall-clock time is at most this factor ahead of a program's clock, so that no wait is endless. */
 #define SANDBOX_PATIENCE 10.0
 
 /** @brief Starts the clock of @p child at 0. */
 void sandbox_clock_start(const struct sandboxed *child, struct sandbox_clock *watch);
 
 /**
- * @brief Seconds that @p child would have taken since then with the machine to itself: it ran, or slept by its own choice.
- *
- * To be looked at some times per second: in between, what it got of the processor is taken to be evenly spread. Never less than
- * real time divided by ::SANDBOX_PATIENCE. Where the kernel does not say how long a thread waited (schedstat), it is real time.
+ * @brief Seconds that @p child would have taken since then with the machine to itself: it ran, or slept by
+ *        its own choice. Call it several times per second: between two calls, its share of the processor is
+ *        assumed to be constant. Never less than wall-clock time divided by ::SANDBOX_PATIENCE. If the kernel
+ *        does not report how long a thread waited (schedstat), it is wall-clock time.
  */
 double sandbox_clock_look(const struct sandboxed *child, struct sandbox_clock *watch);
 
-/** @brief Waits up to @p seconds for its end, then kills it and all it started, and reaps. Fills exit_code
- *         and signal. */
+/** @brief Waits up to @p seconds for the program to end, then kills it and everything it started, and
+ *         reaps. Sets exit_code and signal. */
 void sandbox_finish(struct sandboxed *child, double seconds);
 
-/** @brief Starts the program and waits at most @p seconds of its clock; whatever comes, nothing of it is left on return.
- *         @p interrupted, if not NULL, is asked now and then whether to stop (then SANDBOX_LATE). */
+/** @brief Starts the program and waits at most @p seconds of its clock; in any case nothing of it is left
+ *         on return. Polls @p interrupted, if not NULL, to find out whether to stop (then SANDBOX_LATE). */
 enum sandbox_end sandbox_run(const struct sandbox *sandbox, double seconds, int (*interrupted)(void),
                              struct sandboxed *child);
 
-/** @brief PATH and what names devices and libraries, out of our own environment (HOME, too, unless
- *         isolated); the list is static. */
+/** @brief PATH and the variables that name devices and libraries, from our own environment (HOME, too,
+ *         unless isolated); the list is static. */
 const char *const *sandbox_environment(enum sandbox_isolation isolation);
 
 /**
  * @brief What isolation there is on this machine, in one line: "bubblewrap, an unprivileged user, system call
  *        filter". @p tree is the folder that programs have to read.
  *
- * What is missing is named as missing with the reason: "no bubblewrap (/usr/bin/bwrap refuses: setting up
- * uid map: Permission denied)". Probes once.
+ * Missing parts are named with the reason: "no bubblewrap (/usr/bin/bwrap refuses: setting up uid map:
+ * Permission denied)". Probes once.
  */
 const char *sandbox_describe(const char *tree);
 
@@ -140,12 +145,14 @@ const char *sandbox_describe(const char *tree);
  * @brief 1 if @p part of the sandbox is switched off by WARPWISE_SANDBOX_WITHOUT, a list such as "user,lock":
  *        filter, user, limits, landlock, or lock (the runner's own second filter). "all" is all of them.
  *
- * Only to find out which part a machine's driver or compiler cannot live with; sandbox_describe() says so.
+ * Only for finding out which part a machine's driver or compiler does not work with; sandbox_describe()
+ * mentions it.
  */
 int sandbox_is_without(const char *part);
 
-/** @brief 1 if all of the isolation is there that this program knows: bubblewrap, another user if this process is root,
- *         the filter, and nothing switched off. Else sandbox_describe() says what is missing. */
+/** @brief 1 if all parts of the isolation that this program knows are there: bubblewrap, another user if
+ *         this process is root, the filter, and nothing switched off. Else sandbox_describe() says what is
+ *         missing. */
 int sandbox_is_whole(const char *tree);
 
 /** @brief 1 if bubblewrap is installed and `true` runs in it. Probes once, and tells the programs started

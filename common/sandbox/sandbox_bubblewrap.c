@@ -1,6 +1,6 @@
 /**
  * @file sandbox_bubblewrap.c
- * @brief Bubblewrap, where it is installed and works: what a program in it sees, and whether that can be had.
+ * @brief Bubblewrap, where it is installed and works: what a program in it sees, and whether it works.
  */
 #include <errno.h>
 #include <glob.h>
@@ -16,7 +16,7 @@
 
 enum { ARGUMENTS_MOST = 400, TEMPORARY_BYTES = 64 << 20, NCCL_BYTES = 1 << 30, CACHE_BYTES = 4 << 20 };
 
-/* What programs and compilers stand on. None of it is the course's or a student's. */
+/* The folders that programs and compilers need. None of them is the course's or a student's. */
 static const char *const SYSTEM[] = {"/usr",
                                      "/bin",
                                      "/sbin",
@@ -48,8 +48,8 @@ static void add_bind(struct list *list, const char *how, const char *path)
     add(list, path);
 }
 
-/* 1 if the system's folders show @p path anyhow. To mount it once more fails where a link leads to it, as
- * /usr/local/cuda is one. */
+/* 1 if the system's folders show @p path already. To mount it once more fails if a link leads to it, such
+ * as /usr/local/cuda. */
 static int is_systems(const char *path)
 {
     for (size_t i = 0; i < sizeof SYSTEM / sizeof SYSTEM[0]; i++) {
@@ -59,7 +59,7 @@ static int is_systems(const char *path)
     return 0;
 }
 
-/* On PATH, by its full name: what stands in the folder we are in may be a submission's. */
+/* Searches PATH, in absolute folders only: files in the current folder may belong to a submission. */
 static const char *find_bubblewrap(void)
 {
     static char *known;
@@ -78,11 +78,12 @@ static const char *find_bubblewrap(void)
 static void add_gpu_files(struct list *list)
 {
     static const char *const patterns[] = {"/dev/nvidia*", "/dev/dxg", "/dev/nvhost*", "/dev/nvmap"};
-    static const char driver[] = "/proc/driver/nvidia"; /* a container may show another than a fresh /proc */
+    /* in a container it may differ from that in a newly mounted /proc */
+    static const char driver[] = "/proc/driver/nvidia";
     add_bind(list, "--ro-bind-try", "/sys");
     if (access(driver, F_OK) == 0) add_bind(list, "--ro-bind", driver);
     for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++) {
-        glob_t found; /* its strings are kept: the list refers to them */
+        glob_t found; /* keeps its strings, because the list refers to them */
         if (glob(patterns[p], 0, NULL, &found) != 0) continue;
         for (size_t i = 0; i < found.gl_pathc; i++) add_bind(list, "--dev-bind-try", found.gl_pathv[i]);
     }
@@ -92,8 +93,8 @@ static void add_gpu_files(struct list *list)
 
 static const char DRIVER_LIBRARY[] = "libcuda.so.1";
 
-/* The folder of @p path, the driver library's, and that of the file it links to. Its helpers lie beside it.
- * The strings are kept: the list refers to them. */
+/* The folder of @p path, the driver library's, and that of the file it links to. Its helper libraries lie
+ * beside it. The strings are kept, because the list refers to them. */
 static void add_folders_of(struct list *list, const char *path)
 {
     char *ways[] = {strdup(path), realpath(path, NULL)};
@@ -106,7 +107,7 @@ static void add_folders_of(struct list *list, const char *path)
     }
 }
 
-/* A folder that LD_LIBRARY_PATH names is shown if the driver's library is in it, and only then. */
+/* A folder in LD_LIBRARY_PATH is shown only if the driver's library is in it. */
 static void add_named_folders(struct list *list)
 {
     const char *at = getenv("LD_LIBRARY_PATH");
@@ -121,7 +122,7 @@ static void add_named_folders(struct list *list)
     }
 }
 
-/* The loader's cache has the full names of libraries among its strings. */
+/* The loader's cache contains the full names of libraries among its strings. */
 static void add_cached_folders(struct list *list)
 {
     FILE *file = fopen("/etc/ld.so.cache", "re");
@@ -148,7 +149,8 @@ static void add_view(struct list *list, const struct sandbox *sandbox)
     add(list, "/dev");
     if (sandbox->gpu) add_gpu_files(list);
     snprintf(size, sizeof size, "%d", TEMPORARY_BYTES);
-    /* Between GPUs that cannot reach each other NCCL's buffers lie in shared memory; what is used counts as the runner's memory. */
+    /* Between GPUs that cannot access each other NCCL's buffers are in shared memory; their use counts as
+     * the runner's memory. */
     snprintf(shared, sizeof shared, "%d", sandbox->network && sandbox->gpu ? NCCL_BYTES : TEMPORARY_BYTES);
     const char *const temporary[] = {"--size", size,   "--tmpfs", "/tmp",
                                      "--size", shared, "--tmpfs", "/dev/shm"};
@@ -202,7 +204,7 @@ static const char **wrap(const char *bubblewrap, const struct sandbox *sandbox, 
 
 static char reason[300];
 
-/* Runs `true` just as programs are run later. */
+/* Runs `true` in the same way as programs later. */
 static int probe(const char *bubblewrap)
 {
     const char *program = access("/usr/bin/true", X_OK) == 0 ? "/usr/bin/true" : "/bin/true";
@@ -243,7 +245,7 @@ int sandbox_has_bubblewrap(void)
         bubblewrap_state = PROBING;
         bubblewrap_state = probe(bubblewrap) ? PRESENT : ABSENT;
         if (bubblewrap_state == PRESENT)
-            setenv("WARPWISE_BUBBLEWRAP", "works", 1); /* what we start need not ask */
+            setenv("WARPWISE_BUBBLEWRAP", "works", 1); /* programs that we start need not probe again */
     }
     return bubblewrap_state != ABSENT;
 }

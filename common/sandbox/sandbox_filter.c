@@ -1,10 +1,10 @@
 /**
  * @file sandbox_filter.c
- * @brief Which system calls a program in the sandbox may not make: a filter in the kernel's own little
- * language.
+ * @brief Which system calls a program in the sandbox may not make: a seccomp filter.
  *
- * What is forbidden fails with EPERM, so that a library that only tries goes on without. Everything else is
- * allowed: which calls a C library or a GPU driver needs is theirs to decide and changes with their versions.
+ * Forbidden calls fail with EPERM, so that a library that only tries one continues without it. Everything
+ * else is allowed: which calls a C library or a GPU driver needs is theirs to decide and changes with their
+ * versions.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,15 +22,15 @@
 
 #if defined(__x86_64__)
 #define OWN_ARCHITECTURE AUDIT_ARCH_X86_64
-#define OTHER_TABLE_BIT 0x40000000u /* the calls of x32, a second name for each */
+#define OTHER_TABLE_BIT 0x40000000u /* the calls of x32, a second number for each */
 #elif defined(__aarch64__)
 #define OWN_ARCHITECTURE AUDIT_ARCH_AARCH64
-#define OTHER_TABLE_BIT 0x40000000u /* has none: no call has this number */
+#define OTHER_TABLE_BIT 0x40000000u /* this architecture has none: no call has this number */
 #endif
 
 #ifdef OWN_ARCHITECTURE
 
-/* Another process's memory, the network, the machine: nobody's business in here. */
+/* Another process's memory, the network, the machine: a program in here has no business with them. */
 static const int FOR_NOBODY[] = {
     SYS_ptrace,
     SYS_process_vm_readv,
@@ -74,7 +74,7 @@ static const int FOR_NOBODY[] = {
     SYS_mq_open,
     SYS_open_by_handle_at,
 #ifdef SYS_io_uring_setup
-    SYS_io_uring_setup, /* its requests pass by any filter */
+    SYS_io_uring_setup, /* its requests bypass any filter */
 #endif
 #ifdef SYS_pidfd_open
     SYS_pidfd_open,
@@ -131,7 +131,7 @@ static void add_refusals(struct sandbox_filter *filter, const int *calls, size_t
     }
 }
 
-/* Signals only to itself. Where nobody else can be seen, all signals are to itself. */
+/* Signals only to itself. Where no other process can be seen, all signals are. */
 static void add_self_only(struct sandbox_filter *filter, int call, unsigned self)
 {
     add_skip_unless(filter, (unsigned)call, 4);
@@ -141,7 +141,7 @@ static void add_self_only(struct sandbox_filter *filter, int call, unsigned self
     add_end(filter, REFUSED);
 }
 
-/* Limits may be asked for and lowered, of the calling process only: 0 stands for it. */
+/* Limits may be read and lowered, of the calling process only, which is pid 0. */
 static void add_own_limits(struct sandbox_filter *filter)
 {
     add_skip_unless(filter, SYS_prlimit64, 4);
@@ -151,8 +151,9 @@ static void add_own_limits(struct sandbox_filter *filter)
     add_end(filter, REFUSED);
 }
 
-/* No network. CUDA's driver gives up unless it gets a socket for this machine alone, until its device is
- * open: from then on common/runner/lock.c forbids that, too, to a runner of an untrusted kernel. NCCL needs others until then. */
+/* No network. CUDA's driver gives up unless it gets a local socket while it opens its device: after that
+ * common/runner/lock.c forbids sockets, too, to a runner of an untrusted kernel. NCCL needs other sockets
+ * until then. */
 static void add_no_sockets(struct sandbox_filter *filter, int local_allowed)
 {
     if (!local_allowed) {
@@ -166,7 +167,7 @@ static void add_no_sockets(struct sandbox_filter *filter, int local_allowed)
     add_end(filter, REFUSED);
 }
 
-/* No file comes into being, and none is opened for writing. The flags are the third argument of openat. */
+/* No file is created, and none is opened for writing. The flags are the third argument of openat. */
 static void add_no_writing(struct sandbox_filter *filter, int call, size_t flags)
 {
     add_skip_unless(filter, (unsigned)call, 4);
@@ -189,16 +190,17 @@ void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, int net
     add_end(filter, REFUSED);
     add_refusals(filter, FOR_NOBODY, sizeof FOR_NOBODY / sizeof FOR_NOBODY[0]);
     if (kind != SANDBOX_RUNNER || !gpu || !network) add_no_sockets(filter, kind == SANDBOX_RUNNER && gpu);
-    /* Files that exist in memory only; GPU drivers have a use for them. */
+    /* Files that exist only in memory; GPU drivers use them. */
     if (kind == SANDBOX_RUNNER && !gpu) add_refusals(filter, (const int[]){SYS_memfd_create}, 1);
-    /* On a GPU the runner forbids it itself, once the driver has what it needs (common/runner/lock.c). */
+    /* On a GPU the runner forbids this itself, when the driver has what it needs (common/runner/lock.c). */
     if (kind == SANDBOX_RUNNER && !may_write && !gpu) {
         add_refusals(filter, FILE_CALLS, sizeof FILE_CALLS / sizeof FILE_CALLS[0]);
         add_no_writing(filter, SYS_openat, offsetof(struct seccomp_data, args[2]));
 #ifdef SYS_open
         add_no_writing(filter, SYS_open, offsetof(struct seccomp_data, args[1]));
 #endif
-#ifdef SYS_openat2 /* its flags lie in memory, where a filter cannot look; libraries go on with openat */
+/* its flags are in memory, where a filter cannot read them; libraries fall back to openat */
+#ifdef SYS_openat2
         add_skip_unless(filter, SYS_openat2, 1);
         add_end(filter, SECCOMP_RET_ERRNO | ENOSYS);
 #endif

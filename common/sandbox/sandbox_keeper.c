@@ -2,8 +2,8 @@
  * @file sandbox_keeper.c
  * @brief The keeper, and what happens between fork and exec of the program it keeps.
  *
- * The keeper never executes anything: it is this program's code and stays as trustworthy as that. It ends
- * when nothing is left below it.
+ * The keeper never calls exec: it runs this program's code only, and is as trustworthy as that. It ends when
+ * no process is left below it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,7 @@
 
 enum { ABOVE_CHILD = 10, OLD_KERNEL_DESCRIPTORS = 4096, FILTER_DESCRIPTOR = 9, KILL_ROUNDS = 10000 };
 
-/* Users from the first on belong to nobody by the usual conventions; in containers only low numbers may
- * exist. */
+/* By convention, users from this number on belong to nobody; in containers only low numbers may exist. */
 static const uid_t FIRST_USER = 1879048192u, FIRST_LOW_USER = 62000u, LOW_USERS = 1000u;
 
 /* ---- in the child, before exec ------------------------------------------------------------------------- */
@@ -42,7 +41,7 @@ static int limit(int resource, uint64_t most)
     return setrlimit(resource, &wanted);
 }
 
-/* At the soft limit comes SIGXCPU, which says whose limit it was; SIGKILL would not. */
+/* The soft limit sends SIGXCPU, which shows whose limit it was; SIGKILL would not. */
 static int limit_cpu(uint64_t seconds)
 {
     const uint64_t later = 5;
@@ -53,7 +52,7 @@ static int limit_cpu(uint64_t seconds)
     return setrlimit(RLIMIT_CPU, &wanted);
 }
 
-/* Processes are counted by user: with a user of its own, the program's are all there are. */
+/* The kernel counts processes by user: with a user id of its own, all of them are the program's. */
 static int set_limits(const struct sandbox_limits *limits, uid_t user)
 {
     struct sysinfo system;
@@ -76,7 +75,7 @@ static void close_from(int first)
     for (int i = first; i < OLD_KERNEL_DESCRIPTORS; i++) close(i);
 }
 
-/* Leaves these descriptors and no others; they are moved out of the way first, so that none is
+/* Leaves these descriptors and no others open; first moves them out of the way, so that none is
  * overwritten. */
 static int place_descriptors(const struct sandbox *sandbox, int output, int filter)
 {
@@ -100,7 +99,7 @@ static int place_descriptors(const struct sandbox *sandbox, int output, int filt
     return 0;
 }
 
-/* The filter as a file, which bubblewrap sets just before it starts the program. */
+/* The filter as a file, which bubblewrap installs just before it starts the program. */
 static int filter_file(const struct sandbox *sandbox)
 {
     struct sandbox_filter filter;
@@ -122,7 +121,7 @@ static int become_user(uid_t user)
     return setresuid(user, user, user);
 }
 
-/* So that the kernel, should memory run out, ends this one and not the grader. */
+/* Makes the kernel, if memory runs out, end this process and not the grader. */
 static void volunteer_for_memory(void)
 {
     int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -152,7 +151,7 @@ static void become(const struct sandbox *sandbox, int output, uid_t user)
     }
     const char *const *arguments = wrapped != NULL ? wrapped : sandbox->arguments;
     int failed = place_descriptors(sandbox, output, filter_descriptor) != 0 || become_user(user) != 0;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user clears it */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of user clears this setting */
     failed = failed || set_limits(&sandbox->limits, user) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0;
     if (!failed && wrapped == NULL && sandbox->isolation == SANDBOX_ISOLATED)
         failed = sandbox_landlock_set(sandbox) != 0;
@@ -160,7 +159,7 @@ static void become(const struct sandbox *sandbox, int output, uid_t user)
         int may_write = sandbox->writable_file != NULL || sandbox->isolation == SANDBOX_LIMITED;
         int network = sandbox->network && sandbox->isolation == SANDBOX_LIMITED; /* else it would be ours */
         sandbox_filter_make(sandbox->kind, may_write, sandbox->gpu, network, (unsigned)getpid(), &filter);
-        /* Where there is none, the rest has to do; sandbox_describe() says so. */
+        /* Without a filter the other parts have to do; sandbox_describe() says so. */
         if (!sandbox_is_without("filter")) sandbox_filter_set(&filter);
         const char *folder = sandbox->folder != NULL ? sandbox->folder : "/";
         if (sandbox->isolation == SANDBOX_ISOLATED || sandbox->folder != NULL) failed = chdir(folder) != 0;
@@ -201,7 +200,7 @@ static int reaches_all(uid_t user, const struct sandbox *sandbox)
     return reached;
 }
 
-/* Whom to run as, with the folder made theirs. */
+/* The user to run as; makes the folder that user's. */
 static uid_t settle_user(const struct sandbox *sandbox)
 {
     uid_t user = sandbox->isolation == SANDBOX_ISOLATED ? sandbox_user(getpid()) : 0;
@@ -211,10 +210,11 @@ static uid_t settle_user(const struct sandbox *sandbox)
     return user;
 }
 
-/* All that runs as this user, at one blow: a program that forks fast cannot be caught one by one. */
+/* Kills everything that runs as this user at once: a program that forks fast cannot be caught process by
+ * process. */
 static void kill_user(uid_t user)
 {
-    if (user < FIRST_USER) return; /* a low number may be shared with another sandbox */
+    if (user < FIRST_USER) return; /* with a low number, the user may be shared with another sandbox */
     pid_t helper = fork();
     if (helper == 0) {
         if (setresuid(user, user, user) == 0) kill(-1, SIGKILL);
@@ -223,7 +223,8 @@ static void kill_user(uid_t user)
     while (helper > 0 && waitpid(helper, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
-/* Children of the keeper: orphans fall to it, so in the end this is everything that was started. */
+/* Kills the keeper's children: orphans become its children, so in the end this covers everything that was
+ * started. */
 static int kill_children(void)
 {
     static char path[64];
@@ -250,7 +251,7 @@ static void kill_all(pid_t child, uid_t user, int *status, int *known)
     }
 }
 
-/* Until the child is gone, or whoever holds the other end of the leash lets go. */
+/* Waits until the child is gone, or the process that holds the other end of the leash lets go. */
 static void wait_for(pid_t child, int leash, int signals, int *status, int *known)
 {
     while (!*known) {
@@ -265,7 +266,7 @@ static void wait_for(pid_t child, int leash, int signals, int *status, int *know
     }
 }
 
-extern void __gcov_dump(void) __attribute__((weak)); /* there only where executed lines are counted */
+extern void __gcov_dump(void) __attribute__((weak)); /* exists only in builds that count executed lines */
 
 void sandbox_keep(const struct sandbox *sandbox, int output, int leash)
 {

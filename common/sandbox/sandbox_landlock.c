@@ -3,9 +3,10 @@
  * @brief Landlock, where the kernel has it: the same view of the file system that bubblewrap gives, without namespaces, so
  *        that it also works in containers and for users who may not make any.
  *
- * What bubblewrap would not show can be seen by name, but neither read nor listed, written, made or removed; what it
- * would show read-only cannot be opened for writing. Newer kernels also refuse TCP, device controls, and signals and
- * abstract sockets to processes outside. The header of an older kernel lacks the newer names, so they stand here.
+ * Files that bubblewrap would not show are visible by name, but can be neither read nor listed, written, made
+ * or removed; files that it would show read-only cannot be opened for writing. Newer kernels also refuse TCP,
+ * device controls, and signals and abstract sockets to processes outside. The header of an older kernel lacks
+ * the newer names, so they stand here.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +35,7 @@ enum {
     OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 };
 
-/* Laid out as the kernel wants it; an older one takes the first words only. */
+/* The layout that the kernel expects; an older kernel takes the first words only. */
 struct ruleset {
     uint64_t files, network, scopes;
 };
@@ -59,7 +60,7 @@ static uint64_t rights_of_version(int version)
     return rights;
 }
 
-/* What is not there cannot be allowed, and need not be. 0, or -1. */
+/* Files that do not exist cannot be allowed, and need not be. 0, or -1. */
 static int allow(int ruleset, const char *path, uint64_t rights)
 {
     struct stat status;
@@ -72,7 +73,7 @@ static int allow(int ruleset, const char *path, uint64_t rights)
     return failed != 0 ? -1 : 0;
 }
 
-/* Bubblewrap's own words for a view, taken as rules. */
+/* Reads bubblewrap's arguments for a view as rules. */
 static int allow_view(int ruleset, const char *const *view, uint64_t known)
 {
     const uint64_t reading = known & (EXECUTE | READ_FILE | READ_DIR),
@@ -86,7 +87,7 @@ static int allow_view(int ruleset, const char *const *view, uint64_t known)
         const char *how = *view, *path = view[1];
         if (strncmp(how, "--ro-bind", 9) == 0)
             failed |= allow(ruleset, path, reading), view += 2;
-        else if (strcmp(how, "--bind") == 0) /* a program is never started from where it may write */
+        else if (strcmp(how, "--bind") == 0) /* a program never starts in a folder that it may write to */
             failed |= allow(ruleset, path, known & ~(uint64_t)EXECUTE), view += 2;
         else if (strncmp(how, "--dev-bind", 10) == 0)
             failed |= allow(ruleset, path, known & (device | READ_DIR)), view += 2;
@@ -98,8 +99,8 @@ static int allow_view(int ruleset, const char *const *view, uint64_t known)
     return failed;
 }
 
-/* CUDA's driver works with files of its own while it opens its device, and cuts off what it writes to of its process (the names of its
- * threads); the runner's second filter ends that. */
+/* CUDA's driver uses files of its own while it opens its device, and truncates files of its process that
+ * it writes to (the names of its threads); the runner's second filter ends that. */
 static int allow_driver(int ruleset, uint64_t known)
 {
     return allow(ruleset, "/proc/self", known & (READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE)) |

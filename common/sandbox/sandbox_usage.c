@@ -1,6 +1,6 @@
 /**
  * @file sandbox_usage.c
- * @brief What a program in the sandbox uses, with all that it started: memory, and time.
+ * @brief What a program in the sandbox, with everything that it started, uses: memory, and time.
  */
 #include <dirent.h>
 #include <math.h>
@@ -13,7 +13,7 @@
 
 enum { TREE_DEPTH = 64 };
 
-/** What all processes below the keeper use together. */
+/** What all processes below the keeper use in total. */
 struct usage {
     uint64_t resident; /**< bytes */
     double running,
@@ -21,8 +21,8 @@ struct usage {
     void (*add)(long pid, struct usage *usage);
 };
 
-/* Memory of its own and shared memory, which a program may take just as well; files and libraries do not
- * count. */
+/* Private memory and shared memory, which a program may fill just as well; mapped files and libraries do
+ * not count. */
 static void add_resident(long pid, struct usage *usage)
 {
     char path[64], line[128];
@@ -35,7 +35,7 @@ static void add_resident(long pid, struct usage *usage)
     if (file != NULL) fclose(file);
 }
 
-/* Threads that have ended count no more; where the kernel keeps no such numbers, nobody waits. */
+/* Threads that have ended no longer count; if the kernel has no such numbers, the wait is 0. */
 static void add_time(long pid, struct usage *usage)
 {
     char path[64], thread[400];

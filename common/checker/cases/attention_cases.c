@@ -1,6 +1,6 @@
 /**
  * @file attention_cases.c
- * @brief The tables: shapes, data and wrong arguments that every attention lesson is tried with.
+ * @brief The tables of cases, shapes, data and wrong arguments, that every attention lesson runs.
  */
 #include "attention_cases.h"
 
@@ -41,9 +41,9 @@ enum shape_flags {
     TWO_STREAMS = 4,
     LSE_OFFSET = 8,
     OTHER_WORKSPACE = 16,
-    MANY_KEYS = 32,   /* so many that a grid of one block for each 256 would be too high: launched, not run */
-    LONG_HEADS = 64,  /* so is head_dim */
-    MANY_HEADS = 128, /* so are heads */
+    MANY_KEYS = 32,   /* so many that one block per 256 keys makes the grid too high: launched, not run */
+    LONG_HEADS = 64,  /* likewise with head_dim */
+    MANY_HEADS = 128, /* likewise with heads */
 };
 
 /** One line: the same shape and data for every kind in the set. */
@@ -132,7 +132,8 @@ static const struct shape_row SHAPES[] = {
     {"other_workspace",          GROUP_EDGES,    ANY_SIZE,         ON_ANY,  1,     2,     1,     5,      9,    8, OTHER_WORKSPACE,            0, DIST_NORMAL},
     {"other_workspace",          GROUP_EDGES,    TILED,            ON_ANY,  1,     2,     1,     5,      9,   32, OTHER_WORKSPACE,            0, DIST_NORMAL},
 
-    /* Every two of: storage type, head_dim, mask, group, batch, one row or key more than a tile, no lse, scale. A * tiled kernel may have a path for each. */
+    /* All pairs of values of: storage type, head_dim, mask, group, batch, one row or key more than a tile,
+     * no lse, scale. A * tiled kernel may have a path for each. */
     {"gqa_7",                    GROUP_EDGES,    TILED,            ON_ANY,  1,    14,     2,     9,     65,  128, CAUSAL,                     0, DIST_NORMAL},
     {"gqa_7_head_dim_64",        GROUP_EDGES,    TILED,            ON_ANY,  1,    14,     2,     3,     65,   64, 0,                        0.3, DIST_NORMAL},
     {"gqa_7_no_lse",             GROUP_EDGES,    TILED,            ON_ANY,  2,    14,     2,     3,     20,   32, CAUSAL | NO_LSE,          0.2, DIST_NORMAL},
@@ -202,7 +203,7 @@ static const struct shape_row SHAPES[] = {
     {"decode_low_logits",        GROUP_NUMERICS, M | WHOLE,        ON_ANY,  1,     2,     1,     1,    140,   32, CAUSAL,                     0, DIST_LOW},
     {"decode_infinite",          GROUP_NUMERICS, ALL,              ON_ANY,  1,     4,     2,     1,     40,   32, 0,                          0, DIST_INFINITE},
     {"decode_nan_k",             GROUP_NUMERICS, S | WHOLE,        ON_ANY,  1,     4,     2,     1,     40,   64, CAUSAL,                     0, DIST_NAN_K},
-    /* Scores that overflow, in the head_dim that has not had them. */
+    /* Scores that overflow, in the only head_dim without such a case so far. */
     {"large_logits_128",         GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     1,     3,     70,  128, CAUSAL,                     0, DIST_LARGE},
 
     {"qwen3_8b_prefill_8",       GROUP_SPEED,    WHOLE,            ON_ANY,  1,    32,     8,     8,      8,  128, CAUSAL,                     0, DIST_NORMAL},
@@ -256,7 +257,7 @@ static const struct bad_argument BAD[] = {
     {"rows_overflow", ALL, KERNEL_INVALID_DIMENSION, BAD_VALUE(AT_KV_LEN, 1 << 30)},
     {"misaligned_matrix", S | M | O, KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(ATTENTION_MATRIX, 2)},
 
-    /* Two faults at once: the first of attention_args_check() decides, and what it says comes before the lesson's own. */
+    /* Two faults at once: the checks of attention_args_check() come first, and before the lesson's own. */
     {"null_q_and_no_keys", S | WHOLE, KERNEL_INVALID_CONFIG, AT_KV_LEN, 0, ATTENTION_Q, -1, 0, -1},
     {"null_out_and_misaligned_v", O | WHOLE, KERNEL_INVALID_CONFIG, -1, 0, ATTENTION_OUT, ATTENTION_V, 2, -1},
     {"causal_unknown_and_misaligned_q", S | WHOLE, KERNEL_INVALID_CONFIG, AT_CAUSAL, 2, -1, ATTENTION_Q, 2, -1},
@@ -317,7 +318,7 @@ static void name_case(struct lesson_case *item, enum attention_kind kind,
     snprintf(item->name, sizeof item->name, "%s/%s", part, name);
 }
 
-/* A workspace that is larger than need be; where none is needed, one that nobody may look at. */
+/* A workspace larger than needed; where none is needed, a workspace that the kernel must not access. */
 static void give_other_workspace(struct lesson_case *item, enum attention_kind kind,
                                  const struct attention_family *family)
 {
@@ -327,9 +328,10 @@ static void give_other_workspace(struct lesson_case *item, enum attention_kind k
         item->value[AT_STRAY_WORKSPACE] = 1;
 }
 
-/* Whether two calls give the same bits, in whatever order the threads run, and whether the second is given anything by the
- * first, does not hang on where a tile ends or what the data are: the basic cases and the properties, whose shapes are of all
- * kinds, show it of each part. A tiled kernel has paths for its edges, and is called twice in each. */
+/* Most cases of the groups edges and numerics call a kernel once. The basic cases and the properties,
+ * which have shapes of all kinds, already show for each part whether two calls give the same bits and
+ * whether the first call leaves something that the second one uses. Only a tiled kernel has separate paths
+ * for its edges, and is called twice there, too. */
 static int is_called_once(const struct shape_row *row, const struct attention_family *family)
 {
     return !family->tiled && (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS) &&
@@ -368,7 +370,8 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
     if (row->distribution == DIST_NORMAL) item->flags |= CASE_UNIT_SCALE;
 }
 
-/* The buffers of a bad case are those of a small good one, so that a kernel that does run finds memory. */
+/* A bad case has the buffers of a small good one, so that a kernel that runs in spite of the fault finds
+ * memory. */
 static void bad_case(struct lesson_case *item, const struct bad_argument *row, enum attention_kind kind,
                      const struct attention_family *family)
 {
@@ -383,7 +386,8 @@ static void bad_case(struct lesson_case *item, const struct bad_argument *row, e
     case_table_spoil(item, row, AT_DTYPE);
 }
 
-/* A head_dim that is refused; the buffers are made for it, so that a kernel that does run finds memory. */
+/* A refused head_dim. Its buffers exist all the same, so that a kernel that runs in spite of the fault
+ * finds memory. */
 static void head_dim_case(struct lesson_case *item, const char *name, int number, int more,
                           const struct attention_family *family)
 {
@@ -411,7 +415,7 @@ static int large_workspaces(const struct attention_family *family, struct lesson
     return count;
 }
 
-/* Scales that are no number, a head_dim that is refused, and workspaces beyond all bounds. */
+/* Scales that are not numbers, a refused head_dim, and workspaces larger than any limit. */
 static int odd_cases(const struct attention_family *family, struct lesson_case *cases, int count,
                      int capacity)
 {
@@ -433,7 +437,8 @@ static int odd_cases(const struct attention_family *family, struct lesson_case *
         head_dim_case(&cases[count++], "head_dim_", refused[family->tiled][i], 0, family);
     if (!family->tiled && family->max_head_dim > 0 && count + 1 < capacity) {
         head_dim_case(&cases[count++], "head_dim_above_", family->max_head_dim, 1, family);
-        struct lesson_case *both = &cases[count++]; /* of two faults the first that the contract names */
+        /* two faults: the one that the contract names first decides */
+        struct lesson_case *both = &cases[count++];
         *both = cases[count - 2];
         name_case(both, ATTENTION_WHOLE, family, "head_dim_too_large_and_dtype_f16");
         both->value[AT_DTYPE] = DTYPE_F16;
@@ -450,7 +455,7 @@ static int property_cases(const struct attention_family *family, struct lesson_c
         {"property_random_shapes", GROUP_PROPERTIES, ALL, ON_ANY, 1, 1, 1, 1, 1, 1, 0, 0, DIST_NORMAL},
         {"property_causal_prefix", GROUP_PROPERTIES, WHOLE, ON_ANY, 1, 1, 1, 1, 1, 1, CAUSAL, 0, DIST_NORMAL},
         {"property_bad_input", GROUP_PROPERTIES, WHOLE, ON_ANY, 1, 4, 2, 5, 7, 8, 0, 0, DIST_NORMAL},
-        /* Rows that are whole tiles: whatever breaks a wide access is in the alignment. */
+        /* Rows that are whole tiles: only the alignment can rule out a wide access. */
         {"alignments", GROUP_PROPERTIES, ALL, ON_ANY, 1, 1, 1, 4, 64, 64, 0, 0, DIST_NORMAL},
     };
     static const int repeat[] = {100, 200, 100, 18};
@@ -516,7 +521,7 @@ int attention_cases_in_parts(struct lesson_case *cases, int capacity)
     return attention_cases(&family, cases, 0, capacity);
 }
 
-/* One random wrong argument on a good shape: what must be refused, whatever else is asked. */
+/* One random wrong argument on a good shape: the kernel must refuse it whatever else the call asks for. */
 static void vary_bad(struct lesson_case *item, struct rng *rng)
 {
     int count = (int)(sizeof BAD / sizeof BAD[0]);
@@ -527,7 +532,7 @@ static void vary_bad(struct lesson_case *item, struct rng *rng)
     case_table_spoil(item, row, AT_DTYPE);
 }
 
-/* Mostly the smallest: the software device is slow. */
+/* Mostly the smallest head_dim: the software device is slow. */
 static int tiled_head_dim(struct rng *rng, int large, int tiled)
 {
     if (tiled == ATTENTION_E4M3_TILES) return E4M3_COLUMNS;
@@ -535,13 +540,13 @@ static int tiled_head_dim(struct rng *rng, int large, int tiled)
     return die == 1 ? 2 * least : die == 2 && tiled != ATTENTION_HOPPER_TILES ? 4 * least : least;
 }
 
-/** The longest that an item's extents may be, and its fewest keys. */
+/** The largest extents of an item, and its smallest number of keys. */
 struct extents {
     int rows, keys, group, batch, least_keys;
 };
 
-/* The software device is slow in rows: a block of threads each, as a rule. Of 32 items four have more than one tile of
- * keys, and two more than one tile of queries. */
+/* The software device takes long per row, since most kernels use a block of threads for each. Of 32 items,
+ * four have more than one tile of keys, and two more than one tile of queries. */
 static struct extents longest_extents(const struct lesson_case *item, int index, int pairs)
 {
     int tiled = item->extent[EX_TILED];
@@ -551,14 +556,15 @@ static struct extents longest_extents(const struct lesson_case *item, int index,
     if (tiled && (index / 2) % 16 == 3) longest.rows = 140;
     if (tiled == ATTENTION_TENSOR_TILES && pairs && (index / 2) % 4 == 1) longest.keys = 110;
     if (tiled == ATTENTION_HOPPER_TILES && pairs && (index / 2) % 4 == 1) {
-        /* A tile of few keys, some of them hidden, and one of many: m of a row rises from one to the other, or it does not. */
+        /* A tile with few keys, some of them masked, and one with many: in some rows m rises from the
+         * first to the second. */
         longest.keys = 142;
         longest.least_keys = 134;
     }
     return longest;
 }
 
-/* A scale of its own, of either sign, and no lse: each in some of the items. */
+/* Some of the items have a scale of their own, of either sign; some have no lse. */
 static void vary_options(struct lesson_case *item, struct rng *rng)
 {
     int die = rng_between(rng, 0, 8);
@@ -568,7 +574,7 @@ static void vary_options(struct lesson_case *item, struct rng *rng)
     if (item->extent[EX_KIND] == ATTENTION_WHOLE && die % 4 == 3) item->null_buffer = ATTENTION_LSE;
 }
 
-/* Other data than normal ones, in a quarter of the items. */
+/* A quarter of the items have data that are not normally distributed. */
 static void vary_distribution(struct lesson_case *item, struct rng *rng)
 {
     static const enum attention_distribution other[] = {DIST_DOMINANT, DIST_LOW, DIST_FALLING, DIST_FAINT};
@@ -598,7 +604,8 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
     /* Items 2n and 2n + 1 of the causal property have the same shape, and the same inputs but for hidden keys. */
     struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
     item->seed = rng_mix(shape.state, 7);
-    int several = large ? 7 : rng_between(&shape, 0, 7); /* software: several of each in one item of 8 */
+    /* on the software device one item in 8 has several of each */
+    int several = large ? 7 : rng_between(&shape, 0, 7);
     int group = several & 1 ? rng_between(&shape, 1, longest.group) : 1;
     item->extent[AT_BATCH] = several & 2 ? rng_between(&shape, 1, longest.batch) : 1;
     item->extent[AT_KV_HEADS] = several & 4 ? rng_between(&shape, 1, 2) : 1;
@@ -615,8 +622,8 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
     for (int i = 0; i <= AT_HEAD_DIM; i++) item->value[i] = item->extent[i];
     if (!pairs) item->value[AT_CAUSAL] = rng_between(&shape, 0, 1);
     if (!bad) vary_options(item, &shape);
-    if (longest.least_keys > 2)
-        item->real[AT_SCALE] = 0.4; /* it rises by about as much as a kernel may leave it behind */
+    /* m rises by about as much as a kernel may let it fall behind before it rescales */
+    if (longest.least_keys > 2) item->real[AT_SCALE] = 0.4;
     if (!bad && !pairs) vary_distribution(item, &shape);
     if (pairs && index % 2 == 1) item->distribution = DIST_OTHER_TAIL;
     if (bad) vary_bad(item, &shape);

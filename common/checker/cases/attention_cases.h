@@ -13,13 +13,14 @@
 /**
  * @brief What makes one attention lesson differ from another.
  *
- * A lesson with several storage types is several families, a part each, and calls attention_cases() for each.
+ * A lesson with several storage types is several families, one per part, and calls attention_cases() for
+ * each.
  */
 struct attention_family {
-    int part[ATTENTION_KINDS]; /**< index of the part that is of this kind, -1 for none */
-    int max_head_dim;          /**< 0 for any; of no meaning if tiled */
+    int part[ATTENTION_KINDS]; /**< index of the part that computes this kind, -1 for none */
+    int max_head_dim;          /**< 0 for any; ignored if tiled */
     enum attention_workspace workspace;
-    const char *name; /**< of the part that is ATTENTION_WHOLE, NULL for "attention" */
+    const char *name; /**< name of the ATTENTION_WHOLE part, NULL for "attention" */
     enum dtype dtype; /**< how q, k, v and out are stored */
     enum attention_tiles tiled;
 };
@@ -38,8 +39,8 @@ struct attention_own_case {
     enum attention_distribution distribution;
 };
 
-/** @brief Appends the @p row_count cases at @p rows to part @p part, each otherwise like the part's case @p like; returns the new
- *         count. */
+/** @brief Appends the @p row_count cases at @p rows to part @p part; what a row does not say is as in the
+ *         part's case @p like. Returns the new count. */
 int attention_own_cases(const char *part, const char *like, const struct attention_own_case *rows,
                         size_t row_count, struct lesson_case *cases, int count, int capacity);
 
@@ -63,7 +64,8 @@ const char *attention_purpose(const struct lesson_case *item);
 void attention_cost(const struct lesson_case *item, struct lesson_cost *cost);
 void attention_describe(const struct lesson_case *item, char *text, size_t size);
 
-/** @brief The members of struct lesson that are the same for every attention lesson: those of its cases, and those of its properties. */
+/** @brief The members of struct lesson that have the same value in every attention lesson: those on cases
+ *         and those on properties. */
 #define ATTENTION_CALLBACKS ATTENTION_CASES, .vary = attention_vary, .holds = attention_holds
 #define ATTENTION_CASES                                                                                      \
     .buffers = attention_buffers, .fill = attention_fill, .units = attention_units,                          \

@@ -20,19 +20,22 @@ double e4m3_nearest(double x)
     memcpy(&bits, &size, sizeof bits);
     uint64_t exponent = bits >> DOUBLES_MANTISSA;
     if (exponent < DOUBLES_BIAS + LEAST_EXPONENT) exponent = DOUBLES_BIAS + LEAST_EXPONENT;
-    /* The last bit of 1.5 times this power of two is worth what that of an E4M3 number of this size is: the sum is rounded so. */
+    /* In 1.5 times this power of two the last bit weighs as much as the last bit of an E4M3 number of this
+     * size, so adding it rounds the sum to E4M3. */
     bits = (exponent + DOUBLES_MANTISSA - MANTISSA) << DOUBLES_MANTISSA | (uint64_t)1
                                                                               << (DOUBLES_MANTISSA - 1);
     memcpy(&adds, &bits, sizeof adds);
     return copysign((size + adds) - adds, x);
 }
 
-/* How far the rotation of this row in f32 may be off, whatever adds it up: see bound.h, "A rotation in f32". */
+/* The largest error that a rotation of this row in f32 may have, in any order of the sum: see bound.h, "A
+ * rotation in f32". */
 static double rotation_error(const float *row)
 {
     double magnitude = 0.0, lost = 0.0;
     for (int c = 0; c < E4M3_COLUMNS; c++) magnitude += fabs((double)row[c]);
-    if (!isfinite(magnitude) || magnitude == 0.0) return 0.0; /* either number is right of none */
+    /* no error: no code has a second right value */
+    if (!isfinite(magnitude) || magnitude == 0.0) return 0.0;
     double unit = ldexp(BOUND_SUM_F32, ilogb(magnitude));
     for (int c = 0; c < E4M3_COLUMNS; c++) {
         double units = (double)row[c] / unit; /* exact: a power of two */
@@ -41,7 +44,7 @@ static double rotation_error(const float *row)
     return lost;
 }
 
-/* Rotates a row; returns how far a sum in f32 may be off. */
+/* Rotates a row; returns the largest error that a sum in f32 may have. */
 static double rotate(const float *row, uint32_t seed, const uint32_t *signs, double *x)
 {
     for (int c = 0; c < E4M3_COLUMNS; c++)
@@ -60,7 +63,8 @@ static double larger_finite(double largest, double x)
     return isfinite(x) && fabs(x) > largest ? fabs(x) : largest;
 }
 
-/* scale[0] is that of the exact largest size; scale[1] is another one if sums in f32 may make the largest so much larger or smaller. */
+/* scale[0] belongs to the exact largest size. scale[1] differs from it if rounding in f32 may change the
+ * largest size enough to change the scale. */
 static void round_one(double x, double error, const double scale[2], float *value, float *slack)
 {
     double nearest = e4m3_nearest(x / scale[0]) * scale[0], most = 0.0;
@@ -181,7 +185,8 @@ double e4m3_score_cut_off(const struct e4m3_rows *rounded, size_t key)
         double term = fabs(term_of_score(rounded, key, c));
         if (term / unit != trunc(term / unit)) lost += fmin(term, unit);
     }
-    return lost + 2.0 * unit * E4M3_COLUMNS / TERMS; /* what was there, and the sum */
+    /* what was in the accumulator before, and the sum itself */
+    return lost + 2.0 * unit * E4M3_COLUMNS / TERMS;
 }
 
 double e4m3_output_cut_off(const struct e4m3_rows *rounded, const double *weights, size_t count, int column)

@@ -1,6 +1,7 @@
 /**
  * @file attention_e4m3.h
- * @brief What Q, K and V are after they were rounded to E4M3 as contracts/e4m3_blocks.h says: for the oracle of such a part.
+ * @brief Q, K and V rounded to E4M3 as contracts/e4m3_blocks.h says, for the oracle of a part that rounds
+ *        them.
  */
 #ifndef WARPWISE_CHECKER_ATTENTION_E4M3_H
 #define WARPWISE_CHECKER_ATTENTION_E4M3_H
@@ -12,15 +13,16 @@
 struct e4m3_rows {
     const float *q;
     float *k, *v;
-    /** For each number of q and of k: 0, or the distance to the other number that it may have become. A rotation sums up in f32, in
-     *  any order, on tensor cores or not; where the exact sum is that near to the middle between two neighbours, either is right. The
-     *  same where a block's largest is that near to where its scale doubles. */
+    /** For each number of q and of k: 0, or the distance to the other code that it may have become. A
+     *  rotation sums up in f32, in any order, on tensor cores or not; where the exact sum is that close to
+     *  the midpoint of two codes, either is right. Likewise where the largest of a block is that close to
+     *  the value at which its scale doubles. */
     const float *q_slack;
     float *k_slack;
-    /** For the next row: the block that q is a row of, and where it and k came from. */
+    /** Kept for the next row: the block of q that the row belongs to, and where q and k came from. */
     float *queries, *queries_slack;
     const float *of_queries, *of_k;
-    double *memory; /**< [E4M3_ROWS, 128] of a block that is rotated */
+    double *memory; /**< [E4M3_ROWS, 128] of one rotated block */
 };
 
 /** @brief The E4M3 number nearest to @p x, ties to even, at most 448 in size; NaN stays NaN. */

@@ -1,13 +1,13 @@
 /**
  * @file attention_guess.c
- * @brief Lessons 01 to 05, 12, 16 and 19: what would come out if a well-known mistake had been made.
+ * @brief Lessons 01 to 05, 12, 16 and 19: what a kernel would compute with a well-known mistake in it.
  */
 #include <math.h>
 
 #include "attention_cases.h"
 #include "wrong_attention.h"
 
-/** mistake_row.where: the kinds that can have it, and what a case must have for it. */
+/** mistake_row.where: the kinds of attention that can have the mistake, and what a case needs to show it. */
 enum {
     S = 1 << ATTENTION_SCORES,
     M = 1 << ATTENTION_SOFTMAX,
@@ -16,12 +16,11 @@ enum {
     CAUSAL = 1 << ATTENTION_KINDS,
     GROUPS = 2 << ATTENTION_KINDS,
     BATCHES = 4 << ATTENTION_KINDS,
-    IN_LSE =
-        8
-        << ATTENTION_KINDS /* looked for in lse, which is wrong where out is right; else in the other output */
+    /* compare lse, which is wrong even where out is right; else compare the other output */
+    IN_LSE = 8 << ATTENTION_KINDS
 };
 
-/* Lesson 01 has no tiles: what is told is what the keys come to. */
+/* Lesson 01 has no tiles, so its messages say which keys count, not which tiles. */
 #define EVERY_TILE .sizes = {8, 16, 32, 64, 128}
 
 /* clang-format off */
@@ -119,7 +118,8 @@ static const struct mistake_row MISTAKES[] = {
 };
 /* clang-format on */
 
-/* 1 if the mistake can be made in @p item, shows in @p buffer, and is none that another says. */
+/* 1 if the mistake can be made in @p item, shows in @p buffer, and does not give what another mistake
+ * gives. */
 static int applies(const struct lesson_case *item, unsigned where, const struct mistake *mistake, int buffer)
 {
     const int *extent = item->extent, kind = extent[EX_KIND], causal = item->value[AT_CAUSAL] == 1;
@@ -139,7 +139,8 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
         return attention_storage(item) == STORAGE_F16;
     case SCALE_POSITIVE:
         return item->real[AT_SCALE] < 0.0;
-    case EVERY_SCORE_0: /* of a small head_dim nothing may be left for another reason: then all zero is all that can be said */
+    /* with a small head_dim all zeros may have other causes: then "all zero" is all that can be said */
+    case EVERY_SCORE_0:
         return head_dim >= 32;
     case HEAD_DIM_ROUNDED:
         return head_dim > size && head_dim % size != 0;
@@ -164,15 +165,15 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     }
 }
 
-/* The keys that query @p i sees by the contract; it may be below 0. */
+/* The number of keys that query @p i sees by the contract; may be negative. */
 static int keys_seen(const struct lesson_case *item, size_t i)
 {
     const int kv_len = item->extent[AT_KV_LEN];
     return item->value[AT_CAUSAL] == 1 ? (int)i + 1 + kv_len - item->extent[AT_Q_LEN] : kv_len;
 }
 
-/* The end of the last K/V tile that the Q tile of query @p i looks at: its last query sees the most, its first one the
- * fewest. */
+/* The end of the last K/V tile that the Q tile of query @p i loads. The tile's last query sees the most
+ * keys, its first the fewest. */
 static int end_of_tiles(const struct lesson_case *item, const struct mistake *mistake, size_t i)
 {
     const size_t rows = (size_t)mistake->other, after = (i / rows + 1) * rows,
@@ -189,7 +190,7 @@ static int seen_by_mask(const struct lesson_case *item, int number, size_t i)
     return seen + (number == ONE_KEY_MORE) - (number == LAST_KEY_UNSEEN);
 }
 
-/* Which keys count, and how many of score 0 are past their end. */
+/* Which keys count, and how many keys past the end count with score 0. */
 static void count_keys(struct wrong_row *row)
 {
     const struct mistake *mistake = &row->mistake;
@@ -223,7 +224,7 @@ static size_t place_of(const struct wrong_row *row, int key)
     return (first + (size_t)key) * row->head_dim;
 }
 
-/* Opens query row @p unit of all. */
+/* Opens query row number @p unit, counted over all heads and sequences. */
 static struct wrong_row open_row(const struct lesson_case *item, const float *const *data,
                                  const struct mistake *mistake, size_t unit, size_t column)
 {
@@ -247,7 +248,8 @@ static struct wrong_row open_row(const struct lesson_case *item, const float *co
     return row;
 }
 
-/* Weights of another row, divided by the sum of this one's; both are relative to their own maximum. */
+/* The weights of another row, divided by the sum of this row; each is relative to the maximum of its own
+ * row. */
 static int of_other_row(const struct wrong_row *row, size_t unit, double *value)
 {
     static const struct mistake none = {0}, undivided = {.number = UNDIVIDED};
@@ -291,7 +293,7 @@ int attention_guess(const struct lesson_case *item, const float *const *data, in
         buffer == ATTENTION_LSE ? 1 : (size_t)(buffer == ATTENTION_MATRIX ? kv_len : head_dim);
     struct mistake mistake = {0};
     if (item->extent[EX_TILED] == ATTENTION_E4M3_TILES)
-        return -1; /* what is stored is not what is multiplied */
+        return -1; /* what the kernel stores differs from what it multiplies */
     const struct mistake_row *known =
         mistake_at(MISTAKES, sizeof MISTAKES / sizeof MISTAKES[0], &index, &mistake, guess);
     if (known != NULL && !applies(item, known->where, &mistake, buffer)) return 0;

@@ -79,8 +79,8 @@ int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buff
         const size_t floats[] = {1, 1, 1, (bytes > 0 ? bytes : 256) / sizeof(float)}; /* something to give */
         memcpy(buffers[ATTENTION_WORKSPACE].extent, floats, sizeof floats);
     }
-    if (item->extent[EX_WORKSPACE] ==
-        WORKSPACE_STATISTICS) { /* all m, then all l: what a dump shows as a row */
+    /* all m, then all l: a dump shows each as one row */
+    if (item->extent[EX_WORKSPACE] == WORKSPACE_STATISTICS) {
         const size_t pairs[] = {row_floats, batch, heads, q_len};
         memcpy(buffers[ATTENTION_WORKSPACE].extent, pairs, sizeof pairs);
     }
@@ -95,13 +95,15 @@ int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buff
     return ATTENTION_BUFFERS;
 }
 
-/* What a row takes by the contract of a tiled lesson, also where its head_dim or storage type is refused. */
+/* Floats of workspace per row by the contract of a tiled lesson, even where it refuses the head_dim or
+ * storage type. */
 static int tiled_workspace(int64_t dtype)
 {
     return dtype == DTYPE_F32 ? WORKSPACE_STATISTICS : WORKSPACE_STATISTICS_OUT;
 }
 
-/* Computed from what the kernel is told, since that is what it is asked about. */
+/* Computed from the arguments that the kernel receives, right or wrong, since the kernel is asked about
+ * those. */
 size_t attention_workspace_bytes(const struct lesson_case *item)
 {
     const int64_t *value = item->value;
@@ -109,7 +111,8 @@ size_t attention_workspace_bytes(const struct lesson_case *item)
     if (!workspace || item->extent[EX_KIND] != ATTENTION_WHOLE) return SIZE_MAX;
     if (workspace == WORKSPACE_E4M3)
         return value[AT_NULL_ARGS] ? 0 : e4m3_bytes(SIZES(value), value[AT_DTYPE]);
-    if (value[AT_NULL_ARGS]) return tiled ? 0 : SIZE_MAX; /* the others say nothing of NULL */
+    /* the contracts of the others do not mention NULL */
+    if (value[AT_NULL_ARGS]) return tiled ? 0 : SIZE_MAX;
     if (tiled && (value[AT_DTYPE] < DTYPE_F32 || value[AT_DTYPE] > DTYPE_BF16)) return SIZE_MAX;
     if (tiled) workspace = tiled_workspace(value[AT_DTYPE]);
     uint64_t bytes = sizeof(float);
@@ -130,15 +133,16 @@ int attention_hidden_from(const struct lesson_case *item)
     return kv_len - (shorter + 1) / 2;
 }
 
-/* Of the tail that is drawn anew. Where rows share a fragment, its scores are far above all others: a row must not care whether
- * its neighbours had to raise their maximum. */
+/* Size of the redrawn tail. Where rows share a fragment, the tail's scores are far above all others: a
+ * row's result must not depend on whether its neighbours had to raise their maximum. */
 static double tail_size(const struct lesson_case *item, int index)
 {
     return index == ATTENTION_K && attention_on_tensor_cores(item->extent[EX_TILED]) ? 8.0 : 1.0;
 }
 
-/* What must not count behind the mask, or must where its weight is 0, stands alone in its row, in another place each time: a
- * kernel that looks at some lanes, some columns, every second key finds all of a whole row of them. */
+/* The column, a different one in each row, of the only value in the row that must not count behind the
+ * mask, or that must count although its weight is 0. So a kernel that checks only some lanes, some columns
+ * or every second key still meets some of them. */
 static int lone_column(const struct lesson_case *item, int head, int row)
 {
     return (5 * row + 3 * head + 2) % item->extent[AT_HEAD_DIM];
@@ -151,7 +155,7 @@ static int is_hidden_nan(const struct lesson_case *item, int index, int head, in
     return index == ATTENTION_K || (hidden % 3 == 0 && column == lone_column(item, head, row));
 }
 
-/* A few of the last values are NaN: where is chance, and there are many inputs. */
+/* A few of the last values are NaN. Their places are random, and the property has many inputs. */
 static double seldom_nan(struct rng *rng, double noise)
 {
     return rng_between(rng, 0, 299) == 0 ? (double)NAN : noise;
@@ -165,23 +169,23 @@ static int visible_keys(const struct lesson_case *item, int row)
     return visible < 0 ? 0 : visible;
 }
 
-/* The key that takes nearly all the weight where one does. */
+/* The key that takes nearly all the weight, in distributions that have one. */
 static int dominant_key(const struct lesson_case *item)
 {
     return item->extent[AT_KV_LEN] - item->extent[AT_KV_LEN] / 4 - 1;
 }
 
-/* How far the other scores of query row i are below that key's. exp(-64) is far from the smallest float; exp(-24.5)
- * times 30000 is far from the smallest half. */
+/* How far the other scores of query row i lie below that key's score. exp(-64) is still far above the
+ * smallest float; exp(-24.5) times 30000 is far above the smallest half. */
 static double faintness(const struct lesson_case *item, int i)
 {
     if (item->distribution == DIST_NAN_WEIGHTLESS) return 300.0;
-    /* Where P is rounded to half: exp(-11) is still among what it has. */
+    /* Where P is rounded to half: exp(-11) is still a normal half. */
     if (attention_storage_of_p(item) == STORAGE_F16) return 9.0 + 0.25 * (i % 8);
     return attention_storage(item) == STORAGE_F16 ? 21.0 + 0.5 * (i % 8) : 22.0 + 6.0 * (i % 8);
 }
 
-/* What the scores of a row look like before any noise: key j of kv_len. */
+/* The score of key j of kv_len before noise is added. */
 static double trend(const struct lesson_case *item, int j)
 {
     int kv_len = item->extent[AT_KV_LEN];
@@ -189,9 +193,11 @@ static double trend(const struct lesson_case *item, int j)
     case DIST_DOMINANT:
         return j == dominant_key(item) ? 40.0 : 0.0;
     case DIST_FAINT:
-    case DIST_NAN_WEIGHTLESS: /* times the faintness of the query */
+    case DIST_NAN_WEIGHTLESS: /* multiplied by the query's own factor */
         return j == dominant_key(item) ? 1.0 : 0.0;
-    case DIST_EXTREME: /* times 1 or -1; what half cannot hold is in the scale. Powers of 2, times log2(e) they are exact. */
+    /* multiplied by 1 or -1; the scale holds the factor that half cannot hold. Powers of 2 stay exact when
+     * multiplied by log2(e). */
+    case DIST_EXTREME:
         return attention_storage(item) == STORAGE_F16 ? 0x1p15 : 0x1p123;
     case DIST_RISING:
         return 0.25 * j;
@@ -206,8 +212,8 @@ static double trend(const struct lesson_case *item, int j)
     }
 }
 
-/* Component 0 of q is 1, or what of_query() says, wherever there is a trend, and component 0 of k carries it: their
- * product is the trend of the score. */
+/* Where there is a trend, component 0 of q is 1, or what of_query() says, and component 0 of k is the
+ * trend: so their product adds it to the score. */
 static int has_trend(const struct lesson_case *item)
 {
     return item->distribution == DIST_DOMINANT || item->distribution == DIST_RISING ||
@@ -215,7 +221,7 @@ static int has_trend(const struct lesson_case *item)
            item->distribution == DIST_FAINT || item->distribution == DIST_NAN_WEIGHTLESS;
 }
 
-/* What query row i multiplies the trend with. */
+/* The factor by which query row i multiplies the trend. */
 static double of_query(const struct lesson_case *item, int i)
 {
     switch (item->distribution) {
@@ -229,18 +235,19 @@ static double of_query(const struct lesson_case *item, int i)
     }
 }
 
-/* In the first head a few of them together are more than half can hold, in others a single one nearly is; of either sign.
- * 65504 is more than 7 standard deviations away. */
+/* Values of either sign near the limit of half, 65504. In the first head the sum of a few exceeds it; in
+ * the others a single value nearly reaches it. The limit is more than 7 standard deviations away. */
 static double large_value(int head, int column, double noise)
 {
     double size = head == 0 ? 30000.0 + 1000.0 * noise : 64000.0 + 200.0 * noise;
     return head > 0 && column % 2 ? -size : size;
 }
 
-/* The mean of a column of outliers. */
+/* The mean of a column with outliers. */
 #define OUTLIER 8.0
 
-/* With a scale that is a power of two too large what is small would be nothing: 2^-9 is the smallest number of E4M3. */
+/* Small values would round to 0 if the scale were a power of two too large: 2^-9 is the smallest number of
+ * E4M3. */
 static double small_column(int index, int head, int row, int column, double noise)
 {
     if (index != ATTENTION_V) return noise;
@@ -258,7 +265,7 @@ static double element(const struct lesson_case *item, int index, int head, int r
         return index == ATTENTION_V ? large_value(head, column, noise) : 0.25 * noise;
     case DIST_SMALL_VALUES:
         return index == ATTENTION_V ? 0x1p-17 * noise : noise;
-    case DIST_SMALL_QUERIES: /* in every second head the keys */
+    case DIST_SMALL_QUERIES: /* in every second head the keys are the small ones */
         if (index == ATTENTION_V) return noise;
         return (index == ATTENTION_Q) == (head % 2 == 0) ? 0x1p-17 * noise : 0x1p13 * noise;
     case DIST_OUTLIERS:
@@ -295,7 +302,7 @@ static double element(const struct lesson_case *item, int index, int head, int r
     case DIST_INFINITE:
         if (index == ATTENTION_Q) return row % 5 == 2 && column == 0 ? (double)INFINITY : noise;
         if (index == ATTENTION_K) return head == 1 && row == 7 && column == 3 ? -(double)INFINITY : noise;
-        if (head != 1 || row != 9) return noise; /* of each sign, in every place of a vector */
+        if (head != 1 || row != 9) return noise; /* of either sign, at every place within a vector load */
         return column % 5 == 3 ? (double)INFINITY : column % 5 == 1 ? -(double)INFINITY : noise;
     case DIST_MINUS_INFINITE:
         if (index == ATTENTION_V || column != 3) return noise;
@@ -309,8 +316,9 @@ static double element(const struct lesson_case *item, int index, int head, int r
         if (index == ATTENTION_V && attention_storage(item) == STORAGE_F16) return 30000.0 + 1000.0 * noise;
         break;
     case DIST_NAN_WEIGHTLESS:
-        if (index != ATTENTION_V || head != 1)
-            break; /* well before the key with all the weight, next to it, and well after it: a whole tile may weigh 0 */
+        /* well before the key with all the weight, right after it, and well after it: all weights of a
+         * whole tile may be 0 */
+        if (index != ATTENTION_V || head != 1) break;
         if ((row == 7 && column == 3) || (row == dominant_key(item) + 1 && column == 5)) return (double)NAN;
         if (row == item->extent[AT_KV_LEN] - 2 && column == 6) return (double)NAN;
         break;
@@ -361,7 +369,7 @@ static double score(const struct lesson_case *item, int i, int j, double noise)
     }
 }
 
-/* Keys of which row i of a matrix holds more than what stands behind the mask. */
+/* How many keys of row i hold data other than the filling behind the mask. */
 static int given_keys(const struct lesson_case *item, int i)
 {
     return item->distribution == DIST_BEHIND_MASK ? item->extent[AT_KV_LEN] : visible_keys(item, i);
@@ -378,7 +386,7 @@ static void fill_scores(const struct lesson_case *item, struct rng *rng, float *
             }
 }
 
-/* Positive weights that sum to 1 over the visible keys, and 0 behind the mask. */
+/* Positive weights that sum to 1 over the visible keys, and 0 for masked keys. */
 static void fill_probs(const struct lesson_case *item, struct rng *rng, float *data)
 {
     int rows = item->extent[AT_BATCH] * item->extent[AT_HEADS], kv_len = item->extent[AT_KV_LEN];

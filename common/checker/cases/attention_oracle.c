@@ -33,10 +33,9 @@ struct row {
     const float *q;     /* [head_dim] */
     const float *k, *v; /* [kv_len, head_dim] of its head */
     double scale;
-    enum storage storage; /* of the output */
-    enum storage of_p;    /* of the probabilities that are multiplied with V */
-    const struct e4m3_rows
-        *rounded; /* what q, k and v are part of where products are those of E4M3, else NULL */
+    enum storage storage;            /* of the output */
+    enum storage of_p;               /* storage type of the probabilities that are multiplied with V */
+    const struct e4m3_rows *rounded; /* the rounded q, k and v where products are those of E4M3, else NULL */
 };
 
 static void find_row(const struct lesson_case *item, const float *const *data, size_t unit, struct row *row)
@@ -67,7 +66,7 @@ static void find_row(const struct lesson_case *item, const float *const *data, s
     row->rounded = NULL;
 }
 
-/* The problem of a single row and a single head, in which every key is visible. */
+/* A problem with a single row and a single head, in which every key is visible. */
 static struct ref_attention_shape alone(const struct row *row)
 {
     return (struct ref_attention_shape){1, 1, 1, 1, row->visible, row->shape.head_dim, row->scale, 0};
@@ -75,8 +74,8 @@ static struct ref_attention_shape alone(const struct row *row)
 
 /* ---- the same row in plain f32, for the maximum-norm check ----------------------------------------------- */
 
-/* Each score is summed up in the order of a simple loop; several keys are worked on at a time, so that their
- * additions need not wait for each other. */
+/* Each score is summed up in the order of a simple loop. Several keys are computed at a time, so that
+ * their additions need not wait for each other. */
 WIDE static void plain_scores(const struct row *row, double *scores)
 {
     enum { KEYS = 8 };
@@ -109,7 +108,7 @@ static float plain_softmax(double *scores, int count)
     return max + logf(sum);
 }
 
-/* Keys outside, so that v is read along its rows. */
+/* The outer loop runs over keys, so that v is read along its rows. */
 WIDE static void plain_output(const struct row *row, const double *probs, double *out)
 {
     enum { COLUMNS = 64 };
@@ -169,7 +168,7 @@ static void expect_scores(const struct row *row, size_t unit, struct lesson_expe
     }
 }
 
-/* The mean of |e_j| under the weights p, in units of c u; exponent[j] is that of key j. */
+/* The mean of |e_j| weighted by p, in units of c u; exponent[j] holds |e_j| of key j. */
 static double mean_exponent(const double *probs, const double *exponent, int count)
 {
     double mean = 0.0;
@@ -213,7 +212,7 @@ static void expect_softmax(const struct row *row, const float *scores, size_t un
                 bound_floor(1.0 + mean) + running + alike + in_base_2);
 }
 
-/* What the sums over the keys may lose; @p memory has room for three rows of the output. */
+/* The errors of the sums over keys; @p memory has room for three rows of the output. */
 WIDE static void follow_columns(const struct row *row, const double *probs, double *memory,
                                 struct bound_weights *weights, struct bound_columns *columns)
 {
@@ -252,7 +251,8 @@ static void expect_output(const struct row *row, const float *probs, size_t unit
     }
 }
 
-/* What else may be wrong with a product of E4M3, in units of c u: what its sum cuts off, and numbers that may be either of two. */
+/* Further errors of a product of E4M3, in units of c u: what the sum cuts off, and numbers that may have
+ * either of two codes. */
 static double e4m3_score_error(const struct row *row, size_t key)
 {
     if (row->rounded == NULL) return 0.0;
@@ -260,9 +260,10 @@ static double e4m3_score_error(const struct row *row, size_t key)
     return fabs(row->scale) * lost / (BOUND_C * BOUND_U_F32);
 }
 
-/* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it. How far a
- * score is below the largest follows from the probabilities; of one that is 0 it does not matter.
- * Their quotient may be too large for a double. flat[j] holds sum_d |scale q_d k_jd| at first. */
+/* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it. The
+ * distance of a score from the largest one follows from its probability; where that is 0 the distance does
+ * not matter. The quotient of two probabilities may overflow a double. flat[j] holds sum_d |scale q_d
+ * k_jd| at first. */
 static void score_errors(const struct row *row, const double *probs, double *rooted, double *flat)
 {
     double root = sqrt((double)row->shape.head_dim);
@@ -277,7 +278,7 @@ static void score_errors(const struct row *row, const double *probs, double *roo
     }
 }
 
-/* Adds what the errors of one key's score, `rooted` and `flat`, do to a row of the output. */
+/* Adds to a row of the output what the errors of one key's score, `rooted` and `flat`, change in it. */
 WIDE static void add_pull(double p, double rooted, double flat, const float *v, const double *out,
                           double *restrict from_rooted, double *restrict from_flat, size_t head_dim)
 {
@@ -288,7 +289,7 @@ WIDE static void add_pull(double p, double rooted, double flat, const float *v, 
     }
 }
 
-/* What is lost where each weight is rounded before it is multiplied with V; @p d is the column. */
+/* The error from rounding each weight before it is multiplied with V; @p d is the column. */
 static struct bound_rounded round_weights(const struct row *row, size_t d, double magnitude, double size,
                                           const double *probs)
 {
@@ -308,7 +309,7 @@ static struct bound_rounded round_weights(const struct row *row, size_t d, doubl
     return bound_rounded_weights(row->of_p, magnitude, squares, size, tiny);
 }
 
-/* The span of one output row; e->scratch holds the probabilities, then the two kinds of score error. */
+/* Fills the span of one output row; e->scratch holds the probabilities, then the two kinds of score error. */
 static void bound_whole(const struct row *row, const double *magnitude, const struct bound_weights *weights,
                         const struct bound_columns *columns, struct lesson_expectation *e)
 {
@@ -366,7 +367,7 @@ static void expect_whole(const struct row *row, size_t unit, struct lesson_expec
         span->plain[d] = (double)storage_round(row->storage, (float)span->plain[d]);
 }
 
-/* The same for a row whose products are those of E4M3: attention of what q, k and v are rounded to. */
+/* The same for a row whose products are those of E4M3: attention of the rounded q, k and v. */
 static void expect_e4m3(const struct lesson_case *item, struct row *row, size_t unit,
                         struct lesson_expectation *e)
 {
@@ -375,7 +376,7 @@ static void expect_e4m3(const struct lesson_case *item, struct row *row, size_t 
     row->rounded =
         e4m3_rows(&e->kept, q, row->shape.q_len, (int)row->i, row->k, row->v, row->shape.kv_len, seed);
     if (row->rounded == NULL)
-        abort(); /* as for want of any other memory of that size: the checker can go no further */
+        abort(); /* out of memory, as elsewhere for so little: the checker cannot continue */
     row->q = row->rounded->q, row->k = row->rounded->k, row->v = row->rounded->v;
     row->of_p = STORAGE_F32;
     if (seed != 0) row->scale /= E4M3_COLUMNS;
@@ -411,7 +412,7 @@ void attention_expect(const struct lesson_case *item, const float *const *data, 
     }
 }
 
-/* Scores become probabilities in place, so these are what a workspace holds in the end. */
+/* Scores become probabilities in place, so the workspace holds the probabilities at the end. */
 int attention_intermediate(const struct lesson_case *item, const float *const *data, size_t unit,
                            double *scratch, struct lesson_span *span)
 {

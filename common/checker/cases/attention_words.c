@@ -1,6 +1,7 @@
 /**
  * @file attention_words.c
- * @brief What a report says of attention's cases: their shapes, what they are about and cost, and what failing ones have in common.
+ * @brief The report's words on attention cases: their shapes, what each one tests and costs, and what failing
+ *        ones have in common.
  */
 #include <stdio.h>
 
@@ -42,7 +43,7 @@ int attention_trait(const struct lesson_case *item, int index, const char **mess
     return trait_at(traits, sizeof traits / sizeof traits[0], 1, index, message);
 }
 
-/* Heads that are shared out in an unusual way: more than 8 to a group, or no power of two of them. */
+/* An unusual number of query heads per K/V head: more than 8, or not a power of two. */
 static const char *group_purpose(const struct lesson_case *item)
 {
     const int kv_heads = item->extent[AT_KV_HEADS],
@@ -51,7 +52,7 @@ static const char *group_purpose(const struct lesson_case *item)
     return "how many heads share a K/V head is no power of two here, or more than 8";
 }
 
-/* 1 if a lesson with kernels for few head_dims has none for this one. */
+/* 1 if the lesson has kernels for a few head_dims only, and none for this one. */
 static int has_no_kernel(const struct lesson_case *item)
 {
     const long long head_dim = item->value[AT_HEAD_DIM];
@@ -167,7 +168,7 @@ void attention_cost(const struct lesson_case *item, struct lesson_cost *cost)
         cost->tensor_cores = attention_on_tensor_cores(extent[EX_TILED]);
         if (extent[EX_WORKSPACE] != WORKSPACE_E4M3) break;
         cost->extra_bytes = (double)attention_workspace_bytes(item);
-        cost->oracle_ops *= 4.0; /* for every row it rounds all keys anew */
+        cost->oracle_ops *= 4.0; /* the oracle rounds all keys again for every row */
         break;
     }
 }

@@ -1,7 +1,6 @@
 /**
  * @file backward_cases.h
- * @brief Inputs, oracle and bounds of attention's backward pass: what checker/lessons/14_attention_backward.c makes its cases
- *        of.
+ * @brief Inputs, oracle and bounds of attention's backward pass, for checker/lessons/14_attention_backward.c.
  *
  * The output and the logsumexp that a kernel is given are those of the forward pass in float64, rounded to their storage
  * types. Where a problem is so large that this would take minutes, keys and values repeat themselves: key j is key
@@ -14,40 +13,41 @@
 #include "lesson.h"
 #include "protocol/backward_items.h"
 
-/* lesson_case.extent, behind the first six. */
+/* lesson_case.extent, after the first six. */
 enum { EX_STORED_AS = 6, EX_PERIOD };
 
-/** @brief What the data are like. */
+/** @brief How the data are distributed. */
 enum backward_distribution {
     NORMAL,
-    SINK, /* lse and out of a softmax with as much again in its denominator: the weights of a row sum to 1/2 */
-    STEADY,         /* dO about 1: what is summed over the queries grows all the way */
+    /* lse and out of a softmax whose denominator is doubled by other keys: the weights of a row sum to 1/2 */
+    SINK,
+    STEADY,         /* dO about 1: sums over the queries grow with every term */
     LARGE,          /* scores of magnitude 1e4 */
     DOMINANT,       /* one key takes nearly all the weight */
     EQUAL,          /* all scores of a row are equal */
     LOW,            /* every score far below zero, and so is the logsumexp */
-    FAINT,          /* one key takes so much that the weights of all others are about exp(-22) */
+    FAINT,          /* one key takes so much that all other weights are about exp(-22) */
     LARGE_GRADIENT, /* dO of magnitude 500 */
     SMALL_GRADIENT, /* dO of magnitude 2^-12: in f16, dS is among the subnormals */
     NAN_Q,          /* in a query of one head */
     NAN_K,          /* in a key of one head */
     NAN_V,
     NAN_DOUT,
-    NAN_V_WEIGHTLESS, /* in a value of one head whose weight is 0 in every row */
+    NAN_V_WEIGHTLESS, /* NaN in a value of one head; its weight is 0 in every row */
     BACKWARD_DISTRIBUTIONS
 };
 
-/** @brief What the weights of a row sum to, by the logsumexp that is given. */
+/** @brief The sum of a row's weights, by the logsumexp that the kernel receives. */
 double backward_share(const struct lesson_case *item);
 
 /** @brief How all buffers but lse are stored. */
 enum storage backward_storage(const struct lesson_case *item);
 
-/** @brief The problem as the oracle takes it, with the keys that are not repetitions. */
+/** @brief The problem as the oracle computes it, without the keys that repeat others. */
 struct ref_attention_shape backward_shape(const struct lesson_case *item);
 
-/** @brief How many keys query @p i of a head sees, repetitions too; into @p copies how often each of the others. Returns how
- *         many of these there are. */
+/** @brief The number of keys that query @p i of a head sees. Sets @p copies[j] to how often key j occurs
+ *         among them, repetitions included. Returns how many different keys there are. */
 int backward_copies(const struct lesson_case *item, int i, double *copies);
 
 /** @brief Bytes that the contract allows as workspace. */

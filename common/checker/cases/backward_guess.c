@@ -1,13 +1,13 @@
 /**
  * @file backward_guess.c
- * @brief Attention's backward pass: what would come out if a well-known mistake had been made.
+ * @brief Attention's backward pass: what a kernel would compute with a well-known mistake in it.
  */
 #include <math.h>
 
 #include "backward_cases.h"
 #include "mistakes.h"
 
-/** Numbers of mistakes; in brackets what mistake.size is. */
+/** Numbers of mistakes; brackets say what mistake.size means. */
 enum backward_mistake {
     /* clang-format off */
     /* D and dS */
@@ -16,9 +16,9 @@ enum backward_mistake {
     NO_LSE, LSE_NATURAL, LSE_IN_EXP, SCORE_UNSCALED, SCALE_OF_0, TERMS_UNPADDED,
     /* the scale, of dQ and dK */
     NO_FACTOR, FACTOR_TWICE, FACTOR_OF_DV,
-    /* the mask, of tiles of [queries or keys] */
+    /* the mask, by tiles of [queries or keys] */
     ONE_KEY_MORE, ONE_KEY_LESS, TOP_LEFT, NO_MASK, QUERY_OF_TILE, KEY_OF_TILE, KEY_OF_WARP,
-    /* what is summed up: heads, and tiles of [queries or keys] */
+    /* which terms are summed up: heads, and tiles of [queries or keys] */
     FIRST_OF_GROUP, LAST_OF_GROUP, HEAD_MODULO, FIRST_TILE, FIRST_KEY_TILE, LAST_TILE, LAST_KEY_TILE, FIRST_SLICE,
     FIRST_QUERIES, WALK_FROM_0, TILE_BEFORE,
     /* operands */
@@ -29,10 +29,10 @@ enum backward_mistake {
     /* clang-format on */
 };
 
-/** mistake_row.where: what a case must have for it; only tensor cores have fragments. */
+/** mistake_row.where: what a case needs to show the mistake; only tensor cores have fragments. */
 enum { HALVES = 1, DETERMINISTIC = 2 };
 
-/* Where two fit, the report takes that which fits more cases; of as many, the first. */
+/* Where two fit, the report shows the one that fits more cases; if they fit equally many, the first. */
 /* clang-format off */
 static const struct mistake_row MISTAKES[] = {
     {NO_D, RECORD_CAUSE_DELTA, .message = "as if D were 0: dS = P * (dP - D), where D is the sum of dO * O over a row"},
@@ -132,7 +132,7 @@ struct guess {
     size_t batch, heads, kv_heads, q_len, kv_len, head_dim;
 };
 
-enum { ROW_TILE = 64 }; /* queries of a tile of terms */
+enum { ROW_TILE = 64 }; /* queries in a tile of terms */
 
 static double dot(const float *a, const float *b, size_t count)
 {
@@ -141,14 +141,14 @@ static double dot(const float *a, const float *b, size_t count)
     return sum;
 }
 
-/* The first query of the tile of 64 at which the walk over a tile of keys begins. */
+/* The first query of the tile of 64 queries with which the loop for a tile of keys begins. */
 static long walk_begins(const struct guess *g, size_t key, size_t tile)
 {
     long first = (long)(key / tile * tile) - ((long)g->kv_len - (long)g->q_len);
     return g->item->value[BW_CAUSAL] != 1 || first < 0 ? 0 : first / ROW_TILE * ROW_TILE;
 }
 
-/* How many keys query `i` of its head is taken to see. */
+/* How many keys query `i` of its head uses under the mistake. */
 static long keys_taken(const struct guess *g, long i)
 {
     const int mask = g->mistake.number;
@@ -159,7 +159,7 @@ static long keys_taken(const struct guess *g, long i)
     return visible + (mask == ONE_KEY_MORE) - (mask == ONE_KEY_LESS);
 }
 
-/* Of element y of C, y / 2 was taken for the query and y % 2 for the key. */
+/* Under the mistake, element y of C belongs to query y / 2 and key y % 2. */
 static size_t query_by_y(size_t i, size_t j)
 {
     return i / 2 * 2 + (j % 16 >= 8);
@@ -180,7 +180,7 @@ static int sees(const struct guess *g, size_t i, size_t j)
     return (long)key < keys_taken(g, (long)query);
 }
 
-/* Where the product of a score comes from: row and key of it, among all. */
+/* The row and key (over all heads) whose product is used as this score. */
 static void place_of_product(const struct guess *g, size_t *row, size_t *key)
 {
     size_t i = *row % g->q_len, j = *key % g->kv_len, warp_keys = g->head_dim == 128 ? 16 : 32;
@@ -189,7 +189,7 @@ static void place_of_product(const struct guess *g, size_t *row, size_t *key)
     if (g->mistake.number == KEYS_OF_WARP_0) *key -= j % 128 / warp_keys * warp_keys;
 }
 
-/* The row whose terms are taken; SIZE_MAX where they are those of a row that is not there, or sees nothing. */
+/* The row whose terms are used; SIZE_MAX where that row does not exist or sees nothing. */
 static size_t row_of_terms(const struct guess *g, size_t row, size_t key)
 {
     size_t i = row % g->q_len, first = row - i, padded = (g->q_len + ROW_TILE - 1) / ROW_TILE * ROW_TILE;
@@ -203,7 +203,7 @@ static size_t row_of_terms(const struct guess *g, size_t row, size_t key)
     return row % padded < g->q_len && isfinite(g->data[BW_LSE][other]) ? other : SIZE_MAX;
 }
 
-/* Row `row` of a by row `other` of b; with B not transposed, what the 16 x 16 of b give then. */
+/* Row `row` of a times row `other` of b. Without the transpose of B: what 16 x 16 blocks of b then give. */
 static double product(const struct guess *g, const float *a, size_t other, const float *b)
 {
     size_t dim = g->head_dim, i = other % g->q_len, first = i / 16 * 16;
@@ -226,7 +226,7 @@ static double find_d(const struct guess *g, size_t row)
     return g->mistake.number == D_ADDED ? -d : d;
 }
 
-/* P and dS of query row `row` of all heads and key row `key` of all. */
+/* P and dS of query row `row` and key row `key`, both counted over all heads. */
 static void find_weights(const struct guess *g, size_t row, size_t key, double *p, double *ds)
 {
     size_t terms = row_of_terms(g, row, key);
@@ -249,7 +249,7 @@ static void find_weights(const struct guess *g, size_t row, size_t key, double *
     if (g->mistake.number == DP_FOR_DS) *ds = dp - d;
 }
 
-/* Deterministic: how many blocks share a head's tiles of keys. */
+/* The deterministic kernel: how many blocks share a head's tiles of keys. */
 static size_t slices_of(const struct guess *g)
 {
     size_t wanted = (256 + g->batch * g->kv_heads - 1) / (g->batch * g->kv_heads),
@@ -258,7 +258,7 @@ static size_t slices_of(const struct guess *g)
     return slices < 32 ? slices : 32;
 }
 
-/* 1 if term `at` of `count` is summed up. */
+/* 1 if term `at` of `count` is part of the sum. */
 static int counts(const struct guess *g, size_t at, size_t count)
 {
     const size_t tile = (size_t)g->mistake.size;
@@ -274,7 +274,7 @@ static int counts(const struct guess *g, size_t at, size_t count)
     }
 }
 
-/* 1 if the walk over the tile of key `key` comes to query `query`. */
+/* 1 if the loop for the tile of key `key` reaches query `query`. */
 static int walked(const struct guess *g, size_t query, size_t key)
 {
     const int tiles = g->mistake.number;
@@ -328,7 +328,8 @@ static int reads(const struct guess *g, size_t h, size_t kv)
     return g->mistake.number != LAST_OF_GROUP || h % group == group - 1;
 }
 
-/* The weight with which row `row` of all is added to key row `key`, and whether there is one. */
+/* Sets the weight with which query row `row` is added to key row `key`, both counted over all heads; 0 if
+ * it is not added. */
 static int weight_of(const struct guess *g, size_t row, size_t key, double *p, double *ds)
 {
     size_t i = row % g->q_len, j = key % g->kv_len;
@@ -342,7 +343,7 @@ static int weight_of(const struct guess *g, size_t row, size_t key, double *p, d
     return 1;
 }
 
-/* A term of dK or dV of key row `key` of all: that of query row `row` of all. */
+/* The term of query row `row` in dK or dV of key row `key`, both counted over all heads. */
 static double key_term(const struct guess *g, size_t row, size_t key, size_t column, int is_dk)
 {
     size_t i = row % g->q_len, other = i / 16 * 16 + column % 16;
@@ -389,7 +390,8 @@ int backward_guess(const struct lesson_case *item, const float *const *data, int
     if (known == NULL) return -1;
     if (known->where & HALVES && backward_storage(item) == STORAGE_F32) return 0;
     if (known->where & DETERMINISTIC && (item->value[BW_IS_DETERMINISTIC] != 1 || buffer == BW_DQ)) return 0;
-    if (known->number == SCALE_OF_0 && buffer != BW_DV) return 0; /* 0, as after many a mistake */
+    /* 0, which many other mistakes give, too */
+    if (known->number == SCALE_OF_0 && buffer != BW_DV) return 0;
     double terms = buffer == BW_DQ ? (double)g.kv_len : (double)g.q_len * (double)(g.heads / g.kv_heads);
     if (terms * (double)g.head_dim > most) return 0;
     size_t row = at / g.head_dim, column = at % g.head_dim;

@@ -92,13 +92,13 @@ double backward_share(const struct lesson_case *item)
     return item->distribution == SINK ? 0.5 : 1.0;
 }
 
-/* The key that takes nearly all the weight where one does. */
+/* The key that takes nearly all the weight, in distributions that have one. */
 static int dominant_key(const struct lesson_case *item)
 {
     return item->extent[BW_KV_LEN] - item->extent[BW_KV_LEN] / 4 - 1;
 }
 
-/* What the product of component 0 of a query and of key j adds to the score. */
+/* What component 0 of a query times component 0 of key j adds to the score. */
 static double trend(const struct lesson_case *item, int j)
 {
     switch (item->distribution) {
@@ -149,7 +149,7 @@ static double element(const struct lesson_case *item, int index, int head, int r
     }
 }
 
-/* A row, as it is stored; whoever needs it makes it anew. */
+/* Makes a row as it is stored. Rows are not kept: each caller makes them again. */
 static void make_row(const struct lesson_case *item, int index, size_t number, float *row)
 {
     int of_keys = index == BW_K || index == BW_V, head_dim = item->extent[BW_HEAD_DIM];
@@ -167,7 +167,7 @@ static void make_row(const struct lesson_case *item, int index, size_t number, f
 struct making {
     const struct lesson_case *item;
     int index;
-    const float *k, *v; /* where the forward pass is wanted: all K/V heads, period_of() rows each */
+    const float *k, *v; /* for inputs that need the forward pass: all K/V heads, period_of() rows each */
     float *data;
 };
 
@@ -208,7 +208,7 @@ static void forward_rows(void *context, size_t first, size_t last)
     free(memory);
 }
 
-/* Keys and values but for their repetitions. */
+/* Keys or values without their repetitions. */
 static float *make_period(const struct lesson_case *item, int index)
 {
     size_t period = (size_t)period_of(item), head_dim = E(item, BW_HEAD_DIM);

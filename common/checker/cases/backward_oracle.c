@@ -41,36 +41,38 @@
 #define BOUND_STORED_TERM 2.0 /* see above */
 #define BOUND_GIVEN 1.5       /* see above */
 
-/* Of an element of a gradient, all sums over its terms. */
+/* For each element of a gradient: all sums over its terms. */
 enum { EXACT, SIZES, LINEAR, ROUNDING, SQUARES, PLAIN, SUMS };
 
-/** A K/V head, and what is known of one of its query rows. */
+/** One K/V head, and the state of one of its query rows. */
 struct head {
     const struct lesson_case *item;
     struct ref_attention_shape shape;
     struct ref_backward_row row;
     enum storage storage;
-    double scale, w, tiny;       /* roundoff of P and dS as they are stored, and half the smallest number */
-    int visible;                 /* keys that the row sees, without repetitions */
+    /* roundoff of the type that P and dS are stored in, and half its smallest number */
+    double scale, w, tiny;
+    int visible;                 /* keys that the row sees, repetitions not counted */
     const float *q, *dout, *out; /* [head_dim] of the row */
     const float *k, *v;          /* [period, head_dim] */
     float lse, plain_d;
     double *rate;       /* [period] relative error of p */
-    double *flat;       /* [period] c standard deviations of what is independent in it */
+    double *flat;       /* [period] c standard deviations of the independent part of rate */
     double common;      /* error of D, which all keys of the row share */
-    double common_flat; /* c standard deviations of it, and what is not random */
-    double common_rate; /* relative error of all p of the row */
-    double *dk, *dv;    /* [SUMS, period, head_dim] of the queries so far */
+    double common_flat; /* c standard deviations of the error of D, and its part that is not random */
+    double common_rate; /* relative error that all p of the row share */
+    double *dk, *dv;    /* [SUMS, period, head_dim] sums over the queries so far */
     double *dq;         /* [SUMS, head_dim] */
 };
 
 /** Errors of one pair of query and key. */
 struct pair {
     double p, ds;
-    double p_linear, ds_linear;   /* of one sign */
-    double p_rounded, ds_rounded; /* of these, what is stored in 16 bits for the products that follow */
-    double p_random, ds_random;   /* c standard deviations of those that are independent */
-    double ds_common;             /* what all keys of the row share */
+    double p_linear, ds_linear; /* of one sign */
+    /* the part of these that comes from storing in 16 bits for the next products */
+    double p_rounded, ds_rounded;
+    double p_random, ds_random; /* c standard deviations of the independent errors */
+    double ds_common;           /* the error that all keys of the row share */
     float plain_p, plain_ds;
 };
 
@@ -80,7 +82,7 @@ static void set_storage(struct head *h)
     h->tiny = h->storage == STORAGE_F16 ? BOUND_TINY_F16 : BOUND_TINY;
 }
 
-/* The same in plain f32, from the logsumexp and the output as they were given. */
+/* The same in plain f32, computed from the logsumexp and the output that the kernel receives. */
 static void plain_pair(const struct head *h, int j, struct pair *pair)
 {
     const float *k = h->k + (size_t)j * (size_t)h->shape.head_dim,
@@ -114,7 +116,7 @@ static void find_pair(const struct head *h, int j, struct pair *pair)
     plain_pair(h, j, pair);
 }
 
-/* sum += weight * x for each of @p count elements, with all that the bounds are made of. */
+/* sum += weight * x for each of @p count elements, and likewise for all sums that the bounds need. */
 WIDE static void add_terms(double *sum, size_t stride, size_t count, const float *x, double weight,
                            double linear, double rounded, double random, double plain)
 {
@@ -129,7 +131,7 @@ WIDE static void add_terms(double *sum, size_t stride, size_t count, const float
     }
 }
 
-/* Errors of the weights of a row, and of D if it is made of them. */
+/* Errors of the weights of a row, and of D where it is computed from the weights. */
 static void find_rates(struct head *h)
 {
     const double cu = BOUND_C * BOUND_U_F32, root = sqrt((double)h->shape.head_dim);
@@ -138,11 +140,12 @@ static void find_rates(struct head *h)
     h->common_rate = cu * fabs(row->lse);
     for (int j = 0; j < h->visible; j++) {
         double p = row->probs[j], copies = row->copies[j], dp = cu * row->dprob_sizes[j];
-        double s = p > 0.0 ? fabs(row->lse + log(p)) : 0.0; /* of a weight of 0 the score does not matter */
+        /* where a weight is 0 the score does not matter */
+        double s = p > 0.0 ? fabs(row->lse + log(p)) : 0.0;
         double rate = cu * (root * row->score_sizes[j] + s + fabs(row->lse) + BOUND_EXP);
         double size = p * fabs(row->dprobs[j]);
         h->flat[j] = p > 0.0 ? cu * (row->score_sizes[j] + s + BOUND_EXP) : 0.0;
-        h->rate[j] = p > 0.0 ? expm1(fmin(rate, 50.0)) : 0.0; /* beyond first order where scores are huge */
+        h->rate[j] = p > 0.0 ? expm1(fmin(rate, 50.0)) : 0.0; /* exact beyond first order, for huge scores */
         linear += copies * (size * h->rate[j] + p * root * dp);
         squares += copies * (size * h->flat[j] * size * h->flat[j] + p * dp * p * dp);
         sizes += copies * size;
@@ -152,7 +155,7 @@ static void find_rates(struct head *h)
     h->common_flat = sqrt(squares) + h->common_rate * sizes + bound_floor(sizes);
 }
 
-/* The logsumexp and the output that are given may be those of a softmax with more in its denominator: P is less then. */
+/* The logsumexp and output that the kernel receives may have more in their denominator: P is smaller then. */
 static void take_share(struct head *h)
 {
     double share = backward_share(h->item), d = 0.0;
@@ -165,7 +168,7 @@ static void take_share(struct head *h)
     h->row.lse -= log(share);
 }
 
-/* Everything about query row @p at of the problem. */
+/* Computes everything about query row @p at of the problem. */
 static void find_row(struct head *h, const float *const *data, size_t at)
 {
     size_t head_dim = (size_t)h->shape.head_dim;
@@ -191,7 +194,7 @@ static void find_row(struct head *h, const float *const *data, size_t at)
     h->common_flat = fmax(h->common_flat, of_out);
 }
 
-/* Adds query row `at` to the sums of its keys, and makes those of its own gradient. */
+/* Adds query row `at` to the sums of its keys, and computes its own gradient. */
 static void add_row(struct head *h, const float *const *data, size_t at)
 {
     size_t head_dim = (size_t)h->shape.head_dim, all = (size_t)h->shape.kv_len * head_dim;
@@ -215,7 +218,7 @@ static void add_row(struct head *h, const float *const *data, size_t at)
     }
 }
 
-/* Adds the sums of one gradient to a span: of one head of a group, or all there is. */
+/* Adds the sums of one gradient to a span; the sums are those of one head of a group, or complete. */
 static void add_to_span(const struct head *h, struct lesson_span *span, size_t at, const double *sum,
                         size_t stride, const double *common, double terms)
 {
@@ -255,7 +258,7 @@ static void add_head(struct head *h, const float *const *data, size_t bh, size_t
                     (double)kv_len);
         size_t last = (size_t)backward_copies(h->item, (int)i, copies), first = 0;
         if (i > 0) first = (size_t)backward_copies(h->item, (int)i - 1, copies);
-        for (size_t j = i > 0 ? first : 0; j < last; j++) { /* no earlier query sees these */
+        for (size_t j = i > 0 ? first : 0; j < last; j++) { /* the keys that no earlier query sees */
             size_t from = j % period * head_dim;
             add_to_span(h, &span[1], j * head_dim, h->dk + from, all, NULL, (double)(q_len * group));
             add_to_span(h, &span[2], j * head_dim, h->dv + from, all, NULL, (double)(q_len * group));
@@ -263,10 +266,11 @@ static void add_head(struct head *h, const float *const *data, size_t bh, size_t
     }
 }
 
-/* Rounding when stored, and no more than is allowed on data of size 1. */
+/* Adds the rounding of the stored result, and applies the cap for data of size 1. */
 static void finish_span(const struct head *h, struct lesson_span *span)
 {
-    /* Gradients of such data are up to a few units; those of a key are sums over the queries, of weights of 1 / kv_len or so. */
+    /* Gradients of such data are a few units at most. Those of a key are sums over the queries, with
+     * weights of about 1 / kv_len. */
     double queries = (double)h->shape.q_len * h->shape.heads / h->shape.kv_heads;
     double unit = span->buffer == BW_DQ ? 1.0 : fmax(1.0, sqrt(queries) / h->item->extent[BW_KV_LEN]);
     for (size_t i = 0; i < span->count; i++) {
@@ -319,7 +323,8 @@ size_t backward_units(const struct lesson_case *item)
     return (size_t)item->extent[BW_BATCH] * (size_t)item->extent[BW_KV_HEADS];
 }
 
-/* A span holds a K/V head, or all rows of its group; scratch eight rows of keys, and the sums of dK and dV. */
+/* A span holds a K/V head, or all rows of its group; scratch holds eight rows of keys, and the sums of dK
+ * and dV. */
 size_t backward_unit_elems(const struct lesson_case *item)
 {
     struct ref_attention_shape shape = backward_shape(item);

@@ -1,6 +1,6 @@
 /**
  * @file case_table.c
- * @brief A table of cases is code, and its mistakes must not pass for a shorter table.
+ * @brief Checks tables of cases: a table is code, and a mistake in it must not pass for a shorter table.
  */
 #include "case_table.h"
 
@@ -10,7 +10,8 @@
 
 #include "base/edit_distance.h"
 
-/* "part/name" in small letters, digits and underscores, and not cut off where its array ends. */
+/* 1 if a name is "part/name" in small letters, digits and underscores, and was not cut off by the end of
+ * its array. */
 static const char *name_fault(const struct lesson *lesson, const struct lesson_case *item)
 {
     const char *part = lesson->part[item->part].name, *end = memchr(item->name, '\0', LESSON_NAME);
@@ -25,7 +26,7 @@ static const char *name_fault(const struct lesson *lesson, const struct lesson_c
     return NULL;
 }
 
-/* What can be said of a case without its buffers. */
+/* What is wrong with a case, as far as that shows without its buffers; NULL if nothing is. */
 static const char *number_fault(const struct lesson *lesson, const struct lesson_case *item, int count)
 {
     if (item->group < 0 || item->group >= GROUP_COUNT) return "there is no such group";
@@ -83,7 +84,7 @@ static int check_case(const struct lesson *lesson, const struct lesson_case *cas
     return fault == NULL ? 0 : say(lesson, item, fault, why, size);
 }
 
-/* A part whose cases are worth nothing could not be earned on that device. */
+/* Nobody could earn points in a part whose cases are all worth nothing on that device. */
 static int check_part(const struct lesson *lesson, const struct lesson_case *cases, int count, int part,
                       char *why, size_t size)
 {
@@ -135,7 +136,7 @@ int case_table_add_refused(struct lesson_case *cases, int count, int capacity, c
     snprintf(item->name, sizeof item->name, "%.*s/%s", (int)strcspn(like->name, "/"), like->name, name);
     item->group = GROUP_BAD_INPUT;
     item->weight = 1;
-    item->devices = ON_SIMT; /* what a GPU says of a broken capture is not known here */
+    item->devices = ON_SIMT; /* how a GPU reports a broken capture is not known here */
     item->flags = CASE_REFUSE_LAUNCHES;
     item->untouched = 0;
     item->expected = KERNEL_CUDA_ERROR;
@@ -203,7 +204,7 @@ int64_t case_table_stride(int64_t count)
 
 /* ---- where buffers begin ---------------------------------------------------------------------------------- */
 
-enum { WIDEST_ACCESS = 16 }; /* bytes that one instruction loads or stores */
+enum { WIDEST_ACCESS = 16 }; /* width in bytes of one load or store instruction */
 
 void case_table_place(struct lesson_case *item, int index, const struct lesson_buffer *buffers, int count)
 {
@@ -228,7 +229,7 @@ int case_table_means(const char *name, const struct lesson_case *item)
     return strcmp(name, item->name) == 0 || (slash != NULL && strcmp(name, slash + 1) == 0);
 }
 
-/* A part of the name is near, and so is one with a few letters wrong. */
+/* Names that contain the given name are near, and so are names that differ in a few letters. */
 static int distance_of(const char *name, const struct lesson_case *item)
 {
     const char *slash = strchr(item->name, '/'), *rest = slash != NULL ? slash + 1 : item->name;

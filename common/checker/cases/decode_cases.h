@@ -3,8 +3,8 @@
  * @brief Inputs, oracle and bounds of attention over a contiguous cache with a position: what
  *        checker/lessons/11_vectorised_decode.c makes its cases of.
  *
- * Rows of the cache past the last key that is seen, and the elements between the end of a row and the next, are filled
- * with what a kernel would notice if it used it: NaN or large numbers.
+ * Rows of the cache past the last key that is seen, and the elements between the end of a row and the next,
+ * are filled with NaN or large numbers, which show in the result if a kernel uses them.
  */
 #ifndef WARPWISE_CHECKER_DECODE_CASES_H
 #define WARPWISE_CHECKER_DECODE_CASES_H
@@ -12,10 +12,10 @@
 #include "decode_rows.h"
 #include "protocol/decode_items.h"
 
-/* lesson_case.extent, behind the first seven: the position that counts, and how elements are stored. */
+/* lesson_case.extent, after the first seven: the position that counts, and the storage type of elements. */
 enum { EX_POSITION = 7, EX_STORED_AS, EX_GIVEN, EX_FAULT, EX_STATUS };
 
-/** @brief What is wrong with the positions on the device. */
+/** @brief Faults of the positions on the device. */
 enum position_fault {
     POSITIONS_SOUND,
     POSITION_NEGATIVE, /* of the last sequence */
@@ -25,16 +25,17 @@ enum position_fault {
     POSITION_FAULTS
 };
 
-/** @brief Where the first query of sequence @p b stands, faults left aside: on the device every sequence has its own. */
+/** @brief The position of the first query of sequence @p b, without faults: on the device every sequence
+ *         has its own. */
 int decode_position(const struct lesson_case *item, int b);
 
-/** @brief 1 if the position of sequence @p b is out of its range. */
+/** @brief 1 if the position of sequence @p b is out of range. */
 int decode_is_faulty(const struct lesson_case *item, int b);
 
-/** @brief What the device is told of sequence @p b. */
+/** @brief The position of sequence @p b that the device memory holds, faults included. */
 double decode_told_position(const struct lesson_case *item, int b);
 
-/** @brief What decode_choose_variant() has to say of @p item. */
+/** @brief The result that decode_choose_variant() should return for @p item. */
 int decode_expected_choice(const struct lesson_case *item);
 
 /** @brief The variant that @p item runs, ::DECODE_AUTO resolved. */

@@ -1,6 +1,7 @@
 /**
  * @file decode_guess.c
- * @brief Attention over a contiguous cache with a position: what would come out if a well-known mistake had been made.
+ * @brief Attention over a contiguous cache with a position: what a kernel would compute with a well-known
+ *        mistake in it.
  */
 #include <stdio.h>
 
@@ -8,7 +9,7 @@
 #include "decode_cases.h"
 #include "wrong_attention.h"
 
-/** mistake_row.where: what a case must have for it. */
+/** mistake_row.where: what a case needs to show the mistake. */
 enum {
     GROUPS = 1,
     ROWS_APART = 2,
@@ -93,7 +94,7 @@ static const struct mistake_row MISTAKES[] = {
 };
 /* clang-format on */
 
-/* The keys that the row's query is taken to see. */
+/* The keys that the row's query uses under the mistake. */
 static int keys_of(const struct wrong_row *row)
 {
     const struct mistake *mistake = &row->mistake;
@@ -134,7 +135,7 @@ static size_t place_of(const struct wrong_row *row, int t)
     return b * (size_t)extent[DC_MAX_LEN] * stride + (size_t)t * apart + kv_head * row->head_dim;
 }
 
-/* Keys that a row must have more of than the mistake has to do with. */
+/* A row must have more keys than this for the mistake to show. */
 static int keys_beyond(const struct mistake *mistake)
 {
     switch (mistake->number) {
@@ -171,7 +172,7 @@ static int applies(const struct wrong_row *row, unsigned where)
     return !(where & SCALE_0) || item->real[0] == 0.0;
 }
 
-/* Opens row @p unit of all, with as many keys as are seen. */
+/* Opens row @p unit, counted over all heads and sequences, with the keys that it should see. */
 static struct wrong_row open_row(const struct lesson_case *item, const float *const *data,
                                  const struct mistake *mistake, size_t unit, size_t column)
 {

@@ -80,7 +80,7 @@ struct filling {
     float *data;
 };
 
-/* Values that nobody may use. */
+/* Filling for values that no kernel may use. */
 static float unused(const struct lesson_case *item, size_t at)
 {
     return item->distribution == NAN_REST ? NAN : (float)(1000 + at % 700);
@@ -130,7 +130,7 @@ void decode_fill(const struct lesson_case *item, int index, size_t elems, struct
     case DC_STATUS:
         data[0] = (float)item->extent[EX_STATUS];
         break;
-    case DC_OUT: /* of sequences whose position is wrong it stays as it is */
+    case DC_OUT: /* an output row of a sequence with a wrong position stays as it is */
         for (size_t i = 0; i < elems; i++) data[i] = (float)(i % 1999) * 0.25f;
         break;
     default:

@@ -8,7 +8,7 @@
 #include "contracts/kernel_status.h"
 #include "decode_cases.h"
 
-/* A unit is a row of out, and one more for the status and the choice. */
+/* One unit is one row of out; one more unit holds the status and the choice. */
 size_t decode_units(const struct lesson_case *item)
 {
     return (size_t)item->extent[DC_BATCH] * (size_t)item->extent[DC_Q_LEN] * (size_t)item->extent[DC_HEADS] +
@@ -40,7 +40,7 @@ static void expect_status(const struct lesson_case *item, struct lesson_expectat
     e->span_count = 2;
 }
 
-/* Keys or values of one head in a row, without what lies between. */
+/* Copies the keys or values of one head to consecutive rows, without the elements between them. */
 static void gather(const struct lesson_case *item, const float *cache, size_t b, size_t kv_head, int length,
                    float *rows)
 {
@@ -50,7 +50,7 @@ static void gather(const struct lesson_case *item, const float *cache, size_t b,
         memcpy(rows + t * head_dim, first + t * stride, head_dim * sizeof *rows);
 }
 
-/* The row of an output that stays what it was. */
+/* The expected row of an output that must stay unchanged. */
 static void expect_untouched(const float *out, struct lesson_span *span)
 {
     for (size_t d = 0; d < span->count; d++) {

@@ -1,6 +1,7 @@
 /**
  * @file decode_rows.c
- * @brief Rows of decode attention, wherever the cache lies: elements of queries, keys and values; bounds of an output.
+ * @brief Rows of decode attention, for paged and contiguous caches: elements of queries, keys and values;
+ *        bounds of an output.
  */
 #include "decode_rows.h"
 
@@ -11,7 +12,8 @@
 
 /* ---- inputs ------------------------------------------------------------------------------------------------ */
 
-/* The first element of a query where all scores are to be very low: keys must not leave the range of half. */
+/* The first element of a query where all scores should be very low: keys must stay within the range of
+ * half. */
 #define BELOW_QUERY 64.0
 enum { WEIGHTLESS_TOKEN = 37 };
 
@@ -80,10 +82,8 @@ double decode_element(const struct decode_token *token, int d, double noise)
     }
 }
 
-/*
- * Where there is so much of it that its making would take the time: multiples of 1/64 in [-2, 2), exact in half,
- * eight of them from each random number.
- */
+/* For caches so large that normal random numbers would take too long: multiples of 1/64 in [-2, 2), exact
+ * in half, eight of them from each random number. */
 void decode_fill_cheaply(float *row, size_t count, struct rng *rng)
 {
     for (size_t i = 0; i < count; i += 8) { /* rows are multiples of 8 */

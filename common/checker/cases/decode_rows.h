@@ -1,7 +1,7 @@
 /**
  * @file decode_rows.h
- * @brief What lessons on decode have in common, whether their cache lies in pages or in a row: what queries, keys and
- *        values are like, and the oracle's bounds of one row of the output.
+ * @brief Shared by the lessons on decode, with paged or contiguous caches: how queries, keys and values are
+ *        distributed, and the oracle's bounds of one row of the output.
  */
 #ifndef WARPWISE_CHECKER_DECODE_ROWS_H
 #define WARPWISE_CHECKER_DECODE_ROWS_H
@@ -9,7 +9,7 @@
 #include "lesson.h"
 #include "paged_kv.h"
 
-/** @brief What the data are like. */
+/** @brief How the data are distributed. */
 enum distribution {
     NORMAL,
     LARGE,
@@ -18,41 +18,46 @@ enum distribution {
     FALLING,
     DOMINANT,
     BELOW, /* all scores near -20,000 */
-    EARLY, /* the third key lies 14 above all others: each later tile weighs less than a thousandth, and counts */
+    /* the third key's score lies 14 above all others: each later tile has a weight below a thousandth,
+     * which still counts */
+    EARLY,
     FAINT, /* one key, whose value is 0, lies so far above all others that their weights are about exp(-22) */
     NAN_KEY,
     NAN_VALUE,
     NAN_WEIGHTLESS, /* a NaN in a value whose weight is 0 */
     NAN_OVERTAKEN,  /* a NaN in a value whose weight becomes 0 when a later key lies far above all others */
     INFINITE_KEY,
-    INFINITE_VALUE, /* infinities of either sign in the value of one token, in every place of a vector */
-    LARGE_VALUES,   /* near the largest half, of either sign: what is not divided yet is beyond it */
+    /* infinities of either sign in the value of one token, at every place within a vector load */
+    INFINITE_VALUE,
+    LARGE_VALUES, /* near the largest half, of either sign: the sum exceeds it before it is divided */
     NAN_REST,
     CHEAP
 };
 enum { MOST_HEAD_DIM = 256 };
 
-/** @brief A key or value: of token @p t of sequence @p b, which has @p length of them. */
+/** @brief The key or the value of token @p t of sequence @p b; the sequence has @p length tokens. */
 struct decode_token {
     enum distribution distribution;
-    int key; /**< 1: of its key, 0: of its value */
+    int key; /**< 1: the key, 0: the value */
     int b, t, length, head_dim;
 };
 
 /** @brief Element @p d of a key or value; @p noise is a normal random number. */
 double decode_element(const struct decode_token *token, int d, double noise);
 
-/** @brief Multiples of 1/64 in [-2, 2), exact in half: where there is so much that its making would take the time. */
+/** @brief Multiples of 1/64 in [-2, 2), exact in half: for data so large that normal numbers would take
+ *         too long. */
 void decode_fill_cheaply(float *row, size_t count, struct rng *rng);
 
 /** @brief Queries of @p head_dim elements each, @p elems in all. */
 void decode_fill_query(enum distribution distribution, int head_dim, size_t elems, struct rng *rng,
                        float *data);
 
-/** @brief What a case with such data is about; NULL where that is plain, and for NAN_REST, which depends on the cache. */
+/** @brief What a case with such data tests; NULL where that is plain, and for NAN_REST, which depends on
+ *         the cache. */
 const char *decode_purpose(enum distribution distribution);
 
-/** @brief One row of the output: what the oracle needs and gives. */
+/** @brief One row of the output: what the oracle needs for it, and its result. */
 struct decode_row {
     int length, head_dim;
     enum storage storage; /**< of the output */

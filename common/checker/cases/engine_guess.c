@@ -1,6 +1,6 @@
 /**
  * @file engine_guess.c
- * @brief Steps of a decoder: what would come out if a well-known mistake had been made.
+ * @brief Steps of a decoder: what a kernel would compute with a well-known mistake in it.
  *
  * A small decoder in float64, which follows the schedule piece by piece: a mistake may concern what earlier steps left in the
  * cache, or the number of a row in its step. It knows nothing of roundings: what it gives is compared with the bounds of the
@@ -15,17 +15,17 @@
 
 #include "protocol/engine_items.h"
 
-/** Numbers of mistakes: a guess's index is its number. */
+/** Numbers of mistakes; a guess has the index of its mistake. */
 enum twist {
     /* clang-format off */
     /* norms */
     NO_EPSILON, SUM_FOR_MEAN, NO_DIVISION, SQUARES_OF_SLICE, SPANS_CUT, NO_GAIN, NO_HEAD_NORM, GAIN_OF_Q, GAIN_OF_K,
     /* rotations */
-    NO_ROPE, ROPE_NEIGHBOURS, ROPE_NEIGHBOURS_GAINS /* these too are the neighbours' own */, ROPE_BACKWARDS, ROPE_LOW_SIGN,
+    NO_ROPE, ROPE_NEIGHBOURS, ROPE_NEIGHBOURS_GAINS /* with the gains, too, of neighbours */, ROPE_BACKWARDS, ROPE_LOW_SIGN,
     ROPE_HIGH_SIGN, ROPE_BY_ROW, GAIN_AFTER_ROPE,
     /* attention */
     NO_SCALE, OWN_KEY_HIDDEN, KV_HEAD_MODULO, ONE_CACHE,
-    /* the state, the MLP, the head */
+    /* the residual state, the MLP, the head */
     STATE_LOST, STATE_LOST_BY_ATTENTION, STATE_LOST_BY_MLP, SILU_OF_UP, NO_SILU, GAIN_OF_INPUT, NO_LAST_NORM,
     WANTED_IGNORED, TIED_HEAD
     /* clang-format on */
@@ -84,30 +84,30 @@ enum {
     MOST_HEAD_DIM = 128
 };
 
-/** A request on its way through the decoder. */
+/** The state of one request in the decoder. */
 struct decoder {
     struct engine_plan plan;
     const float *weights;
     const float *tokens; /* [steps, max_rows] */
     enum twist twist;
-    int alone;             /* 1: each token in a step of its own */
+    int alone;             /* 1: computes each token in a step of its own */
     double *x;             /* [tokens, hidden] */
     double *keys, *values; /* [layers, tokens, kv_heads * head_dim] */
     double *h, *q, *attended, *gate, *up, *scores, *logits;
 };
 
-/** Some tokens of a request that a step computes. */
+/** The tokens of a request that one step computes. */
 struct piece {
     int request, first, count, step;
 };
 
-/* Of the slice of the inputs that a warp sums up: where it begins, in inputs. */
+/* The first input of the slice that warp @p warp sums up. */
 static size_t slice_begin(size_t inputs, size_t warp)
 {
     return warp * (inputs / SPAN) / WARPS * SPAN;
 }
 
-/* 1 if input `at` is in no slice, where each has as many spans as the shortest. */
+/* 1 if input `at` is left out because each warp takes only as many spans as the shortest slice has. */
 static int is_cut(const struct decoder *d, size_t inputs, size_t at)
 {
     if (d->twist != SPANS_CUT) return 0;
@@ -151,7 +151,7 @@ static void project(const struct decoder *d, const float *weights, const double 
     }
 }
 
-/* out = W x is added to a state, or takes its place. */
+/* Adds out = W x to a state, or replaces the state by it. */
 static void add_to_state(const struct decoder *d, const float *weights, const double *x, size_t inputs,
                          enum twist lost, double *state)
 {
@@ -210,7 +210,7 @@ static void attend(const struct decoder *d, const double *q, const double *keys,
     }
 }
 
-/* The number of a row in its step. */
+/* The number of a row within its step. */
 static int row_of(const struct decoder *d, const struct piece *piece, int position)
 {
     int request, at, rows = engine_rows(&d->plan, piece->step);
@@ -272,7 +272,7 @@ static void mlp(const struct decoder *d, const struct engine_layer *at, int t)
     add_to_state(d, d->weights + at->down, d->gate, inner, STATE_LOST_BY_MLP, state);
 }
 
-/* Where the logits of position `t` go; SIZE_MAX if they are not wanted. */
+/* Where the logits of position `t` are stored; SIZE_MAX if nobody asked for them. */
 static size_t place_of(const struct decoder *d, int request, int step, int t)
 {
     const struct engine_plan *p = &d->plan;
@@ -338,7 +338,7 @@ static void follow(struct decoder *d, int request)
     }
 }
 
-/* Elements that a request needs, and all logits behind them. */
+/* Allocates what a request needs, with all logits after it, and computes. */
 static int run(struct decoder *d, size_t logits)
 {
     const struct engine_plan *p = &d->plan;
@@ -369,7 +369,7 @@ static int applies(const struct engine_plan *p, enum twist twist)
 {
     const struct engine_config *c = &p->config;
     if (twist == TIED_HEAD) return !c->tied;
-    /* With a larger base pairs hardly turn, however wrongly. */
+    /* With a larger base the rotation angles are so small that a wrong rotation does not show. */
     if (twist >= NO_ROPE && twist <= ROPE_BY_ROW) return c->rope_base < 1e8f;
     if (twist == WANTED_IGNORED) return (p->manner & ENGINE_FEW) != 0;
     if (twist == ONE_CACHE) return c->layers > 1 && p->steps > 1;
@@ -378,7 +378,7 @@ static int applies(const struct engine_plan *p, enum twist twist)
     return 1;
 }
 
-/* What a guess costs, at most; a smaller case shows the mistake sooner. */
+/* Upper limit on the cost of a guess; a smaller case shows the mistake sooner. */
 static double operations(const struct engine_plan *p)
 {
     double tokens = 0.0, keys = 0.0;

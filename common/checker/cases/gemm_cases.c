@@ -1,6 +1,6 @@
 /**
  * @file gemm_cases.c
- * @brief The tables: shapes, data and wrong arguments that every matrix product lesson is tried with.
+ * @brief The tables of cases, shapes, data and wrong arguments, that every matrix product lesson runs.
  */
 #include "gemm_cases.h"
 
@@ -14,8 +14,9 @@
 
 #include "gemm_inputs.h"
 
-/* Sets of families: plain, general with f32 storage, general with f16 storage (fewer cases: the same code), the same with
- * bf16, int8 to int32, int8 dequantised (fewer cases). F stands before what floats alone have. */
+/* Sets of families: plain; general with f32 storage; general with f16 storage (fewer cases, since it is
+ * the same code); the same with bf16; int8 to int32; int8 dequantised (fewer cases). A name with F leaves
+ * out the int8 families. */
 enum {
     P = 1,
     G = 2,
@@ -45,13 +46,13 @@ enum shape_flags {
     LAST_CHOICE = 64,
     FIRST_CHOICE = 128,
     SMALL_DEVICE = 256,
-    UNUSED = 512, /* what the contract does not look at has no meaning */
+    UNUSED = 512, /* arguments that the contract does not read get values without meaning */
     FAR_A = 1024, /* rows so far apart on the device that the last ones begin beyond 2^31 elements */
     FAR_B = 2048,
     FAR_C = 4096,
-    UNUSED_LARGE = 16384, /* with UNUSED: it is as large as can be */
-    C_AT_16 =
-        8192 /* C begins 16 bytes after a multiple of 256, its rows at multiples of 32 from each other */
+    UNUSED_LARGE = 16384, /* with UNUSED: those values are as large as can be */
+    /* C begins 16 bytes after a multiple of 256; its rows begin at multiples of 32 bytes from each other */
+    C_AT_16 = 8192
 };
 
 /** One line: the same shape and data for every family in the set. */
@@ -140,7 +141,8 @@ static const struct shape_row SHAPES[] = {
     {"nan_a",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NAN_A},
     {"nan_b",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NAN_B},
     {"inf_a",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_A},
-    /* Three tiles by two of the largest of lesson 10: three that are half a tile apart would not reach the last rows. */
+    /* Three tiles by two of the largest size of lesson 10: a kernel that steps by half a tile would not
+     * reach the last rows. */
     {"tiles_516x132",          GROUP_EDGES,    G | I,    ANY,         516,     132,   20,      0,      0,      0, LAST_CHOICE,                       1.0,        0.0, GEMM_NORMAL},
     {"far_rows_of_a",          GROUP_EDGES,    ALL,      ANY,          36,       8,   24,      0,      0,      0, FAR_A,                             1.0,        0.0, GEMM_NORMAL},
     {"far_rows_of_b",          GROUP_EDGES,    ALL,      ANY,           8,      24,   36,      0,      0,      0, FAR_B,                             1.0,        0.0, GEMM_NORMAL},
@@ -160,7 +162,7 @@ static const struct shape_row SHAPES[] = {
     {"deep_1100",              GROUP_EDGES,    SIZES,    ANY,           2,       3, 1100,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"m_129",                  GROUP_EDGES,    SIZES,    ANY,         129,      64,   64,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"n_129",                  GROUP_EDGES,    SIZES,    ANY,          64,     129,   64,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
-    /* More rows of tiles than kernels work on together, and more than one column. */
+    /* More rows of tiles than kernels group for rasterization, and more than one column. */
     {"tiles_9_by_2",           GROUP_EDGES,    ALL,      ANY,         517,      70,   17,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"large_tiles_9_by_2",     GROUP_EDGES,    G | I,    ANY,        2049,     129,    3,      0,      0,      0, FIRST_CHOICE | SMALL_DEVICE,       1.0,        0.0, GEMM_NORMAL},
     {"start_of_c_at_16_of_32", GROUP_EDGES,    P,        ANY,          64,      64,   64,      0,      0,      0, C_AT_16,                           1.0,        0.0, GEMM_NORMAL},
@@ -172,7 +174,7 @@ static const struct shape_row SHAPES[] = {
     {"far_tiles_of_b_odd",     GROUP_EDGES,    ALL,      ANY,           8,      23,  272,      0,      0,      0, FAR_B,                             1.0,        0.0, GEMM_NORMAL},
     {"far_tiles_of_c",         GROUP_EDGES,    ALL,      ANY,         272,      32,    8,      0,      0,      0, FAR_C,                             1.0,        0.0, GEMM_NORMAL},
     {"unused_arguments_large", GROUP_EDGES,    F_ALL | I, ANY,          33,      34,   35,      0,      0,      0, UNUSED | UNUSED_LARGE,             1.0,        0.0, GEMM_NORMAL},
-    /* Rows of the first tile begin beyond 2^31 elements. */
+    /* The rows of the first tile, too, begin beyond 2^31 elements. */
     {"far_first_rows_of_a",    GROUP_EDGES,    ALL,      ANY,           9,       8,   24,      0,      0,      0, FAR_A,                             1.0,        0.0, GEMM_NORMAL},
     {"far_first_rows_of_b",    GROUP_EDGES,    ALL,      ANY,           8,      24,    9,      0,      0,      0, FAR_B,                             1.0,        0.0, GEMM_NORMAL},
     {"far_first_rows_of_c",    GROUP_EDGES,    ALL,      ANY,           9,      32,    8,      0,      0,      0, FAR_C,                             1.0,        0.0, GEMM_NORMAL},
@@ -180,13 +182,15 @@ static const struct shape_row SHAPES[] = {
     {"far_first_rows_of_b_nt", GROUP_EDGES,    LAYOUTS,  ANY,           8,       9,   24,      0,      0,      0, TB | FAR_B,                        1.0,        0.0, GEMM_NORMAL},
     {"alpha_minus_0",          GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                -0.0,        2.0, GEMM_NAN_AB},
     {"beta_minus_0",           GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                 1.0,       -0.0, GEMM_NORMAL},
-    /* Factors that are not 0, however small: what they multiply is read, and its NaN comes out. */
+    /* Factors that are tiny but not 0: the kernel must read what they multiply, and its NaN shows in the
+     * result. */
     {"alpha_tiny_nan_a",       GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                              -1e-36,        2.0, GEMM_NAN_A},
     {"beta_tiny_nan_c",        GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                 1.0,      1e-36, GEMM_NAN_C},
-    /* A matrix of one row that ends within a vector and begins at a whole one. */
+    /* A matrix of one row that ends within a vector and begins at a vector boundary. */
     {"one_row_of_a_tail",      GROUP_EDGES,    ALL,      ANY,           1,      24,   13,      3,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"one_row_of_b_tail",      GROUP_EDGES,    ALL,      ANY,          24,      13,    1,      0,      3,      3, 0,                                 1.0,        0.0, GEMM_NORMAL},
-    /* One extent ends within a vector, and rows begin at whole ones: whether vectors can be read depends on the extent that * each layout's rows are as long as. */
+    /* One extent is not a multiple of a vector, and rows begin at vector boundaries: whether vectors can
+     * be read depends on which extent is the row length in each layout. */
     {"nn_short_m",             GROUP_EDGES,    LAYOUTS,  ANY,          23,      32,   40,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"nn_short_n",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      31,   40,      0,      1,      1, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"nn_short_k",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      32,   39,      1,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
@@ -266,9 +270,9 @@ static const struct {
     const char *name;
     unsigned families;
     enum kernel_status expected;
-    /* lesson_case.value[at[i]] = value[i]; the first entry of 0, 0 after the first one ends it */
+    /* lesson_case.value[at[i]] = value[i]; ends at the first pair of 0 and 0 after the first one */
     int at[3], value[3];
-    int misaligned; /* buffer that begins one byte further on, -1 for none */
+    int misaligned; /* buffer that begins one byte later, -1 for none */
 } BAD_PAIRS[] = {
     /* clang-format off */
     {"trans_unknown_and_m_zero", ALL, KERNEL_INVALID_CONFIG, {GEMM_TRANS_A, GEMM_N}, {3, 0}, -1},
@@ -288,7 +292,7 @@ static const struct {
     /* clang-format on */
 };
 
-/** Sizes, each of them possible, whose product is not. */
+/** Sizes that are valid one by one, but whose product overflows. */
 static const struct {
     const char *name;
     int m, n, lda;
@@ -342,7 +346,7 @@ static void settle(struct lesson_case *item, const struct gemm_family *family, c
     snprintf(item->name, sizeof item->name, "%s/%s", family->name != NULL ? family->name : "product", name);
 }
 
-/* Rows as long as they must be, plus so many elements. */
+/* Rows as long as they must be, plus this many elements. */
 static void set_leading(int *extent, int more_a, int more_b, int more_c)
 {
     int a_cols = extent[GEMM_TRANS_A] ? extent[GEMM_M] : extent[GEMM_K];
@@ -352,8 +356,8 @@ static void set_leading(int *extent, int more_a, int more_b, int more_c)
     extent[GEMM_LDC] = extent[GEMM_N] + more_c;
 }
 
-/* Few rows: row 8 or 4 begins at element 2^31, or row 32 at 2^31 or 2^32. Many: row 128 or 256 does. Some 9 GB, of which
- * a page is touched for each row. */
+/* With few rows, row 8 or 4 begins at element 2^31, or row 32 at 2^31 or 2^32. With many, row 128 or 256
+ * does. The buffer takes some 9 GB, of which each row touches one page. */
 static void set_apart(struct lesson_case *item, int buffer)
 {
     const int *extent = item->extent;
@@ -362,7 +366,8 @@ static void set_apart(struct lesson_case *item, int buffer)
                                   : extent[GEMM_M];
     int64_t row_bytes = INT64_C(1) << (rows < 12 ? 30 : rows < 64 ? 28 : 25);
     int leading = (int)(row_bytes / (int64_t)storage_bytes(gemm_storage(item, buffer)));
-    item->apart[buffer] = leading + item->extent[GEMM_LDA + buffer] % 8; /* as aligned as the rows are */
+    /* keeps the alignment that the rows would have */
+    item->apart[buffer] = leading + item->extent[GEMM_LDA + buffer] % 8;
     item->value[GEMM_LDA + buffer] = item->apart[buffer];
 }
 
@@ -410,7 +415,8 @@ struct lesson_case gemm_case(const struct gemm_family *family, const char *name,
     return item;
 }
 
-/* The buffers of a bad case are those of a small good one, so that a kernel that does run finds memory. */
+/* A bad case has the buffers of a small good one, so that a kernel that runs in spite of the fault finds
+ * memory. */
 static void bad_case(struct lesson_case *item, const char *name, enum kernel_status expected,
                      const struct gemm_family *family)
 {
@@ -421,7 +427,7 @@ static void bad_case(struct lesson_case *item, const char *name, enum kernel_sta
     item->expected = expected;
 }
 
-/** Sizes that only fill a grid: launches are looked at, and nothing runs. */
+/** Sizes that only test the grid: the device checks launches, and runs nothing. */
 static const struct {
     const char *name;
     int m, n;
@@ -486,7 +492,8 @@ static int bad_cases(const struct gemm_family *family, unsigned bit, struct less
     for (size_t i = 0; family->choice != GEMM_NO_CHOICE && i < COUNT_OF(outside) && count < capacity; i++) {
         char name[LESSON_NAME / 2];
         snprintf(name, sizeof name, "%s_%s", family->choice == GEMM_STAGES ? "stages" : "tile", names[i]);
-        if (i == 3 && !family->general) break; /* nothing to compute: a kernel may be done too early */
+        /* nothing to compute: a plain kernel may return before it looks at its choice */
+        if (i == 3 && !family->general) break;
         bad_case(&cases[count], name, KERNEL_INVALID_CONFIG, family);
         cases[count].real[GEMM_ALPHA] = i == 3 ? 0.0 : 1.0;
         cases[count].real[GEMM_BETA] = i == 3 ? 1.0 : 0.0;
@@ -495,7 +502,7 @@ static int bad_cases(const struct gemm_family *family, unsigned bit, struct less
     return count;
 }
 
-/** What a property varies: kept in the item, so that no name is looked at. */
+/** What a property varies. It is kept in the item, so that code need not look at names. */
 enum property { NO_PROPERTY, ANY_SIZE, TRANSPOSES, SAME_BITS, ALIGNMENT, BAD_INPUT };
 
 /**
@@ -532,7 +539,8 @@ static int property_cases(const struct gemm_family *family, struct lesson_case *
         if (rows[i].property == BAD_INPUT) item->expected = KERNEL_INVALID_DIMENSION;
         promised += rows[i].same_bits;
     }
-    if ((chooses || layouts) && promised == 0) abort(); /* a promise that nobody looks at */
+    /* the family makes a promise that no property tests */
+    if ((chooses || layouts) && promised == 0) abort();
     return count;
 }
 
@@ -562,7 +570,7 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
 
 /* ---- items of properties --------------------------------------------------------------------------------- */
 
-/* One random wrong argument on a good shape: what must be refused, whatever else is asked. */
+/* One random wrong argument on a good shape: the kernel must refuse it whatever else the call asks for. */
 static void vary_bad(struct lesson_case *item, struct rng *rng)
 {
     const struct bad_argument *row;
@@ -571,7 +579,8 @@ static void vary_bad(struct lesson_case *item, struct rng *rng)
     case_table_spoil(item, row, GEMM_DTYPE_IN);
 }
 
-/* From one row to the next: nothing more, a little more, or what keeps rows at multiples of 16 bytes. */
+/* Elements from the end of a row to the next one: none, a few, or as many as keep rows at multiples of 16
+ * bytes. */
 static int random_gap(struct rng *rng, int columns)
 {
     switch (rng_between(rng, 0, 3)) {
@@ -584,7 +593,7 @@ static int random_gap(struct rng *rng, int columns)
     }
 }
 
-/* Rows of any distance, buffers that begin anywhere, stored in any way if @p transposes. */
+/* Rows any distance apart, buffers that begin anywhere, and any layout if @p transposes. */
 static void random_layout(struct lesson_case *item, int transposes, struct rng *rng)
 {
     static const int starts[] = {0, 0, 0, 1, 2, 3, 4, 8};
@@ -609,13 +618,15 @@ static void random_factors(struct lesson_case *item, struct rng *rng)
     item->real[GEMM_BETA] = factors[rng_between(rng, 0, 4)];
 }
 
-/** Elements between the ends of rows and the next ones, and from a multiple of 256 bytes to where a matrix begins. */
+/** Elements between the end of a row and the next one, and between a multiple of 256 bytes and the start
+ *  of a matrix. */
 struct alignment {
     int more[GEMM_BUFFERS], start[GEMM_BUFFERS];
 };
 
-/* Every way to lose the alignment of a vector: one matrix at a time by its start or by its rows, then in pairs, then by a
- * start and rows that make up for each other in every second row. */
+/* Every way to lose the alignment that a vector access needs: first one matrix at a time, by its start or
+ * by its row distance; then two matrices; then a start and a row distance that cancel out in every second
+ * row. */
 static struct alignment alignment_of(int index)
 {
     static const int by[] = {1, 2, 4, 8, 3, 5, 6, 7};
@@ -629,7 +640,7 @@ static struct alignment alignment_of(int index)
     };
     struct alignment alignment = {{0}, {0}};
     int starts = (int)COUNT_OF(by) * GEMM_BUFFERS,
-        alone = starts + starts / 2; /* rows: powers of two will do */
+        alone = starts + starts / 2; /* for row distances, powers of two are enough */
     if (index > alone) return together[(size_t)(index - alone - 1) % COUNT_OF(together)];
     if (index > 0) {
         int *what = index <= starts ? alignment.start : alignment.more, at = (index - 1) % starts;
@@ -638,7 +649,7 @@ static struct alignment alignment_of(int index)
     return alignment;
 }
 
-/* Whole tiles and a tail that is whole vectors: whatever breaks a vector is in the alignment. */
+/* Whole tiles, and a remainder of whole vectors: only the alignment can rule out a vector access. */
 static void vary_alignment(struct lesson_case *item, int index)
 {
     struct alignment alignment = alignment_of(index);
@@ -655,7 +666,8 @@ static void vary_alignment(struct lesson_case *item, int index)
     memcpy(item->start, alignment.start, sizeof alignment.start);
 }
 
-/* Which choice item @p index gets: each in turn; of tiles the last one, which is large and slow, less often. */
+/* The choice that item @p index uses: all of them in rotation; the last tile, which is large and slow,
+ * less often. */
 static int choice_of(const struct lesson_case *item, int index)
 {
     int first = item->extent[GEMM_EX_CHOICES] / 256, last = item->extent[GEMM_EX_CHOICES] % 256;
@@ -664,7 +676,8 @@ static int choice_of(const struct lesson_case *item, int index)
     return first + index % (last - first + 1);
 }
 
-/* Items of a set have the same matrices, from the generator of the set; where they lie is theirs. */
+/* Items of a set have the same matrices, from the generator of the set. Each item stores them at other
+ * places. */
 static void vary_product(struct lesson_case *item, enum property property, int index, int together,
                          struct rng *rng)
 {
@@ -679,7 +692,7 @@ static void vary_product(struct lesson_case *item, enum property property, int i
     item->extent[GEMM_K] = rng_between(&set, 1, general ? most < 80 ? most : 80 : 2 * most);
     if (property != TRANSPOSES) random_factors(item, &set);
     if (property == SAME_BITS && number % 4 == 3) item->flags |= CASE_SMALL_DEVICE;
-    /* Where another layout may give other bits, all of a set have the same one. */
+    /* Where another layout may give other bits, all items of a set have the same layout. */
     int layouts = item->extent[GEMM_EX_FLAGS] & GEMM_SAME_LAYOUTS;
     if (property == TRANSPOSES || (property == SAME_BITS && layouts && index % together == 0)) {
         item->extent[GEMM_TRANS_A] = index % 4 / 2;

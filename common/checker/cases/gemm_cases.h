@@ -12,7 +12,8 @@
 #include "gemm_inputs.h"
 #include "lesson.h"
 
-/** @brief lesson_case.extent: what the buffers are made for. Up to GEMM_DTYPE_OUT as in enum gemm_value. */
+/** @brief lesson_case.extent: the sizes that the buffers are made for. Up to GEMM_DTYPE_OUT as in enum
+ *         gemm_value. */
 enum gemm_extent {
     GEMM_EX_FLAGS = GEMM_DTYPE_OUT + 1, /* set of enum gemm_family_flags */
     GEMM_EX_CHOICES                     /* 256 * first + last */
@@ -24,36 +25,38 @@ enum gemm_family_flags {
     GEMM_CHOOSES_STAGES = 4,
     GEMM_CHOOSES_TILE = 8,
     GEMM_SAME_LAYOUTS = 16,  /* struct gemm_family's same_layouts */
-    GEMM_INT8 = 32,          /* A and B are bytes, sums are whole numbers: int8_cases.h */
-    GEMM_DEQUANTISED = 64,   /* with it: sums are scaled, and stored as dtype_out */
-    GEMM_PROPERTY_SHIFT = 8, /* bits from here on: which property a case is, see gemm_cases.c */
+    GEMM_INT8 = 32,          /* A and B are bytes and sums are integers: int8_cases.h */
+    GEMM_DEQUANTISED = 64,   /* with GEMM_INT8: sums are scaled, and stored as dtype_out */
+    GEMM_PROPERTY_SHIFT = 8, /* from this bit on: which property a case is, see gemm_cases.c */
 };
 
-/** @brief What a caller may choose beside the product itself; every choice must give the same bits. */
+/** @brief What a caller may choose beyond the product itself; the bits of the result must not depend on
+ *         it. */
 enum gemm_choice {
     GEMM_NO_CHOICE,
     GEMM_STAGES, /* args->stages */
-    GEMM_TILE    /* which tile is used: for a lesson whose entry point takes it */
+    GEMM_TILE    /* which tile size is used, for a lesson whose entry point takes it */
 };
 
 /**
  * @brief Which products a part of a lesson computes.
  *
- * A plain family is C = A * B: nothing transposed, alpha 1, beta 0, k >= 1; anything else has to be refused as
- * gemm_args_check_plain() does. A general one takes all that struct gemm_args can say.
+ * A plain family computes C = A * B: nothing transposed, alpha 1, beta 0, k >= 1; anything else has to be
+ * refused as gemm_args_check_plain() does. A general one takes all that struct gemm_args can say.
  */
 struct gemm_family {
-    int part;                       /**< index of the part */
-    const char *name;               /**< its name, which its cases begin with; NULL for "product" */
+    int part;         /**< index of the part */
+    const char *name; /**< name of the part, with which its cases' names begin; NULL for "product" */
     enum dtype dtype_in, dtype_out; /**< how a and b, and c, are stored */
-    int general;                    /**< 1: transposes, alpha, beta and k = 0 as well */
-    enum gemm_choice choice; /**< what the caller chooses, from first_choice to last_choice. The cases take
-                                         turns; other values have to be refused as ::KERNEL_INVALID_CONFIG */
+    int general;                    /**< 1: also transposes, alpha, beta and k = 0 */
+    /** what the caller chooses, from first_choice to last_choice. The cases use the choices in rotation;
+     *  other values have to be refused as ::KERNEL_INVALID_CONFIG */
+    enum gemm_choice choice;
     int first_choice, last_choice;
-    int tensor_cores; /**< 1: sums are made on tensor cores, or may be */
-    int int8;         /**< 1: A and B are bytes; nothing is general, but any layout is right (int8_cases.h) */
-    int dequantised;  /**< with it, 1: C is of dtype_out; 0: C is int32 */
-    int same_layouts; /**< 1: the same bits whatever the layout, the distance of rows and the alignment as well */
+    int tensor_cores; /**< 1: tensor cores compute the sums, or may do so */
+    int int8; /**< 1: A and B are bytes; there is no alpha or beta, but any layout is valid (int8_cases.h) */
+    int dequantised;  /**< if int8: 1: C is of dtype_out; 0: C is int32 */
+    int same_layouts; /**< 1: the bits do not depend on layout, row distance and alignment either */
 };
 
 /** @brief Appends the cases of @p family to @p cases, of which @p count are there; returns the new count. */
@@ -62,12 +65,13 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
 /**
  * @brief One more good case, alpha 1 and beta 0, for a lesson that needs a shape of its own.
  *
- * What it returns may be changed: value (and extent, where both have it) and real. @p name is without the part.
+ * The caller may change value (and extent, where both hold a number) and real of the case that is returned.
+ * @p name does not include the part.
  */
 struct lesson_case gemm_case(const struct gemm_family *family, const char *name, enum case_group group,
                              unsigned devices, int m, int n, int k);
 
-/** @brief Stores the matrices of such a case otherwise: transposed, and with elements between rows. */
+/** @brief Changes how such a case stores its matrices: transposed, and with elements between rows. */
 void gemm_store(struct lesson_case *item, int trans_a, int trans_b, int more_a, int more_b, int more_c);
 
 void gemm_vary(struct lesson_case *item, int index, struct rng *rng);

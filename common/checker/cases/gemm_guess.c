@@ -1,13 +1,13 @@
 /**
  * @file gemm_guess.c
- * @brief Products: what would come out if a well-known mistake had been made.
+ * @brief Products: what a kernel would compute with a well-known mistake in it.
  */
 #include <math.h>
 
 #include "int8_cases.h"
 #include "mistakes.h"
 
-/** Numbers of mistakes; in brackets what mistake.size is. */
+/** Numbers of mistakes; brackets say what mistake.size means. */
 enum gemm_mistake {
     /* clang-format off */
     /* places */
@@ -28,7 +28,7 @@ enum gemm_mistake {
     /* clang-format on */
 };
 
-/** mistake_row.where: what a case must have for it. */
+/** mistake_row.where: what a case needs to show the mistake. */
 enum {
     OTHER_ALPHA = 1,
     A_BETA = 2,
@@ -69,7 +69,7 @@ static const struct mistake_row MISTAKES[] = {
      .sizes = {2, 3, 4, 2, 3, 4, 2, 3, 4}, .others = {16, 16, 16, 32, 32, 32, 64, 64, 64}},
 };
 
-/** Those that only products of bytes have, which come first there. */
+/** Mistakes that only products of bytes have. Their table comes first there. */
 static const struct mistake_row MISTAKES_OF_BYTES[] = {
     {A_UNSIGNED, RECORD_CAUSE_BYTES, .message = "A's bytes are taken as unsigned"},
     {B_UNSIGNED, RECORD_CAUSE_BYTES, .message = "B's bytes are taken as unsigned"},
@@ -132,7 +132,7 @@ static int is(const struct mistake *mistake, int one, int other)
 
 /* ---- places ------------------------------------------------------------------------------------------------- */
 
-/** One operand: op()[line, p] at line * line_step + p * p_step, as far as there are elements. */
+/** One operand: op()[line, p] is element line * line_step + p * p_step of data, where that exists. */
 struct operand {
     const float *data;
     size_t line_step, p_step, elems;
@@ -151,7 +151,8 @@ static struct operand operand(const struct lesson_case *item, const float *const
     return (struct operand){data[index], along_rows ? 1 : row, along_rows ? row : 1, lesson_elems(buffer)};
 }
 
-/* Whose sum is stored in row or column @p at, by one of the mistakes @p twice and so on, which are those of rows or of columns. */
+/* The row or column whose sum a kernel stores in row or column @p at, with one of the given mistakes about
+ * rows or about columns. */
 static size_t taken_from(size_t at, int twice, int next, int eight_apart, int interleaved, int in_halves)
 {
     enum { FRAGMENT = 16 };
@@ -192,7 +193,7 @@ static size_t terms_counted(const struct mistake *mistake, size_t k)
     }
 }
 
-/* The term that is multiplied where term p should be. */
+/* The index of the term that a kernel multiplies where it should multiply term p. */
 static size_t term_of(const struct mistake *mistake, size_t p)
 {
     size_t tile = (size_t)mistake->other;
@@ -224,7 +225,7 @@ static double factor_of_c(const struct lesson_case *item, const struct mistake *
     return mistake->number == ALPHA_ON_C ? beta * item->real[GEMM_ALPHA] : beta;
 }
 
-/* 1 with the sum that is stored at (i, j), before it is scaled; 0 where nobody knows what was read. */
+/* Computes the sum that is stored at (i, j), before scaling; 0 if the mistake reads what nobody knows. */
 static int find_sum(const struct lesson_case *item, const float *const *data, const struct mistake *mistake,
                     size_t i, size_t j, double *value)
 {
@@ -253,7 +254,7 @@ static double scale_of(float scale, int ignored, int magnitude_only)
     return ignored ? 1.0 : magnitude_only ? fabs((double)scale) : (double)scale;
 }
 
-/* What is stored of a sum of products of bytes. */
+/* The value stored for a sum of products of bytes. */
 static double scaled(const struct lesson_case *item, const float *const *data, const struct mistake *m,
                      size_t i, size_t j, double sum)
 {
@@ -270,7 +271,7 @@ static double scaled(const struct lesson_case *item, const float *const *data, c
 
 /* ---- guesses ------------------------------------------------------------------------------------------------ */
 
-/* 1 if the mistake changes anything here. */
+/* 1 if the mistake would change the result of this item. */
 static int applies(const struct lesson_case *item, unsigned where, const struct mistake *mistake)
 {
     const int *extent = item->extent, k = extent[GEMM_K];
@@ -300,7 +301,7 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     }
 }
 
-/* The same for what only bytes have, at row @p i and column @p j. */
+/* The same for mistakes of products of bytes, at row @p i and column @p j. */
 static int applies_to_bytes(const struct lesson_case *item, unsigned where, const struct mistake *mistake,
                             size_t i, size_t j)
 {
@@ -309,10 +310,11 @@ static int applies_to_bytes(const struct lesson_case *item, unsigned where, cons
     const int is_scaled = (item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED) != 0;
     const int alike = item->distribution == INT8_EXTREMES;
     if (where & (is_scaled ? NOT_SCALED : SCALED)) return 0;
-    /* Lines of two kinds in turn: of more than two nobody can tell which was taken. */
+    /* Two kinds of rows or columns alternate: with more than two of them, nobody can tell which one a
+     * kernel read. */
     if (alike && ((where & TWO_ROWS && m > 2) || (where & TWO_COLUMNS && n > 2))) return 0;
     if (row >= m || column >= n)
-        return 0; /* nobody knows what is stored there of rows and columns past the end */
+        return 0; /* past the end of rows and columns lies memory whose contents nobody knows */
     if (where & A_BIAS && !item->extent[INT8_EX_BIAS]) return 0;
     if (is(mistake, SCALES_EXCHANGED, ROW_SCALE_BY_COLUMN) && j >= m) return 0;
     return mistake->number != SCALES_EXCHANGED || i < n;

@@ -13,7 +13,7 @@
 
 enum { ELEMS_A_PIECE = 1 << 16 };
 
-/* What a pair of terms leaves of 1: little, but more than a half of size 1 is rounded by. */
+/* How much of 1 remains of a pair of terms: little, but more than the rounding error of a half of size 1. */
 #define CANCEL_REST 0x1p-8
 
 enum storage gemm_storage(const struct lesson_case *item, int index)
@@ -55,7 +55,7 @@ static struct stored stored(const struct lesson_case *item, int index)
                            extent[index == GEMM_A ? GEMM_LDA : GEMM_LDB], transposed};
 }
 
-/* Of a matrix without elements there is one, so that there is something that must not be read. */
+/* A matrix without elements still gets one, so that there is memory that must not be read. */
 static size_t at_least_1(int extent)
 {
     return extent > 0 ? (size_t)extent : 1;
@@ -75,7 +75,7 @@ int gemm_buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
     return GEMM_BUFFERS;
 }
 
-/* Element (i, p) of op(A), or (j, p) of the transpose of op(B): @p line is i or j. */
+/* Element (i, p) of op(A), or (j, p) of the transpose of op(B); @p line is i or j. */
 static double element(const struct lesson_case *item, int index, int line, int p, double noise,
                       double partner)
 {
@@ -88,14 +88,15 @@ static double element(const struct lesson_case *item, int index, int line, int p
         return a || !narrow ? 1e-4 * noise : noise;
     case GEMM_UNLIKE:
         return (a ? 1e3 : 1e-4) * noise;
-    case GEMM_CANCEL: /* the second of a pair: the same of A, the opposite and a little more of B */
+    /* the second term of a pair: the same element of A; of B the opposite plus a small rest */
+    case GEMM_CANCEL:
         if (p % 2 == 1) return a ? partner : CANCEL_REST * noise - partner;
         return p == k - 1 ? CANCEL_REST * noise : noise;
     case GEMM_POSITIVE:
         return fabs(noise) < 1.0 ? fabs(noise) : 0.5;
     case GEMM_SPREAD:
         return ldexp(noise, p % 13 - 6);
-    case GEMM_HUGE: /* all terms of a large sum have its sign */
+    case GEMM_HUGE: /* all terms of a large sum have the same sign */
         if (!a) return fmin(fabs(noise), 4.0) + 0.5;
         return line % 3 != 0 ? 0x1p-6 * noise : (line % 2 ? -0x1p14 : 0x1p14);
     case GEMM_SUBNORMAL:
@@ -137,7 +138,7 @@ struct filling {
     float *data;
 };
 
-/* What lies between rows of bytes, where no NaN can, is a number that changes any sum. */
+/* Bytes cannot be NaN, so elements between rows hold a number that changes any sum. */
 static double int8_value_at(const struct filling *f, size_t row, size_t col)
 {
     if (col >= (size_t)f->matrix.cols || row >= (size_t)f->matrix.rows) return 113.0;
@@ -150,7 +151,7 @@ static double int8_value_at(const struct filling *f, size_t row, size_t col)
 static double value_at(const struct filling *f, size_t row, size_t col)
 {
     if (f->item->extent[GEMM_EX_FLAGS] & GEMM_INT8 && f->index != GEMM_C) return int8_value_at(f, row, col);
-    /* What lies between rows is a NaN if it is only read, and a number if it must be kept. */
+    /* Elements between rows are NaN in matrices that are only read, and a number where they must be kept. */
     if (col >= (size_t)f->matrix.cols || row >= (size_t)f->matrix.rows)
         return f->index == GEMM_C ? 1e4 * noise_at(f->seed, (int)row, (int)col) : (double)NAN;
     if (f->index == GEMM_C) return c_element(f->item, row, col, noise_at(f->seed, (int)row, (int)col));

@@ -10,13 +10,14 @@
 
 enum gemm_distribution {
     GEMM_NORMAL,   /* normal with standard deviation 1 */
-    GEMM_LARGE,    /* a of magnitude 1e3, and b too where results are floats */
-    GEMM_SMALL,    /* a of magnitude 1e-4, and b too where results are floats */
+    GEMM_LARGE,    /* a of magnitude 1e3, and so is b if results are floats */
+    GEMM_SMALL,    /* a of magnitude 1e-4, and so is b if results are floats */
     GEMM_UNLIKE,   /* a of magnitude 1e3, b of 1e-4 */
     GEMM_CANCEL,   /* terms come in pairs that nearly cancel */
     GEMM_POSITIVE, /* from 0 to 1: the sum grows with every term */
     GEMM_SPREAD,   /* magnitudes from 2^-6 to 2^6 along k */
-    GEMM_HUGE, /* sums of 1e6 in every third row of C and of 1 in the others: halves are no larger than 65504 */
+    /* sums of 1e6 in every third row of C and of 1 in the others: halves are no larger than 65504 */
+    GEMM_HUGE,
     GEMM_SUBNORMAL, /* a of magnitude 1e-6, which is subnormal as a half; b of 1 */
     GEMM_NAN_A,     /* a NaN in the last column of some rows of op(A) */
     GEMM_NAN_B,     /* a NaN in some columns of op(B) */

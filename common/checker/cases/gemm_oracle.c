@@ -25,15 +25,15 @@
 #include "base/wide.h"
 
 enum {
-    COLUMNS = 64,      /* of a row that are worked on at a time, so that B is read along its rows */
-    CORE_PRODUCTS = 4, /* that a tensor core adds before it cuts off; later ones add more */
+    COLUMNS = 64,      /* columns computed at a time, so that B is read along its rows */
+    CORE_PRODUCTS = 4, /* products that a tensor core adds before it cuts off; later tensor cores add more */
     FREIVALDS_TURNS = 3
 };
 
 /* Hoeffding: a row of right results exceeds its limit with probability 2 exp(-8^2 / 2), about 3e-14. */
 #define FREIVALDS_DEVIATIONS 8.0
 
-/** One row of C in plain float arithmetic: both ways of adding. */
+/** One row of C in plain float arithmetic, added in both ways. */
 struct plain_row {
     float rounded[COLUMNS], cut[COLUMNS];
     double squares[COLUMNS]; /* sum_t R_t S_t^2 of bound.h */
@@ -68,7 +68,7 @@ static struct operands operands_of(const struct ref_gemm_shape *shape, const flo
                              .b_across = shape->transpose_b ? ldb : 1};
 }
 
-/* S_t is looked at after every third product: often enough, and not in step with data that come in pairs. */
+/* S_t is sampled at every third product: often enough, and out of step with data that come in pairs. */
 WIDE static void add_rounded(const struct operands *o, size_t k, size_t columns, float *sum, double *squares)
 {
     enum { STEPS = 3 };
@@ -95,13 +95,13 @@ WIDE static void add_cut(const struct operands *o, size_t k, size_t columns, flo
     }
 }
 
-/* Which of two results is further from the truth. */
+/* Of two results, the one further from the exact one. */
 static double worse(double one, double other, double truth)
 {
     return fabs(one - truth) > fabs(other - truth) ? one : other;
 }
 
-/* Fills span->plain, and span->floor with what the sums on the way may lose. */
+/* Fills span->plain, and span->floor with the error that the intermediate sums may cause. */
 static void plain_row(const struct lesson_case *item, const float *const *data, size_t i,
                       struct lesson_span *span)
 {
@@ -127,7 +127,7 @@ static void plain_row(const struct lesson_case *item, const float *const *data, 
     }
 }
 
-/* On data of size 1 results are of this size, and what no bound may exceed is in proportion. */
+/* The size of results if data are of size 1; the cap on bounds is in proportion to it. */
 static double unit_size(const struct ref_gemm_shape *shape)
 {
     return fmax(1.0, fabs(shape->alpha) * sqrt((double)shape->k) + fabs(shape->beta));
@@ -146,7 +146,7 @@ void gemm_expect(const struct lesson_case *item, const float *const *data, size_
     span->first = unit * (size_t)shape.ldc;
     span->count = (size_t)shape.n;
     ref_gemm_row(&shape, (int)unit, data[GEMM_A], data[GEMM_B], data[GEMM_C], span->expected, e->scratch);
-    /* What is too large for a half becomes infinite: rounded to nearest as IEEE 754 says. */
+    /* A value too large for a half becomes infinite: rounded to nearest as IEEE 754 says. */
     for (size_t j = 0; j < span->count && storage == STORAGE_F16; j++)
         if (fabs(span->expected[j]) >= 65520.0)
             span->expected[j] = copysign((double)INFINITY, span->expected[j]);
@@ -172,7 +172,7 @@ size_t gemm_unit_elems(const struct lesson_case *item)
 
 /* ---- all elements at once -------------------------------------------------------------------------------- */
 
-/* C without what lies between its rows: as it is if nothing does, else a copy to be freed. */
+/* C without the elements between its rows: C itself if there are none, else a copy that the caller frees. */
 static float *dense_copy(const struct ref_gemm_shape *shape, const float *c)
 {
     size_t m = (size_t)shape->m, n = (size_t)shape->n;
@@ -182,7 +182,7 @@ static float *dense_copy(const struct ref_gemm_shape *shape, const float *c)
     return copy;
 }
 
-/* First row whose residual is too large, -1 if there is none; @p wrong counts them. */
+/* Returns the first row whose residual is too large, -1 if there is none; @p wrong counts such rows. */
 static int64_t first_wrong(const double *residual, int m, double limit, size_t *wrong)
 {
     int64_t first = -1;
@@ -195,12 +195,13 @@ static int64_t first_wrong(const double *residual, int m, double limit, size_t *
 }
 
 /*
- * Freivalds: C x = alpha op(A) (op(B) x) + beta C0 x for any x; here three x from [-1, 1)^n that nobody can
- * foresee. A row's residual is sum_j e_j x_j, and stays below t sqrt(sum_j e_j^2) = t E sqrt(n) but for one time in
- * exp(t^2 / 2) / 2 (Hoeffding). E, the root mean square of a row's errors, is allowed to be twice that of a plain
- * computation in the rows that were compared element by element, plus the floor. Where n = k = 4096 that is some
- * 1e-4 of a typical element, so a single wrong element among the 4096 of its row shows from about a twentieth
- * of its size on, unless all three x_j happen to be small, and a wrong row or tile shows in any case.
+ * Freivalds' check: C x = alpha op(A) (op(B) x) + beta C0 x holds for any x; here for three random x from
+ * [-1, 1)^n that a kernel cannot predict. A row's residual is sum_j e_j x_j, and stays below t sqrt(sum_j
+ * e_j^2) = t E sqrt(n) but for one time in exp(t^2 / 2) / 2 (Hoeffding). E, the root mean square of a row's
+ * errors, is allowed to be twice that of a plain computation in the rows that were compared element by
+ * element, plus the floor. Where n = k = 4096 that is some 1e-4 of a typical element, so a single wrong
+ * element among the 4096 of its row shows from about a twentieth of its size on, unless all three x_j happen
+ * to be small, and a wrong row or tile shows in any case.
  */
 int gemm_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
                   const double *allowed, uint64_t seed, char *reason, size_t size)

@@ -1,6 +1,6 @@
 /**
  * @file gemm_words.c
- * @brief What a report says of cases of products: what they are about, and what failing ones have in common.
+ * @brief The report's words on cases of products: what each one tests, and what failing ones have in common.
  */
 #include "int8_cases.h"
 
@@ -40,7 +40,7 @@ int gemm_trait(const struct lesson_case *item, int index, const char **message)
     return trait_at(traits, sizeof traits / sizeof traits[0], 1, index, message);
 }
 
-/* 1 if rows of matrix @p index begin at whole vectors of 16 bytes, and end within one. */
+/* 1 if rows of matrix @p index begin at multiples of 16 bytes, and end within a vector. */
 static int ends_within_a_vector(const struct lesson_case *item, int index)
 {
     struct lesson_buffer buffers[GEMM_BUFFERS];
@@ -49,7 +49,7 @@ static int ends_within_a_vector(const struct lesson_case *item, int index)
     return buffers[index].extent[1] % vector == 0 && buffers[index].row % vector != 0;
 }
 
-/* What is wrong with the family's choice; NULL if nothing is. */
+/* What is wrong with the choice; NULL if nothing is. */
 static const char *wrong_choice(const struct lesson_case *item)
 {
     int first = item->extent[GEMM_EX_CHOICES] / 256, last = item->extent[GEMM_EX_CHOICES] % 256;

@@ -1,6 +1,6 @@
 /**
  * @file int8_cases.c
- * @brief The tables: what products of bytes are tried with beside the shapes of every product.
+ * @brief The tables of cases of products of bytes, beyond those of every product.
  */
 #include "int8_cases.h"
 
@@ -13,14 +13,14 @@ enum { SUMS = 1, SCALED = 2, BOTH = SUMS | SCALED };
 
 enum { NN, NT, TN, TT }; /* 2 * trans_a + trans_b */
 
-/** One line: a shape, how it is stored, and its data. */
+/** One line: a shape, its layout, and its data. */
 struct int8_row {
     const char *name;
     enum case_group group;
     unsigned parts, devices;
     int m, n, k, layout;
     int more_a, more_b, more_c; /* elements from the end of a row to the next */
-    int few_sms;                /* 1: large tiles for a small problem */
+    int few_sms;                /* 1: the device has few SMs, so that a small problem gets large tiles */
     int distribution;
 };
 
@@ -66,7 +66,7 @@ static const struct int8_row ROWS[] = {
     {"few_sms_tt",             GROUP_EDGES,    SUMS,   ANY,    257, 129,    130, TT,    3, 2, 3, 1,  GEMM_NORMAL},
     {"few_sms_by_bytes",       GROUP_EDGES,    BOTH,   ANY,    131, 259,     67, NN,    1, 3, 1, 1,  GEMM_NORMAL},
     {"few_sms_positive",       GROUP_NUMERICS, SUMS,   ANY,    130, 258,   2100, NT,   12,12, 2, 1,  INT8_POSITIVE},
-    /* A GPU has more SMs: rims of large tiles there. */
+    /* A GPU has more SMs, so large tiles need larger problems; their edges are tested there. */
     {"gpu_large_rim_nt",       GROUP_EDGES,    BOTH,   ON_GPU,1500,2908,    328, NT,    0, 4, 0, 0,  GEMM_NORMAL},
     {"gpu_large_rim_tt",       GROUP_EDGES,    SUMS,   ON_GPU,1501,2909,    201, TT,    3, 2, 3, 0,  GEMM_NORMAL},
 
@@ -89,17 +89,17 @@ static const struct int8_row ROWS[] = {
     /* clang-format on */
 };
 
-enum { ALIGNMENTS = 60 /* of property_alignment: that many ways, for each storage type */ };
+enum { ALIGNMENTS = 60 /* of property_alignment: this many ways to lose alignment, for each storage type */ };
 static const enum dtype STORED_AS[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F32};
 enum { DTYPES = sizeof STORED_AS / sizeof STORED_AS[0] };
 
-/** A wrong argument that only such a product has. */
+/** A wrong argument that only products of bytes can have. */
 static const struct {
     const char *name;
     unsigned parts;
     enum kernel_status expected;
     int null_buffer, misaligned_buffer, misalignment;
-    int at, value; /* lesson_case.value[at] = value beside it; at < 0 for none */
+    int at, value; /* also sets lesson_case.value[at] = value; at < 0 for none */
     unsigned flags;
 } BAD[] = {
     {"null_row_scales", SCALED, KERNEL_INVALID_CONFIG, INT8_ROW_SCALES, -1, 0, -1, 0, 0},
@@ -160,7 +160,8 @@ static int own_bad_input(const struct gemm_family *family, struct lesson_case *c
     return count;
 }
 
-/* Storage types and a bias take turns; what only some data show has a storage type and a bias that show them. */
+/* Storage types, with and without bias, come in rotation. Data that show an effect only with some storage
+ * type or bias get that one. */
 static void choose_output(struct lesson_case *item, int turn)
 {
     int distribution = item->distribution, bias = turn / DTYPES % 2;
@@ -170,7 +171,8 @@ static void choose_output(struct lesson_case *item, int turn)
         dtype = DTYPE_F32;
     if (distribution >= INT8_BIAS_NAN && distribution <= INT8_TO_INFINITY) bias = 1;
     if (distribution == INT8_TO_SUBNORMAL) bias = 0;
-    if (item->apart[GEMM_C] != 0) dtype = DTYPE_F16; /* by which the rows' distance was chosen */
+    /* set_apart() computed the row distance for this type */
+    if (item->apart[GEMM_C] != 0) dtype = DTYPE_F16;
     if (item->group == GROUP_SPEED) dtype = DTYPE_F16, bias = 1;
     set_output(item, dtype, bias);
 }
@@ -181,7 +183,7 @@ int int8_cases(const struct gemm_family *family, struct lesson_case *cases, int 
     count = own_shapes(family, cases, count, capacity);
     count = gemm_cases(family, cases, count, capacity);
     for (int i = first; i < count; i++) {
-        cases[i].flags &= ~(unsigned)CASE_UNIT_SCALE; /* a bound of its own for every element */
+        cases[i].flags &= ~(unsigned)CASE_UNIT_SCALE; /* each element has a bound of its own */
         if (!family->dequantised) continue;
         if (cases[i].repeat == ALIGNMENTS) {
             cases[i].repeat = DTYPES * ALIGNMENTS;
@@ -192,7 +194,8 @@ int int8_cases(const struct gemm_family *family, struct lesson_case *cases, int 
     return own_bad_input(family, cases, count, capacity);
 }
 
-/* Items that must agree with each other have the same storage type and bias: sets of 4, of 6 and of 60. */
+/* Items that must agree with each other have the same storage type and bias: they come in sets of 4, of 6
+ * and of 60. */
 void int8_vary(struct lesson_case *item, int index, struct rng *rng)
 {
     enum { SETS = 12 };

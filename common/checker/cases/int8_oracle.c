@@ -41,13 +41,15 @@ int int8_buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
     return item->extent[INT8_EX_BIAS] ? INT8_BUFFERS : INT8_BIAS;
 }
 
-/* Columns whose bias lies between the largest half and the numbers that become infinite: results lie there, too. */
+/* Some columns have a bias between the largest half and the numbers that become infinite, and so their
+ * results lie there, too. */
 static int near_limit(const struct lesson_case *item, int index, size_t at)
 {
     return item->distribution == INT8_TO_INFINITY && index != INT8_ROW_SCALES && at % 7 == 5;
 }
 
-/* Around 1/128, so that a sum of some thousand products of bytes becomes a number of size 1 to 100. */
+/* Scales of about 1/128, so that a sum of some thousand products of bytes becomes a number of size 1 to
+ * 100. */
 static double scale_at(const struct lesson_case *item, int index, size_t at, double random)
 {
     int row = index == INT8_ROW_SCALES, special = row ? at % 5 == 2 : at % 7 == 3;
@@ -102,14 +104,14 @@ void int8_fill(const struct lesson_case *item, int index, size_t elems, struct r
 
 /* ---- one row of C ---------------------------------------------------------------------------------------- */
 
-/* What is too large for the storage type becomes infinite: rounded to nearest as IEEE 754 says. */
+/* A value too large for the storage type becomes infinite: rounded to nearest as IEEE 754 says. */
 static double stored(enum storage storage, double value)
 {
     double limit = storage == STORAGE_F16 ? 65520.0 : storage == STORAGE_BF16 ? 0x1.ffp127 : 0x1.ffffffp127;
     return fabs(value) >= limit ? copysign((double)INFINITY, value) : value;
 }
 
-/* The row's sums, in span->expected, become what is stored of them. */
+/* Replaces the row's sums, in span->expected, by the values that are stored for them. */
 static void scale_row(const struct lesson_case *item, const float *const *data, size_t i,
                       struct lesson_span *span)
 {
@@ -150,7 +152,8 @@ void int8_expect(const struct lesson_case *item, const float *const *data, size_
 
 /* ---- all elements at once -------------------------------------------------------------------------------- */
 
-/** What Freivalds' identity is about: C x against op(A) (op(B) w), where w is x times the scales of the columns. */
+/** The vectors of Freivalds' check: it compares C x with op(A) (op(B) w), where w is x times the scales of
+ *  the columns. */
 struct freivalds {
     struct ref_gemm_shape shape;
     const float *const *data;
@@ -177,7 +180,8 @@ static void choose_weights(const struct lesson_case *item, struct freivalds *f, 
             f->y[p] += (double)f->data[GEMM_B][j * ldb + p] * f->w[j];
 }
 
-/* How far row i of C x is from what it should be. Where nothing is scaled all of these are whole numbers below 2^53. */
+/* The difference between row i of C x and what it should be. Without scales all numbers here are integers
+ * below 2^53. */
 static double residual(const struct lesson_case *item, const struct freivalds *f, const float *c, size_t i)
 {
     size_t lda = (size_t)f->shape.lda;
@@ -190,11 +194,9 @@ static double residual(const struct lesson_case *item, const struct freivalds *f
     return fabs(claimed - right);
 }
 
-/*
- * C x = A (B x), for three x from [-512, 512)^n that nobody can foresee. Unscaled both sides are whole numbers, and any
- * wrong element shows but for one time in 1024 in each turn. Sums of such data, which are random and of both signs, stay
- * below 2^24, so the floats that C comes in are exact.
- */
+/* C x = A (B x), for three random x from [-512, 512)^n that a kernel cannot predict. Unscaled, both sides
+ * are integers, and each x misses a wrong element with a probability of 1/1024. Sums of such data, which
+ * are random and of both signs, stay below 2^24, so the floats that C is converted to are exact. */
 int int8_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
                   const double *allowed, uint64_t seed, char *reason, size_t size)
 {

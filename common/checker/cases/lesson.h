@@ -1,6 +1,7 @@
 /**
  * @file lesson.h
- * @brief What a file checker/lessons/NN_topic.c tells of its lesson, and all that the checker knows of it.
+ * @brief What a file checker/lessons/NN_topic.c says about its lesson; the checker knows nothing else of a
+ *        lesson.
  *
  * It defines `const struct lesson lesson_NN_topic`: cases, inputs, oracle, bounds. Its counterpart in runner/lessons calls
  * the kernel; that one is linked with the student's object and learns nothing else. What both must know of an item stands
@@ -32,7 +33,7 @@ enum case_group {
     GROUP_COUNT
 };
 
-/** @brief Where a case is run: a set of 1 << enum device. */
+/** @brief On which devices a case runs: a set of 1 << enum device. */
 enum device_set { ON_SIMT = 1 << DEVICE_SIMT, ON_GPU = 1 << DEVICE_GPU, ON_ANY = ON_SIMT | ON_GPU };
 
 enum {
@@ -44,18 +45,20 @@ enum {
     LESSON_STARTS = 4
 };
 
-/** @brief What the checker alone knows of a case, above the flags that it shares with the runner (enum case_flags). */
+/** @brief Flags that only the checker knows, above the flags that it shares with the runner (enum
+ *         case_flags). */
 enum lesson_flags {
-    CASE_UNIT_SCALE = 1 << 16, /**< data of size 1: the bound is capped as well */
-    /** only the workspace size is asked; the call itself is expected to be refused */
+    CASE_UNIT_SCALE = 1 << 16, /**< data of size 1: bound.h caps the bounds */
+    /** the case only asks for the workspace size; the call itself must be refused */
     CASE_ASK_ONLY = 1 << 17,
-    /** a property whose items come in sets that must agree bit for bit; vary() leaves it to those that are compared with the
-        item before them */
+    /** a property whose items come in sets that must agree bit for bit; vary() leaves the flag on those
+     *  items that are compared with the item before them */
     CASE_SAME_BITS = 1 << 18,
-    CASE_IF_WORKSPACE = 1 << 19, /**< refused for its workspace: a kernel that asked for none succeeds */
-    /** a hundred inputs or more, none of them at random: each is another thing to try */
+    /** refused for want of workspace: a kernel that asked for no workspace must succeed */
+    CASE_IF_WORKSPACE = 1 << 19,
+    /** the property enumerates a hundred inputs or more, none at random: each one tests something else */
     CASE_ENUMERATES = 1 << 20,
-    /** whoever adds one adds it here */
+    /** all of the above: a new flag is added here, too */
     CASE_ALL_FLAGS = CASE_SHARED_FLAGS | CASE_ONE_CALL | CASE_UNIT_SCALE | CASE_ASK_ONLY | CASE_SAME_BITS |
                      CASE_IF_WORKSPACE | CASE_ENUMERATES
 };
@@ -64,32 +67,35 @@ enum lesson_flags {
 struct lesson_case {
     char name[LESSON_NAME]; /**< "part/name" */
     enum case_group group;
-    int part;         /**< index into the lesson's parts */
-    int weight;       /**< share of the part's points: weight / sum of weights; 0 for a case that runs
-                                     what is given only, which neither earns nor shows that work has begun */
+    int part; /**< index into the lesson's parts */
+    /** share of the part's points: weight / sum of weights; 0 for a case that runs given code only: it
+     *  earns nothing, and does not show that the student has begun */
+    int weight;
     unsigned devices; /**< set of enum device_set */
-    int extent[LESSON_EXTENTS]; /**< what the buffers are made for; meanings are the lesson's own */
-    int64_t value[WIRE_VALUES]; /**< what the kernel is told, right or wrong */
+    /** sizes that the buffers are made for; each lesson defines their meanings */
+    int extent[LESSON_EXTENTS];
+    int64_t value[WIRE_VALUES]; /**< arguments that the kernel receives, right or wrong */
     double real[WIRE_REALS];
     int distribution;      /**< the lesson's own */
     unsigned flags;        /**< set of enum case_flags and enum lesson_flags */
     int null_buffer;       /**< which buffer is given as a null pointer, -1 for none */
     int misaligned_buffer; /**< which buffer is misaligned, -1 for none */
     int misalignment;      /**< by how many bytes */
-    int start
-        [LESSON_STARTS]; /**< elements between a multiple of 256 bytes and where buffer 0, 1, ... begins */
-    int apart
-        [LESSON_STARTS]; /**< elements from row to row of buffer 0, 1, ... on the device, where that is far more than
-                                   anybody wants to fill or to compare; 0: as lesson_buffer says */
-    unsigned untouched; /**< set of 1 << buffer: outputs that must stay as they were though all went well */
-    unsigned
-        order_free; /**< set of 1 << buffer: outputs that the contract lets blocks add to in any order: their bits may
-                              differ from run to run, and the values of both runs are compared */
-    enum kernel_status expected; /**< other than KERNEL_OK: nothing may be touched */
+    /** elements between a multiple of 256 bytes and the start of buffer 0, 1, ... */
+    int start[LESSON_STARTS];
+    /** elements from row to row of buffer 0, 1, ... on the device, for distances too large to fill or to
+     *  compare; 0: as lesson_buffer says */
+    int apart[LESSON_STARTS];
+    /** set of 1 << buffer: outputs that must stay unchanged even if the call succeeds */
+    unsigned untouched;
+    /** set of 1 << buffer: outputs to which the contract lets blocks add in any order. Their bits may
+     *  differ from run to run, so the values of both runs are compared with the oracle */
+    unsigned order_free;
+    enum kernel_status expected; /**< if other than KERNEL_OK, the call must not touch anything */
     int repeat;                  /**< number of items, 1 unless a property */
-    int property;                /**< which of the lesson's properties it is, for its vary() */
-    int beside;                  /**< 1 + index of the case whose time is told beside this one's; 0: none */
-    uint64_t seed;               /**< of the item's inputs; set by the checker */
+    int property;                /**< index among the lesson's properties, for its vary() */
+    int beside;                  /**< 1 + index of the case whose time is shown beside this one's; 0: none */
+    uint64_t seed;               /**< seed of the item's inputs; set by the checker */
 };
 
 /** @brief One buffer of an item. */
@@ -98,11 +104,11 @@ struct lesson_buffer {
     enum wire_role role;
     int rank;
     size_t extent[LESSON_RANK]; /**< element [i, j, ...] is row-major; printed as name[i,j,...] */
-    const char
-        *column[LESSON_COLUMNS]; /**< names of the last index where it counts fields ("m", "l"); or NULL */
-    enum storage storage;        /**< how elements lie in device memory */
-    size_t row;                  /**< elements of the last extent that count, where rows lie apart; 0: all */
-    /** bytes that the contract asks its address to be a multiple of; 0: those of an element, 256 of a workspace */
+    /** names of the last index where it selects a field ("m", "l"); or NULL */
+    const char *column[LESSON_COLUMNS];
+    enum storage storage; /**< how elements lie in device memory */
+    size_t row;           /**< elements of the last extent that count, where rows are padded; 0: all */
+    /** alignment in bytes that the contract asks for; 0: the size of an element, 256 for a workspace */
     size_t align;
 };
 
@@ -114,14 +120,14 @@ struct lesson_buffer {
                             .extent = {__VA_ARGS__},                                                         \
                             .storage = storage_})
 
-/** @brief What the address of @p buffer is a multiple of by contract. */
+/** @brief The alignment of @p buffer by contract. */
 static inline size_t lesson_align(const struct lesson_buffer *buffer)
 {
     if (buffer->align > 0) return buffer->align;
     return buffer->role == WIRE_WORKSPACE ? WIRE_ALIGNMENT : storage_bytes(buffer->storage);
 }
 
-/** @brief Elements of @p buffer. What would lie behind its last row is not there. */
+/** @brief Elements of @p buffer, padding included except after its last row. */
 static inline size_t lesson_elems(const struct lesson_buffer *buffer)
 {
     size_t elems = 1;
@@ -130,7 +136,7 @@ static inline size_t lesson_elems(const struct lesson_buffer *buffer)
     return elems - (buffer->extent[buffer->rank - 1] - buffer->row);
 }
 
-/** @brief 1 if element @p at lies between two rows: an output must keep what is there. */
+/** @brief 1 if element @p at lies between two rows: the kernel must keep what an output holds there. */
 static inline int lesson_between_rows(const struct lesson_buffer *buffer, size_t at)
 {
     return buffer->row > 0 && at % buffer->extent[buffer->rank - 1] >= buffer->row;
@@ -143,7 +149,7 @@ static inline size_t lesson_bytes(const struct lesson_buffer *buffer)
 }
 
 /**
- * @brief What a stretch of one buffer must hold. Filled by the oracle.
+ * @brief The expected contents of a stretch of one buffer, filled by the oracle.
  *
  * The two bounds are checked apart: every element against its own, and the largest error of a whole buffer
  * against twice the largest error of a plain f32 computation, rounded to what the buffer stores, plus the largest
@@ -154,31 +160,32 @@ struct lesson_span {
     size_t first, count;
     double *expected; /**< [count] */
     double *bound;    /**< [count] largest error allowed */
-    double *plain;    /**< [count] what a plain same-precision computation gives */
-    double *floor;    /**< [count] what may be lost where the plain one is lucky */
-    double *rounding; /**< [count] what rounding to 16 or 8 bits on the way may do; 0: none */
+    double *plain;    /**< [count] what a plain computation in the same precision gives */
+    double *floor;    /**< [count] error to allow for where the plain computation happens to have less */
+    double *rounding; /**< [count] error of values rounded to 16 or 8 bits on the way; 0: none */
 };
 
 enum { LESSON_SPANS = 3 };
 
-/** @brief What one call of the oracle covers. The arrays are the caller's, `capacity` long each. */
+/** @brief The result of one call of the oracle. The arrays are the caller's, `capacity` long each. */
 struct lesson_expectation {
     int span_count;
     struct lesson_span span[LESSON_SPANS];
     double *scratch; /**< [scratch_elems] */
-    /** What expect() keeps from unit to unit of the same item, one piece of memory from malloc(); NULL at first. The caller frees it. */
+    /** State that expect() keeps from unit to unit of the same item, in one block from malloc(); NULL at
+     *  first. The caller frees it. */
     void *kept;
 };
 
-/** @brief What a call costs, by definition of the problem rather than of the kernel. */
+/** @brief The cost of a call, defined by the problem, not by the kernel. */
 struct lesson_cost {
     double flop;
     double min_bytes;   /**< every input read once, every output written once */
     double extra_bytes; /**< workspace by contract */
     double oracle_ops;  /**< operations of the oracle for the whole item */
-    int tensor_cores; /**< 1: the device's limit for products of halves is what counts, not that of floats */
-    int int8;         /**< 1: products of bytes, which tensor cores do twice as fast as those of halves */
-    double kernels;   /**< that follow each other, if a time for each is worth telling; else 0 */
+    int tensor_cores;   /**< 1: compare with the device's limit for products of halves, not of floats */
+    int int8; /**< 1: compare with that for products of bytes: twice the limit of halves on tensor cores */
+    double kernels; /**< number of consecutive kernels, if a time for each is worth showing; else 0 */
 };
 
 struct lesson_part {
@@ -187,16 +194,17 @@ struct lesson_part {
 };
 
 /**
- * @brief What a lesson is worth beyond right results, and how fast is fast enough. Zero stands for the usual:
- *        10 and 20 points, nothing below 0.3, everything from 0.9 on.
+ * @brief What a lesson is worth beyond right results, and how fast is fast enough. Zero stands for the
+ *        default: 10 and 20 points, nothing below 0.3, everything from 0.9 on.
  *
  * Speed is a ratio against the course's solution, measured in the same run: its time over the student's on a
  * GPU, its memory sectors over the student's on the software device; 1 is as good as the solution.
  */
 struct lesson_credit {
-    int clean_points;              /**< no finding of the software device, no crash; -1: none to be had */
-    int speed_points;              /**< at the cases of GROUP_SPEED; -1: none to be had */
-    double speed_none, speed_full; /**< ratios that earn nothing and everything; in a straight line between */
+    int clean_points; /**< points for no finding of the software device and no crash; -1: none to be had */
+    int speed_points; /**< points for the speed of the GROUP_SPEED cases; -1: none to be had */
+    /** speed ratios that earn no points and all points; in between points rise linearly */
+    double speed_none, speed_full;
 };
 
 /** @brief A guess of what went wrong, at one element. */
@@ -215,30 +223,31 @@ struct lesson {
     int part_count;
     struct lesson_part part[LESSON_PARTS];
     struct lesson_credit credit;
-    const char *
-        turns; /**< names of inputs, between blanks: turned round so that another element comes first, they are still
-                          inputs of a case of GROUP_SPEED, with another result; NULL: none */
-    /** @brief Where turning changes nothing: whole numbers of input @p buffer may be any others below this; 0: not these. NULL:
-     *         none. */
+    /** names of inputs, separated by blanks, whose rotated contents (another element comes first) are
+     *  still valid for a case of GROUP_SPEED, and give another result; NULL: none */
+    const char *turns;
+    /** @brief For inputs whose rotation would change nothing: integers of input @p buffer may be replaced
+     *         by any others below this; 0: not this input. NULL: none. */
     uint64_t (*others_below)(const struct lesson_case *item, int buffer);
     int same_bits_anywhere; /**< 1: the contract promises the same bits whatever the alignment of the buffers */
-    int least_architecture; /**< 80: a GPU older than sm_80 has not what the lesson needs, and is no device for it */
-    int last_architecture; /**< 90: nor has one later than sm_90; 0: all later ones have it */
+    /** 80: the lesson needs sm_80; an older GPU does not count as a device for it */
+    int least_architecture;
+    int last_architecture; /**< 90: the lesson runs on nothing later than sm_90; 0: on all later ones */
     int network;           /**< 1: its runner opens sockets on a GPU, for NCCL */
-    const char *refused;   /**< what KERNEL_CUDA_ERROR usually comes of; NULL: of what a launch asks for */
-    int distributions;     /**< a case's distribution is less than this; 0: the lesson has but one */
+    const char *refused;   /**< the usual reason for KERNEL_CUDA_ERROR; NULL: what the launch asks for */
+    int distributions;     /**< number of distributions that cases of the lesson use; 0: one */
 
     /** @brief Writes at most @p capacity cases; returns how many there are. */
     int (*cases)(struct lesson_case *cases, int capacity);
-    /** @brief Item @p index of a property: @p item is a copy of the case, with the seed of the case, to be
-     *         given its own numbers and seed. @p rng is another one for every item. */
+    /** @brief Gives item @p index of a property its numbers and seed. @p item comes as a copy of the case,
+     *         with the seed of the case; @p rng is another generator for every item. */
     void (*vary)(struct lesson_case *item, int index, struct rng *rng);
     /** What the axes of an output of rank 4 count, in the plural; NULL: sequences of the batch, heads, rows, columns. */
     const char *axes[4];
     /** @brief Describes the buffers of @p item; returns how many there are. */
     int (*buffers)(const struct lesson_case *item, struct lesson_buffer *buffers);
-    /** @brief Fills input @p index (of what buffers() said) with @p elems floats. They are rounded to the
-     *         buffer's storage type before anybody else sees them. */
+    /** @brief Fills input @p index (of what buffers() said) with @p elems floats. The checker then rounds
+     *         them to the buffer's storage type, before anything else reads them. */
     void (*fill)(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
     /** @brief Number of independent pieces the oracle works on: rows, as a rule. */
     size_t (*units)(const struct lesson_case *item);
@@ -247,17 +256,18 @@ struct lesson {
     /** @brief The oracle, for one unit. @p data are the inputs by buffer index, NULL for others. */
     void (*expect)(const struct lesson_case *item, const float *const *data, size_t unit,
                    struct lesson_expectation *expectation);
-    /** @brief Where only some units are compared: an identity that a wrong element anywhere breaks. @p allowed
-     *         is, by buffer, what errors may be in the root mean square, judged by the units that were compared.
-     *         1 if it holds, else 0 with the reason. NULL if there is none. */
+    /** @brief For items of which only some units are compared: an identity that any wrong element breaks.
+     *         @p allowed is, by buffer, the root mean square that errors may have, judged by the compared
+     *         units. Returns 1 if it holds, else 0 with the reason. NULL if there is no identity. */
     int (*identity)(const struct lesson_case *item, const float *const *data, const float *const *got,
                     const double *allowed, uint64_t seed, char *reason, size_t size);
-    /** @brief For --dump: what @p unit leaves in the workspace, which is shown and not judged. NULL if unknown;
-     *         returns 0 if this item leaves nothing worth showing. @p scratch is unit_elems() long. */
+    /** @brief For --dump: what @p unit leaves in the workspace, which is shown and not judged. @p scratch
+     *         is unit_elems() long. Returns 0 if this item leaves nothing worth showing. NULL if unknown. */
     int (*intermediate)(const struct lesson_case *item, const float *const *data, size_t unit,
                         double *scratch, struct lesson_span *span);
-    /** @brief What a property says beyond "equals the oracle". @p got are all buffers of this item and of
-     *         the one before. Returns 1 if it holds, else 0 with the reason in @p reason. NULL if no more. */
+    /** @brief What a property demands beyond "equals the oracle". @p got holds all buffers of this item
+     *         and of the one before. Returns 1 if it holds, else 0 with the reason in @p reason. NULL if
+     *         nothing. */
     int (*holds)(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
                  const float *const *got_before, char *reason, size_t size);
     /** @brief Guess @p index of what went wrong, at the element at @p at of @p buffer: 1 with @p guess; 0 if it has nothing to
@@ -266,29 +276,29 @@ struct lesson {
                  struct lesson_guess *guess);
     /** @brief What outputs that are right tell of the others: bit b of @p compared and of @p wrong is buffer b. NULL: nothing. */
     const char *(*stage)(const struct lesson_case *item, unsigned compared, unsigned wrong);
-    /** @brief Trait @p index of a case: 1 if it has it, 0 if not, -1 if there is no such trait. If all cases
-     *         with a trait fail and all others pass, @p message is told. */
+    /** @brief Trait @p index of a case: 1 if the case has it, 0 if not, -1 if there is no such trait. If
+     *         all cases with a trait fail and all others pass, the report shows @p message. */
     int (*trait)(const struct lesson_case *item, int index, const char **message);
     void (*cost)(const struct lesson_case *item, struct lesson_cost *cost);
-    /** @brief Exact workspace by contract, SIZE_MAX if it is none of this lesson's business. */
+    /** @brief Exact workspace by contract, SIZE_MAX if the lesson leaves it to the kernel. */
     size_t (*workspace_bytes)(const struct lesson_case *item);
-    /** @brief What to ask where an output depends on what it held before the call; NULL: the usual question. */
+    /** @brief The hint for outputs that depend on what they held before the call; NULL: the usual one. */
     const char *stale;
-    /** @brief What to ask where NaN comes out that no input holds; NULL: the usual question. */
+    /** @brief The hint for NaN in outputs when no input holds one; NULL: the usual one. */
     const char *nan;
-    /** @brief What the case is about, where that is not plain from its shape; NULL if it is. */
+    /** @brief What the case tests, if its shape does not show that; else NULL. */
     const char *(*purpose)(const struct lesson_case *item);
     /** @brief "batch 1, heads 2, ..., causal, f32". */
     void (*describe)(const struct lesson_case *item, char *text, size_t size);
 };
 
-/** @brief A line of the list that a lesson's trait() makes of a case. */
+/** @brief A line of the list from which a lesson's trait() answers. */
 struct trait {
     int has;
     const char *message;
 };
 
-/** @brief What trait() returns for line @p index of @p count; a case that is not @p sound has no trait. */
+/** @brief The answer of trait() for line @p index of @p count; a case that is not @p sound has no trait. */
 static inline int trait_at(const struct trait *traits, size_t count, int sound, int index,
                            const char **message)
 {
@@ -297,7 +307,7 @@ static inline int trait_at(const struct trait *traits, size_t count, int sound, 
     return sound && traits[index].has;
 }
 
-/** @brief Every lesson, NULL at the end; made by CMake from the files in checker/lessons/. */
+/** @brief All lessons, NULL at the end; CMake generates the list from the files in checker/lessons/. */
 extern const struct lesson *const lesson_table[];
 
 #endif

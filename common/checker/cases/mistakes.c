@@ -1,6 +1,6 @@
 /**
  * @file mistakes.c
- * @brief From the number of a guess to the mistake and its size, and to what is told of it.
+ * @brief From the number of a guess to the mistake with its size, and to the message.
  */
 #include "mistakes.h"
 

@@ -2,9 +2,10 @@
  * @file mistakes.h
  * @brief Tables of well-known mistakes: what a family of lessons guesses, in the order in which the diagnosis tries them.
  *
- * A mistake has a number, of the family's own enumeration, and where it concerns a tile or a step, sizes that it is tried
- * with: a guess is a number and a size. A family has one computation, slow and plain, that takes a struct mistake and does
- * this one thing wrong. Numbers stay what they are: a new mistake comes at the end of its enumeration, and anywhere in a table.
+ * A mistake has a number from the family's enumeration. If it concerns a tile or a step, its row lists the
+ * sizes to try: a guess is a number and a size. Each family has one slow and plain computation, which takes a
+ * struct mistake and does that one thing wrong. Numbers never change: a new mistake goes to the end of its
+ * enumeration, and anywhere in a table.
  */
 #ifndef WARPWISE_CHECKER_MISTAKES_H
 #define WARPWISE_CHECKER_MISTAKES_H
@@ -14,7 +15,7 @@
 /** @brief What is done wrong; all 0: nothing is. */
 struct mistake {
     int number;
-    int size, other; /**< of a tile or a step; a second size where there are two */
+    int size, other; /**< size of a tile or a step; a second size for mistakes with two */
 };
 
 enum { MISTAKE_SIZES = 9 };

@@ -3,9 +3,9 @@
  * @brief Inputs, oracle and bounds of decode attention over a paged cache: what checker/lessons/06_paged_attention.c
  *        makes its cases of.
  *
- * Data belong to tokens, not to places: token t of sequence b has the same key and value wherever its page lies.
- * What belongs to no token, pages that nobody uses and the rest of last pages, is filled with what a kernel would
- * notice if it used it: NaN or large numbers.
+ * Data belong to tokens, not to places: token t of sequence b has the same key and value wherever its page
+ * lies. Elements of no token (unused pages and the rest of last pages) hold NaN or large numbers, which show
+ * in the result if a kernel uses them.
  */
 #ifndef WARPWISE_CHECKER_PAGED_CASES_H
 #define WARPWISE_CHECKER_PAGED_CASES_H
@@ -14,14 +14,14 @@
 #include "protocol/paged_items.h"
 #include "lesson.h"
 
-/* lesson_case.extent, behind the first eight. */
+/* lesson_case.extent, after the first eight. */
 enum { EX_LENGTHS = 8, EX_PAGES, EX_BREAK, EX_STATUS };
 
 /** @brief How long the sequences are. */
 enum lengths { FULL, MIXED, AROUND_PAGES, AROUND_PARTITIONS, ALL_EMPTY, SOME_EMPTY };
 /** @brief Where pages lie. */
 enum pages { SHUFFLED, IN_ORDER, SHARED_PREFIX, SHUFFLED_AGAIN, REVERSED, FIRST_TWICE };
-/** @brief What is wrong with table or lengths. */
+/** @brief Faults of the table or the lengths. */
 enum fault {
     SOUND,
     ENTRY_NEGATIVE,
@@ -39,13 +39,13 @@ enum fault {
 };
 enum { SPARE_PAGES = 3, PARTITION_LEAST = 64 };
 
-/** @brief Where everything lies: made anew from the item's seed by whoever needs it. */
+/** @brief Where everything lies: every user computes it again from the item's seed. */
 struct paged_plan {
-    int *length; /**< [batch], as they should be */
-    int *table;  /**< [batch, max_blocks], as it should be; -1 where it is not used */
+    int *length; /**< [batch], the right lengths */
+    int *table;  /**< [batch, max_blocks], the right table; -1 in unused entries */
 };
 
-/** @brief Fills @p plan, to be dropped again; returns the number of table entries. */
+/** @brief Fills @p plan; free it with the function below. Returns the number of table entries. */
 int paged_plan_make(const struct lesson_case *item, struct paged_plan *plan);
 void paged_plan_drop(struct paged_plan *plan);
 

@@ -1,13 +1,13 @@
 /**
  * @file paged_guess.c
- * @brief Decode attention over pages: what would come out if a well-known mistake had been made.
+ * @brief Decode attention over pages: what a kernel would compute with a well-known mistake in it.
  */
 #include <math.h>
 
 #include "paged_cases.h"
 #include "wrong_attention.h"
 
-/** mistake_row.where: what a case must have for it. */
+/** mistake_row.where: what a case needs to show the mistake. */
 enum { GROUPS = 1, HEADS = 2, SLOPES = 4, SCALE_0 = 8 };
 
 /* clang-format off */

@@ -62,7 +62,7 @@ int paged_plan_make(const struct lesson_case *item, struct paged_plan *plan)
         int used = paged_pages_of(item, plan->length[b]);
         int *row = plan->table + (size_t)b * (size_t)max_blocks;
         for (int page = 0; page < max_blocks; page++) {
-            /* Whole pages of the first sequence serve as a prefix of the others. */
+            /* Other sequences use whole pages of the first sequence as their prefix. */
             int shared = pages == SHARED_PREFIX && b > 0 && page < 3 &&
                          (page + 1) * item->extent[PA_BLOCK_SIZE] <= plan->length[0];
             int again = pages == FIRST_TWICE && page == 2;
@@ -79,7 +79,8 @@ void paged_plan_drop(struct paged_plan *plan)
     free(plan->table);
 }
 
-/** A cache that is being filled: tokens of all sequences in a row, so that threads can share them. */
+/** A cache that is being filled: tokens of all sequences, numbered consecutively, so that threads can
+ *  share them. */
 struct filling {
     const struct lesson_case *item;
     int index; /* PA_K or PA_V */
@@ -120,14 +121,14 @@ static void fill_tokens(void *context, size_t first, size_t last)
     }
 }
 
-/* Values that nobody uses but that lie in the cache: not where tokens come to lie. */
+/* Fills the values in the cache that nobody may use, except where tokens will be written. */
 static void fill_unused(const struct filling *f, size_t elems)
 {
     const struct lesson_case *item = f->item;
     size_t page_elems = (size_t)item->extent[PA_BLOCK_SIZE] * (size_t)item->extent[PA_KV_HEADS] *
                         (size_t)item->extent[PA_HEAD_DIM];
     int entries = item->extent[PA_BATCH] * item->extent[PA_MAX_BLOCKS];
-    char *whole = calloc((size_t)item->extent[PA_NUM_BLOCKS], 1); /* 1: tokens fill the page to its end */
+    char *whole = calloc((size_t)item->extent[PA_NUM_BLOCKS], 1); /* 1: tokens fill the page completely */
     if (whole == NULL) abort();
     for (int i = 0; i < entries && item->part != PART_VALIDATE; i++) {
         int b = i / item->extent[PA_MAX_BLOCKS], last = (i % item->extent[PA_MAX_BLOCKS] + 1);
@@ -143,7 +144,7 @@ static void fill_unused(const struct filling *f, size_t elems)
     free(whole);
 }
 
-/* The check of a table looks at no key: what lies there is cheap to make. */
+/* The part that checks a table reads no key, so cheap data will do. */
 static void fill_cache(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
 {
     enum { TOKENS_A_PIECE = 64 };
@@ -155,7 +156,7 @@ static void fill_cache(const struct lesson_case *item, int index, size_t elems, 
     fill_unused(&f, elems);
     f.before[0] = 0;
     for (size_t b = 0; b < batch; b++) f.before[b + 1] = f.before[b] + (size_t)f.plan.length[b];
-    /* Where sequences share pages the last one fills them: one after the other, then. */
+    /* Where sequences share pages the last one to fill them wins: so they are filled one after the other. */
     size_t tokens = item->part == PART_VALIDATE ? 0 : f.before[batch];
     int shared = item->extent[EX_PAGES] == SHARED_PREFIX || item->extent[EX_PAGES] == FIRST_TWICE;
     if (tokens > 0) parallel_for(tokens, shared ? tokens : TOKENS_A_PIECE, fill_tokens, &f);
@@ -175,7 +176,8 @@ static int used_entry(const struct lesson_case *item, const struct paged_plan *p
     return at;
 }
 
-/* An entry that is neither first nor last of the table or its row; or any, and any wrong number. */
+/* A used entry that is neither first nor last of the table or of its row, or any entry; and any wrong
+ * number. */
 static void break_table(const struct lesson_case *item, const struct paged_plan *plan, int first, int last,
                         float *data)
 {
@@ -208,7 +210,7 @@ static void break_table(const struct lesson_case *item, const struct paged_plan 
     }
 }
 
-/* Entries that no token needs hold what must not be used: numbers outside the cache. */
+/* Entries that no token needs hold numbers outside the cache, which must not be used. */
 static void fill_table(const struct lesson_case *item, float *data)
 {
     int first_page = (int)item->value[PA_FIRST_PAGE];
@@ -254,7 +256,9 @@ void paged_fill(const struct lesson_case *item, int index, size_t elems, struct 
     case PA_LENS:
         fill_lengths(item, data);
         break;
-    case PA_SLOPES: /* of the paper's size, 2^(-8/n), 2^(-16/n), ..., but only who reads them knows order and sign */
+    /* slopes of the paper's size, 2^(-8/n), 2^(-16/n), ..., but in an order and with signs that only a
+     * kernel that reads them gets right */
+    case PA_SLOPES:
         for (size_t h = 0; h < elems; h++)
             data[h] = (float)((h % 3 == 1 ? -0.5 : 1.0) * exp2(-8.0 * (double)(elems - h) / (double)elems));
         break;

@@ -9,7 +9,7 @@
 #include "paged_cases.h"
 #include "paged_kv.h"
 
-/* A unit is a row of out, and one more for the status. */
+/* One unit is one row of out; one more unit holds the status. */
 size_t paged_units(const struct lesson_case *item)
 {
     return (size_t)item->extent[PA_BATCH] * (size_t)item->extent[PA_HEADS] + 1;
@@ -30,7 +30,7 @@ static void expect_status(const struct lesson_case *item, struct lesson_expectat
     int count = paged_plan_make(item, &plan), used = 0;
     for (int i = 0; i < count; i++) used += plan.table[i] >= 0;
     paged_plan_drop(&plan);
-    /* A table of which nothing is used has no entry that could be wrong. */
+    /* A table without a used entry has none that could be wrong. */
     int of_entry = item->extent[EX_BREAK] >= ENTRY_NEGATIVE && item->extent[EX_BREAK] <= ENTRY_ANYWHERE;
     if (validates && of_entry && used == 0) status = KERNEL_OK;
     e->span_count = 1;
@@ -41,7 +41,7 @@ static void expect_status(const struct lesson_case *item, struct lesson_expectat
     e->span[0].bound[0] = e->span[0].floor[0] = 0.0;
 }
 
-/* Finds keys and values through the table that the kernel is given. @p rows has room for all of both. */
+/* Finds keys and values through the table that the kernel receives. @p rows has room for all of both. */
 static void find_row(const struct lesson_case *item, const float *const *data, size_t unit, double *scratch,
                      float *rows, struct decode_row *row)
 {
@@ -101,7 +101,7 @@ void paged_expect(const struct lesson_case *item, const float *const *data, size
     span->count = (size_t)row.head_dim;
 }
 
-/* The permutation property: every bit as it was before the pages moved. */
+/* The permutation property: every bit is the same after the pages have moved. */
 int paged_holds(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
                 const float *const *got_before, char *reason, size_t size)
 {
@@ -117,7 +117,7 @@ int paged_holds(const struct lesson_case *item, const float *const *got, const s
     return 1;
 }
 
-/* Pages that are shared count once. */
+/* Pages that several sequences share count once. */
 void paged_cost(const struct lesson_case *item, struct lesson_cost *cost)
 {
     const int *extent = item->extent;

@@ -17,7 +17,7 @@ double wrong_scale(double scale, size_t head_dim)
 
 /* ---- scores ------------------------------------------------------------------------------------------------- */
 
-/* An element of q, k or v as it is read. */
+/* An element of q, k or v as the mistake reads it. */
 static double taken(const struct mistake *mistake, float x)
 {
     switch (mistake->number) {
@@ -32,7 +32,7 @@ static double taken(const struct mistake *mistake, float x)
     }
 }
 
-/* Elements d and d + 1, which lie beside each other as halves, taken for one float. */
+/* Two neighbouring halves, elements d and d + 1, read as one float. */
 static double pair_as_float(const float *x, size_t d)
 {
     uint32_t bits = (uint32_t)storage_half_of(x[d]) | (uint32_t)storage_half_of(x[d + 1]) << 16;
@@ -41,7 +41,7 @@ static double pair_as_float(const float *x, size_t d)
     return (double)both;
 }
 
-/* The sum over the elements of query and key, as far as the mistake takes them. */
+/* The sum over those elements of query and key that the mistake includes. */
 static double dot_of(const struct wrong_row *row, const float *q, const float *k)
 {
     const struct mistake *mistake = &row->mistake;
@@ -89,9 +89,9 @@ double wrong_value(const struct wrong_row *row, int key)
 
 /* ---- weights ------------------------------------------------------------------------------------------------ */
 
-enum { LANES = 4 /* of a row of a fragment, with two keys each */, WARP = 32, GROUPS = 8 };
+enum { LANES = 4 /* lanes that hold a row of a fragment, two keys each */, WARP = 32, GROUPS = 8 };
 
-/* Keys of a group have a maximum of their own. */
+/* Under the mistake, each group of keys has a maximum of its own. */
 static int group_of(const struct mistake *mistake, int key)
 {
     const int lane = key % (2 * LANES) / 2;
@@ -110,7 +110,7 @@ static int group_of(const struct mistake *mistake, int key)
     }
 }
 
-/* 1 if the weight of @p key is in the sum that an element is divided by. */
+/* 1 if the sum that an element is divided by contains the weight of @p key. */
 static int is_summed(const struct wrong_row *row, int key)
 {
     const struct mistake *mistake = &row->mistake;
@@ -132,14 +132,14 @@ static double weight_of(const struct mistake *mistake, double score, double max)
         return exp(below * LN_2);
     case POWERS_OF_E:
         return exp(below / LN_2);
-    case MAX_FROM_ZERO: /* as float has it, where what is far below the maximum is 0 */
+    case MAX_FROM_ZERO: /* as in float, where exp far below the maximum is 0 */
         return (double)(float)exp(below);
     default:
         return exp(below);
     }
 }
 
-/* 1 if O has no product of the weight of key @p key. */
+/* 1 if the sum O lacks the product with the weight of key @p key. */
 static int value_missing(const struct wrong_row *row, int key)
 {
     const int number = row->mistake.number, tile = row->mistake.size;
@@ -147,12 +147,13 @@ static int value_missing(const struct wrong_row *row, int key)
     return number == LAST_VALUES_MISSING && key / tile == (row->last - 1) / tile;
 }
 
-/** What comes of a row before it is divided. */
+/** The sums of a row before the division. */
 struct sums {
     double max, weights, values;
 };
 
-enum { SCORES_KEPT = 2048 }; /* of more keys than that, the others' scores are computed twice */
+/* scores of the first keys are kept; those of further keys are computed twice */
+enum { SCORES_KEPT = 2048 };
 
 static struct sums sum_up(const struct wrong_row *row)
 {
@@ -174,12 +175,12 @@ static struct sums sum_up(const struct wrong_row *row)
         if (!value_missing(row, key)) sums.values += weight * wrong_value(row, key);
     }
     if (row->mistake.number == DIVIDED_BY_LANE && sums.weights == 0.0) sums.values = 0.0;
-    /* Of no such key this makes NaN where every score is below -709: such a row is not divided. */
+    /* With zeros == 0 this gives NaN where every score is below -709: such a row is not divided. */
     if (row->zeros >= 0) sums.weights += row->zeros * exp(-sums.max);
     return sums;
 }
 
-/* Tile by tile, by online softmax; what the mistake forgets to rescale keeps its old size. */
+/* Tile by tile, by online softmax; a sum that the mistake forgets to rescale keeps its old scale. */
 static struct sums sum_up_in_tiles(const struct wrong_row *row)
 {
     struct sums sums = {.max = (double)-INFINITY};
@@ -200,7 +201,7 @@ static struct sums sum_up_in_tiles(const struct wrong_row *row)
     return sums;
 }
 
-/* A row's element, before what is stored of it may be of another type. */
+/* A row's element, before it is converted to another storage type. */
 static double divided(const struct wrong_row *row)
 {
     const int number = row->mistake.number;
@@ -243,17 +244,18 @@ double wrong_row_lse(const struct wrong_row *row)
 
 enum { MOST_WORKERS = 128 };
 
-/** Softmax and the sum of values in pieces of so many keys, dealt out to workers in turn. What is 1 is done right. */
+/** Softmax and the sum of values in pieces of this many keys, dealt out to workers in rotation. A flag of
+ *  1 means that this step is right. */
 struct pieces {
-    int o, l; /* rescaled where a later piece brings a new maximum */
+    int o, l; /* rescaled when a later piece brings a new maximum */
     enum { NOT_DIVIDED, TAKEN_FOR_SUM, ADDED_WHOLE } divided; /* O, after every piece */
-    int merged_o, merged_l; /* rescaled to the common maximum where the workers' sums are added */
+    int merged_o, merged_l; /* rescaled to the common maximum when the workers' sums are added */
     int keys, workers;
-    int last_first; /* pieces are taken from the last one down */
+    int last_first; /* pieces are processed from the last one down */
 };
 
-/** What may be forgotten from one piece to the next, or when workers' sums are merged: each is tried with pieces of several
- *  sizes, dealt out to several numbers of workers. */
+/** What a kernel may forget from one piece to the next, or when it merges workers' sums: each is tried
+ *  with pieces of several sizes, dealt out to several numbers of workers. */
 static const struct {
     int number;
     enum record_cause cause;
@@ -283,7 +285,8 @@ static const struct {
      "maximum", {.o = 1, .l = 1, .merged_o = 1}},
     /* clang-format on */
 };
-/** ::PARTS_ALIKE: sums of one key each, added as they are, which is what scores that are all 0 come to as well. */
+/** ::PARTS_ALIKE: sums of one key each, added without rescaling. A kernel whose scores are all 0 gives the
+ *  same. */
 static const char ALIKE[] =
     "all %d keys have the same weight: is every score 0 (is K's place right? And the scale, where 0 stands "
     "for 1/sqrt(head_dim)?), or are sums of one key each added without being rescaled to the common maximum?";
@@ -324,10 +327,10 @@ enum {
     SIZES = sizeof PIECE_KEYS / sizeof PIECE_KEYS[0],
     CROWDS = sizeof PIECE_WORKERS / sizeof PIECE_WORKERS[0],
     UPWARDS = sizeof FORGOTTEN / sizeof FORGOTTEN[0] * SIZES * CROWDS,
-    LAST_FIRST = 3 * SIZES * CROWDS /* the first ones again, as lesson 16 takes its tiles */
+    LAST_FIRST = 3 * SIZES * CROWDS /* the first mistakes again, with tiles in the order of lesson 16 */
 };
 
-/* 1 if they differ from what is right, and no others are the same. */
+/* 1 if these pieces change the result, and no other guess gives the same. */
 static int pieces_apply(const struct pieces *p, int count)
 {
     const int merging = !p->merged_o || !p->merged_l;

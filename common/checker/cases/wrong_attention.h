@@ -1,6 +1,7 @@
 /**
  * @file wrong_attention.h
- * @brief Attention with a mistake: one slow computation for the guesses of all lessons on attention, wherever keys and values lie.
+ * @brief Attention with a mistake: one slow computation for the guesses of all attention lessons, however
+ *        they store keys and values.
  */
 #ifndef WARPWISE_CHECKER_WRONG_ATTENTION_H
 #define WARPWISE_CHECKER_WRONG_ATTENTION_H
@@ -8,24 +9,24 @@
 #include "lesson.h"
 #include "mistakes.h"
 
-/** @brief Numbers of mistakes; in brackets what mistake.size is. Those that have to do with places and with numbers of keys are made
- *         by whoever opens the row, all others here. */
+/** @brief Numbers of mistakes; brackets say what mistake.size means. Mistakes about places and numbers of
+ *         keys are made by the code that opens the row, all others here. */
 enum attention_mistake {
     /* clang-format off */
     /* scores */
     NO_SCALE = 1, SCALE_OF_0, EVERY_SCORE_0, SCALE_TWICE, SCALE_POSITIVE,
     HEAD_DIM_ROUNDED /* down to a multiple of [elements] */, ELEMENTS_MISSING /* the last [elements] */, HALF_OF_QUERY,
-    FIRST_OF_LOAD /* of [elements] that are loaded at once */, PAIRS_AS_FLOATS,
-    READ_AS_F16, READ_AS_BF16 /* q, k and v of the other type of 16 bits */, TREATED_AS_F16, TREATED_AS_BF16 /* and out */,
+    FIRST_OF_LOAD /* of each load of [elements] only the first */, PAIRS_AS_FLOATS,
+    READ_AS_F16, READ_AS_BF16 /* q, k and v of the other 16-bit type */, TREATED_AS_F16, TREATED_AS_BF16 /* and out */,
     KEYS_OF_FIRST_TILE /* in every tile of [keys] */, NO_SLOPE, SLOPE_SIGN, SLOPE_COMPUTED,
-    /* the maximum: of the lanes that have a row of a fragment, or of the warps of a block of [threads] */
+    /* the maximum: over the lanes that hold a row of a fragment, or over the warps of a block of [threads] */
     MAX_FROM_ZERO, OWN_LANE, LANES_BY_ONE, LANES_BY_TWO, MAX_OF_BLOCKS_WARP, MAX_OF_KEYS_WARP,
     /* weights, their sum, and values */
     UNDIVIDED, DIVIDED_TWICE, DIVIDED_BY_LANE, DIVIDED_BY_WARP, SCORES_AS_WEIGHTS, POWERS_OF_2, POWERS_OF_E,
-    WEIGHTS_CUT, SMALL_WEIGHTS_CUT /* below exp(-[size]) they are 0 */,
+    WEIGHTS_CUT, SMALL_WEIGHTS_CUT /* weights below exp(-[size]) are 0 */,
     LAST_VALUES_MISSING, FIRST_VALUES_MISSING, VALUES_OF_FIRST_TILE /* of [keys] */,
     LSE_WITHOUT_MAX, LSE_MAX_ONLY, LSE_IN_BASE_2, LSE_OF_MEAN,
-    /* what is forgotten from one tile of [keys] to the next */
+    /* what a kernel forgets from one tile of [keys] to the next */
     TILES_KEEP_L, TILES_KEEP_O, TILES_KEEP_BOTH,
     /* which keys count */
     LAST_KEY_UNSEEN, ONE_KEY_MORE, NOT_CAUSAL, MASK_TOP_LEFT,
@@ -35,13 +36,13 @@ enum attention_mistake {
     /* which rows are read */
     HEAD_MODULO, HEAD_SAME, HEAD_NO_BATCH, HEAD_BATCH_STRIDE_1, ROWS_TIGHT, ROWS_OF_ONE_HEAD, FIRST_SEQUENCE, FIRST_QUERY,
     GRID_SWAPPED, ROWS_EXCHANGED /* [rows] apart */, TABLE_UNUSED, TABLE_OF_FIRST, FAULTY_ZEROED,
-    /* what is forgotten from piece to piece of the keys: wrong_row_in_pieces() */
+    /* what a kernel forgets from one piece of the keys to the next: wrong_row_in_pieces() */
     PIECES_KEEP_O, PIECES_KEEP_L, PIECES_KEEP_BOTH, PIECES_TAKEN_FOR_SUM, PIECES_ADDED_WHOLE, PARTS_ADDED, PARTS_O_ADDED,
     PARTS_L_ADDED, PARTS_ALIKE
     /* clang-format on */
 };
 
-/** @brief A row of attention and the element of it that is guessed. */
+/** @brief A row of attention, and the element of it to compute. */
 struct wrong_row {
     struct mistake mistake;
     const struct lesson_case *item;
@@ -49,19 +50,20 @@ struct wrong_row {
     size_t b, query, h, column; /**< the element */
     size_t head_dim;
     const float *q, *k, *v;
-    /** Where key @p key's row begins in k and in v: in a row, or by a table. */
+    /** Where the row of key @p key begins in k and in v: at a fixed distance, or by a table. */
     size_t (*place)(const struct wrong_row *row, int key);
-    /** The scores where they are given, so that the element is the weight of key `column`; else NULL. */
+    /** The scores, if the lesson's part receives them: then the element is the weight of key `column`;
+     *  else NULL. */
     const float *given;
     double scale, slope;
-    int first, last; /**< the keys that count are [first, last) */
-    int zeros;       /**< keys of score 0 past their end; -1 where the lesson has none */
+    int first, last; /**< the keys in [first, last) count */
+    int zeros;       /**< keys past the end that count with score 0; -1 where the lesson has none */
 };
 
-/** @brief 1 / sqrt(head_dim) where @p scale is 0. */
+/** @brief @p scale, or 1 / sqrt(head_dim) if it is 0. */
 double wrong_scale(double scale, size_t head_dim);
 
-/** @brief Score of @p key, and what its weight is multiplied with. */
+/** @brief The score of @p key; the second function: what its weight is multiplied with. */
 double wrong_score(const struct wrong_row *row, int key);
 double wrong_value(const struct wrong_row *row, int key);
 
@@ -69,9 +71,9 @@ double wrong_value(const struct wrong_row *row, int key);
 double wrong_row_output(const struct wrong_row *row);
 double wrong_row_lse(const struct wrong_row *row);
 
-enum { PIECES_MOST_KEYS = 1024 }; /* a smaller case shows it sooner */
+enum { PIECES_MOST_KEYS = 1024 }; /* smaller cases show the mistake sooner */
 
-/** @brief What comes of the row, at which nothing else is wrong, by mistake @p index of those in pieces of keys: as
+/** @brief The result of the row, otherwise right, with mistake @p index of those about pieces of keys: as
  *         lesson::guess. -1 for more keys than ::PIECES_MOST_KEYS. */
 int wrong_row_in_pieces(const struct wrong_row *row, int index, struct lesson_guess *guess);
 

@@ -1,6 +1,6 @@
 /**
  * @file 01_naive_attention.c
- * @brief Lesson 01: three kernels, credited one by one, and the three of them together.
+ * @brief Lesson 01: three kernels, credited one by one, and all three together.
  */
 
 #include "checker/cases/attention_cases.h"

@@ -24,18 +24,18 @@ enum distribution {
     DOMINANT,
     WITH_NAN,
     WITH_EMPTY,
-    WITH_NAN_AND_EMPTY, /* NaN, and -infinity beside it */
+    WITH_NAN_AND_EMPTY, /* NaN, in some rows together with -infinity */
     WITH_INFINITY,
-    EXTREME, /* 2^123 or -2^123, all of a row or a pair alike */
+    EXTREME, /* 2^123 or -2^123, the same throughout a row or a pair */
     FAINT,   /* -85 ... 0, so that exp is anything down to 1e-37 */
     CAN_BE_ANY,
-    PLACED /* normal; buffers begin elsewhere in every item */
+    PLACED /* normal; buffers begin at other places in every item */
 };
 
 enum row_flags {
     TWO_STREAMS = 1,
     NO_LSE = 2,
-    IN_OFFSET = 4 /* `in` begins 4 bytes behind a multiple of 16 */
+    IN_OFFSET = 4 /* `in` begins 4 bytes after a multiple of 16 */
 };
 
 /** A case of the first two parts. */
@@ -161,7 +161,7 @@ static const struct bad_row BAD[] = {
     {"rows/misaligned_out",             PART_ROWS,  NONE,         0, NONE,        ROWS_OUT,    1, KERNEL_ALIGNMENT_ERROR},
     {"rows/misaligned_lse",             PART_ROWS,  NONE,         0, NONE,        ROWS_LSE,    2, KERNEL_ALIGNMENT_ERROR},
 
-    /* Two faults at once: the first that the contract names decides. */
+    /* Two faults at once: the contract says which one is reported. */
     {"merge/null_b_and_no_pairs",       PART_MERGE, ON_COUNT,     0, MERGE_B,     NONE,        0, KERNEL_INVALID_CONFIG},
     {"merge/null_a_and_misaligned_b",   PART_MERGE, NONE,         0, MERGE_A,     MERGE_B,     4, KERNEL_INVALID_CONFIG},
     {"merge/no_pairs_and_misaligned_a", PART_MERGE, ON_COUNT,     0, NONE,        MERGE_A,     4, KERNEL_INVALID_DIMENSION},
@@ -283,7 +283,7 @@ static float value_of(const struct lesson_case *item, size_t at, size_t count, d
         return (float)(at == count - count / 3 - 1 ? 60.0 : noise);
     case EXTREME:
         return 0x1p123f; /* times log2(e) it is as exact, for kernels with powers of 2 */
-    case FAINT:          /* one largest value, and what is 1 to 80 below it all over the row */
+    case FAINT:          /* one largest value in the row, and values 1 to 80 below it */
         return (float)(at == count / 2 ? 5.0 : 4.0 - (double)(at * 31 % 80) + 0.01 * noise);
     default:
         return (float)noise;
@@ -296,13 +296,14 @@ static void fill_pairs(const struct lesson_case *item, int index, size_t count, 
         data[0] = value_of(item, i, count, rng_normal(rng));
         data[1] = (float)(1.0 + 99.0 * rng_uniform(rng));
         if (item->distribution == EXTREME && i % 2 == 0) data[0] = -data[0];
-        /* Of ten million values that are 15 to 34 below the largest of the other piece something is left. */
+        /* Ten million values that are 15 to 34 below the largest of the other piece still add up to
+         * something. */
         if (item->distribution == FAINT) {
             int far_below = index == (int)(i % 2);
             data[0] = (float)(far_below ? -15.0 - (double)(i % 20) : 0.0);
             data[1] = far_below ? 1e7f : 1.0f;
         }
-        /* In turn the first, the second, both or neither of a pair of pairs. */
+        /* In rotation, neither, the first, the second or both pairs of a merge are special. */
         int chosen = (i >> index & 1) != 0;
         int empty = item->distribution == WITH_EMPTY || item->distribution == WITH_NAN_AND_EMPTY;
         if (empty && chosen) {
@@ -384,7 +385,8 @@ static double larger(double max, double x)
     return x > max ? x : max;
 }
 
-/* See attention_oracle.c: p_j moves by p_j (e_j - sum p_k e_k), e_j being the rounding of x_j - max. */
+/* See attention_oracle.c: p_j changes by p_j (e_j - sum p_k e_k), where e_j is the rounding error of x_j -
+ * max. */
 static void expect_rows(const struct lesson_case *item, const float *in, size_t row,
                         struct lesson_expectation *e)
 {
@@ -445,7 +447,7 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
             e->span[s].bound[i] = fmin(e->span[s].bound[i], BOUND_UNIT_F32);
 }
 
-/* How far the probabilities of a row may sum up to something else than 1: each by its own rounding, and all together by
+/* How far the sum of a row's probabilities may be from 1: each has its own rounding error, and they share
  * that of the sum they were divided by. */
 static double row_slack(const float *in, size_t cols)
 {
@@ -461,7 +463,7 @@ static double row_slack(const float *in, size_t cols)
 static int row_holds(const float *in, const float *out, size_t cols, char *reason, size_t size)
 {
     for (size_t j = 0; j < cols; j++)
-        if (isnan(in[j]) || in[j] == INFINITY) return 1; /* NaN throughout, says the oracle */
+        if (isnan(in[j]) || in[j] == INFINITY) return 1; /* the oracle says that the whole row is NaN */
     double sum = 0.0, slack = row_slack(in, cols);
     int nothing = 1;
     for (size_t j = 0; j < cols; j++) {
@@ -487,7 +489,7 @@ static int holds(const struct lesson_case *item, const float *const *got, const 
     return 1;
 }
 
-/* The sum of a row that so many threads share, element by element, each of which forgets to rescale. */
+/* The sum of a row dealt out element by element to this many threads, each of which forgets to rescale. */
 static double unscaled_sum(const float *in, int cols, int threads)
 {
     double largest = (double)-INFINITY, all = 0.0;
@@ -631,7 +633,7 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 const struct lesson lesson_03_online_softmax = {
 #include "checker/cases/described.h"
     .turns = "in",
-    .distributions = DIST_COUNT, /* of the attention cases; merge and rows have fewer */
+    .distributions = DIST_COUNT, /* of the attention cases; those of merge and rows use fewer */
     .cases = cases,
     .vary = vary,
     .buffers = buffers,

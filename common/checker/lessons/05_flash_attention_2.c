@@ -10,7 +10,8 @@ enum {
 
 #include "checker/cases/case_table.h"
 
-/* Tiles of this lesson are larger than those of the shared cases: several tiles of queries and of keys. */
+/* Tiles of this lesson are larger than those of the shared cases: here several tiles of queries and of
+ * keys. */
 static const struct attention_own_case TILES[] = {
     /* clang-format off */
     /* name                   group        devices   b   heads  kv_h  q_len  kv_len  dim causal scale  data */
@@ -53,7 +54,7 @@ static int cases(struct lesson_case *cases, int capacity)
     count = add_own("f32", cases, count, capacity);
     count = attention_cases(&f16, cases, count, capacity);
     count = add_own("f16", cases, count, capacity);
-    /* A tile of queries of which one is there: slow on the software device, and f32 has shown it. */
+    /* A tile with one valid query is slow on the software device, and the f32 part has tested it. */
     case_table_find(cases, count, "f16/qwen3_8b_decode_291")->devices = ON_GPU;
     return count;
 }

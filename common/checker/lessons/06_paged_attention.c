@@ -15,28 +15,28 @@
 
 enum { V = 1 << PART_VALIDATE, A = 1 << PART_V1 | 1 << PART_V2, EVERY = A | V };
 
-/** How much memory table and cache have. */
+/** How large the table and the cache are. */
 enum memory {
     USUAL,
-    TIGHT,    /* neither the table nor the cache has more than is used */
+    TIGHT,    /* neither the table nor the cache is larger than what is used */
     WIDE,     /* rows of the table are far longer than max_context_len asks for */
     SPARSE,   /* the cache has pages for the lengths, not for max_context_len */
-    FAR_PAGES /* the cache is so large that a place in it does not fit 32 bits */
+    FAR_PAGES /* the cache is so large that offsets into it do not fit in 32 bits */
 };
 
-enum { NO_STATUS = -1 }; /* is no value of enum kernel_status */
+enum { NO_STATUS = -1 }; /* not a value of enum kernel_status */
 
 /** What few cases have. */
 struct special {
     enum pages pages;
     enum fault fault; /* of the table or the lengths */
     enum memory memory;
-    int status;   /* what device_status holds before */
+    int status;   /* what device_status holds before the call */
     double scale; /* 0: the usual one */
     int alibi, two_streams;
     int captured;  /* the calls are captured into a graph */
     int validated; /* the validating kernel comes first */
-    int few_sms;   /* the software device has few SMs: blocks get more keys */
+    int few_sms;   /* the software device has few SMs: each block gets more keys */
     int gpu_only;
 };
 
@@ -74,7 +74,7 @@ static const struct table_row TABLE[] = {
     {"length_331",              GROUP_EDGES,    A,                1,     2,    1,  64,   16,   331, FULL,              NAN_REST,       {.memory = TIGHT}},
     {"length_4161",             GROUP_EDGES,    A,                1,     1,    1,  32,   16,  4161, FULL,              NAN_REST,       {0}},
     {"length_16641",            GROUP_EDGES,    A,                1,     2,    1,  32,   32, 16641, FULL,              NAN_REST,       {.alibi = 1}},
-    /* A v1 that keeps all scores in shared memory has no room for so many. */
+    /* A v1 that keeps all scores in shared memory has no room for this many. */
     {"length_66001",            GROUP_EDGES,    1 << PART_V2,     1,     1,    1,  32,   32, 66001, FULL,              NAN_REST,       {0}},
     {"around_partitions",       GROUP_EDGES,    A,                8,     1,    1,  32,   16,  1025, AROUND_PARTITIONS, NAN_REST,       {0}},
     {"few_sms",                 GROUP_EDGES,    A,                2,     4,    2,  32,   16,   400, MIXED,             NAN_REST,       {.few_sms = 1, .alibi = 1}},
@@ -147,7 +147,7 @@ static const struct table_row TABLE[] = {
     {"last_entry_lowest",       GROUP_EDGES,    V,                5,     2,    1,  32,   16,    97, FULL,              NORMAL,         {.fault = LAST_ENTRY_LOWEST}},
     {"entry_in_the_middle",     GROUP_EDGES,    V,                9,     2,    1,  32,   16,   150, FULL,              NORMAL,         {.fault = ENTRY_IN_THE_MIDDLE}},
     {"length_huge",             GROUP_EDGES,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.fault = LENGTH_HUGE}},
-    /* Lengths that are wrong where all entries are right: no entry gives them away. */
+    /* Lengths that are wrong although all entries are right: no entry shows the fault. */
     {"length_lowest",           GROUP_EDGES,    V,                7,     2,    1,  32,   16,   100, FULL,              NORMAL,         {.fault = LENGTH_LOWEST}},
     {"length_negative",         GROUP_EDGES,    V,                4,     2,    1,  32,   16,   100, FULL,              NORMAL,         {.fault = LENGTH_NEGATIVE}},
     {"length_too_long",         GROUP_EDGES,    V,                4,     2,    1,  32,   16,   100, FULL,              NORMAL,         {.fault = LENGTH_TOO_LONG}},
@@ -212,7 +212,7 @@ static const struct bad_argument BAD[] = {
     {"misaligned_alibi_slopes",          EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_SLOPES,      2, NONE},
     {"misaligned_out",                   EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_OUT,         8, NONE},
     {"misaligned_device_status",         EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_STATUS,      2, NONE},
-    /* Of several faults the first decides. */
+    /* Several faults: the first one by the contract decides. */
     {"null_q_and_batch_zero",            EVERY, KERNEL_INVALID_CONFIG,    PA_BATCH,                       0, PA_Q,         NONE,           0, NONE},
     {"null_device_status_and_f32",       EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_STATUS,    PA_K,           8, DTYPE_F32},
     {"batch_zero_and_f32",               EVERY, KERNEL_INVALID_DIMENSION, PA_BATCH,                       0, NONE,         NONE,           0, DTYPE_F32},
@@ -235,8 +235,8 @@ static const char *const PART_NAME[] = {
 /* ---- cases
  * ----------------------------------------------------------------------------------------------- */
 
-/* Makes the numbers that follow from batch, block_size and max_context_len, and tells them all to the
- * kernel. */
+/* Computes the numbers that follow from batch, block_size and max_context_len, and sets all arguments of
+ * the kernel. */
 static void settle(struct lesson_case *item)
 {
     int pages = (item->extent[PA_MAX_CONTEXT_LEN] - 1) / item->extent[PA_BLOCK_SIZE] + 1;
@@ -249,7 +249,7 @@ static void settle(struct lesson_case *item)
 /* Table and cache of another size than settle() gives them. */
 static void resize(struct lesson_case *item, enum memory memory)
 {
-    enum { PAGES_AROUND = 4 /* that AROUND_PAGES takes at most */, FAR = (1 << 20) + 5 };
+    enum { PAGES_AROUND = 4 /* pages per sequence that AROUND_PAGES needs at most */, FAR = (1 << 20) + 5 };
     int pages = item->extent[PA_MAX_BLOCKS] - 1, batch = item->extent[PA_BATCH];
     if (memory == TIGHT) {
         item->extent[PA_MAX_BLOCKS] = pages;
@@ -258,7 +258,7 @@ static void resize(struct lesson_case *item, enum memory memory)
     if (memory == WIDE) item->extent[PA_MAX_BLOCKS] = 3 * pages + 7;
     if (memory == SPARSE) {
         if (item->extent[EX_LENGTHS] != AROUND_PAGES)
-            abort(); /* others may take as much as they are promised */
+            abort(); /* other lengths may need all the pages promised */
         item->extent[PA_NUM_BLOCKS] = batch * PAGES_AROUND + SPARE_PAGES;
     }
     item->value[PA_MAX_BLOCKS] = item->extent[PA_MAX_BLOCKS];
@@ -266,7 +266,7 @@ static void resize(struct lesson_case *item, enum memory memory)
     item->value[PA_NUM_BLOCKS] = item->extent[PA_NUM_BLOCKS] + item->value[PA_FIRST_PAGE];
 }
 
-/* What must stay as it is though the call succeeds: out, unless attention ran. */
+/* Marks what must stay unchanged although the call succeeds: out, unless attention ran. */
 static void settle_outcome(struct lesson_case *item)
 {
     int refused = item->extent[EX_STATUS] != KERNEL_OK || item->extent[EX_BREAK] != SOUND;
@@ -331,7 +331,7 @@ static int scale_cases(struct lesson_case *cases, int count, int capacity, int p
     return count;
 }
 
-/* What the items of a property have to do with each other; the rows below in this order. */
+/* How the items of a property relate to each other; the rows below are in this order. */
 enum property { ANY_SHAPE, PAGES_PERMUTED, BAD_ARGUMENT, PROPERTIES };
 
 static int property_cases(struct lesson_case *cases, int count, int capacity, int part)
@@ -358,7 +358,7 @@ static int cases(struct lesson_case *cases, int capacity)
 {
     /* clang-format off */
     static const struct table_row shape = {"", GROUP_BAD_INPUT, A | V, 2, 4, 2, 64, 16, 48, MIXED, NORMAL, {0}};
-    /* So many keys that whoever splits them at all needs a workspace. */
+    /* So many keys that any kernel that splits them at all needs a workspace. */
     static const struct table_row split = {"", GROUP_BAD_INPUT, A, 2, 4, 2, 32, 16, 32768, AROUND_PAGES, NORMAL, {.memory = SPARSE}};
     /* clang-format on */
     int count = 0;
@@ -381,7 +381,7 @@ static int cases(struct lesson_case *cases, int capacity)
     return count;
 }
 
-/* Items 2n and 2n + 1 of the permutation property differ in nothing but where the pages lie. */
+/* Items 2n and 2n + 1 of the permutation property differ only in where the pages lie. */
 static void vary(struct lesson_case *item, int index, struct rng *rng)
 {
     static const int head_dims[] = {32, 64, 128};
@@ -481,8 +481,8 @@ static const char *purpose(const struct lesson_case *item)
     return of_data;
 }
 
-/* The contract gives a limit, not the size: what is asked beyond it is not there. But without valid extents nothing is
- * asked for. */
+/* The contract gives a limit, not the size: workspace beyond it is not provided. Without valid extents
+ * there is none at all. */
 static size_t workspace_bytes(const struct lesson_case *item)
 {
     return item->expected == KERNEL_INVALID_DIMENSION || item->value[PA_NULL_ARGS] ? 0 : SIZE_MAX;

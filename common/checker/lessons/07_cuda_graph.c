@@ -4,9 +4,9 @@
  * launch.
  *
  * A case is a schedule. Sequence j joins at step j * every, with a prefix already in the cache, and stays
- * `life` steps; the rows of a step are the sequences that are there, in order. The runner takes all the
- * steps through the student's graphs, then with the same inputs and another cache through the given eager
- * step. It reports, step by step, how many graphs and kernels the student's function launched, and how many
+ * `life` steps; the rows of a step are the sequences that are there, in order. The runner takes all the steps
+ * through the student's graphs, then with the same inputs and another cache through the given eager step. It
+ * reports, step by step, how many graphs and kernels the student's function launched, and how many 16-bit
  * halves of words differ from the eager step's.
  */
 #include "checker/cases/case_table.h"
@@ -38,7 +38,7 @@ static const struct sizes MANY_TOKENS =   { 1,     8,    1,   1,  32,     4, 656
 static const struct sizes HIDDEN_256 =    { 8,   256,    8,   2,  32,   512,   512};
 static const struct sizes HIDDEN_1024 =   { 8,  1024,   16,   8,  64,  1024,  1024};
 static const struct sizes LAYERS_28 =     {28,   256,    8,   2,  32,   512,   512};
-/* Layers as those models have them; fewer tokens, and of the larger model two layers. */
+/* Layers as those models have them, but caches of fewer tokens; of the larger model only two layers. */
 static const struct sizes LIKE_0_6B =     {28,  1024,   16,   8, 128,  3072,  1024};
 static const struct sizes LIKE_8B =       { 2,  4096,   32,   8, 128, 12288,  1024};
 /* clang-format on */
@@ -106,7 +106,7 @@ static const struct table_row {
 static const struct bad_row {
     const char *name;
     enum mistake mistake;
-    int which; /* of several, as beside enum mistake */
+    int which; /* which one, for mistakes with several variants, as in the comments of enum mistake */
     enum kernel_status expected;
 } BAD[] = {
     /* clang-format off */
@@ -161,14 +161,15 @@ static void put_plan(struct lesson_case *item, const struct plan *plan)
     memcpy(item->value, plan, sizeof *plan);
 }
 
-/** Tokens in the cache when a sequence joins; some are about to fill a page, some have just done so. */
+/** Tokens in the cache when a sequence joins; some sequences are about to fill a page, some have just
+ *  filled one. */
 static int prefix_of(const struct plan *p, int sequence)
 {
     int size = p->config.block_size;
     return (size - 1 + 3 * sequence) % (2 * size);
 }
 
-/** Pages of the sequence that needs most of them. */
+/** Pages of the sequence that needs the most. */
 static int pages_needed(const struct plan *p)
 {
     int most = 0;
@@ -201,13 +202,13 @@ static void set_sizes(struct decode_config *c, const struct sizes *sizes)
     c->vocab = sizes->vocab;
 }
 
-/** Pages that each sequence has. */
+/** The number of pages of each sequence. */
 static int pages_of_each(const struct plan *p)
 {
     return (p->config.num_blocks - p->config.max_rows) / p->sequences;
 }
 
-/** Page @p index of a sequence; pages are strewn over the cache, and sequence 0 begins in page 0. */
+/** Page @p index of a sequence. Pages are scattered over the cache; sequence 0 begins in page 0. */
 static int page_of(const struct plan *p, int sequence, int index)
 {
     int64_t pages = p->config.num_blocks - p->config.max_rows,
@@ -246,7 +247,7 @@ static struct lesson_case case_of(const struct table_row *row)
     return item;
 }
 
-/** A small case of one step, with a mistake. */
+/** A small case of one step, with a mistake in its arguments. */
 static struct lesson_case bad_case_of(const struct bad_row *row)
 {
     /* clang-format off */
@@ -262,8 +263,9 @@ static struct lesson_case bad_case_of(const struct bad_row *row)
         set_cache(&plan);
         put_plan(&item, &plan);
     }
-    if (row->mistake == CAPTURE_ELSEWHERE) item.devices = ON_SIMT; /* a driver may make one all the same */
-    item.weight = row->mistake < EAGER_NULL_LOGITS;                /* nothing to be had for what is given */
+    /* a CUDA driver may instantiate such a graph */
+    if (row->mistake == CAPTURE_ELSEWHERE) item.devices = ON_SIMT;
+    item.weight = row->mistake < EAGER_NULL_LOGITS; /* given code earns no points */
     item.expected = row->expected;
     snprintf(item.name, sizeof item.name, "%s", row->name);
     return item;
@@ -277,7 +279,7 @@ static int cases(struct lesson_case *cases, int capacity)
         struct lesson_case *item = &cases[count++];
         *item = i < good ? case_of(&TABLE[i]) : bad_case_of(&BAD[i - good]);
         if (i < good && TABLE[i].mode == MODE_REPLAY)
-            item->beside = count + 1; /* its line is followed by eager's */
+            item->beside = count + 1; /* reports show eager's time beside this one's */
     }
     return count;
 }
@@ -289,7 +291,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     struct decode_config *c = &plan.config;
     (void)index;
     item->seed = rng_next(rng);
-    c->layers = 1 + rng_between(rng, 0, 3) / 3; /* two now and then: launches are what takes time */
+    c->layers = 1 + rng_between(rng, 0, 3) / 3; /* sometimes two layers: launches take most of the time */
     c->hidden = rng_between(rng, 4, 9);
     c->kv_heads = 1 + rng_between(rng, 0, 3) / 3;
     c->heads = c->kv_heads * (1 + rng_between(rng, 0, 3) / 3);
@@ -329,19 +331,20 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
         .column = {"graphs", "kernels", "differences_from_eager", "padding", "host_memory_left"},
         .storage = STORAGE_I32};
     b[WORKSPACE] = LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32, workspace_of(&p) / 4);
-    /* The given kernels ask for it. */
+    /* The given kernels demand this layout. */
     b[WEIGHTS].align = b[CACHE].align = DECODE_ALIGNMENT;
     return BUFFERS;
 }
 
-/** Weights as floats on their way into the array: where a matrix lies is told by a model of nothing. */
+/** Weights as floats on their way into the array. A model without memory says where each matrix lies. */
 struct weights {
     struct decode_model model; /* its pointers begin at NOWHERE */
     float *data;
     struct rng rng;
 };
 
-/* Some address but NULL, of which everything is so far away as it is from the beginning of the array. */
+/* Any address but NULL: pointers of the model lie as far from it as the matrices lie from the start of the
+ * array. */
 #define NOWHERE ((const decode_half *)(uintptr_t)DECODE_ALIGNMENT)
 
 static float *weights_at(const struct weights *w, const decode_half *at)
@@ -381,7 +384,7 @@ static void fill_weights(const struct decode_config *c, struct rng *rng, float *
     fill_matrix(&w, w.model.to_logits, hidden, (size_t)c->vocab);
 }
 
-/** Pages that a sequence has no use for yet would crash whoever takes them for some that it has. */
+/** Table entries of pages that a sequence does not need yet: a kernel that uses them crashes. */
 static void fill_batches(const struct lesson_case *item, int index, struct rng *rng, float *data)
 {
     const struct plan p = plan_of(item->value);
@@ -410,7 +413,7 @@ static size_t place_of(const struct plan *p, int sequence, int position)
            (size_t)(c->kv_heads * c->head_dim);
 }
 
-/** NaN wherever nobody may read; the prefixes; zeros in the scratch pages. The copies are the same. */
+/** NaN wherever no kernel may read; the prefixes; zeros in the scratch pages. The copies hold the same. */
 static void fill_cache(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
 {
     const struct plan p = plan_of(item->value);
@@ -446,7 +449,7 @@ static void fill(const struct lesson_case *item, int index, size_t elems, struct
 static size_t units(const struct lesson_case *item)
 {
     (void)item;
-    return 1; /* every step depends on those before it */
+    return 1; /* each step depends on all earlier ones */
 }
 
 static size_t unit_elems(const struct lesson_case *item)
@@ -469,10 +472,11 @@ static double stored_as_half(double x, double beside, int terms, double magnitud
 }
 
 /**
- * The same, but what a right kernel may bring past the middle between two halves is stored as the other one: it
- * may be off by its own error, and by as much as ties that went the other way have moved the state before. @p beside is
- * what the oracle stores as the nearest half. A tie may move a state either way, and @p x shows one of them: so
- * both sides of @p beside are looked at, first that of @p x.
+ * The same, but a value that a right kernel may move across the midpoint of two halves is stored as the other
+ * half. Such a kernel may be off by its own error, and by as much as earlier ties that went the other way
+ * have changed the state. @p beside is the value that the oracle rounds to the nearest half. A tie may change
+ * a state in either direction, and @p x is the result of one of them: so both sides of @p beside are tried,
+ * the side of @p x first.
  */
 static double stored_otherwise(double x, double beside, int terms, double magnitude)
 {
@@ -483,8 +487,8 @@ static double stored_otherwise(double x, double beside, int terms, double magnit
 }
 
 /**
- * A sequence as the oracle sees it, also with all that is nearly a tie stored otherwise, and as a plain f32
- * computation sees it; and what they work with.
+ * A sequence computed in three ways: by the oracle; with nearly every tie stored the other way; and in plain
+ * f32. Also their scratch memory.
  */
 struct followed {
     struct ref_decode_sizes sizes;
@@ -518,7 +522,7 @@ static int follow_open(struct followed *f, const struct plan *p)
     return 1;
 }
 
-/** The prefix of sequence @p j, from the pages of the cache. */
+/** Copies the prefix of sequence @p j from the pages of the cache. */
 static void follow_from(struct followed *f, const struct plan *p, const float *cache, int j)
 {
     const struct decode_config *c = &p->config;
@@ -536,11 +540,11 @@ static void follow_from(struct followed *f, const struct plan *p, const float *c
 }
 
 /*
- * A new key or value near the middle between two halves may be stored as either. From there on everything
- * is a little different, as if states were good to the precision of a half: hence these bounds, which are
- * those of results stored as half. Where a sequence is short one key weighs so much that a tie does more: how much is
- * the difference to the sequence whose ties went the other way. What such a tie does is luck, so all of it counts as
- * floor.
+ * A new key or value near the middle between two halves may be stored as either. From there on everything is
+ * a little different, as if states were good to the precision of a half: hence these bounds, which are those
+ * of results stored as half. Where a sequence is short one key weighs so much that a tie does more: how much
+ * is the difference to the sequence whose ties went the other way. The effect of such a tie is chance, so all
+ * of it counts as floor.
  */
 static void put(struct lesson_span *span, size_t at, double expected, double plain, double bound)
 {
@@ -590,14 +594,14 @@ static void follow_step(struct followed *f, const struct plan *p, const float *c
                 fabs(f->other_logits[i] - f->logits[i]));
 }
 
-/** The second half of a span is like the first. */
+/** The second half of a span repeats the first. */
 static void repeat_half(struct lesson_span *span)
 {
     size_t half = span->count / 2;
     for (size_t i = 0; i < half; i++) put(span, half + i, span->expected[i], span->plain[i], span->bound[i]);
 }
 
-/** Sequences know nothing of each other: each can be followed by another thread. */
+/** Sequences do not influence each other: any thread can compute any of them. */
 struct following {
     const struct plan *plan;
     const float *const *data;
@@ -753,7 +757,7 @@ static const char *purpose(const struct lesson_case *item)
     return p.every > 0 ? "sequences join and leave, so that they change rows and buckets" : NULL;
 }
 
-enum { KERNELS_A_LAYER = 6 }; /* decode_kernels.h says so; an embedding and the logits come on top */
+enum { KERNELS_A_LAYER = 6 }; /* from decode_kernels.h, plus an embedding and the logits */
 
 static void cost(const struct lesson_case *item, struct lesson_cost *cost)
 {
@@ -782,7 +786,8 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
              c->block_size);
 }
 
-/** Another token is another step; graphs hold the addresses of all that is larger. */
+/** A different token makes a different step. Inputs that a graph holds the address of, all larger ones,
+ *  must stay. */
 static uint64_t others_below(const struct lesson_case *item, int buffer)
 {
     return buffer == TOKENS ? (uint64_t)plan_of(item->value).config.vocab : 0;

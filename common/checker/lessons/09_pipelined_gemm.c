@@ -1,7 +1,7 @@
 /**
  * @file 09_pipelined_gemm.c
- * @brief Lesson 09: lesson 08's product with one to four tiles under way; every number of them gives the same
- * bits.
+ * @brief Lesson 09: lesson 08's product with one to four tiles in flight; the bits must not depend on how
+ *        many.
  */
 #include "checker/cases/gemm_cases.h"
 
@@ -13,9 +13,9 @@ static const struct row {
     enum case_group group;
     unsigned devices;
     int m, n, k;
-    int lda, ldb;  /* 0: no more than a row is long */
+    int lda, ldb;  /* 0: the length of a row */
     int odd_start; /* the buffer that begins at an odd element */
-    int stages;    /* 0: what a case has that says nothing */
+    int stages;    /* 0: what a case has without a choice */
     int few_sms;
 } ROWS[] = {
     /* clang-format off */
@@ -24,28 +24,29 @@ static const struct row {
     {"square_stages_2",              GROUP_BASIC, ON_ANY,     64,   64,  200,   0,   0, NOWHERE,  2, 0},
     {"square_stages_3",              GROUP_BASIC, ON_ANY,     64,   64,  200,   0,   0, NOWHERE,  3, 0},
     {"square_stages_4",              GROUP_BASIC, ON_ANY,     64,   64,  200,   0,   0, NOWHERE,  4, 0},
-    /* A few large tiles, which the solution takes where they fill the device: rows that end and begin anywhere. A row of B of 275 is wider
-     * than a tile: its chunks stay in the row. */
+    /* A few large tiles, which the solution uses when they fill the device; rows end and begin at any
+     * place. A row of B of 275 elements is wider than a tile: chunks must not reach past its end. */
     {"many_tiles",                   GROUP_EDGES, ON_ANY,    336,   20,   72,   0,   0, NOWHERE,  2, 1},
     {"many_tiles_odd",               GROUP_EDGES, ON_ANY,    337,   19,  135,   0, 275, NOWHERE,  3, 1},
     {"large_tiles_9_by_2",           GROUP_EDGES, ON_ANY,   1025,  257,    8,   0,   0, NOWHERE,  1, 1},
     {"wide_start_of_b_odd",          GROUP_EDGES, ON_ANY,     40,   80,   72,   0,   0, GEMM_B,   0, 0},
-    /* Whole steps of tiles that lack a row of A or a column of B, which is not in the buffer: of the first tile, and of the second, where
-     * how much is left counts from its own place. */
+    /* Full k-steps of tiles that lack one row of A or one column of B, which is not in the buffer. First
+     * the first tile; then the second, in which a kernel must count the remainder from the tile's own
+     * start. */
     {"row_short_of_whole",           GROUP_EDGES, ON_ANY,     63,   64,  136,   0,  64, NOWHERE,  2, 0},
     {"column_short_of_whole",        GROUP_EDGES, ON_ANY,     64,   63,  128,   0,  64, NOWHERE,  2, 0},
     {"second_row_short_of_whole",    GROUP_EDGES, ON_ANY,    127,   64,  136,   0,  64, NOWHERE,  2, 0},
     {"second_column_short_of_whole", GROUP_EDGES, ON_ANY,     64,  127,  128,   0, 128, NOWHERE,  2, 0},
-    /* Rows that are shorter than a tile and one element further apart than it is wide: chunks of the last row but one end outside of the
-     * matrix. */
+    /* Rows that are shorter than a tile, and whose distance is one element more than a tile's width: all
+     * chunks of the last row but one end outside of the matrix. */
     {"narrow_in_wide_rows_of_a",     GROUP_EDGES, ON_ANY,    129,    8,    2,  33,   0, GEMM_A,   0, 0},
     {"narrow_in_wide_rows_of_b",     GROUP_EDGES, ON_ANY,      8,    2,   65,   0,  65, GEMM_B,   0, 0},
-    /* A whole large tile and several steps of it, with every number of stages. */
+    /* A whole large tile with several k-steps, for every number of stages. */
     {"large_tile_stages_1",          GROUP_EDGES, ON_ANY,    128,  256,  104,   0,   0, NOWHERE,  1, 1},
     {"large_tile_stages_2",          GROUP_EDGES, ON_ANY,    128,  256,  168,   0,   0, NOWHERE,  2, 1},
     {"large_tile_stages_3",          GROUP_EDGES, ON_ANY,    128,  256,  232,   0,   0, NOWHERE,  3, 1},
     {"large_tile_stages_4",          GROUP_EDGES, ON_ANY,    128,  256,  296,   0,   0, NOWHERE,  4, 1},
-    /* Time over the number of stages, for sums of few and of many steps. */
+    /* Time over the number of stages, for sums of a few and of many k-steps. */
     {"k_256_stages_1",               GROUP_SPEED, ON_GPU,   4096, 4096,  256,   0,   0, NOWHERE,  1, 0},
     {"k_256_stages_2",               GROUP_SPEED, ON_GPU,   4096, 4096,  256,   0,   0, NOWHERE,  2, 0},
     {"k_256_stages_3",               GROUP_SPEED, ON_GPU,   4096, 4096,  256,   0,   0, NOWHERE,  3, 0},

@@ -8,7 +8,7 @@ enum {
 #include "description/parts.h"
 };
 
-/* The values of enum gemm_tile, which is CUDA's side of the lesson. */
+/* The values of enum gemm_tile, which C code cannot include. */
 enum { TILE_AUTO = 0, TILE_LARGE = 2 };
 
 static int cases(struct lesson_case *cases, int capacity)
@@ -33,7 +33,7 @@ static int cases(struct lesson_case *cases, int capacity)
                                            .last_choice = TILE_LARGE};
     int count = gemm_cases(&f32, cases, 0, capacity);
     count = gemm_cases(&f16, cases, count, capacity);
-    for (int i = 0; i < count; i++) /* what is timed is what a caller gets who does not choose */
+    for (int i = 0; i < count; i++) /* the timed call uses the choice that a caller gets by default */
         if (cases[i].group == GROUP_SPEED) cases[i].value[GEMM_CHOICE] = TILE_AUTO;
     return count;
 }

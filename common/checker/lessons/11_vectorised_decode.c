@@ -1,7 +1,7 @@
 /**
  * @file 11_vectorised_decode.c
- * @brief Lesson 11: attention over a contiguous cache by kernels that differ in loads, in where scores lie and in who
- *        knows the position; and the choice among them.
+ * @brief Lesson 11: attention over a contiguous cache, by kernels that differ in how they load, where they
+ *        keep scores, and whether host or device knows the position; and the choice among them.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "checker/cases/decode_cases.h"
 #include "contracts/decode_args.h"
 
-/* Sets of parts: those that serve any dtype and head_dim, and each alone. */
+/* Sets of parts: those that accept any dtype and head_dim, and each part alone. */
 enum {
     H = 1 << PART_HALF2,
     V = 1 << PART_VECTOR,
@@ -24,22 +24,22 @@ enum {
 };
 
 enum { GIVEN = DC_POSITIONS_GIVEN | DC_STATUS_GIVEN };
-#define F16 DTYPE_F16 /* no enumerators of their own: a table's columns are narrow */
+#define F16 DTYPE_F16 /* short names for the enumerators: the table's columns are narrow */
 #define F32 DTYPE_F32
 
 /** What few cases have. */
 struct special {
-    int loads;     /* 0: those of the part, or 16 bytes */
+    int loads;     /* 0: the loads of the part, or 16 bytes */
     int on_device; /* 1: positions lie on the device; in part "device" they always do */
-    int host_says; /* what args->position holds beside them */
-    int further;   /* elements of a row of the cache behind those of its heads */
-    int room;      /* rows of the cache behind the last that is seen */
+    int host_says; /* what args->position holds in that case */
+    int further;   /* elements of a cache row after those of its heads */
+    int room;      /* cache rows after the last visible one */
     int full;      /* 1: there are none */
     enum position_fault fault;
-    int status; /* what device_status holds before */
+    int status; /* what device_status holds before the call */
     double scale;
     int two_streams, captured, gpu_only;
-    int few_sms; /* the software device has few SMs: blocks get more keys */
+    int few_sms; /* the software device has few SMs: each block gets more keys */
     enum decode_variant variant;
 };
 
@@ -83,7 +83,7 @@ static const struct table_row TABLE[] = {
     {"split_of_a_group",     GROUP_EDGES,    F,     F16,   1,    4,    1,  128,   1,  1300, NAN_REST,       {.full = 1}},
     {"split_and_short",      GROUP_EDGES,    F,     F16,   3,    2,    1,   64,   1,    20, NAN_REST,       {.on_device = 1, .room = 2000}},
     {"split_mixed",          GROUP_EDGES,    F,     F16,   4,    3,    1,   64,   1,  1500, NAN_REST,       {.on_device = 1}},
-    /* More splits than a warp has lanes: the last of them decide. */
+    /* More splits than a warp has lanes; the last of them hold the key that decides. */
     {"splits_34",            GROUP_EDGES,    F,     F16,   1,    1,    1,   64,   1,  6500, RISING,         {0}},
     {"split_gqa_7",          GROUP_EDGES,    F,     F16,   1,   14,    2,   64,   1,  1500, NAN_REST,       {.on_device = 1}},
     {"split_gqa_5",          GROUP_EDGES,    F,     F16,   1,    5,    1,  128,   1,  1050, NAN_REST,       {0}},
@@ -118,7 +118,7 @@ static const struct table_row TABLE[] = {
     {"captured",             GROUP_EDGES,    ALL,   F16,   2,    4,    2,   64,   1,   300, NAN_REST,       {.captured = 1, .on_device = 1, .host_says = 3}},
     {"captured_f32",         GROUP_EDGES,    D | M, F32,   2,    4,    2,   64,   1,   300, NAN_REST,       {.captured = 1, .on_device = 1, .host_says = 3}},
 
-    /* What args->position holds beside positions on the device: the one of capture, or nothing that makes sense. */
+    /* What args->position holds when positions are on the device: the position at capture, or nonsense. */
     {"captured_earlier",     GROUP_BASIC,    D,     F16,   1,    2,    1,   64,   1,   700, NAN_REST,       {.host_says = 9}},
     {"captured_later",       GROUP_EDGES,    D,     F16,   1,    2,    1,   64,   1,     5, NAN_REST,       {.host_says = 600, .room = 700}},
     {"host_says_nothing",    GROUP_EDGES,    D | M | F, F16, 2,  2,    1,   64,   1,   120, NAN_REST,       {.on_device = 1, .host_says = -77}},
@@ -168,7 +168,8 @@ static const struct table_row TABLE[] = {
     {"nan_key",              GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   100, NAN_KEY,        {0}},
     {"nan_value",            GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   100, NAN_VALUE,      {0}},
     {"nan_value_weightless", GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   100, NAN_WEIGHTLESS, {0}},
-    /* Overtaken by the same warp's next keys; by keys of a later tile or split. */
+    /* A later maximum makes the weight 0: a maximum among the same warp's next keys; among keys of a later
+     * tile or split. */
     {"nan_value_overtaken",  GROUP_NUMERICS, F,     F16,   2,    4,    2,   64,   1,   300, NAN_OVERTAKEN,  {0}},
     {"nan_overtaken_later",  GROUP_NUMERICS, D | F, F16,   2,    1,    1,   64,   1,   700, NAN_OVERTAKEN,  {0}},
     {"infinite_key",         GROUP_NUMERICS, ALL,   F16,   2,    8,    2,   64,   1,   100, INFINITE_KEY,   {0}},
@@ -201,7 +202,7 @@ static const struct table_row TABLE[] = {
     {"mha_queries",          GROUP_EDGES,    X,     F32,   2,    4,    2,   64,   5,    10, NAN_REST,       {.variant = DECODE_MHA}},
     {"flash_2_device",       GROUP_EDGES,    X,     F16,   2,    4,    2,   64,   1,   300, NAN_REST,       {.variant = DECODE_FLASH_2, .on_device = 1, .host_says = 2}},
 
-    /* The shapes of the published measurements come first: they are what `profile` counts. */
+    /* The shapes of the published measurements come first: `profile` counts those. */
     {"qwen3_8b_291",         GROUP_SPEED,    H | V | D | F, F16, 1, 32, 8, 128,   1,   290, NORMAL,         {.room = 5}},
     {"qwen3_8b_291_half2",   GROUP_SPEED,    D,     F16,   1,   32,    8,  128,   1,   290, NORMAL,         {.room = 5, .loads = 4}},
     {"qwen3_8b_8",           GROUP_SPEED,    P,     F16,   1,   32,    8,  128,   8,     0, NORMAL,         {0}},
@@ -265,7 +266,7 @@ static const struct bad_argument BAD[] = {
     {"misaligned_out",            EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_OUT,       2,  NONE},
     {"misaligned_positions",      D,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_POSITIONS, 2,  NONE},
     {"misaligned_status",         D,     KERNEL_ALIGNMENT_ERROR,   NONE,               0,   NONE,         DC_STATUS,    2,  NONE},
-    /* Of several faults the first decides. */
+    /* Several faults: the first one by the contract decides. */
     {"null_q_and_batch_zero",     EVERY, KERNEL_INVALID_CONFIG,    DC_BATCH,           0,   DC_Q,         NONE,         0,  NONE},
     {"loads_8_and_misaligned_k",  NOT_F, KERNEL_INVALID_CONFIG,    DC_LOADS,           8,   NONE,         DC_K,         2,  NONE},
     {"batch_zero_and_bf16",       EVERY, KERNEL_INVALID_DIMENSION, DC_BATCH,           0,   NONE,         NONE,         0,  DTYPE_BF16},
@@ -295,7 +296,7 @@ static const char *const PART_NAME[] = {
 
 /* ---- cases -------------------------------------------------------------------------------------------------- */
 
-/* Tells all numbers to the kernel. */
+/* Sets all arguments of the kernel. */
 static void settle(struct lesson_case *item)
 {
     for (int i = 0; i <= DC_KV_STRIDE; i++) item->value[i] = item->extent[i];
@@ -356,7 +357,8 @@ static void make_bad(struct lesson_case *item, const struct bad_argument *row)
     item->untouched = 0;
 }
 
-/* What wrong arguments are wrong beside: room in the cache for 56 more, heads 4 on 2, rows of 128 elements. */
+/* The shape of calls with wrong arguments: room for 56 more keys in the cache, 4 heads on 2 K/V heads,
+ * rows of 128 elements. */
 static const struct table_row *shape_of(int part)
 {
     /* clang-format off */
@@ -393,7 +395,7 @@ static int bad_cases(struct lesson_case *cases, int count, int capacity, int par
     return count;
 }
 
-/** What a variant refuses for its workspace, where it needs one. */
+/** Refusals for the workspace, for variants that need one. */
 struct short_row {
     const char *name;
     int part;
@@ -413,7 +415,7 @@ static const struct short_row SHORT[] = {
     {"workspace_misaligned", PART_FLASH_2, DECODE_FLASH_2, KERNEL_ALIGNMENT_ERROR, NONE, 128, 0, 1},
 };
 
-/* So many keys that whoever splits them at all needs a workspace. */
+/* So many keys that any kernel that splits them at all needs a workspace. */
 static int short_cases(struct lesson_case *cases, int count, int capacity, int part)
 {
     static const struct table_row split = {"",   GROUP_BAD_INPUT, F | X, F16, 1, 4, 1, 64, 1,
@@ -435,7 +437,7 @@ static int short_cases(struct lesson_case *cases, int count, int capacity, int p
     return count;
 }
 
-/* What the items of a property have to do with each other; the rows below in this order. */
+/* How the items of a property relate to each other; the rows below are in this order. */
 enum property { ANY_SHAPE, ANY_PLACE, BAD_ARGUMENT, PROPERTIES };
 
 static int property_cases(struct lesson_case *cases, int count, int capacity, int part)
@@ -589,7 +591,7 @@ static const char *purpose(const struct lesson_case *item)
     return decode_purpose((enum distribution)item->distribution);
 }
 
-/* Whether loads and variant have a meaning. */
+/* 1 if the arguments loads and variant have valid values. */
 static int choices_known(const struct lesson_case *item)
 {
     int64_t loads = item->value[DC_LOADS], variant = item->value[DC_VARIANT];
@@ -597,7 +599,8 @@ static int choices_known(const struct lesson_case *item)
            variant <= DECODE_FLASH_2;
 }
 
-/* Of flash_2 the contract gives a limit, not the size; nothing is asked for without valid extents and choices. */
+/* For flash_2 the contract gives a limit, not the size. Without valid extents and choices there is no
+ * workspace. */
 static size_t workspace_bytes(const struct lesson_case *item)
 {
     if (item->expected == KERNEL_INVALID_DIMENSION || item->value[DC_NULL_ARGS]) return 0;

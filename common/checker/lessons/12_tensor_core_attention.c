@@ -60,14 +60,14 @@ static int cases(struct lesson_case *cases, int capacity)
         const char *name = families[part].name;
         count =
             attention_own_cases(name, "square_64", OWN, sizeof OWN / sizeof OWN[0], cases, count, capacity);
-        /* Of two faults the architecture comes last. */
+        /* With two faults at once, the architecture is checked last. */
         count =
             case_table_add_device(cases, count, capacity, name, "square_64", "old_device", CASE_OLD_DEVICE);
         count = case_table_add_device(cases, count, capacity, name, "head_dim_32",
                                       "old_device_and_head_dim_32", CASE_OLD_DEVICE);
     }
-    /* The software device is slow where a tile of 128 queries holds one, and for bf16, whose kernel is that of f16 but for
-     * the conversions, fewer random shapes do. */
+    /* A tile of 128 queries takes long on the software device even with one valid query. And bf16 gets
+     * fewer random shapes, since its kernel is that of f16 but for the conversions. */
     case_table_find(cases, count, "f16/qwen3_8b_decode_291")->devices = ON_GPU;
     case_table_find(cases, count, "bf16/qwen3_8b_decode_291")->devices = ON_GPU;
     case_table_find(cases, count, "bf16/property_random_shapes")->repeat = 32;

@@ -1,6 +1,6 @@
 /**
  * @file 13_int8_gemm.c
- * @brief Lesson 13: products of 8-bit integers, the sums as they are and scaled, credited apart.
+ * @brief Lesson 13: products of 8-bit integers; plain sums and scaled sums are credited apart.
  */
 #include "checker/cases/int8_cases.h"
 

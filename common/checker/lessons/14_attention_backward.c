@@ -1,7 +1,7 @@
 /**
  * @file 14_attention_backward.c
- * @brief Lesson 14: the gradients of attention, in f32 with atomics, on tensor cores with atomics, and with the same bits every
- *        time.
+ * @brief Lesson 14: the gradients of attention, in f32 with atomics, on tensor cores with atomics, and
+ *        deterministic.
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "checker/cases/case_table.h"
 #include "contracts/attention_backward_args.h"
 
-/* What a row of the table is tried with: each is a part's case of its own. */
+/* The kinds that a row of the table runs as: each is a case of its own in a part. */
 enum {
     F = 1,
     H = 2,
@@ -170,7 +170,7 @@ static void omit(struct lesson_case *item, int flags)
 
 static void good_case(struct lesson_case *item, const struct table_row *row, int kind)
 {
-    enum { DISTINCT_KEYS = 29 }; /* prime: two tiles never hold the same keys in the same places */
+    enum { DISTINCT_KEYS = 29 }; /* prime, so that no two tiles hold the same keys at the same places */
     *item = (struct lesson_case){
         .group = row->group,
         .weight = 2,
@@ -240,7 +240,7 @@ static const struct bad_argument BAD[] = {
     {"dtype_and_misaligned_dq", FH,  KERNEL_UNSUPPORTED_DTYPE, -1, 0, -1, BW_DQ, 8, 7},
     {"head_dim_16_and_misaligned_lse", FH, KERNEL_ALIGNMENT_ERROR, BW_HEAD_DIM, 16, -1, BW_LSE, 2, -1},
     {"head_dim_16_and_misaligned_k", FH, KERNEL_ALIGNMENT_ERROR, BW_HEAD_DIM, 16, -1, BW_K, 8, -1},
-    /* What is found out last. The workspace has to be there only for a kernel that wants one. */
+    /* The checks that come last. Only a kernel that wants a workspace needs one. */
     {"workspace_null",        EVERY, KERNEL_OUT_OF_MEMORY, BAD_NULL(BW_WORKSPACE)},
     {"workspace_short",       EVERY, KERNEL_OUT_OF_MEMORY, BAD_VALUE(BW_WORKSPACE_SHORTAGE, 1)},
     {"workspace_misaligned",  F|HB,  KERNEL_ALIGNMENT_ERROR, BAD_ALIGNMENT(BW_WORKSPACE, 128)},
@@ -275,7 +275,7 @@ static int bad_cases(struct lesson_case *cases, int count, int capacity, int kin
     return count;
 }
 
-/* Scales that are no number; a device without the instructions of tensor cores. */
+/* Scales that are not numbers; a device without tensor core instructions. */
 static int odd_cases(struct lesson_case *cases, int count, int capacity, int kind)
 {
     static const struct bad_argument scale = {"", EVERY, KERNEL_INVALID_CONFIG, BAD_VALUE(-1, 0)};
@@ -348,13 +348,13 @@ static int kind_of(const struct lesson_case *item)
     return kind;
 }
 
-/** The most that an item's extents may be. */
+/** The largest extents of an item. */
 struct extents {
     int batch, kv_heads, group, rows, keys;
 };
 
-/* The software device is slow in tiles, of which each head has one at least: most items have few heads, and one of 16 has
- * more than one tile of either side. */
+/* The software device takes long per tile, and each head has at least one: most items have few heads, and
+ * one in 16 has more than one tile of queries or keys. */
 static struct extents longest_extents(const struct lesson_case *item, int index)
 {
     if (item->devices == ON_GPU) return (struct extents){2, 2, 4, 200, 400};
@@ -397,7 +397,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
         item->group = GROUP_PROPERTIES;
         return;
     }
-    /* Items 2n and 2n + 1 of the property are one problem. */
+    /* Items 2n and 2n + 1 of the property are the same problem. */
     int pairs = item->property == SAME_BITS;
     struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
     item->seed = rng_mix(shape.state, 7);
@@ -430,7 +430,7 @@ static int trait(const struct lesson_case *item, int index, const char **message
     return trait_at(traits, sizeof traits / sizeof traits[0], 1, index, message);
 }
 
-/** What follows where these gradients are wrong and those are right. */
+/** The likely cause where the gradients in `wrong` are wrong and those in `right` are right. */
 struct stage {
     unsigned wrong, right; /* 1: dq, 2: dk, 4: dv */
     const char *f32, *tensor;
@@ -467,7 +467,7 @@ static const char *stage(const struct lesson_case *item, unsigned compared, unsi
     wrong = wrong >> BW_DQ & 7;
     if (item->extent[BW_KV_LEN] == 1 && wrong & 4) right = 0; /* dS is 0 whatever P is */
     if (item->distribution == LARGE || item->distribution == DOMINANT || item->distribution == FAINT)
-        return NULL; /* one weight is all there is, and dS next to nothing */
+        return NULL; /* one key has all the weight, so dS is nearly 0 */
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
         if (wrong == stages[i].wrong && (right & stages[i].right) == stages[i].right)
             return item->extent[EX_STORED_AS] == DTYPE_F32 ? stages[i].f32 : stages[i].tensor;
@@ -503,7 +503,7 @@ static const char *purpose(const struct lesson_case *item)
     }
 }
 
-/* Of a workspace the contract gives a limit, not the size; but none for extents that are refused. */
+/* The contract limits the workspace and does not fix its size; extents that are refused get none. */
 static size_t workspace_bytes(const struct lesson_case *item)
 {
     const int64_t *value = item->value;

@@ -2,8 +2,9 @@
  * @file 15_hopper_gemm.c
  * @brief Lesson 15: C = alpha op(A) op(B) + beta C on Hopper's tensor cores, in f16 and in bf16 storage, credited apart.
  *
- * What all products are tried with is in gemm_cases.c. Here stand the sizes of this lesson: around a stage's 64 of k and the
- * 128 x 256, 128 x 128 and 128 x 64 of a tile, more stages than the ring has, more tiles than blocks, what TMA takes and what it does not.
+ * gemm_cases.c has the cases of all products. The sizes of this lesson are here: around the 64 elements of k
+ * of a stage and tiles of 128 x 256, 128 x 128 and 128 x 64, more k-slices than the ring has stages, more
+ * tiles than blocks, layouts that TMA accepts and layouts that it does not.
  */
 #include "checker/cases/gemm_cases.h"
 
@@ -61,7 +62,8 @@ static const struct row {
     {"medium_rim_tt",               GROUP_EDGES, ON_ANY,    100,  198,   72,  0,  0,  0,   0.5,  2.0, TRANS_A | TRANS_B | FEW_SMS},
     {"medium_ring_and_one",         GROUP_EDGES, ON_ANY,     24,  136,  424,  0,  0,  0,   1.0,  0.0, TRANS_B | FEW_SMS | F16_ONLY},
     {"many_small_by_hand",          GROUP_EDGES, ON_ANY,    262,  130,    9,  1,  0,  0,   1.0,  0.0, FEW_SMS | F16_ONLY},
-    /* A GPU has more SMs: rims of large and of medium tiles there; and more rows than 16 bits can count. */
+    /* A GPU has more SMs, so large and medium tiles need larger problems; their edges are tested there.
+     * Also more rows than 16 bits can count. */
     {"gpu_large_rim_nt",            GROUP_EDGES, ON_GPU,   1500, 2908,  328,  0,  0,  0,   1.0,  0.5, TRANS_B},
     {"gpu_large_rim_tn",            GROUP_EDGES, ON_GPU,   1500, 2908,  328,  0,  0,  0,   1.0,  0.0, TRANS_A | F16_ONLY},
     {"gpu_rows_beyond_16_bits",     GROUP_EDGES, ON_GPU,  70000,   40,   24,  0,  0,  0,   1.0,  0.5, TRANS_B | F16_ONLY},
@@ -102,7 +104,7 @@ static int own_cases(const struct gemm_family *family, struct lesson_case *cases
     return count;
 }
 
-/* A device that says it is an sm_75, or an sm_100: refused, but for what is wrong with the arguments first. */
+/* A device that reports sm_75 or sm_100: refused, unless another argument is wrong, which comes first. */
 static int other_devices(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
 {
     static const struct {
@@ -131,8 +133,9 @@ static int other_devices(const struct gemm_family *family, struct lesson_case *c
     return count;
 }
 
-/* One kernel serves both types, and the software device is slow: a share of the items of properties, and of the sizes that all
- * products are tried with only every @p each one. What compares items has sets of 4 or 6. */
+/* One kernel serves both types, and the software device is slow: so properties run a share of their items,
+ * and of the sizes that all products share only every @p each one runs. Properties that compare items come
+ * in sets of 4 or 6. */
 static int fewer(struct lesson_case *cases, int first, int count, int share, int each)
 {
     int kept = first, sizes = 0;

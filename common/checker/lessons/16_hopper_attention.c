@@ -17,8 +17,8 @@ enum {
 #include "checker/cases/case_table.h"
 #include "contracts/e4m3_blocks.h"
 
-/* Around tiles of 128 keys, and of 64 queries for head_dim 64, 128 for 128: there two consumers share them. Two stages, and what the
- * shared cases do not combine. */
+/* Sizes around tiles of 128 keys, and of 64 queries for head_dim 64 or 128 queries for head_dim 128, where
+ * two consumer warpgroups share them. Two stages, and what the shared cases do not combine. */
 static const struct attention_own_case OWN[] = {
     /* clang-format off */
     /* name                       group           devices   b   heads  kv_h  q_len  kv_len  dim causal scale  data */
@@ -74,7 +74,7 @@ static const struct attention_own_case OWN[] = {
     /* clang-format on */
 };
 
-/* E4M3: blocks of 128 queries and of 128 keys have a scale each, values of a head have one. */
+/* E4M3: each block of 128 queries and each of 128 keys has a scale; the values of a head have one. */
 static const struct attention_own_case OF_FP8[] = {
     /* clang-format off */
     /* name                       group           devices   b   heads  kv_h  q_len  kv_len  dim causal scale  data */
@@ -121,7 +121,7 @@ static const struct attention_own_case OF_FP8[] = {
     /* clang-format on */
 };
 
-/* What a name says of a case beside its shape. */
+/* What a case's name says beyond its shape. */
 static int add_own(const char *part, const struct attention_own_case *rows, size_t row_count,
                    struct lesson_case *cases, int count, int capacity)
 {
@@ -135,7 +135,8 @@ static int add_own(const char *part, const struct attention_own_case *rows, size
     return count;
 }
 
-/* Devices that have no such instructions: nothing is launched, and of two faults the architecture comes last. */
+/* Devices without these instructions: nothing is launched. With two faults at once, the architecture is
+ * checked last. */
 static int add_other_devices(const char *part, struct lesson_case *cases, int count, int capacity)
 {
     count = case_table_add_device(cases, count, capacity, part, "square_64", "old_device", CASE_OLD_DEVICE);
@@ -144,7 +145,7 @@ static int add_other_devices(const char *part, struct lesson_case *cases, int co
     return case_table_add_device(cases, count, capacity, part, "square_64", "new_device", CASE_NEW_DEVICE);
 }
 
-/* A storage type and a head_dim that are both refused: the type decides. */
+/* A storage type and a head_dim, both of which are refused: the type is checked first. */
 static int add_two_faults(const char *part, const char *dtype, const char *name, struct lesson_case *cases,
                           int count, int capacity)
 {
@@ -153,8 +154,9 @@ static int add_two_faults(const char *part, const char *dtype, const char *name,
     return count;
 }
 
-/* The software device is slow. For bf16, whose kernel is that of f16 but for the conversions, every fourth of the cases at the edges,
- * every second of numerics and a share of the properties' items are enough; items of pairs stay pairs. */
+/* The software device is slow, and the bf16 kernel is that of f16 but for the conversions: so bf16 runs
+ * every fourth case of edges, every second of numerics and a share of the properties' items. Items that
+ * form pairs stay together. */
 static int fewer(struct lesson_case *cases, int first, int count, int bf16)
 {
     int kept = first, edges = 0, numerics = 0;
@@ -175,8 +177,9 @@ static int fewer(struct lesson_case *cases, int first, int count, int bf16)
 
 enum { PROPERTY_ROTATION = PROPERTY_ALIGNMENTS + 1 };
 
-/* Of the cases that all attention has part "fp8" keeps some: its kernel is that of the other parts but for what OF_FP8 shows. A
- * result may be too large for half if a value is rounded up, and keys that a row does not see have a part in the scales. */
+/* The part "fp8" keeps only some of the cases of all attention: apart from OF_FP8 its kernel is that of
+ * the other parts. Left out are results that rounding up makes too large for half, and cases in which
+ * masked keys influence the scales. */
 static int kept_for_fp8(const struct lesson_case *item, int edge)
 {
     static const char *const left_out[] = {
@@ -204,7 +207,7 @@ static int add_fp8(const struct attention_family *family, struct lesson_case *ca
     rotation->repeat = 8;
     for (int i = first; i < count; i++) {
         struct lesson_case *item = &cases[i];
-        item->flags &= ~(unsigned)CASE_UNIT_SCALE; /* what rounding to E4M3 may lose is more */
+        item->flags &= ~(unsigned)CASE_UNIT_SCALE; /* rounding to E4M3 may cost more than the cap allows */
         item->value[AT_SEED] = i % 4 == 3 ? 0 : (int64_t)((uint32_t)i * 2654435761u);
         if (item->extent[EX_PROPERTY] == PROPERTY_SHAPES && item->group == GROUP_PROPERTIES)
             item->repeat = 24;
@@ -218,7 +221,7 @@ static int add_fp8(const struct attention_family *family, struct lesson_case *ca
     return count;
 }
 
-/* Two items with the same outliers, the first not rotated, the second rotated. */
+/* Two items with the same outliers: the first is not rotated, the second is. */
 static void vary(struct lesson_case *item, int index, struct rng *rng)
 {
     if (item->part != PART_FP8 || item->extent[EX_PROPERTY] != PROPERTY_ROTATION) {
@@ -232,7 +235,8 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     item->value[AT_SEED] = index % 2 == 0 ? 0 : index;
 }
 
-/* The root of the mean square of what an output is off by, compared with attention of the numbers before they were rounded. */
+/* The root mean square error of an output, compared with attention of the numbers before they were
+ * rounded. */
 static double root_mean_square(const struct lesson_case *item, const float *const *got)
 {
     const int *extent = item->extent;

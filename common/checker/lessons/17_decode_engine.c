@@ -3,9 +3,9 @@
  * @brief Lesson 17: steps of a decoder of the Qwen3 kind, for requests that join, take their prompts in pieces and go on token
  *        by token.
  *
- * A case is a decoder from a seed and a schedule, see engine_items.h. What is compared are the logits of all wanted rows; the
- * oracle computes each request's text at once. Most cases compute every token once more in a step of its own, with another
- * cache: the report says in which steps the bits differ.
+ * A case is a decoder from a seed and a schedule, see engine_items.h. The checker compares the logits of all
+ * wanted rows; the oracle computes each request's text at once. Most cases compute every token again in a
+ * step of its own, with another cache, and the report says in which steps the bits differ.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,13 +19,13 @@
 #include "protocol/engine_items.h"
 #include "qwen3.h"
 
-/** What the weights are, beside normal. */
+/** How weights are distributed, if not normal. */
 enum distribution {
     NORMAL,
     NO_ATTENTION, /* W_o is 0 */
     NO_MLP,       /* W_down is 0 */
-    SHARP,        /* q_norm is eight times as large: a few keys have all the weight */
-    FAINT,        /* states are as small as the root of epsilon, and so are q and k */
+    SHARP,        /* q_norm is eight times as large: a few keys take all the weight */
+    FAINT,        /* states are as small as the square root of epsilon, and so are q and k */
     FAR,          /* q_norm and k_norm are a thousand times as large: scores of a million */
     STEEP,        /* gates are forty times as large: exp of some is infinite */
     LARGE,        /* the embedding is a thousand times as large */
@@ -33,12 +33,12 @@ enum distribution {
     NAN_TOKEN,    /* the embedding of one token is NaN; request 0 alone has it */
     BROAD,        /* weights of q and k are 50,000 times as large */
     GATES_OF_5,   /* gates are about 5 */
-    ONE_KEY,      /* keys whose values are 0 have nearly all the weight */
+    ONE_KEY,      /* keys whose values are 0 take nearly all the weight */
     ALIKE,        /* layers with the same weights, and an embedding 4,000 times as large */
     DISTRIBUTIONS
 };
 
-enum { DRAWN = 16, MOST_DRAWN = 40000000 }; /* multiplications of one of them */
+enum { DRAWN = 16, MOST_DRAWN = 40000000 }; /* number of multiplications in one of them */
 
 /** A decoder. */
 struct sizes {
@@ -59,11 +59,12 @@ static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9
 static const struct sizes SLOW_PAIRS =   {1,    32,    2,   1,  32,    32,    21,    1, 0, 1e9};
 static const struct sizes LAYERS_32 =    {32,   32,    2,   1,  32,    32,    21,    1, 0, 0};
 static const struct sizes ONE_WORD =     {1,    32,    1,   1,  32,    96,     1,    1, 0, 0};
-/* What the software device has in no other case: warps with several chunks of inputs, and blocks with several tiles of outputs. */
+/* Sizes that no other case on the software device has: warps with several chunks of inputs, and blocks
+ * with several tiles of outputs. */
 static const struct sizes LONG_ROWS =    {1,  1120,    2,   1,  32,    32,     9,    0, 0, 0};
 static const struct sizes MANY_WORDS =   {1,    32,    2,   1,  32,    32, 65601,    0, 0, 0};
 static const struct sizes MANY_TILES =   {1,    32,    2,   1,  32,  3360,    21,    1, 0, 0};
-/* Layers as those models have them, but fewer, and fewer words. */
+/* Layers as those models have them, but fewer of them, and a smaller vocabulary. */
 static const struct sizes LIKE_0_6B =    {7,  1024,   16,   8, 128,  3072,  1024,    1, 0, 0};
 static const struct sizes LIKE_8B =      {2,  4096,   32,   8, 128, 12288,  1024,    0, 0, 0};
 /* clang-format on */
@@ -202,14 +203,14 @@ static void put_plan(struct lesson_case *item, const struct engine_plan *plan)
     memcpy(item->value, plan, sizeof *plan);
 }
 
-/** Blocks of the longest request. */
+/** Blocks of the cache that the longest request needs. */
 static int blocks_needed(const struct engine_plan *p)
 {
     const int longest = engine_text(p, p->growth > 0 ? p->requests - 1 : 0);
     return (longest + p->config.block_size - 1) / p->config.block_size;
 }
 
-/** Steps, rows and cache that the schedule needs. A graph has rows to spare. */
+/** Steps, rows and cache blocks that the schedule needs. A graph has rows to spare. */
 static void settle(struct engine_plan *p)
 {
     struct engine_config *c = &p->config;
@@ -359,15 +360,15 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
     return ENGINE_BUFFERS;
 }
 
-/** count values around @p middle; nothing is drawn twice. */
+/** Fills in count values around @p middle; no values are drawn and thrown away. */
 static void fill_part(struct rng *rng, float *to, size_t count, double middle, double deviation)
 {
     rng_fill_normal(rng, to, count);
     for (size_t i = 0; i < count; i++) to[i] = (float)(middle + deviation * (double)to[i]);
 }
 
-/* With states of about 1, as fill_weights() makes them. Ups are about 1, and all of them go into an output with the same weight: what
- * is lost of each gate adds up. */
+/* The states are about 1, as fill_weights() makes them. The up projections are about 1 and all go into an
+ * output with the same weight: so the errors of all gates add up. */
 static void put_gates_of_5(const struct engine_config *c, const struct engine_layer *at, float *data)
 {
     const size_t hidden = (size_t)c->hidden, inner = (size_t)c->intermediate;
@@ -380,9 +381,10 @@ static void put_gates_of_5(const struct engine_config *c, const struct engine_la
         down[i] = i % inner > 0 ? down[i - 1] : down[i] / (float)(5.0 * sqrt((double)inner));
 }
 
-/* A token's query is its key, and the other token's is the opposite of it, for half of a state is, see fill_weights(): the last
- * token's score is 5.15 for its like and -5.15 for all others, wherever they are, for pairs that turn by more than a little have
- * no weights. Values come of the other half, which in its like is 0. One kv head. */
+/* A token's query equals its key, and is the opposite of the other token's key, because half of the state
+ * is (see fill_weights()). So the last token's score is 5.15 for tokens like it and -5.15 for all others,
+ * at any position, since pairs that rotate by more than a little have weight 0. Values come from the other
+ * half of the state, which is 0 in tokens like the last one. One K/V head. */
 static void put_one_key(const struct engine_config *c, const struct engine_layer *at, struct rng *rng,
                         float *data)
 {
@@ -435,7 +437,7 @@ static void fill_weights(const struct lesson_case *item, size_t elems, struct rn
                         : distribution == LARGE ? 1e3
                         : distribution == ALIKE ? 4e3
                                                 : 1.0;
-    for (size_t i = 0; i < elems; i++) data[i] = 0.0f; /* gaps that keep what follows aligned */
+    for (size_t i = 0; i < elems; i++) data[i] = 0.0f; /* unused elements that keep later matrices aligned */
     if (distribution == GATES_OF_5)
         fill_part(rng, data, embedding, 1.0, 0.2);
     else
@@ -456,7 +458,7 @@ static void fill_weights(const struct lesson_case *item, size_t elems, struct rn
     for (size_t i = 0; i < hidden && distribution == NAN_TOKEN; i++) data[STRANGE * hidden + i] = NAN;
 }
 
-/** The token of request @p j at @p position, whatever the step. */
+/** The token of request @p j at @p position, in any step. */
 static int token_of(const struct lesson_case *item, const struct engine_plan *p, int j, int position)
 {
     const uint64_t hash = rng_mix(item->seed + 977, (uint64_t)j * 100003u + (uint64_t)position);
@@ -467,14 +469,14 @@ static int token_of(const struct lesson_case *item, const struct engine_plan *p,
     return token == STRANGE ? token + 1 : token;
 }
 
-/** Block @p index of request @p j; blocks are strewn over the cache. */
+/** Block @p index of request @p j; blocks are scattered over the cache. */
 static int block_of(const struct engine_plan *p, int j, int index)
 {
     const int64_t blocks = p->config.num_blocks, at = j * blocks_needed(p) + index;
     return (int)((at * case_table_stride(blocks) + 1) % blocks);
 }
 
-/** Tables as they are in each step: what no row needs yet is -1. */
+/** The tables as each step sees them: entries that no row needs yet are -1. */
 static void fill_tables(const struct engine_plan *p, float *data)
 {
     for (int step = 0; step < p->steps; step++)
@@ -535,7 +537,7 @@ static size_t unit_elems(const struct lesson_case *item)
     return lesson_elems(&b[ENGINE_LOGITS]) + lesson_elems(&b[ENGINE_REPORT]);
 }
 
-/** What the threads that follow requests share. */
+/** Shared by the threads that compute requests. */
 struct following {
     const struct lesson_case *item;
     struct engine_plan plan;
@@ -545,7 +547,8 @@ struct following {
     struct lesson_span *span;
 };
 
-/** The request's logits go to where its rows are. Eight standard deviations, see qwen3.h and bound.h. */
+/** The logits of a request are stored at the places of its rows. Eight standard deviations, see qwen3.h
+ *  and bound.h. */
 static void put_request(const struct following *f, int j, const double *logits, const double *deviation)
 {
     const struct engine_plan *p = &f->plan;
@@ -565,9 +568,10 @@ static void put_request(const struct following *f, int j, const double *logits, 
         }
 }
 
-/* Computations with random roundings, for a text of @p count tokens: none where they would take long. There errors must have so
- * many causes that none is felt, so no case of that size is SHARP: where two of 2,100 keys shared the weight, right kernels were
- * off by 1.1 times the bound at one element of 88,074 and one seed of 20. */
+/* Computations with random roundings, for a text of @p count tokens: none where they would take long.
+ * There an error must have so many sources that no single one matters, so no case of that size is SHARP:
+ * where two of 2,100 keys shared the weight, right kernels were off by 1.1 times the bound at one element
+ * of 88,074 and one seed of 20. */
 static int drawn_for(const struct ref_qwen3_sizes *s, size_t count)
 {
     const double width = (double)s->heads * s->head_dim, of_layer = 2.0 * width + 3.0 * s->intermediate;
@@ -663,9 +667,9 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
 
 enum {
     TILE_KEYS = 128,
-    APPENDING_ROWS = 2,  /* rows of a step up to which launch_few() appends, too */
-    FROM_MANY_ROWS = 16, /* rows of a step up to which launch_many() has nothing to do */
-    LONG_SUM = 1024,     /* inputs: eight slices of four spans of 32 */
+    APPENDING_ROWS = 2,  /* up to this many rows per step, launch_few() also appends to the cache */
+    FROM_MANY_ROWS = 16, /* up to this many rows per step, launch_many() has nothing to do */
+    LONG_SUM = 1024,     /* number of inputs: eight slices of four spans of 32 */
 };
 
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
@@ -781,7 +785,7 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
         kernels += 2.0 + (launched <= APPENDING_ROWS ? 5.0 : 6.0) * p.config.layers;
     }
     for (int j = 0; j < p.requests; j++) texts += engine_text(&p, j);
-    if (!p.config.tied) weights -= embedding; /* a row of it is read, not all */
+    if (!p.config.tied) weights -= embedding; /* steps read one row of it per token, not all of it */
     *cost = (struct lesson_cost){.flop = 2.0 * weights * rows,
                                  .min_bytes = 2.0 * weights * p.steps,
                                  .oracle_ops = 8.0 * weights * texts,

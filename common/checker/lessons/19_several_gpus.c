@@ -2,8 +2,9 @@
  * @file 19_several_gpus.c
  * @brief Lesson 19: a layer of a decoder and attention over one sequence, shared out to ranks.
  *
- * The oracles know of no ranks: they compute the whole layer, and attention of the whole sequence. Each rank's state is compared with
- * the same numbers, and what each has sent with what a ring needs. See ranks_items.h for how an item is shared out.
+ * The oracles know of no ranks: they compute the whole layer, and attention of the whole sequence. The
+ * checker compares the state of each rank with the same numbers, and the amount that each rank sent with what
+ * a ring needs. See ranks_items.h for how an item is shared out.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@
 
 enum { DRAWN = 16 }; /* computations with random roundings, see qwen3.h */
 
-/** What the weights of a layer are, beside normal. */
+/** How the weights of a layer are distributed, if not normal. */
 enum layer_data {
     LAYER_NORMAL,
     LAYER_NO_MLP,       /* W_down is 0 */
@@ -199,7 +200,8 @@ static const struct bad_row {
     [MISALIGNED_CACHE] = {"misaligned_cache", KERNEL_ALIGNMENT_ERROR, ON_ANY},
     [MISALIGNED_X] = {"misaligned_x", KERNEL_ALIGNMENT_ERROR, ON_ANY},
     [NULL_X_AND_ROWS_ZERO] = {"null_x_and_rows_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [NULL_WORKSPACE] = {"null_workspace", KERNEL_OUT_OF_MEMORY, ON_SIMT}, /* one rank's ring needs none */
+    /* on one rank a ring needs no workspace */
+    [NULL_WORKSPACE] = {"null_workspace", KERNEL_OUT_OF_MEMORY, ON_SIMT},
     [SHORT_WORKSPACE] = {"short_workspace", KERNEL_OUT_OF_MEMORY, ON_SIMT},
     [MISALIGNED_WORKSPACE] = {"misaligned_workspace", KERNEL_ALIGNMENT_ERROR, ON_SIMT},
     [NULL_INPUT_AND_WORKSPACE] = {"null_input_and_workspace", KERNEL_INVALID_CONFIG, ON_ANY},
@@ -280,7 +282,8 @@ static int add_bad_cases(int part, const struct lesson_case *like, struct lesson
         snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], BAD[i].name);
     }
     if (count == capacity) return count;
-    struct lesson_case *gone = &cases[count++]; /* the others have to end with an error, and soon */
+    /* a rank has aborted: the others have to return an error, and soon */
+    struct lesson_case *gone = &cases[count++];
     *gone = *like;
     gone->group = GROUP_BAD_INPUT;
     gone->devices = ON_SIMT;
@@ -350,7 +353,7 @@ static size_t most_workspace(const struct lesson_case *item)
         return 4 * V(item, AT_HEADS) * V(item, AT_Q_LEN) * V(item, AT_HEAD_DIM) + 256;
     const size_t of_row =
         V(item, AT_WIDTH) + 2 * V(item, AT_LAYER_HEADS) * V(item, AT_LAYER_DIM) + V(item, AT_INNER);
-    return V(item, AT_ROWS) * of_row + 256; /* on a GPU alone one rank has all of it */
+    return V(item, AT_ROWS) * of_row + 256; /* with a single GPU, its rank has the whole layer */
 }
 
 static size_t sent_columns(const struct lesson_case *item)
@@ -396,14 +399,14 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
     return RING_BUFFERS;
 }
 
-/** Elements around 0; nothing is drawn twice. */
+/** Elements around 0; no values are drawn and thrown away. */
 static void fill_part(struct rng *rng, float *to, size_t count, double deviation)
 {
     rng_fill_normal(rng, to, count);
     for (size_t i = 0; i < count; i++) to[i] = (float)(deviation * (double)to[i]);
 }
 
-/** What no token has appended yet is NaN. */
+/** Cache rows that no token has written yet are NaN. */
 static void fill_cache(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
 {
     const size_t dim = V(item, AT_LAYER_DIM), room = V(item, AT_ROOM);
@@ -412,8 +415,9 @@ static void fill_cache(const struct lesson_case *item, size_t elems, struct rng 
         if (i / dim % room >= V(item, AT_POSITION)) data[i] = NAN;
 }
 
-/** Every score is about -1.5e4, and those of the keys in the cache differ by about 1: a softmax that begins at any finite maximum sees
- *  nothing. x is nearly 1 everywhere, an element of q nearly 61 * (16 / head_dim)^(1/4), one of a key minus that. */
+/** Every score is about -1.5e4, and those of the keys in the cache differ by about 1: a softmax whose
+ * running maximum begins with a finite number finds no weight. x is nearly 1 everywhere, an element of q
+ * nearly 61 * (16 / head_dim)^(1/4), one of a key minus that. */
 static void put_scores_below(const struct lesson_case *item, int index, size_t elems, float *data)
 {
     const double size = 61.0 * sqrt(4.0 / sqrt((double)item->value[AT_LAYER_DIM]));
@@ -426,7 +430,8 @@ static void put_scores_below(const struct lesson_case *item, int index, size_t e
         data[i] = (float)((i < elems / 3 ? of_weight : -of_weight) * (1.0 + 1e-3 * (double)data[i]));
 }
 
-/* A score is about 12.5 for the second key, -12.5 for all others; what attention gives of theirs, W_o makes as large as x. */
+/* The second key's score is about 12.5, all others' are -12.5; W_o scales the part of the output that
+ * comes from those to the size of x. */
 static void put_faint(const struct lesson_case *item, int index, size_t elems, float *data)
 {
     const size_t dim = V(item, AT_LAYER_DIM), room = V(item, AT_ROOM);
@@ -480,7 +485,7 @@ static size_t unit_elems(const struct lesson_case *item)
     return lesson_elems(&b[LAYER_CACHE]) + lesson_elems(&b[LAYER_OUT]) + lesson_elems(&b[LAYER_SENT]);
 }
 
-/** A ring sends so much, no more and no less; and no float of x differs from rank 0's. */
+/** Each rank sends exactly as many floats as a ring needs, and no float of x differs from rank 0's. */
 static void expect_sent(const struct lesson_case *item, struct lesson_span *span)
 {
     const int ranks = (int)item->value[AT_RANKS], ring = item->part == PART_RING;
@@ -494,7 +499,7 @@ static void expect_sent(const struct lesson_case *item, struct lesson_span *span
     }
 }
 
-/** What the threads that take rows share. */
+/** Shared by the threads that compute rows. */
 struct layer_work {
     const struct lesson_case *item;
     struct ref_qwen3_sizes sizes;
@@ -551,7 +556,7 @@ static void take_rows(void *context, size_t first, size_t last)
     free(memory);
 }
 
-/** All but what is appended stays as it was. */
+/** Everything must stay unchanged except what the call appends. */
 static void expect_layer(const struct lesson_case *item, const float *const *data,
                          struct lesson_expectation *e)
 {

@@ -30,7 +30,7 @@
  * sum that walks at random through terms of about the same size; the larger of the two counts. Errors of the scores and
  * of exp are those of one key each and so independent: they count as the root of their sum of squares. `floor`
  * in lesson.h is all of this, and the largest error of a buffer may be its largest floor plus twice the largest error of
- * one plain f32 computation. So a plain computation that happens to be exact wrongs nobody.
+ * one plain f32 computation. So a right kernel passes even if the plain computation happens to be exact.
  *
  * **Steps that round alike.** Roundings are not independent where a computation repeats itself: a weight is
  * added that is too small to change the sum, or the same weight again. Then each step may round in the same
@@ -90,33 +90,35 @@
 
 #include "storage.h"
 
-#define BOUND_U_F32 0x1p-24     /* unit roundoff of float: half an ulp of 1 */
-#define BOUND_U_F16 0x1p-11     /* that of half */
-#define BOUND_U_BF16 0x1p-8     /* and of bfloat16 */
-#define BOUND_C 8.0             /* see above */
-#define BOUND_EXP 4.0           /* what an exp may be off by, in u: 2 ulp */
-#define BOUND_STEP 6.0          /* roundings of one step, see above */
-#define BOUND_NEW_MAX 16.0      /* and of an exp that rescales */
-#define BOUND_ALIKE 4.0         /* of those, roundings that may repeat themselves */
-#define BOUND_U_E4M3 0x1p-4     /* and of E4M3 */
-#define BOUND_LOST_E4M3 0x1p-18 /* of the largest weight: what its rounding to E4M3 may lose, by contract */
-#define BOUND_SUM_E4M3                                                                                       \
-    0x1p-13 /* of the largest of 32 terms of a sum of products of E4M3: what each of them may lose */
-#define BOUND_SUM_F32 0x1p-23  /* of what a sum in f32 reaches: where it is rounded or cut off */
-#define BOUND_TIMES_CUT 3.0    /* so often that may count for a term of a rotation */
+#define BOUND_U_F32 0x1p-24 /* unit roundoff of float: half an ulp of 1 */
+#define BOUND_U_F16 0x1p-11 /* that of half */
+#define BOUND_U_BF16 0x1p-8 /* and of bfloat16 */
+#define BOUND_C 8.0         /* see above */
+#define BOUND_EXP 4.0       /* largest error of an exp, in u: 2 ulp */
+#define BOUND_STEP 6.0      /* roundings of one step, see above */
+#define BOUND_NEW_MAX 16.0  /* additional roundings of an exp that rescales */
+#define BOUND_ALIKE 4.0     /* how many of those roundings may repeat themselves */
+#define BOUND_U_E4M3 0x1p-4 /* and of E4M3 */
+/* error of rounding a small weight to E4M3, relative to the largest weight, by contract */
+#define BOUND_LOST_E4M3 0x1p-18
+/* largest error of each term in a sum of products of E4M3, relative to the largest of 32 terms */
+#define BOUND_SUM_E4M3 0x1p-13
+#define BOUND_SUM_F32 0x1p-23  /* unit of a sum in f32 relative to its size: where it is rounded or cut off */
+#define BOUND_TIMES_CUT 3.0    /* how many of these errors one term of a rotation may cause */
 #define BOUND_TINY 0x1p-126    /* results below the normal range may be flushed to zero */
-#define BOUND_TINY_F16 0x1p-25 /* half the smallest subnormal of half, which hardware keeps */
-#define BOUND_UNIT_F32 1e-3    /* never looser than this on data of size 1 */
-#define BOUND_UNIT_F16 1e-2    /* nor than this where results are stored as half */
-#define BOUND_UNIT_BF16 8e-2   /* nor than this where as bfloat16: it has three bits less */
+#define BOUND_TINY_F16 0x1p-25 /* half the smallest subnormal half; hardware keeps subnormals */
+#define BOUND_UNIT_F32 1e-3    /* upper limit of bounds for data of size 1 */
+#define BOUND_UNIT_F16 1e-2    /* the limit if results are stored as half */
+#define BOUND_UNIT_BF16 8e-2   /* the limit if results are stored as bfloat16, which has three bits less */
 
-/** @brief What may accumulate: error of a sum of @p terms products of total magnitude @p magnitude. */
+/** @brief The error of a sum of @p terms products of total magnitude @p magnitude, in which errors
+ *         accumulate. */
 static inline double bound_sum(double terms, double magnitude)
 {
     return BOUND_C * BOUND_U_F32 * sqrt(terms) * magnitude;
 }
 
-/** @brief What is left of it if nothing accumulates: the error of a few operations at @p magnitude. */
+/** @brief The error of a few operations at @p magnitude, in which nothing accumulates. */
 static inline double bound_floor(double magnitude)
 {
     return BOUND_C * BOUND_U_F32 * magnitude + BOUND_TINY;
@@ -128,14 +130,15 @@ static inline double bound_running(double squares)
     return BOUND_C * BOUND_U_F32 * sqrt(squares / 3.0);
 }
 
-/** @brief A sum of positive weights, term by term in the order of a simple loop. */
+/** @brief A sum of positive weights, added term by term in the order of a simple loop. */
 struct bound_weights {
     double sum, last, largest;
     double squares; /**< sum_t R_t S_t^2 */
     double alike;   /**< sum of S_t over the steps that may round like the one before */
 };
 
-/** @brief Adds a weight; 1 if it is too small to change the sum. Weights refer to the final maximum. To add 0 is exact. */
+/** @brief Adds a weight; returns 1 if it is too small to change the sum. Weights are relative to the final
+ *         maximum. Adding 0 is exact. */
 static inline int bound_weights_add(struct bound_weights *s, double weight)
 {
     int lost = weight <= 2.0 * BOUND_U_F32 * s->sum;
@@ -150,7 +153,7 @@ static inline int bound_weights_add(struct bound_weights *s, double weight)
     return lost;
 }
 
-/** @brief How far the sum of weights may be off, as a share of it: where roundings are independent ... */
+/** @brief The relative error of the sum of weights, where roundings are independent ... */
 static inline double bound_weights_running(const struct bound_weights *s)
 {
     return s->sum > 0.0 ? bound_running(s->squares) / s->sum : 0.0;
@@ -162,17 +165,17 @@ static inline double bound_weights_alike(const struct bound_weights *s)
     return s->sum > 0.0 ? BOUND_U_F32 * s->alike / s->sum : 0.0;
 }
 
-/** @brief Sums of weight * v, a column each; the arrays are the caller's, zero at first. */
+/** @brief Sums of weight * v, one per column; the arrays are the caller's, zero at first. */
 struct bound_columns {
     int count, steps; /**< columns; weights so far */
-    double roundings; /**< of the steps since S_t was last looked at */
+    double roundings; /**< steps since S_t was last sampled */
     double *sum;      /**< [count] */
     double *squares;  /**< [count] sum_t R_t S_t^2 */
     double *alike;    /**< [count] sum of |S_t| over the steps that may round like the one before */
 };
 
-/** @brief Adds a key: its weight, which is added to @p s as well, and its values. S_t is looked at after every third
- *         key: often enough, and not in step with data that come in pairs. */
+/** @brief Adds a key: its weight, which is also added to @p s, and its values. S_t is sampled at every
+ *         third key: often enough, and out of step with data that come in pairs. */
 static inline void bound_columns_add(struct bound_columns *c, struct bound_weights *s, double weight,
                                      const float *values)
 {
@@ -185,7 +188,8 @@ static inline void bound_columns_add(struct bound_columns *c, struct bound_weigh
     c->roundings = 0.0;
 }
 
-/** @brief How far the sum of column @p d may be off where roundings are independent; complete or not. */
+/** @brief The error of the sum of column @p d where roundings are independent; the sum may be complete or
+ *         not. */
 static inline double bound_columns_running(const struct bound_columns *c, int d)
 {
     return bound_running(c->squares[d] + c->roundings * c->sum[d] * c->sum[d]);
@@ -197,20 +201,20 @@ static inline double bound_columns_alike(const struct bound_columns *c, int d)
     return BOUND_ALIKE * BOUND_U_F32 * c->alike[d];
 }
 
-/** @brief A maximum kept in base 2, as max * log2(e), and multiplied by ln 2 in the end: two roundings, and those of
- *         the constants. */
+/** @brief The error of a maximum kept in base 2, as max * log2(e), and multiplied by ln 2 at the end: two
+ *         roundings, and those of the constants. */
 static inline double bound_base_2(double max)
 {
     return isfinite(max) ? 4.0 * BOUND_U_F32 * fabs(max) : 0.0;
 }
 
-/** @brief Rounding of the stored result, and results too small to store. */
+/** @brief The error of storing the result: its rounding, and results too small to store. */
 static inline double bound_stored(double reference)
 {
     return BOUND_U_F32 * fabs(reference) + BOUND_TINY;
 }
 
-/** @brief The same for another storage type; whole numbers are right or wrong. */
+/** @brief The same for any storage type; integers must be exact. */
 static inline double bound_stored_as(enum storage storage, double reference)
 {
     if (storage == STORAGE_I32 || storage == STORAGE_S8) return 0.0;
@@ -218,7 +222,7 @@ static inline double bound_stored_as(enum storage storage, double reference)
     return storage == STORAGE_F16 ? BOUND_U_F16 * fabs(reference) + BOUND_TINY_F16 : bound_stored(reference);
 }
 
-/** @brief What rounding the weights may move an output by: at most, and likely. */
+/** @brief How far the rounding of weights may move an output: at most, and likely. */
 struct bound_rounded {
     double most, likely;
 };
@@ -233,7 +237,7 @@ static inline struct bound_rounded bound_rounded_weights(enum storage storage, d
     return (struct bound_rounded){most + lost, fmin(most, spread) + lost};
 }
 
-/** @brief The same for weights in E4M3; @p cut_off is what the sum of their products with V may lose. */
+/** @brief The same for weights in E4M3; @p cut_off is the error of the sum of their products with V. */
 static inline struct bound_rounded bound_e4m3_weights(double cut_off, double magnitude, double squares,
                                                       double size, double tiny)
 {
@@ -243,9 +247,10 @@ static inline struct bound_rounded bound_e4m3_weights(double cut_off, double mag
 }
 
 /**
- * @brief An error as a share of what is allowed, by @p bound in all. Rounding to 16 bits uses up its part of a bound to the
- *        full, never more, and says nothing about the computation: only what is beyond it counts. That is so for the result as it
- *        is stored, and for what is rounded on the way to it, which may move it by @p rounding.
+ * @brief An error as a share of what @p bound allows. Rounding to 16 bits may use its part of a bound fully,
+ *        never more, and says nothing about the computation: so only the rest of the error counts. That holds
+ *        for the rounding of the stored result, and for values rounded on the way, which may move the result
+ *        by @p rounding.
  */
 static inline double bound_share(enum storage storage, double reference, double error, double bound,
                                  double rounding)
@@ -257,16 +262,16 @@ static inline double bound_share(enum storage storage, double reference, double 
 }
 
 /**
- * @brief How far float arithmetic may be off from an exact whole number that is scaled, @p product, plus @p bias, before the
- *        result is stored: four roundings, each of at most u times what has been reached: the conversion to float, two
- *        products and the addition. Twice that is allowed.
+ * @brief The error of float arithmetic that scales an exact integer to @p product and adds @p bias, before
+ *        the result is stored. There are four roundings, each of at most u times the value at that point: the
+ *        conversion to float, two products and the addition. Twice that is allowed.
  */
 static inline double bound_scaled(double product, double bias)
 {
     return 2.0 * BOUND_U_F32 * (4.0 * fabs(product) + fabs(bias)) + BOUND_TINY;
 }
 
-/** @brief What no bound may exceed on data of size 1. */
+/** @brief The upper limit of bounds for data of size 1. */
 static inline double bound_unit(enum storage storage)
 {
     if (storage == STORAGE_BF16) return BOUND_UNIT_BF16;

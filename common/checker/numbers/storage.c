@@ -1,6 +1,6 @@
 /**
  * @file storage.c
- * @brief Conversions by the bits, the same on every host.
+ * @brief Conversions bit by bit, which give the same result on every host.
  */
 #include "storage.h"
 
@@ -16,7 +16,7 @@ enum {
     F16_BIAS = 15,
     F16_INFINITY = 0x7C00,
     F16_QUIET = 0x0200,
-    CUT = F32_FRACTION - F16_FRACTION /* bits that a half has no room for */
+    CUT = F32_FRACTION - F16_FRACTION /* fraction bits of a float that do not fit in a half */
 };
 
 const char *storage_name(enum storage storage)
@@ -45,17 +45,15 @@ static float float_of(uint32_t bits)
     return value;
 }
 
-/*
- * All three ways that a value can go are gone, and the right one is taken: so a compiler can convert many at
- * once. A carry out of the fraction adds one to the exponent, which is what it should do, up to infinity.
- */
+/* Computes all three cases (too large, normal, subnormal) and selects the right one, so that a compiler
+ * can vectorise it. A carry out of the fraction adds one to the exponent, as it should, up to infinity. */
 uint16_t storage_half_of(float value)
 {
     const uint32_t bits = bits_of(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7FFFFFFF;
     const uint32_t bias = (uint32_t)(F32_BIAS - F16_BIAS) << F32_FRACTION, infinity = UINT32_C(0x7F800000);
-    /* Normal: the bits that there is no room for round to nearest, ties to even. */
+    /* Normal: the bits that do not fit are rounded to nearest, ties to even. */
     uint32_t odd = magnitude >> CUT & 1, normal = (magnitude - bias + (1u << (CUT - 1)) - 1 + odd) >> CUT;
-    /* Subnormal: beside 0.5 the last bit of a float is worth 2^-24, and adding rounds to it. */
+    /* Subnormal: after adding 0.5 the last bit of the float is worth 2^-24, so the addition rounds to it. */
     uint32_t subnormal = bits_of(float_of(magnitude) + 0.5f) - bits_of(0.5f);
     uint32_t finite = magnitude < bits_of(0x1p-14f) ? subnormal : normal;
     uint32_t special =
@@ -63,7 +61,7 @@ uint16_t storage_half_of(float value)
     return (uint16_t)(sign | (magnitude >= bits_of(0x1p16f) ? special : finite));
 }
 
-/* A carry out of the fraction is right here, too: up to infinity. */
+/* A carry out of the fraction is right here, too, up to infinity. */
 uint16_t storage_bfloat16_of(float value)
 {
     const uint32_t bits = bits_of(value), odd = bits >> 16 & 1;
@@ -71,7 +69,8 @@ uint16_t storage_bfloat16_of(float value)
     return (uint16_t)((bits & 0x7FFFFFFF) > UINT32_C(0x7F800000) ? quieted : rounded);
 }
 
-/* Moved into place, exponent and fraction are those of a number 2^112 times too small; subnormals too. */
+/* Moved into place, exponent and fraction are those of a number 2^112 times too small; this holds for
+ * subnormals, too. */
 float storage_of_half(uint16_t half)
 {
     uint32_t magnitude = (uint32_t)(half & 0x7FFF) << CUT, sign = (uint32_t)(half & 0x8000) << 16;
@@ -86,7 +85,7 @@ float storage_as_other(enum storage storage, float value)
     return float_of((uint32_t)storage_half_of(value) << 16);
 }
 
-/* NaN has no whole number; what it becomes is of no importance. */
+/* NaN has no integer value: any result will do. */
 static int32_t whole_of(float value)
 {
     if (isnan(value)) return 0;
@@ -142,13 +141,13 @@ float storage_round(enum storage storage, float value)
     return storage_get(storage, &element, 0);
 }
 
-/* One loop a type, so that each can be done many elements at a time. */
+/* One loop per type, so that each can be vectorised. */
 WIDE void storage_put_all(enum storage storage, void *data, float *values, size_t count)
 {
     if (storage == STORAGE_F32) {
         memcpy(data, values, count * sizeof *values);
     } else if (storage == STORAGE_F16) {
-        enum { BLOCK = 4096 }; /* so much stays in the nearest cache from one loop to the next */
+        enum { BLOCK = 4096 }; /* as many elements as stay in L1 from one loop to the next */
         for (size_t first = 0; first < count; first += BLOCK) {
             size_t here = count - first < BLOCK ? count - first : BLOCK;
             uint16_t *half = (uint16_t *)data + first;
@@ -197,7 +196,7 @@ uint32_t storage_poison(enum storage storage, int run, uint64_t secret)
     if (storage == STORAGE_BF16)
         return run == 0 ? (0x7FC1u | (random >> 16 & 0x3E)) << 16 | 0x7FC0u | (random & 0x3E)
                         : (0x4581u | (random >> 16 & 0x7E)) << 16 | 0x4580u | (random & 0x7E);
-    if (storage == STORAGE_S8) /* there is no NaN: neighbours differ, and so do the runs */
+    if (storage == STORAGE_S8) /* bytes have no NaN: neighbours differ, and so do the two runs */
         return (random & 0x3F3F3F3F) | (run == 0 ? 0x40004000u : 0x80C080C0u);
     if (storage != STORAGE_F16)
         return run == 0 ? 0x7FC00000u | (random & 0x3FFFFF) : 0x44800000u | (random & 0x7FFFFF);

@@ -2,9 +2,9 @@
  * @file storage.h
  * @brief How elements lie in device memory, and the exact way there and back.
  *
- * The checker computes with float throughout: inputs are made as floats and rounded to their storage type before
- * anybody sees them, so that oracle and kernel work on the same numbers; outputs are turned back into floats,
- * which every storage type fits into. No instruction of the host's is relied on.
+ * The checker computes with float throughout: inputs are made as floats and rounded to their storage type
+ * before anybody sees them, so that oracle and kernel work on the same numbers; outputs are converted back to
+ * floats, which can hold every storage type. Conversions do not depend on the host's instructions.
  */
 #ifndef WARPWISE_CHECKER_STORAGE_H
 #define WARPWISE_CHECKER_STORAGE_H
@@ -16,9 +16,9 @@
 enum storage {
     STORAGE_F32,
     STORAGE_F16,  /**< IEEE 754 binary16 */
-    STORAGE_I32,  /**< whole numbers: exact up to 2^24, the ends of the range stand for all beyond */
+    STORAGE_I32,  /**< integers: exact up to 2^24; values beyond the range become its ends */
     STORAGE_BF16, /**< the upper half of an f32 */
-    STORAGE_S8    /**< whole numbers from -128 to 127, which stand for all beyond */
+    STORAGE_S8    /**< integers from -128 to 127; values beyond the range become its ends */
 };
 
 /** @brief "f32", as a report calls it. */
@@ -36,7 +36,8 @@ uint16_t storage_bfloat16_of(float value);
 /** @brief The value of @p half; exact. */
 float storage_of_half(uint16_t half);
 
-/** @brief What the bits of @p value, as one of the two types of 16 bits stores it, are in the other one. */
+/** @brief The value with the same bits in the other 16-bit type: @p value is stored as one of the two
+ *         types and read as the other. */
 float storage_as_other(enum storage storage, float value);
 
 /** @brief Element @p at of memory at @p data, exact in every storage type. */
@@ -48,7 +49,7 @@ float storage_get(enum storage storage, const void *data, size_t at);
 /** @brief Stores @p value, rounded, as element @p at of memory at @p data. */
 void storage_put(enum storage storage, void *data, size_t at, float value);
 
-/** @brief @p value as it is after a visit to memory. */
+/** @brief @p value after it has been stored as that type and read again. */
 float storage_round(enum storage storage, float value);
 
 /** @brief Stores @p count values at @p data; each becomes what storage_round() says. */
@@ -61,14 +62,14 @@ void storage_get_all(enum storage storage, const void *data, float *values, size
 uint32_t storage_bits(enum storage storage, const void *data, size_t at);
 
 /**
- * @brief The word that memory is filled with before run @p run, so that what is never written shows.
+ * @brief The word that fills memory before run @p run, so that elements which a kernel never writes show.
  *
  * For run 0 every element is a NaN, for run 1 a large finite number: code that reads what it should write is
  * caught by one of them, even if it takes maxima. Neighbours in one word differ. @p secret cannot be foreseen.
  */
 uint32_t storage_poison(enum storage storage, int run, uint64_t secret);
 
-/** @brief The bits of element @p at of memory filled with @p poison. */
+/** @brief The bits of element @p at in memory filled with @p poison. */
 uint32_t storage_poison_bits(enum storage storage, uint32_t poison, size_t at);
 
 #endif

@@ -57,7 +57,7 @@ static void put_measurement(field_writer put, void *context, const struct measur
     put_real(put, context, "host_seconds", m->host_seconds, 1);
 }
 
-/* "0,1,64,0": of the first wrong element; "" if the record is of none. */
+/* "0,1,64,0": the index of the first wrong element; "" if the record is about none. */
 static void put_index(field_writer put, void *context, const struct record *record)
 {
     char text[24 * RECORD_AXES] = "";
@@ -68,7 +68,8 @@ static void put_index(field_writer put, void *context, const struct record *reco
     put_text(put, context, "index", text);
 }
 
-/* Who did it, in the columns NAMES[]: "alpha.cu:121;alpha.cu:84", innermost call first; "0,0,3"; "31,0,0". */
+/* Writes one side of a finding into the columns NAMES[]: lines "alpha.cu:121;alpha.cu:84", innermost call
+ * first; block "0,0,3"; thread "31,0,0". */
 static void put_actor(field_writer put, void *context, const struct record_actor *actor,
                       const char *const names[3])
 {
@@ -110,7 +111,7 @@ static void put_record(field_writer put, void *context, const struct record *rec
     put_count(put, context, "seen", record->seen, record->kind != RECORD_NO_KIND);
 }
 
-/* What the report shows of a case, for programs that show it again. */
+/* The lines that the report shows about a case, for programs that show them again. */
 static void put_shown(field_writer put, void *context, const struct check *check, int index)
 {
     const struct verdict *verdict = &check->verdicts[index];
@@ -134,7 +135,7 @@ static void put_shown(field_writer put, void *context, const struct check *check
     free(text);
 }
 
-/* What the software device found first: "seen-before" where an earlier case has told it. */
+/* The first finding of the software device; "seen-before" if an earlier case has reported it. */
 static const char *first_finding(const struct verdict *verdict)
 {
     if (verdict->finding_count > 0) return record_kind_name(verdict->finding[0].kind);
@@ -177,7 +178,7 @@ struct csv {
     int names, column;
 };
 
-/* A row is a line: a line end within a field is written as \n, and a backslash there as two. */
+/* One row is one line: a line end within a field is written as \n, and a backslash as two. */
 static void put_escaped(const char *text, FILE *file)
 {
     for (; *text != '\0'; text++) {
@@ -251,7 +252,7 @@ void report_rubric(const struct lesson *lesson)
     printf("speed_full,,%g\n", credit->speed_full > 0.0 ? credit->speed_full : usual_full);
 }
 
-/* Only what is known before anything runs: a property has many inputs, and no one cost. */
+/* Only costs known before anything runs: a property has many inputs, and so no single cost. */
 void report_costs(const struct check *check)
 {
     const struct lesson *lesson = check->options.lesson;

@@ -20,7 +20,7 @@ const char *report_group(enum case_group group)
     return names[group];
 }
 
-/* Text from the untrusted side, indented: no control characters, and no tags that CTest reads. */
+/* Text from untrusted code, indented: no control characters, and no tags that CTest reads. */
 static void put_untrusted(const char *text, FILE *out)
 {
     int lines = 0;
@@ -79,7 +79,7 @@ void report_found(const struct verdict *verdict, const char *mark, char *text, s
     }
 }
 
-/* What the device found, in its words, and what the program printed. */
+/* The findings of the device in its words, and what the program printed. */
 static void put_findings(const struct verdict *verdict, FILE *out)
 {
     char text[REPORT_FOUND + sizeof verdict->printed];
@@ -89,7 +89,8 @@ static void put_findings(const struct verdict *verdict, FILE *out)
     put_untrusted(text, out);
 }
 
-/* 1 if the last case tells it, and it is not about that one: what was left, but for what was made and left in one call. */
+/* 1 if the finding appears with the last case but is about the whole session: objects that were left,
+ * unless they were made and left in one call. */
 static int is_at_the_end(const struct verdict *verdict)
 {
     const struct record *finding = &verdict->finding[0];
@@ -97,7 +98,7 @@ static int is_at_the_end(const struct verdict *verdict)
     return finding->message != RECORD_SAYS_OBJECTS_LEFT || finding->number[1] == 0;
 }
 
-/* What the case is about, where that is not plain from its shape. */
+/* What the case tests, if its shape does not show that. */
 static const char *purpose_of(const struct check *check, int index)
 {
     const struct lesson *lesson = check->options.lesson;
@@ -134,7 +135,7 @@ void report_case(const struct check *check, int index, FILE *out)
     fprintf(out, "    %-12s %s\n", "again", text);
 }
 
-/* 99.96 of 100 points are not 100.0: what falls short of all is not rounded up to it. */
+/* 99.96 of 100 points must not print as 100.0: anything short of all points is rounded down. */
 static double short_of(double points, double most)
 {
     return points < most - 1e-6 ? fmin(points, most - 0.1) : points;
@@ -165,15 +166,15 @@ static void report_part(const struct check *check, int part)
     putchar('\n');
 }
 
-/* How much a failing case says of its cause: by where the device found something, by what both runs tell together, or by the
- * pattern of its values. */
+/* How precisely a failing case shows its cause: by the place of a finding, by what both runs show
+ * together, or by the pattern of its values. */
 static enum record_certainty certainty_of(const struct verdict *verdict)
 {
     return record_names_cause(&verdict->record) ? RECORD_CAUSE
                                                 : (enum record_certainty)verdict->record.certainty;
 }
 
-/* Cases that have the same cause are told once. */
+/* Cases with the same cause are reported once. */
 static int same_cause(const struct verdict *a, const struct verdict *b)
 {
     const int by_stage = a->stage != NULL && a->record.cause == RECORD_NO_CAUSE_KNOWN &&
@@ -210,7 +211,7 @@ static void end_names(const struct names *names)
     if (names->count > 0) putchar('\n');
 }
 
-/** What has been told so far, over all parts. */
+/** What has been reported so far, over all parts. */
 struct told {
     int cases[CHECK_CASES];
     int count;
@@ -225,7 +226,7 @@ static int told_before(const struct told *told, const struct verdict *cause)
     return 0;
 }
 
-/* The names of the part's cases with this cause. */
+/* Prints the names of the part's other cases with this cause. */
 static void report_same(const struct check *check, int part, const char *title, const struct verdict *cause,
                         struct told *told)
 {
@@ -239,8 +240,8 @@ static void report_same(const struct check *check, int part, const char *title, 
     end_names(&same);
 }
 
-/* One case in full, the simplest of those with its cause, then the names of the others. A cause that an earlier part
- * has shown is not shown again. */
+/* Prints one case in full, the simplest with its cause, then the names of the others. A cause that an
+ * earlier part has shown is not shown again. */
 static void report_cause(struct check *check, int index, struct told *told)
 {
     struct verdict *verdict = &check->verdicts[index];
@@ -256,8 +257,8 @@ static void report_cause(struct check *check, int index, struct told *told)
     if (told->count < SHOWN_CAUSES) told->cause[told->count++] = verdict;
 }
 
-/* Where most cases that compute something fail, the first of those, which is the simplest: what an involved one is about
- * (infinities, NaN) is then no cause. -1 where few fail. */
+/* If most cases that compute something fail, the first of those, which is the simplest: then the special
+ * feature of an involved case (infinities, NaN) is not the cause. -1 if few fail. */
 static int simplest_of_most(const struct check *check, int part)
 {
     int simplest = -1, failed = 0, cases = 0;
@@ -286,8 +287,9 @@ static int have_one_cause(const struct check *check, int part)
     return first != NULL;
 }
 
-/* The simplest case where most fail. Then those that name a cause, in the order of the table, which goes from simple to
- * involved; those that only say where, or nothing, are shown where none says more. The rest is counted. */
+/* Prints the simplest case if most fail. Then the cases that name a cause, in the order of the table,
+ * which goes from simple to involved. Cases that only say where, or nothing, are shown if none says more.
+ * The rest is counted. */
 static void report_cases(struct check *check, int part, struct told *told)
 {
     int shown = 0, simplest = simplest_of_most(check, part);
@@ -309,7 +311,8 @@ static void report_cases(struct check *check, int part, struct told *told)
     end_names(&rest);
 }
 
-/* What the failing cases have in common is a trace of the cause: it comes first, unless all of them name the cause itself. */
+/* What the failing cases have in common points to the cause: it comes first, unless all of them name the
+ * cause itself. */
 static void report_failures(struct check *check, int part, struct told *told)
 {
     char common[VERDICT_TEXT];
@@ -362,7 +365,7 @@ static void put_left_out(const struct check *check)
     if (check->stopped) puts("  stopped      at the first case that did not pass; the others did not run");
 }
 
-/* How many cases were begun and are not right. */
+/* How many cases were run and did not pass. */
 static int count_failed(const struct check *check)
 {
     int count = 0;
@@ -373,7 +376,7 @@ static int count_failed(const struct check *check)
     return count;
 }
 
-/* Of a kernel file in which everything that is written is right: what is not. */
+/* If all parts that have been written pass: names the parts that are not written yet. */
 static void report_missing(const struct check *check)
 {
     const char *before = ": what is written passes; not written yet: ";

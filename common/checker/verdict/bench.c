@@ -1,7 +1,7 @@
 /**
  * @file bench.c
- * @brief Measurements: taken from the runner's result or the software device's file, doubted, and set in
- *        proportion to what the device can do.
+ * @brief Measurements: read from the runner's result or the software device's file, checked for plausibility,
+ *        and compared with what the device can do.
  */
 #include "bench.h"
 
@@ -14,10 +14,10 @@
 
 enum { TIMED_CALLS = 100, TIMED_ON_SIMT = 24, CALLS_COUNTED = 2, WARP_SECTORS = 32 };
 
-/* Host time of a call and a wait may exceed the event time by the cost of launching and waiting. */
+/* The host time of a call and a wait may exceed the event time by the cost of launching and waiting. */
 #define WALL_SLACK_US 300.0
 #define WALL_FACTOR 3.0
-/* Below this share of both limits neither explains the time. */
+/* If the time reaches less than this share of both limits, neither limit explains it. */
 #define NEAR_LIMIT 0.25
 
 #define COUNTERS "warpwise_counters_"
@@ -30,8 +30,8 @@ void bench_prepare(struct session *session)
         session->timed = TIMED_CALLS;
         return;
     }
-    if (getenv("WARPWISE_TIMED_ON_SIMT") !=
-        NULL) { /* for tests of the timing loop: times say nothing there */
+    /* for tests of the timing loop: such times mean nothing */
+    if (getenv("WARPWISE_TIMED_ON_SIMT") != NULL) {
         session->timed = TIMED_ON_SIMT;
         return;
     }
@@ -108,8 +108,8 @@ static void take_occupancy(const struct check *check, const struct wire_result *
 
 enum { SUMS = 9 };
 
-/* The last numbers of a row; 0 if it is none. Kernel names may hold commas inside quotes or template brackets, so fields are
- * counted from the end. */
+/* Reads the last numbers of a row; 0 if it has none. Kernel names may hold commas inside quotes or
+ * template brackets, so fields are counted from the end. */
 static int read_counters(char *line, uint64_t value[SUMS])
 {
     int found = 0;
@@ -122,14 +122,14 @@ static int read_counters(char *line, uint64_t value[SUMS])
     return found == SUMS;
 }
 
-/* Adds up the rows of one call: the device wrote those of both, and a half of all is what one costs. An untrusted kernel's calls
- * have different inputs, so that each does its own work (check.c). It could read by atomics what it does not want to be seen
- * reading, so each counts as a sector for every lane. */
+/* Adds up the rows of the two calls that the device counted; half of the sum is the cost of one call. The
+ * calls of an untrusted kernel have different inputs, so that each does its own work (check.c). Such a
+ * kernel could use atomics to hide its reads, so each atomic access counts as one sector per lane. */
 static void take_counters(const char *path, int untrusted, struct measurement *m)
 {
     enum { LOADED = 1, STORED = 3, ATOMICS = 7 };
     FILE *file = fopen(path, "re");
-    char *line = NULL; /* as long as it is: a name may fill any room that there is for it */
+    char *line = NULL; /* grows with the line: a kernel name may be very long */
     size_t room = 0;
     uint64_t *const sums[SUMS] = {&m->load_requests,
                                   &m->load_sectors,
@@ -181,7 +181,8 @@ static void tell_limits(const struct check *check, const struct measurement *m)
     double gbps = m->cost.min_bytes / m->median_us * 1e-3, tflops = m->cost.flop / m->median_us * 1e-6;
     double copy = limit_of(check, "copy_gbps");
     double product = limit_of(check, m->cost.tensor_cores ? "f16_tflops" : "f32_tflops");
-    if (m->cost.int8) product = 0.0; /* what cuBLAS does with bytes is not among the limits */
+    /* device_limits does not measure what cuBLAS reaches for products of bytes */
+    if (m->cost.int8) product = 0.0;
     double memory_share = copy > 0.0 ? gbps / copy : 0.0;
     double compute_share = product > 0.0 ? tflops / product : 0.0;
     if (copy > 0.0)

@@ -1,15 +1,15 @@
 /**
  * @file bench.h
- * @brief Times on a GPU, counters on the software device, and what they are a share of; and the dump.
+ * @brief Times on a GPU, counters on the software device, and how they compare with the limits; and the dump.
  */
 #pragma once
 
 #include "session.h"
 
-/** @brief Asks @p session to be timed or counted. */
+/** @brief Makes @p session time or count its kernels. */
 void bench_prepare(struct session *session);
 
-/** @brief Takes the measurement of item @p index into the verdict of its case. */
+/** @brief Copies the measurement of item @p index into the verdict of its case. */
 void bench_item(struct session *session, int index);
 
 /** @brief Prints the measurements of all chosen cases. */

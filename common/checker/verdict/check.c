@@ -1,6 +1,7 @@
 /**
  * @file check.c
- * @brief From the case table to verdicts: which cases, in which sessions, and what they add up to.
+ * @brief From the case table to verdicts: which cases run, in which sessions, and what the verdicts add up
+ *        to.
  */
 #include "check.h"
 
@@ -17,17 +18,18 @@
 #include "lines.h"
 #include "profile_checker.h"
 
-/* The most of a session on the software device, and on a GPU: there each start of a runner waits for the driver. */
+/* Largest number of items per session on the software device, and on a GPU, where each start of a runner
+ * waits for the driver. */
 enum { SIMT_ITEMS = 128, GPU_ITEMS = 512, FIRST_ITEMS = 8, COUNTED_AGAIN = 2 };
 
-/* A property that draws its inputs at random has so many or more. */
+/* A property with this many inputs or more draws them at random. */
 enum { RANDOM_INPUTS = 100 };
 
-/* Larger groups would only hold more memory; a case above this goes alone. */
+/* Larger groups would only take more memory; a case larger than this has a session of its own. */
 #define SESSION_BYTES (UINT64_C(256) << 20)
 #define GPU_BYTES (UINT64_C(2) << 30)
 
-/* There is no verdict: the machine could not do its part. */
+/* There is no verdict: the machine could not do what the check needs. */
 static void say_not_graded(const struct check *check, struct verdict *verdict)
 {
     verdict->state = STATE_NOT_GRADED;
@@ -39,8 +41,9 @@ static void say_not_graded(const struct check *check, struct verdict *verdict)
     snprintf(verdict->record.note, sizeof verdict->record.note, "%s", check->broken);
 }
 
-/* On a GPU each of two calls shows more. Numerics are called twice on the software device, too, for state and order may hang on
- * data, and the second call finds other addresses; a test of a right kernel may do without. */
+/* On a GPU, two calls always show more than one. On the software device numerics, too, are called twice,
+ * because state and order may depend on the data, and the second call's buffers have other addresses. A
+ * test of a right kernel may do with one call. */
 static int is_called_once(const struct check *check, const struct lesson_case *from)
 {
     const int by_option = check->options.numerics_once && from->group == GROUP_NUMERICS;
@@ -64,8 +67,9 @@ static void make_item(const struct check *check, int case_index, int item_index,
     item->buffer_count = lesson->buffers(&item->settled, item->buffer);
 }
 
-/* What an untrusted kernel is counted in are two calls with different inputs: of what it keeps from the first, results for
- * one, nothing is right in the second. On a GPU, where calls are timed, inputs with a checked result are the same in all. */
+/* An untrusted kernel is counted in two calls with different inputs: if it keeps results of the first
+ * call, they are wrong in the second. On a GPU, where calls are timed, all calls have inputs with a
+ * checked result. */
 static void add_other_inputs(const struct check *check, struct session *session)
 {
     if (!check->options.bench || !check->options.isolated || check->options.device == DEVICE_GPU ||
@@ -105,8 +109,8 @@ static void run_session(struct check *check, struct session *session)
     session_close(session);
 }
 
-/* Buffers of gigabytes, nearly all of them never touched: several such cases in turn would cut the software device's memory
- * to pieces. */
+/* Buffers of gigabytes, nearly all of them never touched: several such cases in one session would fragment
+ * the software device's memory. */
 static int is_vast(const struct check *check, const struct item *item)
 {
     if (check->options.device == DEVICE_GPU) return 0;
@@ -115,7 +119,7 @@ static int is_vast(const struct check *check, const struct item *item)
     return 0;
 }
 
-/* Checks run side by side, and each holds a session's inputs and outputs in memory. */
+/* Several checks may run at once, and each keeps a session's inputs and outputs in memory. */
 static uint64_t session_bytes_most(const struct check *check)
 {
     const uint64_t checks_at_once = 64;
@@ -129,8 +133,9 @@ static int session_items_most(const struct check *check)
     return check->options.device == DEVICE_GPU ? GPU_ITEMS : SIMT_ITEMS;
 }
 
-/* Cases are measured one by one, so that what the software device counts is theirs. A check that stops at the
- * first failure begins with small groups: the inputs of a whole group are made before its first case runs. */
+/* Cases are measured one by one, so that the software device's counters belong to one case. A check that
+ * stops at the first failure begins with small groups, because the inputs of a whole group are made before
+ * its first case runs. */
 static int fits(const struct check *check, const struct session *session, uint64_t bytes,
                 const struct item *item, int most)
 {
@@ -146,7 +151,8 @@ static int judge_and_go_on(struct session *session, int index)
     return session->check->verdicts[session->item[index].case_index].state == STATE_PASS;
 }
 
-/* An item that must agree with the one before it never begins a session: that one comes along once more. */
+/* An item that must agree with the one before it never begins a session: the one before it runs again in
+ * that session. */
 static int takes_along(const struct check *check, const struct item *item)
 {
     return !check->options.bench && item->item_index > 0 && (item->settled.flags & CASE_SAME_BITS);
@@ -159,7 +165,7 @@ static void start_session(struct check *check, struct session *session, struct i
     if (check->options.bench) bench_prepare(session);
 }
 
-/* Refusing bad input is no work while nothing else has begun: what a skeleton refuses earns nothing. */
+/* Refusing bad input earns nothing while the part computes nothing yet: the skeleton already does it. */
 static void settle_not_started(struct check *check)
 {
     int begun[LESSON_PARTS] = {0}, waiting[LESSON_PARTS] = {0};
@@ -177,8 +183,8 @@ static void settle_not_started(struct check *check)
     }
 }
 
-/* How many inputs of a case are tried. Fewer random ones will do where a sample is asked for; what enumerates stays whole,
- * and so do refusals, which cost nothing. */
+/* How many inputs of a case to try. If a sample was asked for, random inputs are fewer; properties that
+ * enumerate stay complete, and so do refusals, which cost nothing. */
 static int inputs_of(const struct check *check, int index)
 {
     const struct lesson_case *item = &check->cases[index];
@@ -187,7 +193,7 @@ static int inputs_of(const struct check *check, int index)
     return item->repeat < RANDOM_INPUTS || (item->flags & CASE_ENUMERATES) ? item->repeat : most;
 }
 
-/** @brief A case and what it is likely to cost, in no unit. */
+/** @brief A case and its estimated cost, for comparison only. */
 struct priced {
     int index;
     double cost;
@@ -216,7 +222,7 @@ static int by_cost(const void *a, const void *b)
     return left->index - right->index;
 }
 
-/* The order of the table, or the cheap cases first. */
+/* Sorts the cases: in the order of the table, or the cheap ones first. */
 static void put_in_order(const struct check *check, struct item *item, struct priced *order)
 {
     for (int i = 0; i < check->case_count; i++) {
@@ -226,14 +232,15 @@ static void put_in_order(const struct check *check, struct item *item, struct pr
     if (check->options.fail_fast) qsort(order, (size_t)check->case_count, sizeof *order, by_cost);
 }
 
-/* What was not reached is as if it had not been asked for. */
+/* Cases that were not reached are treated as if nobody had asked for them. */
 static void leave_unreached(struct check *check)
 {
     for (int i = 0; i < check->case_count; i++)
         if (check->judged[i] == 0) check->chosen[i] = 0;
 }
 
-/* Without a machine that does its part there is no verdict, for what was not reached neither. */
+/* If the machine could not do what the check needs there is no verdict, not even for cases that were not
+ * reached. */
 static void mark_unreached(struct check *check)
 {
     for (int i = 0; i < check->case_count; i++) {
@@ -269,8 +276,8 @@ void check_run(struct check *check)
                 most = 2 * most < items_most ? 2 * most : items_most;
                 if (takes_along(check, item)) {
                     make_item(check, i, n - 1, &items[session.count]);
-                    items[session.count].settled.flags &=
-                        ~(unsigned)CASE_SAME_BITS; /* it has been compared */
+                    /* it has been compared */
+                    items[session.count].settled.flags &= ~(unsigned)CASE_SAME_BITS;
                     bytes += session_item_bytes(&session, &items[session.count++]);
                 }
             }
@@ -305,7 +312,8 @@ int check_save(struct check *check, const char *path)
 
 /* ---- sums ------------------------------------------------------------------------------------------------ */
 
-/* The weights of a part's cases on this device: those that ask for a refusal, or all others. */
+/* The sum of the weights of a part's cases on this device, either of those that must be refused or of all
+ * others. */
 static double weights_of(const struct check *check, int part, int refusals)
 {
     double sum = 0.0;
@@ -318,11 +326,12 @@ static double weights_of(const struct check *check, int part, int refusals)
     return sum;
 }
 
-/* Points do not depend on what was asked for: the weights of all cases of a part on this device count. There are many
- * ways to be wrong and few to be right: however many refusals are tried, a part's points are for what it computes. */
+/* Points do not depend on which cases were chosen: the weights of all cases of a part on this device
+ * count. There are many ways to call a kernel wrongly and few to call it right: however many refusals are
+ * tested, most points of a part are for what it computes. */
 double check_points_max(const struct check *check, int index)
 {
-    const double share_of_refusals = 0.1; /* of a part's points, at most, if it has other cases */
+    const double share_of_refusals = 0.1; /* share of a part's points, at most, if it has other cases */
     const struct lesson_case *item = &check->cases[index];
     if (check->witness[index]) return 0.0;
     double refusals = weights_of(check, item->part, 1), others = weights_of(check, item->part, 0);
@@ -333,8 +342,8 @@ double check_points_max(const struct check *check, int index)
     return points * item->weight * (item->expected != KERNEL_OK ? share / refusals : (1.0 - share) / others);
 }
 
-/* Refusing bad input is worth something only in a part that can do something with good input: the refusals are
- * given in the skeleton. */
+/* Refusing bad input earns points only in a part that can compute something: the skeleton comes with the
+ * refusals. */
 static int refusals_count(const struct check *check, int part)
 {
     int chosen = 0;
@@ -348,7 +357,7 @@ static int refusals_count(const struct check *check, int part)
     return chosen == 0;
 }
 
-/* A kernel that sees only the first 256 keys passes nearly every case and is of no use to anybody. */
+/* A kernel that sees only the first 256 keys would pass nearly every case, and would still be useless. */
 int check_values_wrong(const struct check *check, int part)
 {
     for (int i = 0; i < check->case_count; i++) {

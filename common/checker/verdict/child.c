@@ -1,6 +1,6 @@
 /**
  * @file child.c
- * @brief Starting, listening to and ending a runner.
+ * @brief Starts, listens to and ends a runner.
  */
 #include "child.h"
 
@@ -28,7 +28,8 @@ static void close_end(int *descriptor)
     *descriptor = -1;
 }
 
-/* What every program in the sandbox is given, but with the file for counters that this runner is to use. */
+/* The environment of every program in the sandbox, except that this runner gets a file of its own for
+ * counters. */
 static void make_environment(enum sandbox_isolation isolation, const char *counters, const char **list)
 {
     static char entry[PATH_BYTES];
@@ -39,7 +40,7 @@ static void make_environment(enum sandbox_isolation isolation, const char *count
     if (counters != NULL) {
         snprintf(entry, sizeof entry, "SIMT_COUNTERS=%s", counters);
         list[count++] = entry;
-        list[count++] = "SIMT_TRAFFIC=all"; /* nobody reads unseen by reading in another way */
+        list[count++] = "SIMT_TRAFFIC=all"; /* no kernel may hide its reads in other kinds of accesses */
     }
     list[count] = NULL;
 }
@@ -84,7 +85,8 @@ int child_send(struct child *child, uint32_t kind, uint32_t index)
     return write(child->control, &message, sizeof message) == (ssize_t)sizeof message ? 0 : -1;
 }
 
-/* 1 if the expected message came, 0 if nothing did yet, -1 if the other end is closed. Others are ignored. */
+/* 1 if the expected message came, 0 if nothing did yet, -1 if the other end is closed. Skips other
+ * messages. */
 static int collect_reply(struct child *child, uint32_t kind, uint32_t index)
 {
     for (;;) {
@@ -100,7 +102,7 @@ static int collect_reply(struct child *child, uint32_t kind, uint32_t index)
 enum child_event child_await(struct child *child, uint32_t kind, uint32_t index, double seconds)
 {
     struct sandbox_clock watch = {0};
-    double look = now_seconds() + LOOK_MS * 1e-3; /* most cases are done by then */
+    double look = now_seconds() + LOOK_MS * 1e-3; /* most cases finish before that */
     int closed = 0;
     for (;;) {
         int ended = sandbox_has_ended(&child->box); /* before reading, so that a last reply is not missed */
@@ -110,7 +112,8 @@ enum child_event child_await(struct child *child, uint32_t kind, uint32_t index,
         if (ended) return CHILD_ENDED;
         closed = reply < 0;
         struct pollfd wait[2] = {{closed ? -1 : child->replies, POLLIN, 0}, {child->box.output, POLLIN, 0}};
-        /* An end without a closed pipe (a child of it may hold the pipe) wakes nobody, nor does memory. */
+        /* The end of the runner does not wake poll() if a child of it holds the pipe, nor does its use of
+         * memory: hence the timeout. */
         poll(wait, 2, LOOK_MS);
         if (now_seconds() < look) continue;
         if (sandbox_is_greedy(&child->box)) return CHILD_GREEDY;

@@ -1,6 +1,6 @@
 /**
  * @file child.h
- * @brief A runner as a child process that is trusted with nothing: a program in the sandbox, and two pipes.
+ * @brief A runner as an untrusted child process: a program in the sandbox, and two pipes.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 struct child {
     struct sandboxed box;
     int control, replies; /**< our ends of the pipes, -1 when closed */
-    size_t text_at_end;   /**< how much text was there when its work was done */
+    size_t text_at_end;   /**< length of the text when the runner had done its work */
 };
 
 enum child_event { CHILD_REPLY, CHILD_ENDED, CHILD_LATE, CHILD_GREEDY };
@@ -33,13 +33,13 @@ struct child_start {
  */
 int child_start(struct child *child, const struct child_start *start);
 
-/** @brief Sends a message; 0 or -1. A runner that is gone is no error here: the wait will tell. */
+/** @brief Sends a message; 0 or -1. If the runner is gone this is no error here: the wait will report it. */
 int child_send(struct child *child, uint32_t kind, uint32_t index);
 
-/** @brief Waits for a message of @p kind and @p index, at most @p seconds of the runner's clock (sandbox_clock_look());
- *         meanwhile collects output and watches how much memory is used. */
+/** @brief Waits for a message of @p kind and @p index, at most @p seconds of the runner's clock
+ *         (sandbox_clock_look()). Meanwhile it collects output and checks the use of memory. */
 enum child_event child_await(struct child *child, uint32_t kind, uint32_t index, double seconds);
 
-/** @brief Closes the control pipe, waits up to @p seconds, then kills; reaps it and all that it left
- *         behind. */
+/** @brief Closes the control pipe, waits up to @p seconds, then kills the runner; reaps it and every
+ *         process that it left behind. */
 void child_end(struct child *child, double seconds);

@@ -14,11 +14,11 @@
 #include "base/parallel.h"
 #include "remember.h"
 
-/* Above this many operations the oracle looks at chosen rows only. */
+/* For more operations than this the oracle computes only chosen rows. */
 #define ORACLE_OPS 2e9
-/* Of chosen rows, fewer where each costs a great deal: about so many operations. */
+/* Fewer rows are chosen if each costs a lot: about this many operations in all. */
 #define SAMPLED_OPS 4e9
-/* Units are asked for in pieces of about so many operations, some 10 ms, each by one thread. */
+/* The oracle is called for pieces of about this many operations, some 10 ms, each on one thread. */
 #define PIECE_OPS 2e7
 enum { SAMPLED_STRATA = 512, SAMPLED_STRATA_LEAST = 64, SAMPLED_EDGES = 8 };
 
@@ -34,8 +34,8 @@ static int is_output(enum wire_role role)
 
 /* ---- the data -------------------------------------------------------------------------------------------- */
 
-/* Where elements are floats already, what came back is looked at where it lies. An input is what was given, or
- * compare_untouched() says that it is not. */
+/* Elements that are floats already need no conversion: the result points into @p raw. An input is as it
+ * was given, or compare_untouched() reports it. */
 static const float *as_floats(const struct item *item, int b, const void *raw)
 {
     const struct lesson_buffer *buffer = &item->buffer[b];
@@ -64,7 +64,7 @@ int judged_open(struct judged *judged, const struct session *session, int index)
     return 0;
 }
 
-/* Element 0 of the turned input is the one that lay @p bytes behind the first. */
+/* Makes the rotated input of a timed call: its element 0 is the one @p bytes after the first. */
 static float *turn_input(const struct item *item, int b, uint64_t bytes)
 {
     const size_t elems = lesson_elems(&item->buffer[b]);
@@ -76,7 +76,7 @@ static float *turn_input(const struct item *item, int b, uint64_t bytes)
     return turned;
 }
 
-/* The same for whole numbers, of which a timed call had others. */
+/* The same for integer inputs, whose timed calls had other numbers. */
 static float *other_numbers(const struct item *item, int b, uint64_t with, uint64_t below)
 {
     const size_t elems = lesson_elems(&item->buffer[b]);
@@ -152,7 +152,7 @@ void compare_place(const struct lesson_buffer *buffer, size_t at, struct record 
         snprintf(record->name[RECORD_NAME_FIELD], RECORD_TEXT, "%s", buffer->column[field]);
 }
 
-/* A record of something about element @p at of @p buffer. */
+/* Sets @p found to a record about element @p at of @p buffer. */
 static void find(struct record *found, enum record_kind kind, enum record_variant variant,
                  const struct lesson_buffer *buffer, size_t at)
 {
@@ -169,7 +169,7 @@ static void set_numbers(struct record *found, uint64_t first, uint64_t second)
 
 /* ---- bits ------------------------------------------------------------------------------------------------ */
 
-/* Offset of the first byte of a guard zone that is not as it was, -1 if there is none. */
+/* Offset of the first byte of a guard zone that has changed, -1 if there is none. */
 static ptrdiff_t first_change(uint64_t seed, unsigned zone, const unsigned char *bytes, size_t count)
 {
     for (size_t at = 0; at < count; at++)
@@ -204,7 +204,7 @@ static int guards_of(const struct judged *judged, int b, int run, struct record 
     return 0;
 }
 
-/* The bits that element `at` of an input had. */
+/* The bits that element `at` of an input had before the call. */
 static uint32_t bits_given(const struct judged *judged, int b, size_t at)
 {
     enum storage storage = judged->item->buffer[b].storage;
@@ -215,14 +215,14 @@ static uint32_t bits_given(const struct judged *judged, int b, size_t at)
 
 enum { BLOCK = 1024, BLOCKS_A_PIECE = 256 };
 
-/** Looks for the first element of an input that is not what was given. */
+/** Looks for the first element of an input that has changed. */
 struct searching {
     const struct judged *judged;
     int buffer;
     atomic_size_t first;
 };
 
-/* A block that differs is looked through one by one. */
+/* A block that differs is searched element by element. */
 static void search_piece(void *context, size_t first_block, size_t last_block)
 {
     struct searching *searching = context;
@@ -246,7 +246,7 @@ static void search_piece(void *context, size_t first_block, size_t last_block)
     }
 }
 
-/* Its number of elements if all are as they were given. */
+/* Index of the first element of input @p b that has changed; the number of elements if none has. */
 static size_t first_modified(const struct judged *judged, int b)
 {
     size_t elems = lesson_elems(&judged->item->buffer[b]);
@@ -284,7 +284,7 @@ static uint32_t bits_after(const struct judged *judged, int b, int run, size_t a
     return storage_bits(judged->item->buffer[b].storage, judged->raw[run][b], at);
 }
 
-/* 1 if output `b` is as it was before the call; else 0 with what was found. */
+/* 1 if output `b` is as it was before the call; else 0 with a record. */
 static int left_alone(const struct judged *judged, int b, enum record_variant why, struct record *found)
 {
     const struct lesson_buffer *buffer = &judged->item->buffer[b];
@@ -297,7 +297,7 @@ static int left_alone(const struct judged *judged, int b, enum record_variant wh
     return 1;
 }
 
-/* 1 if the kernel is given output `b`. */
+/* 1 if the kernel receives output `b`. */
 static int has_output(const struct judged *judged, int b)
 {
     return is_output(judged->item->buffer[b].role) && judged->item->settled.null_buffer != b;
@@ -310,7 +310,7 @@ int compare_refused(const struct judged *judged, struct record *found)
     return 1;
 }
 
-/* 1 if nothing between the rows of output `b` was written; else 0 with what was found. */
+/* 1 if nothing between the rows of output `b` was written; else 0 with a record. */
 static int rows_kept(const struct judged *judged, int b, struct record *found)
 {
     const struct lesson_buffer *buffer = &judged->item->buffer[b];
@@ -327,7 +327,7 @@ static int rows_kept(const struct judged *judged, int b, struct record *found)
     return 1;
 }
 
-/* 1 if output `b` may have other bits in every run. */
+/* 1 if the bits of output `b` may differ from run to run. */
 static int is_order_free(const struct judged *judged, int b)
 {
     return (judged->item->settled.order_free >> b & 1) != 0;
@@ -345,8 +345,8 @@ int compare_two_places(const struct judged *judged)
     return (session_case(judged->session, judged->index)->flags & WIRE_TWO_PLACES) != 0;
 }
 
-/* Which element is looked at decides what is told: never written, different from run to run, or made of what the memory
- * held before: NaN in the first run, numbers in the second. */
+/* Looks for the element that shows most: one never written; one that differs from run to run; or one
+ * computed from what memory held before, NaN in the first run and numbers in the second. */
 static int runs_of(const struct judged *judged, int b, struct record *found)
 {
     const struct lesson_buffer *buffer = &judged->item->buffer[b];
@@ -390,8 +390,8 @@ static int runs_of(const struct judged *judged, int b, struct record *found)
     return 0;
 }
 
-/* The first element of output `b` that is not the same in the item before; SIZE_MAX if all are. Rows have as many
- * elements in both, but need not be as far apart. */
+/* The first element of output `b` that differs from the item before; SIZE_MAX if none does. Rows have the
+ * same number of elements in both items, but their distance may differ. */
 static size_t first_other_bits(const struct judged *judged, const struct judged *before, int b)
 {
     const struct lesson_buffer *now = &judged->item->buffer[b], *then = &before->item->buffer[b];
@@ -436,7 +436,8 @@ int compare_runs(const struct judged *judged, struct record *found)
     return 1;
 }
 
-/* 1 if every element at `timed` is as near to that of the first run as two right results are to each other. */
+/* 1 if every element at `timed` is as close to that of the first run as two right results are to each
+ * other. */
 static int timed_is_near(const struct judged *judged, int b, const void *timed)
 {
     const struct lesson_buffer *buffer = &judged->item->buffer[b];
@@ -491,13 +492,13 @@ static void keep_wrong(struct buffer_comparison *buffer, const struct wrong *wro
     if (buffer->first != NULL) buffer->wrong++;
 }
 
-/* As fmax() for @p most, which is never a NaN, but without a call. */
+/* As fmax() if @p most is never NaN, but without a function call. */
 static double larger(double most, double value)
 {
     return value > most ? value : most;
 }
 
-/* Element `at` of output `b`, as run `run` left it; a float has no room for all bits of a whole number. */
+/* Element `at` of output `b`, as run `run` left it; a float cannot hold every integer. */
 static double element_got(const struct judged *judged, int b, int run, size_t at)
 {
     enum storage storage = judged->item->buffer[b].storage;
@@ -527,7 +528,7 @@ static void compare_run(const struct judged *judged, const struct lesson_span *s
     }
 }
 
-/* Both runs have the same bits, or each is compared. */
+/* Both runs have the same bits, or both are compared with the oracle. */
 static void compare_span(const struct judged *judged, const struct lesson_span *span,
                          struct buffer_comparison *buffer)
 {
@@ -536,7 +537,7 @@ static void compare_span(const struct judged *judged, const struct lesson_span *
         compare_run(judged, span, run, buffer);
 }
 
-/* Adds what was found in a later piece to what was found before it. */
+/* Adds the results of a later piece to those of the pieces before it. */
 static void add_comparison(struct buffer_comparison *sum, struct buffer_comparison *piece)
 {
     size_t kept = piece->wrong < WRONG_KEPT ? piece->wrong : WRONG_KEPT;
@@ -559,7 +560,7 @@ static void add_comparison(struct buffer_comparison *sum, struct buffer_comparis
     free(piece->first);
 }
 
-/* Units to look at: edges of tiles and one unit of every stratum. They come from the secret seed, so that a
+/* Units to compare: edges of tiles and one unit of every stratum. The secret seed chooses them, so that a
  * kernel cannot know them. */
 static size_t sampled_unit(size_t units, size_t sample, size_t strata, struct rng *rng)
 {
@@ -576,7 +577,7 @@ static size_t sampled_unit(size_t units, size_t sample, size_t strata, struct rn
     return low + rng_next(rng) % (high > low ? high - low : 1);
 }
 
-/** What is shared by those who ask the oracle: which units, and what came of each piece of them. */
+/** Shared by the threads that call the oracle: which units, and the result of each piece of them. */
 struct asking {
     const struct judged *judged;
     const size_t *chosen; /* NULL: all, in order */
@@ -586,7 +587,7 @@ struct asking {
     atomic_int failed;
 };
 
-/* What the oracle said of this piece in an earlier check. */
+/* The oracle's answer for this piece, kept from an earlier check. */
 static void recall_piece(const struct asking *asking, size_t piece)
 {
     struct lesson_span span;
@@ -594,7 +595,7 @@ static void recall_piece(const struct asking *asking, size_t piece)
         compare_span(asking->judged, &span, &asking->found[piece * WIRE_BUFFERS + (size_t)span.buffer]);
 }
 
-/* Pieces hold the same units however many threads there are, and are added up in their order. */
+/* Pieces hold the same units on any number of threads, and are added up in order. */
 static void ask_piece(void *context, size_t first, size_t last)
 {
     struct asking *asking = context;
@@ -624,7 +625,7 @@ static void ask_piece(void *context, size_t first, size_t last)
     free(memory);
 }
 
-/* Output elements that units are compared by. */
+/* Output elements that belong to the compared units. */
 static double compared_elems(const struct judged *judged, size_t turns)
 {
     double elems = 0.0;

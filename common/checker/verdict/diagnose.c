@@ -1,6 +1,7 @@
 /**
  * @file diagnose.c
- * @brief Patterns, from the plainest to the most particular; the first that fits is told.
+ * @brief Looks for patterns in wrong elements, from the plainest to the most specific; reports the first that
+ *        fits.
  */
 #include "diagnose.h"
 
@@ -19,7 +20,7 @@ struct symptoms {
     int buffer;
     const struct lesson_buffer *shape;
     const struct buffer_comparison *found;
-    size_t kept; /* how many of the wrong elements are at hand */
+    size_t kept; /* how many of the wrong elements were kept */
     struct verdict *verdict;
 };
 
@@ -66,7 +67,7 @@ static int only_zeros(const struct symptoms *s)
     return 1;
 }
 
-/* 1 if no element is anything but 0, those included that are near enough to be right. */
+/* 1 if all elements are 0, including those that are close enough to be right. */
 static int is_empty(const struct symptoms *s)
 {
     if (s->found->wrong == s->found->compared) return 1;
@@ -89,7 +90,7 @@ static int constant_factor(const struct symptoms *s, struct record *record)
     size_t used = 0;
     for (size_t i = 0; i < s->kept; i++) {
         const struct wrong *wrong = &s->found->first[i];
-        if (isinf(wrong->expected)) return 0; /* whatever is divided by it is 0 */
+        if (isinf(wrong->expected)) return 0; /* anything divided by infinity is 0 */
         if (!(fabs(wrong->expected) > 100.0 * wrong->bound) || !isfinite(wrong->got)) continue;
         double ratio = wrong->got / wrong->expected;
         if (used == 0) factor = ratio;
@@ -102,7 +103,7 @@ static int constant_factor(const struct symptoms *s, struct record *record)
     return 1;
 }
 
-/* What was stored as the other type of 16 bits: read as that, the elements are right. */
+/* 1 if the elements were stored as the other 16-bit type: read as that, they are right. */
 static int other_sixteen_bits(const struct symptoms *s, struct record *record)
 {
     const enum storage storage = s->shape->storage;
@@ -132,7 +133,8 @@ static int copy_of_input(const struct symptoms *s, struct record *record)
                     (double)input[s->found->first[i].at] == s->found->first[i].got;
             different += s->found->first[i].got != s->found->first[0].got;
         }
-        if (same < s->kept || different == 0) continue; /* one number throughout is no copy of anything */
+        /* one number throughout could be a copy of anything */
+        if (same < s->kept || different == 0) continue;
         record->cause = RECORD_CAUSE_COPY_OF_INPUT;
         snprintf(record->name[RECORD_NAME_OTHER], RECORD_TEXT, "%s", s->judged->item->buffer[b].name);
         return 1;
@@ -140,7 +142,8 @@ static int copy_of_input(const struct symptoms *s, struct record *record)
     return 0;
 }
 
-/* What is no larger may be stored as 0: in f16 half of the smallest number, in the exponents of f32 what may be flushed. */
+/* Values up to this size may be stored as 0: in f16 half of its smallest number; in types with the
+ * exponents of f32, what may be flushed to zero. */
 static double stored_as_zero(enum storage storage)
 {
     return storage == STORAGE_F16 ? 0x1p-25 : 0x1p-126;
@@ -200,7 +203,8 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
             const double value = guess.value;
             numbers += !isnan(value) && !compare_element(value, wrong->expected, wrong->bound);
             const double allowed = slack * wrong->bound + rounding * fabs(value);
-            /* Where the bound is as wide as what is expected, a mistake that leaves zeros leaves just these. */
+            /* Where the bound is as large as the expected value, zeros can only come from a mistake that
+             * gives zeros. */
             const int zero_alone = value == 0.0 && !compare_element(value, wrong->expected, wrong->bound) &&
                                    compare_element(value, wrong->expected, allowed);
             fits = zeros ? fabs(value) <= stored_as_zero(s->shape->storage)
@@ -222,9 +226,9 @@ static int guessed(const struct symptoms *s, struct record *record)
 {
     enum {
         LONG_ROW = 16
-    }; /* of these mistakes each changes whole rows: one element of many is none of them */
+    }; /* each of these mistakes changes whole rows: a single wrong element has another cause */
     if (s->found->wrong == 1 && s->shape->extent[s->shape->rank - 1] >= LONG_ROW) return 0;
-    /* Of a wrong value, which may be a large one. */
+    /* Relative to the wrong value, which may be large. */
     double share = s->shape->storage == STORAGE_BF16  ? 4e-3
                    : s->shape->storage == STORAGE_F16 ? 5e-4
                    : s->shape->storage == STORAGE_I32 ? 0.0
@@ -232,14 +236,14 @@ static int guessed(const struct symptoms *s, struct record *record)
     return guessed_within(s, 4.0, share, record);
 }
 
-/* A small excess, or one that is small beside every element, is rounding and nothing else, unless a guess gives
- * all that was looked at. Errors of a few bounds are near everything: here the patterns below would find what
- * is not there. */
+/* If errors exceed the bound by little, or are small compared with every element, the cause is rounding,
+ * unless a guess explains everything that was compared. Errors of a few bounds are close to many values:
+ * the patterns below would find something that is not there. */
 static int rounding(const struct symptoms *s, struct record *record)
 {
     const enum storage storage = s->shape->storage;
     const int short_floats = storage == STORAGE_F16 || storage == STORAGE_BF16;
-    const double small = short_floats ? 3.0 : 8.0; /* a half is rounded few times */
+    const double small = short_floats ? 3.0 : 8.0; /* a half is rounded only a few times */
     double worst = 0.0;
     for (size_t i = 0; i < s->kept; i++) {
         const struct wrong *wrong = &s->found->first[i];
@@ -274,13 +278,14 @@ static void range_on(const struct symptoms *s, int axis, size_t *low, size_t *hi
     }
 }
 
-/* What the lesson calls the axes of its outputs of rank 4; the first is NULL where they are the usual ones. */
+/* The lesson's names for the axes of its outputs of rank 4; the first is NULL if they are the usual ones. */
 static const char *const *own_axes(const struct symptoms *s)
 {
     return s->judged->session->check->options.lesson->axes;
 }
 
-/* 1 if nothing else is wrong on this axis than what was kept: all of it, or of the last axis many rows. */
+/* 1 if the kept elements show all that is wrong on this axis: all of them were kept, or, for the last
+ * axis, many rows of them. */
 static int all_known(const struct symptoms *s, int axis)
 {
     enum { MANY_ROWS = 8 };
@@ -291,7 +296,7 @@ static int all_known(const struct symptoms *s, int axis)
     return high - low >= MANY_ROWS;
 }
 
-/* Which indices of @p axis are wrong. */
+/* Marks which indices of @p axis are wrong. */
 static int tell_place(struct record *record, enum record_cause cause, const char *what, size_t from,
                       size_t extent)
 {
@@ -313,7 +318,7 @@ static int tail_of(const struct symptoms *s, int axis, const char *what, struct 
         record->number[RECORD_N_TILE] = (int64_t)tiles[i];
         return tell_place(record, RECORD_CAUSE_LAST_TILE, what, last, extent);
     }
-    /* Columns from a whole number of rows of 128 bytes on, as a swizzle takes them. */
+    /* Wrong columns may also begin at a multiple of 128 bytes, the row length of a swizzle. */
     enum { BLOCK_BYTES = 128 };
     const int blocks = axis == s->shape->rank - 1 && storage_bytes(s->shape->storage) == sizeof(uint16_t) &&
                        low * sizeof(uint16_t) % BLOCK_BYTES == 0;
@@ -321,7 +326,7 @@ static int tail_of(const struct symptoms *s, int axis, const char *what, struct 
         record->number[RECORD_N_TILE] = blocks;
         return tell_place(record, RECORD_CAUSE_LATER_PART, what, low, extent);
     }
-    if (own_axes(s)[0] != NULL) return 0; /* its last places may be those that nothing is wanted for */
+    if (own_axes(s)[0] != NULL) return 0; /* nothing may be expected in the last places */
     if (high + 1 < extent && 4 * (high + 1) <= 3 * extent && all_known(s, axis))
         return tell_place(record, RECORD_CAUSE_FIRST_PART, what, high, extent);
     return 0;
@@ -341,7 +346,7 @@ static int tails_of_four(const struct symptoms *s, struct record *record)
     return 0;
 }
 
-/* Which of two neighbours are wrong, on an axis: 0 the even ones, 1 the odd ones, -1 neither. */
+/* Which of two neighbours on an axis are wrong: 0 the even ones, 1 the odd ones, -1 neither. */
 static int wrong_neighbours(const struct symptoms *s, int axis)
 {
     enum { DIFFERENT = 6 }; /* as many different places */
@@ -388,7 +393,7 @@ static int by_place(const void *one, const void *two)
     return a < b ? -1 : a > b;
 }
 
-/* Where the element would lie if axes `first` and `first + 1` were stored the other way round. */
+/* Where the element would lie if axes `first` and `first + 1` were stored in the opposite order. */
 static size_t swapped_place(const struct lesson_buffer *shape, size_t at, int first)
 {
     size_t index[LESSON_RANK], flat = 0;
@@ -413,7 +418,7 @@ static int transposed(const struct symptoms *s, struct record *record)
             const struct wrong *other = bsearch(&key, s->found->first, s->kept, sizeof key, by_place);
             if (other == NULL || other->at == s->found->first[i].at) continue;
             if (compare_element(s->found->first[i].expected, other->expected, 4.0 * other->bound)) continue;
-            known++; /* where the bound is as wide as values differ, any of them would do */
+            known++; /* where the bound is as large as the values' differences, any place would fit */
             same += compare_element(s->found->first[i].got, other->expected, 4.0 * other->bound);
         }
         if (known < ENOUGH || same < known) continue;
@@ -424,10 +429,10 @@ static int transposed(const struct symptoms *s, struct record *record)
     return 0;
 }
 
-/* What stands in a row and column of the output where that of another one belongs. */
+/* Permutations: how a kernel may store an element at the row and column of another one. */
 static const struct permutation {
     enum record_cause cause;
-    size_t size; /* bytes of a swizzled row; how far apart */
+    size_t size; /* row length of a swizzle in bytes; or a distance */
 } PERMUTATIONS[] = {
     {RECORD_CAUSE_SWIZZLED, 128},        {RECORD_CAUSE_SWIZZLED, 64},
     {RECORD_CAUSE_SWIZZLED, 32},         {RECORD_CAUSE_ROWS_EXCHANGED, 8},
@@ -435,7 +440,7 @@ static const struct permutation {
     {RECORD_CAUSE_ROWS_EXCHANGED, 1},    {RECORD_CAUSE_COLUMNS_EXCHANGED, 1},
 };
 
-/* Where the element is that was expected at @p at; SIZE_MAX if there is none. */
+/* The place at which the element expected at @p at was stored; SIZE_MAX if there is none. */
 static size_t permuted_place(const struct lesson_buffer *shape, const struct permutation *permutation,
                              size_t at)
 {
@@ -469,7 +474,7 @@ static int permuted(const struct symptoms *s, struct record *record)
     return 0;
 }
 
-/* Mean error of the first and of the last quarter of the wrong elements. */
+/* Compares the mean errors of the first and of the last quarter of the wrong elements. */
 static int growing(const struct symptoms *s, struct record *record)
 {
     size_t quarter = s->kept / 4;
@@ -484,7 +489,7 @@ static int growing(const struct symptoms *s, struct record *record)
     return 1;
 }
 
-/* Scores, maximum and sum are right where the logsumexp is: what is left is the rest of the way. */
+/* If the logsumexp is right, so are scores, maximum and sum: the mistake comes after them. */
 static int lse_right(const struct symptoms *s, struct record *record)
 {
     const struct item *item = s->judged->item;
@@ -520,7 +525,7 @@ int diagnose_all_zero(const struct judged *judged, int buffer)
     return find_symptoms(&symptoms, judged, buffer, NULL) && only_zeros(&symptoms) && is_empty(&symptoms);
 }
 
-/* What is right tells how far a kernel came. */
+/* The outputs that are right show how far a kernel got. */
 static void add_stage(const struct judged *judged, struct verdict *verdict)
 {
     const struct lesson *lesson = judged->session->check->options.lesson;
@@ -555,7 +560,7 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
         break;
     }
     if (verdict->guesses > 0 || record->cause == RECORD_CAUSE_ALL_ZERO) return;
-    /* Infinities, zeros and a factor come of many a mistake: their places tell more. */
+    /* Many mistakes cause infinities, zeros or a constant factor: where they lie says more. */
     if (record->certainty == RECORD_CAUSE) every_second(&symptoms, record);
     if (record->certainty != RECORD_ROUNDING) add_stage(judged, verdict);
 }
@@ -575,14 +580,14 @@ static int counts(const struct check *check, int index, int part)
            group != GROUP_PROPERTIES && (state == STATE_PASS || has_failed(state));
 }
 
-/** How well a trait tells the failing cases of a part from the passing ones. */
+/** How well a trait separates the failing cases of a part from the passing ones. */
 struct fit {
     int failing, passing; /* cases */
-    int spared;           /* of those that pass, have the trait */
-    int missed;           /* of those that fail, do not have it */
+    int spared;           /* passing cases that have the trait */
+    int missed;           /* failing cases that do not have the trait */
 };
 
-/* 0 if there is no such trait. */
+/* Returns 0 if there is no such trait. */
 static int fit_of(const struct check *check, int part, int trait, struct fit *fit, const char **message)
 {
     *fit = (struct fit){0};
@@ -599,8 +604,8 @@ static int fit_of(const struct check *check, int part, int trait, struct fit *fi
     return 1;
 }
 
-/* A trait that all failing cases have, and no passing one; else that which the fewest passing ones have, if they are few:
- * a case may be too small for the mistake to show. */
+/* Reports a trait that all failing cases have and no passing one. Else the trait that the fewest passing
+ * cases have, if they are few: a case may be too small for the mistake to show. */
 void diagnose_part(const struct check *check, int part, char *text, size_t size)
 {
     struct fit fit;
@@ -617,7 +622,8 @@ void diagnose_part(const struct check *check, int part, char *text, size_t size)
     }
 }
 
-/* One case may have a cause of its own that leaves zeros, such as a maximum that begins at 0 where scores are low. */
+/* A single case may write zeros for a reason of its own, such as a maximum that begins at 0 where scores
+ * are low. */
 static void spread_zeros(struct check *check, int part)
 {
     int failing = 0, say_so = 0;
@@ -637,7 +643,7 @@ static void spread_zeros(struct check *check, int part)
     }
 }
 
-/* The guesses that tell the same as guess @p index. */
+/* The guesses with the same message as guess @p index. */
 static uint64_t same_guesses(const struct check *check, int index)
 {
     uint64_t same = 0;
@@ -647,8 +653,8 @@ static uint64_t same_guesses(const struct check *check, int index)
     return same;
 }
 
-/* In a small case many a guess fits. Of those, that is told which fits the most cases of the part; a case counts twice where
- * the guess gives its right elements, too. */
+/* In a small case many guesses fit. Of those, the one that fits the most cases of the part is reported; a
+ * case counts twice if the guess also explains its right elements. */
 static void choose_guesses(struct check *check, int part)
 {
     int votes[CHECK_GUESSES] = {0};

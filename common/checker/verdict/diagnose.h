@@ -1,21 +1,23 @@
 /**
  * @file diagnose.h
- * @brief What the pattern of wrong elements says about the mistake.
+ * @brief What the pattern of wrong elements says about the cause.
  */
 #pragma once
 
 #include "compare.h"
 
-/** @brief Sets the cause in the record of @p verdict: what the wrong elements of @p buffer usually come of, or where they lie;
- *         none if nothing stands out. */
+/** @brief Sets the cause in the record of @p verdict: the usual cause of such wrong elements of @p buffer,
+ *         or where they lie; none if nothing stands out. */
 void diagnose_item(const struct judged *judged, int buffer, struct verdict *verdict);
 
-/** @brief 1 if @p buffer, of which elements are wrong, holds nothing but zeros. */
+/** @brief 1 if @p buffer, which has wrong elements, holds nothing but zeros. */
 int diagnose_all_zero(const struct judged *judged, int buffer);
 
-/** @brief Once all cases are judged: of the guesses that fit a case, the one that fits the most of its part is told; and where
- *         most failing cases of a part say "all zero", so does each that holds nothing else. */
+/** @brief Call it when all cases are judged. Of the guesses that fit a case, it keeps the one that fits
+ *         the most cases of the part. If most failing cases of a part say "all zero", each case that holds
+ *         nothing else says so, too. */
 void diagnose_parts(struct check *check);
 
-/** @brief Writes what the failing cases of a part have in common and no, or hardly a, passing one has; empty if nothing. */
+/** @brief Writes what the failing cases of a part have in common and no passing one has, or hardly any; an
+ *         empty text if there is nothing. */
 void diagnose_part(const struct check *check, int part, char *text, size_t size);

@@ -1,6 +1,6 @@
 /**
  * @file dump.c
- * @brief `--dump`: small buffers element by element, got over expected, inputs first.
+ * @brief `--dump`: small buffers element by element, each result above the expected value, inputs first.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum { SHOWN_ROWS = 12, SHOWN_COLUMNS = 8 };
 
-/* What the oracle says of every element of a buffer; NULL where it says nothing. */
+/* The oracle's answer for every element of a buffer; NULL if it has none. */
 struct answers {
     double *expected[WIRE_BUFFERS], *bound[WIRE_BUFFERS];
 };

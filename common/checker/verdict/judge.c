@@ -1,7 +1,7 @@
 /**
  * @file judge.c
- * @brief The order of questions: did it answer, did it start, did the device object, did it return what it
- *        should, did it keep to its buffers, do both runs agree, is every element right.
+ * @brief Judges an item step by step: did the runner answer, did it start, has the device findings, is the
+ *        status right, did the kernel keep to its buffers, do both runs agree, is every element right.
  */
 #include "judge.h"
 
@@ -13,7 +13,7 @@
 
 #include "diagnose.h"
 
-/* How bad a state is; the worst item decides for its case. */
+/* The order of states by severity; the worst item decides for its case. */
 static int rank_of(enum state state)
 {
     static const int rank[STATE_COUNT] = {
@@ -22,7 +22,7 @@ static int rank_of(enum state state)
     return rank[state];
 }
 
-/* What a verdict is to say; further fields are the caller's. */
+/* Sets the verdict; the caller fills further fields. */
 static struct record *say(struct verdict *verdict, enum state state, enum record_kind kind, int variant)
 {
     verdict->state = state;
@@ -31,13 +31,13 @@ static struct record *say(struct verdict *verdict, enum state state, enum record
     return &verdict->record;
 }
 
-/* What the checker could not do itself. */
+/* The verdict for something the checker itself could not do. */
 static void say_broken(struct verdict *verdict, enum record_variant variant)
 {
     say(verdict, STATE_NOT_GRADED, RECORD_BROKEN_CHECK, variant);
 }
 
-/* What @p found says, which is a failure. */
+/* Fails the item with the record @p found. */
 static void say_found(struct verdict *verdict, const struct record *found)
 {
     verdict->state = STATE_FAIL;
@@ -82,13 +82,13 @@ static void judge_crash(const struct check *check, const struct item *item, stru
         record->number[RECORD_N_FIRST] = item->signal != 0 ? item->signal : item->exit_code;
     }
     if (item->signal == SIGFPE) set_cause(verdict, RECORD_CAUSE_DIVISION_BY_ZERO);
-    /* What a kernel does with a wrong pointer is found by the device. */
+    /* The device would have found a wrong pointer in a kernel: so this one was in host code. */
     if (item->signal == SIGSEGV && item->text[0] == '\0' && item->record_count == 0)
         set_cause(verdict, RECORD_CAUSE_HOST_POINTER);
     take_findings(item, verdict);
 }
 
-/* 1 if there is an answer to look at. */
+/* 1 if there is an answer to judge. */
 static int answered(const struct session *session, int index, struct verdict *verdict)
 {
     const struct item *item = &session->item[index];
@@ -112,7 +112,7 @@ static int answered(const struct session *session, int index, struct verdict *ve
     return 0;
 }
 
-/* The runner's text comes from the untrusted side: it may lack its terminator. */
+/* The runner's text is untrusted: it may lack its terminator. */
 static void take_message(const struct wire_result *result, struct record *record)
 {
     record->number[RECORD_N_FIRST] = result->cuda_error;
@@ -122,7 +122,8 @@ static void take_message(const struct wire_result *result, struct record *record
         if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
 }
 
-/* Where the device objects: the workspace is as large as the kernel file asks for, and what does not fit is out of bounds. */
+/* For findings of the device: the workspace is as large as the kernel file asked for, so accesses beyond
+ * it are out of bounds. If the file asked for less than the contract says, that is the likely cause. */
 static void doubt_workspace(const struct session *session, int index, struct verdict *verdict)
 {
     const size_t contract = session->check->options.lesson->workspace_bytes(&session->item[index].settled);
@@ -133,15 +134,15 @@ static void doubt_workspace(const struct session *session, int index, struct ver
     verdict->record.number[RECORD_N_EXTENT] = (int64_t)contract;
 }
 
-/* By the names of NCCL's functions. */
+/* Recognised by the names of NCCL's functions. */
 static int is_of_nccl(const char *function)
 {
     static const char prefix[] = "nccl";
     return memcmp(function, prefix, sizeof prefix - 1) == 0;
 }
 
-/* What the device found is the verdict's, with what is usual of such a finding; where an earlier case has told it, there is no
- * more than that. */
+/* The device's first finding becomes the verdict, with its usual cause; if an earlier case has reported
+ * it, the verdict says only that. */
 static void say_finding(const struct item *item, struct verdict *verdict)
 {
     const struct record *first = item->record_count > 0 ? &item->record[0] : NULL;
@@ -176,7 +177,7 @@ static int device_content(const struct session *session, int index, struct verdi
     return 0;
 }
 
-/* Of a workspace that the contract limits, as much as the limit is given. */
+/* If the contract only limits the workspace, the call gets as much as the limit. */
 static size_t workspace_given(const struct session *session, const struct item *item)
 {
     size_t contract = session->check->options.lesson->workspace_bytes(&item->settled);
@@ -185,7 +186,7 @@ static size_t workspace_given(const struct session *session, const struct item *
     return contract;
 }
 
-/* 1 if a check that asks too much returns @p status. */
+/* 1 if a check that demands too much would return @p status. */
 static int tells_refusal(enum kernel_status status)
 {
     return status == KERNEL_INVALID_CONFIG || status == KERNEL_INVALID_DIMENSION ||
@@ -235,8 +236,8 @@ static int status_right(const struct session *session, int index, struct verdict
     return 0;
 }
 
-/* What the contract gives is all the device memory there is for the work itself. A table fits in what a file may have of its
- * own; a matrix of scores does not. */
+/* The contract's buffers are all the device memory that a kernel may work in. The variables of a file are
+ * large enough for a table; a matrix of scores does not fit. */
 static int memory_right(const struct session *session, int index, struct verdict *verdict)
 {
     const struct wire_result *result = &session_case(session, index)->result;
@@ -319,7 +320,7 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
     snprintf(found->note, sizeof found->note, "%s", reason);
 }
 
-/* What an item of a property says beyond that it is right. */
+/* What a property demands of an item beyond right values. */
 static void judge_pair(const struct lesson *lesson, const struct judged *judged, const struct judged *earlier,
                        struct verdict *verdict)
 {
@@ -335,7 +336,8 @@ static void judge_pair(const struct lesson *lesson, const struct judged *judged,
     }
 }
 
-/* An item of a property is also held against the one before it. One that must have the same bits never goes without. */
+/* Also compares an item of a property with the one before it. Items that must have the same bits always
+ * have one. */
 static void judge_property(struct session *session, const struct judged *judged, struct verdict *verdict)
 {
     const struct lesson *lesson = session->check->options.lesson;
@@ -355,8 +357,9 @@ static void judge_property(struct session *session, const struct judged *judged,
     judged_close(&earlier);
 }
 
-/* A call of those that were timed, with other inputs than the checked ones, is held against the oracle like them. Only of an
- * untrusted kernel: at the sizes that are timed the oracle is most of what a check costs, and nobody cheats themselves. */
+/* Compares a timed call whose inputs differ from the checked ones with the oracle, too. Only for untrusted
+ * kernels: at the sizes that are timed the oracle is most of the cost of a check, and students do not
+ * cheat themselves. */
 static void judge_turned(struct session *session, int index, int which, struct verdict *verdict)
 {
     struct judged judged;
@@ -369,7 +372,7 @@ static void judge_turned(struct session *session, int index, int which, struct v
     if (found.state != STATE_PASS) {
         verdict->state = found.state;
         verdict->record = found.record;
-        verdict->record.cause = RECORD_NO_CAUSE_KNOWN; /* of inputs that nobody can look at */
+        verdict->record.cause = RECORD_NO_CAUSE_KNOWN; /* the student cannot see these inputs */
         verdict->record.certainty = RECORD_NO_CAUSE;
         verdict->record.number[RECORD_N_OTHER_INPUTS] = 1;
         verdict->record.number[RECORD_N_NEIGHBOURS] = RECORD_ALL_NEIGHBOURS;
@@ -377,7 +380,8 @@ static void judge_turned(struct session *session, int index, int which, struct v
     judged_close_turned(&judged, &turned);
 }
 
-/* Of two runs that differ, because they take two ways, one may be right: the other one tells more. */
+/* Where two runs differ because they take different code paths, one may be right: the other one shows
+ * more. */
 static void judge_worse_run(struct judged *judged, struct verdict *verdict)
 {
     struct record broken = {0};
@@ -425,7 +429,7 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
     judged_close(&judged);
 }
 
-/* Asked last: who prints to find a mistake is told the mistake. */
+/* Comes last: somebody who prints to find a mistake should hear of the mistake first. */
 static void judge_text(const struct item *item, struct verdict *verdict)
 {
     if (item->text[0] == '\0') return;
@@ -438,9 +442,10 @@ void judge_item(struct session *session, int index)
     const struct item *item = &session->item[index];
     struct verdict *total = &session->check->verdicts[item->case_index];
     struct verdict verdict = {.state = STATE_PASS};
+    /* the kernel needs no workspace, so a missing one is no fault */
     if ((item->settled.flags & CASE_IF_WORKSPACE) &&
         session_case(session, index)->result.workspace_asked == 0)
-        session->item[index].settled.expected = KERNEL_OK; /* what is missing is not needed */
+        session->item[index].settled.expected = KERNEL_OK;
     session->check->options.lesson->describe(&item->settled, verdict.shape, sizeof verdict.shape);
     if (answered(session, index, &verdict) && device_content(session, index, &verdict) &&
         status_right(session, index, &verdict) && memory_right(session, index, &verdict))
@@ -448,7 +453,7 @@ void judge_item(struct session *session, int index)
     if (verdict.state == STATE_PASS) judge_text(item, &verdict);
     double share = fmax(total->budget_share, verdict.budget_share);
     double seconds = total->measurement.host_seconds + item->host_seconds;
-    /* The first of equally bad items is told, and the shape is its own. */
+    /* Of equally bad items the first is reported, with its own shape. */
     if (item->item_index == 0 || rank_of(verdict.state) > rank_of(total->state)) {
         struct measurement kept = total->measurement;
         *total = verdict;

@@ -1,6 +1,6 @@
 /**
  * @file judge.h
- * @brief From what a runner left behind to a verdict.
+ * @brief From what a runner left to a verdict.
  */
 #pragma once
 

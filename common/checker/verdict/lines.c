@@ -2,8 +2,8 @@
  * @file lines.c
  * @brief The source lines of what the software device found in an untrusted runner.
  *
- * Such a runner may start no program, so the device knows addresses only. Their lines are looked up afterwards: addr2line
- * reads a file that a submission had a hand in, so it runs in the sandbox.
+ * Such a runner may start no program, so the device knows addresses only. Their lines are looked up
+ * afterwards: addr2line reads a file that a submission has influenced, so it runs in the sandbox.
  */
 #include "lines.h"
 
@@ -61,7 +61,7 @@ static void visit_all(struct check *check, void (*see)(struct record_line *, str
     }
 }
 
-/* "/home/me/alpha.cu:88 (discriminator 2)", or "??:0"; lines of other files than kernel files say nothing. */
+/* "/home/me/alpha.cu:88 (discriminator 2)", or "??:0"; lines of files other than kernel files are dropped. */
 static void read_line(char *text, struct record_line *line)
 {
     static const char ending[] = ".cu";
@@ -76,7 +76,7 @@ static void read_line(char *text, struct record_line *line)
     snprintf(line->file, sizeof line->file, "%s", name);
 }
 
-/* One line of its output for each address, in their order. */
+/* addr2line prints one line for each address, in order. */
 static void look_up(const char *runner, struct addresses *known)
 {
     char *tool = find_program("addr2line"), text[MOST_ADDRESSES][ADDRESS];

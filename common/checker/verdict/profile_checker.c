@@ -1,6 +1,6 @@
 /**
  * @file profile_checker.c
- * @brief Times of inputs, comparison of bits, and oracle, case by case; over all threads, whatever else runs.
+ * @brief Measures the time of inputs, bitwise comparison and oracle, case by case, summed over all threads.
  */
 #include "profile_checker.h"
 
@@ -35,7 +35,7 @@ static void put_guards(const struct session *session, int index, int b, int run)
     }
 }
 
-/* What a runner would have left. */
+/* Fills in what a runner would have left. */
 static void play(struct session *session, int index)
 {
     const struct item *item = &session->item[index];

@@ -1,6 +1,7 @@
 /**
  * @file profile_checker.h
- * @brief `checker --profile-checker`: all that the checker itself does, and no kernel: where does its time go?
+ * @brief `checker --profile-checker`: everything the checker itself does, without a kernel: where does its
+ *        time go?
  */
 #pragma once
 
@@ -10,7 +11,8 @@
  * @brief Plays the runner for an open session, compares all items, and adds the times to those of their cases.
  * @param seconds  CPU time that session_open() took
  *
- * Inputs come back as they went out; outputs are zeros, so what is compared is wrong, at the price of right ones.
+ * Inputs come back unchanged. Outputs are zeros, so values are wrong, but comparing them costs as much as
+ * comparing right ones.
  */
 void profile_checker_session(struct session *session, double seconds);
 

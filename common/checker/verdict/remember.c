@@ -1,6 +1,7 @@
 /**
  * @file remember.c
- * @brief The oracle's answers in files: a head, where each piece lies, and per piece its spans one after the other.
+ * @brief Keeps the oracle's answers in files: a header, where each piece lies, and for each piece its spans
+ *        one after the other.
  */
 #include "remember.h"
 
@@ -14,8 +15,8 @@
 
 #include "base/rng.h"
 
-#define MAGIC UINT64_C(0x31726577736e6157) /* another one whenever the file is laid out otherwise */
-/* A file is written and read in about the time of so many operations of the oracle, however small it is. */
+#define MAGIC UINT64_C(0x31726577736e6157) /* changes whenever the layout of the file does */
+/* Writing and reading even a tiny file takes about as long as this many operations of the oracle. */
 #define WORTH_OPS 1e6
 #define MOST_BYTES ((double)(256 << 20))
 
@@ -23,7 +24,7 @@ struct head {
     uint64_t magic, key, pieces, bytes;
 };
 
-/** One span; after it lie expected, bound, plain and floor, each `count` long. */
+/** One span; expected, bound, plain and floor follow it, each `count` long. */
 struct kept_span {
     uint64_t buffer, first, count;
 };
@@ -42,7 +43,7 @@ static uint64_t mix_bytes(uint64_t key, const void *data, size_t bytes)
     return key;
 }
 
-/* Of this program, to the byte; 0 if it cannot be read. */
+/* A hash of this program's bytes; 0 if it cannot be read. */
 static uint64_t fingerprint(void)
 {
     static uint64_t known;
@@ -57,7 +58,7 @@ static uint64_t fingerprint(void)
     return known;
 }
 
-/* Field by field: between them may lie bytes that mean nothing. */
+/* Hashes field by field: padding between fields may hold anything. */
 static uint64_t key_of(const struct lesson *lesson, const struct item *item)
 {
     const struct lesson_case *c = &item->settled;
@@ -146,7 +147,7 @@ int remembered_next(const struct remembered *r, size_t piece, size_t *at, struct
         (const struct remembered_place *)(r->map + sizeof(struct head)) + piece;
     if (*at >= place->bytes) return 0;
     const struct kept_span *kept = (const struct kept_span *)(r->map + place->at + *at);
-    double *values = (double *)(kept + 1); /* nobody writes to what is compared with */
+    double *values = (double *)(kept + 1); /* the caller does not write to the expected values */
     size_t count = (size_t)kept->count;
     *span = (struct lesson_span){.buffer = (int)kept->buffer,
                                  .first = (size_t)kept->first,
@@ -203,7 +204,7 @@ void remembered_put(struct remembered *r, size_t index, struct remembered_piece 
     free(piece->data);
 }
 
-/* A folder that is full, or gone, costs nothing but the time to compute everything again. */
+/* If the folder is full, or gone, everything is computed again, which costs only time. */
 void remembered_close(struct remembered *r, int complete)
 {
     if (r->map != NULL) munmap((void *)r->map, r->bytes);

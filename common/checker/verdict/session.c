@@ -1,6 +1,6 @@
 /**
  * @file session.c
- * @brief Lays out the image, fills it, and leads runners through its cases.
+ * @brief Lays out the image, fills it, and runs its cases in runners.
  */
 #include "session.h"
 
@@ -18,32 +18,33 @@
 #include "simt/findings.h"
 
 enum {
-    GUARD_BYTES = 4096, /* of each guard zone on a GPU */
+    GUARD_BYTES = 4096, /* size of each guard zone on a GPU */
     WARM_UP = 5,
-    TURN_BYTES = 128, /* a line of L1: no access of a kernel is less aligned for it */
+    TURN_BYTES = 128, /* a line of L1: rotating by it changes the alignment of no access */
     END_SECONDS = 10,
-    DEATHS_BEFORE_READY = 3, /* then no more runners are started */
-    LATE_CASES = 2,          /* of a part, then no more of it are tried: each costs the whole time limit */
-    GREEDY_CASES = 2,        /* likewise: to take all memory takes seconds */
-    KILLED_MOST = 2,         /* runners killed by somebody else that are replaced */
-    PROCESSES = 512          /* threads, nearly all of them the GPU driver's */
+    DEATHS_BEFORE_READY = 3, /* after this many, no more runners are started */
+    /* per part; after that its other cases are skipped: each would take the whole time limit */
+    LATE_CASES = 2,
+    GREEDY_CASES = 2, /* per part likewise: filling all memory takes seconds */
+    KILLED_MOST = 2,  /* runners killed from outside that are replaced */
+    PROCESSES = 512   /* threads, nearly all of them the GPU driver's */
 };
 
-/* From here on pages of 4 KB would cost more than what is done with them. */
+/* In images of this size and more, faults on pages of 4 KB would cost more than the work on them. */
 #define LARGE_IMAGE_BYTES (UINT64_C(16) << 20)
 /* Room for findings and counters, far from enough to fill a disk. */
 #define FILE_BYTES (UINT64_C(64) << 20)
-/* Written between timed calls: twice the largest L2 there is. */
+/* Bytes written between timed calls: twice the largest L2 there is. */
 #define FLUSH_BYTES (UINT64_C(256) << 20)
-/* Memory of the host that a runner may use beside what its cases need: CUDA's own is large. */
+/* Host memory that a runner may use beyond what its cases need: CUDA itself takes a lot. */
 #define GPU_HOST_BYTES (UINT64_C(8) << 30)
 #define SIMT_HOST_BYTES (UINT64_C(2) << 30)
-/* CPU seconds after which the software device begins to look whether a case is endless, as one block of it is that takes
- * three quarters as long again: many times what the solutions need, of which the slowest take 2e-6 s for an operation,
- * and most a tenth of that. */
+/* CPU seconds after which the software device begins to check whether a case is endless; a single block
+ * counts as endless after three quarters of that time more. The limit is many times what the solutions
+ * need: the slowest take 2e-6 s per operation, and most a tenth of that. */
 #define PATIENCE_SECONDS 3.0
 #define PATIENCE_PER_FLOP 20e-6
-/* It speaks before the real time is over, after which it is killed. */
+/* The device stops a case before the wall-clock limit is over; after that the runner is killed. */
 #define PATIENCE_SHARE 0.45
 
 static int has_contents(enum wire_role role)
@@ -66,7 +67,7 @@ static int keeps_workspace(const struct session *session)
     return session->check->options.dump;
 }
 
-/* Inputs come back once, outputs after each run, and after the timing loop. */
+/* Copies that come back: inputs once, outputs after each run, and after the timing loop. */
 static int copies_of(const struct session *session, enum wire_role role)
 {
     if (role == WIRE_IN) return 1;
@@ -96,7 +97,7 @@ struct wire_case *session_case(const struct session *session, int index)
     return wire_case_at(session->header, (uint32_t)index);
 }
 
-/** An input on its way into the image. */
+/** An input while it is copied into the image. */
 struct storing {
     enum storage storage;
     unsigned char *image;
@@ -110,7 +111,7 @@ static void store_piece(void *context, size_t first, size_t last)
                     storing->data + first, last - first);
 }
 
-/* Every input as the kernel is to find it. */
+/* Writes every input as the kernel is to receive it. */
 static void store_input(struct session *session, struct item *item, int buffer, void *to)
 {
     const struct lesson *lesson = session->check->options.lesson;
@@ -127,8 +128,8 @@ static void store_input(struct session *session, struct item *item, int buffer, 
     item->input[buffer] = data;
 }
 
-/* Of two calls the first finds NaN in its outputs, and the second numbers. A single one in numerics finds numbers: where the result
- * is NaN, what is not written would be right otherwise. */
+/* In the first of two calls outputs hold NaN, in the second numbers. A single call in numerics finds
+ * numbers: with NaN, an element that should be NaN would be right even if the kernel never wrote it. */
 uint32_t session_poison(const struct item *item, int buffer, int run)
 {
     const int is_number = item->one_call && item->settled.group == GROUP_NUMERICS &&
@@ -145,11 +146,12 @@ static void choose_secrets(struct item *item)
 }
 
 /*
- * Memory that is aligned better than the contract asks hides kernels that rely on it. The cases of the groups basic and
- * edges are well aligned, so that the fastest paths meet every edge. Of the items of numerics and properties a quarter
- * is; in half of them no buffer is, in a quarter all but one. The name of the case settles in which, so that a case is
- * the same whatever else runs. Where the same bits are promised at any alignment, the first run is always well aligned
- * and the second one is not.
+ * Memory that is aligned better than the contract asks hides kernels that rely on it. The cases of the groups
+ * basic and edges are well aligned, so that the fastest paths meet every edge. Of the items of numerics and
+ * properties, a quarter have well aligned buffers; in half of them no buffer is well aligned, and in a
+ * quarter all but one. The name of the case decides which, so that a case is the same whatever else runs.
+ * Where the same bits are promised at any alignment, the first run is always well aligned and the second one
+ * is not.
  */
 static int is_barely_aligned(const struct item *item, int index, int always)
 {
@@ -160,8 +162,8 @@ static int is_barely_aligned(const struct item *item, int index, int always)
     return choice % 4 < 3 || one == (uint64_t)index;
 }
 
-/* An odd multiple of what the contract asks, or of a larger power of two: who looks for 16 bytes and uses 32 is only found
- * at 16. */
+/* An odd multiple of what the contract asks for, or of a larger power of two: a kernel that checks for 16
+ * bytes and uses 32 shows only at 16. */
 static uint64_t barely_aligned_lead(const struct item *item, int index)
 {
     uint64_t align = lesson_align(&item->buffer[index]), classes = 1;
@@ -188,7 +190,7 @@ static uint64_t lead_of(const struct session *session, const struct item *item, 
     uint64_t misalignment = settled->misaligned_buffer == index ? (uint64_t)settled->misalignment : 0;
     if (index < LESSON_STARTS)
         misalignment += (uint64_t)settled->start[index] * storage_bytes(item->buffer[index].storage);
-    /* What is measured is measured at its best; what is refused is refused for one reason. */
+    /* Measured calls get the best alignment; calls that must be refused have no second reason for it. */
     if (says_where(settled) || settled->expected != KERNEL_OK || settled->group == GROUP_SPEED ||
         session->timed > 0 || session->counters != NULL)
         return misalignment;
@@ -196,8 +198,9 @@ static uint64_t lead_of(const struct session *session, const struct item *item, 
     return is_barely_aligned(item, index, anywhere) ? barely_aligned_lead(item, index) : 0;
 }
 
-/* A timed call finds other inputs than the ones before, and nothing is copied for it: it is given another place in a buffer that
- * holds them once and a part of them again. Rows begin elsewhere then, so that no result is a part of another one. */
+/* The inputs of each timed call differ from those of all calls before, without a copy: the call gets
+ * another start in a buffer that holds the contents once and a part of them again. This rotation also
+ * moves where rows begin, so that no result is a part of another one. */
 uint64_t session_turn(const struct session *session, const struct item *item, int index)
 {
     const struct lesson_buffer *buffer = &item->buffer[index];
@@ -210,7 +213,7 @@ uint64_t session_turn(const struct session *session, const struct item *item, in
     if (!named || buffer->role != WIRE_IN || item->settled.group != GROUP_SPEED || session->timed == 0)
         return 0;
     if (row != 0 && row != buffer->extent[buffer->rank - 1])
-        return 0; /* what lies between rows is nobody's */
+        return 0; /* elements between rows are not part of the input */
     if (says_where(&item->settled) || item->settled.null_buffer == index) return 0;
     return lesson_bytes(buffer) > TURN_BYTES ? TURN_BYTES : 0;
 }
@@ -223,7 +226,7 @@ uint64_t session_others_below(const struct session *session, const struct item *
     return lesson->others_below(&item->settled, index);
 }
 
-/* How far the rows of the buffer are apart on the device. */
+/* Sets the distance of the buffer's rows on the device. */
 static void place_rows(const struct item *item, int index, struct wire_buffer *buffer)
 {
     const struct lesson_buffer *from = &item->buffer[index];
@@ -299,7 +302,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     wire->flags |= item->settled.flags & CASE_SHARED_FLAGS;
     if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
     if (item->one_call) wire->flags |= CASE_ONE_CALL;
-    /* The software device tells reads of a workspace that was never written; poison would hide them. */
+    /* The software device detects reads of a workspace that was never written; poison would hide them. */
     wire->poison_workspace = session->check->options.device == DEVICE_GPU || keeps_workspace(session);
     if (session->timed > 0) {
         wire->warm_up = WARM_UP;
@@ -317,7 +320,7 @@ static int broken(struct session *session, const char *what)
     return -1;
 }
 
-/* The size is sealed: a runner that could cut the file short could kill the checker with SIGBUS. */
+/* The size is sealed: otherwise a runner could shorten the file and so kill the checker with SIGBUS. */
 int session_open(struct session *session)
 {
     uint64_t at = wire_round(sizeof(struct wire_header)) +
@@ -367,7 +370,7 @@ int session_save(const struct session *session, const char *path)
 const void *session_copy(const struct session *session, int index, int buffer, int run)
 {
     const struct item *item = &session->item[index];
-    /* The item's own note: offsets in the image may have been changed by the runner. */
+    /* Uses the checker's own copy: the runner may have changed the offsets in the image. */
     return (const unsigned char *)session->header + item->copies[buffer] +
            (uint64_t)run * copy_bytes(session, item, buffer) + session_guard_bytes(session);
 }
@@ -379,7 +382,8 @@ static struct wire_records *records_of(const struct session *session)
     return (struct wire_records *)((unsigned char *)session->header + session->records);
 }
 
-/* A kernel is launched twice, and the software device finds the same twice: what is known is left out. */
+/* A kernel is launched twice, and the software device finds the same twice: records already known are
+ * dropped. */
 static void keep_record(struct item *item, const struct record *record)
 {
     for (int i = 0; i < item->record_count; i++)
@@ -387,7 +391,8 @@ static void keep_record(struct item *item, const struct record *record)
     if (item->record_count < ITEM_RECORDS) item->record[item->record_count++] = *record;
 }
 
-/* What the runner has found since the last time. It may write while we read: what is looked at is a copy. */
+/* Takes what the runner has found since the last time. The runner may write meanwhile, so this works on a
+ * copy. */
 static void take_records(struct session *session, struct item *item)
 {
     struct wire_records *found = records_of(session);
@@ -401,7 +406,7 @@ static void take_records(struct session *session, struct item *item)
     }
 }
 
-/* Before the next case: nothing that is there counts any more. */
+/* Before the next case: existing records no longer count. */
 static void forget_records(struct session *session)
 {
     struct wire_records *found = records_of(session);
@@ -445,7 +450,8 @@ static void note_device(struct session *session)
     check->multiprocessors = header->multiprocessors;
 }
 
-/* 1 if the GPU has not what the lesson needs: for this lesson it is none, and no kernel is to blame. */
+/* 1 if the GPU lacks what the lesson needs: then there is no device for this lesson, and no kernel is at
+ * fault. */
 static int lacks_what_is_needed(const struct session *session)
 {
     struct check *check = session->check;
@@ -459,7 +465,7 @@ static int lacks_what_is_needed(const struct session *session)
     return 1;
 }
 
-/* In isolation it may be the sandbox that keeps the driver from its device: a grader has to know which. */
+/* In isolation the sandbox itself may keep the driver from its device: a grader has to know which. */
 static void explain_absence(struct check *check)
 {
     if (!check->options.isolated || check->options.device != DEVICE_GPU) return;
@@ -484,7 +490,7 @@ static enum item_end end_of(enum child_event event)
     }
 }
 
-/* One item in a running runner; 1 if the runner can go on with the next. */
+/* Runs one item in a running runner; 1 if the runner can go on with the next. */
 static int run_item(struct session *session, struct child *child, int index)
 {
     struct item *item = &session->item[index];
@@ -514,14 +520,15 @@ static int findings_known(const struct session *session, int first, int last)
     return 0;
 }
 
-/* What the runner had to say at its end, a leak for one, belongs to the last item it worked on. */
+/* What the runner reported at its end, such as a leak, counts for the last item it worked on. */
 static void close_runner(struct session *session, struct child *child, int first, int last)
 {
     struct item *item = &session->item[last];
     child_end(child, item->end == ITEM_ANSWERED ? END_SECONDS : 0.0);
     item->exit_code = child->box.exit_code;
     item->signal = child->box.signal;
-    /* The software device has stopped it and said where it is; or our limit did, as the other. */
+    /* Either the software device has stopped the item and said where it was, or our CPU limit has: treat
+     * both as late. */
     if (item->end == ITEM_CRASHED && (item->exit_code == SIMT_EXIT_ENDLESS || item->signal == SIGXCPU))
         item->end = ITEM_LATE;
     if (item->end == ITEM_CRASHED && item->text[0] == '\0') keep_text(item, child->box.text);
@@ -534,7 +541,7 @@ static void close_runner(struct session *session, struct child *child, int first
     }
 }
 
-/* 1 if the item is not tried any more: its part has had its time, or the whole check has. */
+/* 1 if the item is skipped: its part, or the whole check, has used up its time. */
 static int leave_out(struct session *session, int index)
 {
     struct check *check = session->check;
@@ -547,8 +554,8 @@ static int leave_out(struct session *session, int index)
     return 1;
 }
 
-/* Runs items from `first` on with one runner; returns the first it did not get to. A runner that never was
- * ready gets to none. */
+/* Runs items from `first` on with one runner; returns the first item that it did not reach. A runner that
+ * was never ready reaches none. */
 static int run_with_one(struct session *session, struct child *child, int first)
 {
     struct child_start start = start_of(session);
@@ -585,7 +592,7 @@ static int run_with_one(struct session *session, struct child *child, int first)
     return last + 1;
 }
 
-/* Items that are not tried any more share the fate of `fate`. */
+/* Items that are skipped get the same end as `fate`. */
 static void give_up(struct session *session, int next, const struct item *fate)
 {
     for (; next < session->count; next++) {
@@ -600,22 +607,23 @@ static void give_up(struct session *session, int next, const struct item *fate)
     }
 }
 
-/* Our own limits end a runner otherwise: by the keeper, which says so, or by SIGXCPU. So a SIGKILL, or a keeper that is
- * gone, comes from outside: an administrator, or a machine out of memory. A kernel has not earned that. */
+/* Our own limits end a runner in other ways: through the keeper, which says so, or with SIGXCPU. So a
+ * SIGKILL, or a keeper that is gone, comes from outside: an administrator, or a machine out of memory. The
+ * kernel is not to blame. */
 static int killed_by_others(const struct item *item)
 {
     return item->end == ITEM_CRASHED &&
            (item->signal == SIGKILL || (item->signal == 0 && item->exit_code < 0));
 }
 
-/* 1 if the item is to be tried again; else, if there were too many such deaths, there is no verdict. */
+/* 1 if the item is to be tried again. After too many such deaths there is no verdict. */
 static int try_again(struct session *session, int index)
 {
     struct check *check = session->check;
     struct item *item = &session->item[index];
     if (!killed_by_others(item)) return 0;
     if (check->killed++ < KILLED_MOST) {
-        nanosleep(&(struct timespec){0, 300000000}, NULL); /* memory may be free again then */
+        nanosleep(&(struct timespec){0, 300000000}, NULL); /* memory may be free again by then */
         item->end = ITEM_NOT_RUN;
         item->signal = 0;
         item->text[0] = '\0';
@@ -630,7 +638,8 @@ static int try_again(struct session *session, int index)
     return 0;
 }
 
-/* A runner that dies before it is ready costs an item, and after a few such deaths none is started any more. */
+/* Each runner that dies before it is ready costs one item; after a few such deaths none is started any
+ * more. */
 void session_run(struct session *session)
 {
     struct child *child = malloc(sizeof *child);
@@ -649,7 +658,7 @@ void session_run(struct session *session)
             next = at;
             continue;
         }
-        if (session->on_answer != NULL) break; /* all are done, or one is wrong */
+        if (session->on_answer != NULL) break; /* either all items are judged, or one is wrong */
         check->late[last->settled.part] += last->end == ITEM_LATE;
         check->greedy[last->settled.part] += last->end == ITEM_GREEDY;
         deaths += !ready;

@@ -1,6 +1,6 @@
 /**
  * @file session.h
- * @brief A group of items, the image they travel in, and the runners that worked on it.
+ * @brief A group of items, the image that carries them, and the runners that worked on it.
  */
 #pragma once
 
@@ -11,26 +11,26 @@ enum { ITEM_TEXT = 2000, ITEM_RECORDS = 4 };
 
 enum item_end { ITEM_NOT_RUN, ITEM_ANSWERED, ITEM_CRASHED, ITEM_LATE, ITEM_GREEDY };
 
-/** @brief One item on its way through a runner. */
+/** @brief One item and what became of it in a runner. */
 struct item {
     struct lesson_case settled;
     int case_index, item_index;
     int buffer_count;
     struct lesson_buffer buffer[WIRE_BUFFERS];
     enum item_end end;
-    int exit_code, signal; /**< of the runner that crashed on it */
+    int exit_code, signal; /**< of the runner that crashed while it worked on the item */
     int one_call;          /**< 1: called once, not twice with the same inputs */
-    int judged;            /**< 1: on_answer() has judged it while the runner was still there */
-    int finding;           /**< 1: the software device found something while it ran */
+    int judged;            /**< 1: on_answer() judged it while the runner was still there */
+    int finding;           /**< 1: the software device found something while the item ran */
     int record_count;
-    struct record record[ITEM_RECORDS]; /**< the first of what it found, each sound, none like another */
+    struct record record[ITEM_RECORDS]; /**< the first records found, checked and all different */
     double host_seconds;
-    char text[ITEM_TEXT]; /**< what the program itself printed while it ran */
+    char text[ITEM_TEXT]; /**< what the program itself printed while the item ran */
     uint64_t nonce[2];
     uint64_t poison_secret;
     uint64_t guard_seed;
-    /* What no runner can reach: the inputs as they were given, rounded to their storage type, by buffer (NULL
-     * for other roles), and where the copies of each buffer begin in the image. */
+    /* Memory that no runner can reach: the inputs as they were given, rounded to their storage type, by
+     * buffer (NULL for other buffers), and where the copies of each buffer begin in the image. */
     float *input[WIRE_BUFFERS];
     uint64_t copies[WIRE_BUFFERS];
 };
@@ -43,22 +43,22 @@ struct session {
     int image; /**< descriptor of the memory file */
     struct wire_header *header;
     size_t bytes;
-    uint64_t records;     /**< where what the runner finds is in the image */
-    uint32_t taken;       /**< of that, since the runner's last case began */
+    uint64_t records;     /**< where the runner's records lie in the image */
+    uint32_t taken;       /**< how many of those were taken over since the runner's last case began */
     const char *counters; /**< file for the software device's counters, or NULL */
     int timed;            /**< launches to time, 0 for none */
-    /** Called after each answer, if not NULL: judges the item, and returns 0 if
-     *  no further one is wanted; nor is one after an item without an answer. */
+    /** Called after each answer, if not NULL: judges the item, and returns 0 to stop the session, which an
+     *  item without an answer does, too. */
     int (*on_answer)(struct session *session, int index);
 };
 
-/** @brief Bytes of image that @p item needs beside the header. */
+/** @brief Bytes of image that @p item needs in addition to the header. */
 uint64_t session_item_bytes(const struct session *session, const struct item *item);
 
-/** @brief Makes the image and fills in cases and inputs. 0, or -1 with check->broken set. */
+/** @brief Makes the image and fills it with cases and inputs. 0, or -1 with check->broken set. */
 int session_open(struct session *session);
 
-/** @brief Runs all items, with as many runners as it takes. All of them are gone when it returns. */
+/** @brief Runs all items, with as many runners as that takes. All runners have ended when it returns. */
 void session_run(struct session *session);
 
 /** @brief Writes the image to @p path, for `runner --case-file`. 0 or -1. */
@@ -69,17 +69,17 @@ void session_close(struct session *session);
 /** @brief The case of item @p index in the image. */
 struct wire_case *session_case(const struct session *session, int index);
 
-/** @brief Size of each guard zone; 0 where the device watches the borders itself. */
+/** @brief Size of each guard zone; 0 if the device itself checks the borders. */
 uint64_t session_guard_bytes(const struct session *session);
 
-/** @brief By multiples of so many bytes @p buffer of @p item may be turned in calls that are timed; 0: never. */
+/** @brief Timed calls may rotate @p buffer of @p item by multiples of this many bytes; 0: never. */
 uint64_t session_turn(const struct session *session, const struct item *item, int buffer);
 
-/** @brief Below what other whole numbers of @p buffer of @p item are in calls that are timed; 0: there are none. */
+/** @brief Timed calls may replace integers of @p buffer of @p item by others below this; 0: never. */
 uint64_t session_others_below(const struct session *session, const struct item *item, int buffer);
 
 /** @brief The word that @p buffer of @p item is filled with before run @p run. */
 uint32_t session_poison(const struct item *item, int buffer, int run);
 
-/** @brief What came back of @p buffer in run @p run: its contents in its storage type, between the guard zones. */
+/** @brief The contents of @p buffer after run @p run: in its storage type, without the guard zones. */
 const void *session_copy(const struct session *session, int index, int buffer, int run);

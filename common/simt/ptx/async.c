@@ -17,7 +17,7 @@ static void begin(struct run *run, const struct op *op, uint64_t read)
     simt_copy_begin(to, from, bytes, bytes - (size_t)read, run->pc);
 }
 
-/* The last bytes are zeros if fewer are read than written. */
+/* If fewer bytes are read than written, the last bytes are zeros. */
 static void cp_async(struct run *run, const struct op *op)
 {
     begin(run, op, op->slot[3] == NO_SLOT ? ptx_u32(run, op, 2) : ptx_u32(run, op, 3));
@@ -26,7 +26,7 @@ static void cp_async_with_policy(struct run *run, const struct op *op)
 {
     begin(run, op, ptx_u32(run, op, 2));
 }
-/* With a predicate that says: read nothing, write zeros. */
+/* The form with a predicate; if it is true, nothing is read and zeros are written. */
 static void cp_async_ignoring(struct run *run, const struct op *op)
 {
     begin(run, op, ptx_predicate(run, op, 3) ? 0 : ptx_u32(run, op, 2));

@@ -17,7 +17,7 @@ enum {
 enum { RELAXED = 2 };
 enum { OBJECT_BYTES = 8 };
 
-/* The object that operand @p operand is the address of; with @p any, of any block of the cluster. */
+/* The mbarrier whose address is operand @p operand; with @p any it may be in any block of the cluster. */
 static void *object_of(const struct run *run, const struct op *op, unsigned operand, bool any)
 {
     enum { CLUSTER_SPACE = 3 };
@@ -95,7 +95,7 @@ static void arrive_drop_expect(struct run *run, const struct op *op)
                                  how(op) | SIMT_MBARRIER_DROP, run->pc));
 }
 
-/* p, [address], state or parity, how long to wait */
+/* p, [address], state or parity, time limit of the wait */
 static void wait(struct run *run, const struct op *op)
 {
     enum { PARITY = 1 };
@@ -119,7 +119,7 @@ static void pending_count(struct run *run, const struct op *op)
 #define WAITS ACQUIRE "[] "
 #define BY_PARITY ACQUIRE "(parity) "
 
-/* Each form once for an address of shared memory, once for a generic pointer. */
+/* Each form twice: for an address in shared memory, and for a generic pointer. */
 #define FORMS(head, space, tail, before, after, function, version)                                           \
     {head space tail, before "a" after, function, 90, version, TOUCHES_MEMORY, NULL},                        \
     {                                                                                                        \

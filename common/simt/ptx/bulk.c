@@ -17,7 +17,7 @@ static void demand_device(const struct op *op)
         simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_HOST_CODE, SIMT_SAYS(.name = {op->site.what}));
 }
 
-/* Address @p number of the instruction's, at slot @p operand, in shared memory. */
+/* Address number @p number of the instruction, at slot @p operand, in shared memory. */
 static void *shared(const struct run *run, const struct op *op, unsigned operand, unsigned number,
                     size_t bytes, int access)
 {
@@ -25,7 +25,7 @@ static void *shared(const struct run *run, const struct op *op, unsigned operand
                                run->pc);
 }
 
-/* The same of any block of the cluster, where the name says so: its modifier number @p which is 1. */
+/* The same in any block of the cluster, if the name allows it in modifier number @p which. */
 static void *receiving(const struct run *run, const struct op *op, unsigned which, unsigned operand,
                        unsigned number, size_t bytes, int access)
 {
@@ -39,15 +39,16 @@ static char *global(const struct run *run, const struct op *op, unsigned operand
     return (char *)(uintptr_t)(ptx_word(run, op, operand) + (uint64_t)op->offset[number]);
 }
 
-/* A parameter begins at a multiple of 64, if its type asks for that: on hardware. Compilers for aarch64 promise no more than
- * 16 of a parameter, so what counts is where in the parameter the map lies. */
+/* On hardware, a parameter begins at a multiple of 64 if its type demands it. Compilers for aarch64
+ * promise only 16 for parameters, so this checks the offset of the map within the parameter. */
 static uintptr_t place_of_map(const void *map)
 {
     const struct simt_parameter *around = simt_parameter_around(map);
     return (uintptr_t)map - (around != NULL ? (uintptr_t)around->address : 0);
 }
 
-/* A tensor's map and where the box begins, from slot @p operand; the first modifier is the number of axes. */
+/* A tensor's map and the coordinates of the box, from slot @p operand on; the first modifier is the number
+ * of axes. */
 static void take_tensor(const struct run *run, const struct op *op, unsigned operand, unsigned number,
                         struct simt_bulk *b)
 {
@@ -107,11 +108,11 @@ static void store(struct run *run, const struct op *op)
     simt_bulk_store(&op->site, &b);
 }
 
-/* [shared], of any block of the cluster, [shared], bytes, [mbarrier], of the block that receives */
+/* [shared] of any block of the cluster, [shared], bytes, [mbarrier] of the block that receives */
 static struct simt_bulk between_of(const struct run *run, const struct op *op)
 {
     demand_device(op);
-    if (!simt_cluster_place().is_explicit) /* measured; one block is enough of a cluster */
+    if (!simt_cluster_place().is_explicit) /* as measured on hardware; a cluster of one block is enough */
         simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_NO_CLUSTER, SIMT_SAYS(.name = {op->site.what}));
     const size_t bytes = ptx_u32(run, op, 2);
     return (struct simt_bulk){.shared = shared(run, op, 1, 1, bytes, SIMT_READ),
@@ -263,7 +264,7 @@ static void nothing(struct run *run, const struct op *op)
     (void)run, (void)op;
 }
 
-/* [mbarrier]; the name says whether the mbarrier's count has this arrival. */
+/* [mbarrier]; the name says whether the mbarrier's count includes this arrival. */
 static void arrive_after_copies(struct run *run, const struct op *op)
 {
     demand_device(op);

@@ -1,6 +1,6 @@
 /**
  * @file cluster.c
- * @brief Clusters of thread blocks: their barrier, and addresses of shared memory of a block of the cluster.
+ * @brief Clusters of thread blocks: their barrier, and addresses of the shared memory of other blocks.
  *
  * An address of `.shared::cluster` has the rank of the block in its upper bits (machine/window.c); a generic one is a pointer.
  */
@@ -46,7 +46,8 @@ static void wait(struct run *run, const struct op *op)
     simt_cluster_wait(&op->site);
 }
 
-/* The address of the same variable in the block of a rank: of the window, or a generic one. */
+/* The address of the same variable in the block with the given rank: an offset in the shared window, or a
+ * generic pointer. */
 enum { OF_WINDOW = 1 };
 static void mapa(struct run *run, const struct op *op)
 {

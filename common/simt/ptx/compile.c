@@ -1,6 +1,7 @@
 /**
  * @file compile.c
- * @brief Instructions to operations: each is looked up in the table, and its operands are held to what the row asks for.
+ * @brief Instructions to operations: looks each instruction up in the table, and checks its operands against
+ *        the row.
  */
 #include "compile.h"
 #include "parse.h"
@@ -27,7 +28,7 @@ struct part {
     bool taken;
 };
 
-/** Takes @p text, whole parts of the name, if that is what comes. */
+/** Consumes @p text from the instruction's name if it comes next as whole parts; returns whether it did. */
 static bool take_parts(struct match *m, const char *text, size_t width)
 {
     if (width == 0 || (size_t)(m->end - m->at) < width || strncmp(m->at, text, width) != 0) return false;
@@ -37,7 +38,7 @@ static bool take_parts(struct match *m, const char *text, size_t width)
     return true;
 }
 
-/** Takes the one of the alternatives `a|b|c]` that comes; its number, 1, 2 ..., or 0: none does. */
+/** Consumes one of the alternatives `a|b|c]`; returns its number, 1, 2 ..., or 0 if none comes next. */
 static unsigned take_alternative(struct match *m, const char *pattern, const char **taken, size_t *width)
 {
     for (unsigned number = 1;; number++) {
@@ -49,7 +50,7 @@ static unsigned take_alternative(struct match *m, const char *pattern, const cha
     }
 }
 
-/** One word of a row's name against what comes. Returns whether it took something. */
+/** Matches one word of a row's name with what comes next. Returns whether it consumed something. */
 static bool match_part(struct match *m, const struct part *p)
 {
     const char *taken;
@@ -66,7 +67,7 @@ static bool match_part(struct match *m, const struct part *p)
     return true;
 }
 
-/** The words of a row's name; a vector length that is not said is 1. */
+/** The words of a row's name; a vector length that is left out is 1. */
 static unsigned split_name(const struct row *row, struct part *part, struct op *op)
 {
     unsigned count = 0, modifiers = 0, types = 0;
@@ -82,7 +83,7 @@ static unsigned split_name(const struct row *row, struct part *part, struct op *
     return count;
 }
 
-/** Behind the verb, ptxas takes the words of a name in any order; only types keep theirs. */
+/** After the verb, ptxas accepts the words of a name in any order, except that types keep their order. */
 static bool match_row(const struct row *row, const struct instruction *i, struct op *op)
 {
     struct match m = {i->name, i->name + i->name_length, op};
@@ -105,12 +106,12 @@ static bool match_row(const struct row *row, const struct instruction *i, struct
 
 enum { ANY_NUMBER = 1 << 16 };
 
-/** What a row says of one operand. */
+/** What a row says about one operand. */
 struct wanted {
     enum ptx_type type;
     char what; /**< 0 a value, A I L */
     bool written, wider, optional, pair;
-    unsigned vector; /**< elements in braces, 0: no braces; ANY_NUMBER */
+    unsigned vector; /**< number of elements in braces, 0: no braces; ANY_NUMBER */
 };
 
 struct filling {
@@ -172,7 +173,7 @@ static uint16_t constant_slot(struct compiling *c, uint64_t value)
     return (uint16_t)(c->slots + p->constants++);
 }
 
-/** A number where a register could stand, in the bits of its type. */
+/** A number in place of a register, in the bits of its type. */
 static uint64_t number_bits(struct compiling *c, const struct operand *o, enum ptx_type type)
 {
     const struct ptx_type_facts *t = &ptx_type[type];
@@ -236,7 +237,7 @@ static void put_slot(struct filling *f, uint16_t slot)
     if (f->slots < sizeof f->slot / sizeof *f->slot) f->slot[f->slots++] = slot;
 }
 
-/** `[a + 16]`: the slot of a, and 16. */
+/** `[a + 16]`: the slot of a, and the offset 16. */
 static void fill_address(struct filling *f, const struct operand *o, enum ptx_type least)
 {
     const struct wanted any = {.type = least, .wider = true};
@@ -284,7 +285,7 @@ static void fill_label(struct filling *f, const struct operand *o)
     ptx_refuse(c, "there is no label '%.*s' in this asm statement", o->name_length, o->name);
 }
 
-/** `%laneid` and the like: what they are is asked when the operation runs. */
+/** `%laneid` and the like: read when the operation runs. */
 static void fill_special(struct filling *f, const struct operand *o, enum ptx_type type)
 {
     if (!ptx_type_fits(ptx_special_type((int)o->value), type, false))
@@ -333,7 +334,7 @@ static void fill_one(struct filling *f, const struct operand *o, const struct wa
         mismatch(c, "one register, without '|'");
 }
 
-/** All operands of the instruction in hand. An optional one that is not there has NO_SLOT. */
+/** All operands of the current instruction. An optional one that was left out has NO_SLOT. */
 static void fill_operands(struct filling *f)
 {
     const struct instruction *i = f->c->now;
@@ -352,13 +353,13 @@ static void fill_operands(struct filling *f)
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
-/** What the braces of an operand hold, or 1. */
+/** The number of elements in the braces of an operand; 1 without braces. */
 static unsigned elements_of(const struct operand *o)
 {
     return o->kind == OPERAND_VECTOR ? o->parts : 1;
 }
 
-/** Whether an operand may be what the row wants: address or none, in braces or not, predicate or not. */
+/** Whether an operand has the form that the row wants: address or not, in braces or not, predicate or not. */
 static bool may_be(const struct compiling *c, const struct operand *o, const struct wanted *w)
 {
     if (w->what == 'M') return o->kind == OPERAND_ADDRESS && o->parts > 1;
@@ -373,7 +374,7 @@ static bool may_be(const struct compiling *c, const struct operand *o, const str
     return w->what != 0 || (have == PTX_PRED) == (w->type == PTX_PRED);
 }
 
-/** Whether the operands are as many as the row takes, and may be what it wants. */
+/** Whether the operands have the number and forms that the row wants. */
 static bool has_shape(const struct compiling *c, const struct instruction *i, const struct row *row,
                       const struct op *op)
 {
@@ -388,10 +389,11 @@ static bool has_shape(const struct compiling *c, const struct instruction *i, co
     return at == i->operands;
 }
 
-/** How near the table comes to an instruction. */
+/** How closely the table matches an instruction. */
 enum found { FOUND_NOTHING, FOUND_VERB, FOUND_NAME, FOUND_ROW };
 
-/** The row of the instruction's name whose operands have its shape. *@p row is one of its name, if not of its shape. */
+/** Finds the row with the instruction's name whose operands have the same forms. If none has, sets *@p row
+ *  to some row with the name. */
 static enum found find_row(const struct compiling *c, const struct instruction *i, struct op *op,
                            const struct row **found)
 {
@@ -414,7 +416,7 @@ static enum found find_row(const struct compiling *c, const struct instruction *
 
 /* ---- instructions --------------------------------------------------------------------------------------- */
 
-/** ptxas goes by the architecture that the code is compiled for; the device that runs it may be an older one. */
+/** ptxas goes by the architecture that code is compiled for; the device may be older. */
 static void check_architecture(struct compiling *c, const struct row *row)
 {
     const int compiled = c->site->architecture / 10, device = simt_compute_capability();
@@ -433,7 +435,7 @@ static void check_architecture(struct compiling *c, const struct row *row)
                    row->architecture, device);
 }
 
-/** What the compiler may do to a statement without `volatile` or "memory": once is enough to say it. */
+/** Warns that the compiler may move or drop a statement without `volatile` or "memory"; once per program. */
 static void advise(const struct compiling *c, const struct row *row)
 {
     static bool reported;

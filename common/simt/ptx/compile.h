@@ -7,7 +7,7 @@
 #include "program.h"
 
 /**
- * @brief Compiles the statement at @p site, whose operands are @p given with the values in @p word.
+ * @brief Compiles the statement at @p site, whose @p given operands have their values in @p word.
  * @param[out] refusal  why it cannot be, to be freed; NULL if it can
  */
 struct program *ptx_compile(const struct simt_ptx_site *site, const struct simt_ptx_operand *given,

@@ -56,7 +56,8 @@ static double rounded_to_integer(double x, unsigned modifier)
     }
 }
 
-/* Out of range: the nearest integer there is. NaN is 0, or for 64 bits the top bit, as was seen on hardware. */
+/* Out of range: the nearest integer of the type. NaN gives 0, or for 64 bits the top bit, as observed on
+ * hardware. */
 static uint64_t integer_of(double x, unsigned type)
 {
     const unsigned bits = ptx_type[type].bits;
@@ -68,7 +69,7 @@ static uint64_t integer_of(double x, unsigned type)
     return with_sign ? (uint64_t)(int64_t)x : (uint64_t)x;
 }
 
-/* A double to float in any direction. */
+/* A double to float, rounded in any direction. */
 static uint32_t float_of_double(double x, enum ptx_rounding rounding)
 {
     float near = (float)x;
@@ -91,7 +92,8 @@ static uint64_t float_result(double x, unsigned type, enum ptx_rounding rounding
     return flush && (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits;
 }
 
-/* A 64-bit integer to a float in any direction, without a detour by double where that would round. */
+/* A 64-bit integer to a float, rounded in any direction. Goes through double only where that does not
+ * round. */
 static uint64_t float_of_integer(uint64_t word, unsigned from, unsigned to, enum ptx_rounding rounding)
 {
     const bool negative = ptx_type[from].class == 's' && (int64_t)word < 0;
@@ -103,7 +105,7 @@ static uint64_t float_of_integer(uint64_t word, unsigned from, unsigned to, enum
         const uint64_t unit = UINT64_C(1) << (length - kept_bits), kept = magnitude / unit;
         x = ldexp((double)(kept + ptx_goes_up(rounding, negative, kept, magnitude & (unit - 1), unit)),
                   length - kept_bits);
-    } else if (length > 53) { /* to 16 bits: what is cut off only has to be seen as something */
+    } else if (length > 53) { /* to 16 bits: a sticky bit stands for the bits that are cut off */
         x = (double)((magnitude >> (length - 53)) | 1) * ldexp(1.0, length - 53);
     }
     return float_result(negative ? -x : x, to, rounding, false);
@@ -128,7 +130,7 @@ static enum ptx_rounding rounding_of(const struct op *op)
     return m > TO_INTEGER_LAST ? (enum ptx_rounding)(m - TO_INTEGER_LAST) : PTX_RN;
 }
 
-/* A number in a register wider than its type is extended: by its sign if it has one. */
+/* A number in a register wider than its type is extended, with its sign if it has one. */
 static void set_extended(struct run *run, const struct op *op, uint64_t word)
 {
     ptx_set(run, op, 0, is_float(op->type[0]) ? word : low_bits(word, op->type[0]));
@@ -162,7 +164,7 @@ static void cvt(struct run *run, const struct op *op)
     set_extended(run, op, float_result(x, to, rounding_of(op), flush));
 }
 
-/* What ptxas wants of the rounding modifier. */
+/* The rounding modifier that ptxas demands. */
 static void check_cvt(struct compiling *c, const struct row *row, struct op *op)
 {
     const unsigned to = op->type[0], from = op->type[1], m = op->modifier[ROUNDING];

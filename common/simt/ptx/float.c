@@ -24,7 +24,7 @@ static float flushed(float x)
 {
     return fpclassify(x) == FP_SUBNORMAL ? copysignf(0.0f, x) : x;
 }
-/* A NaN that arithmetic makes of floats is always this one. */
+/* The NaN that float arithmetic returns: always this one. */
 static void set32(struct run *run, const struct op *op, unsigned operand, float x)
 {
     ptx_set(run, op, operand, x == x ? ptx_bits_of_float(x) : 0x7fffffffu);
@@ -51,7 +51,7 @@ static int host_rounding(unsigned modifier)
 
 static __attribute__((noinline)) float compute32(int what, float x, float y, float z)
 {
-    volatile float a = x, b = y; /* computed here, in the rounding of now */
+    volatile float a = x, b = y; /* computed here, in the current rounding mode */
     switch (what) {
     case ADD:
         return a + b;
@@ -179,7 +179,7 @@ static void rsqrt64(struct run *run, const struct op *op)
 
 /* ---- smaller and larger --------------------------------------------------------------------------------- */
 
-/* Of a number and a NaN it is the number, unless .NaN is said; -0 is below +0. */
+/* Of a number and a NaN the result is the number, unless the name has .NaN; -0 is below +0. */
 static double extreme(double a, double b, bool want_less, bool keep_nan)
 {
     if (a != a || b != b) {
@@ -269,7 +269,7 @@ static void testp(struct run *run, const struct op *op)
 
 enum { EQ = 1, NE, LT, LE, GT, GE, EQU, NEU, LTU, LEU, GTU, GEU, NUM, NAN_ };
 
-/* Those that end in u are true of NaN, the others are not. */
+/* Comparisons that end in u are true for NaN, the others are not. */
 static bool compare(unsigned how, double a, double b)
 {
     const bool unordered = a != a || b != b;
@@ -328,7 +328,7 @@ static void setp_combined(struct run *run, const struct op *op)
     ptx_set(run, op, 0, ptx_combine(run, op, result, 4));
     if (op->slot[1] != NO_SLOT) ptx_set(run, op, 1, ptx_combine(run, op, !result, 4));
 }
-/* Of a pair: the first predicate is of the low half. */
+/* For a pair: the first predicate belongs to the low half. */
 static void setp_pair(struct run *run, const struct op *op)
 {
     const uint32_t a = ptx_u32(run, op, 2), b = ptx_u32(run, op, 3);

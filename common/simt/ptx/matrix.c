@@ -1,6 +1,7 @@
 /**
  * @file matrix.c
- * @brief Products of a warp, mma.sync, and what brings their fragments from shared memory and back: ldmatrix, stmatrix, movmatrix.
+ * @brief Matrix products of a warp, mma.sync, and the instructions that move their fragments from and to
+ *        shared memory: ldmatrix, stmatrix, movmatrix.
  *
  * With g = lane / 4 and t = lane % 4, one rule gives all lane maps of mma.sync. A register has e = 32 / bits elements that lie
  * side by side along k (e = 1 for f64):
@@ -23,7 +24,7 @@ enum {
     COLUMNS = 8,
     MOST_ROWS = 16,
     MOST_DEPTH = 32,
-    CORE = 8 /**< rows of a matrix of ldmatrix, and elements of each */
+    CORE = 8 /**< rows of a matrix of ldmatrix, and elements per row */
 };
 
 static void demand_whole_warp(const struct op *op)
@@ -42,8 +43,8 @@ static void demand_whole_warp(const struct op *op)
 /** What an mma's name says. */
 struct shape {
     unsigned m, k;
-    unsigned each;    /**< elements of a register of A or B */
-    unsigned a, b, c; /**< where their operands begin; D's begin at 0 */
+    unsigned each;    /**< elements in a register of A or B */
+    unsigned a, b, c; /**< slots where their operands begin; D's begin at 0 */
     unsigned a_count, b_count;
 };
 
@@ -70,14 +71,14 @@ static void check_mma(struct compiling *c, const struct row *row, struct op *op)
 
 /* ---- fragments to matrices ------------------------------------------------------------------------------- */
 
-/** The registers of the lanes that have met. */
+/** The registers of the lanes that have arrived. */
 struct lanes {
     const struct op *op;
     struct shape shape;
     uint64_t *reg[LANES];
 };
 
-/** Words of A by rows and of B by columns: element i of row g's word w is k = each * w + i. */
+/** Words of A by rows and of B by columns: element i of word w of row g has k = each * w + i. */
 struct words {
     uint32_t a[MOST_ROWS][CORE], b[COLUMNS][CORE];
 };
@@ -104,7 +105,7 @@ static float element(unsigned type, uint32_t word, unsigned i)
 {
     switch (type) {
     case PTX_TF32:
-        return ptx_float_of_bits(word & 0xffffe000u); /* what a tensor core reads of it */
+        return ptx_float_of_bits(word & 0xffffe000u); /* the bits of a float that a tensor core reads */
     case PTX_E4M3:
         return ptx_float_of_8_bits(&ptx_e4m3, word >> 8 * i & 0xff);
     default:
@@ -123,7 +124,7 @@ static void widen(const struct words *w, const struct op *op, const struct shape
         }
 }
 
-/** Converts sixteen halves that lie together. */
+/** Converts sixteen consecutive halves. */
 typedef void widen_function(const uint32_t *word, float *to);
 
 static void widen_row(const uint32_t *word, float *to)
@@ -153,7 +154,8 @@ static void widen_row_bfloat16(const uint32_t *word, float *to)
     }
 }
 
-/* Numbers of 16 bits lie in the words in the order of k: whole rows are converted, half of each unused if k is 8. */
+/* 16-bit numbers lie in the words in the order of k. Whole rows are converted, of which half is not used
+ * if k is 8. */
 static inline __attribute__((always_inline)) void widen_halves(const struct words *w,
                                                                widen_function *widen_one, struct factors *f)
 {
@@ -332,7 +334,7 @@ static void mma_doubles(struct run *run, const struct op *op)
 
 /* ---- matrices of 8 x 8 halves: [trans] -------------------------------------------------------------------- */
 
-/** What a lane brings: its registers, and a row of 16 bytes if it gives the address of one. */
+/** What a lane brings: its registers, and the address of a row of 16 bytes if it gives one. */
 struct rows {
     uint64_t *reg;
     uint16_t *row;
@@ -376,7 +378,8 @@ static void complete_stmatrix(void *const operand[32], void *const result[32], u
             }
 }
 
-/* The lanes 8j to 8j + 7 give the rows of matrix j, and touch them; the addresses of the others mean nothing. */
+/* The lanes 8j to 8j + 7 give the addresses of the rows of matrix j, and access them; the addresses of
+ * other lanes are ignored. */
 static uint16_t *row_of(const struct run *run, const struct op *op, unsigned operand, int access)
 {
     if (simt_self()->lane >= CORE * op->vector) return NULL;
@@ -401,7 +404,7 @@ static void stmatrix(struct run *run, const struct op *op)
     simt_warp_gather(&op->site, 0xffffffffu, complete_stmatrix, (void *)(uintptr_t)op, &rows, NULL);
 }
 
-/* Transposes a matrix that lies across the warp. */
+/* Transposes a matrix that is distributed over the warp. */
 static void complete_movmatrix(void *const operand[32], void *const result[32], unsigned mask, void *context)
 {
     const struct op *op = context;

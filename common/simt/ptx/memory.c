@@ -1,10 +1,11 @@
 /**
  * @file memory.c
- * @brief Loads, stores, atomics, fences and what only advises the caches.
+ * @brief Loads, stores, atomics, fences and cache hints.
  *
- * Every access goes the way of any other of the thread: checked, counted, known to the race detector. `.shared` takes an
- * offset into the shared window (machine/window.c), everything else a generic pointer. Counted as one access of the whole
- * vector; `.relaxed`, `.acquire`, `.release` as what they are on this device: a volatile access, or an atomic one.
+ * Every access is handled like any other access of the thread: checked, counted, known to the race detector.
+ * `.shared` takes an offset into the shared window (machine/window.c), everything else a generic pointer. A
+ * vector counts as one access; `.relaxed`, `.acquire`, `.release` count as volatile or atomic accesses, which
+ * is how this device does them.
  */
 #include "numbers.h"
 #include "program.h"
@@ -47,11 +48,11 @@ static void *shared_address(const struct run *run, const struct op *op, unsigned
 
 /* ---- loads and stores ------------------------------------------------------------------------------------ */
 
-enum { SEMANTICS, SCOPE }; /* modifiers of ld and st; the scopes: */
+enum { SEMANTICS, SCOPE }; /* number of modifiers of ld and st; the scopes: */
 enum { CTA = 1, CLUSTER, GPU, SYS };
 enum { WEAK = 1, VOLATILE, RELAXED, ORDERED }; /* .acquire or .release */
 
-/* An atomic of scope .cta promises nothing to other blocks. */
+/* An atomic with scope .cta gives other blocks no guarantee. */
 static void begin_atomic(const struct run *run, const struct op *op, void *address, size_t bytes)
 {
     if (op->modifier[SCOPE] == CTA)
@@ -169,7 +170,8 @@ uint64_t ptx_atomic_result(enum ptx_atomic operation, enum ptx_type type, uint64
     }
 }
 
-/* Operand @p from is the first element of b, behind it c; old values go to the operands from 0 if @p keep. */
+/* Operand @p from is the first element of b, and c follows it; if @p keep, old values go to the operands
+ * from 0 on. */
 static void update(struct run *run, const struct op *op, char *address, unsigned from, bool keep)
 {
     const unsigned type = op->type[0], bits = ptx_type[type].bits;
@@ -241,7 +243,7 @@ static void mbarrier_init_fence(struct run *run, const struct op *op)
     (void)run, (void)op;
     simt_mbarrier_init_fence();
 }
-/* Within a block only barriers order memory for the race detector. */
+/* Within a block, the race detector takes only barriers as ordering memory. */
 static void nothing(struct run *run, const struct op *op)
 {
     (void)run, (void)op;

@@ -1,6 +1,6 @@
 /**
  * @file numbers.h
- * @brief Numbers in small formats: to float and back, in any direction of rounding.
+ * @brief Numbers in small formats: to float and back, rounded in any direction.
  */
 #pragma once
 
@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
-/** @brief As the modifiers of a row, `[rn|rz|rm|rp]`, are numbered: nearest even, to zero, down, up. */
+/** @brief In the order of the modifiers of a row, `[rn|rz|rm|rp]`: to nearest even, toward zero, down, up. */
 enum ptx_rounding { PTX_RN = 1, PTX_RZ, PTX_RM, PTX_RP, PTX_RNA /**< ties away from zero */ };
 
-/** @brief A format of a sign, exponents and a fraction. */
+/** @brief A format with a sign, an exponent and a fraction. */
 struct ptx_format {
     int fraction_bits, bias;
     uint32_t infinity; /**< 0: it has none */
@@ -70,7 +70,7 @@ static inline uint16_t ptx_half_of_float(float value)
     const uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
     if (magnitude > 0x7f800000u) return 0x7fff;
     if (magnitude >= 0x477ff000u) return sign | 0x7c00u;
-    if (magnitude < 0x38800000u) { /* below the normal numbers: let the adder round */
+    if (magnitude < 0x38800000u) { /* below the normal numbers: the float addition rounds */
         const float sum = ptx_float_of_bits(magnitude) + 0.5f;
         return (uint16_t)(sign | (ptx_bits_of_float(sum) - ptx_bits_of_float(0.5f)));
     }
@@ -95,7 +95,7 @@ static inline float ptx_float_of_8_bits(const struct ptx_format *f, uint32_t bit
     return bits & 0x80 ? -value : value;
 }
 
-/** @brief Whether a magnitude cut to @p kept, with @p rest of @p unit cut off, goes up. */
+/** @brief Whether a magnitude cut to @p kept is rounded up; the part @p rest of @p unit was cut off. */
 static inline bool ptx_goes_up(enum ptx_rounding rounding, bool negative, uint64_t kept, uint64_t rest,
                                uint64_t unit)
 {
@@ -114,7 +114,7 @@ static inline bool ptx_goes_up(enum ptx_rounding rounding, bool negative, uint64
     }
 }
 
-/** @brief What a magnitude past the largest becomes. */
+/** @brief The result for a magnitude beyond the largest number. */
 static inline uint32_t ptx_overflowed(const struct ptx_format *f, enum ptx_rounding rounding, bool negative,
                                       bool to_finite)
 {
@@ -124,7 +124,7 @@ static inline uint32_t ptx_overflowed(const struct ptx_format *f, enum ptx_round
     return f->infinity != 0 ? f->infinity : f->nan;
 }
 
-/** @brief @p x in a format; @p to_finite: what is too large becomes the largest number. */
+/** @brief @p x in a format; with @p to_finite a value that is too large becomes the largest number. */
 static inline uint32_t ptx_narrow(const struct ptx_format *f, double x, enum ptx_rounding rounding,
                                   bool to_finite)
 {
@@ -134,7 +134,8 @@ static inline uint32_t ptx_narrow(const struct ptx_format *f, double x, enum ptx
     const int exponent = (int)(bits >> 52 & 0x7ff) - 1023, least = 1 - f->bias;
     if (x != x) return f->nan;
     if (exponent == 1024) return sign | (to_finite ? f->largest : f->infinity != 0 ? f->infinity : f->nan);
-    if (exponent == -1023) return sign; /* far below: zero, or a double too small to matter */
+    /* far below the smallest number: zero, or a double too small to matter */
+    if (exponent == -1023) return sign;
     const uint64_t fraction = (bits & 0xfffffffffffffu) | UINT64_C(1) << 52;
     int shift = 52 - f->fraction_bits + (exponent < least ? least - exponent : 0);
     if (shift > 62) shift = 62;
@@ -147,7 +148,8 @@ static inline uint32_t ptx_narrow(const struct ptx_format *f, double x, enum ptx
     return sign | (uint32_t)kept;
 }
 
-/** @brief a + b, rounded to odd: an inexact sum has its last bit set, so that one more rounding is right. */
+/** @brief a + b, rounded to odd: an inexact sum has its last bit set, so that rounding it once more gives
+ *         the right result. */
 static inline double ptx_odd_sum(double a, double b)
 {
     const double sum = a + b, b_part = sum - a, error = (a - (sum - b_part)) + (b - b_part);

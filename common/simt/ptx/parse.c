@@ -40,7 +40,7 @@ void ptx_refuse(struct compiling *c, const char *format, ...)
 
 /* ---- the text ------------------------------------------------------------------------------------------- */
 
-/* The word at which operand @p index begins. */
+/* The slot at which operand @p index begins. */
 static unsigned slot_of_given(const struct compiling *c, unsigned index)
 {
     unsigned slot = 0;
@@ -53,7 +53,7 @@ static unsigned count_givens(const struct compiling *c)
     return c->givens - (c->givens > 0 && c->given[c->givens - 1].use == SIMT_PTX_CLOBBER);
 }
 
-/* Puts constants and texts in; comments become blanks. */
+/* Inserts constants and texts; replaces comments by blanks. */
 static void expand(struct compiling *c, const uint64_t *word)
 {
     size_t size;
@@ -113,7 +113,7 @@ static bool begins_name(char s)
     return isalpha((unsigned char)s) || s == '_' || s == '$' || s == '%';
 }
 
-/* A name at c->at; with dots and `::` if it is an instruction's. */
+/* The name at c->at; an instruction's name may contain dots and `::`. */
 static int take_name(struct compiling *c, const char **name, bool dotted)
 {
     skip_blanks(c);
@@ -154,7 +154,7 @@ static unsigned add_register(struct compiling *c, const char *name, int length, 
     return c->registers++;
 }
 
-/* The statement's own operands come first: their slots are the words that the caller gives. */
+/* The statement's own operands come first: their slots are those of the caller's words. */
 static void add_givens(struct compiling *c)
 {
     for (unsigned i = 0; i < count_givens(c); i++) {
@@ -169,7 +169,7 @@ static void add_givens(struct compiling *c)
     }
 }
 
-/* `r<8>` declares r0 to r7; a use of one makes a register of its own of it, in the room kept for it. */
+/* `r<8>` declares r0 to r7; each is created on first use, in a slot reserved for it. */
 static int find_in_range(struct compiling *c, unsigned range, const char *name, int length)
 {
     const struct ptx_register whole = c->reg[range];
@@ -259,7 +259,7 @@ static void parse_number(struct compiling *c, struct operand *o)
     c->at = end;
 }
 
-/* A constant: numbers with + - between them, each with its sign. */
+/* A constant: numbers joined by + and -, each with its sign. */
 static void parse_constant(struct compiling *c, struct operand *o)
 {
     o->kind = OPERAND_INTEGER;
@@ -341,7 +341,7 @@ static void parse_named(struct compiling *c, struct operand *o)
         ptx_refuse(c, "the special register %.*s is not on this device", o->name_length, o->name);
 }
 
-/* Returns its index. The array may move meanwhile. */
+/* Returns its index. The array may move when it grows. */
 static unsigned parse_operand(struct compiling *c)
 {
     struct operand o = {.pair = -1, .reg = -1};
@@ -418,7 +418,7 @@ static void close_scope(struct compiling *c)
     c->scope = c->parent[c->scope];
 }
 
-/* 1 if what comes is `name:`, which is then taken. */
+/* 1 if `name:` comes next, which is then consumed. */
 static bool parse_label(struct compiling *c)
 {
     const char *name, *start = c->at;

@@ -21,9 +21,9 @@ struct operand {
     enum operand_kind kind;
     bool negated;
     int reg;  /**< index of the register */
-    int pair; /**< operand behind `|`, -1: none */
+    int pair; /**< index of the operand after `|`, -1: none */
     int64_t value;
-    unsigned part[128]; /**< operands in braces or brackets */
+    unsigned part[128]; /**< number of operands in braces or brackets */
     unsigned parts;
     const char *name;
     int name_length;
@@ -60,7 +60,7 @@ struct compiling {
     const struct simt_ptx_site *site;
     const struct simt_ptx_operand *given;
     unsigned givens;
-    char *text;     /**< with %0 of constants replaced by what they are */
+    char *text;     /**< the text with %0 of constants replaced by their values */
     const char *at; /**< what comes next */
     unsigned scope, scopes;
     unsigned parent[64]; /**< of a scope */
@@ -73,16 +73,17 @@ struct compiling {
     struct label *label;
     unsigned labels;
     unsigned slots;
-    char *refusal; /**< why the statement cannot run; the first reason counts */
+    char *refusal; /**< why the statement cannot run; the first reason is kept */
     const struct instruction *now;
     struct program *program;
 };
 
-/** @brief Notes why the statement is refused; the name of the instruction in hand is put before it. */
+/** @brief Notes why the statement is refused, with the name of the current instruction before it. */
 void ptx_refuse(struct compiling *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /** @brief Fills instructions, operands, registers and labels from the site's text. */
 void ptx_parse(struct compiling *c, const uint64_t *word);
-/** @brief Room for one more of the @p count elements of @p array, of which there is room for powers of two. */
+/** @brief Makes room for one more element in @p array, which holds @p count elements and grows to powers
+ *         of two. */
 void *ptx_grow(void *array, unsigned count, size_t element_bytes);
 
 /** @brief Special registers: name, type, value for the running thread. */

@@ -2,7 +2,7 @@
  * @file program.h
  * @brief What the text of an asm statement becomes: a short array of operations on a file of 64-bit registers.
  *
- * How the files of this folder stand, from the top; each may call those beside and below it:
+ * The layers of this folder, from the top; each file may call those beside and below it:
  *
  *     run.c                                    what simt_ptx() calls: finds or compiles the program, runs it
  *     compile.c                                instructions to operations, by the table
@@ -34,17 +34,17 @@ typedef void ptx_function(struct run *run, const struct op *op);
 /** @brief One instruction, ready to run. */
 struct op {
     ptx_function *function;
-    uint16_t *slot;  /**< of its operands, vectors laid out flat */
-    uint32_t negate; /**< a bit an operand: a predicate with `!` */
+    uint16_t *slot;  /**< slots of its operands, vectors flattened */
+    uint32_t negate; /**< one bit per operand: a predicate with `!` */
     uint16_t guard;  /**< slot of the predicate @p; NO_SLOT: none */
     bool guard_negated;
-    uint8_t modifier[MODIFIERS]; /**< which alternative of each group of the row's name; 0: left out */
+    uint8_t modifier[MODIFIERS]; /**< the alternative chosen in each group of the row's name; 0: left out */
     uint8_t type[TYPES];         /**< enum ptx_type of each type in the name */
-    uint8_t vector;              /**< registers of a vector whose length the name gives */
+    uint8_t vector;              /**< number of registers of a vector whose length is in the name */
     uint8_t operands;            /**< written ones */
     int64_t offset[ADDRESSES];   /**< of `[a + 16]` */
-    int64_t constant;            /**< what the row's check has worked out */
-    struct simt_site site;       /**< file, line, and the name: where its lanes meet */
+    int64_t constant;            /**< results of the row's check */
+    struct simt_site site;       /**< file, line, and the instruction's name: the site where its lanes meet */
 };
 
 enum { NO_SLOT = UINT16_MAX };
@@ -52,11 +52,11 @@ enum { NO_SLOT = UINT16_MAX };
 struct program {
     struct op *op;
     unsigned ops;
-    uint64_t *constant; /**< what the register file ends with */
-    unsigned words;     /**< slots of the statement's operands */
-    unsigned registers; /**< slots before the constants */
+    uint64_t *constant; /**< the last slots of the register file */
+    unsigned words;     /**< number of slots of the statement's operands */
+    unsigned registers; /**< number of slots before the constants */
     unsigned constants;
-    struct program *next; /**< all of them, so that nothing is lost */
+    struct program *next; /**< list of all programs, so that none counts as a leak */
 };
 
 /** @brief One thread in one statement. */
@@ -66,11 +66,11 @@ struct run {
     bool carry;     /**< CC.CF */
     const void *pc; /**< the student's line */
     const struct simt_ptx_site *site;
-    void *const
-        *place;     /**< where the variables of the operands are, if the statement may leave some in flight */
-    bool *flying;   /**< slots that are in flight */
-    unsigned words; /**< slots of the operands */
-    bool local_flight; /**< a register of the statement itself is */
+    /** addresses of the operands' variables, if the statement may leave some in flight */
+    void *const *place;
+    bool *flying;      /**< slots that are in flight */
+    unsigned words;    /**< slots of the operands */
+    bool local_flight; /**< 1: a register of the statement itself is in flight */
 };
 
 /* ---- registers, as operations see them ------------------------------------------------------------------ */
@@ -87,7 +87,7 @@ static inline void ptx_set(struct run *run, const struct op *op, unsigned operan
 {
     run->reg[op->slot[operand]] = value;
 }
-/** @brief A predicate, read; false if it was left out. */
+/** @brief The value of a predicate; false if it was left out. */
 static inline bool ptx_predicate(const struct run *run, const struct op *op, unsigned operand)
 {
     return op->slot[operand] != NO_SLOT &&
@@ -104,26 +104,27 @@ enum ptx_atomic {
     PTX_ATOMIC_EXCH,
     PTX_ATOMIC_INC,
     PTX_ATOMIC_DEC,
-    PTX_ATOMIC_CAS /**< b is what the old value is compared with */
+    PTX_ATOMIC_CAS /**< b is the value to compare the old one with */
 };
-/** @brief What an atomic operation leaves where @p old was. Integers with a sign are extended. */
+/** @brief What an atomic operation stores in place of @p old. Signed integers are sign-extended. */
 uint64_t ptx_atomic_result(enum ptx_atomic operation, enum ptx_type type, uint64_t old, uint64_t b,
                            uint64_t c);
 
-/** @brief The `.and`, `.or` or `.xor` of setp, its second modifier, with the predicate at @p operand. */
+/** @brief Combines a comparison's result with the predicate at @p operand, by the `.and`, `.or` or `.xor`
+ *         of setp, its second modifier. */
 bool ptx_combine(const struct run *run, const struct op *op, bool result, unsigned operand);
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
 struct row;
 struct compiling;
-/** @brief What a row's name and operands cannot say; refuses with ptx_refuse(). */
+/** @brief Checks what a row's name and operands cannot express; refuses with ptx_refuse(). */
 typedef void ptx_check(struct compiling *c, const struct row *row, struct op *op);
 
 enum {
-    TOUCHES_MEMORY = 1, /**< or synchronises: wants `volatile` and the clobber "memory" */
+    TOUCHES_MEMORY = 1, /**< or synchronises: needs `volatile` and the clobber "memory" */
     ENDS = 2,
-    SPECIFIC = 4, /**< to the architecture: wants sm_90a, not sm_90 */
+    SPECIFIC = 4, /**< to the architecture: needs sm_90a, not sm_90 */
 };
 
 /**
@@ -151,7 +152,7 @@ struct row {
     const char *name, *operands;
     ptx_function *function;
     uint16_t architecture; /**< least: 80 for sm_80 */
-    uint16_t version;      /**< of PTX that brought it: 70 for 7.0 */
+    uint16_t version;      /**< PTX version that introduced it: 70 for 7.0 */
     uint8_t flags;
     ptx_check *check;
 };

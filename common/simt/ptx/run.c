@@ -1,6 +1,6 @@
 /**
  * @file run.c
- * @brief Runs an asm statement for one thread. Its text is compiled when the first thread comes by.
+ * @brief Runs an asm statement for one thread. The first thread to arrive compiles its text.
  */
 #include "run.h"
 #include "compile.h"
@@ -38,7 +38,7 @@ static void run_operations(struct run *run, const struct program *p)
     }
 }
 
-/* Its own registers and constants lie behind the operands. */
+/* Its own registers and constants come after the operands. */
 static void run_with_registers(struct run *run, const struct program *p, const uint64_t *word)
 {
     for (unsigned i = 0; i < p->words; i++) run->reg[i] = word[i];
@@ -59,8 +59,8 @@ void simt_ptx_run(struct simt_ptx_site *site, const struct simt_ptx_operand *ope
 {
     struct program *p = program_of(site, operand, operands, word);
     struct run run = {.pc = return_address, .site = site};
-    if (p->registers + p->constants ==
-        p->words) { /* one instruction, as a rule: it works on what it was given */
+    /* usually one instruction: it can work directly on the operands */
+    if (p->registers + p->constants == p->words) {
         run.reg = word;
         run_operations(&run, p);
         return;

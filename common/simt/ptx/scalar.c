@@ -69,7 +69,7 @@ static void add_pair(struct run *run, const struct op *op)
     set_halves(run, op, a + b, (a >> 16) + (b >> 16));
 }
 
-/* With the carry flag: it lives as long as the asm statement. */
+/* With the carry flag, which lives as long as the asm statement. */
 static void add_with_carry(struct run *run, const struct op *op, bool carry_in, bool keep)
 {
     const unsigned bits = bits_of(op);
@@ -128,7 +128,7 @@ static void mad_hi_sat(struct run *run, const struct op *op)
     const int64_t high = (int64_t)(value(run, op, 1) * value(run, op, 2)) >> 32;
     ptx_set(run, op, 0, (uint64_t)clamp(high + (int32_t)ptx_u32(run, op, 3), INT32_MIN, INT32_MAX));
 }
-/* mad.lo.cc and madc: the product, then the sum with the carry flag. */
+/* mad.lo.cc and madc: the product, then the addition with the carry flag. */
 static void mad_carry(struct run *run, const struct op *op, bool carry_in, bool keep)
 {
     const unsigned bits = bits_of(op);
@@ -159,7 +159,7 @@ static void mul24(struct run *run, const struct op *op)
     ptx_set(run, op, 0, op->modifier[0] == PART_HI ? a * b >> 16 : a * b);
 }
 
-/* Hardware gives all ones for a division by 0. */
+/* On hardware a division by 0 gives all ones. */
 static void divide(struct run *run, const struct op *op)
 {
     const uint64_t a = value(run, op, 1), b = value(run, op, 2);
@@ -299,7 +299,7 @@ static void lop3(struct run *run, const struct op *op)
     ptx_set(run, op, 0, result);
 }
 
-/* Shifts by more than the width give what shifting for ever gives. */
+/* Shifts by more than the width give what repeated shifts by one give. */
 static void shl(struct run *run, const struct op *op)
 {
     const uint32_t by = ptx_u32(run, op, 2);
@@ -336,7 +336,7 @@ static void prmt(struct run *run, const struct op *op)
     }
     ptx_set(run, op, 0, result);
 }
-/* Which byte goes to place i in the modes of prmt, by the low two bits of c. */
+/* The byte that goes to place i in the modes of prmt, selected by the low two bits of c. */
 static unsigned byte_of_mode(unsigned mode, unsigned c, unsigned i)
 {
     enum { F4E = 1, B4E, RC8, ECL, ECR, RC16 };
@@ -404,7 +404,7 @@ static void brev(struct run *run, const struct op *op)
     for (unsigned i = 0; i < bits_of(op); i++) result |= (a >> i & 1) << (bits_of(op) - 1 - i);
     ptx_set(run, op, 0, result);
 }
-/* The highest bit that differs from the sign; with shiftamt how far it is from the top. */
+/* The highest bit that differs from the sign; with shiftamt, its distance from the top. */
 static void bfind(struct run *run, const struct op *op)
 {
     uint64_t a = value(run, op, 1);
@@ -458,7 +458,7 @@ static void setp_combined(struct run *run, const struct op *op)
     ptx_set(run, op, 0, ptx_combine(run, op, result, 4));
     if (op->slot[1] != NO_SLOT) ptx_set(run, op, 1, ptx_combine(run, op, !result, 4));
 }
-/* set.lt.u32.s32: the first type is the result's. */
+/* set.lt.u32.s32: the first type is that of the result. */
 static void set(struct run *run, const struct op *op)
 {
     struct op second = *op;
@@ -493,7 +493,7 @@ static void mov_wide(struct run *run, const struct op *op)
     run->reg[op->slot[0]] = run->reg[op->slot[1]];
     run->reg[op->slot[0] + 1] = run->reg[op->slot[1] + 1];
 }
-/* {a, b} to one register, the first lowest. */
+/* {a, b} into one register, the first element lowest. */
 static void pack(struct run *run, const struct op *op, unsigned parts)
 {
     const unsigned bits = bits_of(op) / parts;

@@ -1,6 +1,6 @@
 /**
  * @file special.c
- * @brief Special registers: what %laneid and the others are for the running thread.
+ * @brief Special registers: the values of %laneid and the others for the running thread.
  */
 #include "parse.h"
 

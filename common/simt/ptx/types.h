@@ -42,11 +42,12 @@ enum ptx_type {
 struct ptx_type_facts {
     const char *name;
     unsigned bits;
-    char class; /**< p predicate, b untyped, u s integers, f the rest */
+    char class; /**< p predicate, b untyped, u s integers, f floating point */
 };
 extern const struct ptx_type_facts ptx_type[PTX_TYPES];
 
 /** @brief The type whose name is the @p length bytes at @p name, or PTX_NONE. */
 enum ptx_type ptx_type_named(const char *name, size_t length);
-/** @brief Whether ptxas takes a register declared @p have where @p want is asked for; @p wider: it may have more bits. */
+/** @brief Whether ptxas accepts a register declared @p have as @p want; with @p wider it may have more
+ *         bits. */
 bool ptx_type_fits(enum ptx_type have, enum ptx_type want, bool wider);

@@ -1,6 +1,7 @@
 /**
  * @file warp.c
- * @brief What lanes and threads do together: shuffles, votes, matches, reductions, barriers; and what ends or delays a thread.
+ * @brief Instructions that lanes and threads execute together: shuffles, votes, matches, reductions,
+ *        barriers; and those that end or delay a thread.
  *
  * Lanes meet at the instruction: each op has a site of its own, so that two shuffles in one statement are two meetings.
  */
@@ -38,7 +39,8 @@ static void exchange(void *const operand[32], void *const result[32], unsigned m
     }
 }
 
-/* The lane that is read, or 32: it is outside of the segment. c has the clamp in its low bits, above it the segment mask. */
+/* The lane to read from, or 32 if that is outside of the segment. c holds the clamp in its low bits, and
+ * the segment mask above it. */
 static unsigned source_of(unsigned mode, unsigned lane, unsigned b, unsigned c)
 {
     enum { UP = 1, DOWN, BUTTERFLY };
@@ -113,7 +115,7 @@ static void redux(struct run *run, const struct op *op)
     ptx_set(run, op, 0, simt_reduce(&op->site, kind, ptx_u32(run, op, 2), ptx_u32(run, op, 1)));
 }
 
-/* Of the lanes in the mask, the lowest is elected. */
+/* Elects the lowest of the lanes in the mask. */
 static void elect(struct run *run, const struct op *op)
 {
     demand_device(op);
@@ -150,7 +152,7 @@ static void bar_arrive(struct run *run, const struct op *op)
     demand_device(op);
     simt_named_barrier(&op->site, ptx_u32(run, op, 0), ptx_u32(run, op, 1), 0, run->pc);
 }
-/* With a vote: barrier 0, and all threads. */
+/* Barriers with a vote: barrier 0, for all threads. */
 static void bar_red(struct run *run, const struct op *op)
 {
     enum { POPC = 1, AND };

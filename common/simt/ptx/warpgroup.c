@@ -38,18 +38,18 @@ enum {
     ROWS = 64,
     WARP_ROWS = 16,
     CORE = 8,
-    LINE = 16, /**< bytes that lie together in every layout */
+    LINE = 16, /**< bytes that are contiguous in every layout */
     K_BYTES = 32,
     MOST_COLUMNS = 256,
     MOST_DEPTH = 32,
     MOST_SUMS = 128,
-    FRACTION_8 = 13, /**< bits of fraction that are kept of a sum of E4M3 or E5M2, and of its terms */
+    FRACTION_8 = 13, /**< fraction bits that are kept of a sum of E4M3 or E5M2, and of its terms */
     FRACTION_F32 = 23
 };
 
 /* ---- what an instruction says ---------------------------------------------------------------------------- */
 
-/** Of op->constant; operands begin with the sums. */
+/** Bits of op->constant; operands begin with the sums. */
 struct form {
     unsigned n, sums;    /**< columns; registers of D in a lane */
     bool from_registers; /**< A is */
@@ -86,7 +86,7 @@ static bool is_integer(const struct op *op)
     return op->type[0] == PTX_S32;
 }
 
-/* One of the constants behind the descriptors; they are there or not. */
+/* One of the constants after the descriptors; 0 if it was left out. */
 static int64_t immediate(const struct compiling *c, const struct op *op, unsigned slot)
 {
     return (int64_t)(int32_t)c->program->constant[op->slot[slot] - c->slots];
@@ -114,7 +114,7 @@ static void check_scales(struct compiling *c, struct op *op, unsigned at, unsign
     if (count > 2 && immediate(c, op, at + count - 1) != 0) op->constant |= TRANSPOSED_B;
 }
 
-/* The operands are D, A, B, scale-d and constants: 2 or none of scale, 2 or 1 or none of trans. */
+/* The operands are D, A, B, scale-d and constants: two scales or none, two, one or no trans. */
 static void check_mma(struct compiling *c, const struct row *row, struct op *op)
 {
     const struct instruction *i = c->now;
@@ -140,12 +140,12 @@ static void check_mma(struct compiling *c, const struct row *row, struct op *op)
 
 /* ---- descriptors ----------------------------------------------------------------------------------------- */
 
-/** A matrix in shared memory, as its descriptor and the instruction say. */
+/** A matrix in shared memory, as described by its descriptor and the instruction. */
 struct layout {
     uint64_t start, leading, stride; /**< bytes */
-    unsigned width, base;            /**< of the swizzle: 16 is none */
+    unsigned width, base;            /**< width of the swizzle in bytes: 16 is none */
     bool transposed;                 /**< MN-major */
-    unsigned lines;                  /**< of 16 bytes, of eight rows or columns */
+    unsigned lines;                  /**< size of 16 bytes of eight rows or columns */
 };
 
 static struct layout layout_of(uint64_t descriptor, bool transposed)
@@ -180,7 +180,7 @@ static uint64_t line_across_k(const struct layout *l, unsigned chunk, unsigned k
                            k / CORE * l->stride);
 }
 
-/** Visits the address of each line of rows (or columns) @p first to @p last. */
+/** Calls a function for the address of each line of rows (or columns) @p first to @p last. */
 static void each_line(const struct layout *l, unsigned first, unsigned last,
                       void (*line)(void *context, uintptr_t address), void *context)
 {
@@ -223,7 +223,7 @@ static float float_of(unsigned type, const unsigned char *at)
         return ptx_float_of_bits((uint32_t)half << 16);
     case PTX_TF32:
         memcpy(&word, at, sizeof word);
-        return ptx_float_of_bits(word & 0xffffe000u); /* what a tensor core reads of it */
+        return ptx_float_of_bits(word & 0xffffe000u); /* the bits of a float that a tensor core reads */
     case PTX_E4M3:
         return ptx_float_of_8_bits(&ptx_e4m3, *at);
     case PTX_E5M2:
@@ -235,13 +235,13 @@ static float float_of(unsigned type, const unsigned char *at)
     }
 }
 
-/** One operand as numbers: of A by rows, of B by k, so that its columns are one vector. */
+/** One operand converted to numbers: A by rows, B by k, so that its columns are one vector. */
 struct factors {
     float a[ROWS][MOST_DEPTH];
     float b[MOST_DEPTH][MOST_COLUMNS];
 };
 
-/* Element (row or column, k) of an operand goes to `to[place * row_step + k * k_step]`. */
+/* Writes element (row or column, k) of an operand to `to[place * row_step + k * k_step]`. */
 static void read_operand(const struct layout *l, unsigned type, unsigned count, float *to, size_t row_step,
                          size_t k_step)
 {
@@ -308,17 +308,18 @@ static void multiply_here(const float *a, const float (*b)[MOST_COLUMNS], float 
     multiply(a, b, sum, depth, columns);
 }
 
-/* The power of two in a number; those below @p least, which are subnormal, have its exponent. Without a branch, as all of what
- * follows: compilers make vectors of it. */
+/* The power of two of a number; numbers below @p least, which are subnormal, have its exponent. This and
+ * the following code has no branches, so that compilers can vectorise it. */
 static inline __attribute__((always_inline)) float power_of(float x, float least)
 {
     const uint32_t power = ptx_bits_of_float(x) & 0x7f800000u, lowest = ptx_bits_of_float(least);
     return ptx_float_of_bits(power - 1 < lowest - 1 ? lowest : power); /* 0 stays */
 }
 
-/* E4M3 and E5M2. A tensor core of an sm_90 brings the products of an element and what was there before to the largest exponent
- * among them, cuts off what lies below 13 bits of fraction, each towards zero, adds what is left, which is exact, and cuts the
- * sum off in the same way. The exponent of a product is the sum of its factors' exponents, though it may be as large as 4.
+/* E4M3 and E5M2. A tensor core of an sm_90 brings the products of an element and what was there before to the
+ * largest exponent among them, cuts off what lies below 13 bits of fraction, each towards zero, adds what is
+ * left, which is exact, and cuts the sum off in the same way. The exponent of a product is the sum of its
+ * factors' exponents, even if the product of the fractions is 2 or more.
  * @p least: the smallest normal number of the factors. */
 static inline __attribute__((always_inline)) void add_cut_off(const float *a, const float (*b)[MOST_COLUMNS],
                                                               float *sum, unsigned depth, unsigned columns,
@@ -383,7 +384,7 @@ static uint32_t bits_of_sum(float d)
     return d == d ? ptx_bits_of_float(d) : 0x7fffffffu;
 }
 
-/* Integers: products of bytes and sums of 32 of them are exact in float. */
+/* Integers: a product of bytes, and a sum of 32 of them, is exact in float. */
 static uint32_t integer_sum(const struct op *op, float sum, uint32_t before, bool add)
 {
     int64_t d = (int64_t)sum + (add ? (int32_t)before : 0);
@@ -391,7 +392,7 @@ static uint32_t integer_sum(const struct op *op, float sum, uint32_t before, boo
     return (uint32_t)d;
 }
 
-/* Two neighbours of a row, to one register or two. */
+/* Stores two neighbours of a row, in one register or two. */
 static void add_pair(const struct op *op, const float *sum, bool add, uint32_t *value)
 {
     if (op->type[0] == PTX_F16) {
@@ -405,7 +406,8 @@ static void add_pair(const struct op *op, const float *sum, bool add, uint32_t *
                                   : bits_of_sum(add ? sum[i] + ptx_float_of_bits(value[i]) : sum[i]);
 }
 
-/* Where the four lanes of a warp that have row @p row of the product keep columns 2 t and 2 t + 1 of core matrix @p j. */
+/* Where the four lanes of a warp that hold row @p row of the product keep columns 2 t and 2 t + 1 of core
+ * matrix @p j. */
 static uint32_t *place_of_pair(const struct product *p, unsigned row, unsigned j, unsigned t)
 {
     const struct op *op = p->how;
@@ -437,7 +439,7 @@ static void take_row(const struct product *p, unsigned row, float *sum)
         }
 }
 
-/* A row of the product, which is added to what was there, or takes its place. */
+/* Computes a row of the product, and adds it to the accumulator or replaces it. */
 static void multiply_row(const struct product *p, struct factors *factors, unsigned row, bool negative)
 {
     const struct op *op = p->how;
@@ -491,7 +493,7 @@ static void read_line(void *context, uintptr_t address)
     simt_operand_read((const void *)address, LINE, run->pc);
 }
 
-/* The pattern of a swizzle begins at multiples of eight of its rows, in every address alike. */
+/* The pattern of a swizzle repeats every eight of its rows, by the bits of the address. */
 static void check_alignment(const struct run *run, const struct layout *l, const char *which)
 {
     const unsigned mask = l->width / LINE - 1;
@@ -510,7 +512,7 @@ static void check_matrix(const struct run *run, uint64_t descriptor, bool transp
     each_line(&l, first, last, read_line, (void *)(uintptr_t)run);
 }
 
-/** What the lanes of a warp bring to the meeting. */
+/** What the lanes of a warp bring when they meet. */
 struct bringing {
     const struct op *op;
     const void *pc;
@@ -552,7 +554,7 @@ static void stop_if_wrong(const struct op *op, const struct product_lane *lane, 
                   RECORD_ADVICE_PRODUCT_FENCE, NULL);
 }
 
-/* Where the register of a slot is, for as long as the product may need it. */
+/* The address of a slot's register, valid for as long as the product may need it. */
 static void *place_of(const struct run *run, unsigned slot)
 {
     if (slot < run->words && run->place[slot] != NULL) return run->place[slot];
@@ -624,7 +626,7 @@ static void commit(struct run *run, const struct op *op)
     simt_warp_gather(&op->site, 0xffffffffu, complete_commit, NULL, &warp, NULL);
 }
 
-/* What has arrived is read by the rest of this statement. */
+/* Results that have arrived are visible to the rest of this statement. */
 static void wait(struct run *run, const struct op *op)
 {
     (void)warp_of(op);

@@ -3,9 +3,10 @@
  * @brief Stream capture: operations become nodes of a graph, events its edges.
  *
  * Each stream under capture knows what its next operation depends on (`last`). An operation becomes a node
- * after those and is from then on the only one. An event recorded in a capture keeps them; a stream that
- * waits for it adds them to its own, and joins the capture if it is in none. Calls that hardware refuses
- * meanwhile are refused with its codes, and most of them make the capture invalid.
+ * that depends on those; from then on the next operation depends on this node alone. An event recorded in a
+ * capture keeps them; a stream that waits for it adds them to its own, and joins the capture if it is in
+ * none. Calls that hardware refuses meanwhile are refused with its codes, and most of them make the capture
+ * invalid.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ struct capture {
     struct CUstream_st *origin; /**< first of the list of members; NULL once it was destroyed */
     struct CUstream_st *members;
     struct CUgraph_st *graph;
-    struct node_set orphans; /**< last of streams that were destroyed: nobody can join them any more */
+    struct node_set orphans; /**< `last` of destroyed streams, which can no longer be joined */
     pthread_t thread;
     pid_t owner;
     int invalidated;
@@ -28,12 +29,12 @@ struct capture {
 };
 
 static struct capture *captures;
-static atomic_int capture_count; /* of `captures`: nothing below costs anything while it is 0 */
+static atomic_int capture_count; /* length of `captures`: while it is 0, the functions below cost nothing */
 static unsigned long long last_id;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 
-/* Every function up to "interface" is called with the lock held. */
+/* The caller of every function up to "interface" holds the lock. */
 
 static cudaError_t invalidate(struct capture *capture, cudaError_t error)
 {
@@ -58,7 +59,7 @@ static void release_member(struct CUstream_st *stream)
     node_set_clear(&stream->last);
 }
 
-/** Lets all streams go and gives what was captured. */
+/** Removes all streams from the capture and returns its graph. */
 static struct CUgraph_st *end_capture(struct capture *capture)
 {
     struct CUgraph_st *graph = capture->graph;
@@ -72,7 +73,7 @@ static struct CUgraph_st *end_capture(struct capture *capture)
     return graph;
 }
 
-/** Marks all that @p node depends on, and itself. */
+/** Marks @p node and all nodes that it depends on. */
 static void mark(char *marked, const struct CUgraphNode_st *node)
 {
     if (marked[node->index]) return;
@@ -80,7 +81,7 @@ static void mark(char *marked, const struct CUgraphNode_st *node)
     for (size_t i = 0; i < node->after.count; i++) mark(marked, node->after.nodes[i]);
 }
 
-/** 1 if the origin waits for all that the streams which joined the capture have done. */
+/** 1 if the origin waits for everything that the streams which joined the capture have done. */
 static int is_joined(const struct capture *capture)
 {
     int joined = 1;
@@ -129,7 +130,7 @@ static struct capture *capture_with(unsigned long long id)
     return c;
 }
 
-/** A wait of which at least one side is in a capture. */
+/** A stream waits for another, and at least one of them is in a capture. */
 static cudaError_t take_wait(struct CUstream_st *stream, cudaEvent_t event)
 {
     struct capture *of_event = capture_with(event->capture_id);
@@ -292,7 +293,7 @@ void captures_forget(void)
 /** Called by the machine when it looks for leaks: captures that were never ended. */
 static void report_leaks(void)
 {
-    if (runtime_lost() != cudaSuccess) return; /* nothing can be ended any more */
+    if (runtime_lost() != cudaSuccess) return; /* a capture of the lost context cannot be ended any more */
     pthread_mutex_lock(&lock);
     for (const struct capture *c = captures; c != NULL; c = c->next)
         if (c->owner == getpid())
@@ -339,7 +340,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     return runtime_result(error);
 }
 
-/** Ends the capture of @p stream; *@p graph is NULL unless it succeeds. */
+/** Ends the capture of @p stream; sets *@p graph to NULL unless it succeeds. */
 static cudaError_t end(struct CUstream_st *stream, struct CUgraph_st **graph)
 {
     *graph = NULL;
@@ -372,7 +373,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
     return runtime_result(error);
 }
 
-/** What both questions about a stream answer first. */
+/** The checks that come first when a program asks about a stream's capture. */
 static cudaError_t status_of(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
 {
     RETURN_IF_LOST();

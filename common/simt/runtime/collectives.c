@@ -1,6 +1,7 @@
 /**
  * @file collectives.c
- * @brief What collectives do: sums in the order of the ranks, copies, and the bytes that they cost on a ring.
+ * @brief Carries out collectives: sums in the order of the ranks, copies, and the number of bytes that each
+ *        would send on a ring.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ static float float_of_half(uint16_t bits)
     return value;
 }
 
-/** The top @p bits of @p value's own, rounded to even; what is cut off is of @p cut bits. */
+/** The upper bits of @p value, rounded to nearest even; @p cut bits are cut off. */
 static uint32_t round_bits(uint32_t value, unsigned cut)
 {
     const uint32_t half = 1u << (cut - 1), rest = value & ((1u << cut) - 1), kept = value >> cut;
@@ -72,7 +73,7 @@ static uint16_t bfloat_of_float(float value)
     return (uint16_t)((word & 0x80000000) >> 16 | round_bits(word & 0x7fffffff, 16));
 }
 
-/* Each function joins element i of all ranks' arrays. */
+/* Each function combines element i of all ranks' arrays. */
 #define JOIN(name, element, accumulator, load, store, is_less)                                               \
     static void name(const void *const *in, int ranks, size_t i, ncclRedOp_t op, void *out)                  \
     {                                                                                                        \
@@ -179,14 +180,14 @@ void simt_collective_bytes(int device, unsigned long long *bytes_sent, unsigned 
     *bytes_received = received[device];
 }
 
-/** Elements of the part that rank @p r owns when @p count are dealt out. */
+/** Number of elements that rank @p r owns when @p count are distributed. */
 static size_t part_of(size_t count, int ranks, int r)
 {
     const size_t n = (size_t)ranks;
     return count / n + ((size_t)(r % ranks) < count % n);
 }
 
-/** What a rank sends on a ring, in elements: of each phase all parts but one. */
+/** Elements that a rank sends on a ring: in each phase all parts but one. */
 static size_t elements_sent(const struct call *call, int *also_receives)
 {
     const int ranks = call->comm->clique->ranks, rank = call->comm->rank;
@@ -211,7 +212,7 @@ static void count_bytes(const struct call *call, unsigned long long out, unsigne
     received[call->comm->device] += in;
 }
 
-/** Collectives with a root: each other rank sends to it, or receives from it, what is its own. */
+/** Collectives with a root: each other rank sends its own part to the root, or receives it from there. */
 static void count_collective(struct call *const *call, int ranks)
 {
     const int root = call[0]->peer;
@@ -240,7 +241,7 @@ static void see_uninitialized(const struct call *call)
         SIMT_SAYS(.name = {call_name(call)}, .memory = (const char *)call->send + first, .bytes = 1));
 }
 
-/** The order of streams, and what a lesson's entry point promises. */
+/** Tells order.c and promises.c what the call reads and writes. */
 static void see(const struct call *call)
 {
     struct order_use use[2];
@@ -258,7 +259,8 @@ static void see(const struct call *call)
     order_call(&call->operation, use, count);
 }
 
-/** When it is over each stream has waited for what was in front of the call in all others, not for the others to be done with it. */
+/** At the end of the collective, each stream has waited for what came before the call in all other
+ *  streams, not for their part of the call to end. */
 static void join_streams(struct call *const *call, int ranks)
 {
     const struct operation *first = &call[0]->operation;
@@ -268,7 +270,7 @@ static void join_streams(struct call *const *call, int ranks)
         order_join(call[r]->operation.stream, call[r]->operation.device, first->stream, first->device);
 }
 
-/** All ranks' sums; NULL if memory is out. */
+/** The sum over all ranks; NULL if memory is out. */
 static void *joined(struct call *const *call, int ranks, size_t count)
 {
     const void *in[MOST_RANKS];
@@ -278,7 +280,7 @@ static void *joined(struct call *const *call, int ranks, size_t count)
     return out;
 }
 
-/** What all ranks send, one after the other. */
+/** What all ranks send, in their order. */
 static void *gathered(struct call *const *call, int ranks, size_t each)
 {
     char *out = malloc(each * (size_t)ranks + 1);
@@ -286,7 +288,8 @@ static void *gathered(struct call *const *call, int ranks, size_t each)
     return out;
 }
 
-/** What the ranks get, out of copies of what they gave: buffers may be the same. */
+/** Copies the results to the ranks from a copy of their inputs, since input and output may be the same
+ *  buffer. */
 static void *source(struct call *const *call, int ranks)
 {
     const size_t bytes = call[0]->count * type_bytes(call[0]->type), n = (size_t)ranks;

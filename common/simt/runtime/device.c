@@ -1,6 +1,6 @@
 /**
  * @file device.c
- * @brief What the software device says about itself. SIMT_DEVICE chooses whose limits it has.
+ * @brief What the software device reports about itself. SIMT_DEVICE selects whose limits it has.
  */
 #include <stddef.h>
 #include <stdio.h>
@@ -17,11 +17,12 @@ static const struct device_limits devices[] = {
     {89, 128, 1536, 24, 100 * 1024, 99 * 1024, 1024, 72 << 20, 384},
     {90, 132, 2048, 32, 228 * 1024, 227 * 1024, 1024, 50 << 20, 5120},
     {100, 148, 2048, 32, 228 * 1024, 227 * 1024, 1024, 126 << 20,
-     8192}, /* only pretended: it has other instructions */
+     8192}, /* pretended: its instructions are those of another architecture */
 };
 
-static struct device_limits pretended; /* what is said while simt_pretend_multiprocessors() holds */
-static int pretended_capability;       /* what is said while simt_pretend_capability() holds */
+/* limits reported while simt_pretend_multiprocessors() holds */
+static struct device_limits pretended;
+static int pretended_capability; /* capability reported while simt_pretend_capability() holds */
 
 static const struct device_limits *true_limits(void)
 {
@@ -88,7 +89,7 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags)
     return runtime_lost();
 }
 
-/** The parts of the answer that are the same whatever SIMT_DEVICE says. */
+/** The properties that are the same for every SIMT_DEVICE. */
 static void describe_common(struct cudaDeviceProp *p)
 {
     size_t free_bytes, total_bytes;
@@ -141,7 +142,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int devic
     return cudaSuccess;
 }
 
-/** Where an attribute stands in the properties; sizes there are of type size_t. */
+/** Offset of an attribute in the properties, where sizes have type size_t. */
 struct attribute_place {
     enum cudaDeviceAttr attribute;
     size_t offset;
@@ -194,7 +195,7 @@ static const struct attribute_place attribute_places[] = {
     INT_AT(cudaDevAttrStreamPrioritiesSupported, streamPrioritiesSupported),
 };
 
-/** Attributes that are not in the table are things this device does not have: 0. */
+/** Attributes that are not in the table: the device lacks the feature, so they are 0. */
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
     struct cudaDeviceProp properties;
@@ -203,7 +204,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     if (error != cudaSuccess) return error;
     *value = 0;
     if (attribute == cudaDevAttrClockRate || attribute == cudaDevAttrMemoryClockRate)
-        *value = 1000000; /* kHz; times here are the host's */
+        *value = 1000000; /* kHz; times are measured with the host's clock */
     for (size_t i = 0; i < sizeof(attribute_places) / sizeof(attribute_places[0]); i++) {
         const struct attribute_place *place = &attribute_places[i];
         const char *field = (const char *)&properties + place->offset;
@@ -269,7 +270,8 @@ cudaError_t cudaDeviceCanAccessPeer(int *can_access, int device, int peer)
     return cudaSuccess;
 }
 
-/* Each device can reach each other one. One's own is as little a peer as one that is not there. */
+/* Every device can access every other one. A device is not a peer of itself, nor of one that does not
+ * exist. */
 
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
 {
@@ -304,9 +306,10 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribu
     return cudaSuccess;
 }
 
-static const char bus_id[] = "0000:00:00.0"; /* of device 0; the others count up the middle number */
+static const char bus_id[] = "0000:00:00.0"; /* for device 0; the others increment the middle number */
 
-/** The number of a bus in a name as CUDA takes it: DOMAIN:BUS:DEVICE.FUNCTION, the first or the last part left out; -1. */
+/** Reads a bus id as CUDA accepts it, DOMAIN:BUS:DEVICE.FUNCTION without the first or the last part; -1 if
+ *  it is invalid. */
 static int bus_of(const char *text)
 {
     unsigned number[3] = {0};
@@ -315,7 +318,7 @@ static int bus_of(const char *text)
     if (sscanf(text, "%x:%x:%x%n.%x%n", &number[0], &number[1], &number[2], &end, &function, &function_end) <
         3) {
         memset(number, 0, sizeof(number));
-        end = 0; /* without a domain the function must be there */
+        end = 0; /* without a domain the function must be given */
         if (sscanf(text, "%x:%x.%x%n", &number[1], &number[2], &function, &function_end) != 3) return -1;
     }
     if (text[function_end > 0 ? function_end : end] != '\0') return -1;
@@ -362,7 +365,7 @@ cudaError_t cudaGetDeviceFlags(unsigned int *flags)
     RETURN_IF_LOST();
     if (flags == NULL) return runtime_result(cudaErrorInvalidValue);
     *flags = device_flags[simt_current_device()] |
-             cudaDeviceMapHost; /* with unified addressing it is always set */
+             cudaDeviceMapHost; /* with unified addressing this flag is always set */
     return cudaSuccess;
 }
 
@@ -394,7 +397,7 @@ cudaError_t cudaCtxResetPersistingL2Cache(void)
     return runtime_result(runtime_lost());
 }
 
-/** Everything has been carried out already; what is left is to say how it went. */
+/** All work has been done already; only its result is left to report. */
 cudaError_t cudaDeviceSynchronize(void)
 {
     runtime_waits(CALLER_SITE("cudaDeviceSynchronize"));

@@ -1,6 +1,6 @@
 /**
  * @file device_libc.c
- * @brief The C library functions that kernels may call; simtcc sends their names here.
+ * @brief The C library functions that kernels may call; simtcc renames calls to these.
  *
  * On the host each is the function of that name. In a kernel printf is kept for the end of the launch, and
  * memory functions are checked and counted like any other access.
@@ -23,7 +23,7 @@ void simt_sleep(unsigned nanoseconds);
 void simt_refuse_in_kernel(const void *return_address, const char *call, enum simt_misuse misuse)
     __attribute__((noreturn));
 
-/** How many arguments a format takes; a `*` takes one, too. */
+/** The number of arguments that a format takes; a `*` takes one, too. */
 static int arguments_of(const char *format)
 {
     int count = 0;
@@ -36,7 +36,7 @@ static int arguments_of(const char *format)
     return count;
 }
 
-/* A kernel's printf returns the number of its arguments, not that of the characters. */
+/* In a kernel printf returns the number of its arguments, not of its characters. */
 int simt_printf(const char *format, ...)
 {
     va_list arguments;
@@ -86,7 +86,7 @@ void *simt_memset(void *to, int value, size_t bytes)
     return memset(to, value, bytes);
 }
 
-/** The site outlives the launch, which the report is printed after. */
+/** The site must outlive the launch, because the report is printed later. */
 void simt_refuse_in_kernel(const void *return_address, const char *call, enum simt_misuse misuse)
 {
     struct simt_site *site = malloc(sizeof(*site));
@@ -95,7 +95,7 @@ void simt_refuse_in_kernel(const void *return_address, const char *call, enum si
     simt_misuse(site, misuse, 0, 0);
 }
 
-/* Nothing here says how long anything takes on a GPU: a clock goes on when it is asked, so that waiting for it ends soon. */
+/* The device has no timing: its clock advances when it is read, so that loops that wait for it end soon. */
 enum { CYCLES_A_CALL = 100, CYCLES_A_NANOSECOND = 2 };
 static _Thread_local long long cycles;
 

@@ -1,6 +1,7 @@
 /**
  * @file errors.c
- * @brief Error codes: names, texts, the last error of a thread, and the sticky error of a lost context.
+ * @brief Error codes: names, texts, the last error of a thread, and the sticky error after a context was
+ *        lost.
  */
 #include <stdatomic.h>
 

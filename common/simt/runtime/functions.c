@@ -1,6 +1,6 @@
 /**
  * @file functions.c
- * @brief Kernels as the host sees them: launch, attributes, occupancy.
+ * @brief Kernels as host code sees them: launch, attributes, occupancy.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 /* ---- attributes ---------------------------------------------------------------------------------------- */
 
-/** A kernel whose attributes were set. */
+/** A kernel for which attributes were set. */
 struct function_entry {
     const void *function;
     int device;
@@ -24,7 +24,8 @@ static struct function_entry *entries;
 static size_t entry_count, entry_capacity;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/** The entry of @p function on the current device, made if it is not there; NULL if memory is out. The caller holds the lock. */
+/** The entry of @p function for the current device, created if necessary; NULL if memory is out. The
+ *  caller holds the lock. */
 static struct function_entry *find_or_make(const void *function)
 {
     const int device = simt_current_device();
@@ -41,7 +42,7 @@ static struct function_entry *find_or_make(const void *function)
     return &entries[entry_count++];
 }
 
-/** A copy of what is known of @p function. */
+/** A copy of what is known about @p function. */
 static struct function_entry look_up(const void *function)
 {
     const int device = simt_current_device();
@@ -126,8 +127,8 @@ cudaError_t cudaFuncSetCacheConfig(const void *function, enum cudaFuncCache conf
 
 /* ---- launch -------------------------------------------------------------------------------------------- */
 
-/* Where the compiler lists the functions that language.h and launch.h have it list. What it puts before one of them are
- * instructions, each of this size. */
+/* The section in which the compiler lists functions, as language.h and launch.h demand. It may put nops
+ * before a function's entry; this is the size of one. */
 #if defined(__x86_64__)
 enum { NOP_BYTES = 1 };
 #else
@@ -155,7 +156,7 @@ enum simt_caller simt_caller_of(void (*entry)(const void *args))
     return is_listed((uintptr_t)entry - 2 * NOP_BYTES) ? SIMT_CALLS_TYPE : SIMT_CALLS_NOTHING;
 }
 
-/** 1 if what is launched is a kernel. It is called by simt_call::run(), which must be one, too. */
+/** 1 if the launched function is a kernel. simt_call::run() calls it, and must be one, too. */
 static int launches_kernel(const struct simt_launch *launch, size_t args_bytes)
 {
     const void *pointer;
@@ -180,7 +181,8 @@ static cudaError_t check_cooperative(const struct simt_launch *launch, size_t st
 
 enum { PORTABLE_CLUSTER = 8, LARGEST_CLUSTER = 16 };
 
-/** Whether a kernel may run in clusters of this shape; a launch whose template arguments were deduced names no function. */
+/** Whether a kernel may run in clusters of this shape; a launch with deduced template arguments names no
+ *  function. */
 static int cluster_is_allowed(const void *function, struct simt_extent cluster)
 {
     const unsigned limit =
@@ -199,7 +201,8 @@ static cudaError_t check_cluster(const struct simt_launch *launch)
                                                                  : cudaSuccess;
 }
 
-/** The clusters that the kernel itself asks for, if the launch does not. Returns 0 if the two do not agree. */
+/** The cluster shape that the kernel itself asks for, if the launch gives none. Returns 0 if both give one
+ *  and they differ. */
 static int take_declared_cluster(struct simt_launch *launch)
 {
     int differ;
@@ -215,7 +218,7 @@ static int take_declared_cluster(struct simt_launch *launch)
     return asked.x == 0 || (asked.x == own.x && asked.y == own.y && asked.z == own.z);
 }
 
-/** The limits that hardware checks before anything runs. (CUDA 12 said cudaErrorInvalidConfiguration.) */
+/** The limits that hardware checks before anything runs. (CUDA 12 returns cudaErrorInvalidConfiguration.) */
 static cudaError_t check_launch(const struct simt_launch *launch)
 {
     const struct simt_extent *g = &launch->grid, *b = &launch->block;
@@ -269,7 +272,8 @@ cudaError_t simt_launch_kernel(const struct simt_launch *asked, size_t args_byte
 cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early,
                                    int *cooperative, struct simt_extent *cluster);
 
-/** What one attribute does here: nothing, or *@p early, *@p cooperative or *@p cluster, or it is refused. */
+/** Handles one launch attribute: ignores it, sets *@p early, *@p cooperative or *@p cluster, or refuses
+ *  it. */
 static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunchAttribute *attribute,
                                   int *early, int *cooperative, struct simt_extent *cluster)
 {
@@ -298,7 +302,7 @@ static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunch
     case cudaLaunchAttributeLaunchCompletionEvent:
     case cudaLaunchAttributeDeviceUpdatableKernelNode:
         return runtime_refuse(*site, RECORD_SAYS_NO_LAUNCH_ATTRIBUTE);
-    default: /* of streams only, or none at all */
+    default: /* attributes of streams only, or invalid ones */
         return runtime_result(cudaErrorInvalidValue);
     }
 }
@@ -316,7 +320,8 @@ cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunc
     return error;
 }
 
-/* The rewriter drops the cast to void * that cudaLaunchKernel is usually given; this is where it cannot. */
+/* The rewriter drops the cast to void * that the argument of cudaLaunchKernel usually has; calls come here
+ * if it cannot. */
 cudaError_t simt_launch_untyped(const struct simt_site *site);
 
 cudaError_t simt_launch_untyped(const struct simt_site *site)
@@ -345,7 +350,7 @@ static size_t blocks_that_fit(size_t static_bytes, int block_threads, size_t dyn
     return shared == 0 ? blocks : smaller(blocks, limits->shared_per_multiprocessor / shared);
 }
 
-/** The same of a kernel; 0 if not even one may be launched. */
+/** The same for a kernel; 0 if not even one of its blocks may be launched. */
 static size_t resident_blocks(const void *function, int block_threads, size_t dynamic_bytes)
 {
     size_t static_bytes = simt_static_shared_bytes(NULL, function);
@@ -374,7 +379,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
                                                                   dynamic_shared_bytes, cudaOccupancyDefault);
 }
 
-/** The most with which that many blocks are still resident at once. */
+/** The most shared memory with which that many blocks are still resident at once. */
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic_shared_bytes, const void *function,
                                                       int blocks, int block_threads)
 {
@@ -386,7 +391,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic_shared_byt
     if (block_threads > THREADS_PER_BLOCK || blocks_that_fit(static_bytes, block_threads, 0) < wanted)
         return runtime_result(cudaErrorInvalidValue);
     size_t least = 0, above = function_dynamic_limit(function, static_bytes) + 1;
-    while (above - least > 1) { /* least fits, above does not or may not be */
+    while (above - least > 1) { /* least fits; above does not fit, or is not allowed */
         const size_t middle = least + (above - least) / 2;
         if (blocks_that_fit(static_bytes, block_threads, middle) >= wanted)
             least = middle;
@@ -401,7 +406,7 @@ cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const voi
                                  size_t (*dynamic_shared_bytes)(int block_threads, void *context),
                                  void *context, int limit);
 
-/** The largest block among those that keep the most threads resident. */
+/** The largest block size among those with the most resident threads. */
 cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const void *function,
                                  size_t (*dynamic_shared_bytes)(int block_threads, void *context),
                                  void *context, int limit)
@@ -450,7 +455,8 @@ static size_t resident_of(const void *function, const cudaLaunchConfig_t *config
     return resident_blocks(function, (int)(b->x * b->y * b->z), config->dynamicSmemBytes);
 }
 
-/** A cluster's blocks lie in one GPC: of so many SMs, as if no GPC had any of them missing. */
+/** All blocks of a cluster run in one GPC. GPCs have this many SMs; that some GPUs have fewer in some GPCs
+ *  is ignored. */
 enum { SMS_OF_GPC = 16 };
 
 cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, const void *function,

@@ -3,8 +3,8 @@
  * @brief Graphs, and streams and events as stream capture sees them.
  *
  * A graph holds nodes in an order that respects its edges: a node only depends on nodes before it. While a
- * stream is under capture, runtime_perform() hands its operations to capture_take(), which makes them nodes;
- * a replay carries the nodes' operations out like all others.
+ * stream is under capture, runtime_perform() passes its operations to capture_take(), which makes them nodes.
+ * A replay performs the nodes' operations like all others.
  */
 #pragma once
 
@@ -16,14 +16,14 @@
 
 /* ---- graphs -------------------------------------------------------------------------------------------- */
 
-/** @brief Nodes that something depends on, each once. */
+/** @brief A set of nodes that something depends on. */
 struct node_set {
     struct CUgraphNode_st **nodes;
     size_t count, capacity;
 };
 
 struct CUgraphNode_st {
-    struct operation operation; /**< kept: its launch and arguments are this node's own */
+    struct operation operation; /**< kept: this node owns its launch and arguments */
     struct node_set after;      /**< what must be done before */
     size_t index;               /**< in its graph */
 };
@@ -37,7 +37,7 @@ struct CUgraph_st {
 };
 
 struct CUgraphExec_st {
-    struct CUgraph_st *graph; /**< a copy that nobody else can change */
+    struct CUgraph_st *graph; /**< a copy that no other code can change */
     struct simt_site site;
     pid_t owner;
     unsigned long number;
@@ -50,15 +50,16 @@ int node_set_add(struct node_set *set, struct CUgraphNode_st *node);
 int node_set_add_all(struct node_set *set, const struct node_set *more);
 void node_set_clear(struct node_set *set);
 
-/** @brief An empty graph that no list knows; NULL if memory is out. */
+/** @brief An empty graph that is in no list; NULL if memory is out. */
 struct CUgraph_st *graph_new(struct simt_site site);
 /** @brief A node that keeps a copy of @p operation; NULL if memory is out. */
 struct CUgraphNode_st *graph_add(struct CUgraph_st *graph, const struct operation *operation,
                                  const struct node_set *after);
 void graph_free(struct CUgraph_st *graph);
-/** @brief From here on @p graph is the program's: a valid handle, and a leak if it is never destroyed. */
+/** @brief From here on @p graph belongs to the program: a valid handle, and a leak if it is never
+ *         destroyed. */
 void graph_publish(struct CUgraph_st *graph);
-/** @brief A graph with the same nodes and edges that no list knows; NULL if memory is out. */
+/** @brief A copy of the graph's nodes and edges that is in no list; NULL if memory is out. */
 struct CUgraph_st *graph_copy(const struct CUgraph_st *graph);
 int graph_is_valid(cudaGraph_t graph);
 /** @brief 0 if there is no such graph. */
@@ -68,11 +69,11 @@ struct CUgraphExec_st *executable_new(const struct CUgraph_st *graph, struct sim
 int executable_is_valid(cudaGraphExec_t executable);
 /** @brief 0 if there is no such executable graph. */
 int executable_destroy(struct CUgraphExec_st *executable);
-/** @brief From here on graphs that are left at the end are reported. */
+/** @brief From here on graphs that still exist at the end are reported. */
 void graphs_watch_leaks(void);
-/** @brief cudaDeviceReset: they are all gone. */
+/** @brief For cudaDeviceReset: destroys all graphs. */
 void graphs_forget(void);
-/** @brief Reports graphs, plain and executable, with a higher number than @p mark as leaks, each once. */
+/** @brief Reports graphs, plain and executable, with a number higher than @p mark as leaks, each once. */
 void graphs_report_since(unsigned long mark);
 
 /* ---- streams and events -------------------------------------------------------------------------------- */
@@ -92,8 +93,8 @@ struct CUstream_st {
     struct CUstream_st *member; /**< next stream of the same capture */
 };
 
-enum { PROMISE_STREAMS = 20 }; /* that one call of an entry point may use */
-enum { ORDER_STREAMS = 96 };   /* that order.c knows at once */
+enum { PROMISE_STREAMS = 20 }; /* streams that one call of an entry point may use */
+enum { ORDER_STREAMS = 96 };   /* streams that order.c can follow at once */
 
 struct CUevent_st {
     unsigned int flags;
@@ -103,30 +104,31 @@ struct CUevent_st {
     unsigned long number;
     struct timespec when;
     struct CUevent_st *next;
-    unsigned long long capture_id; /**< last recorded in this capture; 0: outside of any */
+    unsigned long long capture_id; /**< number of the capture it was last recorded in; 0: outside of any */
     struct node_set captured;      /**< what a wait for it depends on */
-    unsigned long call;            /**< last recorded in this call of an entry point; then promises.c knows */
+    unsigned long call; /**< last recorded in this call of an entry point; promises.c follows it then */
     unsigned known[PROMISE_STREAMS];
-    unsigned long order[ORDER_STREAMS]; /**< how many operations of each stream come before it (order.c) */
+    /** number of operations of each stream that come before it (order.c) */
+    unsigned long order[ORDER_STREAMS];
 };
 
-/** @brief The next number for a stream, event or graph: who was made later has a higher one. */
+/** @brief The next number for a stream, event or graph: later objects have higher ones. */
 unsigned long object_number(void);
-/** @brief A finding if @p count objects of a kind are left; @p site is where the first of them was made. @p of_this_call 1: by one
- *         call of an entry point, not at the end of the process. */
+/** @brief Reports a finding if @p count objects of a kind are left; @p site is where the first of them was
+ *         made. @p of_this_call 1: at the end of an entry point's call, not of the process. */
 void report_left(size_t count, const char *kind, int of_this_call, const struct simt_site *site);
 
 /** @brief Reports streams and events with a higher number than @p mark as leaks. */
 void objects_report_since(unsigned long mark);
-/** @brief From here on the stream exists: a valid handle. */
+/** @brief From here on the stream exists, and its handle is valid. */
 void stream_remember(struct CUstream_st *stream);
-/** @brief From here on it does not; 0 if it did not before. */
+/** @brief From here on it does not exist; returns 0 if it did not before. */
 int stream_forget(const struct CUstream_st *stream);
 void event_remember(struct CUevent_st *event);
 int event_forget(const struct CUevent_st *event);
 int event_is_valid(cudaEvent_t event);
 struct ncclComm;
-/** @brief 1 if it is a communicator that was made and neither destroyed nor aborted (nccl.c). */
+/** @brief 1 if the communicator exists: it was made, and neither destroyed nor aborted (nccl.c). */
 int comm_is_valid(const struct ncclComm *comm);
 
 /** @brief The stream is about to be destroyed. */
@@ -134,7 +136,7 @@ void promises_lose_stream(struct CUstream_st *stream);
 /** @brief The stream behind a handle; NULL for the legacy default stream. */
 struct CUstream_st *stream_behind(cudaStream_t stream);
 
-/** @brief Calls that may have to wait for the device are not made while a capture forbids it. */
+/** @brief Checks before calls that may have to wait for the device: a capture may forbid them. */
 #define RETURN_IF_UNSAFE()                                                                                   \
     do {                                                                                                     \
         cudaError_t unsafe = capture_check_unsafe();                                                         \
@@ -143,23 +145,25 @@ struct CUstream_st *stream_behind(cudaStream_t stream);
 
 /* ---- capture: each of these gives an error where hardware refuses -------------------------------------- */
 
-/** @brief Makes @p operation part of a graph if its stream is under capture; *@p taken says if it was. */
+/** @brief Makes @p operation part of a graph if its stream is under capture; sets *@p taken to whether it
+ *         was. */
 cudaError_t capture_take(const struct operation *operation, int *taken);
-/** @brief Before a call that may wait for other streams, or change what they use: cudaMalloc, for one. */
+/** @brief Call it before a call that may wait for other streams, or change what they use: cudaMalloc, for
+ *         example. */
 cudaError_t capture_check_unsafe(void);
-/** @brief Before waiting for a stream, or asking whether it is done. */
+/** @brief Call it before waiting for a stream, or asking whether it is done. */
 cudaError_t capture_check_stream(cudaStream_t stream);
 cudaError_t capture_check_device(void);
-/** @brief Before the time of an event is taken. */
+/** @brief Call it before the time of an event is read. */
 cudaError_t capture_check_time(cudaEvent_t event);
-/** @brief Before waiting for an event, or asking whether it is done. */
+/** @brief Call it before waiting for an event, or asking whether it is done. */
 cudaError_t capture_check_event(cudaEvent_t event);
 int stream_is_under_capture(cudaStream_t stream);
-/** @brief Before an operation that no capture can keep. */
+/** @brief Call it before an operation that no capture can hold. */
 cudaError_t capture_check_capturable(cudaStream_t stream);
-/** @brief A launch that was refused makes the capture of its stream, if there is one, invalid. */
+/** @brief A refused launch invalidates the capture of its stream, if there is one. */
 void capture_spoil(cudaStream_t stream);
 /** @brief The stream is about to be destroyed. */
 void capture_lose_stream(cudaStream_t stream);
-/** @brief cudaDeviceReset: no stream is under capture any more. */
+/** @brief For cudaDeviceReset: no stream is under capture any more. */
 void captures_forget(void);

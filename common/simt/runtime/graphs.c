@@ -1,7 +1,7 @@
 /**
  * @file graphs.c
- * @brief The interface of graphs and executable graphs: instantiation, update, launch. What they are made of is in
- *        nodes.c, how a capture fills one in capture.c, and their replay in operations.c.
+ * @brief The interface of graphs and executable graphs: instantiation, update, launch. Nodes are in nodes.c,
+ *        capture is in capture.c, and replay in operations.c.
  */
 #include "graph.h"
 
@@ -25,7 +25,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
     return runtime_result(graph_destroy(graph) ? cudaSuccess : cudaErrorInvalidValue);
 }
 
-/** The nodes of @p set into an array of *@p count places; without an array, only how many there are. */
+/** Copies the nodes of @p set into an array with room for *@p count; without an array, only counts them. */
 static cudaError_t give_nodes(const struct node_set *set, cudaGraphNode_t *nodes, size_t *count)
 {
     for (size_t i = 0; nodes != NULL && i < *count; i++) nodes[i] = i < set->count ? set->nodes[i] : NULL;
@@ -128,7 +128,7 @@ static int same_edges(const struct CUgraphNode_st *a, const struct CUgraphNode_s
     return 1;
 }
 
-/** What hardware would say of an update of node @p old by @p fresh. */
+/** The error that hardware would return for an update of node @p old by @p fresh. */
 static enum cudaGraphExecUpdateResult compare_nodes(const struct CUgraphNode_st *old,
                                                     const struct CUgraphNode_st *fresh)
 {
@@ -185,7 +185,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
     return runtime_result(runtime_perform(&operation));
 }
 
-/** There is nothing to prepare: a replay reads its nodes where they are. */
+/** There is nothing to prepare: a replay reads its nodes in place. */
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream)
 {
     RETURN_IF_LOST();

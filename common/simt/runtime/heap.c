@@ -2,8 +2,8 @@
  * @file heap.c
  * @brief malloc, free, new and delete of CUDA programs: in a kernel the device's heap, in host code the host's.
  *
- * simtcc sends malloc and free here by their names. For new and delete these are the functions of the C++ library, under
- * the names that the linker knows them by.
+ * simtcc renames malloc and free to functions here. new and delete are defined here under the names that the
+ * linker knows, and so replace those of the C++ library.
  */
 #include <stdlib.h>
 

@@ -1,10 +1,12 @@
 /**
  * @file managed.c
- * @brief Where managed memory should lie: advice, prefetching and attachment to streams. All of it changes nothing here.
+ * @brief Placement of managed memory: advice, prefetching and attachment to streams. None of it has an effect
+ *        here.
  */
 #include "graph.h"
 
-/** 1 if @p bytes bytes from @p pointer on are managed memory: pinned memory, which the host may touch, too, is not. */
+/** 1 if the @p bytes bytes from @p pointer on are managed memory. Pinned memory, which the host may
+ *  access, too, is not. */
 static int is_managed(const void *pointer, size_t bytes)
 {
     struct cudaPointerAttributes attributes;
@@ -13,7 +15,7 @@ static int is_managed(const void *pointer, size_t bytes)
            attributes.type == cudaMemoryTypeManaged;
 }
 
-/** A device, the host, or one of the host's nodes where @p nodes says that they will do. */
+/** A device, the host, or, if @p nodes allows it, one of the host's NUMA nodes. */
 static cudaError_t check_location(struct cudaMemLocation location, int nodes)
 {
     switch (location.type) {
@@ -48,7 +50,7 @@ cudaError_t cudaMemAdvise(const void *pointer, size_t bytes, enum cudaMemoryAdvi
     case cudaMemAdviseSetReadMostly:
     case cudaMemAdviseUnsetReadMostly:
     case cudaMemAdviseUnsetPreferredLocation:
-        return cudaSuccess; /* the location does not matter */
+        return cudaSuccess; /* the location is ignored */
     case cudaMemAdviseSetPreferredLocation:
         return runtime_result(check_location(location, 1));
     case cudaMemAdviseSetAccessedBy:
@@ -65,9 +67,9 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void *pointer, size_t 
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
         return runtime_result(cudaErrorInvalidValue);
     if (flags == cudaMemAttachSingle && (stream == NULL || stream == cudaStreamLegacy))
-        return runtime_result(cudaErrorInvalidValue); /* the default stream is no single one */
+        return runtime_result(cudaErrorInvalidValue); /* the default stream is not a single stream */
     if (!is_managed(pointer, bytes > 0 ? bytes : 1) ||
         (bytes > 0 && simt_is_device_pointer(pointer) && simt_device_contains(pointer, bytes + 1)))
-        return runtime_result(cudaErrorInvalidValue); /* a part of an allocation cannot be attached */
+        return runtime_result(cudaErrorInvalidValue); /* only a whole allocation can be attached */
     return cudaSuccess;
 }

@@ -38,7 +38,7 @@ struct element {
     uint8_t row, column;
 };
 
-/* By use, shape, lane and index in x[]; filled before main(). */
+/* Indexed by use, shape, lane and index in x[]; filled before main(). */
 static struct element simt_places[3][SHAPES][32][DEPTH];
 
 static bool is_byte(const struct simt_fragment *kind)
@@ -46,7 +46,7 @@ static bool is_byte(const struct simt_fragment *kind)
     return kind->type == SIMT_SIGNED || kind->type == SIMT_UNSIGNED;
 }
 
-/* m8n32k16 is made transposed. */
+/* m8n32k16 is computed transposed. */
 static bool is_transposed(const struct simt_fragment *kind)
 {
     return kind->m == BLOCK && kind->n == 4 * BLOCK;
@@ -75,14 +75,14 @@ static unsigned bytes_of(const struct simt_fragment *kind)
     }
 }
 
-/* Different elements a lane holds; x[] may repeat them. */
+/* The number of different elements that a lane holds; x[] may repeat them. */
 static unsigned different_elements(const struct simt_fragment *kind)
 {
     if (kind->use == SIMT_ACCUMULATOR) return kind->m * kind->n / 32u;
     return (kind->use == SIMT_MATRIX_A ? kind->m : kind->n) * kind->k / 32u;
 }
 
-/* Blocks along m or n and along k of register pair r of a matrix: an instruction takes 16 x 16 of it. */
+/* The block of register pair r of a matrix, along m or n and along k: an instruction takes 16 x 16 of it. */
 static void block_of_matrix(unsigned extent, unsigned r, unsigned *outer, unsigned *inner)
 {
     if (extent == BLOCK) {
@@ -99,13 +99,13 @@ static struct element element_of(unsigned row, unsigned column)
     return (struct element){(uint8_t)row, (uint8_t)column};
 }
 
-/* Where x[i] of a matrix is, along m or n and along k. */
+/* The coordinates of x[i] of a matrix, along m or n and along k. */
 static void place_in_matrix(const struct simt_fragment *kind, unsigned lane, unsigned i, unsigned *outer,
                             unsigned *inner)
 {
     const unsigned g = lane / 4, t = lane % 4;
     unsigned block, slice;
-    if (kind->type == SIMT_TF32 || kind->type == SIMT_DOUBLE) { /* B goes along k first, A along m */
+    if (kind->type == SIMT_TF32 || kind->type == SIMT_DOUBLE) { /* B: k first; A: m first */
         const bool across = kind->use == SIMT_MATRIX_A ? i % 2 : i / 2;
         *outer = BLOCK * across + g;
         *inner = 4 * (kind->use == SIMT_MATRIX_A ? i / 2 : i % 2) + t;
@@ -200,7 +200,7 @@ static void touch_by_ldsm(const struct tile *tile, unsigned lane)
     }
 }
 
-/* One access a block along a line; the width is two elements, or four bytes. */
+/* One access per block along a line, two elements or four bytes wide. */
 static void touch_along(const struct tile *tile, unsigned lane)
 {
     const unsigned width = is_byte(tile->kind) ? 4 : 2;
@@ -360,7 +360,7 @@ static void widen(const struct simt_fragment *kind, const void *x, unsigned coun
             value[i] = ptx_float_of_bits(ptx_bits_of_float(value[i]) & 0xffffe000u);
 }
 
-/* Bytes and their sums are exact in double. */
+/* Sums of products of bytes are exact in double. */
 static double wide_element(const struct simt_fragment *kind, const void *x, unsigned i)
 {
     switch (kind->type) {
@@ -384,7 +384,8 @@ struct matrices {
     float a[LARGEST * DEPTH], b[DEPTH * LARGEST], c[LARGEST * BLOCK];
 };
 
-/* Where element i of a lane goes in a matrix of that many columns. The same for every operation of a kind. */
+/* The index of a lane's element i in a matrix with this many columns; the same for every operation of a
+ * kind. */
 static void collect(const struct simt_fragment *kind, void *const operand[32], int which, float *matrix)
 {
     const unsigned columns = kind->use == SIMT_MATRIX_A ? kind->k : kind->n, count = different_elements(kind);
@@ -397,7 +398,8 @@ static void collect(const struct simt_fragment *kind, void *const operand[32], i
     }
 }
 
-/* c += a b. The products of an element are summed by themselves, as a tensor core rounds them once with c. */
+/* c += a b. The products of an element are summed first, then added to c, since a tensor core rounds them
+ * together with c once. */
 static inline __attribute__((always_inline)) void multiply(struct matrices *t, unsigned m, unsigned n,
                                                            unsigned depth)
 {
@@ -440,7 +442,7 @@ static void multiply_here(struct matrices *t, unsigned m, unsigned k)
     multiply_any(t, m, k);
 }
 
-/** The same for bytes and doubles. */
+/** The same for bytes and for doubles. */
 struct wide_matrices {
     double a[LARGEST * DEPTH], b[DEPTH * LARGEST], c[LARGEST * BLOCK];
 };
@@ -462,7 +464,7 @@ static int32_t integer_of(double sum, bool saturate)
     return sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : (int32_t)sum;
 }
 
-/* As mma.sync does it: doubles by one fma after another, along k. */
+/* As mma.sync does it: for doubles, one fma after another along k. */
 static void complete_wide_product(void *const operand[32], void *const result[32], unsigned mask,
                                   void *context)
 {

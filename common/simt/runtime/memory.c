@@ -1,6 +1,6 @@
 /**
  * @file memory.c
- * @brief Allocation, copies and fills. Ranges are checked before anything moves.
+ * @brief Allocation, copies and fills. Ranges are checked before any data move.
  */
 #include <ctype.h>
 #include <pthread.h>
@@ -12,7 +12,8 @@
 #include "graph.h"
 #include "order.h"
 
-/* cuda_runtime_api.h makes these macros that name the allocation; here they are functions again. */
+/* cuda_runtime_api.h defines these as macros that record the variable's name; here the functions are
+ * defined. */
 #undef cudaMalloc
 #undef cudaMallocAsync
 
@@ -44,7 +45,7 @@ void simt_name_next_allocation(const char *text, const char *file, int line)
     next_site = (struct simt_site){file, line, "cudaMalloc", NULL};
 }
 
-/** The allocation that was named is not made: the name is not the next one's. */
+/** The named allocation failed: the next allocation must not get its name. */
 static void forget_name(void)
 {
     next_name[0] = '\0';
@@ -96,7 +97,7 @@ cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t 
     return allocate_in_order(device, pointer, bytes, stream, CALLER_SITE("cudaMallocFromPoolAsync"));
 }
 
-/** The pool that memory comes from, unless the call names one, is that of the stream's device. */
+/** The pool that memory comes from if the call names none: that of the stream's device. */
 cudaError_t cudaMallocAsync(void **pointer, size_t bytes, cudaStream_t stream)
 {
     const int device = stream_is_valid(stream) ? stream_device(stream) : simt_current_device();
@@ -119,13 +120,13 @@ cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t 
     return runtime_allocate_rows(pointer, pitch, width, height, CALLER_SITE("cudaMallocPitch"));
 }
 
-/** Managed memory lies on the device, and simt_host_may() says that the host may touch it. */
+/** Managed memory is device memory; simt_host_may() says that the host may access it. */
 cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
 {
     struct simt_site site = CALLER_SITE("cudaMallocManaged");
     if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
         return runtime_result(cudaErrorInvalidValue);
-    forget_name(); /* the machine knows such memory by the name of the call */
+    forget_name(); /* the machine recognises such memory by the name of the call */
     return runtime_allocate(pointer, bytes, site);
 }
 
@@ -193,7 +194,7 @@ static int remember_pinned(void *start, size_t bytes, unsigned int flags, int is
     return 1;
 }
 
-/** Takes the entry that begins at @p start out of the list; 0 if there is none of that kind. */
+/** Removes the entry that begins at @p start from the list; 0 if there is none of that kind. */
 static int forget_pinned(const void *start, int is_own)
 {
     int found = 0;
@@ -210,7 +211,7 @@ static int forget_pinned(const void *start, int is_own)
     return found;
 }
 
-/** The entry that @p pointer lies in; its start is NULL if there is none. */
+/** The entry that contains @p pointer; its start is NULL if there is none. */
 static struct registered find_pinned(const void *pointer)
 {
     struct registered found = {0};
@@ -297,11 +298,13 @@ cudaError_t cudaHostGetFlags(unsigned int *flags, void *host)
     RETURN_IF_LOST();
     struct registered entry = find_pinned(host);
     if (flags == NULL || entry.start == NULL) return runtime_result(cudaErrorInvalidValue);
-    *flags = entry.flags | cudaHostAllocMapped; /* with unified addressing all of it is mapped */
+    /* with unified addressing, all memory of this kind is mapped */
+    *flags = entry.flags | cudaHostAllocMapped;
     return cudaSuccess;
 }
 
-/* The linker's names for the ends of the sections that simtcc puts these variables in; NULL without any. */
+/* The linker's names for the ends of the sections into which simtcc puts these variables; NULL without
+ * any. */
 extern const char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
 extern const char __start_simt_managed[] __attribute__((weak)), __stop_simt_managed[] __attribute__((weak));
 extern const char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
@@ -311,7 +314,7 @@ static int is_between(const void *pointer, const char *start, const char *stop)
     return (uintptr_t)pointer >= (uintptr_t)start && (uintptr_t)pointer < (uintptr_t)stop;
 }
 
-/** Managed memory, be it allocated or a variable. */
+/** Managed memory, whether allocated or a variable. */
 static int is_managed(const void *pointer)
 {
     return simt_host_may(pointer) || is_between(pointer, __start_simt_managed, __stop_simt_managed);
@@ -322,7 +325,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     RETURN_IF_LOST();
     if (attributes == NULL) return runtime_result(cudaErrorInvalidValue);
     memset(attributes, 0, sizeof(*attributes));
-    attributes->device = -2; /* what CUDA says of memory it does not know */
+    attributes->device = -2; /* CUDA's answer for memory that it does not know */
     struct registered entry = find_pinned(pointer);
     if (entry.start != NULL || is_managed(pointer)) {
         const int whose = entry.is_own ? -1 : simt_device_of(pointer);
@@ -333,7 +336,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
     } else if (simt_device_contains(pointer, 1)) {
         attributes->type = cudaMemoryTypeDevice;
         const int whose = simt_device_of(pointer);
-        attributes->device = whose < 0 ? simt_current_device() : whose; /* each device has its variables */
+        /* each device has its own copy of the variables */
+        attributes->device = whose < 0 ? simt_current_device() : whose;
         attributes->devicePointer = (void *)pointer;
     } else {
         attributes->hostPointer = (void *)pointer;
@@ -343,7 +347,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 
 /* ---- copies -------------------------------------------------------------------------------------------- */
 
-/** Says so if @p pointer is given as host memory but lies on the device. */
+/** Reports a finding if @p pointer is used as host memory but points to the device. */
 static int is_mistaken_for_host(struct simt_site site, const void *pointer, enum role role)
 {
     if (!simt_is_device_pointer(pointer) || simt_host_may(pointer)) return 0;
@@ -362,7 +366,7 @@ static int from_device(enum cudaMemcpyKind kind)
     return kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
 }
 
-/** The direction that the pointers themselves say. */
+/** The direction that follows from the pointers themselves. */
 static enum cudaMemcpyKind infer_kind(const void *to, const void *from)
 {
     int to_is_device = simt_device_contains(to, 1) && !simt_host_may(to),
@@ -371,7 +375,8 @@ static enum cudaMemcpyKind infer_kind(const void *to, const void *from)
     return from_is_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
 
-/** The direction of a copy: as asked; where that takes device memory for the host's, as hardware does it. */
+/** The direction of a copy: as asked, or, if that would take device memory for host memory, what hardware
+ *  does. */
 static enum cudaMemcpyKind settle_kind(const struct copy_operation *c, struct simt_site site)
 {
     int mistaken = 0;
@@ -428,12 +433,12 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     return runtime_copy(one_row(to, from, bytes, kind), stream, CALLER_SITE("cudaMemcpyAsync"));
 }
 
-/** 1 if @p pointer is memory of @p device, as the call says; else a finding. */
+/** 1 if @p pointer is memory of @p device, as the call says; else reports a finding. */
 static int is_memory_of(struct simt_site site, int device, const void *pointer, enum role role)
 {
     const int whose = simt_device_of(pointer);
     if (whose < 0 || whose == device || simt_host_may(pointer))
-        return 1; /* runtime_copy() has a word for no memory */
+        return 1; /* runtime_copy() reports memory that does not exist */
     simt_finding(
         RECORD_WRONG_DEVICE, &site, RECORD_SAYS_CALLED_DEVICE,
         SIMT_SAYS(.name = {site.what}, .number = {role, whose, device}, .memory = pointer, .bytes = 1));
@@ -482,7 +487,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 
 /* ---- variables ----------------------------------------------------------------------------------------- */
 
-/** 1 if @p symbol is a `__device__` or `__constant__` variable; else says that it is not. */
+/** 1 if @p symbol is a `__device__` or `__constant__` variable; else reports a finding. */
 static int is_symbol(struct simt_site site, const void *symbol)
 {
     if (symbol == NULL) return 0;
@@ -494,7 +499,7 @@ static int is_symbol(struct simt_site site, const void *symbol)
     return 0;
 }
 
-/** 1 if the host waits for the copy that is called so. */
+/** 1 if the host waits for a copy by the function of this name. */
 static int waits(const char *call)
 {
     return strstr(call, "Async") == NULL;
@@ -546,7 +551,7 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_by
     return waits(call) ? runtime_copy_and_wait(c, site) : runtime_copy(c, stream, site);
 }
 
-/* From C the size of the variable is not known; the device's own bounds are checked by runtime_copy(). */
+/* In C the size of the variable is not known; runtime_copy() checks the device's own bounds. */
 
 cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *from, size_t bytes, size_t offset,
                                enum cudaMemcpyKind kind)

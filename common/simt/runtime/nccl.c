@@ -1,6 +1,6 @@
 /**
  * @file nccl.c
- * @brief NCCL's calls: communicators, groups, and what a call may be given.
+ * @brief NCCL's calls: communicators, groups, and checks of arguments.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ const char *ncclGetErrorString(ncclResult_t result)
 const char *ncclGetLastError(ncclComm_t comm)
 {
     (void)comm;
-    return ""; /* findings are told on stderr */
+    return ""; /* findings go to stderr */
 }
 
 /* ---- groups ---------------------------------------------------------------------------------------------- */
@@ -49,12 +49,12 @@ static void drop_calls(struct call *calls)
 {
     while (calls != NULL) {
         struct call *next = calls->next_group;
-        if (calls->kind != CALL_INIT) free(calls); /* those are in their communicators */
+        if (calls->kind != CALL_INIT) free(calls); /* the others belong to their communicators */
         calls = next;
     }
 }
 
-/** Submits the calls of a group, or the one call that is in none, and waits for them. */
+/** Submits the calls of a group, or a single call outside of a group, and waits for them. */
 static ncclResult_t run_calls(struct call *calls)
 {
     struct caller *self = ranks_caller();
@@ -81,7 +81,7 @@ static ncclResult_t take_call(struct call *call)
     return ncclSuccess;
 }
 
-/** A call that was refused; in a group its end says so, too. */
+/** Returns the error of a refused call; in a group, the end of the group returns it, too. */
 static ncclResult_t refuse(ncclResult_t result)
 {
     if (group_depth > 0 && group_result == ncclSuccess) group_result = result;
@@ -121,7 +121,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
     return ncclSuccess;
 }
 
-/** The clique of an id, made by the first rank that comes; NULL if the id is none or the memory is out. */
+/** The clique of an id, made by the first rank that arrives; NULL if the id is invalid or memory is out. */
 static struct clique *clique_of(const ncclUniqueId *id, int ranks)
 {
     long pid;
@@ -218,7 +218,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *devices)
     return result;
 }
 
-/** @p comm is never freed before all ranks of its clique have left: others look at it. */
+/** Frees @p comm only when all ranks of its clique have left: other ranks use it. */
 static void leave(ncclComm_t comm)
 {
     struct clique *clique = comm->clique;
@@ -248,7 +248,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
     return end_comm(comm);
 }
 
-/** What a rank does that has lost another, or itself: the others' calls end with an error, too, and that is no finding. */
+/** What a rank does when it has lost another rank, or aborts itself: the other ranks' calls return an
+ *  error, too, and that is no finding. */
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
     if (comm == NULL) return ncclInvalidArgument;
@@ -317,7 +318,7 @@ ncclResult_t ncclMemFree(void *pointer)
 
 /* ---- what a call may be given ---------------------------------------------------------------------------- */
 
-/** 1 if [@p pointer, @p bytes) is memory of the communicator's device; else a finding. */
+/** 1 if [@p pointer, @p bytes) is memory of the communicator's device; else reports a finding. */
 static int buffer_is_good(const struct call *call, const void *pointer, size_t bytes, enum role role)
 {
     if (bytes == 0) return 1;
@@ -331,7 +332,8 @@ static int buffer_is_good(const struct call *call, const void *pointer, size_t b
     return 0;
 }
 
-/** The stream must be of the communicator's device; a default stream is that device's, whichever is current. */
+/** The stream must belong to the communicator's device; a default stream does, whichever device is
+ *  current. */
 static ncclResult_t check_stream(struct call *call)
 {
     struct operation *o = &call->operation;
@@ -373,11 +375,11 @@ static ncclResult_t check_call(struct call *call)
                : ncclInvalidArgument;
 }
 
-/** A copy of @p given is checked and taken. */
+/** Checks a copy of @p given and submits it. */
 static ncclResult_t take(struct call given)
 {
     if (given.comm == NULL || given.comm->gone) return refuse(ncclInvalidArgument);
-    given.operation.kind = OPERATION_COPY; /* as far as promises and orders are concerned */
+    given.operation.kind = OPERATION_COPY; /* a copy, as far as promises.c and order.c are concerned */
     given.operation.device = given.comm->device;
     const ncclResult_t result = check_call(&given);
     if (result != ncclSuccess) return refuse(result);

@@ -1,7 +1,7 @@
 /**
  * @file nodes.c
- * @brief Graphs as data: nodes and what they come after, copies, and the graphs that exist, so that a handle can be
- *        told from one that was destroyed, and a leak be found.
+ * @brief Graphs as data: nodes and their dependencies, copies, and the list of existing graphs, by which
+ *        stale handles and leaks are found.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,8 @@ void node_set_clear(struct node_set *set)
 
 /* ---- kept operations ----------------------------------------------------------------------------------- */
 
-/** A launch with its arguments, in one block of memory: a graph runs it with what they were at capture. */
+/** A launch with its arguments in one block of memory: a graph runs it with the arguments' values at
+ *  capture. */
 struct kept_launch {
     struct simt_launch launch;
     _Alignas(64) char args[];
@@ -138,7 +139,7 @@ static void report_leaks(void)
 {
     size_t count = 0, executable_count = 0;
     struct simt_site site = {0}, executable_site = {0};
-    if (runtime_lost() != cudaSuccess) return; /* nothing can be destroyed any more */
+    if (runtime_lost() != cudaSuccess) return; /* graphs of the lost context cannot be destroyed any more */
     pthread_mutex_lock(&lock);
     for (const struct CUgraph_st *g = graphs; g != NULL; g = g->next)
         if (g->owner == getpid() && ++count) site = g->site;

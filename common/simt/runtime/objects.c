@@ -1,21 +1,21 @@
 /**
  * @file objects.c
- * @brief The streams and events that exist, what is behind a handle, and which of them are left at the end.
+ * @brief The existing streams and events: looks up handles, and finds objects that are left at the end.
  */
 #include <pthread.h>
 #include <time.h>
 
 #include "graph.h"
 
-/* All that exist, so that a handle can be told from one that was destroyed or never made. */
+/* All existing objects, by which handles that were destroyed or never made are found. */
 static struct CUstream_st *streams;
 static struct CUevent_st *events;
-static struct CUstream_st per_thread[SIMT_MOST_DEVICES]; /* cudaStreamPerThread: one a device will do */
+static struct CUstream_st per_thread[SIMT_MOST_DEVICES]; /* cudaStreamPerThread: one per device is enough */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- what is left ---------------------------------------------------------------------------------------- */
 
-static unsigned long made; /* streams, events and graphs so far */
+static unsigned long made; /* number of streams, events and graphs made so far */
 
 unsigned long object_number(void)
 {

@@ -1,6 +1,6 @@
 /**
  * @file operations.c
- * @brief The one place where something happens on the device.
+ * @brief The one place where operations are carried out on the device.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@
 #include "graph.h"
 #include "order.h"
 
-/* The device does one thing at a time, whichever host thread asks. Recursive: a host function may call us. */
+/* The device does one thing at a time, whichever host thread asks. The lock is recursive: a host function
+ * may call the runtime. */
 static pthread_mutex_t device_lock;
 static pthread_once_t device_lock_once = PTHREAD_ONCE_INIT;
 
@@ -57,8 +58,8 @@ static int was_reported(const struct simt_site *site)
 }
 
 /**
- * What the host is given must have been written by someone. An array whose first bytes nobody wrote, but later ones somebody
- * did, has a border: a halo that comes along with the rest.
+ * The data that the host receives must have been written by someone. If the first bytes of an array were
+ * never written but later ones were, the array has a border: a halo that is copied along.
  */
 static void check_initialized(const struct operation *operation, const char *from, size_t bytes)
 {
@@ -100,11 +101,11 @@ static void perform_set(const struct operation *operation)
     }
 }
 
-/* What the next launch in `running_in` is behind on hardware, where it may start early. Anything else that is done in
- * between, in whatever stream, counts as if it waited for all of it. */
+/* The launches after which the next launch in `running_in` comes on hardware, where it may start early.
+ * Any other operation in between, in any stream, counts as if it waited for all of them. */
 static struct simt_overlap running;
 static cudaStream_t running_in;
-static int running_on; /* the device, as default streams have the same handle */
+static int running_on; /* the device as well, since default streams of all devices have the same handle */
 
 void runtime_settled(void)
 {
@@ -141,7 +142,7 @@ static void carry_out(const struct operation *operation)
         event_record_now(operation->as.event);
         break;
     case OPERATION_WAIT:
-        break; /* whatever the event stands for has been carried out */
+        break; /* the work before the event has been done */
     case OPERATION_HOST_FUNCTION:
         operation->as.host.function(operation->as.host.user_data);
         break;
@@ -152,7 +153,8 @@ static void carry_out(const struct operation *operation)
     }
 }
 
-/** In order, until the context is lost. Memory may have been freed since the capture: device ranges are looked at. */
+/** Replays nodes in order, until the context is lost. Memory may have been freed since the capture: so
+ *  device ranges are checked. */
 static void replay(cudaGraphExec_t executable)
 {
     const struct node_set *nodes = &executable->graph->nodes;

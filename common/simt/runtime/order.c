@@ -1,6 +1,7 @@
 /**
  * @file order.c
- * @brief Which operations of different streams are ordered, and findings where one uses what another may still be using.
+ * @brief Which operations of different streams are ordered; findings if one uses memory that another may
+ *        still be using.
  */
 #include <pthread.h>
 #include <string.h>
@@ -8,21 +9,22 @@
 #include "order.h"
 
 enum {
-    OF_DEVICES = 2 * SIMT_MOST_DEVICES, /* the legacy default stream and the thread's, of each device */
+    /* the legacy default stream and the per-thread default stream, for each device */
+    OF_DEVICES = 2 * SIMT_MOST_DEVICES,
     USES = 256,
     LAUNCHES = 1024
 };
 
-/** How many operations of each stream. */
+/** A vector clock: the number of operations of each stream. */
 struct clock {
     unsigned long of[ORDER_STREAMS];
 };
-/** An operation: which one of its stream. */
+/** An operation, by its stream and its number there. */
 struct moment {
     int stream;
     unsigned long at;
 };
-/** Memory that an operation used, until the host has waited for it. */
+/** Memory that an operation used, kept until the host has waited for it. */
 struct use {
     struct order_use of;
     struct moment when;
@@ -34,7 +36,7 @@ struct launched {
 };
 
 static struct clock known[ORDER_STREAMS], host;
-static struct CUstream_st *made[ORDER_STREAMS]; /* those that were made, from OF_DEVICES on */
+static struct CUstream_st *made[ORDER_STREAMS]; /* streams that the program made, from index OF_DEVICES on */
 static struct use uses[USES];
 static size_t use_count;
 static struct launched launched[LAUNCHES];
@@ -59,7 +61,7 @@ static int index_of(cudaStream_t stream, int device)
 
 void order_stream_made(struct CUstream_st *stream)
 {
-    stream->order_index = -1; /* not looked at, if there are too many */
+    stream->order_index = -1; /* such a stream is not checked, if there are too many */
     if (is_off()) return;
     pthread_mutex_lock(&lock);
     for (int i = OF_DEVICES; i < ORDER_STREAMS && stream->order_index < 0; i++) {
@@ -74,7 +76,7 @@ void order_stream_lost(const struct CUstream_st *stream)
 {
     if (is_off() || stream->order_index < 0) return;
     pthread_mutex_lock(&lock);
-    made[stream->order_index] = NULL; /* who gets the place counts on from here */
+    made[stream->order_index] = NULL; /* the next stream in this place continues the count */
     pthread_mutex_unlock(&lock);
 }
 
@@ -84,7 +86,7 @@ static void learn(struct clock *clock, const struct clock *more)
         if (more->of[i] > clock->of[i]) clock->of[i] = more->of[i];
 }
 
-/* Whether stream @p i waits for the legacy default stream of the device, and it for this one. */
+/* Whether stream @p i waits for the legacy default stream of the device, and the reverse. */
 static int is_blocking(int i, int device)
 {
     if (i == SIMT_MOST_DEVICES + device) return 1;
@@ -92,7 +94,7 @@ static int is_blocking(int i, int device)
            !(made[i]->flags & cudaStreamNonBlocking);
 }
 
-/** The next operation of a stream. */
+/** Begins the next operation of a stream. */
 static struct moment step(int stream, int device)
 {
     struct clock *clock = &known[stream];
@@ -119,7 +121,7 @@ void order_join(cudaStream_t to, int to_device, cudaStream_t from, int from_devi
 
 /* ---- the host waits -------------------------------------------------------------------------------------- */
 
-/* What the host has waited for nobody can meet any more. */
+/* Operations that the host has waited for can no longer race with any. */
 static void host_learns(const struct clock *clock)
 {
     size_t kept = 0;
@@ -160,9 +162,9 @@ void order_host_waits_device(int device)
 
 /* ---- what meets ------------------------------------------------------------------------------------------ */
 
-static const struct clock *asking; /* whose next operation it is */
+static const struct clock *asking; /* clock of the stream with the next operation */
 
-/* Launches that are forgotten count as over. */
+/* Launches that are no longer kept count as finished. */
 static int launch_is_open(uint32_t number)
 {
     const unsigned long first = launch_count > LAUNCHES ? launch_count - LAUNCHES : 0;
@@ -231,7 +233,7 @@ static void take_uses(const struct operation *o, const struct order_use *use, si
 
 /* ---- operations ------------------------------------------------------------------------------------------ */
 
-/** What a kernel must not meet. */
+/** Tells the device which memory the kernel must not touch. */
 static void arm(struct moment when)
 {
     busy_count = 0;

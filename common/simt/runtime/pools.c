@@ -1,10 +1,10 @@
 /**
  * @file pools.c
- * @brief A device's one memory pool, where cudaMallocAsync takes memory.
+ * @brief The single memory pool of each device, from which cudaMallocAsync allocates.
  */
 #include "graph.h"
 
-/** What the attributes of a device's pool say; its address is the handle. */
+/** The attributes of a device's pool; the struct's address is the handle. */
 static struct pool {
     unsigned long long release_threshold;
     int may_not_reuse[3];
@@ -26,7 +26,7 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
     return cudaSuccess;
 }
 
-/* For no device hardware answers otherwise than for the default pool. */
+/* An invalid device gives another error than for the default pool, as on hardware. */
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t *pool, int device)
 {
     RETURN_IF_LOST();
@@ -56,10 +56,10 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
     case cudaMemPoolAttrReleaseThreshold:
         default_pool[device].release_threshold = *(const unsigned long long *)value;
         return cudaSuccess;
-    case cudaMemPoolAttrReservedMemHigh: /* the highest so far is begun anew, from 0 */
+    case cudaMemPoolAttrReservedMemHigh: /* a write of 0 restarts the high watermark */
     case cudaMemPoolAttrUsedMemHigh:
         return runtime_result(*(const unsigned long long *)value == 0 ? cudaSuccess : cudaErrorInvalidValue);
-    default: /* the others can only be read */
+    default: /* the other attributes are read-only */
         return runtime_result(cudaErrorInvalidValue);
     }
 }
@@ -80,7 +80,7 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr att
     case cudaMemPoolAttrReleaseThreshold:
         *(unsigned long long *)value = default_pool[device].release_threshold;
         return cudaSuccess;
-    case cudaMemPoolAttrReservedMemCurrent: /* all that is not free is said to be the pool's */
+    case cudaMemPoolAttrReservedMemCurrent: /* all memory that is not free counts as the pool's */
     case cudaMemPoolAttrReservedMemHigh:
     case cudaMemPoolAttrUsedMemCurrent:
     case cudaMemPoolAttrUsedMemHigh:

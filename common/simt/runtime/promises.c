@@ -1,12 +1,13 @@
 /**
  * @file promises.c
- * @brief What an entry point promises whoever calls it: it works on the stream it was given, neither waits nor
- *        allocates, and returns. A call that breaks a promise is a finding; it is carried out all the same.
+ * @brief What an entry point promises its caller: it works on the given stream, neither waits nor allocates,
+ *        and returns. A CUDA call that breaks a promise is a finding, and is carried out nevertheless.
  *
- * Work may go to other streams if they fork from the given one and join it again by events. For each stream of a
- * call the table keeps how many operations it got, and how many of every other stream come before its next one: an
- * event takes that with it, a stream that waits for the event adds it to its own. At the end the given stream must
- * come after everything. Several streams may be given, one for each device: then one of them must. What becomes part of a graph is not looked at: it does not run, and the capture has its own
+ * Work may go to other streams if they fork from the given one and join it again by events. For each stream
+ * of a call the table keeps how many operations it got, and how many of every other stream come before its
+ * next one: an event takes that with it, a stream that waits for the event adds it to its own. At the end the
+ * given stream must come after everything. Several streams may be given, one for each device: then one of
+ * them must. Operations that become part of a graph are not checked: they do not run, and capture has its own
  * rules for streams.
  */
 #include <string.h>
@@ -17,17 +18,18 @@ enum { SITES = 64 };
 
 /** A stream that the entry point may use. */
 struct party {
-    struct CUstream_st *stream; /**< NULL: the legacy default stream, if it is the one that was given */
+    struct CUstream_st *stream; /**< NULL: the legacy default stream, if that is the given one */
     int used;
-    unsigned known[PROMISE_STREAMS]; /**< operations of each that come before its next one; its own: all */
-    struct operation last;           /**< of the operations that do something */
-    const char *kernel;              /**< if that was a launch */
+    /** how many operations of each stream come before its next one; for itself: all of them */
+    unsigned known[PROMISE_STREAMS];
+    struct operation last; /**< the last of those operations that does something */
+    const char *kernel;    /**< if that was a launch */
 };
 
 static unsigned promised;
-static struct party parties[PROMISE_STREAMS]; /* the first are the streams that were given */
+static struct party parties[PROMISE_STREAMS]; /* the first ones are the given streams */
 static int given = 1;
-static unsigned long call; /* events of other calls mean nothing */
+static unsigned long call; /* events of other calls are ignored */
 
 /* ---- telling ------------------------------------------------------------------------------------------- */
 
@@ -46,7 +48,7 @@ static int was_reported(const struct simt_site *site)
     return 0;
 }
 
-/** Which stream was used in place of the one that was given; the sentence has an alternative for each. */
+/** How the stream in use differs from the given one; the message has a variant for each. */
 enum wrong_stream { STREAM_OF_THREAD, STREAM_LEGACY, STREAM_UNORDERED, STREAM_NOT_JOINED };
 
 static void tell_stream(const struct operation *o, const char *kernel, enum wrong_stream stream)
@@ -77,7 +79,7 @@ void runtime_makes(struct simt_site site, unsigned promise)
                  SIMT_SAYS(.name = {site.what}));
 }
 
-/** What a copy or a fill must not touch. */
+/** Checks the memory that a copy or a fill must not touch. */
 void promises_see_write(const struct operation *o, const void *to, size_t bytes)
 {
     enum simt_kept kept = SIMT_FREE;
@@ -103,7 +105,8 @@ static struct party *party_of(cudaStream_t handle)
     return NULL;
 }
 
-/** A place for a stream that forks. Counts go on where an earlier stream in it ended: nobody need forget them. */
+/** An entry for a stream that forks. Counts continue where an earlier stream in the entry ended, so that
+ *  no clock has to forget them. */
 static struct party *take_place(cudaStream_t handle)
 {
     for (int i = given; i < PROMISE_STREAMS; i++) {
@@ -168,7 +171,7 @@ void promises_lose_stream(struct CUstream_st *stream)
         if (!parties[i].used || parties[i].stream != stream) continue;
         if (is_joined(i))
             parties[i].used = 0;
-        else /* nobody's: what it did may still be joined */
+        else /* not free yet: its work may still be joined */
             parties[i].stream = (struct CUstream_st *)&parties[i];
     }
 }
@@ -187,14 +190,14 @@ static void check_joined(void)
             tell_stream(&parties[i].last, parties[i].kernel, STREAM_NOT_JOINED);
 }
 
-static _Thread_local int groups; /* of NCCL's calls, begun and not ended */
+static _Thread_local int groups; /* groups of NCCL calls that have begun and not ended */
 
 void promises_see_group(int more)
 {
     groups += more;
 }
 
-/** What is in a group begins when the group ends: that is for who began it. */
+/** The calls of a group begin when the group ends: so an entry point must end the group that it began. */
 static void check_group_closed(void)
 {
     if (groups > 0) simt_finding(RECORD_COLLECTIVE_HANG, NULL, RECORD_SAYS_GROUP_OPEN, NULL);

@@ -1,6 +1,6 @@
 /**
  * @file ranges.c
- * @brief Whether what an operation is given as device memory is.
+ * @brief Checks whether the memory that an operation receives is device memory.
  */
 #include "runtime.h"
 

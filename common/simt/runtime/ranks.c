@@ -2,9 +2,10 @@
  * @file ranks.c
  * @brief Lets the ranks' calls meet, and finds those that never will.
  *
- * The k-th collective of each rank belongs to the k-th of all others; the k-th send to a rank belongs to its k-th receive from there. A
- * host thread waits in its call until all of its calls have met. It never will if a rank that it waits for is gone, or is called for by a
- * thread that itself waits for ever, or by nobody: that is a finding, and all calls end with an error.
+ * The k-th collective of each rank belongs to the k-th of all others; the k-th send to a rank belongs to its
+ * k-th receive from there. A host thread waits in its call until all of its calls have met. The wait never
+ * ends if a rank that it needs is gone, or belongs to a thread that itself waits for ever, or to no thread:
+ * that is a finding, and all calls end with an error.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -17,7 +18,8 @@
 
 enum { LOOK_MILLISECONDS = 100, CALLERS = 64, MOST_THREADS = 1 << 20 };
 
-/* How long nothing may happen in the whole process: if nobody is known who might still call, and if a thread that called has ended. */
+/* Seconds in which nothing happens in the whole process before a call counts as hanging: if it is not
+ * known which thread might still call, and if a thread that called has ended. */
 static const double PATIENCE = 8, PATIENCE_AFTER_END = 1, WORK = 0.1;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -67,7 +69,7 @@ struct caller *ranks_caller(void)
     return caller;
 }
 
-/** A state of a thread as the kernel says it: whether it runs, or would if there were a core. */
+/** A thread's state in /proc: 1 if it runs, or would run if a core were free. */
 static int is_running(const char *task)
 {
     char path[64], text[256], *end = NULL;
@@ -79,7 +81,8 @@ static int is_running(const char *task)
     return end != NULL && (end[2] == 'R' || end[2] == 'D');
 }
 
-/** Threads of the program, those that wait for launches not counted; and how many of all run, this one too. */
+/** Counts the program's threads, except those that wait for launches; sets @p running to how many of all
+ *  threads run, including this one. */
 static int program_threads(int *running)
 {
     int count = 0;
@@ -184,7 +187,7 @@ static int same_call(const struct call *a, const struct call *b)
            a->peer == b->peer;
 }
 
-/** 1 if all ranks had a collective, which is done now or was a mismatch. */
+/** 1 if all ranks had a collective pending; it is now done, or was a mismatch. */
 static int meet_collectives(struct clique *clique)
 {
     struct call *call[MOST_RANKS];
@@ -259,13 +262,14 @@ static int waits_for(const struct call *call, int r)
     return clique->rank[r]->collectives.first == NULL;
 }
 
-/** What is known of the whole process. */
+/** What is known about the whole process. */
 struct situation {
-    int alone;    /**< every thread of it waits in a call */
-    double quiet; /**< so long nothing has happened */
+    int alone;    /**< every thread waits in a call */
+    double quiet; /**< seconds since anything happened */
 };
 
-/** Whether rank @p r will not come, as far as one can know: its thread waits for ever, or ended and no other takes its place. */
+/** 1 if rank @p r will not arrive, as far as one can know: its thread waits for ever, or ended and no
+ *  other takes over. */
 static int will_not_come(const struct call *call, int r, const struct caller *self, struct situation now)
 {
     const ncclComm_t comm = call->comm->clique->rank[r];
@@ -284,7 +288,8 @@ static int is_stuck(const struct caller *caller, struct situation now)
     return 0;
 }
 
-/** The threads that wait for ranks of this thread's cliques, and so on: at first all count as stuck. */
+/** Collects the threads that wait for ranks of this thread's cliques, those that wait for ranks of theirs,
+ *  and so on. At first all of them count as stuck. */
 static size_t collect(struct caller *self, struct caller **list, size_t room)
 {
     size_t count = 0;
@@ -301,7 +306,8 @@ static size_t collect(struct caller *self, struct caller **list, size_t room)
     return count;
 }
 
-/** 1 if the calling thread waits for what cannot come. Those whose ranks may still come are taken out until none is. */
+/** 1 if the calling thread waits for a rank that cannot arrive. Removes threads whose ranks may still
+ *  arrive from the stuck ones until no more can be removed. */
 static int waits_for_ever(struct caller *self, int threads, double quiet)
 {
     struct caller *list[CALLERS];
@@ -335,7 +341,7 @@ static enum record_absence why_absent(const struct clique *clique, int r, const 
     return RECORD_ABSENT_SILENT;
 }
 
-/** The call of rank @p r that its thread waits in; NULL: there is none. */
+/** The call in which the thread of rank @p r waits; NULL if there is none. */
 static const struct call *waiting_call(const struct clique *clique, int r)
 {
     const ncclComm_t comm = clique->rank[r];
@@ -345,7 +351,7 @@ static const struct call *waiting_call(const struct clique *clique, int r)
     return own;
 }
 
-/* Whoever sees it first tells it, in the same words. */
+/* The first thread that notices the hang reports it; the words do not depend on which thread that is. */
 static void tell_hang(struct caller *self, int seconds)
 {
     struct calls_told told = {.kept = 0};
@@ -353,7 +359,7 @@ static void tell_hang(struct caller *self, int seconds)
     while (call->next_group != NULL && call->done) call = call->next_group;
     const struct clique *clique = call->comm->clique;
     const int ungrouped = self->calls->next_group == NULL;
-    int free_ranks = 0; /* that this thread might call for */
+    int free_ranks = 0; /* ranks that this thread might still call for */
     for (int r = 0; r < clique->ranks; r++) {
         const ncclComm_t comm = clique->rank[r];
         const struct call *own = waiting_call(clique, r);
@@ -385,7 +391,7 @@ static int all_done(const struct call *calls)
     return 1;
 }
 
-/** Those that the thread waits for, and those that threads wait for which these have to do with, and so on. */
+/** Ends the calls of all threads that the thread waits for, of those that they have to do with, and so on. */
 static void break_all(struct caller *self, ncclResult_t result)
 {
     struct caller *list[CALLERS];
@@ -412,7 +418,7 @@ static void wait_a_moment(void)
     pthread_cond_timedwait(&changed, &lock, &until);
 }
 
-/** Since when nothing has happened: no other thread runs, and the process uses hardly any time. */
+/** Sets since when nothing has happened: no other thread runs, and the process uses hardly any CPU time. */
 struct quiet {
     double since, work;
 };
@@ -448,7 +454,7 @@ ncclResult_t ranks_wait(struct call *calls)
     self->calls = calls;
     self->waits = 1;
     if (!all_done(calls)) {
-        ranks_changed(); /* others may now wait for ever */
+        ranks_changed(); /* other threads may now wait for ever */
         wait_for_others(self);
     }
     self->waits = 0;

@@ -2,8 +2,9 @@
  * @file ranks.h
  * @brief What the parts of the software NCCL share.
  *
- * nccl.c takes calls, ranks.c lets those meet that belong together and finds those that never will, collectives.c does what they ask
- * for. A call waits in its host thread until all the ranks that it needs have come: nothing is done later than at the call.
+ * nccl.c receives calls, ranks.c matches those that belong together and finds those that never will match,
+ * collectives.c carries them out. A call waits in its host thread until all the ranks that it needs have
+ * called: it is carried out before it returns.
  */
 #ifndef WARPWISE_SIMT_RANKS_H
 #define WARPWISE_SIMT_RANKS_H
@@ -41,7 +42,7 @@ struct call {
     size_t count; /**< as the call says */
     ncclDataType_t type;
     ncclRedOp_t op;
-    int peer; /**< or the root; -1: of no meaning */
+    int peer; /**< or the root; -1: not used */
     ncclComm_t comm;
     struct operation operation; /**< stream, device and place in the source */
     int done;
@@ -69,7 +70,7 @@ struct ncclComm {
     int rank, device;
     int gone; /**< destroyed, or aborted */
     struct simt_site site;
-    struct caller *caller; /**< who called for it last; NULL: nobody yet */
+    struct caller *caller; /**< the thread that last called for this rank; NULL: none yet */
     struct queue collectives, sends[MOST_RANKS], receives[MOST_RANKS];
     struct call init;
 };
@@ -79,22 +80,23 @@ void ranks_lock(void);
 void ranks_unlock(void);
 /** @brief The calling host thread. */
 struct caller *ranks_caller(void);
-/** @brief Nothing more comes of these ranks: who waits goes on, with @p result. */
+/** @brief Nothing more will come from these ranks: threads that wait for them continue, with @p result. */
 void ranks_break(struct clique *clique, ncclResult_t result);
-/** @brief Lets @p call meet those that it belongs with. */
+/** @brief Matches @p call with those that it belongs with. */
 void ranks_submit(struct call *call);
-/** @brief Waits until all calls of the list (next_group) are done; the first result that is no success. */
+/** @brief Waits until all calls of the list (next_group) are done; returns the first result that is an
+ *         error. */
 ncclResult_t ranks_wait(struct call *calls);
-/** @brief Somebody may have to look again. */
+/** @brief Wakes the waiting threads to check again. */
 void ranks_changed(void);
 
-/** @brief What the call is named. */
+/** @brief The name of the call. */
 const char *call_name(const struct call *call);
 size_t type_bytes(ncclDataType_t type);
-/** @brief What a call reads and what it writes, in bytes; 0 for nothing. */
+/** @brief The number of bytes that a call reads and that it writes; 0 for none. */
 size_t call_reads(const struct call *call);
 size_t call_writes(const struct call *call);
-/** @brief Carries out what the calls of all ranks ask for. */
+/** @brief Carries out the matching calls of all ranks. */
 void collective_perform(struct call *const *call, int ranks);
 void transfer_perform(struct call *send, struct call *receive);
 

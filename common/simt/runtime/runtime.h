@@ -14,7 +14,7 @@
 
 /* ---- errors -------------------------------------------------------------------------------------------- */
 
-/** @brief Remembers @p error as the thread's last error, if it is one, and returns it. */
+/** @brief Remembers @p error as the thread's last error, unless it is success, and returns it. */
 cudaError_t runtime_result(cudaError_t error);
 /** @brief After a fault in a kernel every call for the current device gives the same error until cudaDeviceReset. */
 cudaError_t runtime_lost(void);
@@ -22,24 +22,24 @@ cudaError_t runtime_device_lost(int device);
 void runtime_lose(int device, cudaError_t error);
 void runtime_forget_errors(void);
 
-/** @brief First line of every call that reaches the device. */
+/** @brief The first line of every call that uses the device. */
 #define RETURN_IF_LOST()                                                                                     \
     do {                                                                                                     \
         if (runtime_lost() != cudaSuccess) return runtime_lost();                                            \
     } while (0)
 
-/** @brief The place in the student's source that called the function this is written in. */
+/** @brief The place in the student's source that called the function in which this stands. */
 #define CALLER_SITE(name) runtime_site(__builtin_return_address(0), name)
 struct simt_site runtime_site(const void *return_address, const char *call);
 
-/** @brief Reports an `unsupported` finding and gives ::cudaErrorNotSupported. */
+/** @brief Reports an `unsupported` finding and returns ::cudaErrorNotSupported. */
 cudaError_t runtime_refuse(struct simt_site site, enum record_message message);
 
 /* ---- the device ---------------------------------------------------------------------------------------- */
 
-/** @brief What SIMT_DEVICE decides. Sizes in bytes. */
+/** @brief The limits that SIMT_DEVICE selects. Sizes in bytes. */
 struct device_limits {
-    int capability; /**< 75, 80, 86, 89, 90; 100 where it is pretended */
+    int capability; /**< 75, 80, 86, 89, 90; 100 if pretended */
     int multiprocessors;
     int threads_per_multiprocessor;
     int blocks_per_multiprocessor;
@@ -96,7 +96,7 @@ struct host_operation {
     void *user_data;
 };
 
-/** @brief One thing a stream does. */
+/** @brief One operation of a stream. */
 struct operation {
     enum operation_kind kind;
     struct simt_site site;
@@ -115,28 +115,30 @@ struct operation {
 /** @brief Carries @p operation out before it returns, or keeps it if its stream is under capture. */
 cudaError_t runtime_perform(const struct operation *operation);
 
-/** @brief Between the two nothing else happens on the devices: for what is no operation of its own. */
+/** @brief Between these two calls nothing else happens on the devices: for work that is not an operation. */
 void runtime_begin(void);
 void runtime_end(void);
 
-/** @brief The host waited, or asked and was told so: all launches are over. */
+/** @brief The host waited, or asked and was told that all is done: all launches are over. */
 void runtime_settled(void);
 
 /** @brief 1 if there is a device of that number. */
 int device_is_valid(int device);
 /** @brief The device whose pool @p pool is; -1: it is none. */
 int pool_device(cudaMemPool_t pool);
-/** @brief 1 if @p stream is the default stream or one that exists. */
+/** @brief 1 if @p stream is a default stream or one that exists. */
 int stream_is_valid(cudaStream_t stream);
-/** @brief The device of a valid stream; default streams are the current device's. */
+/** @brief The device of a valid stream; default streams belong to the current device. */
 int stream_device(cudaStream_t stream);
 void event_record_now(cudaEvent_t event);
 
-/** @brief From the first byte of the first of @p rows rows to the last one's end; SIZE_MAX if no range is so long. */
+/** @brief Bytes from the first byte of the first of @p rows rows to the end of the last one; SIZE_MAX if
+ *         that overflows. */
 size_t bytes_of_rows(size_t rows, size_t pitch, size_t width);
-/** @brief What a call does with memory. */
+/** @brief How a call uses memory. */
 enum role { ROLE_READS, ROLE_WRITES, ROLE_FILLS };
-/** @brief Checks that [@p pointer, @p bytes) is device memory; else prints a finding that says what it is. */
+/** @brief Checks that [@p pointer, @p bytes) is device memory; else reports a finding that says what it
+ *         is. */
 int device_range_is_valid(struct simt_site site, const void *pointer, size_t bytes, enum role role);
 /** @brief The same for all device memory of a copy or a fill. */
 int operation_ranges_are_valid(const struct operation *operation);
@@ -148,7 +150,7 @@ cudaError_t runtime_allocate(void **pointer, size_t bytes, struct simt_site site
 cudaError_t runtime_allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows,
                                   struct simt_site site);
 cudaError_t runtime_copy(struct copy_operation c, cudaStream_t stream, struct simt_site site);
-/** @brief A copy in the default stream that the host waits for. */
+/** @brief A copy in the default stream; the host waits for it. */
 cudaError_t runtime_copy_and_wait(struct copy_operation c, struct simt_site site);
 cudaError_t runtime_set(struct set_operation s, cudaStream_t stream, struct simt_site site);
 
@@ -156,13 +158,13 @@ cudaError_t runtime_set(struct set_operation s, cudaStream_t stream, struct simt
 
 /** @brief The call at @p site makes the host wait for the device. */
 void runtime_waits(struct simt_site site);
-/** @brief The call at @p site makes or destroys something: memory (SIMT_NO_MEMORY) or an object (SIMT_NO_OBJECTS). */
+/** @brief The call at @p site creates or destroys memory (SIMT_NO_MEMORY) or an object (SIMT_NO_OBJECTS). */
 void runtime_makes(struct simt_site site, unsigned promise);
 /** @brief @p operation, a copy or a fill, is about to write here. */
 void promises_see_write(const struct operation *operation, const void *to, size_t bytes);
-/** @brief @p operation is carried out now, in a stream that may be the wrong one. */
+/** @brief @p operation is about to be carried out; its stream may be the wrong one. */
 void promises_see(const struct operation *operation);
-/** @brief The calling thread begins a group of NCCL's calls (1) or ends one (-1). */
+/** @brief The calling thread begins (1) or ends (-1) a group of NCCL calls. */
 void promises_see_group(int more);
 
 /** @brief 1 while launches are checked and not run, see simt_launch_only(). */

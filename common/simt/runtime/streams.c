@@ -1,6 +1,7 @@
 /**
  * @file streams.c
- * @brief Streams and events. Work is done when it is asked for: a stream is always idle, waiting is free.
+ * @brief Streams and events. Work is carried out at the call: a stream is always idle, and waiting takes no
+ *        time.
  */
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 
 void simt_report_left_since(unsigned long mark)
 {
-    if (runtime_lost() != cudaSuccess) return; /* nothing can be destroyed any more */
+    if (runtime_lost() != cudaSuccess) return; /* streams of the lost context cannot be destroyed any more */
     objects_report_since(mark);
     graphs_report_since(mark);
 }
@@ -119,7 +120,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void 
     return runtime_result(runtime_perform(&operation));
 }
 
-/** A stream callback with its own arguments, as a host function. */
+/** Wraps a stream callback and its arguments as a host function. */
 struct callback {
     cudaStreamCallback_t function;
     cudaStream_t stream;
@@ -227,7 +228,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     return runtime_result(runtime_perform(&operation));
 }
 
-/** The host's clock: how long the software took, which says nothing about a GPU. */
+/** Reads the host's clock: how long the software took, which says nothing about a GPU. */
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEvent_t end)
 {
     RETURN_IF_LOST();

@@ -1,9 +1,9 @@
 /**
  * @file tensor_map.c
- * @brief Tensor maps, and how a program comes by the driver's functions for them.
+ * @brief Tensor maps, and how a program gets the driver's functions for them.
  *
- * What the driver's documentation demands of the arguments gives CUDA_ERROR_INVALID_VALUE here as well. What it allows and this
- * device does not do is an `unsupported` finding.
+ * Arguments that violate the driver's documentation return CUDA_ERROR_INVALID_VALUE here as well. What the
+ * documentation allows and this device lacks is an `unsupported` finding.
  */
 #include "../tensor_map.h"
 #include "../include/cuda.h"
@@ -23,7 +23,7 @@ static CUresult refuse(struct simt_site site, enum record_message message)
 
 /* ---- arguments ------------------------------------------------------------------------------------------ */
 
-/** Bytes of an element; 0: a type that sm_90 does not have. */
+/** Size of an element in bytes; 0: a type that sm_90 does not have. */
 static uint8_t bytes_of(CUtensorMapDataType type)
 {
     static const uint8_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
@@ -40,7 +40,7 @@ static unsigned span_of(CUtensorMapSwizzle swizzle)
     return swizzle == CU_TENSOR_MAP_SWIZZLE_NONE ? 0 : 16u << swizzle;
 }
 
-/** What cuTensorMapEncodeTiled is given. */
+/** The arguments of cuTensorMapEncodeTiled. */
 struct arguments {
     CUtensorMap *map;
     CUtensorMapDataType type;

@@ -1,6 +1,7 @@
 /**
  * @file volumes.c
- * @brief Volumes: rows at a pitch, slices of as many rows as the volume is high. Each slice is moved as a 2D copy.
+ * @brief Volumes: rows at a pitch, and slices, each of as many rows as the volume is high. Each slice is
+ *        copied as a 2D copy.
  */
 #include "graph.h"
 #include "order.h"
@@ -47,7 +48,8 @@ cudaError_t cudaMemset3D(struct cudaPitchedPtr pointer, int value, struct cudaEx
     return set_slices(pointer, value, extent, NULL, CALLER_SITE("cudaMemset3D"));
 }
 
-/** A part must lie within the rows and slices of its volume: else the next row or slice would be moved, too. */
+/** A part must lie within the rows and slices of its volume; otherwise parts of the next row or slice
+ *  would be copied, too. */
 static cudaError_t check_part(const struct cudaPitchedPtr *volume, struct cudaPos from,
                               struct cudaExtent extent)
 {

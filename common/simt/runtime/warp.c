@@ -1,8 +1,8 @@
 /**
  * @file warp.c
- * @brief Shuffles, votes, matches and reductions: what happens when the lanes of a mask have met.
+ * @brief Shuffles, votes, matches and reductions: what happens when all lanes of a mask have arrived.
  *
- * Each lane brings a struct operand; the last one in computes the result of all of them.
+ * Each lane brings a struct operand; the last one to arrive computes the results of all.
  */
 #include <stdint.h>
 
@@ -39,8 +39,8 @@ struct operand {
 /* ---- shuffles ------------------------------------------------------------------------------------------ */
 
 /**
- * The lane to read from. The warp falls into segments of @p width lanes (a power of two); up, down and xor
- * read their own lane where they would leave the segment, except that xor may read an earlier segment.
+ * The lane to read from. The warp falls into segments of @p width lanes (a power of two); where up, down and
+ * xor would leave the segment a lane reads itself, except that xor may read an earlier segment.
  */
 static unsigned source_lane(enum shuffle_kind kind, unsigned self, unsigned lane, unsigned width)
 {
@@ -58,7 +58,8 @@ static unsigned source_lane(enum shuffle_kind kind, unsigned self, unsigned lane
     return self;
 }
 
-/** A source that does not take part gives 0, as was seen on hardware; CUDA calls the value undefined. */
+/** A source lane that does not take part gives 0, as observed on hardware; CUDA leaves the value
+ *  undefined. */
 static void complete_shuffle(void *const operand[32], void *const result[32], unsigned mask, void *context)
 {
     (void)context;
@@ -84,7 +85,7 @@ unsigned long long simt_shuffle(const struct simt_site *site, enum shuffle_kind 
 
 /* ---- votes and matches --------------------------------------------------------------------------------- */
 
-/** Lanes that brought something but zero. */
+/** Lanes that brought a nonzero value. */
 static void complete_ballot(void *const operand[32], void *const result[32], unsigned mask, void *context)
 {
     (void)context;
@@ -115,7 +116,7 @@ unsigned int simt_vote(const struct simt_site *site, enum vote_kind kind, unsign
     return 0;
 }
 
-/** For every lane the lanes that brought the same value. */
+/** For every lane, the lanes that brought the same value. */
 static void complete_match(void *const operand[32], void *const result[32], unsigned mask, void *context)
 {
     (void)context;

@@ -2,7 +2,7 @@
  * @file assembly.c
  * @brief `asm` statements: which of them are PTX, and the call that takes their place.
  *
- * A file holds code for both sides, so one has to tell them apart. In order:
+ * A file holds asm statements for host and device, which are told apart by these rules, in order:
  *
  * | where, or what | is |
  * |---|---|
@@ -27,7 +27,7 @@ enum { SECTIONS = 4 }; /* text, outputs, inputs, clobbers */
 struct assembly {
     size_t open, close;
     size_t first[SECTIONS], end[SECTIONS];
-    size_t colon[SECTIONS]; /**< the token that begins the section; a `::` begins two */
+    size_t colon[SECTIONS]; /**< the token that begins the section; one `::` begins two sections */
     int is_volatile;
 };
 
@@ -38,7 +38,7 @@ static int is_word(const struct tokens *t, size_t i)
 
 /* ---- taking it apart ------------------------------------------------------------------------------------ */
 
-/** 0 if what stands at @p i is no statement of the kind. */
+/** 0 if there is no such statement at @p i. */
 static int take_apart(const struct tokens *t, size_t i, struct assembly *a)
 {
     *a = (struct assembly){.open = i + 1};
@@ -78,7 +78,7 @@ static size_t operand_end(const struct tokens *t, size_t i, size_t end)
 
 /* ---- whose it is ---------------------------------------------------------------------------------------- */
 
-/** The letters of a constraint that stands as a literal at token @p i, without `=`, `+`, `&`. */
+/** The letters of the constraint in the string literal at token @p i, without `=`, `+`, `&`. */
 static const char *constraint_at(const struct tokens *t, size_t i, size_t *length)
 {
     const char *s = t->source + t->list[i].start + 1;
@@ -112,7 +112,8 @@ static const char *after_blanks(const char *s)
     }
 }
 
-/** 1 if assembly for the host does not begin so. A dot in its first name: `b.eq` of AArch64 is none of PTX. */
+/** 1 unless assembly for the host could begin like this. A dot in the first name may be the host's, too:
+ *  `b.eq` is AArch64, not PTX. */
 static int begins_as_ptx(const struct tokens *t, const struct assembly *a)
 {
     if (t->list[a->first[0]].kind != TOKEN_LITERAL) return 0;
@@ -153,7 +154,8 @@ static void rewrite_operand(struct rewriter *r, size_t i, size_t open, const cha
     edit_add(r, token_end(t, match_forward(t, open)), 0, format_string(")"));
 }
 
-/** The operands of one section. nvcc has no names for them, `[x] "r"(x)`, and says so; here it is an error, too. */
+/** Rewrites the operands of one section. nvcc has no names for them, `[x] "r"(x)`, and reports an error;
+ *  so does this. */
 static void rewrite_operands(struct rewriter *r, size_t statement, size_t first, size_t end, const char *use)
 {
     const struct tokens *t = r->tokens;
@@ -173,13 +175,13 @@ static void rewrite_operands(struct rewriter *r, size_t statement, size_t first,
     }
 }
 
-/** The colon before a section goes, or becomes a comma if the section has something. */
+/** Removes the colon before a section, or replaces it by a comma if the section has operands. */
 static void rewrite_colon(struct rewriter *r, const struct assembly *a, size_t s, const char *before)
 {
     const struct tokens *t = r->tokens;
     const int empty = a->first[s] >= a->end[s];
     if (a->colon[s] == a->close) return;
-    const int second = s > 1 && a->colon[s - 1] == a->colon[s]; /* of a `::`, which is replaced once */
+    const int second = s > 1 && a->colon[s - 1] == a->colon[s]; /* for a `::`, which is replaced once */
     edit_add(r, t->list[a->colon[s]].start, second ? 0 : t->list[a->colon[s]].length,
              format_string("%s%s", empty ? "" : ", ", empty ? "" : before));
 }
@@ -201,7 +203,7 @@ void rewrite_assembly(struct rewriter *r, size_t i)
     rewrite_operands(r, i, a.first[1], a.end[1], "simt_out");
     rewrite_operands(r, i, a.first[2], a.end[2], "simt_in");
     rewrite_colon(r, &a, 1,
-                  ""); /* after them: what an operand ends with comes before a colon right behind it */
+                  ""); /* edits after them: the end of an operand goes before a colon right after it */
     rewrite_colon(r, &a, 2, "");
     rewrite_colon(r, &a, 3, "simt_clobbers(");
     if (a.first[3] < a.end[3]) edit_add(r, token_end(t, a.end[3] - 1), 0, format_string(")"));

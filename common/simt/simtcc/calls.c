@@ -1,6 +1,6 @@
 /**
  * @file calls.c
- * @brief Reads what g++ says of its functions and their calls.
+ * @brief Reads g++'s dump of functions and their calls.
  *
  * @code
  * ;; Function scale (_Z5scalef, funcdef_no=0, decl_uid=2345, cgraph_uid=1, symbol_order=0)
@@ -20,11 +20,11 @@
 
 #include "text.h"
 
-/* What the words of CUDA become (language.h), and the rewriter's mark in a body. */
+/* The names that CUDA's keywords become (language.h), and the rewriter's mark in a body. */
 static const char kernel_mark[] = "flatten", device_mark[] = "no_profile_instrument_function",
                   host_word_mark[] = "unused", host_mark[] = " simt_host_functionD.";
 
-/** One function, as the compiler has it. The texts end where the file's lines do. */
+/** One function in the compiler's dump. Its texts end where the file's lines do. */
 struct function {
     const char *name, *mangled, *type, *body, *end;
     size_t name_length, mangled_length;
@@ -43,7 +43,7 @@ char *calls_option(const char *path)
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-/** ";; Function NAME (MANGLED, funcdef_no=1, decl_uid=2, ...": 0 if the line is none. */
+/** Parses ";; Function NAME (MANGLED, funcdef_no=1, decl_uid=2, ..."; 0 if the line is something else. */
 static int read_header(struct function *f, const char *line, const char *end)
 {
     static const char start[] = ";; Function ", behind[] = ", funcdef_no=", uid[] = "decl_uid=";
@@ -71,7 +71,7 @@ static int holds(const char *line, const char *end, const char *word)
     return 0;
 }
 
-/** Whether the line is the declaration of the function: "void scaleD.2345 (". */
+/** 1 if the line is the declaration of the function: "void scaleD.2345 (". */
 static int names_function(const struct function *f, const char *line, const char *end)
 {
     char name[32];
@@ -122,7 +122,7 @@ static int compare_uids(const void *a, const void *b)
 
 /* ---- who may call whom --------------------------------------------------------------------------------- */
 
-/** What is defined in a function is named after it: a lambda in a kernel is device code. */
+/** Functions defined inside a function are named after it: a lambda in a kernel is device code. */
 static int is_inside_device_function(const struct functions *all, const struct function *f)
 {
     if (strncmp(f->mangled, "_ZZ", 3) != 0) return 0;
@@ -137,14 +137,15 @@ static int is_inside_device_function(const struct functions *all, const struct f
     return 0;
 }
 
-/** nvcc warns, and does not refuse, where a `__host__ __device__` function calls. */
+/** For calls from a `__host__ __device__` function nvcc only warns. */
 static int is_device_code(const struct functions *all, const struct function *f)
 {
     if (f->host_word) return 0;
     return f->kernel || f->device || is_inside_device_function(all, f);
 }
 
-/** "S::S" and "S::~S" have several declarations, of which the one that is called is not the one that is written down. */
+/** "S::S" and "S::~S" have several declarations, and the dump of the function shows another one than the
+ *  calls do. */
 static const struct function *find_constructor(const struct functions *all, const char *name, size_t length)
 {
     const struct function *found = NULL;
@@ -163,7 +164,8 @@ static const struct function *find_constructor(const struct functions *all, cons
     return found;
 }
 
-/** Functions of the host's libraries; nvcc refuses each of them in a kernel. One's own of that name is a device function. */
+/** Functions of the host's libraries, which nvcc refuses in a kernel. A user's function of the same name
+ *  is device code. */
 static int is_library_function(const char *name, size_t length)
 {
     static const char *const names[] = {
@@ -200,7 +202,8 @@ static int report_once(struct reported *reported, char *message)
     return 1;
 }
 
-/** "file:line" of the statement from @p line to @p call, or nothing. The columns are those of the rewritten line. */
+/** "file:line" of the statement from @p line to @p call, or nothing. Columns are those of the rewritten
+ *  line. */
 static char *place_of(const char *line, const char *call)
 {
     const char *open = call;
@@ -210,7 +213,7 @@ static char *place_of(const char *line, const char *call)
     return length > 0 ? format_string("%.*s", (int)length - 1, open + 1) : format_string("simtcc");
 }
 
-/** One call: of the function that the text from @p line to "D.UID (" at @p mark names. */
+/** Checks one call: of the function whose name is in the text from @p line to "D.UID (" at @p mark. */
 static int judge_call(const struct functions *all, const struct function *caller, const char *line,
                       const char *mark, struct reported *reported)
 {
@@ -289,8 +292,9 @@ int calls_refused(const char *path)
 /* ---- calls that move a struct by a pointer -------------------------------------------------------------- */
 
 /*
- * -fsanitize=thread reports what assignments load and store, and nothing of calls: `*p = make()` and `take(*p)`, of which each
- * moves a whole struct, pass unseen where the callee is not inlined. A file that is not trusted must not have any.
+ * -fsanitize=thread reports the loads and stores of assignments, and none of calls: `*p = make()` and
+ * `take(*p)` each copy a whole struct, which is not reported if the callee is not inlined. An untrusted file
+ * must not contain such calls.
  *
  * Nor does it report what a function stores into the struct that it gives back, whose place the caller hands over as a hidden
  * first argument. Called through a pointer, as one of another type, it would store where the kernel likes.
@@ -300,7 +304,7 @@ char *unseen_option(const char *path)
     return format_string("-fdump-tree-tsan-uid-lineno=%s", path);
 }
 
-/** Behind any "[file:line:column] ". */
+/** Skips "[file:line:column] ", if it is there. */
 static const char *behind_places(const char *at, const char *end)
 {
     while (at < end && *at == '[') {
@@ -312,7 +316,7 @@ static const char *behind_places(const char *at, const char *end)
     return at;
 }
 
-/** Whether the operand from @p at to @p end is memory that a pointer leads to. */
+/** Whether the operand from @p at to @p end is memory accessed through a pointer. */
 static int is_by_pointer(const char *at, const char *end)
 {
     static const char *const marks[] = {"->", "(*", "MEM[", "MEM <", "MEM_REF"};
@@ -323,7 +327,7 @@ static int is_by_pointer(const char *at, const char *end)
     return *at == '*';
 }
 
-/** The parenthesis that closes the one at @p open; what is in strings does not count. */
+/** The parenthesis that closes the one at @p open; ignores those in strings. */
 static const char *closing(const char *open, const char *end)
 {
     int depth = 0, quoted = 0;
@@ -340,13 +344,14 @@ static const char *closing(const char *open, const char *end)
     return NULL;
 }
 
-/** One call among the statements of a function. */
+/** One call in the statements of a function. */
 struct call {
     const char *callee, *open, *close;
-    int by_pointer; /**< of a function that a pointer leads to */
+    int by_pointer; /**< 1: calls a function through a pointer */
 };
 
-/** "makeD.12 (", "_7 (" and "OBJ_TYPE_REF(...) ("; and not ".FMA (", which is the compiler's own, or a declaration. */
+/** Accepts "makeD.12 (", "_7 (" and "OBJ_TYPE_REF(...) ("; not ".FMA (", which is the compiler's own, nor
+ *  a declaration. */
 static int read_call(const char *at, const char *end, struct call *call)
 {
     static const char *const words[] = {"if (", "switch (", "return", "goto ", "resx",
@@ -363,8 +368,7 @@ static int read_call(const char *at, const char *end, struct call *call)
     *call = (struct call){.callee = at, .open = name_end + 1, .close = closing(name_end + 1, end)};
     if (call->close == NULL || (strncmp(call->close, ");", 2) != 0 && strncmp(call->close, ") [", 3) != 0))
         return 0;
-    const char *digits =
-        name_end; /* "store.1_6", "_7": a value, where a function's own name ends in "D.12" */
+    const char *digits = name_end; /* "store.1_6" and "_7" are values; a function's own name ends in "D.12" */
     while (digits > at && isdigit((unsigned char)digits[-1])) digits--;
     call->by_pointer = name_end[-1] == ')' || (digits < name_end && digits > at && digits[-1] == '_');
     return 1;
@@ -390,7 +394,7 @@ static int has_argument_by_pointer(const struct call *call)
     return 0;
 }
 
-/** What is refused of a file, and what it takes to be. */
+/** The refused calls of a file, and what is needed to find them. */
 struct unseen {
     const struct functions *all;
     const struct function *gives_struct; /**< a function that is left, and gives back a struct */
@@ -405,8 +409,9 @@ static void refuse_statement(struct unseen *u, const char *line, const char *at,
     free(place);
 }
 
-/** One statement: "[place] left = [place] callee (arguments); [remark]", or without the left side. Only device code's: the host
- *  process of a submission has nothing to see, and hands structs over in every launch. */
+/** Checks one statement: "[place] left = [place] callee (arguments); [remark]", or without the left side.
+ *  Only in device code: the host process of a submission has nothing to hide, and every launch passes
+ *  structs. */
 static void judge_statement(struct unseen *u, const struct function *caller, const char *line,
                             const char *end)
 {

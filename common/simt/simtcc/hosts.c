@@ -2,8 +2,8 @@
  * @file hosts.c
  * @brief Which functions are the host's alone: those whose bodies get a mark, so that calls.c knows them again.
  *
- * A word in front of a function may be a macro that says `__device__`; the compiler sees that, and what is marked for both
- * is nobody's mistake. In doubt a function gets no mark.
+ * A word in front of a function may be a macro for `__device__`; the compiler sees that, and a function
+ * marked for both is no error. In doubt a function gets no mark.
  */
 #include "hosts.h"
 
@@ -25,7 +25,8 @@ static size_t after_templates(const struct tokens *t, size_t first)
     return first;
 }
 
-/** Where the parameters of the function that is declared from @p first to @p brace begin, or @p brace: it is none. */
+/** The token at which the parameters begin of the function declared from @p first to @p brace, or @p brace
+ *  if it declares no function. */
 static size_t find_parameters(const struct tokens *t, size_t first, size_t brace)
 {
     static const char *const no_names[] = {"if",     "for",   "while",    "switch",  "catch", "return", "do",
@@ -46,7 +47,8 @@ static size_t find_parameters(const struct tokens *t, size_t first, size_t brace
     return brace;
 }
 
-/** Words in front of the name that say more than a type: of a device function, of a constant, or a macro behind a `*`. */
+/** Words in front of the name that are more than a type: those of a device function, of a constant, or a
+ *  macro after a `*`. */
 static int has_other_words(const struct tokens *t, size_t first, size_t end)
 {
     static const char *const other[] = {"__device__", "__global__", "__shared__", "__constant__",

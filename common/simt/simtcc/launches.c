@@ -1,6 +1,6 @@
 /**
  * @file launches.c
- * @brief Which kernels there are, and how each launch of one is written in C++.
+ * @brief Finds the kernels, and how to write each launch of one in C++.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ void kernels_drop(struct kernels *kernels)
     *kernels = (struct kernels){0};
 }
 
-/** Items between brackets at @p open and @p close; commas inside further brackets do not count. */
+/** Counts the items between the brackets at @p open and @p close; commas inside further brackets do not
+ *  count. */
 static int count_items(const struct tokens *t, size_t open, size_t close)
 {
     int items = close > open + 1;
@@ -45,7 +46,7 @@ static int count_items(const struct tokens *t, size_t open, size_t close)
     return items;
 }
 
-/** Template parameters without a default in the list from `<` to `>`. */
+/** Counts the template parameters without a default in the list from `<` to `>`. */
 static int count_required(const struct tokens *t, size_t open, size_t close)
 {
     int required = 0, has_default = 0;
@@ -93,12 +94,12 @@ static void add_kernel(struct kernels *kernels, const struct tokens *t, size_t n
     known->definitions += found.definitions;
     known->has_defaults |= found.has_defaults;
     if (known->parameters != found.parameters)
-        known->definitions += 2; /* overloads, of which one is only declared */
+        known->definitions += 2; /* overloads of which only one is declared here */
     if (found.template_parameters > known->template_parameters)
         known->template_parameters = found.template_parameters;
 }
 
-/** What stands between the parentheses of `__cluster_dims__` from @p first to @p last, or NULL. */
+/** The text between the parentheses of `__cluster_dims__` from @p first to @p last, or NULL. */
 static char *find_cluster(const struct tokens *t, size_t first, size_t last)
 {
     for (size_t i = first; i < last; i++) {
@@ -112,7 +113,7 @@ static char *find_cluster(const struct tokens *t, size_t first, size_t last)
     return NULL;
 }
 
-/** The name of the kernel that is declared around the `__global__` at @p i, or a boundary. */
+/** The name of the kernel in the declaration around the `__global__` at @p i, or a boundary. */
 static size_t find_kernel_name(const struct tokens *t, size_t i)
 {
     size_t name = i + 1;
@@ -142,7 +143,8 @@ static void collect_at(struct kernels *kernels, const struct tokens *t, size_t i
     add_kernel(kernels, t, name, found);
 }
 
-/** Where the function that the word @p i names is declared, and is no kernel, a launch must choose by its arguments. */
+/** 1 if the name @p i is also declared as a function that is no kernel: then a launch must choose by its
+ *  arguments. */
 static void note_namesake(struct kernels *kernels, const struct tokens *t, size_t i)
 {
     static const char *const no_types[] = {"return", "else", "do", "goto", "case", "throw", "new", "delete"};
@@ -157,7 +159,7 @@ static void note_namesake(struct kernels *kernels, const struct tokens *t, size_
     if (token_is(t, close + 1, "{") || token_is(t, close + 1, ";")) k->definitions += 2;
 }
 
-/** The `>>>` that ends the body of the macro at @p i, if the body is the brackets of a launch; or 0. */
+/** The `>>>` that ends the body of the macro at @p i, if the body is the brackets of a launch; else 0. */
 static size_t end_of_brackets(const struct tokens *t, size_t i)
 {
     size_t end = i + 1;
@@ -202,7 +204,7 @@ void kernels_collect(struct kernels *kernels, const struct tokens *tokens)
             note_namesake(kernels, tokens, i);
 }
 
-/** Takes `__cluster_dims__(...)` away between two tokens. */
+/** Removes `__cluster_dims__(...)` between two tokens. */
 static void remove_cluster(struct rewriter *r, size_t first, size_t last)
 {
     const struct tokens *t = r->tokens;
@@ -211,7 +213,8 @@ static void remove_cluster(struct rewriter *r, size_t first, size_t last)
             edit_remove_tokens(r, i, match_forward(t, i + 1));
 }
 
-/** The body of a kernel whose declaration says `__cluster_dims__`, this one or an earlier one, begins with a record of it. */
+/** If this declaration of a kernel or an earlier one says `__cluster_dims__`, a record of it goes to the
+ *  start of the kernel's body. */
 void rewrite_kernel(struct rewriter *r, size_t i)
 {
     const struct tokens *t = r->tokens;
@@ -237,7 +240,7 @@ void rewrite_kernel(struct rewriter *r, size_t i)
 struct callee {
     size_t first, name, last; /**< tokens; name is the last word outside template arguments */
     int simple;               /**< only names, `::` and template arguments */
-    int template_arguments;   /**< of the name; -1: none are written */
+    int template_arguments;   /**< token where the name's template arguments begin; -1: it has none */
 };
 
 static struct callee find_callee(const struct tokens *t, size_t launch)
@@ -287,7 +290,7 @@ static size_t find_end(const struct tokens *t, size_t launch)
     return 0;
 }
 
-/** 1 if a function pointer of @p c cannot be had without looking at the arguments. */
+/** 1 if the function pointer for call @p c depends on the arguments. */
 static int is_deduced(const struct rewriter *r, const struct callee *c, size_t arguments)
 {
     const struct tokens *t = r->tokens;
@@ -311,13 +314,14 @@ static void spell_null_pointers(struct rewriter *r, size_t open)
             edit_add(r, t->list[i].start, t->list[i].length, format_string("nullptr"));
 }
 
-/** What stands before the configuration at @p i becomes the first part of a call, with the kernel's arguments at @p arguments. 1 if the arguments tell which kernel. */
+/** Turns the text before the configuration at @p i into the first part of a call, with the kernel's
+ *  arguments at @p arguments. 1 if the arguments determine the kernel. */
 static int begin_launch(struct rewriter *r, size_t i, size_t arguments)
 {
     const struct tokens *t = r->tokens;
     struct callee c = find_callee(t, i);
     int deduced = is_deduced(r, &c, arguments);
-    if (t->list[c.name].kind != TOKEN_WORD) /* kernels[3] and choose(n) go by their first word */
+    if (t->list[c.name].kind != TOKEN_WORD) /* kernels[3] and choose(n) are looked up by their first word */
         for (c.name = c.first; t->list[c.name].kind != TOKEN_WORD && c.name < i - 1;) c.name++;
     const struct token *name = &t->list[c.name];
     edit_add(r, t->list[c.first].start, 0,
@@ -362,7 +366,8 @@ void rewrite_launch_by_macro(struct rewriter *r, size_t i)
     edit_add(r, token_end(t, last), 0, format_string(")"));
 }
 
-/** cudaLaunchKernel((const void *)kernel, ...), and the cooperative one: the cast goes, the place comes. */
+/** cudaLaunchKernel((const void *)kernel, ...), and the cooperative one: drops the cast and adds the place
+ *  in the source. */
 void rewrite_launch_call(struct rewriter *r, size_t i)
 {
     const struct tokens *t = r->tokens;

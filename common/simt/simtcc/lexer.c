@@ -2,9 +2,10 @@
  * @file lexer.c
  * @brief The tokens of a source file.
  *
- * Two programs stand on it: simtcc, where every byte has to come out again as it was, and the check of untrusted kernel files
- * (common/build/source_check.c), which must see each token where the compiler sees it. So the rules are the compiler's own,
- * to the letter: which prefixes make a raw string, where a number ends, what joins two lines. It needs no other file.
+ * Two programs use it: simtcc, which must write every byte again as it was, and the check of untrusted kernel
+ * files (common/build/source_check.c), which must see each token where the compiler sees it. So the rules are
+ * the compiler's own, to the letter: which prefixes make a raw string, where a number ends, what joins two
+ * lines. It needs no other file.
  */
 #include "lexer.h"
 
@@ -16,8 +17,8 @@
 struct lexer {
     struct tokens tokens;
     const char *at; /**< what comes next */
-    int line_start; /**< only blanks since the line began: a `#` here begins a directive */
-    int in_define;  /**< the end of the line ends the body */
+    int line_start; /**< only blanks so far in the line: a `#` here begins a directive */
+    int in_define;  /**< the end of the line ends the macro's body */
 };
 
 static void add_token(struct lexer *l, enum token_kind kind, const char *start, const char *end)
@@ -36,7 +37,8 @@ static void add_token(struct lexer *l, enum token_kind kind, const char *start, 
     l->at = end;
 }
 
-/** Length of a backslash that ends its line, with the blanks that compilers let stand there and the newline, or 0. */
+/** Length of a line continuation: a backslash, the blanks that compilers allow after it, and the newline;
+ *  else 0. */
 static size_t continuation(const char *s)
 {
     if (s[0] != '\\') return 0;
@@ -44,7 +46,7 @@ static size_t continuation(const char *s)
     return s[1 + blanks] == '\n' ? blanks + 2 : 0;
 }
 
-/** The end of a comment that begins at @p s, or @p s if none does. */
+/** The end of the comment that begins at @p s; @p s if there is none. */
 static const char *skip_comment(const char *s)
 {
     if (s[0] != '/' || (s[1] != '/' && s[1] != '*')) return s;
@@ -117,7 +119,7 @@ static void read_directive(struct lexer *l)
         return;
     }
     after = skip_word(skip_blanks(after));
-    if (*after == '(') /* parameters belong to the head: they are names, not code */
+    if (*after == '(') /* parameters belong to the macro's head: they are names, not code */
         while (*after != '\0' && *after != '\n') {
             const char *comment_end = skip_comment(after);
             if (comment_end == after && *after++ == ')') break;

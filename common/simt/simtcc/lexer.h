@@ -1,9 +1,10 @@
 /**
  * @file lexer.h
- * @brief Cuts C++ into tokens: as coarsely as simtcc's rewriter can bear, and exactly where the compiler does.
+ * @brief Cuts C++ into tokens: as coarse as simtcc's rewriter allows, with the same boundaries as the
+ *        compiler's.
  *
- * Comments, strings and preprocessor lines are each passed over as a whole, so that nothing inside them is
- * taken for code; the body of a `#define` is code, between two marks.
+ * Comments, strings and preprocessor lines are each skipped as a whole, so that nothing inside them is taken
+ * for code; the body of a `#define` is code, between two marks.
  */
 #pragma once
 

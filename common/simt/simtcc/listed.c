@@ -2,9 +2,10 @@
  * @file listed.c
  * @brief Some versions of g++ list a function that has copies in other objects by its place in a section which the linker drops.
  *
- * The linker then refuses the second object ("defined in discarded section"); or it drops the object's list with the section, if the
- * list is bound to it, and the object's kernels are known as none. By its symbol, the function that is kept is meant, and an
- * unbound list stays.
+ * The linker then refuses the second object ("defined in discarded section"); or it drops the object's list
+ * with the section, if the list is bound to it, and then the object's kernels are not recognised as kernels.
+ * If the list uses the function's symbol it refers to the copy that is kept, and a list that is not bound to
+ * the section stays.
  */
 #include "listed.h"
 
@@ -16,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/** An object file in memory; a part that would lie outside of it is none. */
+/** An object file in memory; parts that would lie outside of the file count as missing. */
 struct object {
     unsigned char *data;
     size_t size;
@@ -38,15 +39,16 @@ static int is_object(struct object *o)
     o->sections = part(o, header->e_shoff, sizeof(Elf64_Shdr));
     if (o->sections == NULL) return 0;
     o->count = header->e_shnum != 0 ? header->e_shnum
-                                    : o->sections[0].sh_size; /* more than 65,279 are counted there */
+                                    : o->sections[0].sh_size; /* counts beyond 65,279 are stored there */
     return o->count <= o->size / sizeof(Elf64_Shdr) &&
            part(o, header->e_shoff, o->count * sizeof(Elf64_Shdr)) != NULL;
 }
 
-/** A function with a name for the linker that begins at @p offset of section @p section, or less than 16 bytes behind it; 0 if none does. */
+/** A function with a symbol that begins at @p offset of section @p section, or less than 16 bytes after
+ *  it; 0 if none does. */
 static uint32_t function_at(const Elf64_Sym *symbols, size_t count, size_t section, uint64_t offset)
 {
-    enum { MOST_BEFORE = 16 }; /* what a listed function has in front of it */
+    enum { MOST_BEFORE = 16 }; /* number of bytes before a listed function's entry */
     for (size_t i = 1; i < count; i++)
         if (symbols[i].st_shndx == section && ELF64_ST_BIND(symbols[i].st_info) != STB_LOCAL &&
             symbols[i].st_value >= offset && symbols[i].st_value - offset < MOST_BEFORE)
@@ -54,7 +56,7 @@ static uint32_t function_at(const Elf64_Sym *symbols, size_t count, size_t secti
     return 0;
 }
 
-/** The entries that @p list, a section of relocations, fills. */
+/** The entries that @p list, a section of relocations, applies to. */
 static void name_functions(const struct object *o, const Elf64_Shdr *list)
 {
     if (list->sh_link >= o->count) return;

@@ -4,6 +4,7 @@
  */
 #pragma once
 
-/** @brief Has the list (SIMT_LISTED of simt/language.h) name functions by their symbols where the linker keeps one of several copies:
- *  a kernel that is a template, or what launches kernels of one type, is in every object that uses it. */
+/** @brief Makes the list (SIMT_LISTED of simt/language.h) name functions by their symbols where the linker
+ *         keeps one of several copies: every object that uses a template kernel, or launches kernels of
+ *         one type, has a copy. */
 void listed_by_name(const char *object);

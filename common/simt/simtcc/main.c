@@ -38,10 +38,11 @@ static void remove_temporaries(void)
     if (folder != NULL) (void)rmdir(folder);
 }
 
-/* Removes @p path, the folder of one of us that was killed: it is ours, nobody holds it, and it is no link. */
+/* Removes @p path, the folder of another simtcc that was killed: if it is ours, no process holds it, and
+ * it is no link. */
 static void remove_if_dead(const char *path)
 {
-    enum { YOUNG_SECONDS = 5 }; /* its maker may be about to hold it */
+    enum { YOUNG_SECONDS = 5 }; /* the process that made it may not hold it yet */
     struct stat status;
     if (lstat(path, &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) return;
     if (difftime(time(NULL), status.st_mtime) < YOUNG_SECONDS) return;
@@ -65,7 +66,7 @@ static void remove_dead(const char *base)
     free(pattern);
 }
 
-/* Held by a lock that goes with this program, however it ends. */
+/* The lock on the folder ends with this program, however the program ends. */
 static void make_folder(void)
 {
     const char *base = getenv("TMPDIR");
@@ -86,7 +87,7 @@ static void make_folder(void)
 
 struct installation {
     char *include, *libsimt;
-    char *library_headers, *libraries; /**< cuBLAS and cuRAND; NULL where they are not built */
+    char *library_headers, *libraries; /**< cuBLAS and cuRAND; NULL if they were not built */
 };
 
 static char *existing(char *path)
@@ -102,7 +103,8 @@ static char *beside(const char *path, const char *name)
     return format_string("%.*s%s", (int)(strrchr(path, '/') + 1 - path), path, name);
 }
 
-/** An installation has share/simt/include and lib/simt/libsimt.a; the course's folder has them where they are built. */
+/** An installation has share/simt/include and lib/simt/libsimt.a; the course's folder has them where the
+ *  build puts them. */
 static void look_below(struct installation *in, const char *root)
 {
     if (in->include == NULL) in->include = existing(format_string("%s/share/simt/include", root));
@@ -112,8 +114,8 @@ static void look_below(struct installation *in, const char *root)
     if (in->libsimt == NULL) in->libsimt = existing(format_string("%s/lib/libsimt.a", root));
 }
 
-/** WARPWISE_SIMT_ROOT, then the folders around this program, then where CMake built it. An installation is moved as it
- *  is: PREFIX/bin/simtcc finds what is beside it. */
+/** Searches WARPWISE_SIMT_ROOT, then the folders above this program, then the folder of CMake's build. An
+ *  installation can be moved: PREFIX/bin/simtcc finds what is beside it. */
 static struct installation find_installation(int need_library)
 {
     struct installation in = {0};
@@ -195,7 +197,7 @@ static struct compiler find_compiler(void)
     return c;
 }
 
-/** 1 if /proc/cpuinfo lists both: then the compiler may use them. */
+/** 1 if /proc/cpuinfo lists both features: then the compiler may use them. */
 static int cpu_has_half_and_fma(void)
 {
     int found = 0;
@@ -212,10 +214,10 @@ static int cpu_has_half_and_fma(void)
     return found;
 }
 
-/** What makes the compiler report every memory access, one by one as they are written. */
+/** Makes the compiler report every memory access, one by one, as in the source. */
 static void add_device_flags(struct string_list *command, const struct compiler *compiler)
 {
-    static const char *const both[] = {"-gdwarf-4", /* of version 5, some addr2line name a wrong file */
+    static const char *const both[] = {"-gdwarf-4", /* with version 5, some addr2line report a wrong file */
                                        "-fsanitize=thread",
                                        "-ffp-contract=fast",
                                        "-fno-pie",
@@ -234,12 +236,12 @@ static void add_device_flags(struct string_list *command, const struct compiler 
      * comes after it, and no function pointer points there. */
 #if defined(__aarch64__)
     static const char *const landing_pads = "-mbranch-protection=none";
-    /* No division by zero ends in a signal there; see machine/trap.c. */
+    /* No signal reports a division by zero on that architecture; see machine/trap.c. */
     list_add(command, "-fsanitize=integer-divide-by-zero");
     if (!compiler->is_clang) {
-        /* Anchors put the variables of a block side by side, and their red zones elsewhere. */
+        /* Section anchors would put the variables of a block side by side, and their red zones elsewhere. */
         list_add(command, "-fno-section-anchors");
-        /* Between two stacks is a page of 4 KB, not the 64 KB that gcc steps over there. */
+        /* A guard page between two stacks has 4 KB, not the 64 KB that gcc assumes there. */
         list_add(command, "--param=stack-clash-protection-guard-size=12");
     }
 #else
@@ -259,7 +261,8 @@ static void add_device_flags(struct string_list *command, const struct compiler 
     }
     list_add(command, landing_pads);
 #if defined(__x86_64__)
-    /* A call through a pointer goes by the device's thunk (machine/thunks.c), where a graded runner looks at the pointer. */
+    /* Calls through pointers go through the device's thunk (machine/thunks.c), where a graded runner
+     * checks the pointer. */
     list_add(command, compiler->is_clang ? "-mretpoline-external-thunk" : "-mindirect-branch=thunk-extern");
     list_add(command, compiler->is_clang ? "-mretpoline" : "-mindirect-branch-register");
     list_add(command, "-fno-jump-tables");
@@ -275,7 +278,8 @@ static void add_all(struct string_list *list, const struct string_list *more)
     for (size_t i = 0; i < more->count; i++) list_add(list, more->items[i]);
 }
 
-/** Runs a command, whose messages go to the file @p messages if that is not NULL; its exit status, or 2 if it cannot be run. */
+/** Runs a command; its messages go to the file @p messages if that is not NULL. Returns its exit status,
+ *  or 2 if it cannot be run. */
 static int run_into(struct string_list *command, int verbose, const char *messages)
 {
     pid_t child;
@@ -301,7 +305,8 @@ static int run(struct string_list *command, int verbose)
     return run_into(command, verbose, NULL);
 }
 
-/** CPATH is searched like -I: the toolkit's folders, which some systems set there, go behind everything (CPLUS_INCLUDE_PATH). */
+/** CPATH is searched like -I. Some systems put the toolkit's folders there: they go after everything else
+ *  (CPLUS_INCLUDE_PATH). */
 static void move_toolkit_back(void)
 {
     const char *all = getenv("CPATH");
@@ -338,7 +343,7 @@ static int has_prelude(const struct string_list *command)
 
 enum {
     WITHOUT_PRELUDE = -1
-}; /* the file uses what the prelude leaves out: once more, with all of cuda_runtime.h */
+}; /* the file uses something that the prelude lacks: compile it again with all of cuda_runtime.h */
 
 /** Runs the compiler on a source. What it says is printed at its end: one sentence for a thing that this device does not have. */
 static int run_compiler(struct string_list *command, int verbose)
@@ -360,16 +365,16 @@ static int list_holds(const struct string_list *list, const char *word)
     return 0;
 }
 
-/** Runs g++ on device code, or another compiler; the error is ours where device code calls the host's functions, or
- *  moves what the device cannot see. */
+/** Runs g++ (or another compiler) on device code; prints our own error if device code calls host
+ *  functions, or copies structs unseen. */
 static int run_device_compiler(struct string_list *command, const struct compiler *compiler, int verbose,
                                const char *object)
 {
     if (compiler->is_clang) return run_compiler(command, verbose);
     char *functions = format_string("%s/functions", folder),
          *statements = format_string("%s/statements", folder);
-    const int strict =
-        list_holds(command, "-fsanitize=object-size"); /* the file of a submission, or of a lesson */
+    /* the file of a submission, or of a lesson */
+    const int strict = list_holds(command, "-fsanitize=object-size");
     list_add(command, calls_option(functions));
     list_add(&temporary_files, functions);
     if (strict) {
@@ -494,7 +499,7 @@ static void add_header_folders(const struct job *job, struct string_list *comman
     }
 }
 
-/** Everything but the files: what a kernel file and the headers before it are compiled with. */
+/** All options except the files: those that a kernel file and the headers before it are compiled with. */
 static void add_kernel_flags(const struct job *job, struct string_list *command, const char *level)
 {
     const struct options *o = job->options;
@@ -502,7 +507,7 @@ static void add_kernel_flags(const struct job *job, struct string_list *command,
     list_add(command, format_string("-std=%s", o->standard));
     list_add(command, level);
     if (!job->compiler->is_clang && !is_to_be_debugged(o))
-        list_add(command, "-fno-var-tracking"); /* a fifth to a third of the time at -O2 */
+        list_add(command, "-fno-var-tracking"); /* saves a fifth to a third of the time at -O2 */
     add_all(command, &o->compile);
     add_device_flags(command, job->compiler);
     if (o->no_fmad) list_add(command, "-ffp-contract=off");
@@ -514,7 +519,7 @@ static void add_kernel_flags(const struct job *job, struct string_list *command,
     add_header_folders(job, command);
 }
 
-/** -E names copies, too: line markers in @p path must name the originals. */
+/** The output of -E names copies, too: replaces the line markers in @p path by the originals. */
 static int translate_markers(const struct project *project, const char *path)
 {
     struct text in = {0}, out = {0};
@@ -540,7 +545,7 @@ static int translate_markers(const struct project *project, const char *path)
     return written ? 0 : 2;
 }
 
-/** Compiles what -E wrote, with the flags of a kernel file. */
+/** Compiles the output of -E with the flags of a kernel file. */
 static int compile_preprocessed_file(const struct job *job, const char *source, const char *object)
 {
     const char *level = job->options->optimise != NULL ? job->options->optimise : "-O2";
@@ -553,7 +558,8 @@ static int compile_preprocessed_file(const struct job *job, const char *source, 
     return status;
 }
 
-/* A kernel file with its include files, rewritten, and where the compiler's dependencies go until they are translated. */
+/* A kernel file and its include files, rewritten; and the file for the compiler's dependencies until they
+ * are translated. */
 struct kernel_source {
     const char *source, *copy, *depfile;
 };
@@ -568,7 +574,7 @@ static int compile_copy(const struct job *job, const struct kernel_source *from,
     list_add(&command, "-include");
     list_add(&command, headers);
     list_add(&command, format_string("-fdebug-prefix-map=%s=%s", from->copy,
-                                     from->source)); /* else findings name the copy */
+                                     from->source)); /* otherwise findings would name the copy */
     if (from->depfile != NULL) add_dependencies(job, &command, object, from->depfile);
     if (preprocess && !job->compiler->is_clang) list_add(&command, "-fpch-preprocess");
     const char *const last[] = {preprocess ? "-E" : "-c", from->copy, "-o", object};
@@ -605,8 +611,8 @@ static int compile_kernel_file(const struct job *job, const char *source, const 
     return status;
 }
 
-/** Leaves precompiled headers beside the library, for one level of optimisation if the command names it. clang is content
- *  without. */
+/** Writes precompiled headers beside the library, for one level of optimisation if the command names one.
+ *  clang works without them. */
 static int precompile(const struct job *job)
 {
     int status = 0;
@@ -616,7 +622,8 @@ static int precompile(const struct job *job)
         if (wanted != NULL && strcmp(wanted, prelude_levels[i]) != 0) continue;
         const char *prelude = prelude_prepare(job->where.libsimt, job->where.include, prelude_levels[i]);
         struct string_list command = {0};
-        /* Compilers that run meanwhile have the old one mapped: the new one takes its place when it is whole. */
+        /* Compilers that are running have the old file mapped: the new one replaces it when it is
+         * complete. */
         const char *whole = format_string("%s.gch", prelude), *made = format_string("%s.gch-new", prelude);
         add_kernel_flags(job, &command, prelude_levels[i]);
         const char *const last[] = {"-x", "c++-header", prelude, "-o", made};
@@ -667,7 +674,8 @@ static int compile(const struct job *job, const char *source, const char *object
 
 /* ---- linking ------------------------------------------------------------------------------------------- */
 
-/** Shows what the linker said in the file @p path: in one sentence, if names are missing that are in libraries not built. */
+/** Prints the linker's messages in the file @p path: one sentence if names are missing that belong to
+ *  libraries not built. */
 static void show_link_errors(const struct job *job, const char *path)
 {
     static const char *const missing[] = {"undefined reference to `cublas", "undefined reference to `curand",
@@ -689,7 +697,7 @@ static int link_program(const struct job *job, const struct string_list *objects
     struct string_list command = {0};
     add_all(&command, &job->compiler->command);
     list_add(&command, "-no-pie");
-#ifdef SIMT_COVERAGE /* the library counts its lines, and writes the counts also when it ends the program */
+#ifdef SIMT_COVERAGE /* for coverage: the library writes its counts also when it ends the program itself */
     list_add(&command, "--coverage");
     list_add(&command, "-Wl,-u,__gcov_dump");
 #endif
@@ -714,8 +722,8 @@ static void stay(int number)
     (void)number;
 }
 
-/** Runs the program that was built, and ends as it does: with its exit code, or with 128 and the signal that ended it,
- *  as a shell would. ^C is for the program; simtcc stays to remove it. */
+/** Runs the built program and ends as it does: with its exit code, or with 128 plus the signal that ended
+ *  it, as a shell would. ^C goes to the program; simtcc survives it to remove the program. */
 static int run_program(const struct options *o, const char *program)
 {
     struct string_list command = {0};
@@ -758,7 +766,7 @@ static void show(const struct options *o)
     project_drop(&project);
 }
 
-/** Compiles every source; the objects, with everything else, go to the linker in their order. */
+/** Compiles every source, and passes the objects and everything else to the linker in their order. */
 static int compile_all(const struct job *job, struct string_list *objects)
 {
     const struct options *o = job->options;

@@ -1,6 +1,7 @@
 /**
  * @file nvcc_options.c
- * @brief nvcc's options, as Makefiles give them: with one dash or two, a value behind `=` or in the next argument.
+ * @brief nvcc's options as Makefiles use them: with one dash or two, the value after `=` or in the next
+ *        argument.
  */
 #include "nvcc_options.h"
 
@@ -10,7 +11,7 @@
 
 #include "text.h"
 
-/** What becomes of an option. */
+/** What an option becomes. */
 enum fate {
     DROPPED,  /**< it means nothing here */
     RENAMED,  /**< the argument `to`; a value follows as an argument of its own */
@@ -114,7 +115,7 @@ static const struct nvcc_option known[] = {
     {"Wext-lambda-captures-this", NULL, 0, DROPPED, NULL},
 };
 
-/** Its length behind the dashes, up to `=`. */
+/** Its length after the dashes, up to `=`. */
 static size_t name_length(const char *name)
 {
     return strcspn(name, "=");
@@ -135,7 +136,7 @@ static const struct nvcc_option *look_up(const char *argument)
     return NULL;
 }
 
-/** `-Werror all-warnings`: g++ has the option without a value. */
+/** `-Werror all-warnings`: g++ has this option without a value. */
 static int is_error_of_nvcc(const char *value)
 {
     static const char *const kinds[] = {"all-warnings",
@@ -150,7 +151,8 @@ static int is_error_of_nvcc(const char *value)
     return 0;
 }
 
-/** Libraries of CUDA's that are this device, or that it has not got: what needs one of them is refused where it is compiled. */
+/** CUDA libraries that are part of this device, or that it lacks: code that needs one of the latter is
+ *  refused when it is compiled. */
 static int is_library_of_cuda(const char *name)
 {
     static const char *const libraries[] = {
@@ -163,7 +165,7 @@ static int is_library_of_cuda(const char *name)
     return 0;
 }
 
-/** Each part of @p value between commas, behind @p to. */
+/** Adds each part of @p value between commas, after @p to. */
 static void add_parts(struct string_list *out, const char *to, const char *value)
 {
     for (const char *at = value; *at != '\0';) {

@@ -1,6 +1,6 @@
 /**
  * @file options.c
- * @brief The command line: as of g++, with a few words of nvcc.
+ * @brief The command line: like that of g++, with a few options of nvcc.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static const char help[] =
     "  SIMT_COUNTERS=FILE|-   a CSV row per launch: sectors, bank conflicts, barriers\n"
     "Read before simtcc starts: CXX (the C++ compiler), WARPWISE_SIMT_ROOT (where the device lies).\n";
 
-/** Where the arguments are read. */
+/** The state of reading the arguments. */
 struct reader {
     int argc, at;
     const char **argv;
@@ -84,13 +84,13 @@ static int holds_runtime(const char *folder)
     return has_file(folder, "cuda_runtime.h");
 }
 
-/* The headers of the toolkit must not come before the device's own of the same names. */
+/* The toolkit's headers must not come before the device's own of the same names. */
 int is_toolkit_folder(const char *folder)
 {
     return holds_runtime(folder) && has_file(folder, "crt/host_runtime.h");
 }
 
-/** Options that the compiler is to see, with a value in the same or the next argument. */
+/** Options to pass to the compiler, with a value in the same or the next argument. */
 static int read_compiler_option(struct options *o, struct reader *in)
 {
     static const char *const valued[] = {"-I", "-D", "-U", "-isystem", "-iquote", "-include"};
@@ -147,14 +147,14 @@ static void read_host_options(struct options *o, const char *list)
     }
 }
 
-/** `-x cu`: every source has kernels, whatever it is called. */
+/** `-x cu`: every source holds kernels, whatever its suffix. */
 static void read_language(struct options *o, const char *value)
 {
     if (strcmp(value, "cu") != 0) die("-x %s: a source's name says what it is, or -x cu does", value);
     o->all_kernels = 1;
 }
 
-/** "a b" is two arguments; nvcc separates by commas, too. */
+/** "a b" is two arguments; commas separate, too, as in nvcc. */
 static void read_run_arguments(struct options *o, const char *list)
 {
     for (const char *at = list; *at != '\0';) {
@@ -220,7 +220,7 @@ static void read_option(struct options *o, struct reader *in)
     }
 }
 
-/** What contradicts itself, before anything is compiled. */
+/** Refuses contradictory options before anything is compiled. */
 static void check_options(const struct options *o)
 {
     if (o->inputs.count == 0 && !o->precompile) die("no input files (see simtcc --help)");

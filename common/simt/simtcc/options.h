@@ -15,19 +15,20 @@ struct options {
     const char *output;
     const char *depfile, *dep_target;
     const char *standard;      /**< "c++17" */
-    const char *optimise;      /**< "-O3"; NULL if nothing was said */
+    const char *optimise;      /**< "-O3"; NULL if none was given */
     int architecture;          /**< 900 stands for sm_90 */
-    int architecture_specific; /**< sm_90a, whose code runs on no other */
-    int preprocess_only; /**< -E: the rewritten file with all it includes, to be compiled later as a .ii file */
-    int all_kernels;     /**< -x cu: .cpp and .c files are kernel files, too */
-    int no_fmad;         /**< -fmad=false: products are rounded before they are added */
+    int architecture_specific; /**< sm_90a, whose code runs on no other architecture */
+    /** -E: write the rewritten file with all its includes, to be compiled later as a .ii file */
+    int preprocess_only;
+    int all_kernels; /**< -x cu: .cpp and .c files are kernel files, too */
+    int no_fmad;     /**< -fmad=false: products are rounded before they are added */
     int compile_only, depend, show, precompile;
-    int run; /**< --run: start the program that was built, and end as it does */
+    int run; /**< --run: start the built program, and end as it does */
     int verbose;
 };
 
 /** @brief 1 if @p folder has the headers of the CUDA Toolkit. */
 int is_toolkit_folder(const char *folder);
 
-/** @brief Reads the command line; prints help or a complaint and ends the program if it says so. */
+/** @brief Reads the command line; where necessary prints help or a complaint and ends the program. */
 struct options options_read(int argc, char **arguments);

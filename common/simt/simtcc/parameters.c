@@ -1,6 +1,7 @@
 /**
  * @file parameters.c
- * @brief Which parameters of a kernel have an address that a tensor copy can take: those that are `__grid_constant__`.
+ * @brief Which parameters of a kernel have an address that a tensor copy accepts: those that are
+ *        `__grid_constant__`.
  */
 #include "rewriter.h"
 
@@ -11,16 +12,16 @@ static int is_one_of_words(const struct tokens *t, size_t i, const char *const *
     return 0;
 }
 
-/** What a parameter says of itself: its tokens are first .. last - 1. */
+/** What the source says about a parameter; its tokens are first .. last - 1. */
 struct parameter {
     size_t name; /**< 0: none, or its type holds no tensor map */
     int constant;
-    int unknown; /**< it is written in a way that says nothing: `decltype(x) y`, a macro's call, a pack */
+    int unknown; /**< its syntax does not tell: `decltype(x) y`, a macro's call, a pack */
 };
 
 /**
- * A word more than a type and a name is a macro's, which may stand for `__grid_constant__`. Pointers, references, arrays, functions and
- * the language's own types hold no tensor map.
+ * If there is a word more than a type and a name, it is a macro, which may stand for `__grid_constant__`.
+ * Pointers, references, arrays, functions and the built-in types hold no tensor map.
  */
 static struct parameter read_parameter(const struct tokens *t, size_t first, size_t last)
 {
@@ -54,7 +55,8 @@ static struct parameter read_parameter(const struct tokens *t, size_t first, siz
     return p;
 }
 
-/** The parameter that begins at token @p first, before the one that closes the list; *@p end is the comma behind it, or that one. */
+/** The parameter that begins at token @p first; the last one ends at the bracket that closes the list.
+ *  Sets *@p end to the comma after it, or to that bracket. */
 static struct parameter next_parameter(const struct tokens *t, size_t first, size_t close, size_t *end)
 {
     size_t i = first;

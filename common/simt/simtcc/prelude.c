@@ -1,6 +1,6 @@
 /**
  * @file prelude.c
- * @brief Where precompiled headers lie, and whether they are still true.
+ * @brief Where precompiled headers lie, and whether they are up to date.
  */
 #include "prelude.h"
 
@@ -23,7 +23,7 @@ static char *path_of(const char *library, const char *level)
                          level);
 }
 
-/* 1 if any file that @p pattern stands for was written after @p time, or if there is none. */
+/* 1 if any file that @p pattern matches is newer than @p time, or if none matches. */
 static int any_newer(const char *pattern, const struct timespec *time)
 {
     glob_t found;
@@ -37,8 +37,9 @@ static int any_newer(const char *pattern, const struct timespec *time)
     return newer;
 }
 
-/* What the prelude says. It names the folder: a precompiled form knows its headers by the paths that they had, and would
- * list those among a file's dependencies after the installation was moved. */
+/* The contents of the prelude. It names the folder, because a precompiled header refers to its headers by
+ * the paths they had, and would list those among a file's dependencies even after the installation was
+ * moved. */
 static struct text contents(const char *include)
 {
     struct text text = {0};
@@ -60,7 +61,7 @@ static int made_for(const char *prelude, const char *include)
     return same;
 }
 
-/* The compiler believes a precompiled form even if the headers have changed since. */
+/* The compiler uses a precompiled header even if its headers have changed since. */
 const char *prelude_find(const char *library, const char *include, const char *level)
 {
     static const char *const headers[] = {"*.h", "simt/*.h", "../*.h"}; /* the last: machine.h */
@@ -88,7 +89,7 @@ static int is_of_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* 1 if a word at @p at is @p name, or that with the suffix of float or long double. */
+/* 1 if the word at @p at is @p name, possibly with the suffix of float or long double. */
 static int is_word(const char *at, const char *name)
 {
     const size_t length = strlen(name);

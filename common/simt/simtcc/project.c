@@ -1,6 +1,6 @@
 /**
  * @file project.c
- * @brief Finds project headers as the compiler would, and rewrites those in which something changes.
+ * @brief Finds project headers as the compiler would, and rewrites those that need a change.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,8 @@ static struct source_file *find_file(const struct project *p, const char *path)
     return NULL;
 }
 
-/** `#include "name"` in @p from: beside it, then in the include folders; @p angled, `<name>`: in these alone. NULL: not a project header. */
+/** Resolves `#include "name"` in @p from: beside it, then in the include folders; with @p angled,
+ *  `<name>`: only in these. NULL: not a project header. */
 static char *resolve(const struct project *p, const char *from, const char *name, int angled)
 {
     for (size_t i = 0; angled && i < p->include_folder_count; i++) {
@@ -52,7 +53,8 @@ static char *included_path(const struct project *p, const struct source_file *fi
     return path;
 }
 
-/** A header of `<name>` may be another library's, and is one of the project's if it has something of CUDA in it. */
+/** A header in `<name>` may belong to another library; it counts as the project's if it contains CUDA
+ *  code. */
 static int is_of_cuda(const struct source_file *file)
 {
     static const char *const words[] = {"<<<",        "__global__",   "__device__",
@@ -62,7 +64,8 @@ static int is_of_cuda(const struct source_file *file)
     return 0;
 }
 
-/** Some formatters write `<< <` and `>> >`, which nvcc takes for the brackets of a launch. 1 if there were any. */
+/** Some formatters write `<< <` and `>> >`, which nvcc accepts as the brackets of a launch. 1 if there
+ *  were any. */
 static int close_gaps(struct source_file *file)
 {
     const struct tokens *t = &file->tokens;
@@ -131,7 +134,7 @@ static int includes_a_copy(const struct project *p, const struct source_file *fi
     return found;
 }
 
-/** A copy is needed where something changes, and of everything that includes such a file. */
+/** A copy is needed of files that change, and of all files that include such a file. */
 static void plan_copies(struct project *p)
 {
     for (size_t i = 0; i < p->count; i++) {
@@ -155,7 +158,8 @@ struct including {
     const struct source_file *file;
 };
 
-/** From a copy the compiler cannot find what lies beside the original: every project header in quotes gets its path. */
+/** In a copy the compiler cannot find files beside the original: so every project header in quotes gets
+ *  its full path. */
 static char *redirect(void *context, const char *name, int angled)
 {
     const struct including *c = context;

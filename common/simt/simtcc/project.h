@@ -9,9 +9,9 @@
 
 /** @brief One source file. */
 struct source_file {
-    char *path;  /**< as the student would write it */
-    int foreign; /**< another library's: a copy only if it includes one */
-    char *copy;  /**< where its rewritten copy goes; NULL: the file is used as it is */
+    char *path;  /**< the path as the student would write it */
+    int foreign; /**< another library's: copied only if it includes a copied file */
+    char *copy;  /**< the path of its rewritten copy; NULL: the file is used as it is */
     struct text text;
     struct tokens tokens;
 };

@@ -1,6 +1,6 @@
 /**
  * @file refusals.c
- * @brief What the software device does not have, said in one sentence instead of the compiler's many.
+ * @brief What the software device lacks, in one sentence instead of the compiler's many messages.
  */
 #include "refusals.h"
 
@@ -11,12 +11,12 @@
 
 #include "text.h"
 
-/** A header or a name begins so; the longest that fits counts. */
+/** Prefix of a header or a name; the longest that fits counts. */
 struct refusal {
     const char *start, *sentence;
 };
 
-/* Headers that are nowhere to be found. Those of CUDA that a machine may well have are in include/refused. */
+/* Headers that exist nowhere. Those of CUDA that a machine may have are in include/refused. */
 static const struct refusal headers[] = {
     {"curand", "this header of cuRAND is not on the software device, which has curand.h, "
                "curand_kernel.h and those of MTGP32"},
@@ -88,7 +88,8 @@ static const char *look_up(const struct refusal *table, size_t count, const char
     return best != NULL ? best->sentence : NULL;
 }
 
-/** A name of CUDA's goes on with a capital letter or an underscore where these end: `custom` is nobody's. */
+/** After these prefixes, CUDA's names continue with a capital letter or an underscore: `custom` is not one
+ *  of them. */
 static int is_cudas_name(const char *name)
 {
     if (strcmp(name, "texture") == 0) return 1;
@@ -135,7 +136,8 @@ static const char *refused_header(const char *line, const char *message, char **
     return format_string("%.*s", (int)strcspn(sentence, "\"\n"), sentence);
 }
 
-/** Whether the error that begins at @p message is about something that is refused: then the sentence, and what it names. */
+/** If the error that begins at @p message is about something refused: the sentence, and the name it is
+ *  about. */
 static const char *refused(const char *message, const char *end, char **name)
 {
     static const char missing[] = ": No such file or directory", clang_missing[] = "' file not found";
@@ -159,7 +161,7 @@ static const char *refused(const char *message, const char *end, char **name)
     return is_cudas_name(*name) ? look_up(names, sizeof(names) / sizeof(names[0]), *name) : NULL;
 }
 
-/** The same without the colours that a terminal is given. */
+/** The same for messages with a terminal's colours. */
 static char *without_colours(const char *messages)
 {
     struct text plain = {0};
@@ -174,7 +176,7 @@ static char *without_colours(const char *messages)
     return plain.data;
 }
 
-/** The one sentence about the first of these messages that is an error; 0 if there is none. */
+/** Prints the sentence for the first of these messages that is an error; 0 if there is none. */
 static int tell_refusal(const char *messages)
 {
     const char *error = strstr(messages, "error: "), *line = error, *sentence;

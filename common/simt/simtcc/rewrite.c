@@ -10,7 +10,8 @@
 
 /* ---- scopes -------------------------------------------------------------------------------------------- */
 
-/** Braces around the current token. Branches of an `#if` may each open the same brace: depths are kept. */
+/** The braces around the current token. Branches of an `#if` may each open the same brace, so the depth at
+ *  each `#if` is kept. */
 struct scopes {
     struct scope {
         char transparent; /**< 1 for a namespace or extern "C" */
@@ -64,7 +65,7 @@ static enum side side_around(const struct scopes *s)
     return s->count > 0 ? s->list[s->count - 1].side : SIDE_UNKNOWN;
 }
 
-/** What the declaration before a brace says, or else the one around it. */
+/** The side that the declaration before a brace names, or else that of the code around it. */
 static enum side side_of(const struct scopes *s, const struct tokens *t, size_t brace)
 {
     int device = 0, host = 0;
@@ -76,7 +77,7 @@ static enum side side_of(const struct scopes *s, const struct tokens *t, size_t 
     return side_around(s);
 }
 
-/** 1 if functions are defined in the braces around: those of other functions do not count. */
+/** 1 if functions may be defined at this place: inside other functions they do not count. */
 static int declares_functions(const struct scopes *s)
 {
     return s->count == 0 || s->list[s->count - 1].declares;
@@ -113,7 +114,7 @@ static size_t rewrite_word(struct rewriter *r, size_t i)
     return i;
 }
 
-/** 1 if the include line at token @p i now names another file. */
+/** 1 if the include line at token @p i was changed to name another file. */
 static int rewrite_include(struct rewriter *r, size_t i, include_function *include, void *context)
 {
     const struct token *token = &r->tokens->list[i];
@@ -143,7 +144,7 @@ static int compare_edits(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/** The source with all changes made. A replacement keeps as many newlines as what it replaces had. */
+/** The source with all changes made. Each replacement keeps the number of newlines. */
 static struct text apply_edits(struct rewriter *r, size_t source_length)
 {
     struct text out = {0};
@@ -175,7 +176,7 @@ struct text rewrite(const struct tokens *tokens, const struct kernels *kernels, 
     for (size_t i = 0; i < tokens->count; i++) {
         enum token_kind kind = tokens->list[i].kind;
         if (kind == TOKEN_DEFINE || kind == TOKEN_DEFINE_END) in_define = kind == TOKEN_DEFINE;
-        /* what a macro declares, it declares where it is used: in functions */
+        /* a macro's declarations end up where it is used: in functions */
         r.function_depth = in_define ? 1 : scope_depth(&scopes);
         r.side = in_define ? SIDE_UNKNOWN : side_around(&scopes);
         if (kind == TOKEN_DEFINE) rewrite_brackets_macro(&r, i);

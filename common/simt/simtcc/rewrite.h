@@ -26,16 +26,18 @@
 #include "lexer.h"
 #include "text.h"
 
-/** @brief What declarations say of a kernel; names are not qualified. */
+/** @brief What the declarations say about a kernel; names are not qualified. */
 struct kernel {
     char *name;
-    int template_parameters; /**< that have no default; -1: not a template, INT_MAX: a pack */
-    int definitions;         /**< more than one: overloads, or namespaces */
+    int template_parameters; /**< number without a default; -1: not a template, INT_MAX: a pack */
+    int definitions;         /**< more than 1: overloads, or several namespaces */
     int parameters;
     int has_defaults; /**< some parameter has a default argument */
-    char *cluster;    /**< what some declaration has between the parentheses of `__cluster_dims__`, or NULL */
+    /** the text between the parentheses of `__cluster_dims__` in some declaration, or NULL */
+    char *cluster;
 };
-/** @brief `#define ON(grid, block) <<<grid, block>>>`, as some write who use an editor that does not know the brackets. */
+/** @brief `#define ON(grid, block) <<<grid, block>>>`: some people write this because their editor does
+ *         not know the brackets. */
 struct launch_macro {
     char *name;
     int takes_arguments;
@@ -51,7 +53,7 @@ void kernels_collect(struct kernels *kernels, const struct tokens *tokens);
 const struct kernel *kernels_find(const struct kernels *kernels, const char *name, size_t length);
 void kernels_drop(struct kernels *kernels);
 
-/** @brief What `#include "name"` shall name instead, as a new string, or NULL to leave it. */
+/** @brief The file that `#include "name"` shall name instead, as a new string, or NULL to leave it. */
 typedef char *include_function(void *context, const char *name, int angled);
 
 /**

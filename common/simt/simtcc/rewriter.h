@@ -6,14 +6,14 @@
 
 #include "rewrite.h"
 
-/** @brief Bytes of the source that give way to a text. */
+/** @brief A text that replaces some bytes of the source. */
 struct edit {
     size_t start, length;
     char *text;
-    size_t order; /**< edits at one place keep the order in which they were made */
+    size_t order; /**< edits at the same place keep the order in which they were made */
 };
 
-/** @brief Where a function runs, by the words of its declaration. */
+/** @brief Where a function runs, from the words of its declaration. */
 enum side { SIDE_UNKNOWN, SIDE_DEVICE, SIDE_HOST, SIDE_BOTH };
 
 struct rewriter {
@@ -21,8 +21,8 @@ struct rewriter {
     const struct kernels *kernels;
     struct edit *edits;
     size_t edit_count, edit_capacity;
-    int function_depth; /**< braces around, other than those of namespaces; 0: file scope */
-    enum side side;     /**< whose code the function around is */
+    int function_depth; /**< depth of braces, without those of namespaces; 0: file scope */
+    enum side side;     /**< the side of the function around */
 };
 
 /** @brief Replaces @p length bytes at @p start by @p text, which becomes the rewriter's. */
@@ -41,15 +41,16 @@ size_t match_angle_backward(const struct tokens *tokens, size_t close);
 size_t match_angle_forward(const struct tokens *tokens, size_t open);
 int is_opening(const struct tokens *tokens, size_t i);
 int is_closing(const struct tokens *tokens, size_t i);
-/** @brief 1 for `;` `{` `}` and preprocessor lines: what a declaration cannot reach across. */
+/** @brief 1 for `;` `{` `}` and preprocessor lines, where every declaration ends. */
 int is_boundary(const struct tokens *tokens, size_t i);
 /** @brief Index of the first token of the declaration around token @p i. */
 size_t declaration_start(const struct tokens *tokens, size_t i);
-/** @brief alignas, __attribute__ and their like, which a group of parentheses follows. */
+/** @brief alignas, __attribute__ and other words that a group of parentheses follows. */
 int takes_parentheses(const struct tokens *tokens, size_t i);
 size_t token_end(const struct tokens *tokens, size_t i);
 
-/** @brief Each rewrites what stands at token @p i; shared ones return the last token they dealt with. */
+/** @brief Each rewrites the construct at token @p i; those that are shared return the last token they
+ *         handled. */
 void rewrite_launch(struct rewriter *r, size_t i);
 void rewrite_brackets_macro(struct rewriter *r, size_t i);
 void rewrite_launch_by_macro(struct rewriter *r, size_t i);
@@ -59,5 +60,6 @@ void rewrite_device_variable(struct rewriter *r, size_t i);
 void rewrite_constant(struct rewriter *r, size_t i);
 void rewrite_assembly(struct rewriter *r, size_t i);
 void rewrite_kernel(struct rewriter *r, size_t i);
-/** @brief Says in the kernel's body, which begins at token @p body, of which parameters behind @p open a tensor copy can take the address. */
+/** @brief Adds to the kernel's body, which begins at token @p body, a record of which parameters after @p
+ *         open have an address that a tensor copy accepts. */
 void rewrite_parameters(struct rewriter *r, size_t open, size_t body);

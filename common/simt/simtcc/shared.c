@@ -48,14 +48,15 @@ static struct declaration take_apart(const struct tokens *t, size_t i)
     return d;
 }
 
-/** Words of the specifiers that must not be repeated: storage, and alignment, which C++ wants in front. */
+/** Words of the specifiers that must not be repeated: storage classes, and alignment, which C++ wants in
+ *  front. */
 static int is_dropped(const struct tokens *t, size_t i)
 {
     return token_is(t, i, "static") || token_is(t, i, "extern") || token_is(t, i, "__shared__") ||
            token_is(t, i, "alignas") || token_is(t, i, "__align__");
 }
 
-/** The type, on one line; with @p alignment instead, the alignment that was dropped from it. */
+/** The type, on one line; or with @p alignment only the alignment that was removed from it. */
 static char *spell_specifiers(const struct tokens *t, const struct declaration *d, int alignment)
 {
     struct text text = {0};
@@ -94,7 +95,7 @@ static void rewrite_dynamic(struct rewriter *r, size_t i, size_t end, const char
 {
     const struct tokens *t = r->tokens;
     while (t->list[i].kind != TOKEN_WORD && i + 1 < end) i++;
-    if (!token_is(t, i + 1, "[")) return; /* not an array: the compiler will say so */
+    if (!token_is(t, i + 1, "[")) return; /* not an array: the compiler will complain */
     size_t close = match_forward(t, i + 1);
     int name_length = (int)t->list[i].length;
     const char *name = t->source + t->list[i].start, *rest = t->source + token_end(t, close);
@@ -116,7 +117,7 @@ static void rewrite_dynamic(struct rewriter *r, size_t i, size_t end, const char
                            type, rest_length, rest));
 }
 
-/** At file scope the type of an extern array is an object that finds the memory of the running block. */
+/** At file scope, an extern array gets the type of an object that finds the memory of the running block. */
 static void rewrite_dynamic_type(struct rewriter *r, const struct declaration *d, const char *type)
 {
     const struct tokens *t = r->tokens;
@@ -148,7 +149,7 @@ static void rewrite_extern(struct rewriter *r, const struct declaration *d)
     free(type);
 }
 
-/** What follows the declarator [i, end): a record of the array's shape, by which a finding names one of its elements. */
+/** After the declarator [i, end): a record of the array's shape, with which findings name its elements. */
 static char *spell_shape(const struct tokens *t, size_t i, size_t end)
 {
     while (i < end && t->list[i].kind != TOKEN_WORD) i++;
@@ -157,8 +158,8 @@ static char *spell_shape(const struct tokens *t, size_t i, size_t end)
     return format_string(" SIMT_SHAPE(%.*s);", (int)t->list[i].length, t->source + t->list[i].start);
 }
 
-/** The alignment of the declarator at @p i, if it is an array's: one that a tile of a warp matrix operation may have. The
- *  compiler gives it to arrays by itself, but not in templates. */
+/** The alignment of the declarator at @p i, if it is an array: enough for a tile of a warp matrix
+ *  operation. The compiler aligns arrays like this by itself, but not in templates. */
 static char *spell_array(const struct tokens *t, size_t i, size_t end, const char *type)
 {
     for (; i < end && !token_is(t, i, ","); i++)
@@ -166,7 +167,8 @@ static char *spell_array(const struct tokens *t, size_t i, size_t end, const cha
     return strdup("");
 }
 
-/** A variable of the block: a red zone, then the variable as one of the thread that runs the block. */
+/** A variable of the block: a red zone, then the variable as a thread_local of the thread that runs the
+ *  block. */
 static void rewrite_static(struct rewriter *r, const struct declaration *d)
 {
     const struct tokens *t = r->tokens;
@@ -215,7 +217,7 @@ static int is_managed(const struct tokens *t, size_t first)
     return 0;
 }
 
-/** A variable, and one that can be written: not const, or a pointer whose constness is its target's. */
+/** A variable that can be written: not const, or a pointer of which only the target is const. */
 static int is_writable_variable(const struct tokens *t, size_t first, size_t i)
 {
     int is_const = 0;
@@ -252,7 +254,8 @@ void rewrite_device_variable(struct rewriter *r, size_t i)
     edit_add(r, t->list[i].start, t->list[i].length, format_string("simt_device_variable"));
 }
 
-/** A constant that is const, too, lies where nobody can write it: not beside those that the host may write. */
+/** A __constant__ that is also const goes to read-only memory, not to the memory of constants that the
+ *  host may write. */
 void rewrite_constant(struct rewriter *r, size_t i)
 {
     const struct tokens *t = r->tokens;

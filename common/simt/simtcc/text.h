@@ -1,7 +1,7 @@
 /**
  * @file text.h
- * @brief Growing text, and the two ways a tool ends early. Beside base/text.h because the software device stands on no
- *        other room, so that it can be taken out of this tree as it is.
+ * @brief Growing text, and the two ways a tool ends early. It exists beside base/text.h because the software
+ *        device uses no other room, so that it can be taken out of this tree as it is.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ void text_add(struct text *text, const char *bytes, size_t count);
 void text_add_string(struct text *text, const char *string);
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_drop(struct text *text);
-/** @brief Reads a whole file; 0 if that cannot be done. */
+/** @brief Reads a whole file; 0 if that fails. */
 int text_read_file(struct text *text, const char *path);
 int text_write_file(const struct text *text, const char *path);
 
@@ -25,7 +25,7 @@ void *array_grow(void *array, size_t *capacity, size_t count, size_t element_byt
 /** @brief A new string as printf makes it. */
 char *format_string(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** @brief Strings that somebody else keeps. Starts as {0}. */
+/** @brief Strings that belong to somebody else. Starts as {0}. */
 struct string_list {
     const char **items;
     size_t count, capacity;
