@@ -183,7 +183,8 @@ static int find_tools(struct recipe *recipe)
                           : access(recipe->library, R_OK) != 0 ? recipe->library
                                                                : NULL;
     if (!missing) return EXIT_PASS;
-    return complain("%s is missing: run cmake --build %s", missing, places.binary_dir);
+    return complain("%s is missing: run cmake --build %s%s", missing, places.binary_dir,
+                    gpu ? " --target gpu" : "");
 }
 
 /* ---- what went wrong ---------------------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 #   WARPWISE_WITH_SIMT, WARPWISE_WITH_GPU    what is built
 #   WARPWISE_RUNNER_DEVICES                  the same as a list: simt, gpu
 #   WARPWISE_CUDA_ARCHITECTURES              what nvcc is asked for
-include(CheckLanguage)
 
 if("simt" IN_LIST WARPWISE_DEVICES OR WARPWISE_DEVICES STREQUAL "auto")
     set(WARPWISE_WITH_SIMT TRUE)
@@ -11,9 +10,20 @@ else()
 endif()
 set(WARPWISE_WITH_GPU FALSE)
 if("gpu" IN_LIST WARPWISE_DEVICES OR WARPWISE_DEVICES STREQUAL "auto")
-    check_language(CUDA)
-    file(REMOVE_RECURSE ${PROJECT_BINARY_DIR}/CMakeFiles/CheckCUDA) # megabytes that nothing reads again
-    if(CMAKE_CUDA_COMPILER)
+    # check_language(CUDA) configures a project for this question, seconds of nvcc. An nvcc that refuses the host compiler
+    # says so when it preprocesses.
+    find_program(CMAKE_CUDA_COMPILER NAMES $ENV{CUDACXX} nvcc HINTS ENV CUDA_PATH PATH_SUFFIXES bin DOC "CUDA compiler")
+    set(nvcc_error 0)
+    if(CMAKE_CUDA_COMPILER AND WARPWISE_DEVICES STREQUAL "auto" AND NOT CMAKE_CUDA_COMPILER_LOADED)
+        set(host_compiler ${CMAKE_CUDA_HOST_COMPILER} $ENV{CUDAHOSTCXX})
+        list(TRANSFORM host_compiler PREPEND -ccbin=)
+        separate_arguments(flags UNIX_COMMAND "$ENV{CUDAFLAGS} ${CMAKE_CUDA_FLAGS}")
+        execute_process(COMMAND ${CMAKE_CUDA_COMPILER} ${host_compiler} ${flags} -E -x cu /dev/null
+                        RESULT_VARIABLE nvcc_error OUTPUT_QUIET ERROR_VARIABLE nvcc_says)
+    endif()
+    if(NOT nvcc_error EQUAL 0)
+        message(STATUS "Warpwise: ${CMAKE_CUDA_COMPILER} does not work here, so there is no gpu: ${nvcc_says}")
+    elseif(CMAKE_CUDA_COMPILER)
         if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
             set(CMAKE_CUDA_ARCHITECTURES OFF) # set on each target below
         endif()

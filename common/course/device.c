@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/process.h"
 #include "base/terminal.h"
@@ -48,7 +49,11 @@ static int run_device_limits(const char *option, int seconds, struct device_fact
     process_run(&(struct process){.arguments = arguments, .seconds = seconds}, &end);
     read_facts(end.output.data, facts);
     if (!facts->reason && end.start_error) {
-        facts->reason = format_string("%s is missing: run cmake --build %s", program, places.binary_dir);
+        const int here =
+            access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0; /* Linux, WSL2 */
+        facts->reason = here ? format_string("%s is missing: run cmake --build %s --target gpu", program,
+                                             places.binary_dir)
+                             : copy_string("no NVIDIA GPU is here");
     } else if (!facts->reason && end.timed_out) {
         facts->reason = format_string("the GPU did not answer within %d s", seconds);
     } else if (!facts->reason && end.exit_code != EXIT_PASS) {
