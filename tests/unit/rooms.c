@@ -233,7 +233,8 @@ static int next_call(char **at, char name[96], int *depth)
         char *end = p;
         while (isalnum((unsigned char)*end) || *end == '_') end++;
         char *open = end + strspn(end, " \n");
-        const int attribute = strncmp(p, "__attribute__", 13) == 0; /* stands before a bracket, and is no function */
+        const int attribute =
+            strncmp(p, "__attribute__", 13) == 0; /* stands before a bracket, and is no function */
         if (*open == '(' && end - p < 96 && !attribute) {
             snprintf(name, 96, "%.*s", (int)(end - p), p);
             *at = end;
