@@ -19,9 +19,11 @@ void device_begin_answer(void);
 void device_answer_with(const void *data, size_t bytes);
 /** @brief Sets a word of the answer; the first is the result. */
 void device_answer_word(unsigned index, uint64_t value);
+/** @brief Sends the answer. */
 void device_send_answer(void);
-/** @brief Sends or receives any message. If the host process is gone, the runner ends in the same way. */
+/** @brief Sends any message. If the host process is gone, the runner ends in the same way. */
 void device_send(const struct message *message);
+/** @brief Receives the next message, likewise; records of the host process are stored on the way. */
 void device_receive(struct message *message);
 /** @brief Copies from the host process's memory; returns how many bytes there were. */
 size_t device_fetch(uint64_t address, void *to, size_t bytes);

@@ -95,7 +95,10 @@
     X(RECORD_CAUSE_LAUNCH_REFUSED, "launch-refused")                                                         \
     X(RECORD_CAUSE_VALID_REFUSED, "valid-refused")
 
+/** @cond */
 #define RECORD_CAUSE_NUMBER(number, name) number,
+/** @endcond */
+/** @brief What was done wrong, of RECORD_CAUSES. */
 enum record_cause { RECORD_NO_CAUSE_KNOWN, RECORD_CAUSES(RECORD_CAUSE_NUMBER) RECORD_CAUSE_COUNT };
 #undef RECORD_CAUSE_NUMBER
 

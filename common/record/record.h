@@ -106,7 +106,10 @@ enum record_origin {
     X(RECORD_BROKEN_CHECK, "broken-check")                                                                   \
     X(RECORD_SEEN_BEFORE, "seen-before") /* by an earlier case, whose finding of the device it is */
 
+/** @cond */
 #define RECORD_KIND_NUMBER(number, name) number,
+/** @endcond */
+/** @brief What went wrong, of RECORD_KINDS. */
 enum record_kind { RECORD_NO_KIND, RECORD_KINDS(RECORD_KIND_NUMBER) RECORD_KIND_COUNT };
 #undef RECORD_KIND_NUMBER
 
@@ -131,6 +134,7 @@ enum record_state {
     RECORD_STATES
 };
 
+/** @brief What an actor did. */
 enum record_operation {
     RECORD_NO_OPERATION, /**< the actor is not there */
     RECORD_READ,
@@ -159,9 +163,10 @@ struct record_line {
 
 /** @brief Who did what where: one half of a race, or all of another finding. */
 struct record_actor {
-    int32_t operation;            /**< enum record_operation; RECORD_NO_OPERATION: nobody */
-    uint32_t block[3], thread[3]; /**< where a kernel runs; else nobody's */
-    char kernel[RECORD_TEXT];     /**< where it was another launch's than the record's; "": the same */
+    int32_t operation;        /**< enum record_operation; RECORD_NO_OPERATION: nobody */
+    uint32_t block[3];        /**< where a kernel runs; else nobody's */
+    uint32_t thread[3];       /**< of that block */
+    char kernel[RECORD_TEXT]; /**< where it was another launch's than the record's; "": the same */
     struct record_line
         at[RECORD_FRAMES]; /**< innermost call first; those behind the last known one are empty */
 };
@@ -174,19 +179,20 @@ struct record_memory {
     int32_t rank;             /**< of index; 0: index[0] counts bytes from the start of the buffer */
     int32_t
         subscripts; /**< 1: it is an array of the source, written tile[2][5]; 0: a buffer, written out[2,5] */
-    int64_t index[RECORD_AXES];
-    uint64_t byte;           /**< of that element, where the access begins */
-    uint64_t element;        /**< bytes of an element; 0: unknown */
-    uint64_t bytes;          /**< of the access; 0: unknown */
-    uint64_t size;           /**< of the buffer in bytes; 0: unknown */
-    uint64_t before;         /**< bytes from the access to its start; 0: it begins behind that */
-    uint64_t past;           /**< bytes from its end to the access, and 1 more; 0: it begins inside */
-    int32_t crossing;        /**< 1: it begins inside and reaches past the end */
+    int64_t index[RECORD_AXES]; /**< of the element, an entry for each axis */
+    uint64_t byte;              /**< of that element, where the access begins */
+    uint64_t element;           /**< bytes of an element; 0: unknown */
+    uint64_t bytes;             /**< of the access; 0: unknown */
+    uint64_t size;              /**< of the buffer in bytes; 0: unknown */
+    uint64_t before;            /**< bytes from the access to its start; 0: it begins behind that */
+    uint64_t past;              /**< bytes from its end to the access, and 1 more; 0: it begins inside */
+    int32_t crossing;           /**< 1: it begins inside and reaches past the end */
     int32_t device;          /**< 1 + the number of the device that has it, where there are several; else 0 */
     uint64_t address;        /**< where that tells more than an index; else 0 */
     struct record_line made; /**< where it was allocated, if the name does not say it */
     uint32_t blocks;         /**< of the cluster, if it is shared memory of another block; else 0 */
-    uint32_t rank_of_block, block[3]; /**< which one's */
+    uint32_t rank_of_block;  /**< its rank in the cluster */
+    uint32_t block[3];       /**< its index in the grid */
 };
 
 /** @brief What threads wait for, in numbers. */
@@ -218,23 +224,26 @@ enum record_absence {
 
 /** @brief A place where threads wait for each other: one half of a deadlock. */
 struct record_wait {
-    int32_t waiting;   /**< enum record_waiting; RECORD_WAIT_NONE: nobody */
-    uint32_t count;    /**< of the threads */
-    int32_t elsewhere; /**< 1: in another block of the cluster than the record's, which is block[] */
-    uint32_t block[3], thread[3]; /**< the first of them */
-    uint32_t number[RECORD_WAIT_NUMBERS];
+    int32_t waiting;    /**< enum record_waiting; RECORD_WAIT_NONE: nobody */
+    uint32_t count;     /**< of the threads */
+    int32_t elsewhere;  /**< 1: in another block of the cluster than the record's, which is block[] */
+    uint32_t block[3];  /**< of the first of them */
+    uint32_t thread[3]; /**< the first of them */
+    uint32_t number[RECORD_WAIT_NUMBERS]; /**< enum record_waiting says of what */
     int64_t
         index; /**< RECORD_WAIT_MBARRIER: the element of the array that is called name, or byte; -1: it is no array */
-    int32_t is_byte;
+    int32_t is_byte;        /**< 1: index counts bytes */
     char name[RECORD_TEXT]; /**< of the operation, or of the mbarrier */
-    struct record_line at;
+    struct record_line at;  /**< where they wait */
 };
 
 /** @brief A value that is not what it should be. */
 struct record_value {
-    double expected, got;
-    double share; /**< of the error budget: 1 is all that is allowed; NaN: not known */
-    uint64_t wrong, compared;
+    double expected;           /**< what the oracle says */
+    double got;                /**< what the kernel left */
+    double share;              /**< of the error budget: 1 is all that is allowed; NaN: not known */
+    uint64_t wrong;            /**< elements that are wrong */
+    uint64_t compared;         /**< elements that were compared */
     int64_t last[RECORD_AXES]; /**< index of the last wrong element; of the first: record_memory */
     int32_t storage;           /**< enum record_storage */
 };
@@ -259,16 +268,16 @@ struct record {
     int32_t cause;            /**< enum record_cause: the pattern of the wrong values; 0: none */
     int32_t guess;            /**< 1 + the number of the lesson's guess that fits; 0: none */
     char kernel[RECORD_TEXT]; /**< "": none */
-    struct record_actor actor[2];
-    struct record_memory memory;
+    struct record_actor actor[2];          /**< who; of a race both */
+    struct record_memory memory;           /**< what was accessed, or the first wrong element */
     struct record_wait wait[RECORD_WAITS]; /**< those behind the last one are empty */
     uint32_t waits;                        /**< places in all, of which the first are in wait[] */
-    struct record_value value;
-    int64_t number[RECORD_NUMBERS];
-    double real[RECORD_REALS];
-    char name[RECORD_NAMES][RECORD_TEXT];
-    char note[RECORD_NOTE];
-    uint64_t seen;  /**< how often */
+    struct record_value value;             /**< of values that are wrong */
+    int64_t number[RECORD_NUMBERS];        /**< what the sentence counts */
+    double real[RECORD_REALS];             /**< what it measures */
+    char name[RECORD_NAMES][RECORD_TEXT];  /**< whom it names */
+    char note[RECORD_NOTE];                /**< a quotation, for people only */
+    uint64_t seen;                         /**< how often */
     uint64_t stamp; /**< in shared memory: which case it belongs to, written last; 0: it is not complete */
 };
 
@@ -285,6 +294,7 @@ void record_copy_text(char *to, size_t size, const char *text);
  *         control characters. */
 int record_is_sound(const struct record *record);
 
+/** @brief 1 if both are the same line of the same file. */
 int record_same_line(const struct record_line *a, const struct record_line *b);
 /** @brief 1 if both actors were there, in the same lines, or neither was. */
 int record_same_place(const struct record_actor *a, const struct record_actor *b);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+/** @brief What came of it. */
 enum state {
     STATE_PASS,
     STATE_FAIL,

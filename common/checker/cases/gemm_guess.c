@@ -328,6 +328,7 @@ int gemm_guess(const struct lesson_case *item, const float *const *data, int ind
     const size_t ldc = (size_t)item->extent[GEMM_LDC], i = at / ldc, j = at % ldc;
     const int exchanged = row != NULL && mistake.number == EXCHANGED_INDICES;
     if (row == NULL) return -1;
+    if (j >= (size_t)item->extent[GEMM_N]) return 0; /* between two rows of C */
     if (buffer != GEMM_C || !applies(item, row->where, &mistake)) return 0;
     if (exchanged && (j >= (size_t)item->extent[GEMM_M] || i >= (size_t)item->extent[GEMM_N])) return 0;
     return find_sum(item, data, &mistake, exchanged ? j : i, exchanged ? i : j, &guess->value);
@@ -345,6 +346,7 @@ int int8_guess(const struct lesson_case *item, const float *const *data, int ind
         if (known == 1) guess->value = scaled(item, data, &none, i, j, guess->value);
         return known;
     }
+    if (j >= (size_t)item->extent[GEMM_N]) return 0; /* between two rows of C */
     if (buffer != GEMM_C || !applies_to_bytes(item, row->where, &mistake, i, j)) return 0;
     if (!find_sum(item, data, &mistake, row_taken(&mistake, i), column_taken(&mistake, j), &guess->value))
         return 0;
