@@ -21,9 +21,10 @@ enum { EXIT_PASS = 0, EXIT_FAIL = 1, EXIT_BROKEN = 2, EXIT_NOTHING = 77 };
 static int exit_code_of(enum state state)
 {
     static const int codes[STATE_COUNT] = {
-        [STATE_PASS] = EXIT_PASS,        [STATE_FAIL] = EXIT_FAIL,           [STATE_CRASH] = EXIT_FAIL,
-        [STATE_TIMEOUT] = EXIT_FAIL,     [STATE_NOT_STARTED] = EXIT_NOTHING, [STATE_NO_DEVICE] = EXIT_NOTHING,
-        [STATE_NOT_GRADED] = EXIT_BROKEN};
+        [STATE_PASS] = EXIT_PASS,           [STATE_FAIL] = EXIT_FAIL,
+        [STATE_CRASH] = EXIT_FAIL,          [STATE_TIMEOUT] = EXIT_FAIL,
+        [STATE_NOT_STARTED] = EXIT_NOTHING, [STATE_NO_DEVICE] = EXIT_NOTHING,
+        [STATE_NOT_GRADED] = EXIT_BROKEN,   [STATE_IN_PROGRESS] = EXIT_FAIL};
     return codes[state];
 }
 

@@ -254,19 +254,19 @@ static void name_unwritten(const struct check_plan *plan)
     static const char mark[] = "// [student: ";
     struct text source = {0};
     const char *region = NULL, *before = "not written:";
-    int number = 0;
+    int number = 0, opened = 0;
     if (read_file(plan->kernel, &source) != 0) return;
     for (const char *line = source.data; line && *line; line = strchr(line, '\n')) {
         line += *line == '\n';
         number++;
         size_t length = strcspn(line, "\n");
         const char *begin = memmem(line, length, mark, strlen(mark));
-        if (begin) region = begin + strlen(mark);
+        if (begin) region = begin + strlen(mark), opened = number;
         if (memmem(line, length, "// [/student]", 13)) region = NULL;
         if (!region || !(memmem(line, length, "return KERNEL_NOT_STARTED;", 26) ||
                          (plan->worst != EXIT_SKIPPED && memmem(line, length, "// TODO: ", 9))))
             continue;
-        printf("%s %.*s (line %d)", before, (int)strcspn(region, "]\n"), region, number);
+        printf("%s %.*s (line %d)", before, (int)strcspn(region, "]\n"), region, opened);
         before = ",";
         region = NULL;
     }

@@ -238,3 +238,32 @@ char *kernel_regions_left(const char *kernel)
     text_free(&source);
     return names.data;
 }
+
+/* The region called @p name that still says TODO; @p count if there is none. */
+static size_t open_region(const struct region *regions, size_t count, const char *name)
+{
+    size_t i = 0;
+    while (i < count && !(regions[i].todo && (!name || strcmp(regions[i].name, name) == 0))) i++;
+    return i;
+}
+
+char *kernel_next_region(const struct lesson_folder *lesson, const char *kernel)
+{
+    struct text source = {0};
+    struct region regions[MAX_REGIONS];
+    struct page_step steps[MOST_STEPS];
+    size_t count = read_file(kernel, &source) == 0 ? kernel_regions(source.data, regions) : 0, found = count;
+    size_t step_count = page_steps(lesson, steps);
+    for (size_t i = 0; i < step_count && found == count; i++) {
+        const char *names = steps[i].regions;
+        for (char *name; found == count && (name = next_word(&names, ' ')); free(name))
+            found = open_region(regions, count, name);
+    }
+    if (found == count) found = open_region(regions, count, NULL);
+    char *place =
+        found < count ? format_string("%s (line %d)", regions[found].name, regions[found].line) : NULL;
+    for (size_t i = 0; i < count; i++) free(regions[i].name);
+    for (size_t i = 0; i < step_count; i++) free(steps[i].regions), free(steps[i].test_case);
+    text_free(&source);
+    return place;
+}

@@ -132,6 +132,7 @@ static int run_next(const struct command_line *line)
     standing_of(next, &standing);
     progress_read(next, &progress);
     char *kernel = course_kernel_path(next, 0), *page = page_path(next), *left = kernel_regions_left(kernel);
+    char *first = kernel_next_region(next, kernel);
     char *goal = page_goal(next);
     printf("%s%s %s%s   %s%s%s%s\n", colour_on(COLOUR_BOLD), next->number, next->topic, colour_off(),
            colour_on(state_colour(standing.state)), state_name(standing.state), colour_off(),
@@ -140,12 +141,14 @@ static int run_next(const struct command_line *line)
     print_field("read", course_short_path(page));
     print_field("write", course_short_path(kernel));
     if (left) print_field("left", left);
+    if (first) print_field("first", first);
     if (progress.failed_count && standing.state != STATE_NOT_STARTED)
         print_field("failed", progress.failed[0]);
     printf("  %-6s %s watch %s\n", "then", program_name(), next->number);
     printf("  %-6s %s hint %s\n", "stuck?", program_name(), next->number);
     free(goal);
     free(left);
+    free(first);
     free(page);
     free(kernel);
     return EXIT_PASS;

@@ -87,7 +87,8 @@ static void describe_results(const struct results *results, struct text *out)
         for (size_t k = 0; k < results->count; k++) {
             if (!is_of_part(&results->rows[k], row->part)) continue;
             cases++;
-            passed += results->rows[k].state == STATE_PASS;
+            passed += results->rows[k].state == STATE_PASS &&
+                      (results->rows[k].points > 0 || results->rows[k].points_max <= 0);
         }
         if (first_of_part(results, i))
             text_print(out, "  %-11s %-11s %d of %d cases\n", row->part, state_name(row->part_state), passed,
@@ -111,13 +112,13 @@ static void describe_build_error(const char *report, struct text *out)
 static void describe_beginning(const struct watch *watch, struct text *out)
 {
     struct text source = {0};
-    char *page = page_path(watch->lesson), *left = kernel_regions_left(watch->file.path);
+    char *page = page_path(watch->lesson), *left = kernel_next_region(watch->lesson, watch->file.path);
     int skeleton = read_file(watch->file.path, &source) == 0 && kernel_is_skeleton(source.data);
     text_print(out, skeleton ? "  nothing is written yet\n\n"
                              : "  no part can be checked yet: it still says NOT_STARTED\n\n");
     if (skeleton) text_print(out, "  read  %s\n", course_short_path(page));
     text_print(out, "  write %s\n", course_short_path(watch->file.path));
-    if (left) text_print(out, "  left  %s\n", left);
+    if (left) text_print(out, "  first %s\n", left);
     text_free(&source);
     free(left);
     free(page);
@@ -143,6 +144,12 @@ static void describe_verdict(const struct watch *watch, const struct judgement *
         describe_beginning(watch, out);
     } else {
         describe_results(&judgement->results, out);
+    }
+    if (whole && state == STATE_IN_PROGRESS) {
+        char *next = kernel_next_region(watch->lesson, watch->file.path);
+        text_print(out, "\n  what is written passes; next: %s\n",
+                   next ? next : "a part that says NOT_STARTED");
+        free(next);
     }
     if (whole && state == STATE_PASS) {
         const struct lesson_folder *next = standing_next(watch->lesson);

@@ -119,10 +119,8 @@ static void conclude(const struct process_end *end, const char *rows, struct jud
     for (size_t i = 0; i < judgement->results.count; i++)
         judgement->device_finding |= judgement->results.rows[i].finding != RECORD_NO_KIND;
     judgement->exit_code = end->exit_code;
-    /* How much of a lesson must be there before the rest counts as wrong is for the checker to say. */
-    int begun = end->exit_code == EXIT_FAIL && judgement->state == STATE_NOT_STARTED;
-    if (begun) judgement->state = STATE_FAIL;
-    int passed = judgement->state == STATE_PASS, failed = state_is_failure(judgement->state);
+    int passed = judgement->state == STATE_PASS;
+    int failed = state_is_failure(judgement->state) || judgement->state == STATE_IN_PROGRESS;
     int known = end->exit_code == EXIT_PASS || end->exit_code == EXIT_FAIL || end->exit_code == EXIT_SKIPPED;
     if (!known || passed != (end->exit_code == EXIT_PASS) || failed != (end->exit_code == EXIT_FAIL)) {
         judgement->exit_code = complain("the checker ended with code %d, but its results say %s.",

@@ -208,8 +208,8 @@ int results_read(const char *path, struct results *results)
     return EXIT_PASS;
 }
 
-/* All passed: PASS. One kind of failure: that. More kinds: FAIL. What is left has parts not started. Other states say nothing
- * about the kernel. */
+/* All passed: PASS. One kind of failure: that. More kinds: FAIL. Without a failure, what is not started decides. Other
+ * states say nothing about the kernel. */
 enum state results_state(const struct results *results)
 {
     size_t count[STATE_COUNT] = {0};
@@ -222,7 +222,7 @@ enum state results_state(const struct results *results)
         kinds++;
     }
     if (kinds > 0) return kinds == 1 ? failure : STATE_FAIL;
-    if (count[STATE_NOT_STARTED] > 0) return STATE_NOT_STARTED;
+    if (count[STATE_NOT_STARTED] > 0) return count[STATE_PASS] > 0 ? STATE_IN_PROGRESS : STATE_NOT_STARTED;
     return count[STATE_PASS] > 0 ? STATE_PASS : STATE_NOTHING_RAN;
 }
 

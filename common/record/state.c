@@ -18,6 +18,7 @@ const char *state_name(enum state state)
         [STATE_NOT_GRADED] = "NOT_GRADED",
         [STATE_REFUSED] = "REFUSED",
         [STATE_BUILD_ERROR] = "BUILD_ERROR",
+        [STATE_IN_PROGRESS] = "IN_PROGRESS",
         [STATE_NOTHING_RAN] = "NOTHING_RAN",
     };
     return (unsigned)state < STATE_COUNT ? names[state] : names[STATE_NOTHING_RAN];
@@ -39,10 +40,11 @@ int state_is_failure(enum state state)
 int state_is_expected(enum state state, enum state expected)
 {
     if (expected != STATE_FAIL) return state == expected;
-    return state_is_failure(state) && state != STATE_BUILD_ERROR;
+    return state == STATE_IN_PROGRESS || (state_is_failure(state) && state != STATE_BUILD_ERROR);
 }
 
 int state_was_executed(enum state state)
 {
-    return state == STATE_PASS || state == STATE_FAIL || state == STATE_CRASH || state == STATE_TIMEOUT;
+    return state == STATE_PASS || state == STATE_FAIL || state == STATE_CRASH || state == STATE_TIMEOUT ||
+           state == STATE_IN_PROGRESS;
 }

@@ -175,7 +175,7 @@ static void test_states(void)
         {"state\nLEFT_OUT\n", STATE_NOTHING_RAN},
         {"state\nPASS\nLEFT_OUT\n", STATE_PASS},
         {"state\nNOT_STARTED\nNOT_STARTED\n", STATE_NOT_STARTED},
-        {"state\nPASS\nNOT_STARTED\n", STATE_NOT_STARTED},
+        {"state\nPASS\nNOT_STARTED\n", STATE_IN_PROGRESS},
         {"state\nPASS\nNOT_STARTED\nTIMEOUT\n", STATE_TIMEOUT},
         {"state\nNOT_STARTED\nFAIL\nPASS\n", STATE_FAIL},
         {"state\nFAIL\nTIMEOUT\nCRASH\n", STATE_FAIL},

@@ -145,20 +145,23 @@ static double short_of(double points, double most)
 static void report_part(const struct check *check, int part)
 {
     const struct lesson *lesson = check->options.lesson;
+    const int refusals = check_refusals_count(check, part);
     int cases = 0, passed = 0, sampled = 0;
     double points = 0.0, share = 0.0;
     for (int i = 0; i < check->case_count; i++) {
         if (!check->chosen[i] || check->cases[i].part != part) continue;
         cases++;
-        passed += check->verdicts[i].state == STATE_PASS;
+        passed +=
+            check->verdicts[i].state == STATE_PASS && (check->cases[i].expected == KERNEL_OK || refusals);
         sampled += check->verdicts[i].sampled > 0;
         points += check_points(check, i);
         if (check->verdicts[i].budget_share > share) share = check->verdicts[i].budget_share;
     }
     if (cases == 0) return;
-    printf("  %-11s %-11s %5.1f/%d points, %d of %d cases", lesson->part[part].name,
-           state_name(check_state(check, part)), short_of(points, lesson->part[part].points),
-           lesson->part[part].points, passed, cases);
+    printf("  %-11s %-11s ", lesson->part[part].name, state_name(check_state(check, part)));
+    if (!check->options.bench)
+        printf("%5.1f/%d points, ", short_of(points, lesson->part[part].points), lesson->part[part].points);
+    printf("%d of %d cases", passed, cases);
     if (passed == cases) printf(", largest error %.0f%% of its budget", 100.0 * share);
     if (sampled > 0) printf(", %d sampled", sampled);
     if (points > 0.0 && check_values_wrong(check, part))
@@ -365,23 +368,13 @@ static void put_left_out(const struct check *check)
     if (check->stopped) puts("  stopped      at the first case that did not pass; the others did not run");
 }
 
-/* How many cases were run and did not pass. */
-static int count_failed(const struct check *check)
-{
-    int count = 0;
-    for (int i = 0; i < check->case_count; i++) {
-        enum state state = check->verdicts[i].state;
-        count += check->chosen[i] && state != STATE_PASS && state != STATE_NOT_STARTED;
-    }
-    return count;
-}
-
 /* If all parts that have been written pass: names the parts that are not written yet. */
 static void report_missing(const struct check *check)
 {
     const char *before = ": what is written passes; not written yet: ";
     for (int part = 0; part < check->options.lesson->part_count; part++) {
-        if (check_state(check, part) != STATE_NOT_STARTED) continue;
+        const enum state state = check_state(check, part);
+        if (state != STATE_NOT_STARTED && state != STATE_IN_PROGRESS) continue;
         printf("%s%s", before, check->options.lesson->part[part].name);
         before = ", ";
     }
@@ -406,12 +399,14 @@ void report_text(struct check *check)
         points += check_points(check, i);
         if (check->chosen[i]) most += check_points_max(check, i);
     }
-    int in_progress = state == STATE_FAIL && !count_failed(check);
-    printf("%02d %-22s %-11s %.1f of %.1f points", lesson->number, lesson->topic,
-           in_progress ? "IN PROGRESS" : state_name(state), short_of(points, most), most);
+    printf("%02d %-22s ", lesson->number, lesson->topic);
+    if (check->options.bench) /* the points of a few cases say nothing */
+        printf("%s", state_name(state));
+    else
+        printf("%-11s %.1f of %.1f points", state_name(state), short_of(points, most), most);
     if (state == STATE_NO_DEVICE) printf(" (%s)", check->device_name);
     if (state == STATE_NOT_GRADED && check->broken[0] != '\0') printf(": %s", check->broken);
-    if (in_progress) report_missing(check);
+    if (state == STATE_IN_PROGRESS) report_missing(check);
     if (state == STATE_NOT_STARTED)
         printf(": write lessons/%02d_%s/%s.cu", lesson->number, lesson->topic, lesson->topic);
     putchar('\n');

@@ -342,9 +342,7 @@ double check_points_max(const struct check *check, int index)
     return points * item->weight * (item->expected != KERNEL_OK ? share / refusals : (1.0 - share) / others);
 }
 
-/* Refusing bad input earns points only in a part that can compute something: the skeleton comes with the
- * refusals. */
-static int refusals_count(const struct check *check, int part)
+int check_refusals_count(const struct check *check, int part)
 {
     int chosen = 0;
     for (int i = 0; i < check->case_count; i++) {
@@ -373,7 +371,7 @@ double check_points(const struct check *check, int index)
     const double share_while_wrong = 0.5;
     const struct lesson_case *item = &check->cases[index];
     if (!check->chosen[index] || check->verdicts[index].state != STATE_PASS) return 0.0;
-    if (item->expected != KERNEL_OK && !refusals_count(check, item->part)) return 0.0;
+    if (item->expected != KERNEL_OK && !check_refusals_count(check, item->part)) return 0.0;
     return check_points_max(check, index) * (check_values_wrong(check, item->part) ? share_while_wrong : 1.0);
 }
 
@@ -389,6 +387,7 @@ enum state check_state(const struct check *check, int part)
     if (count[STATE_PASS] == all) return STATE_PASS;
     if (count[STATE_NO_DEVICE] == all) return STATE_NO_DEVICE;
     if (count[STATE_NOT_STARTED] == all) return STATE_NOT_STARTED;
+    if (count[STATE_NOT_STARTED] + count[STATE_PASS] == all) return STATE_IN_PROGRESS;
     if (count[STATE_CRASH] > 0 && count[STATE_CRASH] + count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
         return STATE_CRASH;
     if (count[STATE_TIMEOUT] > 0 &&

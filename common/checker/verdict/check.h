@@ -130,6 +130,10 @@ int check_save(struct check *check, const char *path);
 /** @brief 1 if a chosen case of @p part that expects values, not a refusal, does not pass. */
 int check_values_wrong(const struct check *check, int part);
 
+/** @brief 1 if refused calls of @p part count: something that it computes is right, or nothing else was chosen. The skeleton
+ *         comes with the refusals. */
+int check_refusals_count(const struct check *check, int part);
+
 /** @brief Points of case @p index, and how many it can earn. A case that passes earns all of its points if
  *         every value of its part is right, and half of them otherwise. */
 double check_points(const struct check *check, int index);
