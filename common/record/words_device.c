@@ -230,8 +230,12 @@ static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_CLUSTER_BARRIER] =
         "no barrier of the cluster (barrier.cluster.arrive.release, then .wait.acquire; "
         "cluster_group::sync) is between the two",
-    [RECORD_ADVICE_BLOCKS_UNORDERED] = "blocks run in any order, and nothing orders these two (a "
-                                       "__threadfence, then an atomic in each, could)",
+    [RECORD_ADVICE_BLOCKS_UNORDERED] = "blocks run in any order, and nothing orders these two (in the one a "
+                                       "__threadfence, then an atomic; in the other an atomic, then a "
+                                       "__threadfence, could)",
+    [RECORD_ADVICE_READ_ONLY] =
+        "__ldg and ld.global.nc read what the kernel does not write; what it does write they may "
+        "miss, whatever the order",
     [RECORD_ADVICE_BLOCKS_WRITE] = "blocks run in any order, and nothing orders these two writes: is the "
                                    "same element computed twice, by two "
                                    "blocks, or does each have a part of it, to be added by an atomic?",

@@ -71,7 +71,7 @@ bool simt_runs_first_block(const struct worker *w)
 static void begin_result(struct result *result)
 {
     result->touches.count = result->text.count = result->releases.count = result->cluster_phases.count = 0;
-    result->acquired_from = UINT32_MAX;
+    result->fence_clocks.count = 0;
     result->released_tick = 0;
     memset(&result->counters, 0, sizeof result->counters);
 }
@@ -263,7 +263,11 @@ bool simt_blocks_grid_barrier(struct worker *w, const struct simt_site *site)
     w->grid.earlier_over = false;
     w->time.phase = 1;
     w->grid.fences = 0;
-    for (unsigned i = 0; i < w->threads; i++) w->thread[i].fence.phase = 0;
+    w->grid.met = w->grid.acquired = false;
+    for (unsigned i = 0; i < w->threads; i++) {
+        w->thread[i].fence.phase = 0;
+        w->thread[i].met = w->thread[i].acquired = w->thread[i].saw_acquired = false;
+    }
     w->shadow.touch_tick = ++*w->time.clock;
     return true;
 }

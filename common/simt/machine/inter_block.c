@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4, BLOCK_ATOMIC = 8 };
+enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4, BLOCK_ATOMIC = 8, CONSTANT = 16 };
 
 /** The accesses of a block from one source line: who touched a word. */
 struct trace {
@@ -105,7 +105,6 @@ uint32_t simt_inter_block_begin(const struct simt_launch *running, const struct 
 struct replay {
     const struct touch *touch;
     uint64_t block;
-    bool acquired;
     uint8_t flags;
     uint32_t cluster_phase;
     uint64_t cluster;
@@ -174,7 +173,9 @@ static void check_written(const struct replay *now)
         *written = (uint8_t)(*written | now->mask << offset % 8);
         if (simt_launch_order_pending()) simt_launch_order_write(now->word, kernel);
     }
-    if (there == now->mask || simt_settings.sample > 1 || touch->kind & (TOUCH_WRITE | TOUCH_PADDED)) return;
+    if (there == now->mask || simt_settings.sample > 1 ||
+        touch->kind & (TOUCH_WRITE | TOUCH_STORED | TOUCH_PADDED))
+        return;
     if (touch->kind & TOUCH_WHOLE && there != 0) return;
     const unsigned missing = now->mask & ~there;
     if (!(touch->kind & (TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC))) simt_launch_order_read(now->word, kernel);
@@ -185,19 +186,29 @@ static void check_written(const struct replay *now)
 /* ---- races -------------------------------------------------------------------------------------------- */
 
 /* Whether the record's block came so far before the running one comes to its touch: by a barrier of their cluster, or because
- * the running block has acquired, by an atomic, what the other one released or did by an atomic. */
+ * the running block has acquired, by an atomic, what the other one released. */
 static bool happens_before(const struct trace *r, const struct replay *now)
 {
     if (r->block == (uint32_t)now->block) return true;
     if (now->cluster != 0 && r->cluster == now->cluster && r->cluster_phase != now->cluster_phase)
         return true;
-    return now->acquired && r->flags & (ATOMIC | RELEASED);
+    return now->touch->kind & TOUCH_ACQUIRED && r->flags & RELEASED;
+}
+
+/* A load for what the kernel does not write goes past whatever orders it with a write, except a write that the same thread makes
+ * later. */
+static bool is_misled(const struct trace *r, const struct replay *now, access_id other)
+{
+    if (now->touch->kind & TOUCH_CONSTANT) return true;
+    return r->flags & CONSTANT &&
+           (r->block != (uint32_t)now->block || (other & ((1u << THREAD_BITS) - 1)) != now->thread);
 }
 
 static bool races_with(const struct replay *now, access_id other)
 {
     if (other == 0 || !is_current(other)) return false;
     const struct trace *r = record_of(other);
+    if (is_misled(r, now, other)) return true;
     if (r->flags & ATOMIC && now->touch->kind & (TOUCH_ATOMIC | TOUCH_VOLATILE)) return false;
     if (r->flags & VOLATILE && now->touch->kind & TOUCH_ATOMIC) return false;
     return !happens_before(r, now);
@@ -209,13 +220,13 @@ static bool races_with(const struct replay *now, access_id other)
  */
 static bool is_excused(unsigned flags)
 {
-    return (flags & ~(unsigned)BLOCK_ATOMIC) != 0;
+    return (flags & (ATOMIC | RELEASED | VOLATILE)) != 0;
 }
 
 static access_id me(struct replay *now)
 {
     if (now->record == 0) {
-        any_excused |= now->flags != 0;
+        any_excused |= is_excused(now->flags);
         now->record = (uint32_t)records.count;
         *(struct trace *)simt_vector_grow(&records, sizeof(struct trace)) =
             (struct trace){.block = (uint32_t)now->block,
@@ -228,11 +239,18 @@ static access_id me(struct replay *now)
     return now->record << THREAD_BITS | now->thread;
 }
 
-/* Keeps the first access; one that may race replaces one that is atomic, volatile or released. */
+/* Whether an access with flags @p b races with all that one with flags @p a races with, and with more. */
+static bool is_stricter(unsigned b, unsigned a)
+{
+    enum { EXCUSES = ATOMIC | RELEASED | VOLATILE };
+    if ((b ^ a) & CONSTANT) return (b & CONSTANT) != 0;
+    return (b & EXCUSES) != (a & EXCUSES) && (b & EXCUSES & ~a) == 0;
+}
+
+/* Keeps the first access; one that may race with more replaces it. */
 static void note(access_id *s, struct replay *now)
 {
-    if (*s == 0 || !is_current(*s) || (is_excused(record_of(*s)->flags) && !is_excused(now->flags)))
-        *s = me(now);
+    if (*s == 0 || !is_current(*s) || is_stricter(now->flags, record_of(*s)->flags)) *s = me(now);
 }
 
 static void check_word(struct replay *now, struct shadow_word *m, unsigned mask)
@@ -241,13 +259,16 @@ static void check_word(struct replay *now, struct shadow_word *m, unsigned mask)
     if (races_with(now, m->writer)) {
         const unsigned flags = record_of(m->writer)->flags;
         add_finding(now, mask, RECORD_GLOBAL_RACE,
-                    flags & BLOCK_ATOMIC                     ? RECORD_ADVICE_BLOCK_SCOPE
+                    now->flags & CONSTANT                    ? RECORD_ADVICE_READ_ONLY
+                    : flags & BLOCK_ATOMIC                   ? RECORD_ADVICE_BLOCK_SCOPE
                     : reads || (flags | now->flags) & ATOMIC ? RECORD_ADVICE_BLOCKS_UNORDERED
                                                              : RECORD_ADVICE_BLOCKS_WRITE,
                     m->writer, flags & (ATOMIC | BLOCK_ATOMIC) ? SIMT_ATOMIC : SIMT_WRITE, NULL);
     } else if (!reads && races_with(now, m->reader)) {
-        add_finding(now, mask, RECORD_GLOBAL_RACE, RECORD_ADVICE_BLOCKS_UNORDERED, m->reader, SIMT_READ,
-                    NULL);
+        add_finding(now, mask, RECORD_GLOBAL_RACE,
+                    record_of(m->reader)->flags & CONSTANT ? RECORD_ADVICE_READ_ONLY
+                                                           : RECORD_ADVICE_BLOCKS_UNORDERED,
+                    m->reader, SIMT_READ, NULL);
     }
     note(reads ? &m->reader : &m->writer, now);
 }
@@ -407,7 +428,7 @@ static unsigned replay_plain_words(struct replay *now, unsigned count)
         if (m->writer >= current || (!reads && m->reader >= current)) break;
         if (!reads)
             m->writer = mine | thread;
-        else if (m->reader < current)
+        else if (m->reader < current || now->flags & CONSTANT)
             m->reader = mine | thread;
         if (++in_thread == words_each) thread++, in_thread = 0;
     }
@@ -425,10 +446,9 @@ static void replay_touch(struct replay *now)
         forget_all();
         now->record = 0;
     }
-    const bool plain = (touch->kind & ~(unsigned)TOUCH_EARLY) == TOUCH_READ ||
-                       (touch->kind & ~(unsigned)TOUCH_EARLY) == TOUCH_WRITE;
-    if (plain && now->flags == 0 && !any_excused && at == 0 && end >= 8 &&
-        (earlier_launches == NULL || earlier_launches->count == 0))
+    const unsigned kind = touch->kind & ~(unsigned)(TOUCH_EARLY | TOUCH_ACQUIRED | TOUCH_CONSTANT);
+    if ((kind == TOUCH_READ || kind == TOUCH_WRITE) && !is_excused(now->flags) && !any_excused && at == 0 &&
+        end >= 8 && (earlier_launches == NULL || earlier_launches->count == 0))
         at = 4 * replay_plain_words(now, end / 4);
     for (; at < end; at = (at & ~3u) + 4) {
         const unsigned first = at % 4, behind = end - (at & ~3u);
@@ -445,21 +465,23 @@ static void replay_touch(struct replay *now)
 static bool is_released(const struct result *result, const struct touch *touch)
 {
     const struct fence *fence = result->releases.data;
+    const uint32_t *clock = result->fence_clocks.data;
     if (touch->tick < result->released_tick) return true;
     for (size_t i = 0; i < result->releases.count; i++) {
         if (fence[i].thread == touch->thread && touch->phase < fence[i].phase) return true;
         if (fence[i].thread / WARP_LANES == touch->thread / WARP_LANES && touch->tick <= fence[i].known)
             return true;
+        if (fence[i].clock != 0 && touch->tick <= clock[fence[i].clock - 1 + touch->thread]) return true;
     }
     return false;
 }
 
 static uint8_t flags_of(const struct result *result, const struct touch *touch)
 {
-    return (uint8_t)((touch->kind & TOUCH_ATOMIC ? ATOMIC : 0) |
-                     (touch->kind & TOUCH_VOLATILE ? VOLATILE : 0) |
-                     (touch->kind & TOUCH_BLOCK_ATOMIC ? BLOCK_ATOMIC : 0) |
-                     (is_released(result, touch) ? RELEASED : 0));
+    return (
+        uint8_t)((touch->kind & TOUCH_ATOMIC ? ATOMIC : 0) | (touch->kind & TOUCH_VOLATILE ? VOLATILE : 0) |
+                 (touch->kind & TOUCH_BLOCK_ATOMIC ? BLOCK_ATOMIC : 0) |
+                 (touch->kind & TOUCH_CONSTANT ? CONSTANT : 0) | (is_released(result, touch) ? RELEASED : 0));
 }
 
 /* Records that the block has made already, by line: touches of a few lines alternate. */
@@ -490,7 +512,6 @@ void simt_inter_block_check(struct result *result, uint32_t cluster_phase, struc
         if (result->cluster != 0 && cluster_phase_of(result, touch) != cluster_phase) continue;
         struct replay now = {.touch = touch,
                              .block = block,
-                             .acquired = touch->phase >= result->acquired_from,
                              .flags = flags_of(result, touch),
                              .cluster_phase = cluster_phase,
                              .cluster = result->cluster,

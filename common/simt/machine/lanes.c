@@ -107,7 +107,8 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->fiber = NULL;
         t->wait = WAIT_NONE;
         t->spins = t->pauses = 0;
-        t->grids_waited = false;
+        t->grids_waited = t->met = t->acquired = t->saw_flag = t->saw_acquired = false;
+        t->flag_fence.tick = 0;
         t->copies.count = 0;
         t->copy_group = 0;
         t->polled = 0;

@@ -15,6 +15,7 @@
 #include "counters.h"
 #include "distributed_shared.h"
 #include "finding.h"
+#include "flags.h"
 #include "happens_before.h"
 #include "image.h"
 #include "lanes.h"
@@ -57,6 +58,7 @@ static void forget_cells(struct worker *w)
         simt_forget(w->clocks.block, sizeof *w->clocks.block);
     }
     if (w->mbarriers.at != NULL) simt_forget(w->mbarriers.at, MBARRIERS * sizeof *w->mbarriers.at);
+    simt_flags_forget(w);
     for (int i = PLACE_SHARED; i <= PLACE_DYNAMIC; i++) {
         simt_forget(w->space[i].read_mark, 2 * w->space[i].bytes + 64);
         simt_forget(w->space[i].cells, (w->space[i].bytes / 4 + 1) * sizeof(struct shadow_cell));
@@ -155,9 +157,11 @@ static void begin_block(struct worker *w)
     simt_distributed_begin(w);
     simt_registers_begin(w);
     simt_bulk_begin(w);
+    simt_flags_begin(w);
     w->shadow.split.count = 0;
     w->time.phase = 1;
     w->grid.fences = 0;
+    w->grid.met = w->grid.acquired = false;
     w->grid.earlier_over = w->abandoned = false;
     w->warp = NULL;
     w->shadow.touch_tick = ++*w->time.clock;
