@@ -18,6 +18,18 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* Whether the last atomic changed something is seen when the next one begins. */
+static void look_for_changes(struct worker *w, const void *address, size_t bytes)
+{
+    uint64_t now = 0;
+    if (w->grid.last.address != NULL) memcpy(&now, w->grid.last.address, w->grid.last.bytes);
+    w->grid.changes += now != w->grid.last.before;
+    w->grid.last.address = address;
+    w->grid.last.bytes = bytes < sizeof now ? (unsigned)bytes : (unsigned)sizeof now;
+    w->grid.last.before = 0;
+    memcpy(&w->grid.last.before, address, w->grid.last.bytes);
+}
+
 void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *return_address)
 {
     struct worker *w = simt_tls_worker;
@@ -31,12 +43,13 @@ void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *r
         simt_note_atomic(w, wide ? how : how & ~(unsigned)(SIMT_ACQUIRE | SIMT_RELEASE));
     if (!(how & SIMT_ONLY_STORES)) simt_flag_read(w, (uintptr_t)address, how);
     if (!(how & SIMT_ONLY_LOADS)) simt_flag_write(w, (uintptr_t)address, how);
-    if (simt_tls_watch == NULL) return;
-    simt_check(address, bytes,
-               how & SIMT_ONLY_LOADS ? SIMT_READ | ACCESS_VOLATILE
-                                     : SIMT_ATOMIC | (how & SIMT_BLOCK_SCOPE ? ACCESS_BLOCK : 0) |
-                                           (how & SIMT_ONLY_STORES ? ACCESS_STORE : 0),
-               true, return_address);
+    if (simt_tls_watch != NULL)
+        simt_check(address, bytes,
+                   how & SIMT_ONLY_LOADS ? SIMT_READ | ACCESS_VOLATILE
+                                         : SIMT_ATOMIC | (how & SIMT_BLOCK_SCOPE ? ACCESS_BLOCK : 0) |
+                                               (how & SIMT_ONLY_STORES ? ACCESS_STORE : 0),
+                   true, return_address);
+    if (global) look_for_changes(w, address, bytes);
 }
 
 void simt_atomic_begin(void *address, size_t bytes, const void *return_address)

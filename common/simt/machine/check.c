@@ -425,6 +425,7 @@ static void see_volatile(const void *pointer, size_t bytes, int access, bool ali
     struct worker *w = simt_tls_worker;
     if (w != NULL && (uintptr_t)pointer - w->local.stacks >= w->local.stacks_bytes) {
         if (access == SIMT_READ) simt_spin(w, pc);
+        w->grid.changes += access == SIMT_WRITE;
         simt_note_volatile(w, pointer, access);
     }
     see(pointer, bytes, access | ACCESS_VOLATILE, aligned, pc);

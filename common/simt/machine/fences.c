@@ -100,7 +100,7 @@ static void release_fenced(struct worker *w)
             left++;
             continue;
         }
-        if (fence->barrier > result->released_tick) result->released_tick = fence->barrier;
+        fence->turn = w->grid.turn;
         *(struct fence *)simt_vector_grow(&result->releases, sizeof *fence) = *fence;
         fence->phase = 0;
     }

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4, BLOCK_ATOMIC = 8, CONSTANT = 16 };
+enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4, BLOCK_ATOMIC = 8, CONSTANT = 16, ACQUIRED = 32 };
 
 /** The accesses of a block from one source line: who touched a word. */
 struct trace {
@@ -30,8 +30,9 @@ struct trace {
     uint32_t pc;
     uint32_t launch;
     uint8_t flags;
-    uint32_t cluster_phase; /* of its cluster's barrier */
-    uint64_t cluster;       /* 0: of none */
+    uint32_t turn, released; /* in which turn of the block it was, and in which it was released; 0: in none */
+    uint32_t cluster_phase;  /* of its cluster's barrier */
+    uint64_t cluster;        /* 0: of none */
 };
 
 /** A record's index, then the thread of the block in the last 10 bits; 0: nobody yet. */
@@ -106,6 +107,7 @@ struct replay {
     const struct touch *touch;
     uint64_t block;
     uint8_t flags;
+    uint32_t turn, released;
     uint32_t cluster_phase;
     uint64_t cluster;
     struct vector *findings;
@@ -185,14 +187,17 @@ static void check_written(const struct replay *now)
 
 /* ---- races -------------------------------------------------------------------------------------------- */
 
-/* Whether the record's block came so far before the running one comes to its touch: by a barrier of their cluster, or because
- * the running block has acquired, by an atomic, what the other one released. */
-static bool happens_before(const struct trace *r, const struct replay *now)
+/* Whether something orders the two: a barrier of their cluster, or that one of the blocks acquired, by an atomic, what the other
+ * had released. */
+static bool are_ordered(const struct trace *r, const struct replay *now)
 {
     if (r->block == (uint32_t)now->block) return true;
     if (now->cluster != 0 && r->cluster == now->cluster && r->cluster_phase != now->cluster_phase)
         return true;
-    return now->touch->kind & TOUCH_ACQUIRED && r->flags & RELEASED;
+    if (now->flags & ACQUIRED && r->flags & RELEASED && (now->turn == 0 || r->released <= now->turn))
+        return true;
+    /* the block that is first in order has waited for the other one */
+    return r->flags & ACQUIRED && now->flags & RELEASED && r->turn > now->released;
 }
 
 /* A load for what the kernel does not write goes past whatever orders it with a write, except a write that the same thread makes
@@ -211,7 +216,7 @@ static bool races_with(const struct replay *now, access_id other)
     if (is_misled(r, now, other)) return true;
     if (r->flags & ATOMIC && now->touch->kind & (TOUCH_ATOMIC | TOUCH_VOLATILE)) return false;
     if (r->flags & VOLATILE && now->touch->kind & TOUCH_ATOMIC) return false;
-    return !happens_before(r, now);
+    return !are_ordered(r, now);
 }
 
 /*
@@ -233,6 +238,8 @@ static access_id me(struct replay *now)
                            .pc = now->touch->pc,
                            .launch = launch,
                            .flags = now->flags,
+                           .turn = now->turn,
+                           .released = now->released,
                            .cluster_phase = now->cluster_phase,
                            .cluster = now->cluster};
     }
@@ -242,7 +249,7 @@ static access_id me(struct replay *now)
 /* Whether an access with flags @p b races with all that one with flags @p a races with, and with more. */
 static bool is_stricter(unsigned b, unsigned a)
 {
-    enum { EXCUSES = ATOMIC | RELEASED | VOLATILE };
+    enum { EXCUSES = ATOMIC | RELEASED | VOLATILE | ACQUIRED };
     if ((b ^ a) & CONSTANT) return (b & CONSTANT) != 0;
     return (b & EXCUSES) != (a & EXCUSES) && (b & EXCUSES & ~a) == 0;
 }
@@ -461,34 +468,50 @@ static void replay_touch(struct replay *now)
     }
 }
 
-/* Whether a fence of the block, followed by an atomic, comes after the touch. */
-static bool is_released(const struct result *result, const struct touch *touch)
+static bool covers(const struct result *result, const struct fence *fence, const struct touch *touch)
+{
+    const uint32_t *clock = result->fence_clocks.data;
+    if (touch->tick < fence->barrier || (fence->thread == touch->thread && touch->phase < fence->phase))
+        return true;
+    if (fence->thread / WARP_LANES == touch->thread / WARP_LANES && touch->tick <= fence->known) return true;
+    return fence->clock != 0 && touch->tick <= clock[fence->clock - 1 + touch->thread];
+}
+
+/* Whether a fence of the block, followed by an atomic, comes after the touch, and in which turn of the block the first was. */
+static bool is_released(const struct result *result, const struct touch *touch, uint32_t *turn)
 {
     const struct fence *fence = result->releases.data;
-    const uint32_t *clock = result->fence_clocks.data;
-    if (touch->tick < result->released_tick) return true;
     for (size_t i = 0; i < result->releases.count; i++) {
-        if (fence[i].thread == touch->thread && touch->phase < fence[i].phase) return true;
-        if (fence[i].thread / WARP_LANES == touch->thread / WARP_LANES && touch->tick <= fence[i].known)
-            return true;
-        if (fence[i].clock != 0 && touch->tick <= clock[fence[i].clock - 1 + touch->thread]) return true;
+        if (!covers(result, &fence[i], touch)) continue;
+        *turn = fence[i].turn;
+        return true;
     }
     return false;
 }
 
-static uint8_t flags_of(const struct result *result, const struct touch *touch)
+static uint8_t flags_of(const struct touch *touch, bool released)
 {
-    return (
-        uint8_t)((touch->kind & TOUCH_ATOMIC ? ATOMIC : 0) | (touch->kind & TOUCH_VOLATILE ? VOLATILE : 0) |
-                 (touch->kind & TOUCH_BLOCK_ATOMIC ? BLOCK_ATOMIC : 0) |
-                 (touch->kind & TOUCH_CONSTANT ? CONSTANT : 0) | (is_released(result, touch) ? RELEASED : 0));
+    return (uint8_t)((touch->kind & TOUCH_ATOMIC ? ATOMIC : 0) |
+                     (touch->kind & TOUCH_VOLATILE ? VOLATILE : 0) |
+                     (touch->kind & TOUCH_BLOCK_ATOMIC ? BLOCK_ATOMIC : 0) |
+                     (touch->kind & TOUCH_CONSTANT ? CONSTANT : 0) |
+                     (touch->kind & TOUCH_ACQUIRED ? ACQUIRED : 0) | (released ? RELEASED : 0));
 }
 
 /* Records that the block has made already, by line: touches of a few lines alternate. */
 struct made {
-    uint32_t pc, record, cluster_phase;
+    uint32_t pc, record, cluster_phase, turn, released;
     uint8_t flags;
 };
+
+/* The turn in which the block was. */
+static uint32_t turn_of(const struct result *result, const struct touch *touch)
+{
+    const struct turn *turn = result->turns.data;
+    uint32_t number = 0;
+    for (size_t i = 0; i < result->turns.count && turn[i].phase <= touch->phase; i++) number = turn[i].number;
+    return number;
+}
 
 /* How many phases of the cluster's barrier were over before the touch. */
 static uint32_t cluster_phase_of(const struct result *result, const struct touch *touch)
@@ -512,15 +535,17 @@ void simt_inter_block_check(struct result *result, uint32_t cluster_phase, struc
         if (result->cluster != 0 && cluster_phase_of(result, touch) != cluster_phase) continue;
         struct replay now = {.touch = touch,
                              .block = block,
-                             .flags = flags_of(result, touch),
+                             .turn = turn_of(result, touch),
                              .cluster_phase = cluster_phase,
                              .cluster = result->cluster,
                              .findings = findings};
+        now.flags = flags_of(touch, is_released(result, touch, &now.released));
         struct made *slot = &made[(touch->pc ^ touch->pc >> 4) % KEPT];
-        const bool known = slot->pc == touch->pc && slot->flags == now.flags &&
-                           slot->cluster_phase == now.cluster_phase && slot->record >= before_block;
+        const bool known = slot->pc == touch->pc && slot->flags == now.flags && slot->turn == now.turn &&
+                           slot->released == now.released && slot->cluster_phase == now.cluster_phase &&
+                           slot->record >= before_block;
         if (known && records.count > slot->record) now.record = slot->record;
         replay_touch(&now);
-        *slot = (struct made){touch->pc, now.record, now.cluster_phase, now.flags};
+        *slot = (struct made){touch->pc, now.record, now.cluster_phase, now.turn, now.released, now.flags};
     }
 }

@@ -106,7 +106,7 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->identity.block = simt_block_index;
         t->fiber = NULL;
         t->wait = WAIT_NONE;
-        t->spins = t->pauses = 0;
+        t->spins = t->pauses = t->changes = 0;
         t->grids_waited = t->met = t->acquired = t->saw_flag = t->saw_acquired = false;
         t->flag_fence.tick = 0;
         t->copies.count = 0;
@@ -193,7 +193,10 @@ void simt_spin(struct worker *w, const void *pc)
     enum { SPINS = 4096, PAUSES = 4000 };
     struct thread *t = w->current;
     if (++t->spins < SPINS) return;
-    if (++t->pauses == PAUSES) {
+    if (t->changes != w->grid.changes) t->pauses = 0;
+    t->changes = w->grid.changes;
+    t->pauses += 1 + w->grid.sharing;
+    if (t->pauses >= PAUSES) {
         const bool cooperative =
             w->launch->cooperative; /* on hardware the other block runs, too: no mistake */
         struct finding f =

@@ -63,10 +63,9 @@ struct result {
     struct vector findings;           /**< struct finding */
     struct vector touches;            /**< struct touch */
     struct vector text;               /**< printf output */
-    uint32_t
-        released_tick; /**< what the block did before this tick was fenced after a barrier, then followed by an atomic */
-    struct vector releases;     /**< struct fence: what else was fenced, then followed by an atomic */
-    struct vector fence_clocks; /**< uint32_t, one for each thread of the block: struct fence's clock */
+    struct vector releases;           /**< struct fence: those that an atomic followed */
+    struct vector fence_clocks;       /**< uint32_t, one for each thread of the block: struct fence's clock */
+    struct vector turns;              /**< struct turn */
     struct vector
         cluster_phases; /**< uint32_t: the block's phase when a phase of its cluster's barrier was over */
     uint64_t cluster;   /**< 1 + which cluster it is of; 0: of none with other blocks */
@@ -76,6 +75,11 @@ struct result {
     struct counters counters;
 };
 
+/** From this phase on the block has had this turn (blocks.c). */
+struct turn {
+    uint32_t phase, number;
+};
+
 /** A __threadfence: what it makes visible to whoever sees a later atomic of the block. */
 struct fence {
     uint32_t start;   /**< block_start: of which block it is */
@@ -83,6 +87,7 @@ struct fence {
     uint32_t known;   /**< what its warp did up to this tick, */
     uint32_t barrier; /**< and what the block did before this tick */
     uint32_t tick;    /**< when it was */
+    uint32_t turn;    /**< in which turn of the block the atomic came */
     uint32_t
         clock; /**< 1 + where in fence_clocks it says up to which tick it knew of each thread; 0: no more than that */
     uint16_t thread;
@@ -127,6 +132,7 @@ struct __attribute__((aligned(64))) thread {
     uintptr_t stack; /**< of the fiber: its lowest address */
     enum wait wait;
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
+    uint32_t changes;       /**< of struct grid_state, when it paused last */
     bool watched;           /**< since its last wgmma.fence its local accesses are looked at */
     int predicate;
     enum simt_vote vote;
@@ -275,10 +281,21 @@ struct flags {
 
 /** How the block stands to other blocks and launches (fences.c, blocks.c, dependent_launch.c). */
 struct grid_state {
+    /** The atomic that somebody made last, on what is there for other blocks, and what was there. */
+    struct {
+        const void *address;
+        uint64_t before;
+        unsigned bytes;
+    } last;
+    uint32_t
+        changes; /**< atomics that changed something, as far as it was looked at: not all do nothing but wait */
+    uint32_t changes_told;   /**< those that other blocks have been told of */
+    uint32_t turn;           /**< the number of the turn that it has, or had last; 0: it had none yet */
+    unsigned sharing;        /**< blocks with which it takes turns */
     bool met;                /**< some thread has, */
     bool acquired;           /**< and then the block met at a barrier: all its threads have acquired */
     unsigned fences;         /**< at least as many as no atomic has followed yet */
-    bool earlier_over;       /**< earlier blocks are known to be finished */
+    bool has_turn;           /**< earlier blocks are known to be finished, or wait for what this one does */
     bool launch_before_over; /**< a thread had waited for the launch in front, before the last barrier */
 };
 
@@ -326,8 +343,10 @@ struct products {
 
 /** How the block's threads are run (schedule.c, lanes.c). */
 struct schedule {
-    void *context; /**< of the OS thread itself */
-    bool spun;     /**< some thread spins on memory */
+    void *context;        /**< of the OS thread itself */
+    bool spun;            /**< some thread spins on memory */
+    unsigned rounds_spun; /**< in how many rounds in a row */
+    bool ran;             /**< in the last round some thread */
     uint8_t lane_order[WARP_LANES], warp_order[MAX_WARPS];
 };
 
