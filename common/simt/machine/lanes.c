@@ -197,13 +197,8 @@ void simt_spin(struct worker *w, const void *pc)
     t->changes = w->grid.changes;
     t->pauses += 1 + w->grid.sharing;
     if (t->pauses >= PAUSES) {
-        const bool cooperative =
-            w->launch->cooperative; /* on hardware the other block runs, too: no mistake */
-        struct finding f =
-            simt_finding_says(cooperative ? RECORD_UNSUPPORTED : RECORD_DEADLOCK,
-                              cooperative ? RECORD_SAYS_SPINS_FOR_BLOCK : RECORD_SAYS_SPINS,
-                              cooperative ? RECORD_ADVICE_COOPERATIVE_ORDER : RECORD_ADVICE_LATER_BLOCK, NULL,
-                              simt_actor(w, pc, SIMT_ATOMIC));
+        struct finding f = simt_finding_says(RECORD_DEADLOCK, RECORD_SAYS_SPINS, RECORD_ADVICE_LATER_BLOCK,
+                                             NULL, simt_actor(w, pc, SIMT_ATOMIC));
         simt_found(w, &f);
         simt_abandon(w, simt_error_of(RECORD_DEADLOCK));
     }
