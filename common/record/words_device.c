@@ -54,7 +54,6 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_CLUSTER_TWICE] = "{s0} twice by one thread, with no barrier.cluster.wait between",
     [RECORD_SAYS_CLUSTER_NOT_ARRIVED] = "{s0} by a thread that has not arrived (barrier.cluster.arrive)",
     [RECORD_SAYS_SPINS] = "a thread waits for ever for a value to change,",
-    [RECORD_SAYS_SPINS_FOR_BLOCK] = "a thread waits for what another block does, and not at grid.sync(),",
     [RECORD_SAYS_BLOCKS_ABSENT] = "{n0} blocks wait for ever at {s0}, which the other blocks never reach,",
     [RECORD_SAYS_LANES_ENDED] = "{s0} with mask {x0}, but lanes {x1} of the warp have ended without it,",
     [RECORD_SAYS_LANE_NOT_NAMED] = "{s0} with mask {x0} by lane {n1}, which the mask does not name,",
@@ -230,8 +229,12 @@ static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_CLUSTER_BARRIER] =
         "no barrier of the cluster (barrier.cluster.arrive.release, then .wait.acquire; "
         "cluster_group::sync) is between the two",
-    [RECORD_ADVICE_BLOCKS_UNORDERED] = "blocks run in any order, and nothing orders these two (a "
-                                       "__threadfence, then an atomic in each, could)",
+    [RECORD_ADVICE_BLOCKS_UNORDERED] = "blocks run in any order, and nothing orders these two (in the one a "
+                                       "__threadfence, then an atomic; in the other an atomic, then a "
+                                       "__threadfence, could)",
+    [RECORD_ADVICE_READ_ONLY] =
+        "__ldg and ld.global.nc read what the kernel does not write; what it does write they may "
+        "miss, whatever the order",
     [RECORD_ADVICE_BLOCKS_WRITE] = "blocks run in any order, and nothing orders these two writes: is the "
                                    "same element computed twice, by two "
                                    "blocks, or does each have a part of it, to be added by an atomic?",
@@ -388,9 +391,8 @@ static const char *const advices[RECORD_ADVICES] = {
         "1024, 64 B: "
         "512, 32 B: 256), so must the matrix, or its base offset say how far it is from there",
 
-    [RECORD_ADVICE_LATER_BLOCK] = "a block must not wait for what a later block does: it may not have begun",
-    [RECORD_ADVICE_COOPERATIVE_ORDER] =
-        "this device runs the blocks of a cooperative launch in an order between two grid.sync()",
+    [RECORD_ADVICE_LATER_BLOCK] =
+        "nobody changes it; or a block that has not begun would, and too many wait for that one",
     [RECORD_ADVICE_GRID_BARRIER] = "all threads of the grid must come to the barrier of a cooperative launch",
     [RECORD_ADVICE_MASK_NAMES] = "a lane may only take part in an operation whose mask names it",
     [RECORD_ADVICE_MASK_COMES] =

@@ -193,8 +193,16 @@ enum simt_vote {
     SIMT_VOTE_GRID /**< no vote: the barrier of all blocks */
 };
 
+/** @brief How a barrier of the block, or of a part of it, is come to. */
+enum simt_barrier_how {
+    SIMT_BARRIER_WAIT = 1,
+    SIMT_BARRIER_ALIGNED = 2 /**< PTX's .aligned: the lanes of a warp come together, at one place */
+};
+
 /** @brief `__syncthreads` and its voting forms. Returns the vote's result. */
 int simt_block_barrier(const struct simt_site *site, enum simt_vote vote, int predicate);
+/** @brief `barrier.sync 0`, which threads may come to at different places. */
+void simt_block_barrier_unaligned(const struct simt_site *site);
 
 /** @brief `grid.sync()`: all threads of all blocks of a cooperative launch meet, and what was before is ordered before what
  *         comes after. */
@@ -218,10 +226,11 @@ int simt_grid_is_cooperative(void);
 
 /**
  * @brief Barrier @p id of the block, 0 to 15 (PTX's bar.sync, bar.arrive): it opens when @p threads, a multiple of 32 (0: all
- *        of the block), have come. A warp comes as a whole. With @p wait the calling thread goes on when it opens, and is
- *        ordered after all who came; without, it goes on at once. @p pc is the student's line, or NULL if @p site names it.
+ *        of the block), have come. A warp comes as a whole, with SIMT_BARRIER_ALIGNED at one place. With SIMT_BARRIER_WAIT the
+ *        calling thread goes on when it opens, and is ordered after all who came; without, it goes on at once. @p how: a set of
+ *        enum simt_barrier_how; @p pc is the student's line, or NULL if @p site names it.
  */
-void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned threads, int wait,
+void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned threads, unsigned how,
                         const void *pc);
 
 /** @brief How an mbarrier is arrived at, or waited for. */
@@ -319,13 +328,24 @@ typedef void (*simt_warp_function)(void *const operand[32], void *const result[3
  */
 void simt_warp_gather(const struct simt_site *site, unsigned mask, simt_warp_function function, void *context,
                       void *operand, void *result);
+/**
+ * @brief The same for an operation that lanes may come to at several places of the code: those with the same mask and the same
+ *        @p operation (not 0, and of one @p function) meet, as on hardware, where each is one instruction whatever the branch.
+ */
+void simt_warp_collective(const struct simt_site *site, unsigned mask, unsigned operation,
+                          simt_warp_function function, void *context, void *operand, void *result);
 
 /** @brief Lanes of the calling warp known to be at the same point: `__activemask`. */
 unsigned simt_active_mask(void);
 
 /* ---- memory the compiler does not instrument ------------------------------------------------------------- */
 
-enum simt_access { SIMT_READ = 1, SIMT_WRITE = 2, SIMT_ATOMIC = 4 };
+enum simt_access {
+    SIMT_READ = 1,
+    SIMT_WRITE = 2,
+    SIMT_ATOMIC = 4,
+    SIMT_CONSTANT = 4096 /**< with SIMT_READ: by a load that is only for what the kernel does not write */
+};
 
 /** @brief Checks and counts an access of the running CUDA thread; does nothing on the host. */
 void simt_access(const void *address, size_t bytes, int access, const void *return_address);
@@ -384,6 +404,17 @@ void simt_copy_wait(size_t prior);
 void simt_atomic_begin(void *address, size_t bytes, const void *return_address);
 /** @brief The same for one of block scope: to other blocks it is a plain read and a plain write. */
 void simt_block_atomic_begin(void *address, size_t bytes, const void *return_address);
+/** @brief What an atomic does, and among whom. */
+enum simt_atomic_how {
+    SIMT_BLOCK_SCOPE = 1,
+    SIMT_CLUSTER_SCOPE = 2,
+    SIMT_ACQUIRE = 4, /**< without these two it is relaxed */
+    SIMT_RELEASE = 8,
+    SIMT_ONLY_LOADS = 16, /**< without these two it reads and writes */
+    SIMT_ONLY_STORES = 32 /**< what it overwrites may never have been written */
+};
+/** @brief The same for any atomic: @p how is a set of enum simt_atomic_how. */
+void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *return_address);
 /**
  * @brief Called in front of the beginning of a compare-and-swap. What the thread has just read there by a plain read was a guess,
  *        which the swap checks: that read races with no atomic.
@@ -404,6 +435,8 @@ void simt_heap_limit(size_t bytes);
 
 /** @brief `__threadfence`: what this block wrote may be read by blocks that see a later atomic of it. */
 void simt_fence(void);
+/** @brief `__threadfence_block`: the same among the threads of a block. */
+void simt_block_fence(void);
 
 /** @brief Device printf: kept a block, printed in block order when the launch is done. */
 int simt_vprintf(const char *format, va_list arguments);

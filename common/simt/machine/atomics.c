@@ -9,6 +9,7 @@
 #include "blocks.h"
 #include "check.h"
 #include "fences.h"
+#include "flags.h"
 #include "lanes.h"
 #include "machine.h"
 #include "shadow.h"
@@ -17,26 +18,49 @@
 #include <stdbool.h>
 #include <string.h>
 
-void simt_atomic_begin(void *address, size_t bytes, const void *return_address)
+/* Whether the last atomic changed something is seen when the next one begins. */
+static void look_for_changes(struct worker *w, const void *address, size_t bytes)
+{
+    uint64_t now = 0;
+    if (w->grid.last.address != NULL) memcpy(&now, w->grid.last.address, w->grid.last.bytes);
+    w->grid.changes += now != w->grid.last.before;
+    w->grid.last.address = address;
+    w->grid.last.bytes = bytes < sizeof now ? (unsigned)bytes : (unsigned)sizeof now;
+    w->grid.last.before = 0;
+    memcpy(&w->grid.last.before, address, w->grid.last.bytes);
+}
+
+void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *return_address)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL) return;
     if (return_address == NULL) return_address = __builtin_return_address(0);
     simt_spin(w, return_address);
-    if (simt_is_global(w, address)) {
-        simt_wait_for_earlier(w);
-        simt_note_atomic(w);
-    }
-    if (simt_tls_watch != NULL) simt_check(address, bytes, SIMT_ATOMIC, true, return_address);
+    const bool global = simt_is_global(w, address), wide = !(how & (SIMT_BLOCK_SCOPE | SIMT_CLUSTER_SCOPE));
+    if (global) simt_wait_for_earlier(w);
+    if (how & SIMT_CLUSTER_SCOPE && how & SIMT_RELEASE) simt_cluster_fence();
+    if (global && !(how & SIMT_BLOCK_SCOPE))
+        simt_note_atomic(w, wide ? how : how & ~(unsigned)(SIMT_ACQUIRE | SIMT_RELEASE));
+    if (!(how & SIMT_ONLY_STORES)) simt_flag_read(w, (uintptr_t)address, how);
+    if (!(how & SIMT_ONLY_LOADS)) simt_flag_write(w, (uintptr_t)address, how);
+    if (simt_tls_watch != NULL)
+        simt_check(address, bytes,
+                   how & SIMT_ONLY_LOADS ? SIMT_READ | ACCESS_VOLATILE
+                                         : SIMT_ATOMIC | (how & SIMT_BLOCK_SCOPE ? ACCESS_BLOCK : 0) |
+                                               (how & SIMT_ONLY_STORES ? ACCESS_STORE : 0),
+                   true, return_address);
+    if (global) look_for_changes(w, address, bytes);
+}
+
+void simt_atomic_begin(void *address, size_t bytes, const void *return_address)
+{
+    simt_ordered_begin(address, bytes, 0,
+                       return_address != NULL ? return_address : __builtin_return_address(0));
 }
 
 void simt_block_atomic_begin(void *address, size_t bytes, const void *return_address)
 {
-    struct worker *w = simt_tls_worker;
-    if (w == NULL) return;
-    simt_spin(w, return_address);
-    if (simt_is_global(w, address)) simt_wait_for_earlier(w);
-    if (simt_tls_watch != NULL) simt_check(address, bytes, SIMT_ATOMIC | ACCESS_BLOCK, true, return_address);
+    simt_ordered_begin(address, bytes, SIMT_BLOCK_SCOPE, return_address);
 }
 
 void simt_atomic_end(void *address, size_t bytes)
@@ -46,53 +70,57 @@ void simt_atomic_end(void *address, size_t bytes)
 
 /* ---- std::atomic and the compiler's builtins, in kernels and in host code ----------------------------- */
 
-#define BEGIN(p) simt_atomic_begin((void *)(uintptr_t)(p), sizeof *(p), __builtin_return_address(0))
+/* Orders are numbered as the compiler does. */
+static unsigned how_of(int order)
+{
+    return (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE ? SIMT_ACQUIRE : 0u) |
+           (order >= __ATOMIC_RELEASE ? SIMT_RELEASE : 0u);
+}
+
+#define BEGIN(p, how)                                                                                        \
+    simt_ordered_begin((void *)(uintptr_t)(p), sizeof *(p), how, __builtin_return_address(0))
 #define EXCHANGED(bits, type, name)                                                                          \
     type __tsan_atomic##bits##_##name(volatile type *p, type value, int order)                               \
     {                                                                                                        \
-        (void)order;                                                                                         \
-        BEGIN(p);                                                                                            \
+        BEGIN(p, how_of(order));                                                                             \
         return __atomic_##name(p, value, __ATOMIC_SEQ_CST);                                                  \
     }
 
 #define ATOMICS(bits, type)                                                                                  \
     type __tsan_atomic##bits##_load(const volatile type *p, int order)                                       \
     {                                                                                                        \
-        (void)order;                                                                                         \
-        BEGIN(p);                                                                                            \
+        BEGIN(p, (how_of(order) & ~(unsigned)SIMT_RELEASE) | SIMT_ONLY_LOADS);                               \
         return __atomic_load_n(p, __ATOMIC_SEQ_CST);                                                         \
     }                                                                                                        \
     void __tsan_atomic##bits##_store(volatile type *p, type value, int order)                                \
     {                                                                                                        \
-        (void)order;                                                                                         \
-        BEGIN(p);                                                                                            \
+        BEGIN(p, (how_of(order) & ~(unsigned)SIMT_ACQUIRE) | SIMT_ONLY_STORES);                              \
         __atomic_store_n(p, value, __ATOMIC_SEQ_CST);                                                        \
     }                                                                                                        \
     type __tsan_atomic##bits##_exchange(volatile type *p, type value, int order)                             \
     {                                                                                                        \
-        (void)order;                                                                                         \
-        BEGIN(p);                                                                                            \
+        BEGIN(p, how_of(order));                                                                             \
         return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                              \
     }                                                                                                        \
     int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *expected, type value,          \
                                                       int order, int failure)                                \
     {                                                                                                        \
-        (void)order, (void)failure;                                                                          \
-        BEGIN(p);                                                                                            \
+        (void)failure;                                                                                       \
+        BEGIN(p, how_of(order));                                                                             \
         return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
     }                                                                                                        \
     int __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *expected, type value, int order, \
                                                     int failure)                                             \
     {                                                                                                        \
-        (void)order, (void)failure;                                                                          \
-        BEGIN(p);                                                                                            \
+        (void)failure;                                                                                       \
+        BEGIN(p, how_of(order));                                                                             \
         return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
     }                                                                                                        \
     type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type expected, type value, int order,  \
                                                     int failure)                                             \
     {                                                                                                        \
-        (void)order, (void)failure;                                                                          \
-        BEGIN(p);                                                                                            \
+        (void)failure;                                                                                       \
+        BEGIN(p, how_of(order));                                                                             \
         __atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);             \
         return expected;                                                                                     \
     }                                                                                                        \

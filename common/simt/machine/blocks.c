@@ -8,6 +8,7 @@
  */
 #include "blocks.h"
 #include "counters.h"
+#include "fences.h"
 #include "finding.h"
 #include "inter_block.h"
 #include "lanes.h"
@@ -41,17 +42,113 @@ bool simt_launch_stopped(const struct worker *w)
     return simt_now.stopped;
 }
 
-void simt_wait_for_earlier(struct worker *w)
+/* ---- whose turn it is ------------------------------------------------------------------------------------ */
+
+/*
+ * Atomics are what makes results depend on timing: a block that comes to one waits for its turn, when all blocks before it are
+ * done. A block that does nothing but spin hands its turn to the next one, and so on, as long as there is room in the ring: from
+ * then on they take turns until all of them are done. Hardware would run them at the same time.
+ */
+static bool is_turn_of(const struct worker *w)
 {
-    if (w->grid.earlier_over) return;
-    pthread_mutex_lock(&simt_now.lock);
     /* blocks of its own cluster run together with it */
     const uint64_t first = w->result->order - (w->cluster != NULL ? w->member.position : 0);
-    while (!simt_now.stopped && simt_now.retired < first)
-        pthread_cond_wait(&simt_now.changed, &simt_now.lock);
+    return simt_now.sharing != 0 ? simt_now.holder == first : simt_now.retired >= first;
+}
+
+/* The caller holds the lock. False: the launch has stopped. */
+static bool wait_for_turn(struct worker *w)
+{
+    while (!simt_now.stopped && !is_turn_of(w)) pthread_cond_wait(&simt_now.changed, &simt_now.lock);
+    w->grid.turn = ++simt_now.turns;
+    w->grid.sharing = simt_now.sharing;
+    return !simt_now.stopped;
+}
+
+/* What comes now has another turn's number. */
+static void begin_turn(struct worker *w)
+{
+    w->grid.has_turn = true;
+    simt_new_phase(w);
+    *(struct turn *)simt_vector_grow(&w->result->turns, sizeof(struct turn)) =
+        (struct turn){w->time.phase, w->grid.turn};
+}
+
+void simt_wait_for_earlier(struct worker *w)
+{
+    if (w->grid.has_turn) return;
+    pthread_mutex_lock(&simt_now.lock);
+    const bool goes_on = wait_for_turn(w);
     pthread_mutex_unlock(&simt_now.lock);
-    if (simt_now.stopped) simt_abandon(w, 0);
-    w->grid.earlier_over = true;
+    if (!goes_on) simt_abandon(w, 0);
+    begin_turn(w);
+}
+
+static bool is_done(uint64_t order)
+{
+    return order < simt_now.retired ||
+           (order < simt_now.next && simt_now.ring[order % simt_now.results].done &&
+            simt_now.ring[order % simt_now.results].order == order);
+}
+
+/* The next block after @p order that takes turns and is not done, @p order itself last. */
+static uint64_t next_sharing(uint64_t order)
+{
+    const uint64_t first = simt_now.retired, count = simt_now.sharing_end - first;
+    for (uint64_t i = 1; i < count; i++) {
+        const uint64_t next = first + (order - first + i) % count;
+        if (!is_done(next)) return next;
+    }
+    return order;
+}
+
+/* Blocks that are done hand over. The caller holds the lock. */
+static void update_sharing(void)
+{
+    if (simt_now.sharing == 0) return;
+    simt_now.sharing = 0;
+    for (uint64_t order = simt_now.retired; order < simt_now.sharing_end; order++)
+        simt_now.sharing += !is_done(order);
+    if (simt_now.sharing != 0 && is_done(simt_now.holder)) simt_now.holder = next_sharing(simt_now.holder);
+}
+
+/* Whether one more block may share, and which. */
+static bool may_share(uint64_t order, uint64_t *next)
+{
+    *next = simt_now.sharing != 0 ? simt_now.sharing_end : order + 1;
+    return *next < simt_now.blocks && *next - simt_now.retired < simt_now.results;
+}
+
+bool simt_blocks_need_worker(const struct worker *w)
+{
+    uint64_t next;
+    pthread_mutex_lock(&simt_now.lock);
+    const bool need = w->grid.has_turn && may_share(w->result->order, &next) && next >= simt_now.next;
+    pthread_mutex_unlock(&simt_now.lock);
+    return need;
+}
+
+void simt_blocks_pass_turn(struct worker *w, bool helped)
+{
+    const uint64_t order = w->result->order;
+    uint64_t next;
+    simt_wait_for_earlier(w);
+    pthread_mutex_lock(&simt_now.lock);
+    simt_now.changes += w->grid.changes != w->grid.changes_told;
+    const uint64_t changes = simt_now.changes;
+    if (simt_now.sharing == 0 || next_sharing(order) <= order) { /* once around: one more may come in */
+        if (may_share(order, &next) && (helped || next < simt_now.next)) {
+            if (simt_now.sharing++ == 0) simt_now.sharing = 2;
+            simt_now.sharing_end = next + 1;
+        }
+    }
+    if (simt_now.sharing != 0) simt_now.holder = next_sharing(order);
+    pthread_cond_broadcast(&simt_now.changed);
+    const bool goes_on = wait_for_turn(w);
+    w->grid.changes += changes != simt_now.changes;
+    w->grid.changes_told = w->grid.changes;
+    pthread_mutex_unlock(&simt_now.lock);
+    if (goes_on) begin_turn(w);
 }
 
 bool simt_launch_runs(void)
@@ -71,8 +168,7 @@ bool simt_runs_first_block(const struct worker *w)
 static void begin_result(struct result *result)
 {
     result->touches.count = result->text.count = result->releases.count = result->cluster_phases.count = 0;
-    result->acquired_from = UINT32_MAX;
-    result->released_tick = 0;
+    result->fence_clocks.count = result->turns.count = 0;
     memset(&result->counters, 0, sizeof result->counters);
 }
 
@@ -205,6 +301,10 @@ static void retire_all(void)
         pthread_cond_broadcast(&simt_now.changed);
     }
     simt_now.retiring = false;
+    if (simt_now.sharing == 0) return;
+    simt_now.changes++;
+    update_sharing();
+    pthread_cond_broadcast(&simt_now.changed);
 }
 
 /* Some blocks wait at the grid's barrier, and the others have ended. */
@@ -235,7 +335,7 @@ static void end_grid_phase(void)
             }
     } else {
         (void)simt_inter_block_begin(simt_now.launch, NULL);
-        simt_now.waiting = simt_now.retired = 0;
+        simt_now.waiting = simt_now.retired = simt_now.sharing = 0;
         simt_now.grid_phases++;
         for (uint64_t i = 0; i < simt_now.blocks; i++) simt_now.ring[i].waits_at = NULL;
     }
@@ -260,10 +360,15 @@ bool simt_blocks_grid_barrier(struct worker *w, const struct simt_site *site)
     if (!goes_on) return false;
     begin_result(w->result);
     simt_tls_watch = watch;
-    w->grid.earlier_over = false;
+    w->grid.has_turn = false;
     w->time.phase = 1;
+    w->grid.last.address = NULL;
     w->grid.fences = 0;
-    for (unsigned i = 0; i < w->threads; i++) w->thread[i].fence.phase = 0;
+    w->grid.met = w->grid.acquired = false;
+    for (unsigned i = 0; i < w->threads; i++) {
+        w->thread[i].fence.phase = 0;
+        w->thread[i].met = w->thread[i].acquired = w->thread[i].saw_acquired = false;
+    }
     w->shadow.touch_tick = ++*w->time.clock;
     return true;
 }
@@ -296,7 +401,8 @@ uint32_t simt_blocks_begin(const struct simt_launch *launch, const struct simt_o
     simt_now.waited = false;
     simt_now.triggered_early = true;
     simt_now.blocks = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
-    simt_now.next = simt_now.retired = simt_now.waiting = 0;
+    simt_now.next = simt_now.retired = simt_now.waiting = simt_now.sharing = 0;
+    simt_now.turns = 0;
     simt_now.stopped = false;
     make_ring(launch);
     simt_now.error = 0;

@@ -21,8 +21,14 @@ struct running_launch {
     unsigned long number;
     int busy; /**< pool threads at work */
     uint64_t blocks, next, retired;
-    bool retiring;       /**< somebody is taking up results */
-    atomic_bool stopped; /**< a block ended at a finding: later ones do not count */
+    uint64_t
+        sharing; /**< blocks that take turns and are not done, those up to sharing_end; 0: they come in order */
+    uint64_t sharing_end; /**< in the order in which blocks run */
+    uint64_t holder;      /**< whose turn it is */
+    uint64_t changes;     /**< times that one of them did something */
+    uint32_t turns;       /**< so far */
+    bool retiring;        /**< somebody is taking up results */
+    atomic_bool stopped;  /**< a block ended at a finding: later ones do not count */
     int error;
     bool waited,
         triggered_early; /**< some block waited for the launch in front; all let the next start before */
@@ -45,6 +51,10 @@ bool simt_take_cluster(
 void simt_finish_block(struct worker *w);
 /** @brief Waits until all blocks before the running one are finished; abandons the block if one stopped. */
 void simt_wait_for_earlier(struct worker *w);
+/** @brief Whether the block that would share turns next, if the running one hands its own over, has no worker yet. */
+bool simt_blocks_need_worker(const struct worker *w);
+/** @brief The running block only waits: hands its turn over, and goes on when it has another. @p helped: one more worker is there. */
+void simt_blocks_pass_turn(struct worker *w, bool helped);
 /** @brief The running block is at the grid's barrier: waits for all others. False: the launch has ended. */
 bool simt_blocks_grid_barrier(struct worker *w, const struct simt_site *site);
 bool simt_launch_stopped(const struct worker *w);

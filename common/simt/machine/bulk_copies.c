@@ -555,7 +555,7 @@ void simt_bulk_store(const struct simt_site *site, const struct simt_bulk *what)
     demand_begin(w, &b, SIMT_WRITE);
     if (what->reduce != NULL) { /* as an atomic: results do not depend on the number of workers */
         simt_wait_for_earlier(w);
-        simt_note_atomic(w);
+        simt_note_atomic(w, SIMT_ONLY_STORES);
     }
     issue(w, &b);
 }

@@ -281,7 +281,7 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
     if (w->counting && place < PLACE_COUNT &&
         !(access & (ACCESS_COPY |
                     ACCESS_PRODUCT))) /* async_copies.c counts those; wgmma reads past the load-store units */
-        simt_count(w, address, bytes, access, place, pc);
+        simt_count(w, address, bytes, access & ACCESS_STORE ? SIMT_WRITE : access, place, pc);
 }
 
 static inline bool pair_is_quiet(const struct worker *w, const uint32_t *read_mark)
@@ -300,6 +300,16 @@ static inline bool has_read_mark(const struct worker *w, const uint32_t *read_ma
     return true;
 }
 
+/* Whether the block's list has the words as read by loads for what the kernel does not write. */
+static bool is_listed_constant(const struct worker *w, const struct shadow_cell *c, size_t bytes)
+{
+    for (size_t i = 0; 4 * i < bytes; i++)
+        if (c[i].touch_tick != w->shadow.touch_tick ||
+            !(c[i].touched & simt_touched_bit(TOUCH_READ | TOUCH_CONSTANT)))
+            return false;
+    return true;
+}
+
 /* Whether all there is to be said of an access to device memory is that it is the next of a run, or one more of many reads. */
 static inline __attribute__((always_inline)) bool is_next(struct worker *w, uintptr_t offset, size_t bytes,
                                                           int access, const void *pc)
@@ -308,8 +318,9 @@ static inline __attribute__((always_inline)) bool is_next(struct worker *w, uint
     if (page == NULL || !page->live) return false;
     const unsigned first = (unsigned)(offset % PAGE_BYTES);
     if (page->cells != NULL)
-        return access == SIMT_READ && bytes >= 2 &&
-               has_read_mark(w, page->cells->read_mark + first / 2, bytes);
+        return (access & ~SIMT_CONSTANT) == SIMT_READ && bytes >= 2 &&
+               has_read_mark(w, page->cells->read_mark + first / 2, bytes) &&
+               (access == SIMT_READ || is_listed_constant(w, &page->cells->cells[first / 4], bytes));
     return page->runs == 1 && simt_run_extend(w, &page->run[0], first, (unsigned)bytes,
                                               simt_run_kind(w, access), simt_pack_pc(pc));
 }
@@ -317,8 +328,8 @@ static inline __attribute__((always_inline)) bool is_next(struct worker *w, uint
 static inline __attribute__((always_inline)) void
 see_device(struct worker *w, uintptr_t address, size_t bytes, int access, bool aligned, const void *pc)
 {
-    if ((access == SIMT_READ || access == SIMT_WRITE) && bytes <= 16 && address % bytes == 0 && w->checking &&
-        is_next(w, address - ARENA_BASE, bytes, access, pc)) {
+    if (((access & ~SIMT_CONSTANT) == SIMT_READ || access == SIMT_WRITE) && bytes <= 16 &&
+        address % bytes == 0 && w->checking && is_next(w, address - ARENA_BASE, bytes, access, pc)) {
         if (w->counting) simt_count(w, address, bytes, access, PLACE_ARENA, pc);
         return;
     }
@@ -414,6 +425,7 @@ static void see_volatile(const void *pointer, size_t bytes, int access, bool ali
     struct worker *w = simt_tls_worker;
     if (w != NULL && (uintptr_t)pointer - w->local.stacks >= w->local.stacks_bytes) {
         if (access == SIMT_READ) simt_spin(w, pc);
+        w->grid.changes += access == SIMT_WRITE;
         simt_note_volatile(w, pointer, access);
     }
     see(pointer, bytes, access | ACCESS_VOLATILE, aligned, pc);

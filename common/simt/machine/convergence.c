@@ -12,6 +12,7 @@
 #include "cluster_barrier.h"
 #include "cluster_schedule.h"
 #include "dependent_launch.h"
+#include "fences.h"
 #include "finding.h"
 #include "happens_before.h"
 #include "lanes.h"
@@ -79,10 +80,17 @@ static void check_own_lane(struct worker *w, const struct simt_site *site, unsig
 void simt_warp_gather(const struct simt_site *site, unsigned mask, simt_warp_function function, void *context,
                       void *operand, void *result)
 {
+    simt_warp_collective(site, mask, 0, function, context, operand, result);
+}
+
+void simt_warp_collective(const struct simt_site *site, unsigned mask, unsigned operation,
+                          simt_warp_function function, void *context, void *operand, void *result)
+{
     struct worker *w = running(site);
     struct thread *t = w->current;
     check_own_lane(w, site, mask);
     t->mask = mask;
+    t->operation = operation;
     t->function = function;
     t->argument = context;
     t->operand = operand;
@@ -107,13 +115,24 @@ unsigned simt_active_mask(void)
     return w->thread[w->thread_index].mask;
 }
 
-int simt_block_barrier(const struct simt_site *site, enum simt_vote vote, int predicate)
+static int meet_block(const struct simt_site *site, enum simt_vote vote, int predicate, bool aligned)
 {
     struct worker *w = running(site);
     w->current->vote = vote;
     w->current->predicate = predicate;
+    w->current->aligned = aligned;
     wait_here(w, WAIT_BLOCK, site, &w->warp->at_block_barrier);
     return w->thread[w->thread_index].predicate;
+}
+
+int simt_block_barrier(const struct simt_site *site, enum simt_vote vote, int predicate)
+{
+    return meet_block(site, vote, predicate, true);
+}
+
+void simt_block_barrier_unaligned(const struct simt_site *site)
+{
+    (void)meet_block(site, SIMT_VOTE_NONE, 0, false);
 }
 
 int simt_grid_is_cooperative(void)
@@ -140,7 +159,9 @@ static unsigned converged_lanes(struct worker *w, const struct warp *warp, unsig
         const unsigned lane = (unsigned)__builtin_ctz(rest);
         const struct thread *other = lane_thread(w, warp, lane);
         bool same = t->wait == WAIT_ACTIVE ? other->pc == t->pc : other->mask == t->mask;
-        if (t->wait == WAIT_GATHER) same = same && other->site == t->site && other->function == t->function;
+        if (t->wait == WAIT_GATHER)
+            same = same && other->function == t->function && other->operation == t->operation &&
+                   (t->operation != 0 || other->site == t->site);
         if (same) lanes |= 1u << lane;
     }
     return lanes;
@@ -224,6 +245,7 @@ static void resolve_barriers(struct worker *w, struct warp *warp)
         if (lanes != (t->mask & warp->lanes & ~warp->exited)) continue;
         order_lanes(w, warp, t->mask & warp->lanes);
         if (!w->grid.launch_before_over) simt_grids_share(w, warp, lanes);
+        simt_acquired_share(w, warp, lanes);
         warp->at_barrier &= ~lanes;
         make_ready(w, warp, lanes);
     }
@@ -369,12 +391,17 @@ static int vote_of_block(const struct worker *w, enum simt_vote vote)
     return vote == SIMT_VOTE_COUNT ? count : vote == SIMT_VOTE_AND ? all : count != 0;
 }
 
+/* Where all barriers are such that threads may come to them at different places, it does not matter where they are. */
 static bool same_site_everywhere(struct worker *w)
 {
     const struct simt_site *site = first_waiting(w)->site;
-    for (unsigned i = 0; i < w->threads; i++)
-        if (w->thread[i].wait == WAIT_BLOCK && w->thread[i].site != site) return false;
-    return true;
+    bool same = true, aligned = false;
+    for (unsigned i = 0; i < w->threads; i++) {
+        if (w->thread[i].wait != WAIT_BLOCK) continue;
+        same &= w->thread[i].site == site;
+        aligned |= w->thread[i].aligned;
+    }
+    return same || !aligned;
 }
 
 static void release_block(struct worker *w)

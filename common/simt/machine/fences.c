@@ -2,11 +2,12 @@
  * @file fences.c
  * @brief Fences and atomics: they divide a block into phases, so that inter_block.c knows what came before them and what after.
  *
- * A write that was fenced before an atomic, and read by a later block after an atomic of its own, is not a race
- * (inter_block.c).
+ * A write that was fenced before an atomic, and read by a later block after an atomic of its own and a fence (or a barrier), is
+ * not a race (inter_block.c). flags.c has what the same orders within a block.
  */
 #include "fences.h"
 #include "finding.h"
+#include "flags.h"
 #include "happens_before.h"
 #include "machine.h"
 #include "tools.h"
@@ -32,25 +33,56 @@ static void fence_cluster(struct worker *w)
     if (w->cluster != NULL) simt_new_tick(w, w->warp);
 }
 
+/* What the running thread knows of each thread of the block now, where ticks alone do not say it. */
+static uint32_t keep_clock(struct worker *w)
+{
+    if (!w->clocks.open && !w->named.used) return 0;
+    simt_clocks_open(w);
+    const struct vector_clock *own = simt_clock_complete(w), *block = w->clocks.block;
+    struct vector *kept = &w->result->fence_clocks;
+    const uint32_t first = (uint32_t)kept->count;
+    for (unsigned i = 0; i < w->threads; i++) {
+        uint32_t *tick = simt_vector_grow(kept, sizeof *tick);
+        *tick = own->ordered[i] > block->ordered[i] ? own->ordered[i] : block->ordered[i];
+    }
+    return 1 + first;
+}
+
+/* The fence as other blocks see it. */
+static void fence_grid(struct worker *w)
+{
+    const struct warp *warp = w->warp;
+    struct thread *t = w->current;
+    t->acquired |= t->met;
+    simt_new_phase(w);
+    w->grid.fences++;
+    t->fence = (struct fence){.start = w->time.block_start,
+                              .phase = w->time.phase,
+                              .known = warp->partial ? warp->tick - 1 : warp->known,
+                              .barrier = w->time.last_barrier,
+                              .tick = w->time.tick,
+                              .clock = keep_clock(w),
+                              .thread = (uint16_t)w->thread_index};
+    fence_cluster(w);
+}
+
+void simt_block_fence(void)
+{
+    if (simt_tls_worker != NULL) simt_flag_fence(simt_tls_worker);
+}
+
 void simt_cluster_fence(void)
 {
-    if (simt_tls_worker != NULL) fence_cluster(simt_tls_worker);
+    if (simt_tls_worker == NULL) return;
+    fence_cluster(simt_tls_worker);
+    simt_flag_fence(simt_tls_worker);
 }
 
 void simt_fence(void)
 {
-    struct worker *w = simt_tls_worker;
-    if (w == NULL) return;
-    const struct warp *warp = w->warp;
-    simt_new_phase(w);
-    w->grid.fences++;
-    w->current->fence = (struct fence){.start = w->time.block_start,
-                                       .phase = w->time.phase,
-                                       .known = warp->partial ? warp->tick - 1 : warp->known,
-                                       .barrier = w->time.last_barrier,
-                                       .tick = w->time.tick,
-                                       .thread = (uint16_t)w->thread_index};
-    fence_cluster(w);
+    if (simt_tls_worker == NULL) return;
+    fence_grid(simt_tls_worker);
+    simt_flag_fence(simt_tls_worker);
 }
 
 /*
@@ -68,28 +100,39 @@ static void release_fenced(struct worker *w)
             left++;
             continue;
         }
-        if (fence->barrier > result->released_tick) result->released_tick = fence->barrier;
+        fence->turn = w->grid.turn;
         *(struct fence *)simt_vector_grow(&result->releases, sizeof *fence) = *fence;
         fence->phase = 0;
     }
     w->grid.fences = left;
 }
 
-void simt_note_atomic(struct worker *w)
+void simt_note_atomic(struct worker *w, unsigned how)
 {
-    struct result *result = w->result;
-    if (result->acquired_from == UINT32_MAX) {
-        simt_new_phase(w);
-        result->acquired_from = w->time.phase;
-    }
-    if (w->grid.fences != 0) release_fenced(w);
+    struct thread *t = w->current;
+    if (!(how & SIMT_ONLY_STORES)) t->met = w->grid.met = true;
+    if (how & SIMT_ACQUIRE) t->acquired = true;
+    if (how & SIMT_RELEASE) fence_grid(w);
+    if (w->grid.fences != 0 && !(how & SIMT_ONLY_LOADS)) release_fenced(w);
 }
 
-/* A flag may be read and set through a volatile as well; what was fenced before counts as released. */
 void simt_note_volatile(struct worker *w, const void *address, int access)
 {
-    if (!simt_is_global(w, address)) return;
-    if (access == SIMT_WRITE && w->grid.fences == 0) return;
-    if (access == SIMT_READ && w->result->acquired_from != UINT32_MAX) return;
-    simt_note_atomic(w);
+    const unsigned how = access == SIMT_WRITE ? SIMT_ONLY_STORES : SIMT_ONLY_LOADS;
+    if (access == SIMT_WRITE)
+        simt_flag_write(w, (uintptr_t)address, how);
+    else
+        simt_flag_read(w, (uintptr_t)address, how);
+    if (simt_is_global(w, address)) simt_note_atomic(w, how);
+}
+
+void simt_acquired_share(struct worker *w, const struct warp *warp, unsigned lanes)
+{
+    struct thread *first = &w->thread[(size_t)(warp - w->warp_of) * WARP_LANES];
+    bool any = false;
+    if (!w->grid.met) return;
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
+        any |= first[__builtin_ctz(rest)].met || first[__builtin_ctz(rest)].acquired;
+    for (unsigned rest = lanes; any && rest != 0; rest &= rest - 1)
+        first[__builtin_ctz(rest)].acquired = true;
 }

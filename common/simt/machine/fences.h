@@ -18,8 +18,18 @@ static inline bool simt_is_global(const struct worker *w, const void *address)
     return place == PLACE_ARENA || place == PLACE_DATA;
 }
 
-/** @brief The running thread is at an atomic operation on global memory: it acquires, and releases what
- *         was fenced by itself, or by others before a barrier that it has passed. */
-void simt_note_atomic(struct worker *w);
+/**
+ * @brief The running thread is at an atomic operation on global memory, of more than block scope. It releases what was
+ *        fenced by itself, or by others before a barrier that it has passed; with SIMT_ACQUIRE it acquires, else a fence has to
+ *        follow, or a barrier of the block. @p how: a set of enum simt_atomic_how.
+ */
+void simt_note_atomic(struct worker *w, unsigned how);
 /** @brief A flag may be read and set through a volatile as well. */
 void simt_note_volatile(struct worker *w, const void *address, int access);
+/** @brief Whether the running thread has acquired what earlier blocks released. */
+static inline bool simt_has_acquired(const struct worker *w)
+{
+    return w->grid.acquired || w->current->acquired;
+}
+/** @brief A barrier of @p lanes of a warp: if one of them has acquired, all of them have. */
+void simt_acquired_share(struct worker *w, const struct warp *warp, unsigned lanes);

@@ -82,6 +82,7 @@ void simt_order_block(struct worker *w)
     w->time.all_ordered_before = w->cluster == NULL ? w->time.last_barrier : w->time.block_start;
     w->shadow.block_mark = simt_read_mark_pair(++*w->time.clock);
     w->grid.launch_before_over = w->result->grids_waited;
+    w->grid.acquired |= w->grid.met;
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
         warp->tick = ++*w->time.clock;

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4, BLOCK_ATOMIC = 8 };
+enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4, BLOCK_ATOMIC = 8, CONSTANT = 16, ACQUIRED = 32 };
 
 /** The accesses of a block from one source line: who touched a word. */
 struct trace {
@@ -30,8 +30,9 @@ struct trace {
     uint32_t pc;
     uint32_t launch;
     uint8_t flags;
-    uint32_t cluster_phase; /* of its cluster's barrier */
-    uint64_t cluster;       /* 0: of none */
+    uint32_t turn, released; /* in which turn of the block it was, and in which it was released; 0: in none */
+    uint32_t cluster_phase;  /* of its cluster's barrier */
+    uint64_t cluster;        /* 0: of none */
 };
 
 /** A record's index, then the thread of the block in the last 10 bits; 0: nobody yet. */
@@ -105,8 +106,8 @@ uint32_t simt_inter_block_begin(const struct simt_launch *running, const struct 
 struct replay {
     const struct touch *touch;
     uint64_t block;
-    bool acquired;
     uint8_t flags;
+    uint32_t turn, released;
     uint32_t cluster_phase;
     uint64_t cluster;
     struct vector *findings;
@@ -174,7 +175,9 @@ static void check_written(const struct replay *now)
         *written = (uint8_t)(*written | now->mask << offset % 8);
         if (simt_launch_order_pending()) simt_launch_order_write(now->word, kernel);
     }
-    if (there == now->mask || simt_settings.sample > 1 || touch->kind & (TOUCH_WRITE | TOUCH_PADDED)) return;
+    if (there == now->mask || simt_settings.sample > 1 ||
+        touch->kind & (TOUCH_WRITE | TOUCH_STORED | TOUCH_PADDED))
+        return;
     if (touch->kind & TOUCH_WHOLE && there != 0) return;
     const unsigned missing = now->mask & ~there;
     if (!(touch->kind & (TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC))) simt_launch_order_read(now->word, kernel);
@@ -184,23 +187,36 @@ static void check_written(const struct replay *now)
 
 /* ---- races -------------------------------------------------------------------------------------------- */
 
-/* Whether the record's block came so far before the running one comes to its touch: by a barrier of their cluster, or because
- * the running block has acquired, by an atomic, what the other one released or did by an atomic. */
-static bool happens_before(const struct trace *r, const struct replay *now)
+/* Whether something orders the two: a barrier of their cluster, or that one of the blocks acquired, by an atomic, what the other
+ * had released. */
+static bool are_ordered(const struct trace *r, const struct replay *now)
 {
     if (r->block == (uint32_t)now->block) return true;
     if (now->cluster != 0 && r->cluster == now->cluster && r->cluster_phase != now->cluster_phase)
         return true;
-    return now->acquired && r->flags & (ATOMIC | RELEASED);
+    if (now->flags & ACQUIRED && r->flags & RELEASED && (now->turn == 0 || r->released <= now->turn))
+        return true;
+    /* the block that is first in order has waited for the other one */
+    return r->flags & ACQUIRED && now->flags & RELEASED && r->turn > now->released;
+}
+
+/* A load for what the kernel does not write goes past whatever orders it with a write, except a write that the same thread makes
+ * later. */
+static bool is_misled(const struct trace *r, const struct replay *now, access_id other)
+{
+    if (now->touch->kind & TOUCH_CONSTANT) return true;
+    return r->flags & CONSTANT &&
+           (r->block != (uint32_t)now->block || (other & ((1u << THREAD_BITS) - 1)) != now->thread);
 }
 
 static bool races_with(const struct replay *now, access_id other)
 {
     if (other == 0 || !is_current(other)) return false;
     const struct trace *r = record_of(other);
+    if (is_misled(r, now, other)) return true;
     if (r->flags & ATOMIC && now->touch->kind & (TOUCH_ATOMIC | TOUCH_VOLATILE)) return false;
     if (r->flags & VOLATILE && now->touch->kind & TOUCH_ATOMIC) return false;
-    return !happens_before(r, now);
+    return !are_ordered(r, now);
 }
 
 /*
@@ -209,30 +225,39 @@ static bool races_with(const struct replay *now, access_id other)
  */
 static bool is_excused(unsigned flags)
 {
-    return (flags & ~(unsigned)BLOCK_ATOMIC) != 0;
+    return (flags & (ATOMIC | RELEASED | VOLATILE)) != 0;
 }
 
 static access_id me(struct replay *now)
 {
     if (now->record == 0) {
-        any_excused |= now->flags != 0;
+        any_excused |= is_excused(now->flags);
         now->record = (uint32_t)records.count;
         *(struct trace *)simt_vector_grow(&records, sizeof(struct trace)) =
             (struct trace){.block = (uint32_t)now->block,
                            .pc = now->touch->pc,
                            .launch = launch,
                            .flags = now->flags,
+                           .turn = now->turn,
+                           .released = now->released,
                            .cluster_phase = now->cluster_phase,
                            .cluster = now->cluster};
     }
     return now->record << THREAD_BITS | now->thread;
 }
 
-/* Keeps the first access; one that may race replaces one that is atomic, volatile or released. */
+/* Whether an access with flags @p b races with all that one with flags @p a races with, and with more. */
+static bool is_stricter(unsigned b, unsigned a)
+{
+    enum { EXCUSES = ATOMIC | RELEASED | VOLATILE | ACQUIRED };
+    if ((b ^ a) & CONSTANT) return (b & CONSTANT) != 0;
+    return (b & EXCUSES) != (a & EXCUSES) && (b & EXCUSES & ~a) == 0;
+}
+
+/* Keeps the first access; one that may race with more replaces it. */
 static void note(access_id *s, struct replay *now)
 {
-    if (*s == 0 || !is_current(*s) || (is_excused(record_of(*s)->flags) && !is_excused(now->flags)))
-        *s = me(now);
+    if (*s == 0 || !is_current(*s) || is_stricter(now->flags, record_of(*s)->flags)) *s = me(now);
 }
 
 static void check_word(struct replay *now, struct shadow_word *m, unsigned mask)
@@ -241,13 +266,16 @@ static void check_word(struct replay *now, struct shadow_word *m, unsigned mask)
     if (races_with(now, m->writer)) {
         const unsigned flags = record_of(m->writer)->flags;
         add_finding(now, mask, RECORD_GLOBAL_RACE,
-                    flags & BLOCK_ATOMIC                     ? RECORD_ADVICE_BLOCK_SCOPE
+                    now->flags & CONSTANT                    ? RECORD_ADVICE_READ_ONLY
+                    : flags & BLOCK_ATOMIC                   ? RECORD_ADVICE_BLOCK_SCOPE
                     : reads || (flags | now->flags) & ATOMIC ? RECORD_ADVICE_BLOCKS_UNORDERED
                                                              : RECORD_ADVICE_BLOCKS_WRITE,
                     m->writer, flags & (ATOMIC | BLOCK_ATOMIC) ? SIMT_ATOMIC : SIMT_WRITE, NULL);
     } else if (!reads && races_with(now, m->reader)) {
-        add_finding(now, mask, RECORD_GLOBAL_RACE, RECORD_ADVICE_BLOCKS_UNORDERED, m->reader, SIMT_READ,
-                    NULL);
+        add_finding(now, mask, RECORD_GLOBAL_RACE,
+                    record_of(m->reader)->flags & CONSTANT ? RECORD_ADVICE_READ_ONLY
+                                                           : RECORD_ADVICE_BLOCKS_UNORDERED,
+                    m->reader, SIMT_READ, NULL);
     }
     note(reads ? &m->reader : &m->writer, now);
 }
@@ -407,7 +435,7 @@ static unsigned replay_plain_words(struct replay *now, unsigned count)
         if (m->writer >= current || (!reads && m->reader >= current)) break;
         if (!reads)
             m->writer = mine | thread;
-        else if (m->reader < current)
+        else if (m->reader < current || now->flags & CONSTANT)
             m->reader = mine | thread;
         if (++in_thread == words_each) thread++, in_thread = 0;
     }
@@ -425,10 +453,9 @@ static void replay_touch(struct replay *now)
         forget_all();
         now->record = 0;
     }
-    const bool plain = (touch->kind & ~(unsigned)TOUCH_EARLY) == TOUCH_READ ||
-                       (touch->kind & ~(unsigned)TOUCH_EARLY) == TOUCH_WRITE;
-    if (plain && now->flags == 0 && !any_excused && at == 0 && end >= 8 &&
-        (earlier_launches == NULL || earlier_launches->count == 0))
+    const unsigned kind = touch->kind & ~(unsigned)(TOUCH_EARLY | TOUCH_ACQUIRED | TOUCH_CONSTANT);
+    if ((kind == TOUCH_READ || kind == TOUCH_WRITE) && !is_excused(now->flags) && !any_excused && at == 0 &&
+        end >= 8 && (earlier_launches == NULL || earlier_launches->count == 0))
         at = 4 * replay_plain_words(now, end / 4);
     for (; at < end; at = (at & ~3u) + 4) {
         const unsigned first = at % 4, behind = end - (at & ~3u);
@@ -441,32 +468,50 @@ static void replay_touch(struct replay *now)
     }
 }
 
-/* Whether a fence of the block, followed by an atomic, comes after the touch. */
-static bool is_released(const struct result *result, const struct touch *touch)
+static bool covers(const struct result *result, const struct fence *fence, const struct touch *touch)
+{
+    const uint32_t *clock = result->fence_clocks.data;
+    if (touch->tick < fence->barrier || (fence->thread == touch->thread && touch->phase < fence->phase))
+        return true;
+    if (fence->thread / WARP_LANES == touch->thread / WARP_LANES && touch->tick <= fence->known) return true;
+    return fence->clock != 0 && touch->tick <= clock[fence->clock - 1 + touch->thread];
+}
+
+/* Whether a fence of the block, followed by an atomic, comes after the touch, and in which turn of the block the first was. */
+static bool is_released(const struct result *result, const struct touch *touch, uint32_t *turn)
 {
     const struct fence *fence = result->releases.data;
-    if (touch->tick < result->released_tick) return true;
     for (size_t i = 0; i < result->releases.count; i++) {
-        if (fence[i].thread == touch->thread && touch->phase < fence[i].phase) return true;
-        if (fence[i].thread / WARP_LANES == touch->thread / WARP_LANES && touch->tick <= fence[i].known)
-            return true;
+        if (!covers(result, &fence[i], touch)) continue;
+        *turn = fence[i].turn;
+        return true;
     }
     return false;
 }
 
-static uint8_t flags_of(const struct result *result, const struct touch *touch)
+static uint8_t flags_of(const struct touch *touch, bool released)
 {
     return (uint8_t)((touch->kind & TOUCH_ATOMIC ? ATOMIC : 0) |
                      (touch->kind & TOUCH_VOLATILE ? VOLATILE : 0) |
                      (touch->kind & TOUCH_BLOCK_ATOMIC ? BLOCK_ATOMIC : 0) |
-                     (is_released(result, touch) ? RELEASED : 0));
+                     (touch->kind & TOUCH_CONSTANT ? CONSTANT : 0) |
+                     (touch->kind & TOUCH_ACQUIRED ? ACQUIRED : 0) | (released ? RELEASED : 0));
 }
 
 /* Records that the block has made already, by line: touches of a few lines alternate. */
 struct made {
-    uint32_t pc, record, cluster_phase;
+    uint32_t pc, record, cluster_phase, turn, released;
     uint8_t flags;
 };
+
+/* The turn in which the block was. */
+static uint32_t turn_of(const struct result *result, const struct touch *touch)
+{
+    const struct turn *turn = result->turns.data;
+    uint32_t number = 0;
+    for (size_t i = 0; i < result->turns.count && turn[i].phase <= touch->phase; i++) number = turn[i].number;
+    return number;
+}
 
 /* How many phases of the cluster's barrier were over before the touch. */
 static uint32_t cluster_phase_of(const struct result *result, const struct touch *touch)
@@ -490,16 +535,17 @@ void simt_inter_block_check(struct result *result, uint32_t cluster_phase, struc
         if (result->cluster != 0 && cluster_phase_of(result, touch) != cluster_phase) continue;
         struct replay now = {.touch = touch,
                              .block = block,
-                             .acquired = touch->phase >= result->acquired_from,
-                             .flags = flags_of(result, touch),
+                             .turn = turn_of(result, touch),
                              .cluster_phase = cluster_phase,
                              .cluster = result->cluster,
                              .findings = findings};
+        now.flags = flags_of(touch, is_released(result, touch, &now.released));
         struct made *slot = &made[(touch->pc ^ touch->pc >> 4) % KEPT];
-        const bool known = slot->pc == touch->pc && slot->flags == now.flags &&
-                           slot->cluster_phase == now.cluster_phase && slot->record >= before_block;
+        const bool known = slot->pc == touch->pc && slot->flags == now.flags && slot->turn == now.turn &&
+                           slot->released == now.released && slot->cluster_phase == now.cluster_phase &&
+                           slot->record >= before_block;
         if (known && records.count > slot->record) now.record = slot->record;
         replay_touch(&now);
-        *slot = (struct made){touch->pc, now.record, now.cluster_phase, now.flags};
+        *slot = (struct made){touch->pc, now.record, now.cluster_phase, now.turn, now.released, now.flags};
     }
 }

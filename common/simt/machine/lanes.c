@@ -106,8 +106,9 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->identity.block = simt_block_index;
         t->fiber = NULL;
         t->wait = WAIT_NONE;
-        t->spins = t->pauses = 0;
-        t->grids_waited = false;
+        t->spins = t->pauses = t->changes = 0;
+        t->grids_waited = t->met = t->acquired = t->saw_flag = t->saw_acquired = false;
+        t->flag_fence.tick = 0;
         t->copies.count = 0;
         t->copy_group = 0;
         t->polled = 0;
@@ -192,14 +193,12 @@ void simt_spin(struct worker *w, const void *pc)
     enum { SPINS = 4096, PAUSES = 4000 };
     struct thread *t = w->current;
     if (++t->spins < SPINS) return;
-    if (++t->pauses == PAUSES) {
-        const bool cooperative =
-            w->launch->cooperative; /* on hardware the other block runs, too: no mistake */
-        struct finding f =
-            simt_finding_says(cooperative ? RECORD_UNSUPPORTED : RECORD_DEADLOCK,
-                              cooperative ? RECORD_SAYS_SPINS_FOR_BLOCK : RECORD_SAYS_SPINS,
-                              cooperative ? RECORD_ADVICE_COOPERATIVE_ORDER : RECORD_ADVICE_LATER_BLOCK, NULL,
-                              simt_actor(w, pc, SIMT_ATOMIC));
+    if (t->changes != w->grid.changes) t->pauses = 0;
+    t->changes = w->grid.changes;
+    t->pauses += 1 + w->grid.sharing;
+    if (t->pauses >= PAUSES) {
+        struct finding f = simt_finding_says(RECORD_DEADLOCK, RECORD_SAYS_SPINS, RECORD_ADVICE_LATER_BLOCK,
+                                             NULL, simt_actor(w, pc, SIMT_ATOMIC));
         simt_found(w, &f);
         simt_abandon(w, simt_error_of(RECORD_DEADLOCK));
     }

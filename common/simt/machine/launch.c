@@ -58,18 +58,7 @@ static void show_progress(struct progress *p)
             100.0 * (double)simt_now.retired / (double)simt_now.blocks, (unsigned long long)simt_now.blocks);
 }
 
-static void work(struct worker *w)
-{
-    struct progress progress = {.shown = false};
-    if (w->index >= simt_now.participants) return;
-    simt_worker_begin(w, simt_now.launch);
-    while (w->cluster != NULL ? simt_cluster_take(w) : simt_take_block(w)) {
-        simt_run_block(w);
-        simt_finish_block(w);
-        if (w == workers[0]) show_progress(&progress);
-    }
-    if (progress.shown) fputs("\r\033[K", stderr);
-}
+static void work(struct worker *w);
 
 /* ---- the pool ----------------------------------------------------------------------------------------- */
 
@@ -79,7 +68,8 @@ static void *pool_thread(void *worker)
     simt_worker_attach(worker);
     pthread_mutex_lock(&simt_now.lock);
     for (;;) {
-        while (!simt_now.running || simt_now.number == seen)
+        while (!simt_now.running || simt_now.number == seen ||
+               ((struct worker *)worker)->index >= simt_now.participants)
             pthread_cond_wait(&simt_now.changed, &simt_now.lock);
         seen = simt_now.number;
         simt_now.busy++;
@@ -120,6 +110,36 @@ static void start_threads(int wanted)
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
+}
+
+/* The block spins: what it waits for may be up to a later one, for which there may be no worker. */
+static void let_others_run(struct worker *w)
+{
+    bool helped = false;
+    if (simt_blocks_need_worker(w)) {
+        const int wanted = simt_now.participants;
+        if (wanted < MAX_WORKERS) start_threads(wanted);
+        pthread_mutex_lock(&simt_now.lock);
+        helped = simt_pool.started >= wanted;
+        if (helped) simt_now.participants = wanted + 1;
+        pthread_cond_broadcast(&simt_now.changed);
+        pthread_mutex_unlock(&simt_now.lock);
+    }
+    simt_blocks_pass_turn(w, helped);
+}
+
+static void work(struct worker *w)
+{
+    struct progress progress = {.shown = false};
+    simt_worker_begin(w, simt_now.launch);
+    while (w->cluster != NULL ? simt_cluster_take(w) : simt_take_block(w)) {
+        simt_begin_block(w);
+        while (simt_run_block(w)) let_others_run(w);
+        simt_end_block(w);
+        simt_finish_block(w);
+        if (w == workers[0]) show_progress(&progress);
+    }
+    if (progress.shown) fputs("\r\033[K", stderr);
 }
 
 /* Threads do not survive a fork, and whoever held a lock is gone. */

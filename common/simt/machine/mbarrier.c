@@ -384,8 +384,7 @@ static void take_arrivals(struct worker *w, struct mbarrier *b, uint32_t count, 
 static void release(struct worker *w, struct worker *owner, struct mbarrier *b)
 {
     if (owner != w) {
-        simt_fence();
-        simt_note_atomic(w);
+        simt_note_atomic(w, SIMT_RELEASE | SIMT_ONLY_STORES);
         b->remote = true;
     }
     simt_clocks_open(w);
@@ -476,7 +475,8 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
         simt_suspend(w);
         complete = t->predicate != 0;
     }
-    if (complete && !relaxed && b->remote) simt_note_atomic(w);
+    if (complete && !relaxed && b->remote) simt_note_atomic(w, SIMT_ACQUIRE | SIMT_ONLY_LOADS);
+    if (complete && !relaxed) t->acquired |= w->grid.met; /* whoever arrived may have */
     return complete;
 }
 

@@ -23,7 +23,7 @@ static unsigned expected_of(const struct worker *w, unsigned threads)
     return threads != 0 ? threads : w->warps * WARP_LANES;
 }
 
-static void check(struct worker *w, const struct simt_site *site, unsigned id, unsigned threads, int wait)
+static void check(struct worker *w, const struct simt_site *site, unsigned id, unsigned threads, unsigned how)
 {
     const struct warp *warp = w->warp;
     const unsigned expected = expected_of(w, threads);
@@ -39,22 +39,26 @@ static void check(struct worker *w, const struct simt_site *site, unsigned id, u
     if (warp->at_named == 0) return;
     const struct thread *first =
         &w->thread[(unsigned)(warp - w->warp_of) * WARP_LANES + (unsigned)__builtin_ctz(warp->at_named)];
-    if (first->named_id != id || first->named_wait != (wait != 0) || first->site != site)
+    const bool aligned = first->aligned || (how & SIMT_BARRIER_ALIGNED) != 0;
+    if (first->named_id != id || first->named_wait != ((how & SIMT_BARRIER_WAIT) != 0) ||
+        (aligned && first->site != site))
         simt_stop(site, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_BARRIER_LANES, SIMT_SAYS(.name = {site->what}));
 }
 
-void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned threads, int wait, const void *pc)
+void simt_named_barrier(const struct simt_site *site, unsigned id, unsigned threads, unsigned how,
+                        const void *pc)
 {
     struct worker *w = simt_tls_worker;
     struct thread *t = w->current;
-    check(w, site, id, threads, wait);
+    check(w, site, id, threads, how);
     t->wait = WAIT_NAMED;
     t->site = site;
     t->pc = pc;
     t->mask = 0;
     t->named_id = id;
     t->named_threads = expected_of(w, threads);
-    t->named_wait = wait != 0;
+    t->named_wait = (how & SIMT_BARRIER_WAIT) != 0;
+    t->aligned = (how & SIMT_BARRIER_ALIGNED) != 0;
     w->warp->at_named |= 1u << w->thread_index % WARP_LANES;
     w->named.used = true;
     simt_suspend(w);
@@ -85,6 +89,22 @@ static void acquire_clocks(struct worker *w, const struct warp *warp, const stru
         simt_clock_acquire(w, first + (unsigned)__builtin_ctz(rest), clock);
 }
 
+/* Whether a lane has acquired from another block, or will have behind this barrier. */
+static bool has_acquired(const struct worker *w, const struct warp *warp)
+{
+    const struct thread *first = &w->thread[(size_t)(warp - w->warp_of) * WARP_LANES];
+    bool any = false;
+    for (unsigned lane = 0; w->grid.met && lane < WARP_LANES; lane++)
+        any |= (warp->at_named >> lane & 1) && (first[lane].met || first[lane].acquired);
+    return any;
+}
+
+static void set_acquired(struct worker *w, const struct warp *warp)
+{
+    struct thread *first = &w->thread[(size_t)(warp - w->warp_of) * WARP_LANES];
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) first[lane].acquired |= warp->at_named >> lane & 1;
+}
+
 static void open(struct worker *w, struct named_barrier *b)
 {
     struct vector_clock *clock = &w->clocks.of[MAX_THREADS + (b - w->named.barrier)];
@@ -92,6 +112,7 @@ static void open(struct worker *w, struct named_barrier *b)
         if (!(b->waiting >> i & 1)) continue;
         join_warps(w->warp_of[i].clock_of_warp, b->clock_of_warp);
         if (w->clocks.open) acquire_clocks(w, &w->warp_of[i], clock);
+        if (b->acquired) set_acquired(w, &w->warp_of[i]);
         release_warp(w, &w->warp_of[i]);
     }
     if (w->clocks.open) simt_clock_clear(w, clock);
@@ -113,6 +134,7 @@ void simt_resolve_named(struct worker *w, struct warp *warp)
         if (t->named_wait) simt_clocks_share(w, warp, live);
     }
     if (t->named_wait) warp->known = warp->tick; /* its lanes synchronise with each other, too */
+    b->acquired |= has_acquired(w, warp);
     simt_new_tick(w, warp);
     b->arrived += WARP_LANES;
     w->result->counters.barriers++;

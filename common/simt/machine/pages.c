@@ -104,8 +104,9 @@ static void list_run(struct worker *w, struct page *page, const struct run *r)
         page->phase = r->phase;
         page->read = page->written = 0;
     }
-    if (whole && (words & ~(reads ? page->read | page->written : page->written)) == 0) return;
-    *(reads ? &page->read : &page->written) |= words;
+    const bool weak = (r->kind & TOUCH_ACQUIRED) != 0, strong = (r->kind & TOUCH_CONSTANT) != 0;
+    if (whole && !strong && (words & ~(reads ? page->read | page->written : page->written)) == 0) return;
+    if (!weak) *(reads ? &page->read : &page->written) |= words; /* others may still say more */
     const bool data = page->number >= DATA_PAGES;
     struct touch *touch = simt_vector_grow(&w->result->touches, sizeof *touch);
     *touch = (struct touch){.word = (page->number - (data ? (uint32_t)DATA_PAGES : 0)) * (PAGE_BYTES / 4) +

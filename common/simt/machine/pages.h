@@ -6,6 +6,7 @@
 #pragma once
 
 #include "dependent_launch.h"
+#include "fences.h"
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
@@ -39,8 +40,10 @@ static inline struct page *simt_page_find(const struct worker *w, uint32_t numbe
 static inline unsigned simt_run_kind(const struct worker *w, int access)
 {
     const unsigned kind = (access & SIMT_WRITE ? TOUCH_WRITE : TOUCH_READ) |
-                          (access & ACCESS_ASYNC ? (unsigned)TOUCH_ASYNC : 0);
-    return w->grid.launch_before_over ? kind : kind | (simt_is_early(w) ? TOUCH_EARLY : 0);
+                          (access & ACCESS_ASYNC ? (unsigned)TOUCH_ASYNC : 0) |
+                          (access & SIMT_CONSTANT ? (unsigned)TOUCH_CONSTANT : 0);
+    if (w->grid.launch_before_over && !w->grid.met) return kind;
+    return kind | (simt_is_early(w) ? TOUCH_EARLY : 0u) | (simt_has_acquired(w) ? TOUCH_ACQUIRED : 0u);
 }
 
 /** @brief Whether the access is the next one of the run @p r, which then holds it. */

@@ -15,6 +15,7 @@
 #include "counters.h"
 #include "distributed_shared.h"
 #include "finding.h"
+#include "flags.h"
 #include "happens_before.h"
 #include "image.h"
 #include "lanes.h"
@@ -57,6 +58,7 @@ static void forget_cells(struct worker *w)
         simt_forget(w->clocks.block, sizeof *w->clocks.block);
     }
     if (w->mbarriers.at != NULL) simt_forget(w->mbarriers.at, MBARRIERS * sizeof *w->mbarriers.at);
+    simt_flags_forget(w);
     for (int i = PLACE_SHARED; i <= PLACE_DYNAMIC; i++) {
         simt_forget(w->space[i].read_mark, 2 * w->space[i].bytes + 64);
         simt_forget(w->space[i].cells, (w->space[i].bytes / 4 + 1) * sizeof(struct shadow_cell));
@@ -155,10 +157,14 @@ static void begin_block(struct worker *w)
     simt_distributed_begin(w);
     simt_registers_begin(w);
     simt_bulk_begin(w);
+    simt_flags_begin(w);
     w->shadow.split.count = 0;
     w->time.phase = 1;
     w->grid.fences = 0;
-    w->grid.earlier_over = w->abandoned = false;
+    w->grid.met = w->grid.acquired = false;
+    w->grid.has_turn = w->abandoned = false;
+    w->grid.last.address = NULL;
+    w->grid.turn = w->grid.sharing = 0;
     w->warp = NULL;
     w->shadow.touch_tick = ++*w->time.clock;
     simt_order_block(w);
@@ -205,26 +211,40 @@ static bool is_checked(const struct worker *w)
     return simt_settings.check && number % simt_settings.sample == 0;
 }
 
-void simt_run_block(struct worker *w)
+void simt_begin_block(struct worker *w)
 {
-    bool ran;
     simt_cluster_schedule_begin(w);
     begin_block(w);
     simt_cluster_schedule_begun(w);
     if (w->cluster != NULL) /* nothing a block does comes before the beginning of the others */
         for (unsigned i = 0; i < w->warps; i++) simt_new_tick(w, &w->warp_of[i]);
     w->checking = is_checked(w);
+    w->schedule.rounds_spun = 0;
     simt_tls_worker = w;
     simt_tls_watch = w->checking || w->counting ? w : NULL;
+}
+
+bool simt_run_block(struct worker *w)
+{
+    enum { ROUNDS = 2 }; /* in the first one some threads may not yet have come to what others wait for */
+    bool ran;
     do {
         ran = false;
         for (unsigned i = 0; i < w->warps && !w->abandoned; i++)
             ran |= run_warp(w, &w->warp_of[warp_at(w, i)]);
+        w->schedule.rounds_spun = w->schedule.spun ? w->schedule.rounds_spun + 1 : 0;
         if (w->schedule.spun && !w->abandoned) simt_cluster_schedule_yield(w);
         w->schedule.spun = false;
         if (!ran && !w->abandoned) ran = simt_resolve_block(w);
+        if (w->schedule.rounds_spun >= ROUNDS && w->cluster == NULL && !w->abandoned) return true;
     } while (ran && !w->abandoned && !simt_launch_stopped(w));
-    if (ran) drop_lanes(w);
+    w->schedule.ran = ran;
+    return false;
+}
+
+void simt_end_block(struct worker *w)
+{
+    if (w->schedule.ran) drop_lanes(w);
     if (w->abandoned) simt_cluster_schedule_stop(w);
     simt_products_end(w);
     simt_registers_end(w);

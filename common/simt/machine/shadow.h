@@ -29,8 +29,9 @@ struct shadow_cell {
     bool write_atomic : 1;
     bool write_async : 1; /**< to global memory, through the asynchronous proxy */
     union {
-        uint8_t touched; /**< of global memory: enum touch_kind in the block's list, since touch_tick */
-        uint8_t copy;    /**< of shared memory: enum copy_state of the last write, begun at copy_tick */
+        uint8_t
+            touched; /**< of global memory: what the block's list has of it since touch_tick (shadow_words.c) */
+        uint8_t copy; /**< of shared memory: enum copy_state of the last write, begun at copy_tick */
     };
     union {
         uint32_t touch_tick, copy_tick;
@@ -146,8 +147,11 @@ enum touch_kind {
     TOUCH_VOLATILE = 32,
     TOUCH_WHOLE = 64,
     TOUCH_PADDED = 128,
-    TOUCH_EARLY = 256, /**< the launch in front may not be over yet */
-    TOUCH_ASYNC = 512  /**< of a run only: through the asynchronous proxy */
+    TOUCH_EARLY = 256,     /**< the launch in front may not be over yet */
+    TOUCH_ASYNC = 512,     /**< of a run only: through the asynchronous proxy */
+    TOUCH_ACQUIRED = 1024, /**< the thread had acquired what earlier blocks released (fences.h) */
+    TOUCH_CONSTANT = 2048, /**< a read of what the kernel does not write */
+    TOUCH_STORED = 4096    /**< an atomic that only stores */
 };
 
 /** Further kinds of access, beside enum simt_access. */
@@ -161,8 +165,28 @@ enum {
     ACCESS_BULK = 256,    /**< through the asynchronous proxy: begins now */
     ACCESS_PRODUCT = 512, /**< through the asynchronous proxy, by a product of a warpgroup */
     ACCESS_ASYNC = 1024,  /**< of global memory, through the asynchronous proxy */
+    ACCESS_STORE = 2048,  /**< an atomic that only stores */
+    /* 4096 is SIMT_CONSTANT */
     ACCESS_KINDS = SIMT_READ | SIMT_WRITE | SIMT_ATOMIC,
 };
+
+/** @brief The bit of a cell's `touched` for a touch: those of threads that have acquired have bits of their own, as they say less. */
+static inline unsigned simt_touched_bit(unsigned kind)
+{
+    enum { READ_ACQUIRED = 16, WRITE_ACQUIRED = 32, READ_CONSTANT = 64, ATOMIC_ACQUIRED = 128 };
+    if (kind & TOUCH_CONSTANT) return READ_CONSTANT;
+    if (!(kind & TOUCH_ACQUIRED) || kind & TOUCH_BLOCK_ATOMIC)
+        return kind & (TOUCH_READ | TOUCH_WRITE | TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC);
+    return kind & TOUCH_READ ? READ_ACQUIRED : kind & TOUCH_WRITE ? WRITE_ACQUIRED : ATOMIC_ACQUIRED;
+}
+/** @brief The bits of touches that say all that one of this kind could add. */
+static inline unsigned simt_touched_enough(unsigned kind)
+{
+    const unsigned plain = kind & (TOUCH_READ | TOUCH_WRITE | TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC);
+    if (kind & TOUCH_CONSTANT) return simt_touched_bit(kind);
+    return simt_touched_bit(kind) | plain |
+           (kind & TOUCH_READ ? TOUCH_WRITE | simt_touched_bit(TOUCH_READ | TOUCH_CONSTANT) : 0u);
+}
 
 void simt_shadow_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
                         uint32_t pc);

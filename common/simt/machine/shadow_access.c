@@ -54,7 +54,7 @@ static void recall(const struct worker *w, struct shadow_cell *c, const struct r
     if (r->phase != w->time.phase) return;
     if (c->touch_tick != w->shadow.touch_tick) c->touched = 0;
     c->touch_tick = w->shadow.touch_tick;
-    c->touched |= (uint8_t)(wrote ? TOUCH_WRITE : TOUCH_READ);
+    c->touched |= (uint8_t)simt_touched_bit(r->kind);
 }
 
 /* From now on the page has shadow cells, which know what its runs knew. */
@@ -84,7 +84,7 @@ static void access_global(struct shadow_access *now)
 {
     struct worker *w = now->w;
     const uintptr_t offset = now->offset, end = offset + now->bytes;
-    const int plain = now->access & ~ACCESS_COPY, way = plain & ~ACCESS_ASYNC;
+    const int plain = now->access & ~ACCESS_COPY, way = plain & ~(ACCESS_ASYNC | SIMT_CONSTANT);
     struct page *page = NULL;
     for (size_t word = offset / 4; word * 4 < end; word++) {
         const unsigned in_page = (unsigned)(word % (PAGE_BYTES / 4));

@@ -11,6 +11,7 @@
  */
 #include "shadow_cell.h"
 #include "dependent_launch.h"
+#include "fences.h"
 #include "finding.h"
 #include "machine.h"
 #include "settings.h"
@@ -92,7 +93,7 @@ static void write_cell(struct shadow_access *now, struct shadow_cell *c)
     struct worker *w = now->w;
     const bool atomic = (now->access & SIMT_ATOMIC) != 0;
     const bool gentle = atomic || now->access & ACCESS_VOLATILE; /* does not race with atomics */
-    if (now->access == SIMT_ATOMIC && c->write_tick < w->time.block_start && simt_is_shared(now))
+    if (atomic && !(now->access & ACCESS_STORE) && c->write_tick < w->time.block_start && simt_is_shared(now))
         simt_found_unwritten(now);
     if (lacks_wait(now, c))
         simt_found_missing_wait(now, c);
@@ -132,15 +133,20 @@ static void write_cell(struct shadow_access *now, struct shadow_cell *c)
 /* ---- the block's list of what it touched -------------------------------------------------------------- */
 
 /* Whether this kind of access to the cell is new in this phase. */
-static int newly_touched(struct worker *w, struct shadow_cell *c, enum touch_kind kind)
+static bool newly_touched(const struct shadow_access *now, struct shadow_cell *c, enum touch_kind kind)
 {
+    const struct worker *w = now->w;
+    const unsigned what = kind | (now->access & SIMT_CONSTANT ? TOUCH_CONSTANT : 0u) |
+                          (simt_has_acquired(w) ? TOUCH_ACQUIRED : 0u);
     if (c->touch_tick != w->shadow.touch_tick) {
         c->touch_tick = w->shadow.touch_tick;
         c->touched = 0;
     }
-    if (c->touched & kind || (kind == TOUCH_READ && c->touched & TOUCH_WRITE)) return 0;
-    c->touched |= (uint8_t)kind;
-    return 1;
+    if (kind != TOUCH_READ) /* a later read past the order is another thing than an earlier one */
+        c->touched &= (uint8_t)~simt_touched_bit(TOUCH_READ | TOUCH_CONSTANT);
+    if (c->touched & simt_touched_enough(what)) return false;
+    c->touched |= (uint8_t)simt_touched_bit(what);
+    return true;
 }
 
 /* Lists the bytes of the mask: the lowest ones that follow each other, then the rest. */
@@ -158,6 +164,9 @@ static void add_touch(struct shadow_access *now, size_t word, enum touch_kind ki
                                                (now->access & ACCESS_VOLATILE ? TOUCH_VOLATILE : 0) |
                                                (now->access & ACCESS_WHOLE ? TOUCH_WHOLE : 0) |
                                                (now->access & ACCESS_PADDED ? TOUCH_PADDED : 0) |
+                                               (now->access & ACCESS_STORE ? TOUCH_STORED : 0) |
+                                               (now->access & SIMT_CONSTANT ? TOUCH_CONSTANT : 0) |
+                                               (simt_has_acquired(w) ? TOUCH_ACQUIRED : 0) |
                                                (simt_is_early(w) ? TOUCH_EARLY : 0)),
                             .first = (uint8_t)first,
                             .unit = (uint8_t)unit,
@@ -216,6 +225,14 @@ static bool is_excused(const struct shadow_access *now, const struct shadow_cell
     return false;
 }
 
+/* Where only some threads have acquired, reads of the others are still to be listed. */
+static uint32_t mark_of(const struct shadow_access *now, const struct shadow_cell *c)
+{
+    const struct worker *w = now->w;
+    if (!simt_is_shared(now) && w->current->acquired && !w->grid.acquired) return 0;
+    return simt_read_mark_of(w, c);
+}
+
 static void access_bytes(struct shadow_access *now, const struct place_of_word *at, unsigned mask)
 {
     struct worker *w = now->w;
@@ -230,8 +247,8 @@ static void access_bytes(struct shadow_access *now, const struct place_of_word *
         if (kind != TOUCH_READ)
             write_cell(now, &bytes[b]);
         else if (read_cell(now, &bytes[b]))
-            read_mark[b] = simt_read_mark_of(w, &bytes[b]);
-        if (global && newly_touched(w, &bytes[b], kind)) fresh |= 1u << b;
+            read_mark[b] = mark_of(now, &bytes[b]);
+        if (global && newly_touched(now, &bytes[b], kind)) fresh |= 1u << b;
     }
     if (fresh != 0) add_touch(now, at->word, kind, fresh);
     for (unsigned half = 0; half < 2; half++)
@@ -255,8 +272,8 @@ void simt_shadow_word(struct shadow_access *now, const struct place_of_word *at,
     if (kind != TOUCH_READ)
         write_cell(now, c);
     else if (read_cell(now, c))
-        read_mark = simt_read_mark_of(w, c);
-    if (!simt_is_shared(now) && newly_touched(w, c, kind)) add_touch(now, at->word, kind, mask);
+        read_mark = mark_of(now, c);
+    if (!simt_is_shared(now) && newly_touched(now, c, kind)) add_touch(now, at->word, kind, mask);
     at->read_mark[0] = at->read_mark[1] = read_mark;
 }
 

@@ -34,6 +34,7 @@ void simt_clocks_open(struct worker *w)
         w->clocks.block = simt_reserve(sizeof *w->clocks.block, "the block's clock");
     }
     for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].unshared = ALL_UNFENCED;
+    w->shadow.block_mark = simt_read_mark_pair(++*w->time.clock); /* readers are kept by other rules now */
     w->clocks.open = true; /* earlier blocks left old ticks there, which order nothing in this one */
 }
 
@@ -121,11 +122,7 @@ void simt_clock_clear(const struct worker *w, struct vector_clock *clock)
     clock->cluster_phase = 0;
 }
 
-/*
- * Completes the running thread's clock by what warp barriers and named barriers order, which is kept in
- * struct warp.
- */
-static struct vector_clock *complete_clock(const struct worker *w)
+struct vector_clock *simt_clock_complete(const struct worker *w)
 {
     struct vector_clock *own = &w->clocks.of[w->thread_index];
     const unsigned mine = w->thread_index / WARP_LANES;
@@ -147,9 +144,9 @@ static struct vector_clock *complete_clock(const struct worker *w)
 void simt_clock_release(struct worker *w, struct worker *owner, struct vector_clock *to)
 {
     if (owner == w) {
-        simt_clock_join(w, to, complete_clock(w));
+        simt_clock_join(w, to, simt_clock_complete(w));
     } else {
-        join_across(owner, to, w, complete_clock(w));
+        join_across(owner, to, w, simt_clock_complete(w));
         join_across(owner, to, w, w->clocks.block);
     }
     simt_new_tick(w, w->warp);
@@ -278,7 +275,7 @@ static void fence(struct worker *w, enum fenced_space space)
     const unsigned bit = 1u << w->thread_index % WARP_LANES;
     struct vector_clock *own = &w->clocks.of[w->thread_index];
     if (unshared->unfenced[space] & bit) {
-        own = complete_clock(w);
+        own = simt_clock_complete(w);
         join(w, own->fenced[space], own->ordered);
         if (w->cluster != NULL) fence_peers(w, own, space);
         unshared->unfenced[space] &= ~bit;

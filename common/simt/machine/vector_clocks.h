@@ -79,6 +79,8 @@ void simt_clocks_join_block(struct worker *w, struct vector_clock *to);
  * them knew.
  */
 void simt_clocks_grid_barrier(struct cluster *c);
+/** @brief Completes the running thread's clock by what warp barriers and named barriers order, which is kept in struct warp. */
+struct vector_clock *simt_clock_complete(const struct worker *w);
 /** @brief Acquires: @p from is joined into the clock of thread @p thread. */
 void simt_clock_acquire(struct worker *w, unsigned thread, const struct vector_clock *from);
 /**

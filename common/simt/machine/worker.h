@@ -24,7 +24,8 @@
  *     traffic.c                        ... what one instruction costs
  *     lanes.c                          one lane hands over to the next; the running one waits, or ends the block
  *     arena.c                          what memory there is
- *     fences.c dependent_launch.c      fences and atomics; launches that overlap
+ *     fences.c flags.c                 fences and atomics, between blocks and in one
+ *     dependent_launch.c               launches that overlap
  *     happens_before.c                 whether one access happens before another
  *     vector_clocks.c                  ... and what threads know of each other by mbarriers
  *     finding.c                        what was found
@@ -62,10 +63,9 @@ struct result {
     struct vector findings;           /**< struct finding */
     struct vector touches;            /**< struct touch */
     struct vector text;               /**< printf output */
-    uint32_t acquired_from;           /**< phase of the first atomic; UINT32_MAX: none */
-    uint32_t
-        released_tick; /**< what the block did before this tick was fenced after a barrier, then followed by an atomic */
-    struct vector releases; /**< struct fence: what else was fenced, then followed by an atomic */
+    struct vector releases;           /**< struct fence: those that an atomic followed */
+    struct vector fence_clocks;       /**< uint32_t, one for each thread of the block: struct fence's clock */
+    struct vector turns;              /**< struct turn */
     struct vector
         cluster_phases; /**< uint32_t: the block's phase when a phase of its cluster's barrier was over */
     uint64_t cluster;   /**< 1 + which cluster it is of; 0: of none with other blocks */
@@ -75,6 +75,11 @@ struct result {
     struct counters counters;
 };
 
+/** From this phase on the block has had this turn (blocks.c). */
+struct turn {
+    uint32_t phase, number;
+};
+
 /** A __threadfence: what it makes visible to whoever sees a later atomic of the block. */
 struct fence {
     uint32_t start;   /**< block_start: of which block it is */
@@ -82,7 +87,16 @@ struct fence {
     uint32_t known;   /**< what its warp did up to this tick, */
     uint32_t barrier; /**< and what the block did before this tick */
     uint32_t tick;    /**< when it was */
+    uint32_t turn;    /**< in which turn of the block the atomic came */
+    uint32_t
+        clock; /**< 1 + where in fence_clocks it says up to which tick it knew of each thread; 0: no more than that */
     uint16_t thread;
+};
+
+/** The last fence of a thread, as flags.c has it. */
+struct flag_fence {
+    uint32_t tick;  /**< when it was; 0: there was none */
+    uint32_t known; /**< what its warp had done up to this tick was ordered before it */
 };
 
 enum { LIVE_RANGES = 8 };
@@ -118,6 +132,7 @@ struct __attribute__((aligned(64))) thread {
     uintptr_t stack; /**< of the fiber: its lowest address */
     enum wait wait;
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
+    uint32_t changes;       /**< of struct grid_state, when it paused last */
     bool watched;           /**< since its last wgmma.fence its local accesses are looked at */
     int predicate;
     enum simt_vote vote;
@@ -125,6 +140,7 @@ struct __attribute__((aligned(64))) thread {
     const struct simt_site *site;
     const void *pc;
     unsigned mask;
+    unsigned operation; /**< of a collective that its lanes may come to at several places, or 0 */
     simt_warp_function function;
     void *argument, *operand, *result;
     unsigned named_id, named_threads; /**< which barrier of named_barrier.c, and for how many */
@@ -133,12 +149,18 @@ struct __attribute__((aligned(64))) thread {
     bool mbarrier_relaxed;            /**< and whether without acquiring */
     uint64_t polled;                  /**< mbarrier and phase that it has asked for once */
     bool named_wait;
+    bool aligned;                            /**< it may wait at this barrier only where the others do */
     const struct simt_parameter *parameters; /**< of its kernel, that can hold tensor maps */
     bool grids_waited;                       /**< for the launch in front (dependent_launch.c) */
     struct fence fence;                      /**< its last one that no atomic has followed yet */
-    struct vector copies;                    /**< asynchronous copies that have not landed (async_copies.c) */
-    uint32_t copy_group;                     /**< number of the group that is open */
-    unsigned prior;                          /**< groups of products that it does not wait for (products.c) */
+    struct flag_fence flag_fence;
+    bool saw_flag,
+        saw_acquired; /**< since its last fence it has read a flag; and one of a thread that has acquired */
+    bool met;         /**< it has read atomically what other blocks may have written, */
+    bool acquired;    /**< and then fenced, or met at a barrier a thread that has */
+    struct vector copies; /**< asynchronous copies that have not landed (async_copies.c) */
+    uint32_t copy_group;  /**< number of the group that is open */
+    unsigned prior;       /**< groups of products that it does not wait for (products.c) */
     bool
         cluster_arrived; /**< has arrived at the cluster's barrier and not waited (cluster_barrier.c); in which phase */
     uint32_t cluster_phase;
@@ -176,6 +198,7 @@ enum { NAMED_BARRIERS = 16 };
 struct named_barrier {
     unsigned arrived, expected;        /**< threads */
     uint32_t waiting;                  /**< warps that go on when it opens */
+    bool acquired;                     /**< one of the threads has acquired from another block */
     uint32_t clock_of_warp[MAX_WARPS]; /**< what the waiting warps will know of each warp */
 };
 
@@ -241,10 +264,38 @@ struct clocks {
     unsigned pool_left;
 };
 
+enum { FLAGS = 1024 }; /* in a block that each have a clock of their own */
+/** A place in memory by which a thread has released something. */
+struct flag {
+    uintptr_t address;
+    uint32_t begun; /**< block_start of the block that uses it */
+    bool acquired;  /**< of a thread that had acquired, from another block */
+};
+/** Flags of the block (flags.c). */
+struct flags {
+    struct flag *at; /**< a hash table */
+    unsigned count;
+    struct vector_clock *clock; /**< of each flag */
+    struct vector_clock *seen;  /**< of each thread: of the flags that it has read since its last fence */
+};
+
 /** How the block stands to other blocks and launches (fences.c, blocks.c, dependent_launch.c). */
 struct grid_state {
+    /** The atomic that somebody made last, on what is there for other blocks, and what was there. */
+    struct {
+        const void *address;
+        uint64_t before;
+        unsigned bytes;
+    } last;
+    uint32_t
+        changes; /**< atomics that changed something, as far as it was looked at: not all do nothing but wait */
+    uint32_t changes_told;   /**< those that other blocks have been told of */
+    uint32_t turn;           /**< the number of the turn that it has, or had last; 0: it had none yet */
+    unsigned sharing;        /**< blocks with which it takes turns */
+    bool met;                /**< some thread has, */
+    bool acquired;           /**< and then the block met at a barrier: all its threads have acquired */
     unsigned fences;         /**< at least as many as no atomic has followed yet */
-    bool earlier_over;       /**< earlier blocks are known to be finished */
+    bool has_turn;           /**< earlier blocks are known to be finished, or wait for what this one does */
     bool launch_before_over; /**< a thread had waited for the launch in front, before the last barrier */
 };
 
@@ -292,8 +343,10 @@ struct products {
 
 /** How the block's threads are run (schedule.c, lanes.c). */
 struct schedule {
-    void *context; /**< of the OS thread itself */
-    bool spun;     /**< some thread spins on memory */
+    void *context;        /**< of the OS thread itself */
+    bool spun;            /**< some thread spins on memory */
+    unsigned rounds_spun; /**< in how many rounds in a row */
+    bool ran;             /**< in the last round some thread */
     uint8_t lane_order[WARP_LANES], warp_order[MAX_WARPS];
 };
 
@@ -328,6 +381,7 @@ struct worker {
     /* what orders */
     struct clocks clocks;
     struct grid_state grid;
+    struct flags flags;
     struct mbarriers mbarriers;
     struct member member;
     struct remote remote;

@@ -52,24 +52,28 @@ enum { SEMANTICS, SCOPE }; /* number of modifiers of ld and st; the scopes: */
 enum { CTA = 1, CLUSTER, GPU, SYS };
 enum { WEAK = 1, VOLATILE, RELAXED, ORDERED }; /* .acquire or .release */
 
-/* An atomic with scope .cta gives other blocks no guarantee. */
-static void begin_atomic(const struct run *run, const struct op *op, void *address, size_t bytes)
+/* An atomic with scope .cta gives other blocks no guarantee. @p how: what else is to be said of it. */
+static void begin_atomic(const struct run *run, const struct op *op, void *address, size_t bytes,
+                         unsigned how)
 {
-    if (op->modifier[SCOPE] == CTA)
-        simt_block_atomic_begin(address, bytes, run->pc);
-    else
-        simt_atomic_begin(address, bytes, run->pc);
+    const unsigned scope = op->modifier[SCOPE] == CTA       ? SIMT_BLOCK_SCOPE
+                           : op->modifier[SCOPE] == CLUSTER ? SIMT_CLUSTER_SCOPE
+                                                            : 0;
+    simt_ordered_begin(address, bytes, how | scope, run->pc);
 }
 
 static void tell(const struct run *run, const struct op *op, void *address, size_t bytes, int access)
 {
     if (op->modifier[SEMANTICS] <= WEAK) {
         simt_access(address, bytes, access, run->pc);
-    } else if (op->modifier[SEMANTICS] < ORDERED) {
+    } else if (op->modifier[SEMANTICS] == VOLATILE) {
         simt_access_volatile(address, bytes, access, run->pc);
     } else {
-        if (access == SIMT_WRITE && op->modifier[SCOPE] >= GPU) simt_fence();
-        begin_atomic(run, op, address, bytes);
+        const bool stores = access == SIMT_WRITE;
+        begin_atomic(run, op, address, bytes,
+                     (stores ? SIMT_ONLY_STORES : SIMT_ONLY_LOADS) | (op->modifier[SEMANTICS] == RELAXED ? 0u
+                                                                      : stores ? SIMT_RELEASE
+                                                                               : SIMT_ACQUIRE));
     }
 }
 
@@ -86,16 +90,28 @@ static size_t bytes_of(const struct op *op)
     return (size_t)op->vector * ptx_type[op->type[0]].bits / 8;
 }
 
-static void load_from(struct run *run, const struct op *op, void *address)
+static void set_elements(struct run *run, const struct op *op, const void *address)
 {
     const size_t each = ptx_type[op->type[0]].bits / 8;
-    tell(run, op, address, bytes_of(op), SIMT_READ);
     for (unsigned i = 0; i < op->vector; i++)
         ptx_set(run, op, i, element_at((const char *)address + i * each, op->type[0]));
+}
+
+static void load_from(struct run *run, const struct op *op, void *address)
+{
+    tell(run, op, address, bytes_of(op), SIMT_READ);
+    set_elements(run, op, address);
 }
 static void ld(struct run *run, const struct op *op)
 {
     load_from(run, op, global_address(run, op, op->vector, bytes_of(op), SIMT_READ));
+}
+/* By the path for what the kernel does not write. */
+static void ld_nc(struct run *run, const struct op *op)
+{
+    void *address = global_address(run, op, op->vector, bytes_of(op), SIMT_READ);
+    simt_access(address, bytes_of(op), SIMT_READ | SIMT_CONSTANT, run->pc);
+    set_elements(run, op, address);
 }
 static void ld_shared(struct run *run, const struct op *op)
 {
@@ -177,8 +193,11 @@ static void update(struct run *run, const struct op *op, char *address, unsigned
     const unsigned type = op->type[0], bits = ptx_type[type].bits;
     const size_t each = bits / 8;
     uint64_t old[8];
-    if (op->modifier[SEMANTICS] >= ATOM_RELEASE && op->modifier[SCOPE] != CTA) simt_fence();
-    begin_atomic(run, op, address, each * op->vector);
+    begin_atomic(run, op, address, each * op->vector,
+                 (op->modifier[SEMANTICS] >= ATOM_RELEASE ? SIMT_RELEASE : 0u) |
+                     (op->modifier[SEMANTICS] == ATOM_ACQUIRE || op->modifier[SEMANTICS] == ATOM_BOTH
+                          ? SIMT_ACQUIRE
+                          : 0u));
     for (unsigned i = 0; i < op->vector; i++) {
         uint64_t b = ptx_word(run, op, from + i),
                  c = op->modifier[OPERATION] == PTX_ATOMIC_CAS ? ptx_word(run, op, from + 1) : 0;
@@ -243,7 +262,11 @@ static void mbarrier_init_fence(struct run *run, const struct op *op)
     (void)run, (void)op;
     simt_mbarrier_init_fence();
 }
-/* Within a block, the race detector takes only barriers as ordering memory. */
+static void fence_of_block(struct run *run, const struct op *op)
+{
+    (void)run, (void)op;
+    simt_block_fence();
+}
 static void nothing(struct run *run, const struct op *op)
 {
     (void)run, (void)op;
@@ -287,8 +310,8 @@ static void isspacep(struct run *run, const struct op *op)
 static const struct row rows[] = {
     {LD_HEAD " " SPACES " [ca|cg|cs|lu|cv] " L1_HINT " " L2_HINT " {v2|v4} " ELEMENTS, "=~T:n A ?b64", ld, 0,
      10, TOUCHES_MEMORY, NULL},
-    {"ld [] [] (global) [ca|cg|cs] nc " L1_HINT " " L2_HINT " {v2|v4} " ELEMENTS, "=~T:n A ?b64", ld, 32, 31,
-     0, NULL},
+    {"ld [] [] (global) [ca|cg|cs] nc " L1_HINT " " L2_HINT " {v2|v4} " ELEMENTS, "=~T:n A ?b64", ld_nc, 32,
+     31, 0, NULL},
     {LD_HEAD " " SHARED " [ca|cg|cs|lu|cv] {v2|v4} " ELEMENTS, "=~T:n a", ld_shared, 0, 10, TOUCHES_MEMORY,
      NULL},
     {ST_HEAD " " SPACES " [wb|cg|cs|wt] " L1_HINT " " L2_HINT " {v2|v4} " ELEMENTS, "A ~T:n ?b64", st, 0, 10,
@@ -321,9 +344,9 @@ static const struct row rows[] = {
     {"red " ATOM_HEAD " " SHARED " (add) noftz {} " SMALL, "a T", red_shared, 60, 62, TOUCHES_MEMORY, NULL},
 
     {"membar (gl|sys)", "", fence_of_device, 0, 14, TOUCHES_MEMORY, NULL},
-    {"membar cta", "", nothing, 0, 14, TOUCHES_MEMORY, NULL},
+    {"membar cta", "", fence_of_block, 0, 14, TOUCHES_MEMORY, NULL},
     {"fence [sc|acq_rel] (gpu|sys)", "", fence_of_device, 70, 60, TOUCHES_MEMORY, NULL},
-    {"fence [sc|acq_rel] cta", "", nothing, 70, 60, TOUCHES_MEMORY, NULL},
+    {"fence [sc|acq_rel] cta", "", fence_of_block, 70, 60, TOUCHES_MEMORY, NULL},
     {"fence [sc|acq_rel] cluster", "", fence_of_cluster, 90, 78, TOUCHES_MEMORY, NULL},
     {"fence proxy async", "", proxy_fence, 90, 80, TOUCHES_MEMORY, NULL},
     {"fence proxy async global", "", proxy_fence_global, 90, 80, TOUCHES_MEMORY, NULL},

@@ -59,7 +59,7 @@ static void shfl(struct run *run, const struct op *op)
     const unsigned source = source_of(op->modifier[0], lane, ptx_u32(run, op, 3), ptx_u32(run, op, 4));
     struct exchanged operand = {ptx_u32(run, op, 2), source < LANES ? source : lane};
     uint64_t result = 0;
-    simt_warp_gather(&op->site, mask, exchange, NULL, &operand, &result);
+    simt_warp_collective(&op->site, mask, 1u + op->modifier[0], exchange, NULL, &operand, &result);
     ptx_set(run, op, 0, result);
     if (op->slot[1] != NO_SLOT) ptx_set(run, op, 1, source < LANES);
 }
@@ -137,20 +137,46 @@ static void warp_barrier(struct run *run, const struct op *op)
 
 /* ---- barriers of the block -------------------------------------------------------------------------------- */
 
-static void bar_sync(struct run *run, const struct op *op)
+static void sync_at(const struct run *run, const struct op *op, unsigned aligned)
 {
     const uint32_t id = ptx_u32(run, op, 0);
     const bool all = op->slot[1] == NO_SLOT;
     demand_device(op);
-    if (id == 0 && all)
+    if (id != 0 || !all)
+        simt_named_barrier(&op->site, id, all ? 0 : ptx_u32(run, op, 1), SIMT_BARRIER_WAIT | aligned,
+                           run->pc);
+    else if (aligned)
         (void)simt_block_barrier(&op->site, SIMT_VOTE_NONE, 0);
     else
-        simt_named_barrier(&op->site, id, all ? 0 : ptx_u32(run, op, 1), 1, run->pc);
+        simt_block_barrier_unaligned(&op->site);
+}
+static void arrive_at(const struct run *run, const struct op *op, unsigned aligned)
+{
+    demand_device(op);
+    simt_named_barrier(&op->site, ptx_u32(run, op, 0), ptx_u32(run, op, 1), aligned, run->pc);
+}
+static void bar_sync(struct run *run, const struct op *op)
+{
+    sync_at(run, op, SIMT_BARRIER_ALIGNED);
 }
 static void bar_arrive(struct run *run, const struct op *op)
 {
-    demand_device(op);
-    simt_named_barrier(&op->site, ptx_u32(run, op, 0), ptx_u32(run, op, 1), 0, run->pc);
+    arrive_at(run, op, SIMT_BARRIER_ALIGNED);
+}
+
+/* The younger names are for threads that may come at different places, unless they say .aligned. */
+static unsigned alignment(const struct op *op)
+{
+    enum { ALIGNED = 1 }; /* which modifier */
+    return op->modifier[ALIGNED] != 0 ? SIMT_BARRIER_ALIGNED : 0;
+}
+static void barrier_sync(struct run *run, const struct op *op)
+{
+    sync_at(run, op, alignment(op));
+}
+static void barrier_arrive(struct run *run, const struct op *op)
+{
+    arrive_at(run, op, alignment(op));
 }
 /* Barriers with a vote: barrier 0, for all threads. */
 static void bar_red(struct run *run, const struct op *op)
@@ -205,10 +231,10 @@ static const struct row rows[] = {
 
     {"bar sync", "u32 ?u32", bar_sync, 0, 10, TOUCHES_MEMORY, NULL},
     {"bar cta sync", "u32 ?u32", bar_sync, 0, 78, TOUCHES_MEMORY, NULL},
-    {"barrier [cta] sync [aligned]", "u32 ?u32", bar_sync, 30, 60, TOUCHES_MEMORY, NULL},
+    {"barrier [cta] sync [aligned]", "u32 ?u32", barrier_sync, 30, 60, TOUCHES_MEMORY, NULL},
     {"bar arrive", "u32 u32", bar_arrive, 20, 20, TOUCHES_MEMORY, NULL},
     {"bar cta arrive", "u32 u32", bar_arrive, 20, 78, TOUCHES_MEMORY, NULL},
-    {"barrier [cta] arrive [aligned]", "u32 u32", bar_arrive, 30, 60, TOUCHES_MEMORY, NULL},
+    {"barrier [cta] arrive [aligned]", "u32 u32", barrier_arrive, 30, 60, TOUCHES_MEMORY, NULL},
     {"bar red (popc) u32", "=u32 u32 P", bar_red, 20, 20, TOUCHES_MEMORY, NULL},
     {"bar red (|and|or) pred", "=P u32 P", bar_red, 20, 20, TOUCHES_MEMORY, NULL},
     {"bar warp sync", "u32", warp_barrier, 30, 60, TOUCHES_MEMORY, NULL},

@@ -2,7 +2,8 @@
  * @file warp.c
  * @brief Shuffles, votes, matches and reductions: what happens when all lanes of a mask have arrived.
  *
- * Each lane brings a struct operand; the last one to arrive computes the results of all.
+ * Each lane brings a struct operand; the last one to arrive computes the results of all. Lanes may come to the same operation at
+ * several places.
  */
 #include <stdint.h>
 
@@ -11,6 +12,7 @@
 /* The same numbers as in include/simt/warp.h, which is C++. */
 enum shuffle_kind { SHUFFLE_INDEX, SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_XOR };
 enum vote_kind { VOTE_BALLOT, VOTE_ALL, VOTE_ANY };
+enum match_kind { MATCH_ANY = 1, MATCH_ALL };
 enum reduction {
     REDUCE_ADD,
     REDUCE_MIN_SIGNED,
@@ -79,7 +81,7 @@ unsigned long long simt_shuffle(const struct simt_site *site, enum shuffle_kind 
     unsigned self = simt_self()->lane;
     struct operand operand = {value, source_lane(kind, self, lane & (WARP_LANES - 1), (unsigned)width)};
     uint64_t result = value;
-    simt_warp_gather(site, mask, complete_shuffle, NULL, &operand, &result);
+    simt_warp_collective(site, mask, 1u + kind, complete_shuffle, NULL, &operand, &result);
     return result;
 }
 
@@ -103,7 +105,7 @@ unsigned int simt_vote(const struct simt_site *site, enum vote_kind kind, unsign
 {
     struct operand operand = {predicate != 0, 0};
     uint64_t result = 0;
-    simt_warp_gather(site, mask, complete_ballot, NULL, &operand, &result);
+    simt_warp_collective(site, mask, 1u + kind, complete_ballot, NULL, &operand, &result);
     unsigned set = (unsigned)result, present = (unsigned)(result >> 32);
     switch (kind) {
     case VOTE_BALLOT:
@@ -138,7 +140,7 @@ unsigned int simt_match_any(const struct simt_site *site, unsigned int mask, uns
 {
     struct operand operand = {value, 0};
     uint64_t result = 0;
-    simt_warp_gather(site, mask, complete_match, NULL, &operand, &result);
+    simt_warp_collective(site, mask, MATCH_ANY, complete_match, NULL, &operand, &result);
     return (unsigned)result;
 }
 
@@ -147,7 +149,7 @@ unsigned int simt_match_all(const struct simt_site *site, unsigned int mask, uns
 {
     struct operand operand = {value, 0};
     uint64_t result = 0;
-    simt_warp_gather(site, mask, complete_match, NULL, &operand, &result);
+    simt_warp_collective(site, mask, MATCH_ALL, complete_match, NULL, &operand, &result);
     *same = (unsigned)result == (unsigned)(result >> 32);
     return *same ? (unsigned)result : 0;
 }
@@ -196,6 +198,6 @@ unsigned int simt_reduce(const struct simt_site *site, enum reduction kind, unsi
 {
     struct operand operand = {value, 0};
     uint64_t result = 0;
-    simt_warp_gather(site, mask, complete_reduction, &kind, &operand, &result);
+    simt_warp_collective(site, mask, 1u + kind, complete_reduction, &kind, &operand, &result);
     return (unsigned)result;
 }

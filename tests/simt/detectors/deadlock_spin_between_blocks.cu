@@ -1,6 +1,6 @@
 // expect: deadlock at line 9
-/** Blocks wait in a loop until all have come: on hardware that works only if all happen to run at the same
- * time. */
+/** Blocks wait in a loop until all have come: that works only if all run at the same time, and no GPU holds so
+ * many. */
 #include "detecting.h"
 
 static __global__ void wait_kernel(int *arrived, int *out)
@@ -12,9 +12,10 @@ static __global__ void wait_kernel(int *arrived, int *out)
 
 int main(void)
 {
-    int *arrived = device_array<int>(1), *out = device_array<int>(2);
+    enum { BLOCKS = 100000 };
+    int *arrived = device_array<int>(1), *out = device_array<int>(BLOCKS);
     require(cudaMemset(arrived, 0, sizeof *arrived), "cudaMemset");
-    wait_kernel<<<2, 1>>>(arrived, out);
+    wait_kernel<<<BLOCKS, 1>>>(arrived, out);
     (void)cudaDeviceSynchronize();
     abandon(arrived);
     abandon(out);

@@ -70,18 +70,18 @@ SIMT_ATOMIC_CAS(unsigned int)
 SIMT_ATOMIC_CAS(unsigned long long)
 SIMT_ATOMIC_CAS(unsigned short)
 
-#define SIMT_LOAD(name)                                                                                      \
+#define SIMT_LOAD(name, access)                                                                              \
     template <typename T> SIMT_OUTLINE T name(const T *address)                                              \
     {                                                                                                        \
-        simt_access(address, sizeof(T), SIMT_READ, SIMT_CALLER);                                             \
+        simt_access(address, sizeof(T), access, SIMT_CALLER);                                                \
         return *address;                                                                                     \
     }
-SIMT_LOAD(__ldg)
-SIMT_LOAD(__ldca)
-SIMT_LOAD(__ldcg)
-SIMT_LOAD(__ldcs)
-SIMT_LOAD(__ldlu)
-SIMT_LOAD(__ldcv)
+SIMT_LOAD(__ldg, SIMT_READ | SIMT_CONSTANT)
+SIMT_LOAD(__ldca, SIMT_READ)
+SIMT_LOAD(__ldcg, SIMT_READ)
+SIMT_LOAD(__ldcs, SIMT_READ)
+SIMT_LOAD(__ldlu, SIMT_READ)
+SIMT_LOAD(__ldcv, SIMT_READ)
 
 /** @brief Keeps a parameter out of template deduction, so that `__stcs(pointer_to_float, 0)` compiles. */
 template <typename T> struct simt_identity_type {
@@ -113,15 +113,22 @@ SIMT_STORE(__stwt)
 #define __NV_THREAD_SCOPE_DEVICE 3
 #define __NV_THREAD_SCOPE_SYSTEM 4
 
-#define __nv_atomic_load_n(address, ...) atomicOr(address, 0)
-#define __nv_atomic_store_n(address, value, ...) ((void)atomicExch(address, value))
-#define __nv_atomic_exchange_n(address, value, ...) atomicExch(address, value)
-#define __nv_atomic_fetch_add(address, value, ...) atomicAdd(address, value)
-#define __nv_atomic_fetch_sub(address, value, ...) atomicSub(address, value)
-#define __nv_atomic_fetch_and(address, value, ...) atomicAnd(address, value)
-#define __nv_atomic_fetch_or(address, value, ...) atomicOr(address, value)
-#define __nv_atomic_fetch_xor(address, value, ...) atomicXor(address, value)
-#define __nv_atomic_fetch_min(address, value, ...) atomicMin(address, value)
-#define __nv_atomic_fetch_max(address, value, ...) atomicMax(address, value)
+#define SIMT_STRONGEST(update)                                                                               \
+    ({                                                                                                       \
+        simt_fence();                                                                                        \
+        const auto simt_old = update;                                                                        \
+        simt_fence();                                                                                        \
+        simt_old;                                                                                            \
+    })
+#define __nv_atomic_load_n(address, ...) SIMT_STRONGEST(atomicOr(address, 0))
+#define __nv_atomic_store_n(address, value, ...) ((void)SIMT_STRONGEST(atomicExch(address, value)))
+#define __nv_atomic_exchange_n(address, value, ...) SIMT_STRONGEST(atomicExch(address, value))
+#define __nv_atomic_fetch_add(address, value, ...) SIMT_STRONGEST(atomicAdd(address, value))
+#define __nv_atomic_fetch_sub(address, value, ...) SIMT_STRONGEST(atomicSub(address, value))
+#define __nv_atomic_fetch_and(address, value, ...) SIMT_STRONGEST(atomicAnd(address, value))
+#define __nv_atomic_fetch_or(address, value, ...) SIMT_STRONGEST(atomicOr(address, value))
+#define __nv_atomic_fetch_xor(address, value, ...) SIMT_STRONGEST(atomicXor(address, value))
+#define __nv_atomic_fetch_min(address, value, ...) SIMT_STRONGEST(atomicMin(address, value))
+#define __nv_atomic_fetch_max(address, value, ...) SIMT_STRONGEST(atomicMax(address, value))
 
 #endif

@@ -2,7 +2,7 @@
  * @file cuda_atomic.h
  * @brief cuda::atomic, cuda::atomic_ref and fences, in kernels and in host code.
  *
- * An operation is told to the device with the scope it is of; one that releases is a fence, too. Operations are lock-free: on 1, 2, 4
+ * An operation is told to the device with its scope, and with what it acquires and releases. Operations are lock-free: on 1, 2, 4
  * or 8 bytes.
  */
 #ifndef WARPWISE_SIMT_CUDA_ATOMIC_H
@@ -65,37 +65,30 @@ template <typename T, typename D> SIMT_INLINE T atomic_less(T a, D b, ::std::tru
 }
 template <typename T, typename D> SIMT_INLINE T atomic_less(T a, D b, ::std::false_type) { return a - b; }
 
-/** @brief Lets others see what the thread has done before. */
-template <thread_scope SCOPE> SIMT_INLINE void atomic_release(void)
+/** @brief @p what: enum simt_atomic_how, for an atomic that only loads or only stores. */
+template <thread_scope SCOPE>
+SIMT_INLINE void atomic_begin(void *object, size_t bytes, int order, unsigned what, const void *caller)
 {
-    if (SCOPE == thread_scope_device || SCOPE == thread_scope_system) simt_fence();
-    if (SCOPE == thread_scope_cluster) simt_cluster_fence();
-}
-template <thread_scope SCOPE> SIMT_INLINE void atomic_begin(void *object, size_t bytes, int order, const void *caller)
-{
-    if (order >= memory_order_release) atomic_release<SCOPE>();
-    if (SCOPE == thread_scope_block || SCOPE == thread_scope_thread)
-        simt_block_atomic_begin(object, bytes, caller);
-    else
-        simt_atomic_begin(object, bytes, caller);
+    const bool acquires = order != memory_order_relaxed && order != memory_order_release && !(what & SIMT_ONLY_STORES);
+    const bool releases = order >= memory_order_release && !(what & SIMT_ONLY_LOADS);
+    const unsigned scope = SCOPE == thread_scope_block || SCOPE == thread_scope_thread ? SIMT_BLOCK_SCOPE
+                           : SCOPE == thread_scope_cluster                            ? SIMT_CLUSTER_SCOPE
+                                                                                      : 0;
+    simt_ordered_begin(object, bytes, what | scope | (acquires ? SIMT_ACQUIRE : 0) | (releases ? SIMT_RELEASE : 0),
+                       caller);
 }
 
 template <thread_scope SCOPE, typename T> SIMT_OUTLINE T atomic_load(const T *object, int order)
 {
     T value;
-    if (order == memory_order_relaxed)
-        simt_access_volatile(object, sizeof(T), SIMT_READ, SIMT_CALLER);
-    else
-        atomic_begin<SCOPE>(const_cast<T *>(object), sizeof(T), memory_order_acquire, SIMT_CALLER);
+    atomic_begin<SCOPE>(const_cast<T *>(object), sizeof(T), order, SIMT_ONLY_LOADS, SIMT_CALLER);
     __atomic_load(object, &value, __ATOMIC_SEQ_CST);
     return value;
 }
 
-/** @brief A store reads nothing: what it overwrites may never have been written. */
 template <thread_scope SCOPE, typename T> SIMT_OUTLINE void atomic_store(T *object, T value, int order)
 {
-    if (order != memory_order_relaxed) atomic_release<SCOPE>();
-    simt_access_volatile(object, sizeof(T), SIMT_WRITE, SIMT_CALLER);
+    atomic_begin<SCOPE>(object, sizeof(T), order, SIMT_ONLY_STORES, SIMT_CALLER);
     __atomic_store(object, &value, __ATOMIC_SEQ_CST);
 }
 
@@ -103,7 +96,7 @@ template <thread_scope SCOPE, typename T> SIMT_OUTLINE void atomic_store(T *obje
 template <thread_scope SCOPE, typename T, typename F> SIMT_OUTLINE T atomic_update(T *object, int order, F change)
 {
     T old, value;
-    atomic_begin<SCOPE>(object, sizeof(T), order, SIMT_CALLER);
+    atomic_begin<SCOPE>(object, sizeof(T), order, 0, SIMT_CALLER);
     __atomic_load(object, &old, __ATOMIC_RELAXED);
     do {
         value = change(old);
@@ -115,7 +108,7 @@ template <thread_scope SCOPE, typename T, typename F> SIMT_OUTLINE T atomic_upda
 template <thread_scope SCOPE, typename T> SIMT_OUTLINE bool atomic_swap(T *object, T *expected, T value, int order)
 {
     simt_swap_checks(object, sizeof(T));
-    atomic_begin<SCOPE>(object, sizeof(T), order, SIMT_CALLER);
+    atomic_begin<SCOPE>(object, sizeof(T), order, 0, SIMT_CALLER);
     const bool same = __atomic_compare_exchange(object, expected, &value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     simt_atomic_end(object, sizeof(T));
     return same;
@@ -245,6 +238,7 @@ SIMT_INLINE void atomic_thread_fence(memory_order order, thread_scope scope = th
     if (order == memory_order_relaxed) return;
     if (scope == thread_scope_device || scope == thread_scope_system) simt_fence();
     if (scope == thread_scope_cluster) simt_cluster_fence();
+    if (scope == thread_scope_block) simt_block_fence();
 }
 SIMT_INLINE void atomic_signal_fence(memory_order) { __asm__ volatile("" : : : "memory"); }
 

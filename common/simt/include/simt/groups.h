@@ -103,7 +103,7 @@ class thread_group
     void sync(SIMT_HERE) const
     {
         if (kind == LANES) simt_warp_barrier(at.of("thread_group::sync"), mask);
-        if (kind == BLOCK) (void)simt_block_barrier(at.of("thread_group::sync"), SIMT_VOTE_NONE, 0);
+        if (kind == BLOCK) simt_block_barrier_unaligned(at.of("thread_group::sync"));
         if (kind == GRID) simt_grid_barrier(at.of("thread_group::sync"));
     }
     /** @brief The lanes that belong to it; 0 if it is larger than a warp. */
@@ -219,13 +219,13 @@ class thread_block : public thread_group
 {
   public:
     thread_block() : thread_group(BLOCK, 0, details::block_threads(), details::rank_in_block()) {}
-    void sync(SIMT_HERE) const { (void)simt_block_barrier(at.of("thread_block::sync"), SIMT_VOTE_NONE, 0); }
+    void sync(SIMT_HERE) const { simt_block_barrier_unaligned(at.of("thread_block::sync")); }
     struct arrival_token {};
     /** @brief Everybody waits in barrier_wait(); what comes between is ordered as if it came before barrier_arrive(). */
     arrival_token barrier_arrive() const { return arrival_token(); }
     void barrier_wait(arrival_token &&, SIMT_HERE) const
     {
-        (void)simt_block_barrier(at.of("thread_block::barrier_wait"), SIMT_VOTE_NONE, 0);
+        simt_block_barrier_unaligned(at.of("thread_block::barrier_wait"));
     }
     static unsigned int size() { return details::block_threads(); }
     static unsigned int num_threads() { return details::block_threads(); }
@@ -371,8 +371,8 @@ template <unsigned int SIZE> class warps_tile
     static unsigned int thread_rank() { return rank_in_block() & (SIZE - 1); }
     void sync(SIMT_HERE) const
     {
-        simt_named_barrier(at.of("thread_block_tile::sync"), 15 - rank_in_block() / SIZE, SIZE, 1,
-                           nullptr);
+        simt_named_barrier(at.of("thread_block_tile::sync"), 15 - rank_in_block() / SIZE, SIZE,
+                           SIMT_BARRIER_WAIT, nullptr);
     }
     template <typename T, bool never = false> T shfl(T value, int) const
     {

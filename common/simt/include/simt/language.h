@@ -171,8 +171,10 @@ SIMT_INLINE void __threadfence_system()
 {
     simt_fence();
 }
-/** @brief Within a block only barriers order memory for the race detector, so this does nothing. */
-SIMT_INLINE void __threadfence_block() {}
+SIMT_INLINE void __threadfence_block()
+{
+    simt_block_fence();
+}
 
 /* ---- programmatic dependent launch: devices of compute capability 9.0 have it ------------------------- */
 

@@ -2,7 +2,7 @@
  * @file warp.h
  * @brief Shuffles, votes, matches and reductions of a warp.
  *
- * Each is a macro because the machine gathers lanes by the place where they stand. Values travel as 64-bit
+ * Each is a macro so that findings name the place where it stands. Values travel as 64-bit
  * words; runtime/warp.c holds the rules.
  */
 #ifndef WARPWISE_SIMT_WARP_H
