@@ -14,7 +14,7 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_PTX_NEEDS_WORDS] = "{s0} in a text that the constraint C completes",
     [RECORD_SAYS_KERNEL_LAUNCHES] = "a kernel launches {s0}; only the host can",
     [RECORD_SAYS_HOST_ONLY] = "{s0}: host code may call it, a kernel may not",
-    [RECORD_SAYS_NO_FUNCTION] = "a call through a pointer that leads to no function of this file",
+    [RECORD_SAYS_NO_FUNCTION] = "a call through a pointer that leads to no function of this file,",
     [RECORD_SAYS_PRINTF_N] = "printf in a kernel has no %n",
     [RECORD_SAYS_ASSERT] = "assertion `{note}' failed in {s0}",
     [RECORD_SAYS_TRAP] = "{s0}{n0?()|} was {n0?called|executed}",
@@ -322,6 +322,8 @@ static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_OTHERS_LOCAL] =
         "this is local memory of another thread, and only its own thread can reach that: "
         "pass values by shared memory or shuffles",
+    [RECORD_ADVICE_FUNCTION_POINTER] = "the pointer is null, was never set, or is a host function's: a "
+                                       "device function's address is taken in device code",
     [RECORD_ADVICE_STACK] = "too deep a recursion, or too large a local array",
     [RECORD_ADVICE_PEER_ACCESS] =
         "let the kernel's device reach it by cudaDeviceEnablePeerAccess, or copy it by cudaMemcpyPeerAsync",
