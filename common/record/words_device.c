@@ -37,6 +37,9 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_TENSOR_AXES] = "{s0}: the tensor map is of {n0} axes",
     [RECORD_SAYS_TENSOR_SWIZZLE] = "{s0}: the rows of the box have {n0} bytes, fewer than the swizzle's {n1}",
     [RECORD_SAYS_FRAGMENT_UNSET] = "{s0} uses a fragment ({s1}) that nobody filled or loaded,",
+    [RECORD_SAYS_LANE_ABSENT] =
+        "{s0} with mask {x2} reads lane {n0}, which {n1?does not exist|takes no part}: what it "
+        "gets is undefined, and the results depend on it,",
     [RECORD_SAYS_MTGP_BLOCK] =
         "{s0}: a state of MTGP32 has 256 words at a time, too few for the block: launch smaller ones",
 
@@ -304,6 +307,9 @@ static const char *const advices[RECORD_ADVICES] = {
 
     [RECORD_ADVICE_SHARED_UNWRITTEN] = "nothing was written there since the block began",
     [RECORD_ADVICE_DEVICE_UNWRITTEN] = "this device memory was never written",
+    [RECORD_ADVICE_LANE_ABSENT] = "let every lane that is read take part, with a value that changes nothing; "
+                                  "or use only what comes from lanes "
+                                  "that do",
     [RECORD_ADVICE_FRAGMENT_FIRST] = "fill_fragment or load_matrix_sync must come first",
     [RECORD_ADVICE_INPUT] =
         "an input may be in use by others: it is read, and never written, not even with what it holds",

@@ -300,6 +300,9 @@ void simt_mbarrier_init_fence(void);
  *         barrier, to which it may arrive relaxed. */
 void simt_cluster_fence(void);
 
+/** @brief What lane @p lane gets in a shuffle of @p bytes bytes from lane @p source, which takes no part. The device then finds out
+ *         whether results depend on it (machine/undefined.c). */
+uint64_t simt_undefined_lane(const struct simt_site *site, unsigned lane, unsigned source, unsigned bytes);
 /** @brief `__syncwarp`: orders memory among the lanes of @p mask. */
 void simt_warp_barrier(const struct simt_site *site, unsigned mask);
 

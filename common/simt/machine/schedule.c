@@ -29,6 +29,7 @@
 #include "sizes.h"
 #include "tools.h"
 #include "trap.h"
+#include "undefined.h"
 #include "vector_clocks.h"
 #include "worker.h"
 
@@ -224,6 +225,7 @@ void simt_run_block(struct worker *w)
         w->schedule.spun = false;
         if (!ran && !w->abandoned) ran = simt_resolve_block(w);
     } while (ran && !w->abandoned && !simt_launch_stopped(w));
+    simt_undefined_end_block(w);
     if (ran) drop_lanes(w);
     if (w->abandoned) simt_cluster_schedule_stop(w);
     simt_products_end(w);
