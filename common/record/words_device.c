@@ -109,6 +109,7 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_WIDE_LOCAL] = "a wide access to local memory,",
     [RECORD_SAYS_NO_MEMORY] = "an address with no memory",
     [RECORD_SAYS_BLOCK_ENDLESS] = "a block has not ended after {t0} s of CPU time",
+    [RECORD_SAYS_INTERRUPTED] = "interrupted; of the blocks that have not ended the first is here,",
     [RECORD_SAYS_CALL_ENDLESS] =
         "the call has not ended after {t0} s of CPU time in host code: no kernel is running",
 
@@ -129,6 +130,9 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_GRID_HUGE] = "{s0} is launched with more than 2^32 blocks",
 
     [RECORD_SAYS_HOST_TOUCHES] = "host code {n0?reads|writes} device memory: {memory}",
+    [RECORD_SAYS_HOST_MEMORY_GONE] =
+        "{s0} of a graph {n0?reads|writes} {n1} bytes of host memory that, since it was captured, "
+        "{n2?was freed|was moved by realloc|went out of scope: its function has returned}",
     [RECORD_SAYS_FREED_BEFORE] = "{s0}: freed before: {memory}",
     [RECORD_SAYS_NOT_DEVICE_MEMORY] = "{s0}: the pointer is not device memory",
     [RECORD_SAYS_NO_START] = "{s0}: not the start of an allocation: {memory}",
@@ -151,6 +155,8 @@ static const char *const messages[RECORD_MESSAGES] = {
         "{s0}",
     [RECORD_SAYS_CAPTURE_LEFT] = "{s0}: the capture was never ended",
 
+    [RECORD_SAYS_INDEX_WRAPS] =
+        "+index {n0} lies in it, and is 2^32 from this one: an index of 32 bits has overflowed",
     [RECORD_SAYS_OTHER_USE] = "+that other use is {s0} at {at}",
     [RECORD_SAYS_STREAM_USE] =
         "{s0} {n0?reads|writes} what {s1} at {at}, in a stream that this one does not wait for, "
@@ -323,6 +329,7 @@ static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_NULL] = "the pointer is null, or nearly",
     [RECORD_ADVICE_HOST_MEMORY] = "this is host memory; a kernel needs device memory (cudaMalloc)",
     [RECORD_ADVICE_NO_MEMORY] = "there is no memory at this address",
+    [RECORD_ADVICE_INDEX_WRAPS] = "compute it in 64 bits: (size_t)row * width + column",
     [RECORD_ADVICE_VARIABLE_ENDS] = "the address was computed from a variable that ends before it",
     [RECORD_ADVICE_LOCAL_ENDS] = "this is beyond the end of a local array or variable",
     [RECORD_ADVICE_OTHERS_LOCAL] =

@@ -550,6 +550,9 @@ void simt_turn_order(int turned);
  *         with the line where it is and exits with SIMT_EXIT_ENDLESS. 0 stops watching. */
 void simt_watch(double seconds);
 
+/** @brief Something failed that is no launch: as on hardware, the program cannot even free its memory, which then is no leak. */
+void simt_device_is_broken(void);
+
 /** @brief SIMT_DEVICE: 75, 80, 86, 89 or 90. */
 int simt_compute_capability(void);
 /** @brief SIMT_WORKERS or the number of cores. */
