@@ -288,15 +288,19 @@ void rewrite_own_variable(struct rewriter *r, size_t i)
                                                "template", "constexpr", "__shared__"};
     const struct tokens *t = r->tokens;
     const size_t first = declaration_start(t, i), name = variable_name(t, first);
+    int is_const = 0;
     if (r->kernels->relocatable || r->function_depth > 0 || name <= i) return;
     for (size_t j = first; j < name; j++) {
+        if (token_is(t, j, "const")) is_const = 1;
+        if (token_is(t, j, "*")) is_const = 0;
         if (j < i && is_of_device(t, j)) return; /* its first word has been here */
         for (size_t w = 0; w < sizeof shared_words / sizeof shared_words[0]; w++)
             if (token_is(t, j, shared_words[w])) return;
-        if (token_is(t, j, "::")) return; /* a member of a class */
+        if (token_is(t, j, "::") && j + 1 == name) return; /* a member of a class */
     }
     for (size_t e = 0; e < r->kernels->extern_count; e++)
         if (token_is(t, name, r->kernels->externs[e])) return;
+    if (is_const) return; /* it is the file's own already */
     edit_insert(r, t->list[i].start, "static ");
 }
 
