@@ -465,10 +465,13 @@ static bool wait_for_grid(struct worker *w)
 /* What hardware does then is not defined: it may hang, or go on with what a part of the block did. Nothing that comes after says much. */
 static void found_divergent(struct worker *w)
 {
-    if (!same_site_everywhere(w))
-        found_waits(w, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_WAIT_DIFFERENT, RECORD_ADVICE_SAME_BARRIER);
-    else
-        found_waits(w, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_WAIT_SPLIT_WARP, RECORD_ADVICE_ALL_THREADS);
+    const bool same = same_site_everywhere(w);
+    enum record_advice advice = same ? RECORD_ADVICE_ALL_THREADS : RECORD_ADVICE_SAME_BARRIER;
+    for (unsigned i = 0; i < w->threads; i++) /* no __syncthreads mends grid.sync() */
+        if (w->thread[i].wait == WAIT_BLOCK && w->thread[i].vote == SIMT_VOTE_GRID)
+            advice = RECORD_ADVICE_GRID_BARRIER;
+    found_waits(w, RECORD_DIVERGENT_BARRIER, same ? RECORD_SAYS_WAIT_SPLIT_WARP : RECORD_SAYS_WAIT_DIFFERENT,
+                advice);
     w->abandoned = true;
     w->result->error = simt_error_of(RECORD_DEADLOCK);
 }
