@@ -413,12 +413,9 @@ int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum 
     return EXIT_PASS;
 }
 
-/* -fsanitize=thread reports no access to a local array whose address never leaves the function. So the
- * compiler must also compare addresses with the ends of the object that they are computed from
- * (simt/machine/local.c), which makes a check take up to half as long again. */
-void recipe_watch_locals(struct recipe *recipe)
+void recipe_watch_copies(struct recipe *recipe)
 {
-    if (recipe->device == DEVICE_SIMT) argument_add(&recipe->compile, "-fsanitize=object-size");
+    if (recipe->device == DEVICE_SIMT) argument_add(&recipe->compile, "--strict");
 }
 
 /* Finds the build of the files as they are now, or makes it. Returns 1 if it was made in vain, see
@@ -451,7 +448,7 @@ void build_runner(const struct lesson_folder *lesson, const char *kernel, enum d
     struct recipe recipe;
     *build = (struct build){.state = BUILD_IMPOSSIBLE};
     if (recipe_prepare(lesson, kernel, device, level, &recipe) != EXIT_PASS) return;
-    if (is_students_own(&recipe)) recipe_watch_locals(&recipe);
+    if (is_students_own(&recipe)) recipe_watch_copies(&recipe);
     build_remove_old(in_build("kernels"));
     for (int tries = 1; find_or_build(&recipe, build); tries++) {
         if (tries == MOST_TRIES) {

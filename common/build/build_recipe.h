@@ -21,9 +21,8 @@ struct recipe {
     struct argument_list link;    /**< the library, and flags for the linker */
 };
 
-/** @brief Makes the compiler report accesses beyond the end of a local array: for files that are graded,
- *         or may be later. */
-void recipe_watch_locals(struct recipe *recipe);
+/** @brief Makes simtcc refuse copies of structs that the device would not see: in files that are graded, or may be later. */
+void recipe_watch_copies(struct recipe *recipe);
 /** @brief Fills @p recipe; EXIT_PASS, or EXIT_TROUBLE after a complaint. */
 int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum device device,
                    enum build_level level, struct recipe *recipe);

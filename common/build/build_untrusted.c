@@ -473,7 +473,7 @@ void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enu
     text_append(&build->errors, "", 0);
     if (build_untrusted_settle(device) != EXIT_PASS) return;
     if (recipe_prepare(lesson, kernel, device, BUILD_FULL, &recipe) != EXIT_PASS) return;
-    recipe_watch_locals(&recipe);
+    recipe_watch_copies(&recipe);
     /* Builds again what was built with less isolation than there is now: its compiler may have been
      * deceived. */
     const char *isolation =

@@ -14,7 +14,7 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_PTX_NEEDS_WORDS] = "{s0} in a text that the constraint C completes",
     [RECORD_SAYS_KERNEL_LAUNCHES] = "a kernel launches {s0}; only the host can",
     [RECORD_SAYS_HOST_ONLY] = "{s0}: host code may call it, a kernel may not",
-    [RECORD_SAYS_NO_FUNCTION] = "a call through a pointer that leads to no function of this file",
+    [RECORD_SAYS_NO_FUNCTION] = "a call through a pointer that leads to no function of this file,",
     [RECORD_SAYS_PRINTF_N] = "printf in a kernel has no %n",
     [RECORD_SAYS_ASSERT] = "assertion `{note}' failed in {s0}",
     [RECORD_SAYS_TRAP] = "{s0}{n0?()|} was {n0?called|executed}",
@@ -37,6 +37,9 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_TENSOR_AXES] = "{s0}: the tensor map is of {n0} axes",
     [RECORD_SAYS_TENSOR_SWIZZLE] = "{s0}: the rows of the box have {n0} bytes, fewer than the swizzle's {n1}",
     [RECORD_SAYS_FRAGMENT_UNSET] = "{s0} uses a fragment ({s1}) that nobody filled or loaded,",
+    [RECORD_SAYS_LANE_ABSENT] =
+        "{s0} with mask {x2} reads lane {n0}, which {n1?does not exist|takes no part}: what it "
+        "gets is undefined, and the results depend on it,",
     [RECORD_SAYS_MTGP_BLOCK] =
         "{s0}: a state of MTGP32 has 256 words at a time, too few for the block: launch smaller ones",
 
@@ -105,6 +108,7 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_WIDE_LOCAL] = "a wide access to local memory,",
     [RECORD_SAYS_NO_MEMORY] = "an address with no memory",
     [RECORD_SAYS_BLOCK_ENDLESS] = "a block has not ended after {t0} s of CPU time",
+    [RECORD_SAYS_INTERRUPTED] = "interrupted; of the blocks that have not ended the first is here,",
     [RECORD_SAYS_CALL_ENDLESS] =
         "the call has not ended after {t0} s of CPU time in host code: no kernel is running",
 
@@ -125,6 +129,9 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_GRID_HUGE] = "{s0} is launched with more than 2^32 blocks",
 
     [RECORD_SAYS_HOST_TOUCHES] = "host code {n0?reads|writes} device memory: {memory}",
+    [RECORD_SAYS_HOST_MEMORY_GONE] =
+        "{s0} of a graph {n0?reads|writes} {n1} bytes of host memory that, since it was captured, "
+        "{n2?was freed|was moved by realloc|went out of scope: its function has returned}",
     [RECORD_SAYS_FREED_BEFORE] = "{s0}: freed before: {memory}",
     [RECORD_SAYS_NOT_DEVICE_MEMORY] = "{s0}: the pointer is not device memory",
     [RECORD_SAYS_NO_START] = "{s0}: not the start of an allocation: {memory}",
@@ -147,6 +154,8 @@ static const char *const messages[RECORD_MESSAGES] = {
         "{s0}",
     [RECORD_SAYS_CAPTURE_LEFT] = "{s0}: the capture was never ended",
 
+    [RECORD_SAYS_INDEX_WRAPS] =
+        "+index {n0} lies in it, and is 2^32 from this one: an index of 32 bits has overflowed",
     [RECORD_SAYS_OTHER_USE] = "+that other use is {s0} at {at}",
     [RECORD_SAYS_STREAM_USE] =
         "{s0} {n0?reads|writes} what {s1} at {at}, in a stream that this one does not wait for, "
@@ -307,6 +316,9 @@ static const char *const advices[RECORD_ADVICES] = {
 
     [RECORD_ADVICE_SHARED_UNWRITTEN] = "nothing was written there since the block began",
     [RECORD_ADVICE_DEVICE_UNWRITTEN] = "this device memory was never written",
+    [RECORD_ADVICE_LANE_ABSENT] = "let every lane that is read take part, with a value that changes nothing; "
+                                  "or use only what comes from lanes "
+                                  "that do",
     [RECORD_ADVICE_FRAGMENT_FIRST] = "fill_fragment or load_matrix_sync must come first",
     [RECORD_ADVICE_INPUT] =
         "an input may be in use by others: it is read, and never written, not even with what it holds",
@@ -320,11 +332,14 @@ static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_NULL] = "the pointer is null, or nearly",
     [RECORD_ADVICE_HOST_MEMORY] = "this is host memory; a kernel needs device memory (cudaMalloc)",
     [RECORD_ADVICE_NO_MEMORY] = "there is no memory at this address",
+    [RECORD_ADVICE_INDEX_WRAPS] = "compute it in 64 bits: (size_t)row * width + column",
     [RECORD_ADVICE_VARIABLE_ENDS] = "the address was computed from a variable that ends before it",
     [RECORD_ADVICE_LOCAL_ENDS] = "this is beyond the end of a local array or variable",
     [RECORD_ADVICE_OTHERS_LOCAL] =
         "this is local memory of another thread, and only its own thread can reach that: "
         "pass values by shared memory or shuffles",
+    [RECORD_ADVICE_FUNCTION_POINTER] = "the pointer is null, was never set, or is a host function's: a "
+                                       "device function's address is taken in device code",
     [RECORD_ADVICE_STACK] = "too deep a recursion, or too large a local array",
     [RECORD_ADVICE_PEER_ACCESS] =
         "let the kernel's device reach it by cudaDeviceEnablePeerAccess, or copy it by cudaMemcpyPeerAsync",

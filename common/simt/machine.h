@@ -309,6 +309,9 @@ void simt_mbarrier_init_fence(void);
  *         barrier, to which it may arrive relaxed. */
 void simt_cluster_fence(void);
 
+/** @brief What lane @p lane gets in a shuffle of @p bytes bytes from lane @p source, which takes no part. The device then finds out
+ *         whether results depend on it (machine/undefined.c). */
+uint64_t simt_undefined_lane(const struct simt_site *site, unsigned lane, unsigned source, unsigned bytes);
 /** @brief `__syncwarp`: orders memory among the lanes of @p mask. */
 void simt_warp_barrier(const struct simt_site *site, unsigned mask);
 
@@ -579,6 +582,9 @@ void simt_turn_order(int turned);
  *         three quarters as long again, or host code that does without a launch, stops it. It prints an `endless` finding
  *         with the line where it is and exits with SIMT_EXIT_ENDLESS. 0 stops watching. */
 void simt_watch(double seconds);
+
+/** @brief Something failed that is no launch: as on hardware, the program cannot even free its memory, which then is no leak. */
+void simt_device_is_broken(void);
 
 /** @brief SIMT_DEVICE: 75, 80, 86, 89 or 90. */
 int simt_compute_capability(void);

@@ -135,13 +135,27 @@ static const struct rewriting variables[] = {
      "\n#endif\n}\n      __attribute__((unused)) static const "
      "simt_dynamic_array<int > s{\"s\"};"},
     {"device variable", "__device__ int a; static __device__ float b[3] = {1};",
-     "simt_device_variable int a; static simt_device_variable float b[3] = {1};"},
+     "static simt_device_variable int a; static simt_device_variable float b[3] = {1};"},
+    {"device variables of one file",
+     "__constant__ float c[4]; alignas(16) __device__ int d; namespace n { __device__ __managed__ int e, f; "
+     "}",
+     "static __constant__ float c[4]; alignas(16) static simt_device_variable int d; namespace n { static "
+     "__device__ __managed__ "
+     "int e, f; }"},
+    {"device variables of all files",
+     "extern __device__ int a; extern __constant__ float c[4]; struct S { static __device__ int b; };\n"
+     "__device__ int a = 1; __constant__ float c[4]; __device__ int S::b;",
+     "extern simt_device_variable int a; extern __constant__ float c[4]; struct S { static "
+     "simt_device_variable int b; };\n"
+     "simt_device_variable int a = 1; __constant__ float c[4]; simt_device_variable int S::b;"},
+    {"copies by the compiler",
+     "void f() { __builtin_memcpy(a, b, 8); g(__builtin_memset); __builtin_memset(a, 0, 8); }",
+     "void f() {" HOST " ::memcpy(a, b, 8); g(__builtin_memset); ::memset(a, 0, 8); }"},
     {"pointer to a function", "__device__ int (*p)(const int *) = f;",
      "simt_device_variable int (*p)(const int *) = f;"},
-    {"pointer to constants", "__device__ const float *p;", "simt_device_variable const float *p;"},
+    {"pointer to constants", "__device__ const float *p;", "static simt_device_variable const float *p;"},
     {"not device variables",
-     "__device__ const int a = 3; __device__ constexpr int b = 4; __device__ int f(int); __device__ "
-     "__constant__ int c;\n"
+     "__device__ const int a = 3; __device__ constexpr int b = 4; __device__ int f(int);\n"
      "#define DEV static __device__ __forceinline__\n__device__ operator int() const; auto g = [] "
      "__device__(int i) { return i; };",
      NULL},
@@ -223,10 +237,11 @@ static const struct rewriting functions[] = {
      NULL},
 };
 
-static char *include_header(void *context, const char *name, int angled)
+static char *include_header(void *context, const char *name, enum include_form form)
 {
     (void)context;
-    if (angled) return strcmp(name, "lib/b.cuh") == 0 ? format_string("/tmp/b.cuh") : NULL;
+    if (form == INCLUDE_MACRO) return strcmp(name, "HEADER") == 0 ? format_string("/tmp/c.cuh") : NULL;
+    if (form == INCLUDE_ANGLED) return strcmp(name, "lib/b.cuh") == 0 ? format_string("/tmp/b.cuh") : NULL;
     return strcmp(name, "a.cuh") == 0 ? format_string("/tmp/a.cuh") : NULL;
 }
 
@@ -276,13 +291,15 @@ static int shared_initializer(void)
 
 static int includes(void)
 {
-    struct tokens tokens = tokens_of("#include \"a.cuh\"\n#  include \"b.h\" // \"a.cuh\"\n#include "
-                                     "<a.cuh>\n#include <lib/b.cuh> // <a.cuh>\n");
+    struct tokens tokens = tokens_of(
+        "#include \"a.cuh\"\n#  include \"b.h\" // \"a.cuh\"\n#include "
+        "<a.cuh>\n#include <lib/b.cuh> // <a.cuh>\n#include OTHER\n# include\tHEADER // \"a.cuh\"\n");
     struct kernels kernels = {0};
     size_t changed;
     struct text got = rewrite(&tokens, &kernels, include_header, NULL, &changed);
     const char *expected = "#include \"/tmp/a.cuh\"\n#  include \"b.h\" // \"a.cuh\"\n#include "
-                           "<a.cuh>\n#include \"/tmp/b.cuh\" // <a.cuh>\n";
+                           "<a.cuh>\n#include \"/tmp/b.cuh\" // <a.cuh>\n#include OTHER\n# "
+                           "include\t\"/tmp/c.cuh\" // \"a.cuh\"\n";
     int failed = strcmp(got.data, expected) != 0 || changed != 0;
     if (failed) printf("includes:\n%s", got.data);
     text_drop(&got);

@@ -37,9 +37,11 @@
 #include <string.h>
 #include <time.h>
 
-#include <functional>
 #include <new>
 #include <utility>
+#if defined(__CUDACC_EXTENDED_LAMBDA__)
+#include <functional>
+#endif
 
 #include "simt/language.h"
 #include "simt/atomics.h"

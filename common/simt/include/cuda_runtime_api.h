@@ -21,7 +21,6 @@
 #define __SIMT__ 1
 #endif
 
-#define CUDART_VERSION 13000
 /* For a kernel file simtcc is the CUDA compiler, as nvcc is. */
 #ifdef __CUDACC__
 #define __CUDACC_VER_MAJOR__ 13

@@ -12,6 +12,16 @@
 
 #include <stddef.h>
 
+/* A program for an older CUDA says so, -DCUDART_VERSION=12080: then names that CUDA 13 took away are there. */
+#ifndef CUDART_VERSION
+#define CUDART_VERSION 13000
+#endif
+#if CUDART_VERSION < 13000
+#define SIMT_BEFORE_13(name) name
+#else
+#define SIMT_BEFORE_13(name) simt_##name
+#endif
+
 #include "simt/errors.h"
 #include "vector_types.h"
 
@@ -393,6 +403,15 @@ struct cudaDeviceProp {
     size_t reservedSharedMemPerBlock;
     int memoryPoolsSupported;
     int clusterLaunch;
+    /* CUDA 13 took these away. */
+    int SIMT_BEFORE_13(clockRate); /**< kHz, as those of the next but one */
+    int SIMT_BEFORE_13(deviceOverlap);
+    int SIMT_BEFORE_13(memoryClockRate);
+    int SIMT_BEFORE_13(kernelExecTimeoutEnabled);
+    int SIMT_BEFORE_13(computeMode);
+    int SIMT_BEFORE_13(maxTexture1DLinear);
+    int SIMT_BEFORE_13(singleToDoublePrecisionPerfRatio);
+    int SIMT_BEFORE_13(cooperativeMultiDeviceLaunch);
 };
 
 enum cudaStreamCaptureMode {

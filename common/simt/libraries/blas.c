@@ -689,9 +689,9 @@ static cublasStatus_t move_vector(int n, int element_bytes, const void *x, int i
 {
     if (n < 0 || element_bytes <= 0 || incx <= 0 || incy <= 0) return CUBLAS_STATUS_INVALID_VALUE;
     const size_t bytes = (size_t)element_bytes;
-    return move(
-        (struct copy_operation){y, x, bytes * (size_t)incy, bytes * (size_t)incx, bytes, (size_t)n, kind},
-        site);
+    return move((struct copy_operation){y, x, bytes * (size_t)incy, bytes * (size_t)incx, bytes, (size_t)n,
+                                        kind, NULL},
+                site);
 }
 
 static cublasStatus_t move_matrix(int rows, int columns, int element_bytes, const void *a, int lda, void *b,
@@ -701,7 +701,7 @@ static cublasStatus_t move_matrix(int rows, int columns, int element_bytes, cons
         return CUBLAS_STATUS_INVALID_VALUE;
     const size_t bytes = (size_t)element_bytes;
     return move((struct copy_operation){b, a, bytes * (size_t)ldb, bytes * (size_t)lda, bytes * (size_t)rows,
-                                        (size_t)columns, kind},
+                                        (size_t)columns, kind, NULL},
                 site);
 }
 

@@ -562,6 +562,17 @@ static void resolve_plain(const struct extent *e, uintptr_t address, ptrdiff_t f
     if (e->site.file != NULL) memory->made = simt_site_line(&e->site);
 }
 
+/* Bytes at @p offset, as a place in or near @p e. */
+static void resolve_by(const struct extent *e, uintptr_t offset, size_t bytes, struct record_memory *memory)
+{
+    const ptrdiff_t from = (ptrdiff_t)(offset - user_start(e));
+    resolve_border(e, from, bytes, memory);
+    if (e->shape.element_bytes > 0)
+        resolve_buffer(e, from, bytes, memory);
+    else
+        resolve_plain(e, ARENA_BASE + offset, from, bytes, memory);
+}
+
 void simt_arena_resolve(uintptr_t offset, size_t bytes, struct record_memory *memory)
 {
     *memory = (struct record_memory){.space = RECORD_SPACE_GLOBAL};
@@ -575,14 +586,33 @@ void simt_arena_resolve(uintptr_t offset, size_t bytes, struct record_memory *me
         pthread_mutex_unlock(&lock);
         return;
     }
-    const struct extent *e = extent_at(i);
-    const ptrdiff_t from = (ptrdiff_t)(offset - user_start(e));
-    resolve_border(e, from, bytes, memory);
-    if (e->shape.element_bytes > 0)
-        resolve_buffer(e, from, bytes, memory);
-    else
-        resolve_plain(e, ARENA_BASE + offset, from, bytes, memory);
+    resolve_by(extent_at(i), offset, bytes, memory);
     pthread_mutex_unlock(&lock);
+}
+
+int simt_arena_resolve_near(uintptr_t offset, size_t bytes, struct record_memory *memory, int64_t *meant)
+{
+    const struct extent *nearest = NULL;
+    const ptrdiff_t reach = (ptrdiff_t)((uint64_t)bytes << 31);
+    ptrdiff_t least = reach;
+    *meant = -1;
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < extents.count; i++) {
+        const struct extent *e = extent_at(i);
+        const ptrdiff_t from = (ptrdiff_t)(offset - user_start(e));
+        const ptrdiff_t away = from < 0 ? -from : from;
+        if (e->state != STATE_LIVE || away > least) continue;
+        least = away;
+        nearest = e;
+    }
+    if (nearest != NULL) {
+        *memory = (struct record_memory){.space = RECORD_SPACE_GLOBAL};
+        resolve_by(nearest, offset, bytes, memory);
+        const ptrdiff_t whole = (ptrdiff_t)(offset - user_start(nearest)) + 2 * reach;
+        if (whole >= 0 && (size_t)whole + bytes <= nearest->bytes) *meant = (int64_t)((size_t)whole / bytes);
+    }
+    pthread_mutex_unlock(&lock);
+    return nearest != NULL;
 }
 
 void simt_device_resolve(const void *pointer, size_t bytes, struct record_memory *memory)

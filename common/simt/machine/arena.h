@@ -28,5 +28,10 @@ size_t simt_arena_heap_bytes(const void *pointer);
 bool simt_arena_host_may(uintptr_t offset); /**< managed or pinned memory */
 
 void simt_arena_open(void);
+/**
+ * @brief For an address in no allocation: describes it by the live allocation that is nearest, if an index of 32 bits leads from
+ *        there to it. Returns 1, and *@p meant the index that 32 bits were too few for if it is one of that allocation's, else -1.
+ */
+int simt_arena_resolve_near(uintptr_t offset, size_t bytes, struct record_memory *memory, int64_t *meant);
 /** @brief What an arena address is: which element of which allocation, or how far from it. */
 void simt_arena_resolve(uintptr_t offset, size_t bytes, struct record_memory *memory);

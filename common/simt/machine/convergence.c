@@ -489,6 +489,20 @@ static bool wait_for_grid(struct worker *w)
     return met;
 }
 
+/* What hardware does then is not defined: it may hang, or go on with what a part of the block did. Nothing that comes after says much. */
+static void found_divergent(struct worker *w)
+{
+    const bool same = same_site_everywhere(w);
+    enum record_advice advice = same ? RECORD_ADVICE_ALL_THREADS : RECORD_ADVICE_SAME_BARRIER;
+    for (unsigned i = 0; i < w->threads; i++) /* no __syncthreads mends grid.sync() */
+        if (w->thread[i].wait == WAIT_BLOCK && w->thread[i].vote == SIMT_VOTE_GRID)
+            advice = RECORD_ADVICE_GRID_BARRIER;
+    found_waits(w, RECORD_DIVERGENT_BARRIER, same ? RECORD_SAYS_WAIT_SPLIT_WARP : RECORD_SAYS_WAIT_DIFFERENT,
+                advice);
+    w->abandoned = true;
+    w->result->error = simt_error_of(RECORD_DEADLOCK);
+}
+
 /* No warp can go on. Returns false if the block is over, or stuck. */
 bool simt_resolve_block(struct worker *w)
 {
@@ -501,10 +515,10 @@ bool simt_resolve_block(struct worker *w)
     }
     if (!waiting) return false;
     if (!all_at_barrier) return waits_for_cluster(w);
-    if (!same_site_everywhere(w))
-        found_waits(w, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_WAIT_DIFFERENT, RECORD_ADVICE_SAME_BARRIER);
-    else if (has_split_warp(w))
-        found_waits(w, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_WAIT_SPLIT_WARP, RECORD_ADVICE_ALL_THREADS);
+    if (!same_site_everywhere(w) || has_split_warp(w)) {
+        found_divergent(w);
+        return false;
+    }
     if (first_waiting(w)->vote == SIMT_VOTE_GRID && !wait_for_grid(w)) return false;
     release_block(w);
     return true;

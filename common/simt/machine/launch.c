@@ -14,6 +14,7 @@
 #include "image.h"
 #include "launch_order.h"
 #include "machine.h"
+#include "progress.h"
 #include "report.h"
 #include "schedule.h"
 #include "settings.h"
@@ -34,29 +35,6 @@
 
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
 static struct worker *workers[MAX_WORKERS];
-
-/* A launch that takes long shows its progress on a terminal. The first worker prints it. */
-struct progress {
-    struct timespec start, shown_at;
-    bool shown;
-};
-
-static double seconds_since(const struct timespec *then, const struct timespec *now)
-{
-    return (double)(now->tv_sec - then->tv_sec) + 1e-9 * (double)(now->tv_nsec - then->tv_nsec);
-}
-
-static void show_progress(struct progress *p)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (p->start.tv_sec == 0) p->start = p->shown_at = now;
-    if (seconds_since(&p->start, &now) < 2 || seconds_since(&p->shown_at, &now) < 0.25 || !isatty(2)) return;
-    p->shown_at = now;
-    p->shown = true;
-    fprintf(stderr, "\rsimt: %s: %.0f%% of %llu blocks ", simt_now.launch->kernel,
-            100.0 * (double)simt_now.retired / (double)simt_now.blocks, (unsigned long long)simt_now.blocks);
-}
 
 static void work(struct worker *w);
 
@@ -130,16 +108,13 @@ static void let_others_run(struct worker *w)
 
 static void work(struct worker *w)
 {
-    struct progress progress = {.shown = false};
     simt_worker_begin(w, simt_now.launch);
     while (w->cluster != NULL ? simt_cluster_take(w) : simt_take_block(w)) {
         simt_begin_block(w);
         while (simt_run_block(w)) let_others_run(w);
         simt_end_block(w);
         simt_finish_block(w);
-        if (w == workers[0]) show_progress(&progress);
     }
-    if (progress.shown) fputs("\r\033[K", stderr);
 }
 
 /* Threads do not survive a fork, and whoever held a lock is gone. */
@@ -149,6 +124,7 @@ static void after_fork(void)
     pthread_cond_init(&simt_now.changed, NULL);
     pthread_mutex_init(&one_launch, NULL);
     simt_pool.started = simt_now.busy = 0;
+    simt_progress_after_fork();
     simt_now.running = false;
 }
 
@@ -228,10 +204,12 @@ static uint32_t begin(const struct simt_launch *launch, const struct simt_overla
         simt_arena_open();
         simt_trap_install();
         simt_watch_prepare();
+        simt_watch_keyboard();
         pthread_atfork(NULL, NULL, after_fork);
         opened = true;
     }
     simt_worker_attach(worker_at(0));
+    simt_pool.thread[0] = pthread_self();
     simt_window_begin();
     return simt_blocks_begin(launch, before);
 }
@@ -265,11 +243,13 @@ int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *befor
     simt_now.number++;
     if (simt_now.participants > 1) pthread_cond_broadcast(&simt_now.changed);
     pthread_mutex_unlock(&simt_now.lock);
+    simt_progress_begin(launch);
     work(workers[0]);
     pthread_mutex_lock(&simt_now.lock);
     while (simt_now.busy > 0) pthread_cond_wait(&simt_now.changed, &simt_now.lock);
     simt_now.running = false;
     pthread_mutex_unlock(&simt_now.lock);
+    simt_progress_end();
     const int error = simt_now.error;
     simt_broken |= error != 0;
     simt_report(&simt_now.findings, launch);

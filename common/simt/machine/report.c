@@ -186,6 +186,22 @@ static void resolve_words(const struct simt_words *words, struct record *r)
     r->waits = words->places;
 }
 
+/* Where nothing lies, the nearest buffer tells more than the address: the index may have overflowed on the way. */
+static void resolve_near(const struct finding *f, struct record *r)
+{
+    int64_t meant;
+    struct record_memory near;
+    const int in_arena = f->place == PLACE_ARENA && r->memory.state == RECORD_STATE_NOWHERE;
+    if (f->kind != RECORD_OUT_OF_BOUNDS || (f->advice != RECORD_ADVICE_NO_MEMORY && !in_arena)) return;
+    const uintptr_t offset = in_arena ? f->where : f->where - ARENA_BASE;
+    if (f->bytes == 0 || !simt_arena_resolve_near(offset, f->bytes, &near, &meant)) return;
+    r->memory = near;
+    if (f->message != RECORD_SAYS_NOTHING || meant < 0) return;
+    r->message = RECORD_SAYS_INDEX_WRAPS;
+    r->number[0] = meant;
+    r->advice = RECORD_ADVICE_INDEX_WRAPS;
+}
+
 static void resolve(const struct finding *f, const struct simt_launch *launch, struct record *r)
 {
     *r = (struct record){.version = RECORD_VERSION,
@@ -198,6 +214,7 @@ static void resolve(const struct finding *f, const struct simt_launch *launch, s
     if (launch == NULL) return;
     record_copy_text(r->kernel, sizeof r->kernel, launch->kernel);
     resolve_memory(f, launch, &r->memory);
+    resolve_near(f, r);
     for (int i = 0; i < 2; i++) resolve_actor(f, i, launch, &r->actor[i]);
 }
 

@@ -30,6 +30,7 @@
 #include "sizes.h"
 #include "tools.h"
 #include "trap.h"
+#include "undefined.h"
 #include "vector_clocks.h"
 #include "worker.h"
 
@@ -244,6 +245,7 @@ bool simt_run_block(struct worker *w)
 
 void simt_end_block(struct worker *w)
 {
+    simt_undefined_end_block(w);
     if (w->schedule.ran) drop_lanes(w);
     if (w->abandoned) simt_cluster_schedule_stop(w);
     simt_products_end(w);

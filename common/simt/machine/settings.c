@@ -130,6 +130,11 @@ void simt_seal_settings(void)
     set_writable(false);
 }
 
+bool simt_settings_are_sealed(void)
+{
+    return sealed;
+}
+
 /* Counters are those of the order that was asked for. */
 void simt_turn_order(int turned)
 {

@@ -25,5 +25,7 @@ struct __attribute__((aligned(4096))) settings { /* a page of their own, see sim
 };
 extern struct settings simt_settings;
 
+/** @brief After simt_seal_settings(): this is the device of untrusted code. */
+bool simt_settings_are_sealed(void);
 /** @brief One sentence on stderr, then exit code 2. */
 void simt_die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));

@@ -37,6 +37,25 @@ static uintptr_t instruction(const ucontext_t *context)
 #endif
 }
 
+/* After a call through a pointer that leads to no code nothing is known but where it would have returned to; 0: it is no such fault. */
+static uintptr_t caller_of_nothing(const ucontext_t *context, uintptr_t address)
+{
+    if (instruction(context) != address) return 0;
+#if defined(__x86_64__)
+    return *(const uintptr_t *)
+                context->uc_mcontext.gregs[REG_RSP]; /* the fault came before anything was pushed */
+#elif defined(__aarch64__)
+    return (uintptr_t)context->uc_mcontext.regs[30];
+#else
+    return 0;
+#endif
+}
+
+static bool is_of_program(uintptr_t pc)
+{
+    return pc - simt_image.low < simt_image.high - simt_image.low;
+}
+
 static bool is_guard_page(const struct worker *w, uintptr_t address)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -56,8 +75,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg
     int at_instruction;
     const uintptr_t pc = _Unwind_GetIPInfo(context, &at_instruction) + (at_instruction != 0);
     if (pc == walk->fault) walk->fault = 0;
-    if (walk->fault == 0 && pc - simt_image.low < simt_image.high - simt_image.low)
-        walk->finding->frame[walk->count++] = simt_pack_pc((void *)pc);
+    if (walk->fault == 0 && is_of_program(pc)) walk->finding->frame[walk->count++] = simt_pack_pc((void *)pc);
     return walk->count < FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
@@ -75,6 +93,7 @@ static void found_fault(struct worker *w, enum record_kind kind, enum record_mes
     struct finding f = simt_finding_says(kind, message, advice, NULL, who);
     struct walk walk = {pc, &f, 0};
     _Unwind_Backtrace(note_frame, &walk);
+    if (f.frame[0] == 0) f.frame[0] = simt_pack_pc((void *)pc); /* from nowhere no way leads back */
     simt_found(w, &f);
     simt_abandon(w, simt_error_of(kind));
 }
@@ -119,7 +138,10 @@ static void handle(int signal, siginfo_t *info, void *context)
     struct worker *w = simt_tls_worker;
     const uintptr_t address = (uintptr_t)info->si_addr,
                     pc = instruction(context) + 1; /* as a return address */
-    if (w == NULL || w->abandoned || pc - simt_image.low >= simt_image.high - simt_image.low) {
+    const uintptr_t caller = w != NULL && simt_tls_self != NULL ? caller_of_nothing(context, address) : 0;
+    if (caller != 0 && !w->abandoned && is_of_program(caller))
+        found_fault(w, RECORD_OUT_OF_BOUNDS, RECORD_SAYS_NO_FUNCTION, RECORD_ADVICE_FUNCTION_POINTER, caller);
+    if (w == NULL || w->abandoned || !is_of_program(pc)) {
         explain(address);
         pass_on(signal);
         return;

@@ -15,6 +15,7 @@
 #include "image.h"
 #include "machine.h"
 #include "report.h"
+#include "settings.h"
 #include "tools.h"
 #include "trap.h"
 #include "worker.h"
@@ -66,9 +67,23 @@ static bool is_endless(const struct worker *w)
     return endless;
 }
 
+static volatile sig_atomic_t interrupted; /* by Ctrl-C */
+
+/* As if the signal had not been caught: shells ask how a program ended. */
+static void end_by_interrupt(void)
+{
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    signal(SIGINT, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &interrupt, NULL);
+    raise(SIGINT);
+}
+
 static void end_here(void)
 {
     fflush(stderr);
+    if (interrupted) end_by_interrupt();
     _exit(SIMT_EXIT_ENDLESS);
 }
 
@@ -81,10 +96,12 @@ static struct finding finding_of(enum record_message message, enum record_advice
 static void report_kernel(struct worker *w, void *context)
 {
     struct vector findings = {0};
-    struct finding f =
-        finding_of(RECORD_SAYS_BLOCK_ENDLESS, RECORD_ADVICE_LOOP, simt_actor_at(w, w->thread_index, NULL));
+    struct finding f = finding_of(interrupted ? RECORD_SAYS_INTERRUPTED : RECORD_SAYS_BLOCK_ENDLESS,
+                                  interrupted ? RECORD_NO_ADVICE : RECORD_ADVICE_LOOP,
+                                  simt_actor_at(w, w->thread_index, NULL));
     simt_note_frames(&f, context);
     simt_finding_add(&findings, &f);
+    if (interrupted && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr); /* instead of the line of progress */
     simt_report(&findings, w->launch);
     end_here();
 }
@@ -98,10 +115,10 @@ static void report_host(void *context)
     end_here();
 }
 
-/* All threads of the pool but the calling one. */
-static void ask_workers(int signal)
+/* All threads of the pool from number @p first on, but the calling one. */
+static void ask_workers(int signal, int first)
 {
-    for (int i = 1; i <= simt_pool.started; i++)
+    for (int i = first; i <= simt_pool.started; i++)
         if (!pthread_equal(simt_pool.thread[i], pthread_self())) pthread_kill(simt_pool.thread[i], signal);
 }
 
@@ -110,9 +127,11 @@ static void look(int signal, siginfo_t *info, void *context)
     struct worker *w = simt_tls_worker;
     (void)info;
     if (w != NULL && simt_runs_first_block(w)) {
-        if (is_endless(w) && !atomic_flag_test_and_set(&reported)) report_kernel(w, context);
+        if ((interrupted || is_endless(w)) && !atomic_flag_test_and_set(&reported)) report_kernel(w, context);
+    } else if (interrupted) {
+        return; /* each has been asked */
     } else if (simt_launch_runs()) {
-        ask_workers(signal);
+        ask_workers(signal, 1);
     } else if (w == NULL && is_endless(NULL) && !atomic_flag_test_and_set(&reported)) {
         report_host(context);
     }
@@ -124,6 +143,32 @@ void simt_watch_prepare(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGPROF, &action, NULL);
     simt_trap_stack();
+}
+
+/* Ctrl-C while a kernel runs: says where it is, if it is not the second time. */
+static void interrupt(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    if (interrupted || !simt_launch_runs()) end_by_interrupt();
+    interrupted = 1;
+    look(SIGPROF, info, context);
+    ask_workers(SIGPROF, 0);
+}
+
+void simt_watch_keyboard(void)
+{
+    struct sigaction before,
+        action = {.sa_sigaction = interrupt, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    if (simt_reports_all() || simt_settings_are_sealed() || sigaction(SIGINT, NULL, &before) != 0) return;
+    sigemptyset(&action.sa_mask);
+    if (before.sa_handler == SIG_DFL) sigaction(SIGINT, &action, NULL);
+}
+
+void simt_watch_interrupted(void)
+{
+    static int looks;
+    enum { ENOUGH = 8 };
+    if (interrupted && ++looks == ENOUGH) end_by_interrupt();
 }
 
 void simt_watch(double seconds)

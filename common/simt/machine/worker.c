@@ -18,6 +18,11 @@ SIMT_HOT struct simt_extent simt_thread_index, simt_block_index, simt_block_exte
 struct pool simt_pool;
 bool simt_broken;
 
+void simt_device_is_broken(void)
+{
+    simt_broken = true;
+}
+
 int simt_pool_threads(void)
 {
     return simt_pool.started;

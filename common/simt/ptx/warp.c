@@ -31,11 +31,12 @@ struct exchanged {
 
 static void exchange(void *const operand[32], void *const result[32], unsigned mask, void *context)
 {
-    (void)context;
+    const struct op *op = context;
     for (unsigned lane = 0; lane < LANES; lane++) {
         if (!(mask >> lane & 1) || operand[lane] == NULL) continue;
         const struct exchanged *own = operand[lane], *source = operand[own->source];
-        *(uint64_t *)result[lane] = source != NULL ? source->value : 0;
+        *(uint64_t *)result[lane] =
+            source != NULL ? source->value : simt_undefined_lane(&op->site, lane, own->source, 4);
     }
 }
 
@@ -59,7 +60,7 @@ static void shfl(struct run *run, const struct op *op)
     const unsigned source = source_of(op->modifier[0], lane, ptx_u32(run, op, 3), ptx_u32(run, op, 4));
     struct exchanged operand = {ptx_u32(run, op, 2), source < LANES ? source : lane};
     uint64_t result = 0;
-    simt_warp_collective(&op->site, mask, 1u + op->modifier[0], exchange, NULL, &operand, &result);
+    simt_warp_collective(&op->site, mask, 1u + op->modifier[0], exchange, (void *)(uintptr_t)op, &operand, &result);
     ptx_set(run, op, 0, result);
     if (op->slot[1] != NO_SLOT) ptx_set(run, op, 1, source < LANES);
 }

@@ -89,6 +89,8 @@ cudaError_t cudaSetDeviceFlags(unsigned int flags)
     return runtime_lost();
 }
 
+enum { CLOCK_KHZ = 1000000 }; /* times are measured with the host's clock */
+
 /** The properties that are the same for every SIMT_DEVICE. */
 static void describe_common(struct cudaDeviceProp *p)
 {
@@ -117,6 +119,9 @@ static void describe_common(struct cudaDeviceProp *p)
     p->memoryPoolsSupported = 1;
     p->streamPrioritiesSupported = 1;
     p->globalL1CacheSupported = p->localL1CacheSupported = 1;
+    p->simt_clockRate = p->simt_memoryClockRate = CLOCK_KHZ;
+    p->simt_deviceOverlap = 1;
+    p->simt_singleToDoublePrecisionPerfRatio = 2;
 }
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
@@ -203,8 +208,7 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     cudaError_t error = cudaGetDeviceProperties(&properties, device);
     if (error != cudaSuccess) return error;
     *value = 0;
-    if (attribute == cudaDevAttrClockRate || attribute == cudaDevAttrMemoryClockRate)
-        *value = 1000000; /* kHz; times are measured with the host's clock */
+    if (attribute == cudaDevAttrClockRate || attribute == cudaDevAttrMemoryClockRate) *value = CLOCK_KHZ;
     for (size_t i = 0; i < sizeof(attribute_places) / sizeof(attribute_places[0]); i++) {
         const struct attribute_place *place = &attribute_places[i];
         const char *field = (const char *)&properties + place->offset;

@@ -3,7 +3,10 @@
  * @brief Error codes: names, texts, the last error of a thread, and the sticky error after a context was
  *        lost.
  */
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "runtime.h"
 
@@ -38,8 +41,57 @@ void runtime_forget_errors(void)
     last_error = cudaSuccess;
 }
 
+/* ---- refused launches that nobody asked about ----------------------------------------------------------- */
+
+/** The first of them, and how many there are. */
+static struct {
+    pthread_mutex_t lock;
+    struct simt_launch launch;
+    cudaError_t error;
+    unsigned long count;
+} refused = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void asked(void)
+{
+    if (last_error == cudaSuccess) return;
+    pthread_mutex_lock(&refused.lock);
+    refused.count = 0;
+    pthread_mutex_unlock(&refused.lock);
+}
+
+static void tell_refused(void)
+{
+    const struct simt_extent g = refused.launch.grid, b = refused.launch.block;
+    if (refused.count == 0) return;
+    const struct record_line at = simt_site_line(&refused.launch.site);
+    fprintf(stderr,
+            "simt: kernel %s did not run: its launch at %s:%d, <<<(%u,%u,%u), (%u,%u,%u), %zu>>>, gave %s, "
+            "and nobody asked "
+            "(cudaGetLastError)",
+            refused.launch.kernel, at.file, (int)at.line, g.x, g.y, g.z, b.x, b.y, b.z,
+            refused.launch.dynamic_shared_bytes, cudaGetErrorName(refused.error));
+    if (refused.count > 1) fprintf(stderr, "; nor did %lu more", refused.count - 1);
+    fputc('\n', stderr);
+}
+
+void simt_launch_refused(const struct simt_launch *launch, cudaError_t error);
+void simt_launch_refused(const struct simt_launch *launch, cudaError_t error)
+{
+    static atomic_flag watched = ATOMIC_FLAG_INIT;
+    if (runtime_lost() != cudaSuccess || simt_reports_all())
+        return; /* reported, or told by the check of a lesson */
+    if (!atomic_flag_test_and_set(&watched)) atexit(tell_refused);
+    pthread_mutex_lock(&refused.lock);
+    if (refused.count++ == 0) {
+        refused.launch = *launch;
+        refused.error = error;
+    }
+    pthread_mutex_unlock(&refused.lock);
+}
+
 cudaError_t cudaPeekAtLastError(void)
 {
+    asked();
     return runtime_lost() != cudaSuccess ? runtime_lost() : last_error;
 }
 

@@ -16,6 +16,15 @@
 
 /* ---- graphs -------------------------------------------------------------------------------------------- */
 
+struct host_range;
+/** @brief The host memory of a copy that a node is about to keep, watched from now on; NULL: it has none. */
+struct host_range *host_range_keep(const struct operation *operation);
+void host_range_drop(struct host_range *range);
+/** @brief The calling thread replays a graph: @p frame is that of the function that the program calls. */
+void host_ranges_replayed_from(const void *frame);
+/** @brief 0, after a finding, if the host memory of a node's copy is no longer what it was. */
+int host_range_is_there(const struct operation *operation);
+
 /** @brief A set of nodes that something depends on. */
 struct node_set {
     struct CUgraphNode_st **nodes;

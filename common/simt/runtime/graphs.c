@@ -182,6 +182,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
                                   stream,
                                   stream_device(stream),
                                   {.graph = executable}};
+    host_ranges_replayed_from(__builtin_frame_address(0));
     return runtime_result(runtime_perform(&operation));
 }
 

@@ -411,7 +411,7 @@ cudaError_t runtime_copy(struct copy_operation c, cudaStream_t stream, struct si
 
 static struct copy_operation one_row(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
-    return (struct copy_operation){to, from, bytes, bytes, bytes, 1, kind};
+    return (struct copy_operation){to, from, bytes, bytes, bytes, 1, kind, NULL};
 }
 
 cudaError_t runtime_copy_and_wait(struct copy_operation c, struct simt_site site)
@@ -473,7 +473,7 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int device, const void *from, int from
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                          size_t height, enum cudaMemcpyKind kind)
 {
-    struct copy_operation c = {to, from, to_pitch, from_pitch, width, height, kind};
+    struct copy_operation c = {to, from, to_pitch, from_pitch, width, height, kind, NULL};
     runtime_waits(CALLER_SITE("cudaMemcpy2D"));
     return runtime_copy_and_wait(c, CALLER_SITE("cudaMemcpy2D"));
 }
@@ -481,7 +481,7 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
 cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                               size_t height, enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-    struct copy_operation c = {to, from, to_pitch, from_pitch, width, height, kind};
+    struct copy_operation c = {to, from, to_pitch, from_pitch, width, height, kind, NULL};
     return runtime_copy(c, stream, CALLER_SITE("cudaMemcpy2DAsync"));
 }
 

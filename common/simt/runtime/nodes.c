@@ -55,6 +55,7 @@ struct kept_launch {
 static int operation_keep(struct operation *kept, const struct operation *operation)
 {
     *kept = *operation;
+    if (operation->kind == OPERATION_COPY) kept->as.copy.host = host_range_keep(operation);
     if (operation->kind != OPERATION_LAUNCH) return 1;
     size_t args_bytes = operation->as.launch.args_bytes;
     size_t bytes = (sizeof(struct kept_launch) + args_bytes + 63) / 64 * 64;
@@ -70,6 +71,7 @@ static int operation_keep(struct operation *kept, const struct operation *operat
 static void operation_drop(struct operation *kept)
 {
     if (kept->kind == OPERATION_LAUNCH) free((void *)kept->as.launch.launch);
+    if (kept->kind == OPERATION_COPY) host_range_drop(kept->as.copy.host);
 }
 
 /* ---- graphs -------------------------------------------------------------------------------------------- */

@@ -154,17 +154,19 @@ static void carry_out(const struct operation *operation)
 }
 
 /** Replays nodes in order, until the context is lost. Memory may have been freed since the capture: so
- *  device ranges are checked. */
+ *  ranges are checked. */
 static void replay(cudaGraphExec_t executable)
 {
     const struct node_set *nodes = &executable->graph->nodes;
     for (size_t i = 0; i < nodes->count; i++) {
         const struct operation *operation = &nodes->nodes[i]->operation;
         if (runtime_device_lost(operation->device) != cudaSuccess) break;
-        if (operation_ranges_are_valid(operation))
+        if (operation_ranges_are_valid(operation) && host_range_is_there(operation)) {
             carry_out(operation);
-        else
+        } else {
             runtime_lose(operation->device, cudaErrorIllegalAddress);
+            simt_device_is_broken();
+        }
     }
 }
 

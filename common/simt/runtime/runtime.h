@@ -85,6 +85,7 @@ struct copy_operation {
     const char *from;
     size_t to_pitch, from_pitch, width, rows;
     enum cudaMemcpyKind kind; /**< never cudaMemcpyDefault */
+    struct host_range *host;  /**< of a graph's node: its host memory (captured_memory.c) */
 };
 struct set_operation {
     char *to;

@@ -85,7 +85,8 @@ static cudaError_t copy_slices(const struct cudaMemcpy3DParms *p, cudaStream_t s
                                          p->srcPtr.pitch,
                                          p->extent.width,
                                          p->extent.height,
-                                         p->kind};
+                                         p->kind,
+                                         NULL};
         error = runtime_copy(c, stream, site);
     }
     return runtime_result(error);

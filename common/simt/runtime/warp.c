@@ -25,7 +25,7 @@ enum reduction {
 };
 
 unsigned long long simt_shuffle(const struct simt_site *site, enum shuffle_kind kind, unsigned int mask,
-                                unsigned long long value, unsigned int lane, int width);
+                                unsigned long long value, unsigned int lane, int width, unsigned int bytes);
 unsigned int simt_vote(const struct simt_site *site, enum vote_kind kind, unsigned int mask, int predicate);
 unsigned int simt_match_any(const struct simt_site *site, unsigned int mask, unsigned long long value);
 unsigned int simt_match_all(const struct simt_site *site, unsigned int mask, unsigned long long value,
@@ -36,6 +36,8 @@ unsigned int simt_reduce(const struct simt_site *site, enum reduction kind, unsi
 struct operand {
     uint64_t value;
     unsigned source;
+    unsigned bytes;                /**< of a shuffle's value */
+    const struct simt_site *place; /**< of a shuffle */
 };
 
 /* ---- shuffles ------------------------------------------------------------------------------------------ */
@@ -68,18 +70,20 @@ static void complete_shuffle(void *const operand[32], void *const result[32], un
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
         if (!(mask >> lane & 1) || operand[lane] == NULL) continue;
         const struct operand *own = operand[lane], *source = operand[own->source];
-        *(uint64_t *)result[lane] = source != NULL ? source->value : 0;
+        *(uint64_t *)result[lane] =
+            source != NULL ? source->value : simt_undefined_lane(own->place, lane, own->source, own->bytes);
     }
 }
 
 unsigned long long simt_shuffle(const struct simt_site *site, enum shuffle_kind kind, unsigned int mask,
-                                unsigned long long value, unsigned int lane, int width)
+                                unsigned long long value, unsigned int lane, int width, unsigned int bytes)
 {
     if (width < 1 || width > WARP_LANES || (width & (width - 1)) != 0)
         simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_SHUFFLE_WIDTH,
                   SIMT_SAYS(.name = {site->what}, .number = {width}));
     unsigned self = simt_self()->lane;
-    struct operand operand = {value, source_lane(kind, self, lane & (WARP_LANES - 1), (unsigned)width)};
+    struct operand operand = {value, source_lane(kind, self, lane & (WARP_LANES - 1), (unsigned)width), bytes,
+                              site};
     uint64_t result = value;
     simt_warp_collective(site, mask, 1u + kind, complete_shuffle, NULL, &operand, &result);
     return result;
@@ -103,7 +107,7 @@ static void complete_ballot(void *const operand[32], void *const result[32], uns
 
 unsigned int simt_vote(const struct simt_site *site, enum vote_kind kind, unsigned int mask, int predicate)
 {
-    struct operand operand = {predicate != 0, 0};
+    struct operand operand = {.value = predicate != 0};
     uint64_t result = 0;
     simt_warp_collective(site, mask, 1u + kind, complete_ballot, NULL, &operand, &result);
     unsigned set = (unsigned)result, present = (unsigned)(result >> 32);
@@ -138,7 +142,7 @@ static void complete_match(void *const operand[32], void *const result[32], unsi
 
 unsigned int simt_match_any(const struct simt_site *site, unsigned int mask, unsigned long long value)
 {
-    struct operand operand = {value, 0};
+    struct operand operand = {.value = value};
     uint64_t result = 0;
     simt_warp_collective(site, mask, MATCH_ANY, complete_match, NULL, &operand, &result);
     return (unsigned)result;
@@ -147,7 +151,7 @@ unsigned int simt_match_any(const struct simt_site *site, unsigned int mask, uns
 unsigned int simt_match_all(const struct simt_site *site, unsigned int mask, unsigned long long value,
                             int *same)
 {
-    struct operand operand = {value, 0};
+    struct operand operand = {.value = value};
     uint64_t result = 0;
     simt_warp_collective(site, mask, MATCH_ALL, complete_match, NULL, &operand, &result);
     *same = (unsigned)result == (unsigned)(result >> 32);
@@ -196,7 +200,7 @@ static void complete_reduction(void *const operand[32], void *const result[32], 
 unsigned int simt_reduce(const struct simt_site *site, enum reduction kind, unsigned int mask,
                          unsigned int value)
 {
-    struct operand operand = {value, 0};
+    struct operand operand = {.value = value};
     uint64_t result = 0;
     simt_warp_collective(site, mask, 1u + kind, complete_reduction, &kind, &operand, &result);
     return (unsigned)result;

@@ -27,6 +27,8 @@ void kernels_drop(struct kernels *kernels)
     free(kernels->list);
     for (size_t m = 0; m < kernels->macro_count; m++) free(kernels->macros[m].name);
     free(kernels->macros);
+    for (size_t e = 0; e < kernels->extern_count; e++) free(kernels->externs[e]);
+    free(kernels->externs);
     *kernels = (struct kernels){0};
 }
 
@@ -197,8 +199,10 @@ static void collect_macro(struct kernels *kernels, const struct tokens *t, size_
 void kernels_collect(struct kernels *kernels, const struct tokens *tokens)
 {
     for (size_t i = 0; i + 1 < tokens->count; i++) collect_macro(kernels, tokens, i);
-    for (size_t i = 0; i < tokens->count; i++)
+    for (size_t i = 0; i < tokens->count; i++) {
         if (token_is(tokens, i, "__global__")) collect_at(kernels, tokens, i);
+        if (token_is(tokens, i, "extern")) externs_collect(kernels, tokens, i);
+    }
     for (size_t i = 1; i + 1 < tokens->count; i++)
         if (tokens->list[i].kind == TOKEN_WORD && token_is(tokens, i + 1, "("))
             note_namesake(kernels, tokens, i);

@@ -247,7 +247,12 @@ static void add_device_flags(struct string_list *command, const struct compiler 
 #else
     static const char *const landing_pads = "-fcf-protection=none";
 #endif
-    static const char *const gcc[] = {"-fno-tree-sra", "-fno-tree-vectorize", "-fstack-clash-protection",
+    /* -fsanitize=thread reports no access to a local array whose address never leaves the function: so the compiler also
+     * compares addresses with the ends of the object that they are computed from (machine/local.c). */
+    static const char *const gcc[] = {"-fsanitize=object-size",
+                                      "-fno-tree-sra",
+                                      "-fno-tree-vectorize",
+                                      "-fstack-clash-protection",
                                       "--param=tsan-distinguish-volatile=1",
                                       "--param=tsan-instrument-func-entry-exit=0"};
     static const char *const clang[] = {"-fno-vectorize", "-fno-slp-vectorize",
@@ -358,23 +363,21 @@ static int run_compiler(struct string_list *command, int verbose)
     return status;
 }
 
-static int list_holds(const struct string_list *list, const char *word)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (list->items[i] != NULL && strcmp(list->items[i], word) == 0) return 1;
-    return 0;
-}
+/** What a compilation needs to know. */
+struct job {
+    const struct options *options;
+    const struct compiler *compiler;
+    struct installation where;
+};
 
 /** Runs g++ (or another compiler) on device code; prints our own error if device code calls host
  *  functions, or copies structs unseen. */
-static int run_device_compiler(struct string_list *command, const struct compiler *compiler, int verbose,
-                               const char *object)
+static int run_device_compiler(struct string_list *command, const struct job *job, const char *object)
 {
-    if (compiler->is_clang) return run_compiler(command, verbose);
+    const int verbose = job->options->verbose, strict = job->options->strict;
+    if (job->compiler->is_clang) return run_compiler(command, verbose);
     char *functions = format_string("%s/functions", folder),
          *statements = format_string("%s/statements", folder);
-    /* the file of a submission, or of a lesson */
-    const int strict = list_holds(command, "-fsanitize=object-size");
     list_add(command, calls_option(functions));
     list_add(&temporary_files, functions);
     if (strict) {
@@ -446,13 +449,6 @@ static void translate_depfile(const struct project *project, const char *from, c
     text_drop(&in);
     text_drop(&out);
 }
-
-/** What a compilation needs to know. */
-struct job {
-    const struct options *options;
-    const struct compiler *compiler;
-    struct installation where;
-};
 
 static void add_dependencies(const struct job *job, struct string_list *command, const char *object,
                              const char *depfile)
@@ -553,7 +549,7 @@ static int compile_preprocessed_file(const struct job *job, const char *source, 
     add_kernel_flags(job, &command, level);
     const char *const last[] = {"-x", "c++-cpp-output", "-c", source, "-o", object};
     for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++) list_add(&command, last[i]);
-    int status = run_device_compiler(&command, job->compiler, job->options->verbose, object);
+    int status = run_device_compiler(&command, job, object);
     if (status == 0 && job->compiler->is_clang) redirect_copies(object, job->options->verbose);
     return status;
 }
@@ -580,18 +576,25 @@ static int compile_copy(const struct job *job, const struct kernel_source *from,
     const char *const last[] = {preprocess ? "-E" : "-c", from->copy, "-o", object};
     const int prelude = has_prelude(&command);
     for (size_t i = 0; i < 4; i++) list_add(&command, last[i]);
-    if (!preprocess) return run_device_compiler(&command, job->compiler, job->options->verbose, object);
+    if (!preprocess) return run_device_compiler(&command, job, object);
     int status = run_compiler(&command, job->options->verbose);
     return status == 0 && prelude && prelude_lacks(object, "std::") ? WITHOUT_PRELUDE : status;
+}
+
+static struct project project_of(const struct options *o)
+{
+    return (struct project){.folder = folder,
+                            .include_folders = o->include_folders.items,
+                            .include_folder_count = o->include_folders.count,
+                            .compile = &o->compile,
+                            .kernels = {.relocatable = o->relocatable}};
 }
 
 static int compile_kernel_file(const struct job *job, const char *source, const char *object,
                                const char *depfile)
 {
     const char *level = job->options->optimise != NULL ? job->options->optimise : "-O2";
-    struct project project = {.folder = folder,
-                              .include_folders = job->options->include_folders.items,
-                              .include_folder_count = job->options->include_folders.count};
+    struct project project = project_of(job->options);
     char *own_depfile = format_string("%s/depfile", folder);
     const struct kernel_source from = {source, project_rewrite(&project, source),
                                        depfile != NULL ? own_depfile : NULL};
@@ -753,9 +756,7 @@ static const char *first_source(const struct options *o)
 
 static void show(const struct options *o)
 {
-    struct project project = {.folder = folder,
-                              .include_folders = o->include_folders.items,
-                              .include_folder_count = o->include_folders.count};
+    struct project project = project_of(o);
     struct text text = {0};
     const char *copy = project_rewrite(&project, first_source(o));
     for (size_t i = 0; i < project.count; i++)

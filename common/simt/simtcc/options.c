@@ -172,6 +172,12 @@ static void read_option(struct options *o, struct reader *in)
     if (read_compiler_option(o, in) || read_dependency_option(o, in)) return;
     if (strcmp(argument, "-c") == 0)
         o->compile_only = 1;
+    else if (strcmp(argument, "-dc") == 0)
+        o->compile_only = o->relocatable = 1;
+    else if (begins(argument, "-rdc="))
+        o->relocatable = strcmp(argument, "-rdc=true") == 0;
+    else if (strcmp(argument, "--strict") == 0)
+        o->strict = 1;
     else if (strcmp(argument, "-E") == 0)
         o->compile_only = o->preprocess_only = 1;
     else if (strcmp(argument, "-v") == 0)

@@ -22,6 +22,9 @@ struct options {
     int preprocess_only;
     int all_kernels; /**< -x cu: .cpp and .c files are kernel files, too */
     int no_fmad;     /**< -fmad=false: products are rounded before they are added */
+    /** -rdc=true: a `__device__` variable is one for all files of the program, and not each file's own */
+    int relocatable;
+    int strict; /**< --strict: structs may only be copied where the device sees it; for lessons */
     int compile_only, depend, show, precompile;
     int run; /**< --run: start the built program, and end as it does */
     int verbose;

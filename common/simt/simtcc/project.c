@@ -36,20 +36,63 @@ static char *resolve(const struct project *p, const char *from, const char *name
     return path;
 }
 
+/** The path of a project header that a macro's value names, `"name"` or `<name>`; NULL: none of it. */
+static char *resolve_value(const struct project *p, const char *from, const char *value)
+{
+    value += strspn(value, " \t");
+    const char *close = *value == '"' || *value == '<' ? strchr(value + 1, *value == '<' ? '>' : '"') : NULL;
+    if (close == NULL) return NULL;
+    char *name = format_string("%.*s", (int)(close - value - 1), value + 1);
+    char *path = resolve(p, from, name, *value == '<');
+    free(name);
+    return path;
+}
+
+/** The same for a macro that the `#define` at token @p i of @p file defines, if that is @p macro. */
+static char *resolve_define(const struct project *p, const char *from, const struct source_file *file,
+                            size_t i, const char *macro)
+{
+    const char *at = file->text.data + file->tokens.list[i].start + 1;
+    at += strspn(at, " \t") + strlen("define");
+    at += strspn(at, " \t");
+    const size_t length = strlen(macro);
+    if (strncmp(at, macro, length) != 0 || strchr(" \t", at[length]) == NULL) return NULL;
+    return resolve_value(p, from, at + length);
+}
+
+/**
+ * `#include MACRO`: what -D says of it, or else a `#define` in any of the files so far, the last one that names a
+ * header of the project. Which branch of an `#if` holds is not known here: the compiler still reads the right one,
+ * but of the others only this one has been rewritten.
+ */
+static char *resolve_macro(const struct project *p, const char *from, const char *macro)
+{
+    const size_t length = strlen(macro);
+    char *path = NULL;
+    for (size_t i = 1; p->compile != NULL && i < p->compile->count && path == NULL; i++)
+        if (strcmp(p->compile->items[i - 1], "-D") == 0 &&
+            strncmp(p->compile->items[i], macro, length) == 0 && p->compile->items[i][length] == '=')
+            path = resolve_value(p, from, p->compile->items[i] + length + 1);
+    for (size_t f = p->count; path == NULL && f-- > 0;)
+        for (size_t i = p->files[f]->tokens.count; path == NULL && i-- > 0;)
+            if (p->files[f]->tokens.list[i].kind == TOKEN_DEFINE)
+                path = resolve_define(p, from, p->files[f], i, macro);
+    return path;
+}
+
+static char *resolve_name(const struct project *p, const char *from, const char *name, enum include_form form)
+{
+    return form == INCLUDE_MACRO ? resolve_macro(p, from, name)
+                                 : resolve(p, from, name, form == INCLUDE_ANGLED);
+}
+
 /** The file that the directive at token @p i of @p file includes, if it is a project header; a new string. */
 static char *included_path(const struct project *p, const struct source_file *file, size_t i, int *angled)
 {
-    const struct token *token = &file->tokens.list[i];
-    if (token->kind != TOKEN_DIRECTIVE) return NULL;
-    char *line = format_string("%.*s", (int)token->length, file->text.data + token->start), *path = NULL;
-    char *word = line + 1 + strspn(line + 1, " \t"), *name = strpbrk(line, "\"<");
-    char *close = name != NULL ? strchr(name + 1, *name == '<' ? '>' : '"') : NULL;
-    if (strncmp(word, "include", 7) == 0 && close != NULL) {
-        *close = '\0';
-        *angled = *name == '<';
-        path = resolve(p, file->path, name + 1, *angled);
-    }
-    free(line);
+    struct include_name name = include_name_of(&file->tokens, i);
+    char *path = name.text != NULL ? resolve_name(p, file->path, name.text, name.form) : NULL;
+    *angled = name.form == INCLUDE_ANGLED;
+    free(name.text);
     return path;
 }
 
@@ -160,12 +203,12 @@ struct including {
 
 /** In a copy the compiler cannot find files beside the original: so every project header in quotes gets
  *  its full path. */
-static char *redirect(void *context, const char *name, int angled)
+static char *redirect(void *context, const char *name, enum include_form form)
 {
     const struct including *c = context;
-    char *path = resolve(c->project, c->file->path, name, angled);
+    char *path = resolve_name(c->project, c->file->path, name, form);
     const struct source_file *included = path != NULL ? find_file(c->project, path) : NULL;
-    if ((included == NULL || included->copy == NULL) && !angled) return path;
+    if ((included == NULL || included->copy == NULL) && form == INCLUDE_QUOTED) return path;
     free(path);
     if (included == NULL || included->copy == NULL) return NULL;
     return format_string("%s", included->copy);

@@ -22,6 +22,7 @@ struct project {
     const char *folder; /**< where copies go */
     const char *const *include_folders;
     size_t include_folder_count;
+    const struct string_list *compile; /**< options of the compiler, for what -D defines */
     struct kernels kernels;
 };
 

@@ -2,6 +2,7 @@
  * @file rewrite.c
  * @brief One pass over the tokens of a file, collecting changes; then the text with the changes made.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,11 +99,23 @@ static void follow_braces(struct scopes *s, const struct tokens *t, size_t i)
 
 /* ---- single words -------------------------------------------------------------------------------------- */
 
+/** What the compiler makes of these by itself, no callback reports. */
+static void rewrite_builtin(struct rewriter *r, size_t i)
+{
+    static const char *const names[] = {"__builtin_memcpy", "__builtin_memmove", "__builtin_memset"};
+    const struct token *word = &r->tokens->list[i];
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
+        if (token_is(r->tokens, i, names[n]) && token_is(r->tokens, i + 1, "("))
+            edit_add(r, word->start, word->length, format_string("::%s", names[n] + strlen("__builtin_")));
+}
+
 static size_t rewrite_word(struct rewriter *r, size_t i)
 {
     const struct tokens *t = r->tokens;
     if (r->kernels->macro_count > 0) rewrite_launch_by_macro(r, i);
     if (token_is(t, i, "__shared__")) return rewrite_shared(r, i);
+    if (token_is(t, i, "__device__") || token_is(t, i, "__constant__") || token_is(t, i, "__managed__"))
+        rewrite_own_variable(r, i);
     if (token_is(t, i, "__device__")) rewrite_device_variable(r, i);
     if (token_is(t, i, "__constant__")) rewrite_constant(r, i);
     if (token_is(t, i, "__global__")) rewrite_kernel(r, i);
@@ -111,26 +124,45 @@ static size_t rewrite_word(struct rewriter *r, size_t i)
     if (token_is(t, i, "asm") || token_is(t, i, "__asm__") || token_is(t, i, "__asm")) rewrite_assembly(r, i);
     if (token_is(t, i, "__noinline__") && (i == 0 || !token_is(t, i - 1, "(")))
         edit_add(r, t->list[i].start, t->list[i].length, format_string("/* may be inlined */"));
+    rewrite_builtin(r, i);
     return i;
+}
+
+struct include_name include_name_of(const struct tokens *tokens, size_t i)
+{
+    const struct token *token = &tokens->list[i];
+    struct include_name name = {NULL, INCLUDE_MACRO, 0, 0};
+    if (token->kind != TOKEN_DIRECTIVE || !directive_is(tokens, i, "include")) return name;
+    const char *line = tokens->source + token->start, *end = line + token->length;
+    const char *at = (const char *)memchr(line, 'i', token->length) + strlen("include");
+    while (at < end && (*at == ' ' || *at == '\t')) at++;
+    name.at = (size_t)(at - line);
+    if (at < end && (*at == '"' || *at == '<')) {
+        const char *close = memchr(at + 1, *at == '<' ? '>' : '"', (size_t)(end - at - 1));
+        if (close == NULL) return name;
+        name.form = *at == '<' ? INCLUDE_ANGLED : INCLUDE_QUOTED;
+        name.length = (size_t)(close + 1 - at);
+        name.text = format_string("%.*s", (int)(close - at - 1), at + 1);
+        return name;
+    }
+    while (at < end && (isalnum((unsigned char)*at) || *at == '_')) at++;
+    name.length = (size_t)(at - line) - name.at;
+    if (name.length > 0) name.text = format_string("%.*s", (int)name.length, line + name.at);
+    return name;
 }
 
 /** 1 if the include line at token @p i was changed to name another file. */
 static int rewrite_include(struct rewriter *r, size_t i, include_function *include, void *context)
 {
     const struct token *token = &r->tokens->list[i];
-    const char *line = r->tokens->source + token->start, *end = line + token->length;
-    const char *open = line;
-    while (open < end && *open != '"' && *open != '<') open++;
-    const int angled = open < end && *open == '<';
-    const char *close = open < end ? memchr(open + 1, angled ? '>' : '"', (size_t)(end - open - 1)) : NULL;
-    if (include == NULL || close == NULL || !directive_is(r->tokens, i, "include")) return 0;
-    char *name = format_string("%.*s", (int)(close - open - 1), open + 1);
-    char *other = include(context, name, angled);
-    free(name);
+    struct include_name name = include_name_of(r->tokens, i);
+    if (include == NULL || name.text == NULL) return 0;
+    char *other = include(context, name.text, name.form);
+    free(name.text);
     if (other == NULL) return 0;
     char *quoted = format_string("\"%s\"", other);
     free(other);
-    edit_add(r, token->start + (size_t)(open - line), (size_t)(close + 1 - open), quoted);
+    edit_add(r, token->start + name.at, name.length, quoted);
     return 1;
 }
 

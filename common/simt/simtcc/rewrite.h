@@ -9,7 +9,8 @@
  * | the same, k an overload or a template with deduced arguments | the call in a generic lambda |
  * | `__shared__ float a[32], b;` | a red zone and a thread_local variable for each |
  * | `extern __shared__ T s[];` | a pointer to the block's dynamic shared memory |
- * | `__device__ int table[4];` | the variable in the section of device variables |
+ * | `__device__ int table[4];` | the variable in the section of device variables, static unless -rdc=true |
+ * | `__builtin_memcpy(...)`, `memmove`, `memset` | the function of that name, which the device sees |
  * | `__cluster_dims__(2, 1, 1)` | a record in the kernel's body that says so |
  * | `const __grid_constant__ T p` of a kernel | the same with a mark in the body, as for any parameter of a class: parameters.c |
  * | `__noinline__` | nothing: what is passed by value out of line is not seen (a macro would break the C++ library) |
@@ -47,14 +48,27 @@ struct kernels {
     size_t count, capacity;
     struct launch_macro *macros;
     size_t macro_count, macro_capacity;
+    /** names of variables of the device that are declared extern: they are not one file's own */
+    char **externs;
+    size_t extern_count, extern_capacity;
+    int relocatable; /**< no variable of the device is one file's own */
 };
 /** @brief Adds the kernels that @p tokens declare. */
 void kernels_collect(struct kernels *kernels, const struct tokens *tokens);
 const struct kernel *kernels_find(const struct kernels *kernels, const char *name, size_t length);
 void kernels_drop(struct kernels *kernels);
 
+/** @brief What stands behind `#include`. */
+enum include_form { INCLUDE_QUOTED, INCLUDE_ANGLED, INCLUDE_MACRO };
+/** @brief The name in an include line. */
+struct include_name {
+    char *text; /**< without quotes, a new string; NULL: it is no include line */
+    enum include_form form;
+    size_t at, length; /**< where it stands in the line, with its quotes */
+};
+struct include_name include_name_of(const struct tokens *tokens, size_t i);
 /** @brief The file that `#include "name"` shall name instead, as a new string, or NULL to leave it. */
-typedef char *include_function(void *context, const char *name, int angled);
+typedef char *include_function(void *context, const char *name, enum include_form form);
 
 /**
  * @brief Rewrites one file.

@@ -58,6 +58,10 @@ void rewrite_launch_call(struct rewriter *r, size_t i);
 size_t rewrite_shared(struct rewriter *r, size_t i);
 void rewrite_device_variable(struct rewriter *r, size_t i);
 void rewrite_constant(struct rewriter *r, size_t i);
+/** @brief Without -rdc=true a variable of the device is the file's own: makes it static. */
+void rewrite_own_variable(struct rewriter *r, size_t i);
+/** @brief Adds the variables of the device that the declaration at the `extern` at @p i names. */
+void externs_collect(struct kernels *kernels, const struct tokens *tokens, size_t i);
 void rewrite_assembly(struct rewriter *r, size_t i);
 void rewrite_kernel(struct rewriter *r, size_t i);
 /** @brief Adds to the kernel's body, which begins at token @p body, a record of which parameters after @p

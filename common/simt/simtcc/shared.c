@@ -246,6 +246,64 @@ static int is_writable_variable(const struct tokens *t, size_t first, size_t i)
     return is_variable && !is_const && j > i + 1;
 }
 
+/** Whether a word says that a variable lies on the device. */
+static int is_of_device(const struct tokens *t, size_t i)
+{
+    return token_is(t, i, "__device__") || token_is(t, i, "__constant__") || token_is(t, i, "__managed__");
+}
+
+/** The name of the variable that is declared from @p first on; 0: it declares no variable, or one in parentheses. */
+static size_t variable_name(const struct tokens *t, size_t first)
+{
+    size_t j = first;
+    for (; !is_boundary(t, j); j++) {
+        if (takes_parentheses(t, j))
+            j = match_forward(t, j + 1);
+        else if (token_is(t, j, "<") && match_angle_forward(t, j) > j)
+            j = match_angle_forward(t, j);
+        else if (token_is(t, j, "(") || token_is(t, j, "operator"))
+            return 0;
+        else if (token_is(t, j, "[") || token_is(t, j, "=") || token_is(t, j, ","))
+            break;
+    }
+    const int ends = token_is(t, j, "[") || token_is(t, j, "=") || token_is(t, j, ",") || token_is(t, j, ";");
+    return ends && j > first + 1 && t->list[j - 1].kind == TOKEN_WORD ? j - 1 : 0;
+}
+
+void externs_collect(struct kernels *kernels, const struct tokens *t, size_t i)
+{
+    const size_t name = variable_name(t, i);
+    int of_device = 0;
+    for (size_t j = declaration_start(t, i); j < name; j++) of_device |= is_of_device(t, j);
+    if (!of_device) return;
+    kernels->externs =
+        array_grow(kernels->externs, &kernels->extern_capacity, kernels->extern_count, sizeof(char *));
+    kernels->externs[kernels->extern_count++] =
+        format_string("%.*s", (int)t->list[name].length, t->source + t->list[name].start);
+}
+
+void rewrite_own_variable(struct rewriter *r, size_t i)
+{
+    static const char *const shared_words[] = {"static",   "extern",    "inline",
+                                               "template", "constexpr", "__shared__"};
+    const struct tokens *t = r->tokens;
+    const size_t first = declaration_start(t, i), name = variable_name(t, first);
+    int is_const = 0;
+    if (r->kernels->relocatable || r->function_depth > 0 || name <= i) return;
+    for (size_t j = first; j < name; j++) {
+        if (token_is(t, j, "const")) is_const = 1;
+        if (token_is(t, j, "*")) is_const = 0;
+        if (j < i && is_of_device(t, j)) return; /* its first word has been here */
+        for (size_t w = 0; w < sizeof shared_words / sizeof shared_words[0]; w++)
+            if (token_is(t, j, shared_words[w])) return;
+        if (token_is(t, j, "::") && j + 1 == name) return; /* a member of a class */
+    }
+    for (size_t e = 0; e < r->kernels->extern_count; e++)
+        if (token_is(t, name, r->kernels->externs[e])) return;
+    if (is_const) return; /* it is the file's own already */
+    edit_insert(r, t->list[i].start, "static ");
+}
+
 void rewrite_device_variable(struct rewriter *r, size_t i)
 {
     const struct tokens *t = r->tokens;

@@ -85,7 +85,7 @@ SIMT_INLINE T shuffle(const simt_site *site, enum simt_shuffle_kind kind, unsign
         const size_t bytes = sizeof(T) - at < 8 ? sizeof(T) - at : 8;
         unsigned long long word = 0;
         __builtin_memcpy(&word, reinterpret_cast<const char *>(&value) + at, bytes);
-        word = simt_shuffle(site, kind, mask, word, lane, width);
+        word = simt_shuffle(site, kind, mask, word, lane, width, (unsigned int)bytes);
         __builtin_memcpy(reinterpret_cast<char *>(&result) + at, &word, bytes);
     }
     return result;
@@ -456,7 +456,7 @@ SIMT_INLINE coalesced_group labeled_partition(const Group &group, T label, SIMT_
     for (unsigned int rest = group.simt_lanes(); rest != 0; rest &= rest - 1) {
         const unsigned int lane = (unsigned int)__builtin_ctz(rest);
         const unsigned int other = simt_from_word<unsigned int>(simt_shuffle(
-            at.of("labeled_partition, of its parts"), SIMT_SHUFFLE_INDEX, group.simt_lanes(), first, lane, 32));
+            at.of("labeled_partition, of its parts"), SIMT_SHUFFLE_INDEX, group.simt_lanes(), first, lane, 32, 4));
         if (other < first && (leaders & other) == 0) mine++;
         leaders |= other;
     }

@@ -80,11 +80,12 @@ template <> struct simt_parameter_mark<true> {
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))
 #define __nv_pure__ __attribute__((pure))
 
-/** @brief How the rewriter declares a shared variable. g++ must be told that no code and no guard is needed. */
+/** @brief How the rewriter declares a shared variable. g++ must be told that no code and no guard is needed; and that a store which
+ *         nobody reads stays: it may be half of a race. */
 #if defined(__clang__)
-#define SIMT_SHARED static thread_local
+#define SIMT_SHARED __attribute__((used)) static thread_local
 #else
-#define SIMT_SHARED static thread_local __constinit
+#define SIMT_SHARED __attribute__((used)) static thread_local __constinit
 #endif
 
 /** @brief Put by the rewriter before every shared variable: an index beyond its neighbour lands here. */

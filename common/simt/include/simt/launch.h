@@ -18,6 +18,8 @@
 extern "C" {
 /** @brief Checks the launch against the device's limits and runs it; a graph can copy its @p args_bytes. */
 cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream);
+/** @brief A launch by `<<<` and `>>>` was refused with @p error, which it gives nobody: a line at the program's end, unless the program asks. */
+void simt_launch_refused(const struct simt_launch *launch, cudaError_t error);
 /** @brief Refuses a kernel that is only a void pointer. */
 cudaError_t simt_launch_untyped(const struct simt_site *site);
 /** @brief Whether a launch may have these attributes; *@p early is 1 if one lets it start early, *@p cooperative if its blocks may
@@ -134,8 +136,9 @@ template <typename R, typename... Q, typename... P> struct simt_call<R (*)(Q...)
     }
 };
 
+/** @brief @p told: the caller gives the program what this returns. */
 template <typename F, typename... P>
-SIMT_INLINE cudaError_t simt_start(const simt_site &site, const simt_configuration &c, const void *key,
+SIMT_INLINE cudaError_t simt_start(bool told, const simt_site &site, const simt_configuration &c, const void *key,
                                    F function, P &...arguments)
 {
     simt_call<F, P...> call(function, arguments...);
@@ -151,7 +154,9 @@ SIMT_INLINE cudaError_t simt_start(const simt_site &site, const simt_configurati
     launch.early = c.early;
     launch.cooperative = c.cooperative;
     launch.cluster = c.cluster;
-    return simt_launch_kernel(&launch, sizeof(call), c.stream);
+    const cudaError_t error = simt_launch_kernel(&launch, sizeof(call), c.stream);
+    if (!told && error != cudaSuccess) simt_launch_refused(&launch, error);
+    return error;
 }
 
 /** @brief Called with the launch's arguments; converts them to the kernel's parameter types. */
@@ -161,7 +166,7 @@ template <typename... P> struct simt_launcher {
     void (*kernel)(P...);
     void operator()(P... arguments) const
     {
-        (void)simt_start<void (*)(P...), P...>(site, configuration, (const void *)kernel, kernel, arguments...);
+        (void)simt_start<void (*)(P...), P...>(false, site, configuration, (const void *)kernel, kernel, arguments...);
     }
 };
 
@@ -179,7 +184,7 @@ template <typename F> struct simt_deduced_launcher {
     F call;
     template <typename... P> void operator()(P... arguments) const
     {
-        (void)simt_start(site, configuration, nullptr, call, arguments...);
+        (void)simt_start(false, site, configuration, nullptr, call, arguments...);
     }
 };
 
@@ -204,7 +209,7 @@ SIMT_INLINE cudaError_t simt_launch_configured(simt_site site, const cudaLaunchC
     c.dynamic_shared_bytes = config->dynamicSmemBytes;
     c.stream = config->stream;
     return [&](P... converted) {
-        return simt_start<void (*)(P...), P...>(site, c, (const void *)kernel, kernel, converted...);
+        return simt_start<void (*)(P...), P...>(true, site, c, (const void *)kernel, kernel, converted...);
     }(static_cast<A &&>(arguments)...);
 }
 
@@ -240,7 +245,7 @@ SIMT_INLINE cudaError_t simt_launch_array(const simt_site &site, const simt_conf
 {
     (void)arguments;
     return simt_start<void (*)(P...), P...>(
-        site, c, (const void *)kernel, kernel,
+        true, site, c, (const void *)kernel, kernel,
         simt_argument<P>::at(arguments[I])...);
 }
 

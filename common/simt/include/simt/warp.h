@@ -27,7 +27,7 @@ enum simt_reduction {
 
 extern "C" {
 unsigned long long simt_shuffle(const struct simt_site *site, enum simt_shuffle_kind kind, unsigned int mask,
-                                unsigned long long value, unsigned int lane, int width);
+                                unsigned long long value, unsigned int lane, int width, unsigned int bytes);
 unsigned int simt_vote(const struct simt_site *site, enum simt_vote_kind kind, unsigned int mask,
                        int predicate);
 unsigned int simt_match_any(const struct simt_site *site, unsigned int mask, unsigned long long value);
@@ -56,7 +56,7 @@ template <typename T>
 SIMT_INLINE T simt_shuffle_value(const struct simt_site *site, enum simt_shuffle_kind kind, unsigned int mask,
                                  T value, unsigned int lane, int width = 32)
 {
-    return simt_from_word<T>(simt_shuffle(site, kind, mask, simt_to_word(value), lane, width));
+    return simt_from_word<T>(simt_shuffle(site, kind, mask, simt_to_word(value), lane, width, sizeof(T)));
 }
 
 template <typename T>
