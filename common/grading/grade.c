@@ -201,10 +201,14 @@ static int tell_ungraded(const struct grade_class *class, const struct grade_she
 }
 
 /* A row that counts for nobody is a student who is not late, though late: said each time, and in the summary. */
-static void tell_absent(const char *lines)
+static void tell_absent(const struct grade_book *book)
 {
-    for (char *line; (line = next_word(&lines, '\n')); free(line))
+    struct text absent = {0};
+    grade_times_absent(book, &absent);
+    const char *rest = absent.data;
+    for (char *line; (line = next_word(&rest, '\n')); free(line))
         if (*line) complain("%s", line);
+    text_free(&absent);
 }
 
 static int finish(struct grade_class *class, int code)
@@ -213,12 +217,9 @@ static int finish(struct grade_class *class, int code)
         return complain("stopped; the same command goes on where this one ended.");
     }
     struct grade_sheet *sheets = NULL;
-    struct text absent = {0};
-    text_append(&absent, "", 0);
-    if (grade_sheets_make(&class->book, &sheets, &absent) != EXIT_PASS) return EXIT_TROUBLE;
-    int reports = grade_reports(&class->book, sheets, absent.data, class->plan.out);
-    tell_absent(absent.data);
-    text_free(&absent);
+    if (grade_sheets_make(&class->book, &sheets) != EXIT_PASS) return EXIT_TROUBLE;
+    int reports = grade_reports(&class->book, sheets, class->plan.out);
+    tell_absent(&class->book);
     int ungraded = tell_ungraded(class, sheets);
     grade_sheets_free(&class->book, sheets);
     if (ungraded || reports != EXIT_PASS || code != EXIT_PASS) return EXIT_TROUBLE;

@@ -250,6 +250,8 @@ int grade_is_steady(const struct grade_measure *measure);
 void grade_score(const struct grade_book *book, const char *student, const struct grade_lesson *lesson,
                  struct grade_score *score);
 void grade_score_free(struct grade_score *score);
+/** @brief Why a lesson was not run, as every report says it; NULL if there is nothing to say. */
+const char *grade_reason(const struct grade_score *score);
 
 /* ---- reports ------------------------------------------------------------------------------------------- */
 
@@ -266,9 +268,8 @@ struct grade_sheet {
     struct grade_score *scores;
 };
 
-/** @brief Makes the sheet of each of the book's students; @p absent receives a line for each row of `--times` that is
- *         about nobody. @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
-int grade_sheets_make(const struct grade_book *book, struct grade_sheet **sheets, struct text *absent);
+/** @brief Makes the sheet of each of the book's students. @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
+int grade_sheets_make(const struct grade_book *book, struct grade_sheet **sheets);
 void grade_sheets_free(const struct grade_book *book, struct grade_sheet *sheets);
 /** @brief All changes to a student's points, lesson by lesson, in one line; empty if there were none. */
 void grade_put_adjustments(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
@@ -276,13 +277,8 @@ void grade_put_adjustments(const struct grade_book *book, const struct grade_she
  *         complaint (grade_gradescope.c). */
 int grade_visibility_check(const struct grade_book *book);
 
-/** @brief Writes all reports below @p out; @p absent as grade_sheets_make() gives it. @return EXIT_PASS, or
- *         EXIT_TROUBLE after a complaint */
-int grade_reports(const struct grade_book *book, const struct grade_sheet *sheets, const char *absent,
-                  const char *out);
-
-/** @brief Why a lesson was not run, as every report says it; NULL if there is nothing to say. */
-const char *grade_reason(const struct grade_score *score);
+/** @brief Writes all reports below @p out. @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
+int grade_reports(const struct grade_book *book, const struct grade_sheet *sheets, const char *out);
 
 void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
 /** @brief Tables that Canvas and Moodle import (grade_export.c). */
@@ -292,12 +288,15 @@ void grade_gradescope(const struct grade_book *book, const struct grade_sheet *s
 void grade_junit(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
 void grade_student_report(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
 void grade_student_log(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
-void grade_summary(const struct grade_book *book, const struct grade_sheet *sheets, const char *absent,
-                   struct text *out);
+void grade_summary(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
 /** @brief Of the summary: the spread of points, lesson by lesson; the cases that most failed, and the most common
  *         mistakes (grade_statistics.c). */
 void grade_put_spread(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
 void grade_put_mistakes(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
+
+/** @brief A line for each row of `--times` that is about nobody of the class (grade_adjust.c). Of a part of a class,
+ *         nothing is said. */
+void grade_times_absent(const struct grade_book *book, struct text *out);
 
 /** @brief The sentence that every report has about a class graded without the full isolation; else "". */
 const char *grade_isolation_note(const struct grade_book *book);

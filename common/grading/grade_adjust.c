@@ -188,21 +188,6 @@ static int fits_times(const struct grade_book *book, const struct grade_rules *r
     return EXIT_TROUBLE;
 }
 
-size_t grade_times_absent(const struct grade_book *book, const struct grade_rules *rules, struct text *out)
-{
-    const struct grade_table *table = &rules->times;
-    size_t count = 0;
-    for (size_t i = 0; i < table->count && !*book->shard; i++) {
-        int counts = *grade_table_cell(table, i, rules->time_column) != '\0';
-        if (!counts || table->row[i].student != GRADE_NOBODY) continue;
-        text_print(out, "--times:%zu: ", table->row[i].line);
-        grade_names_absent(book, grade_table_cell(table, i, rules->student_column), out);
-        text_print(out, " Its time counts for nobody.\n");
-        count++;
-    }
-    return count;
-}
-
 int grade_rules_fit(const struct grade_book *book, const struct grade_rules *rules)
 {
     const struct {
@@ -394,4 +379,19 @@ void grade_put_adjustments(const struct grade_book *book, const struct grade_she
         text_print(out, "%s%s: %s", out->length ? "; " : "", book->lessons[i].number, adjusted->data);
     }
     if (sheet->adjusted.length) text_print(out, "%s%s", out->length ? "; " : "", sheet->adjusted.data);
+}
+
+void grade_times_absent(const struct grade_book *book, struct text *out)
+{
+    struct grade_rules rules;
+    text_append(out, "", 0);
+    if (*book->shard || grade_rules_make(book, &rules) != EXIT_PASS) return;
+    for (size_t i = 0; i < rules.times.count; i++) {
+        int counts = *grade_table_cell(&rules.times, i, rules.time_column) != '\0';
+        if (!counts || rules.times.row[i].student != GRADE_NOBODY) continue;
+        text_print(out, "--times:%zu: ", rules.times.row[i].line);
+        grade_names_absent(book, grade_table_cell(&rules.times, i, rules.student_column), out);
+        text_print(out, " Its time counts for nobody.\n");
+    }
+    grade_rules_free(&rules);
 }

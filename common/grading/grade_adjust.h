@@ -29,9 +29,6 @@ void grade_rules_free(struct grade_rules *rules);
 /** @brief EXIT_PASS if each row names a lesson of the course and, if the class is complete, a student;
  *         else a complaint. */
 int grade_rules_fit(const struct grade_book *book, const struct grade_rules *rules);
-/** @brief A line for each row of the times that is about nobody of the class; returns how many. Of a part of a class,
- *         nothing is said. */
-size_t grade_times_absent(const struct grade_book *book, const struct grade_rules *rules, struct text *out);
 /** @brief Applies the tables to the points of the book's student number @p student, whose scores are complete. */
 void grade_adjust(const struct grade_book *book, const struct grade_rules *rules, int student,
                   struct grade_sheet *sheet);

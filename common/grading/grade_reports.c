@@ -57,13 +57,12 @@ static void free_sheet(const struct grade_book *book, struct grade_sheet *sheet)
     free(sheet->folder);
 }
 
-int grade_sheets_make(const struct grade_book *book, struct grade_sheet **sheets, struct text *absent)
+int grade_sheets_make(const struct grade_book *book, struct grade_sheet **sheets)
 {
     struct grade_rules rules;
     if (grade_rules_make(book, &rules) != EXIT_PASS) return EXIT_TROUBLE;
     *sheets = must_allocate((book->student_count + 1) * sizeof **sheets);
     for (size_t i = 0; i < book->student_count; i++) make_sheet(book, &rules, (int)i, &(*sheets)[i]);
-    grade_times_absent(book, &rules, absent);
     grade_rules_free(&rules);
     return EXIT_PASS;
 }
@@ -75,13 +74,6 @@ void grade_sheets_free(const struct grade_book *book, struct grade_sheet *sheets
 }
 
 /* ---- grades.csv ---------------------------------------------------------------------------------------- */
-
-const char *grade_reason(const struct grade_score *score)
-{
-    const struct grade_result *result = score->result;
-    if (!result || !*result->sentence || score->state == STATE_NOT_GRADED) return NULL;
-    return score->state != STATE_NOT_STARTED || result->elsewhere ? result->sentence : NULL;
-}
 
 /* Why lessons were not run: the same sentences as in report.md and summary.html, so that nobody takes the points of a
  * file with a wrong name for those of a wrong kernel. */
@@ -170,15 +162,14 @@ static int write_sheet(const struct grade_book *book, const struct grade_sheet *
     return code;
 }
 
-int grade_reports(const struct grade_book *book, const struct grade_sheet *sheets, const char *absent,
-                  const char *out)
+int grade_reports(const struct grade_book *book, const struct grade_sheet *sheets, const char *out)
 {
     struct text csv = {0}, summary = {0}, canvas = {0}, moodle = {0};
     int code = EXIT_PASS;
     for (size_t i = 0; i < book->student_count && code == EXIT_PASS; i++)
         code = write_sheet(book, &sheets[i], out);
     grade_csv(book, sheets, &csv);
-    grade_summary(book, sheets, absent, &summary);
+    grade_summary(book, sheets, &summary);
     grade_canvas(book, sheets, &canvas);
     grade_moodle(book, sheets, &moodle);
     if (code == EXIT_PASS) code = write_report(out, "canvas.csv", &canvas);

@@ -303,17 +303,22 @@ static void put_adjustments(const struct grade_book *book, const struct grade_sh
 }
 
 /* Rows of --times that count for nobody: somebody may be late and have no penalty. */
-static void put_absent(const char *lines, struct text *out)
+static void put_absent(const struct grade_book *book, struct text *out)
 {
-    if (!*lines) return;
-    text_print(out, "<h2 id=\"absent\">Times of nobody</h2>\n<p>Who has no time is not late.</p>\n<ul>\n");
-    for (char *line; (line = next_word(&lines, '\n')); free(line)) {
+    struct text absent = {0};
+    grade_times_absent(book, &absent);
+    const char *rest = absent.data;
+    if (absent.length)
+        text_print(out,
+                   "<h2 id=\"absent\">Times of nobody</h2>\n<p>Who has no time is not late.</p>\n<ul>\n");
+    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
         if (!*line) continue;
         text_print(out, "<li>");
         put_xml(out, line);
         text_print(out, "</li>\n");
     }
-    text_print(out, "</ul>\n");
+    if (absent.length) text_print(out, "</ul>\n");
+    text_free(&absent);
 }
 
 /* Files that several handed in, byte for byte; a skeleton that nobody has filled in is no news. */
@@ -346,8 +351,7 @@ static void put_same(const struct grade_book *book, const struct grade_sheet *sh
     if (count) text_print(out, "</ul>\n");
 }
 
-void grade_summary(const struct grade_book *book, const struct grade_sheet *sheets, const char *absent,
-                   struct text *out)
+void grade_summary(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
 {
     size_t graded = 0;
     double sum = 0, most = 0;
@@ -379,7 +383,7 @@ void grade_summary(const struct grade_book *book, const struct grade_sheet *shee
     text_print(out, ". Secret seed: sha256 <code>%.16s…</code></p>\n", book->seed);
     put_ungraded(book, sheets, out);
     put_reasons(book, sheets, out);
-    put_absent(absent, out);
+    put_absent(book, out);
     put_adjustments(book, sheets, out);
     put_distribution(book, sheets, out);
     grade_put_spread(book, sheets, out);
