@@ -269,11 +269,11 @@ static const struct option_description options[] = {
      "grade even where bubblewrap does not work; the reports then say what was missing", 0},
     {"--lesson-limit", "S",
      "seconds a lesson of a student may take on a device, compiler and all; without it, ten\n"
-     "                            times the solution's, 600 at least",
+     "                            times the solution's, 60 at least",
      0},
     {"--student-limit", "S",
      "seconds all lessons of a student may take; without it, ten times the solutions',\n"
-     "                            3600 at least",
+     "                            600 at least",
      0},
     {"--no-speed", NULL, "measure no speed: its points are withheld", 0},
     {"--overrides", "F", "CSV student,lesson,points,comment: points set by hand (95, +5, -10), comments", 0},
