@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "sha256.h"
 #include "text.h"
@@ -86,15 +87,39 @@ static int is_portable(char letter)
            (letter >= '0' && letter <= '9') || letter == '_' || letter == '.';
 }
 
+/* Windows knows these as devices, whatever follows their first dot: nothing can be called so there. */
+static int is_windows_device(const char *name)
+{
+    static const char *const devices[] = {"con", "prn", "aux", "nul", "com", "lpt"};
+    size_t stem = strcspn(name, ".");
+    for (size_t i = 0; i < sizeof devices / sizeof devices[0]; i++) {
+        size_t digits = i >= 4; /* COM1, LPT1 */
+        if (stem == 3 + digits && strncasecmp(name, devices[i], 3) == 0 &&
+            (!digits || (name[3] >= '0' && name[3] <= '9')))
+            return 1;
+    }
+    return 0;
+}
+
+/* A letter that every file system keeps as it is. Windows drops a dot at the end. */
+static char portable_letter(const char *name, size_t i, size_t length)
+{
+    int edge = i == 0 || i + 1 == length;
+    return is_portable(name[i]) && !(edge && name[i] == '.') ? name[i] : '_';
+}
+
 char *escape_folder_name(const char *name)
 {
     struct text out = {0};
     size_t length = strlen(name);
-    /* A name with a hyphen always gets a sum, so that no name can be chosen to be another's with its sum. */
-    int plain = length > 0 && length <= LONGEST_NAME && name[0] != '.';
+    int device = is_windows_device(name);
+    /* A name with a hyphen always gets a sum, so that no name can be chosen to be another's with its sum; one with a
+     * capital letter as well, since "Ada" and "ada" are one folder on Windows and macOS. */
+    int plain = length > 0 && length <= LONGEST_NAME && !device;
+    if (device) text_append(&out, "_", 1);
     for (size_t i = 0; i < length && out.length < LONGEST_NAME; i++) {
-        char letter = is_portable(name[i]) && (i > 0 || name[0] != '.') ? name[i] : '_';
-        plain = plain && letter == name[i];
+        char letter = portable_letter(name, i, length);
+        plain = plain && letter == name[i] && !(letter >= 'A' && letter <= 'Z');
         text_append(&out, &letter, 1);
     }
     if (plain) return out.data;

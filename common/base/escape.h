@@ -19,7 +19,8 @@ enum escape_lines {
 
 /** @brief @p string as visible UTF-8. */
 char *escape_visible(const char *string, enum escape_lines lines);
-/** @brief @p name as the name of one folder: portable letters only, different for different names. */
+/** @brief @p name as the name of one folder: portable letters only, different for different names also where capital
+ *         and small letters are the same, and no name that Windows keeps for a device. */
 char *escape_folder_name(const char *name);
 
 /** @brief Appends a field of CSV, quoted where it must be. What a spreadsheet would take for a formula gets

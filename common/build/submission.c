@@ -198,19 +198,34 @@ static char *find_stray(int folder, const char *topic, int depth, int *left)
     return best;
 }
 
-/* Nothing was handed in, or the file is not where grading looks. */
-static void explain_absence(const char *folder, const struct lesson_folder *lesson,
-                            struct submission *submission)
+/* Nothing was handed in, or the file is not where grading looks. Closes @p below, the student's folder. */
+static void explain_absence(int below, const struct lesson_folder *lesson, struct submission *submission)
 {
     enum { DEPTH = 5, MOST_ENTRIES = 20000 };
-    int left = MOST_ENTRIES, below = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char *stray = below >= 0 ? find_stray(below, lesson->topic, DEPTH, &left) : NULL;
+    int left = MOST_ENTRIES;
+    char *stray = find_stray(below, lesson->topic, DEPTH, &left);
     settle(submission, SUBMISSION_NOT_STARTED,
            stray ? format_string("there is no file %s.cu; found %s: did you mean lessons/%s/%s.cu?",
                                  lesson->topic, stray, lesson->name, lesson->topic)
                  : format_string("there is no file %s.cu", lesson->topic));
     submission->elsewhere = stray != NULL;
     free(stray);
+}
+
+/* Opens the student's folder, which somebody may replace by a link at any moment: so it is opened once, and what it is
+ * is asked of what was opened. Returns the descriptor, or -1 if the state is settled. */
+static int open_folder(const char *folder, struct submission *submission)
+{
+    struct stat status;
+    int file = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), error = errno;
+    if (file >= 0) return file;
+    /* a link in the folder's place is ENOTDIR: O_DIRECTORY is looked at first */
+    if (lstat(folder, &status) == 0 && S_ISLNK(status.st_mode))
+        settle(submission, SUBMISSION_REFUSED, format_string("the folder is %s", kind_of(status.st_mode)));
+    else
+        settle(submission, SUBMISSION_TROUBLE,
+               format_string("%s cannot be opened: %s", folder, strerror(error)));
+    return -1;
 }
 
 void submission_find(const char *folder, const struct lesson_folder *lesson, struct submission *submission)
@@ -220,17 +235,13 @@ void submission_find(const char *folder, const struct lesson_folder *lesson, str
     char *name = format_string("%s.cu", lesson->topic);
     const char *const usual[][STEPS + 1] = {
         {"lessons", lesson->name, name, NULL}, {lesson->name, name, NULL}, {name, NULL}};
-    int below = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), file = -1;
-    if (below < 0) {
-        settle(submission, SUBMISSION_TROUBLE,
-               format_string("%s cannot be opened: %s", folder, strerror(errno)));
-        free(name);
-        return;
-    }
+    int below = open_folder(folder, submission), file = below < 0 ? -2 : -1;
     for (size_t i = 0; i < sizeof usual / sizeof usual[0] && file == -1; i++)
         file = open_below(below, usual[i], submission);
-    close(below);
-    if (file == -1) explain_absence(folder, lesson, submission);
+    if (file == -1)
+        explain_absence(below, lesson, submission);
+    else if (below >= 0)
+        close(below);
     if (file >= 0) {
         struct text content = {0};
         int error = read_bounded(file, &content);

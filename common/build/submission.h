@@ -9,7 +9,7 @@
  *     lessons/NN_topic/topic.cu      NN_topic/topic.cu      topic.cu
  *
  * and it is read once: what is summed, checked and built is that copy, over the tree of this course. Nothing
- * below the folder is followed if it is a link, nothing but a plain file is opened.
+ * below the folder, nor the folder itself, is followed if it is a link, nothing but a plain file is opened.
  */
 #ifndef WARPWISE_COURSE_SUBMISSION_H
 #define WARPWISE_COURSE_SUBMISSION_H

@@ -155,7 +155,6 @@ static int read_value(struct options *options, const char *name, const char *val
     if (strcmp(name, "--limit") == 0) return read_limit(options, value);
     if (strcmp(name, "--peer") == 0) return read_peer(options, value);
     if (strcmp(name, "--time-limit") == 0) {
-        options->time_limit_given = 1;
         if (read_number(value, &options->time_limit) == 0 && options->time_limit > 0.0) return 0;
         return complain("not a number of seconds", value);
     }
@@ -224,8 +223,9 @@ int options_read(struct options *options, int argc, char **argv)
         if (unknown > 0) return complain("unknown option, or its value is missing", argv[i]);
         i++;
     }
-    if (options->time_limit == 0.0)
-        options->time_limit = options->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
+    const double usual = options->device == DEVICE_GPU ? GPU_SECONDS : SIMT_SECONDS;
+    options->more_time = options->time_limit > usual;
+    if (options->time_limit == 0.0) options->time_limit = usual;
     if (options->total_limit == 0.0)
         options->total_limit = options->device == DEVICE_GPU ? GPU_TOTAL_SECONDS : SIMT_TOTAL_SECONDS;
     if (options->remember != NULL && (options->isolated || options->secret_seed_file != NULL))

@@ -200,6 +200,17 @@ static int tell_ungraded(const struct grade_class *class, const struct grade_she
     return ungraded > 0;
 }
 
+/* A row that counts for nobody is a student who is not late, though late: said each time, and in the summary. */
+static void tell_absent(const struct grade_book *book)
+{
+    struct text absent = {0};
+    grade_times_absent(book, &absent);
+    const char *rest = absent.data;
+    for (char *line; (line = next_word(&rest, '\n')); free(line))
+        if (*line) complain("%s", line);
+    text_free(&absent);
+}
+
 static int finish(struct grade_class *class, int code)
 {
     if (process_interrupted()) {
@@ -208,6 +219,7 @@ static int finish(struct grade_class *class, int code)
     struct grade_sheet *sheets = NULL;
     if (grade_sheets_make(&class->book, &sheets) != EXIT_PASS) return EXIT_TROUBLE;
     int reports = grade_reports(&class->book, sheets, class->plan.out);
+    tell_absent(&class->book);
     int ungraded = tell_ungraded(class, sheets);
     grade_sheets_free(&class->book, sheets);
     if (ungraded || reports != EXIT_PASS || code != EXIT_PASS) return EXIT_TROUBLE;
@@ -257,11 +269,11 @@ static const struct option_description options[] = {
      "grade even where bubblewrap does not work; the reports then say what was missing", 0},
     {"--lesson-limit", "S",
      "seconds a lesson of a student may take on a device, compiler and all; without it, ten\n"
-     "                            times the solution's, 600 at least",
+     "                            times the solution's, 60 at least",
      0},
     {"--student-limit", "S",
      "seconds all lessons of a student may take; without it, ten times the solutions',\n"
-     "                            3600 at least",
+     "                            600 at least",
      0},
     {"--no-speed", NULL, "measure no speed: its points are withheld", 0},
     {"--overrides", "F", "CSV student,lesson,points,comment: points set by hand (95, +5, -10), comments", 0},

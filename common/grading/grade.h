@@ -9,12 +9,14 @@
  *     grade_schedule.c   many of them at once: jobs, GPUs, progress
  *     grade_score.c      points, from the checker's rows and the lesson's rubric
  *     grade_adjust.c     late days, points set by hand and comments (grade_late.c, grade_table.c)
+ *     grade_names.c      whom its tables mean
  *     grade_given.c      what the instructor gives for that; grade_settings.c: how the journal keeps it
  *     grade_similar.c    the class's files for programs that look for copies
  *     grade_leftovers.c  what runs that were killed have left behind
  *     grade_reports.c    which files are written, and grades.csv
  *     grade_gradescope.c results.json     grade_junit.c    junit.xml
- *     grade_student.c    report.md, log.txt   grade_summary.c  summary.html
+ *     grade_student.c    report.md, log.txt   grade_summary.c  summary.html, with grade_statistics.c
+ *     grade_export.c     canvas.csv, moodle.csv
  *
  * Only the journal (journal.h) is kept; every report is generated from it. So a class that was interrupted,
  * sharded or partly regraded gives the same bytes as one graded in a single run.
@@ -40,6 +42,7 @@ struct grade_row {
     int guess;                        /**< number of the lesson's guess that names it, from 0; or -1 */
     char *headline, *pattern, *found; /**< for people */
     double points, points_max;
+    double seconds; /**< how long the runner was at it, on the software device */
 };
 
 /** @brief The measurements of one case; NaN for what was not measured. */
@@ -129,6 +132,10 @@ void grade_book_put(struct grade_book *book, const struct grade_result *result);
 /** @brief The result, graded or not, or NULL. */
 const struct grade_result *grade_book_find(const struct grade_book *book, const char *student,
                                            const char *lesson, enum device device);
+/** @brief A graded result that depends on the same bytes and settings as @p key says, or NULL. */
+const struct grade_result *grade_book_judged(const struct grade_book *book, const char *key);
+/** @brief How many others handed in the very file of @p result for the same lesson. */
+size_t grade_book_same(const struct grade_book *book, const struct grade_result *result);
 /** @brief The journal's line for a class, and the one for a result. */
 void grade_class_line(const struct grade_book *book, struct text *line);
 void grade_result_line(const struct grade_result *result, struct text *line);
@@ -142,18 +149,11 @@ int grade_result_parse(const char *line, struct grade_result *result);
 
 /* ---- whose folders there are (grade_students.c) -------------------------------------------------------- */
 
-/** @brief What a student's folder holds for a lesson. */
-struct grade_find {
-    char *refused;     /**< why nothing below this folder is graded, or NULL */
-    char *fingerprint; /**< a fingerprint that changes with the files that would be graded */
-};
-
 /** @brief The names of the folders in @p folder, sorted; reports on stderr what is not a student's folder.
  *         @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_collect(const char *folder, char ***students, size_t *count);
-/** @brief Looks at what @p student has handed in for @p lesson. */
-void grade_find(const char *folder, const char *student, const struct lesson_folder *lesson,
-                struct grade_find *find);
+/** @brief A text that changes with what @p student has handed in for @p lesson; the caller frees it. */
+char *grade_fingerprint(const char *folder, const char *student, const struct lesson_folder *lesson);
 /** @brief The shard, from 1 to @p shards, of a student; it does not depend on the rest of the class. */
 unsigned grade_shard_of(const char *student, unsigned shards);
 
@@ -170,7 +170,7 @@ struct grade_plan {
     int lock; /**< descriptor of the lock that keeps other graders out */
     double lesson_seconds,
         /** time limits for one lesson on one device, and for all of a student's; 0: ten times what the
-         *  solutions took, and some minutes at least */
+         *  solutions took, and a minute or ten at least */
         student_seconds;
     const struct grade_book *book; /**< the book, for these times */
 };
@@ -181,7 +181,6 @@ struct grade_unit {
     const struct lesson_folder *lesson;
     enum device device;
     char key[65];
-    char *refused; /**< see struct grade_find */
 };
 
 /** @brief A hash of everything that the verdict on a unit depends on; @p fingerprint is that of the files
@@ -251,6 +250,8 @@ int grade_is_steady(const struct grade_measure *measure);
 void grade_score(const struct grade_book *book, const char *student, const struct grade_lesson *lesson,
                  struct grade_score *score);
 void grade_score_free(struct grade_score *score);
+/** @brief Why a lesson was not run, as every report says it; NULL if there is nothing to say. */
+const char *grade_reason(const struct grade_score *score);
 
 /* ---- reports ------------------------------------------------------------------------------------------- */
 
@@ -280,11 +281,22 @@ int grade_visibility_check(const struct grade_book *book);
 int grade_reports(const struct grade_book *book, const struct grade_sheet *sheets, const char *out);
 
 void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
+/** @brief Tables that Canvas and Moodle import (grade_export.c). */
+void grade_canvas(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
+void grade_moodle(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
 void grade_gradescope(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
 void grade_junit(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
 void grade_student_report(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
 void grade_student_log(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out);
 void grade_summary(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
+/** @brief Of the summary: the spread of points, lesson by lesson; the cases that most failed, and the most common
+ *         mistakes (grade_statistics.c). */
+void grade_put_spread(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
+void grade_put_mistakes(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
+
+/** @brief A line for each row of `--times` that is about nobody of the class (grade_adjust.c). Of a part of a class,
+ *         nothing is said. */
+void grade_times_absent(const struct grade_book *book, struct text *out);
 
 /** @brief The sentence that every report has about a class graded without the full isolation; else "". */
 const char *grade_isolation_note(const struct grade_book *book);

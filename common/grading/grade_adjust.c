@@ -28,19 +28,6 @@ static int is_lesson(const struct grade_lesson *lesson, const char *word)
            (strlen(lesson->name) > 3 && strcmp(word, lesson->name + 3) == 0);
 }
 
-/* 1 if a table's name means this student: as the folder is called, or as grades.csv writes it: in visible
- * characters, with an apostrophe before a formula, or "folder". */
-static int is_student(const char *student, const char *word)
-{
-    if (strcmp(student, word) == 0) return 1;
-    char *shown = escape_visible(student, ESCAPE_ONE_LINE), *folder = escape_folder_name(student);
-    int same = strcmp(shown, word) == 0 || (*word == '\'' && strcmp(shown, word + 1) == 0) ||
-               strcmp(folder, word) == 0;
-    free(shown);
-    free(folder);
-    return same;
-}
-
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 /* Reads "", "95", "+5", "-10": the number of points, and whether they are added to those there are. 0, or
@@ -145,7 +132,11 @@ int grade_rules_make(const struct grade_book *book, struct grade_rules *rules)
         code = grade_table_read("--times", setting_or(book, GRADE_TIMES, ""), &rules->times);
     if (code == EXIT_PASS) code = check_overrides(&rules->overrides);
     if (code == EXIT_PASS) code = check_deadlines(&rules->deadlines);
-    return code == EXIT_PASS ? check_times(rules) : code;
+    if (code == EXIT_PASS) code = check_times(rules);
+    if (code == EXIT_PASS) code = grade_names_resolve(book, "--overrides", "student", &rules->overrides);
+    if (code == EXIT_PASS) code = grade_names_resolve(book, "--deadlines", "student", &rules->deadlines);
+    return code == EXIT_PASS ? grade_names_resolve(book, "--times", rules->student_column, &rules->times)
+                             : code;
 }
 
 void grade_rules_free(struct grade_rules *rules)
@@ -170,20 +161,30 @@ static int fits_lesson(const struct grade_book *book, const char *name, const st
 static int fits_student(const struct grade_book *book, const char *name, const struct grade_table *table,
                         size_t row)
 {
-    const char *word = grade_table_cell(table, row, "student");
-    for (size_t i = 0; i < book->student_count; i++)
-        if (is_student(book->students[i], word)) return EXIT_PASS;
-    const char **names = must_allocate((book->student_count + 1) * sizeof *names);
-    for (size_t i = 0; i < book->student_count; i++) names[i] = book->students[i];
-    names[book->student_count] = NULL;
-    const char *near = nearest_name(word, names);
-    char *shown = escape_visible(word, ESCAPE_ONE_LINE),
-         *nearby = escape_visible(near ? near : "", ESCAPE_ONE_LINE);
-    complain("%s:%zu: there is no student \"%s\".%s%s%s", name, table->row[row].line, shown,
-             near ? " Did you mean " : "", nearby, near ? "?" : "");
-    free(shown);
-    free(nearby);
-    free(names);
+    if (table->row[row].student != GRADE_NOBODY) return EXIT_PASS;
+    struct text said = {0};
+    grade_names_absent(book, grade_table_cell(table, row, "student"), &said);
+    complain("%s:%zu: %s", name, table->row[row].line, said.data);
+    text_free(&said);
+    return EXIT_TROUBLE;
+}
+
+/* Of a table of times it is an error only that it names nobody at all, which is a wrong column. Systems that collect
+ * submissions export everybody they know, also of other groups and who has left: that is told, by
+ * grade_times_absent(), and does not keep a class from being graded. */
+static int fits_times(const struct grade_book *book, const struct grade_rules *rules)
+{
+    const struct grade_table *table = &rules->times;
+    for (size_t i = 0; i < table->count; i++)
+        if (table->row[i].student != GRADE_NOBODY) return EXIT_PASS;
+    if (table->count == 0 || *book->shard) return EXIT_PASS;
+    struct text said = {0};
+    grade_names_absent(book, grade_table_cell(table, 0, rules->student_column), &said);
+    complain(
+        "--times: no row names a student of this class by \"%s\"; is that the column of the folders' names "
+        "(--student-column)? --times:%zu: %s",
+        rules->student_column, table->row[0].line, said.data);
+    text_free(&said);
     return EXIT_TROUBLE;
 }
 
@@ -203,7 +204,7 @@ int grade_rules_fit(const struct grade_book *book, const struct grade_rules *rul
                 return EXIT_TROUBLE;
         }
     }
-    return EXIT_PASS;
+    return fits_times(book, rules);
 }
 
 /* ---- late ---------------------------------------------------------------------------------------------- */
@@ -218,15 +219,15 @@ struct late {
 
 /* The deadline of a lesson: the student's own row if there is one, and the last row if there are several.
  * -1 if there is none. */
-static int find_deadline(const struct grade_rules *rules, const struct grade_lesson *lesson,
-                         const char *student, struct late *late)
+static int find_deadline(const struct grade_rules *rules, const struct grade_lesson *lesson, int student,
+                         struct late *late)
 {
     int own = -1;
     for (size_t i = 0; i < rules->deadlines.count; i++) {
         const char *whose = grade_table_cell(&rules->deadlines, i, "student");
         int rank = *whose ? 1 : 0;
         if (rank < own || !is_lesson(lesson, grade_table_cell(&rules->deadlines, i, "lesson"))) continue;
-        if (rank && !is_student(student, whose)) continue;
+        if (rank && rules->deadlines.row[i].student != student) continue;
         own = rank;
         late->row = i;
         late->deadline_text = grade_table_cell(&rules->deadlines, i, "deadline");
@@ -237,8 +238,8 @@ static int find_deadline(const struct grade_rules *rules, const struct grade_les
 
 /* When the lesson was handed in: the latest time in the student's rows, of this lesson if rows name
  * lessons. */
-static const char *find_time(const struct grade_rules *rules, const struct grade_lesson *lesson,
-                             const char *student, long long *latest)
+static const char *find_time(const struct grade_rules *rules, const struct grade_lesson *lesson, int student,
+                             long long *latest)
 {
     const char *found = NULL;
     for (size_t i = 0; i < rules->times.count; i++) {
@@ -246,7 +247,7 @@ static const char *find_time(const struct grade_rules *rules, const struct grade
         const char *of = grade_table_cell(&rules->times, i, "lesson");
         const char *time = grade_table_cell(&rules->times, i, rules->time_column);
         if ((*of && !is_lesson(lesson, of)) || !*time) continue;
-        if (!is_student(student, grade_table_cell(&rules->times, i, rules->student_column))) continue;
+        if (rules->times.row[i].student != student) continue;
         if (grade_read_time(time, 0, &seconds) != 0 || (found && seconds <= *latest)) continue;
         *latest = seconds;
         found = time;
@@ -285,7 +286,7 @@ static void apply_late(const struct grade_rules *rules, const struct late *late,
     if (penalty > 0) text_print(&score->adjusted, ": %g%% of %.2f points off", penalty, score->earned);
 }
 
-static void adjust_late(const struct grade_book *book, const struct grade_rules *rules,
+static void adjust_late(const struct grade_book *book, const struct grade_rules *rules, int student,
                         struct grade_sheet *sheet)
 {
     struct late *late = must_allocate((book->lesson_count + 1) * sizeof *late);
@@ -294,8 +295,8 @@ static void adjust_late(const struct grade_book *book, const struct grade_rules 
         long long seconds = 0;
         late[i] = (struct late){.free_days = -1};
         if (sheet->scores[i].state == STATE_NOT_STARTED) continue; /* nothing came late */
-        if (find_deadline(rules, lesson, sheet->student, &late[i]) != 0) continue;
-        late[i].time_text = find_time(rules, lesson, sheet->student, &seconds);
+        if (find_deadline(rules, lesson, student, &late[i]) != 0) continue;
+        late[i].time_text = find_time(rules, lesson, student, &seconds);
         if (late[i].time_text) late[i].days = grade_days_between(late[i].deadline, seconds);
     }
     spend_free_days(late, book->lesson_count, rules->late_days);
@@ -350,23 +351,24 @@ static void override_whole(const struct grade_table *table, size_t row, struct g
     tell_comment(&sheet->adjusted, comment);
 }
 
-static void adjust_by_hand(const struct grade_book *book, const struct grade_rules *rules,
+static void adjust_by_hand(const struct grade_book *book, const struct grade_rules *rules, int student,
                            struct grade_sheet *sheet)
 {
     const struct grade_table *table = &rules->overrides;
     for (size_t row = 0; row < table->count; row++) {
         const char *lesson = grade_table_cell(table, row, "lesson");
-        if (!is_student(sheet->student, grade_table_cell(table, row, "student"))) continue;
+        if (table->row[row].student != student) continue;
         if (!*lesson) override_whole(table, row, sheet);
         for (size_t i = 0; i < book->lesson_count && *lesson; i++)
             if (is_lesson(&book->lessons[i], lesson)) override_lesson(table, row, &sheet->scores[i]);
     }
 }
 
-void grade_adjust(const struct grade_book *book, const struct grade_rules *rules, struct grade_sheet *sheet)
+void grade_adjust(const struct grade_book *book, const struct grade_rules *rules, int student,
+                  struct grade_sheet *sheet)
 {
-    if (rules->deadlines.count > 0 && rules->times.count > 0) adjust_late(book, rules, sheet);
-    if (rules->overrides.count > 0) adjust_by_hand(book, rules, sheet);
+    if (rules->deadlines.count > 0 && rules->times.count > 0) adjust_late(book, rules, student, sheet);
+    if (rules->overrides.count > 0) adjust_by_hand(book, rules, student, sheet);
 }
 
 void grade_put_adjustments(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out)
@@ -377,4 +379,19 @@ void grade_put_adjustments(const struct grade_book *book, const struct grade_she
         text_print(out, "%s%s: %s", out->length ? "; " : "", book->lessons[i].number, adjusted->data);
     }
     if (sheet->adjusted.length) text_print(out, "%s%s", out->length ? "; " : "", sheet->adjusted.data);
+}
+
+void grade_times_absent(const struct grade_book *book, struct text *out)
+{
+    struct grade_rules rules;
+    text_append(out, "", 0);
+    if (*book->shard || grade_rules_make(book, &rules) != EXIT_PASS) return;
+    for (size_t i = 0; i < rules.times.count; i++) {
+        int counts = *grade_table_cell(&rules.times, i, rules.time_column) != '\0';
+        if (!counts || rules.times.row[i].student != GRADE_NOBODY) continue;
+        text_print(out, "--times:%zu: ", rules.times.row[i].line);
+        grade_names_absent(book, grade_table_cell(&rules.times, i, rules.student_column), out);
+        text_print(out, " Its time counts for nobody.\n");
+    }
+    grade_rules_free(&rules);
 }

@@ -29,8 +29,16 @@ void grade_rules_free(struct grade_rules *rules);
 /** @brief EXIT_PASS if each row names a lesson of the course and, if the class is complete, a student;
  *         else a complaint. */
 int grade_rules_fit(const struct grade_book *book, const struct grade_rules *rules);
-/** @brief Applies the tables to the points of one student, whose scores are complete. */
-void grade_adjust(const struct grade_book *book, const struct grade_rules *rules, struct grade_sheet *sheet);
+/** @brief Applies the tables to the points of the book's student number @p student, whose scores are complete. */
+void grade_adjust(const struct grade_book *book, const struct grade_rules *rules, int student,
+                  struct grade_sheet *sheet);
+
+/** @brief Notes in each row which of the book's students the cell in @p column names (grade_names.c).
+ *  @return EXIT_PASS, or EXIT_TROUBLE after a complaint about a cell that may be several */
+int grade_names_resolve(const struct grade_book *book, const char *name, const char *column,
+                        struct grade_table *table);
+/** @brief The sentence about a student @p word who is not in the class, with the nearest name. */
+void grade_names_absent(const struct grade_book *book, const char *word, struct text *out);
 
 /** @brief Parses a time as people write it, to seconds since 1970; with @p day_is_enough a date alone
  *         means its end. 0, or -1. */

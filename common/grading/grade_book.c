@@ -91,6 +91,7 @@ void grade_result_line(const struct grade_result *result, struct text *line)
         put(line, "row.pattern", row->pattern);
         record_put_number(line, "row.points", row->points);
         record_put_number(line, "row.points_max", row->points_max);
+        record_put_number(line, "row.seconds", row->seconds);
     }
     for (size_t i = 0; i < result->measure_count; i++) {
         const struct grade_measure *measure = &result->measures[i];
@@ -137,8 +138,9 @@ static void take_row(struct grade_result *result, const char *name, const char *
                                        {"group", &row->group},    {"shape", &row->shape},
                                        {"found", &row->found},    {"headline", &row->headline},
                                        {"pattern", &row->pattern}};
-    const struct number_field numbers[] = {{"points", &row->points}, {"points_max", &row->points_max}};
-    take(texts, sizeof texts / sizeof texts[0], numbers, 2, name, value);
+    const struct number_field numbers[] = {
+        {"points", &row->points}, {"points_max", &row->points_max}, {"seconds", &row->seconds}};
+    take(texts, sizeof texts / sizeof texts[0], numbers, 3, name, value);
     if (strcmp(name, "state") == 0) row->state = state_of(value);
     if (strcmp(name, "finding") == 0) row->finding = record_kind_of(value);
     if (strcmp(name, "cause") == 0) row->cause = record_cause_of(value);
@@ -344,6 +346,25 @@ const struct grade_result *grade_book_find(const struct grade_book *book, const 
         }
     }
     return NULL;
+}
+
+const struct grade_result *grade_book_judged(const struct grade_book *book, const char *key)
+{
+    for (size_t i = 0; i < book->result_count; i++)
+        if (book->results[i].graded && strcmp(book->results[i].key, key) == 0) return &book->results[i];
+    return NULL;
+}
+
+size_t grade_book_same(const struct grade_book *book, const struct grade_result *result)
+{
+    size_t others = 0;
+    if (!*result->sha256 || !*result->student) return 0;
+    for (size_t i = 0; i < book->result_count; i++) {
+        const struct grade_result *other = &book->results[i];
+        others += other != result && other->device == result->device && *other->student &&
+                  strcmp(other->sha256, result->sha256) == 0 && strcmp(other->lesson, result->lesson) == 0;
+    }
+    return others;
 }
 
 void grade_put_row(const struct grade_row *row, struct text *out)

@@ -209,16 +209,21 @@ int grade_class_settle(struct grade_class *class)
 
 /* ---- what is to be done -------------------------------------------------------------------------------- */
 
+/* A unit whose files are the same, byte for byte, as those of an earlier unit waits for that one's verdict. */
 static void add_unit(struct grade_class *class, const char *student, const struct lesson_folder *lesson,
-                     enum device device, struct grade_find *find)
+                     enum device device, const char *fingerprint)
 {
-    struct grade_unit unit = {
-        .student = student, .lesson = lesson, .device = device, .refused = find->refused};
-    grade_key(&unit, &class->book, find->fingerprint, unit.key);
+    struct grade_unit unit = {.student = student, .lesson = lesson, .device = device};
+    grade_key(&unit, &class->book, fingerprint, unit.key);
     const struct grade_result *known = grade_book_find(&class->book, student, lesson->name, device);
     int again = class->student && *student;
     if (!again && known && known->graded && strcmp(known->key, unit.key) == 0) return;
-    class->units[class->unit_count++] = unit;
+    int same = !again && grade_book_judged(&class->book, unit.key) != NULL;
+    for (size_t i = 0; i < class->unit_count && !same; i++) same = strcmp(class->units[i].key, unit.key) == 0;
+    if (same)
+        class->twins[class->twin_count++] = unit;
+    else
+        class->units[class->unit_count++] = unit;
 }
 
 static void list_solutions(struct grade_class *class)
@@ -232,10 +237,9 @@ static void list_solutions(struct grade_class *class)
             sha256_begin(&hash);
             sha256_add(&hash, content.data, content.length);
             sha256_end(&hash, digits);
-            struct grade_find find = {.fingerprint = digits};
             for (int device = 0; device < DEVICE_COUNT; device++) {
                 if (class->book.devices[device])
-                    add_unit(class, "", class->lessons[i], (enum device)device, &find);
+                    add_unit(class, "", class->lessons[i], (enum device)device, digits);
             }
         }
         text_free(&content);
@@ -256,13 +260,12 @@ static void list_students(struct grade_class *class)
         const char *student = class->book.students[s];
         if (class->student && strcmp(student, class->student) != 0) continue;
         for (size_t i = 0; i < class->lesson_count; i++) {
-            struct grade_find find;
-            grade_find(class->plan.submissions, student, class->lessons[i], &find);
+            char *fingerprint = grade_fingerprint(class->plan.submissions, student, class->lessons[i]);
             for (int device = 0; device < DEVICE_COUNT; device++) {
                 if (class->book.devices[device] && is_sound(class, class->lessons[i], (enum device)device))
-                    add_unit(class, student, class->lessons[i], (enum device)device, &find);
+                    add_unit(class, student, class->lessons[i], (enum device)device, fingerprint);
             }
-            free(find.fingerprint); /* the unit keeps the reason for refusing */
+            free(fingerprint);
         }
     }
 }
@@ -272,7 +275,8 @@ static void list_students(struct grade_class *class)
 static void tell_progress(const struct grade_class *class, const struct grade_unit *unit,
                           const struct grade_result *result)
 {
-    size_t all = class->retrying ? class->again_count : class->unit_count;
+    size_t all = class->retrying ? class->again_count : class->unit_count + class->twin_count;
+    if (all < class->done) all = class->done; /* others with the same file */
     char *shown = escape_visible(*unit->student ? unit->student : "(solution)", ESCAPE_ONE_LINE);
     if (isatty(STDERR_FILENO)) {
         char bar[BAR_WIDTH + 1];
@@ -306,18 +310,11 @@ static void tell_whether_same(const struct grade_result *known, const struct gra
            other ? "; the file, the seed or this program has changed since" : "");
 }
 
-/* A ::grade_taker: a result counts only when it is in the journal. */
-static int take_result(void *context, const struct grade_unit *unit, struct grade_result *result)
+/* A result counts only when it is in the journal. 0, or 1 after a complaint. */
+static int keep_result(struct grade_class *class, const struct grade_unit *unit,
+                       const struct grade_result *result)
 {
-    struct grade_class *class = context;
     struct text line = {0};
-    class->done++;
-    if (!result->graded) class->ungraded++;
-    if (!result->graded && !class->retrying) {
-        class->again[class->again_count++] = *unit;
-        tell_progress(class, unit, result);
-        return 0;
-    }
     const struct grade_result *known =
         grade_book_find(&class->book, unit->student, unit->lesson->name, unit->device);
     if (class->student && *unit->student && known && known->graded && result->graded)
@@ -335,13 +332,66 @@ static int take_result(void *context, const struct grade_unit *unit, struct grad
     return 0;
 }
 
+/* The same verdict for somebody who handed in the same file, byte for byte, for the same lesson and device: all that a
+ * verdict depends on is in the key. It took no time. */
+static int keep_twin(struct grade_class *class, const struct grade_unit *twin,
+                     const struct grade_result *result)
+{
+    struct grade_result same = *result;
+    same.student = copy_string(twin->student);
+    same.seconds = 0;
+    class->done++;
+    class->ungraded += !result->graded;
+    return keep_result(class, twin, &same);
+}
+
+static int keep_twins(struct grade_class *class, const struct grade_result *result)
+{
+    int stop = 0;
+    for (size_t i = 0; i < class->twin_count && !stop; i++)
+        if (strcmp(class->twins[i].key, result->key) == 0) stop = keep_twin(class, &class->twins[i], result);
+    return stop;
+}
+
+/* A ::grade_taker. What could not be graded is tried once more before it counts. */
+static int take_result(void *context, const struct grade_unit *unit, struct grade_result *result)
+{
+    struct grade_class *class = context;
+    class->done++;
+    if (!result->graded) class->ungraded++;
+    if (!result->graded && !class->retrying) {
+        class->again[class->again_count++] = *unit;
+        tell_progress(class, unit, result);
+        return 0;
+    }
+    return keep_result(class, unit, result) || keep_twins(class, result);
+}
+
+/* Those whose files an earlier run has judged for somebody else. */
+static int keep_known_twins(struct grade_class *class)
+{
+    size_t left = 0;
+    int stop = 0;
+    for (size_t i = 0; i < class->twin_count && !stop; i++) {
+        const struct grade_result *known = grade_book_judged(&class->book, class->twins[i].key);
+        if (known)
+            stop = keep_twin(class, &class->twins[i], known);
+        else
+            class->twins[left++] = class->twins[i];
+    }
+    class->twin_count = left;
+    return stop;
+}
+
 static int run_units(struct grade_class *class)
 {
     class->done = class->ungraded = class->again_count = 0;
     class->retrying = 0;
     class->start = now_seconds();
     class->again = must_allocate((class->unit_count + 1) * sizeof *class->again);
-    int code = grade_schedule(&class->plan, class->units, class->unit_count, take_result, class);
+    int code = keep_known_twins(class) ? EXIT_TROUBLE : EXIT_PASS;
+    if (code == EXIT_PASS)
+        code = grade_schedule(&class->plan, class->units, class->unit_count, take_result, class);
     /* try again, one by one: the load of many units may have been the reason */
     if (code == EXIT_PASS && class->again_count > 0) {
         struct grade_plan alone = class->plan;
@@ -378,17 +428,22 @@ int grade_class_run(struct grade_class *class)
     char *workers = format_string("%ld", processors > class->plan.jobs ? processors / class->plan.jobs : 1);
     setenv("SIMT_WORKERS", workers, 0); /* results do not depend on the number of workers */
     class->units = must_allocate((most + 1) * sizeof *class->units);
+    class->twins = must_allocate((most + 1) * sizeof *class->twins);
     list_solutions(class);
     int code = run_units(class);
     class->plan.book = &class->book;
     tell_unsound(class);
-    class->unit_count = 0;
+    class->unit_count = class->twin_count = 0;
     if (code == EXIT_PASS) {
         list_students(class);
         size_t known = class->book.student_count * class->lesson_count;
-        if (class->unit_count == 0) printf("all %zu are graded already\n", known);
+        if (class->unit_count + class->twin_count == 0) printf("all %zu are graded already\n", known);
+        if (class->twin_count)
+            printf("%zu of %zu are the same file as somebody else's: judged once\n", class->twin_count,
+                   class->unit_count + class->twin_count);
         code = run_units(class);
     }
+    free(class->twins);
     free(class->units);
     return code;
 }

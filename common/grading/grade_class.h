@@ -30,6 +30,8 @@ struct grade_class {
     /* what comes of it */
     struct grade_unit *units;
     size_t unit_count;
+    struct grade_unit *twins; /**< same files as one of the units: they get its verdict */
+    size_t twin_count;
     size_t done, ungraded;
     struct grade_unit *again; /**< could not be graded at the first attempt */
     size_t again_count;

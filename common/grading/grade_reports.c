@@ -17,9 +17,10 @@
 
 /* ---- sheets -------------------------------------------------------------------------------------------- */
 
-static void make_sheet(const struct grade_book *book, const struct grade_rules *rules, const char *student,
+static void make_sheet(const struct grade_book *book, const struct grade_rules *rules, int number,
                        struct grade_sheet *sheet)
 {
+    const char *student = book->students[number];
     *sheet = (struct grade_sheet){.student = student,
                                   .shown = escape_visible(student, ESCAPE_ONE_LINE),
                                   .folder = escape_folder_name(student),
@@ -35,7 +36,7 @@ static void make_sheet(const struct grade_book *book, const struct grade_rules *
             if (result && book->devices[device]) sheet->seconds += result->seconds;
         }
     }
-    grade_adjust(book, rules, sheet);
+    grade_adjust(book, rules, number, sheet);
     for (size_t i = 0; i < book->lesson_count; i++) {
         const struct grade_score *score = &sheet->scores[i];
         sheet->points += score->points;
@@ -61,8 +62,7 @@ int grade_sheets_make(const struct grade_book *book, struct grade_sheet **sheets
     struct grade_rules rules;
     if (grade_rules_make(book, &rules) != EXIT_PASS) return EXIT_TROUBLE;
     *sheets = must_allocate((book->student_count + 1) * sizeof **sheets);
-    for (size_t i = 0; i < book->student_count; i++)
-        make_sheet(book, &rules, book->students[i], &(*sheets)[i]);
+    for (size_t i = 0; i < book->student_count; i++) make_sheet(book, &rules, (int)i, &(*sheets)[i]);
     grade_rules_free(&rules);
     return EXIT_PASS;
 }
@@ -75,6 +75,20 @@ void grade_sheets_free(const struct grade_book *book, struct grade_sheet *sheets
 
 /* ---- grades.csv ---------------------------------------------------------------------------------------- */
 
+/* Why lessons were not run: the same sentences as in report.md and summary.html, so that nobody takes the points of a
+ * file with a wrong name for those of a wrong kernel. */
+static void put_reasons(const struct grade_book *book, const struct grade_sheet *sheet, struct text *out)
+{
+    struct text reasons = {0};
+    for (size_t i = 0; i < book->lesson_count; i++) {
+        const char *reason = grade_reason(&sheet->scores[i]);
+        if (reason)
+            text_print(&reasons, "%s%s: %s", reasons.length ? "; " : "", book->lessons[i].number, reason);
+    }
+    put_csv(out, reasons.length ? reasons.data : "");
+    text_free(&reasons);
+}
+
 /* Neither times nor dates stand here: a class graded again is the same file. */
 void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
 {
@@ -83,7 +97,7 @@ void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, 
         const char *number = book->lessons[i].number;
         text_print(out, ",%s_state,%s_points,%s_max", number, number, number);
     }
-    text_print(out, ",isolation,earned,adjustments\n");
+    text_print(out, ",isolation,earned,adjustments,reasons\n");
     for (size_t s = 0; s < book->student_count; s++) {
         const struct grade_sheet *sheet = &sheets[s];
         put_csv(out, sheet->student);
@@ -102,6 +116,8 @@ void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, 
         put_csv(out, book->whole ? "whole" : book->isolation);
         text_print(out, ",%.2f,", sheet->earned);
         put_csv(out, adjusted.data ? adjusted.data : "");
+        text_print(out, ",");
+        put_reasons(book, sheet, out);
         text_print(out, "\n");
         text_free(&adjusted);
     }
@@ -148,12 +164,16 @@ static int write_sheet(const struct grade_book *book, const struct grade_sheet *
 
 int grade_reports(const struct grade_book *book, const struct grade_sheet *sheets, const char *out)
 {
-    struct text csv = {0}, summary = {0};
+    struct text csv = {0}, summary = {0}, canvas = {0}, moodle = {0};
     int code = EXIT_PASS;
     for (size_t i = 0; i < book->student_count && code == EXIT_PASS; i++)
         code = write_sheet(book, &sheets[i], out);
     grade_csv(book, sheets, &csv);
     grade_summary(book, sheets, &summary);
+    grade_canvas(book, sheets, &canvas);
+    grade_moodle(book, sheets, &moodle);
+    if (code == EXIT_PASS) code = write_report(out, "canvas.csv", &canvas);
+    if (code == EXIT_PASS) code = write_report(out, "moodle.csv", &moodle);
     if (code == EXIT_PASS) code = write_report(out, "summary.html", &summary);
     /* last, since it means that all other files are there */
     if (code == EXIT_PASS) code = write_report(out, "grades.csv", &csv);

@@ -367,6 +367,13 @@ void grade_score(const struct grade_book *book, const char *student, const struc
     total(score);
 }
 
+const char *grade_reason(const struct grade_score *score)
+{
+    const struct grade_result *result = score->result;
+    if (!result || !*result->sentence || score->state == STATE_NOT_GRADED) return NULL;
+    return score->state != STATE_NOT_STARTED || result->elsewhere ? result->sentence : NULL;
+}
+
 void grade_score_free(struct grade_score *score)
 {
     text_free(&score->adjusted);

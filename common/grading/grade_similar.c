@@ -56,21 +56,15 @@ static int add_student(const struct grade_class *class, const struct lesson_fold
     char *folder = escape_folder_name(student), *name = format_string("%s.cpp", lesson->topic);
     char *to = format_string("%s/%s/submissions/%s", class->similar, lesson->name, folder);
     int code = EXIT_PASS;
-    struct grade_find find;
-    grade_find(class->plan.submissions, student, lesson, &find);
-    if (!find.refused) {
-        submission_find(path, lesson, &submission);
-        if (submission.state == SUBMISSION_READY && submission.kernel) {
-            code = copy_file(submission.kernel, to, name);
-            *file = (struct similar_file){.student = student};
-            snprintf(file->sha256, sizeof file->sha256, "%s", submission.sha256);
-            put_csv(list, student);
-            text_print(list, ",%s,%s,%s\n", folder, lesson->name, submission.sha256);
-        }
-        submission_free(&submission);
+    submission_find(path, lesson, &submission);
+    if (submission.state == SUBMISSION_READY && submission.kernel) {
+        code = copy_file(submission.kernel, to, name);
+        *file = (struct similar_file){.student = student};
+        snprintf(file->sha256, sizeof file->sha256, "%s", submission.sha256);
+        put_csv(list, student);
+        text_print(list, ",%s,%s,%s\n", folder, lesson->name, submission.sha256);
     }
-    free(find.fingerprint);
-    free(find.refused);
+    submission_free(&submission);
     free(to);
     free(name);
     free(folder);

@@ -104,7 +104,8 @@ static void put_adjusted(const struct grade_score *score, struct text *out)
 }
 
 /* Returns how many commands there are in it. */
-static size_t put_lesson(const struct grade_lesson *lesson, const struct grade_score *score, struct text *out)
+static size_t put_lesson(const struct grade_book *book, const struct grade_lesson *lesson,
+                         const struct grade_score *score, struct text *out)
 {
     const struct grade_result *result = score->result;
     text_print(out, "## %s: ", lesson->name);
@@ -128,6 +129,9 @@ static size_t put_lesson(const struct grade_lesson *lesson, const struct grade_s
         put_markdown(out, result->sentence);
         text_print(out, "\n\n");
     }
+    if (score->state != STATE_NOT_STARTED && grade_book_same(book, result))
+        text_print(out,
+                   "Others handed in the same file, byte for byte: it was judged once for all of them.\n\n");
     if (result->row_count == 0 && *result->log) {
         struct text log = {0};
         text_print(&log, "%.*s", LOG_TOLD, result->log);
@@ -157,7 +161,7 @@ void grade_student_report(const struct grade_book *book, const struct grade_shee
         text_print(out, "\n\n");
     }
     for (size_t i = 0; i < book->lesson_count; i++)
-        commands += put_lesson(&book->lessons[i], &sheet->scores[i], out);
+        commands += put_lesson(book, &book->lessons[i], &sheet->scores[i], out);
     text_print(out, "Graded with inputs that are not public%s.\n",
                commands == 0 ? "" : "; the commands above use the public ones, which are of the same kind");
     if (!book->whole) {
@@ -176,13 +180,15 @@ static void put_visible(struct text *out, const char *label, const char *value)
     free(visible);
 }
 
-static void put_result(const struct grade_result *result, struct text *out)
+static void put_result(const struct grade_book *book, const struct grade_result *result, struct text *out)
 {
+    size_t same = grade_book_same(book, result);
     text_print(out, "==== %s on %s ====\n", result->lesson, device_name(result->device));
     put_visible(out, "state", state_name(result->state));
     if (*result->sentence) put_visible(out, "because", result->sentence);
     put_visible(out, "file", result->file);
     put_visible(out, "sha256", result->sha256);
+    if (same) text_print(out, "%-14s %zu others, byte for byte: judged once\n", "same file", same);
     put_visible(out, "device", result->model);
     put_visible(out, "driver", result->driver);
     put_visible(out, "at", result->at);
@@ -218,7 +224,7 @@ void grade_student_log(const struct grade_book *book, const struct grade_sheet *
         for (int device = 0; device < DEVICE_COUNT; device++) {
             const struct grade_result *result =
                 grade_book_find(book, sheet->student, book->lessons[i].name, (enum device)device);
-            if (result && book->devices[device]) put_result(result, out);
+            if (result && book->devices[device]) put_result(book, result, out);
         }
     }
 }

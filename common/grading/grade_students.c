@@ -67,24 +67,17 @@ int grade_collect(const char *folder, char ***students, size_t *count)
     return EXIT_PASS;
 }
 
-void grade_find(const char *folder, const char *student, const struct lesson_folder *lesson,
-                struct grade_find *find)
+char *grade_fingerprint(const char *folder, const char *student, const struct lesson_folder *lesson)
 {
-    struct stat status;
     struct submission submission;
     char *path = format_string("%s/%s", folder, student);
-    *find = (struct grade_find){0};
-    if (lstat(path, &status) == 0 && S_ISLNK(status.st_mode)) {
-        find->refused = copy_string("the folder is a link, which is not followed");
-        find->fingerprint = copy_string(find->refused);
-    } else {
-        submission_find(path, lesson, &submission);
-        find->fingerprint =
-            format_string("%s %s %s %s", submission_state_name(submission.state),
-                          submission.found ? submission.found : "", submission.sha256, submission.sentence);
-        submission_free(&submission);
-    }
+    submission_find(path, lesson, &submission);
+    char *fingerprint =
+        format_string("%s %s %s %s", submission_state_name(submission.state),
+                      submission.found ? submission.found : "", submission.sha256, submission.sentence);
+    submission_free(&submission);
     free(path);
+    return fingerprint;
 }
 
 unsigned grade_shard_of(const char *student, unsigned shards)

@@ -14,7 +14,7 @@
 #include "course/device.h"
 #include "grade.h"
 
-enum { BINS = 10, KERNELS_TOLD = 5, MISTAKES_TOLD = 15, PLOT_HEIGHT = 120, BAR_STEP = 60 };
+enum { BINS = 10, KERNELS_TOLD = 5, PLOT_HEIGHT = 120, BAR_STEP = 60 };
 
 static const char style[] =
     ":root{color-scheme:light dark;--back:#fff;--text:#1b1f24;--soft:#57606a;--line:#d0d7de;--head:#f3f5f7;"
@@ -200,126 +200,6 @@ static void put_speeds(const struct grade_book *book, const struct grade_sheet *
     free(ranked);
 }
 
-/* ---- mistakes ------------------------------------------------------------------------------------------ */
-
-/** What identifies the mistake in a failed case: the device's finding; else its usual cause; else the
- *  state. */
-struct known_by {
-    enum record_kind finding;
-    enum record_cause cause;
-    int guess;
-    enum state state;
-};
-
-struct mistake {
-    struct known_by by;
-    char *shown;
-    const char *lesson;
-    size_t students;
-    const char *last; /* the last student who made it */
-};
-
-struct mistakes {
-    struct mistake *list;
-    size_t count, capacity;
-};
-
-static struct known_by row_is_known_by(const struct grade_row *row)
-{
-    if (row->finding) return (struct known_by){.finding = row->finding};
-    if (row->cause) return (struct known_by){.cause = row->cause, .guess = row->guess};
-    return (struct known_by){.state = row->state};
-}
-
-static int is_same(const struct known_by *one, const struct known_by *other)
-{
-    return one->finding == other->finding && one->cause == other->cause && one->guess == other->guess &&
-           one->state == other->state;
-}
-
-static const char *words_of(const struct grade_row *row)
-{
-    return row->finding               ? record_kind_name(row->finding)
-           : *row->pattern            ? row->pattern
-           : row->state == STATE_FAIL ? "wrong, in no way that has a name"
-                                      : state_name(row->state);
-}
-
-static void note_mistake(struct mistakes *mistakes, const char *lesson, const char *student,
-                         struct known_by by, const char *shown)
-{
-    struct mistake *found = NULL;
-    for (size_t i = 0; i < mistakes->count && !found; i++) {
-        struct mistake *mistake = &mistakes->list[i];
-        if (strcmp(mistake->lesson, lesson) == 0 && is_same(&mistake->by, &by)) found = mistake;
-    }
-    if (!found) {
-        if (mistakes->count == mistakes->capacity) {
-            mistakes->capacity = 2 * mistakes->capacity + 64;
-            struct mistake *more = must_allocate(mistakes->capacity * sizeof *more);
-            if (mistakes->count) memcpy(more, mistakes->list, mistakes->count * sizeof *more);
-            free(mistakes->list);
-            mistakes->list = more;
-        }
-        found = &mistakes->list[mistakes->count++];
-        *found = (struct mistake){.by = by, .shown = copy_string(shown), .lesson = lesson};
-    }
-    if (found->last && strcmp(found->last, student) == 0) return;
-    found->last = student;
-    found->students++;
-}
-
-static int by_students(const void *a, const void *b)
-{
-    const struct mistake *one = a, *other = b;
-    if (one->students != other->students) return one->students > other->students ? -1 : 1;
-    int order = strcmp(one->lesson, other->lesson);
-    return order ? order : strcmp(one->shown, other->shown);
-}
-
-/* Each kind of mistake counts once per student and lesson, however many cases show it. */
-static void put_mistakes(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
-{
-    struct mistakes mistakes = {0};
-    for (size_t s = 0; s < book->student_count; s++) {
-        for (size_t i = 0; i < book->lesson_count; i++) {
-            const struct grade_score *score = &sheets[s].scores[i];
-            const char *lesson = book->lessons[i].name;
-            if (!score->result || score->state == STATE_NOT_GRADED) continue;
-            if (score->result->row_count == 0 && score->state != STATE_NOT_STARTED)
-                note_mistake(&mistakes, lesson, sheets[s].student, (struct known_by){.state = score->state},
-                             state_name(score->state));
-            for (size_t r = 0; r < score->result->row_count; r++) {
-                const struct grade_row *row = &score->result->rows[r];
-                int told = row->finding == RECORD_SEEN_BEFORE; /* by an earlier case */
-                if (told || row->state == STATE_PASS || row->state == STATE_NOT_STARTED) continue;
-                note_mistake(&mistakes, lesson, sheets[s].student, row_is_known_by(row), words_of(row));
-            }
-        }
-    }
-    text_print(out, "<h2 id=\"mistakes\">Most common mistakes</h2>\n");
-    if (mistakes.count == 0) {
-        text_print(out, "<p>None was seen.</p>\n");
-        return;
-    }
-    qsort(mistakes.list, mistakes.count, sizeof *mistakes.list, by_students);
-    text_print(out,
-               "<div class=\"wide\"><table>\n<caption>As diagnosed from the wrong values; each counts once a "
-               "student</caption>\n<thead><tr><th scope=\"col\">students</th><th scope=\"col\">lesson</th>"
-               "<th scope=\"col\">what it looks like</th></tr></thead>\n<tbody>\n");
-    for (size_t i = 0; i < mistakes.count && i < MISTAKES_TOLD; i++) {
-        text_print(out, "<tr><td class=\"n\">%zu</td><th scope=\"row\">%s</th><td>",
-                   mistakes.list[i].students, mistakes.list[i].lesson);
-        put_xml(out, mistakes.list[i].shown);
-        text_print(out, "</td></tr>\n");
-    }
-    text_print(out, "</tbody></table></div>\n");
-    for (size_t i = 0; i < mistakes.count; i++) {
-        free(mistakes.list[i].shown);
-    }
-    free(mistakes.list);
-}
-
 /* ---- the page ------------------------------------------------------------------------------------------ */
 
 /* Comes first: what the instructor has to act on. */
@@ -373,9 +253,7 @@ static void put_reasons(const struct grade_book *book, const struct grade_sheet 
         for (size_t i = 0; i < book->lesson_count; i++) {
             const struct grade_score *score = &sheets[s].scores[i];
             const struct grade_result *result = score->result;
-            int told = result && *result->sentence && score->state != STATE_NOT_GRADED &&
-                       (score->state != STATE_NOT_STARTED || result->elsewhere);
-            if (!told) continue;
+            if (!grade_reason(score)) continue;
             if (count++ == 0)
                 text_print(
                     out,
@@ -424,6 +302,55 @@ static void put_adjustments(const struct grade_book *book, const struct grade_sh
     if (count) text_print(out, "</tbody></table></div>\n");
 }
 
+/* Rows of --times that count for nobody: somebody may be late and have no penalty. */
+static void put_absent(const struct grade_book *book, struct text *out)
+{
+    struct text absent = {0};
+    grade_times_absent(book, &absent);
+    const char *rest = absent.data;
+    if (absent.length)
+        text_print(out,
+                   "<h2 id=\"absent\">Times of nobody</h2>\n<p>Who has no time is not late.</p>\n<ul>\n");
+    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+        if (!*line) continue;
+        text_print(out, "<li>");
+        put_xml(out, line);
+        text_print(out, "</li>\n");
+    }
+    if (absent.length) text_print(out, "</ul>\n");
+    text_free(&absent);
+}
+
+/* Files that several handed in, byte for byte; a skeleton that nobody has filled in is no news. */
+static void put_same(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < book->lesson_count; i++) {
+        for (size_t s = 0; s < book->student_count; s++) {
+            struct text names = {0};
+            const struct grade_result *first = sheets[s].scores[i].result;
+            size_t same = 0, before = 0;
+            if (!first || !*first->sha256 || sheets[s].scores[i].state == STATE_NOT_STARTED) continue;
+            for (size_t other = 0; other < book->student_count && !before; other++) {
+                const struct grade_result *result = sheets[other].scores[i].result;
+                if (!result || strcmp(result->sha256, first->sha256) != 0) continue;
+                before = other < s;
+                text_print(&names, "%s%s", same++ ? ", " : "", sheets[other].shown);
+            }
+            if (same > 1 && !before) {
+                if (count++ == 0)
+                    text_print(out, "<h2 id=\"same\">The same file</h2>\n<p>Byte for byte, and so judged "
+                                    "once.</p>\n<ul>\n");
+                text_print(out, "<li>%s: ", book->lessons[i].name);
+                put_xml(out, names.data);
+                text_print(out, "</li>\n");
+            }
+            text_free(&names);
+        }
+    }
+    if (count) text_print(out, "</ul>\n");
+}
+
 void grade_summary(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
 {
     size_t graded = 0;
@@ -456,9 +383,12 @@ void grade_summary(const struct grade_book *book, const struct grade_sheet *shee
     text_print(out, ". Secret seed: sha256 <code>%.16s…</code></p>\n", book->seed);
     put_ungraded(book, sheets, out);
     put_reasons(book, sheets, out);
+    put_absent(book, out);
     put_adjustments(book, sheets, out);
     put_distribution(book, sheets, out);
-    put_mistakes(book, sheets, out);
+    grade_put_spread(book, sheets, out);
+    grade_put_mistakes(book, sheets, out);
+    put_same(book, sheets, out);
     put_speeds(book, sheets, out);
     put_matrix(book, sheets, out);
     text_print(out, "</main>\n</body></html>\n");

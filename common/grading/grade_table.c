@@ -50,7 +50,7 @@ static struct grade_row_of_table *next_row(struct grade_table *table)
         table->row = more;
     }
     struct grade_row_of_table *row = &table->row[table->count++];
-    *row = (struct grade_row_of_table){0};
+    *row = (struct grade_row_of_table){.student = GRADE_NOBODY};
     return row;
 }
 

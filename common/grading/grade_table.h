@@ -6,10 +6,11 @@
 
 #include <stddef.h>
 
-enum { GRADE_COLUMNS = 64 };
+enum { GRADE_COLUMNS = 64, GRADE_NOBODY = -1 };
 
 struct grade_row_of_table {
     size_t line; /**< in the file, from 1 */
+    int student; /**< number of the book's student whom it names, or ::GRADE_NOBODY */
     char *cell[GRADE_COLUMNS];
 };
 

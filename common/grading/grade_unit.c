@@ -29,8 +29,11 @@
 
 enum {
     MEASURING_TRIES = 3,
-    LESSON_SECONDS = 600,
-    STUDENT_SECONDS = 3600,
+    /* at least: what a busy machine may take over the smallest lesson, compiler and all */
+    LESSON_SECONDS = 60,
+    STUDENT_SECONDS = 600,
+    CASE_SECONDS = 10,
+    CASE_SECONDS_MOST = 60, /* the checker's own limit */
     MANY_TIMES = 10,
     /* random inputs per property on the software device: shapes repeat after 32; a student's own check has
      * more */
@@ -152,6 +155,7 @@ static void keep_rows(const struct results *results, struct grade_result *result
                                   .headline = from->headline,
                                   .pattern = from->pattern,
                                   .found = from->found,
+                                  .seconds = from->host_seconds,
                                   .points = from->points,
                                   .points_max = from->points_max};
     }
@@ -207,10 +211,30 @@ static double seconds_allowed(const struct grade_plan *plan, const struct grade_
     return fmin(lesson, student - seconds_used(book, unit->student, unit->lesson->name));
 }
 
-/* Cases that the checker does not reach in the remaining time are TIMEOUT. */
-static void add_time_limit(struct judgement_request *request)
+/* How long one case of a student may take: many times the solution's slowest one. A part is given up after two cases
+ * that took longer (checker/verdict/session.c). 0 where nothing is known, or on a GPU. */
+static double case_seconds(const struct grade_plan *plan, const struct grade_unit *unit)
 {
+    const struct grade_result *solution =
+        plan->book ? grade_book_find(plan->book, "", unit->lesson->name, unit->device) : NULL;
+    double slowest = 0;
+    for (size_t i = 0; solution && i < solution->row_count; i++) {
+        if (solution->rows[i].seconds > slowest) slowest = solution->rows[i].seconds;
+    }
+    if (unit->device != DEVICE_SIMT || !(slowest > 0)) return 0;
+    return fmin(fmax(CASE_SECONDS, MANY_TIMES * slowest), CASE_SECONDS_MOST);
+}
+
+/* Cases that the checker does not reach in the remaining time are TIMEOUT. */
+static void add_time_limit(const struct grade_plan *plan, const struct grade_unit *unit,
+                           struct judgement_request *request)
+{
+    double seconds = case_seconds(plan, unit);
     if (!(unit_seconds > 0)) return;
+    if (seconds > 0) {
+        argument_add(&request->checker_arguments, "--time-limit");
+        argument_add(&request->checker_arguments, format_string("%.1f", seconds));
+    }
     argument_add(&request->checker_arguments, "--total-limit");
     argument_add(&request->checker_arguments,
                  format_string("%.0f", fmax(1.0, unit_seconds - seconds_since(&unit_start))));
@@ -224,7 +248,7 @@ static void check(const struct grade_plan *plan, const struct grade_unit *unit, 
     struct judgement judgement;
     struct judgement_request request = {.lesson = unit->lesson, .kernel = kernel, .device = unit->device};
     add_arguments(plan, *unit->student != '\0', &request);
-    add_time_limit(&request);
+    add_time_limit(plan, unit, &request);
     complaints_keep(1);
     judge_runner(&request, runner, &judgement);
     complaints_keep(0);
@@ -255,7 +279,7 @@ static void measure(const struct grade_plan *plan, const struct grade_unit *unit
     struct judgement_request request = {
         .lesson = unit->lesson, .kernel = kernel, .device = unit->device, .bench = 1};
     add_arguments(plan, untrusted, &request);
-    if (untrusted) add_time_limit(&request);
+    if (untrusted) add_time_limit(plan, unit, &request);
     complaints_keep(1);
     judge_runner(&request, runner, bench);
     complaints_keep(0);
@@ -441,9 +465,7 @@ void grade_unit_run(const struct grade_plan *plan, const struct grade_unit *unit
                                     .model = copy_string(facts->model ? facts->model : "software device"),
                                     .driver = copy_string(fact(facts, "driver")),
                                     .at = copy_string(at)};
-    if (unit->refused) {
-        settle(result, 1, STATE_REFUSED, unit->refused);
-    } else if (unit_seconds < 0 || (*unit->student && plan->book && !(unit_seconds > 0))) {
+    if (unit_seconds < 0 || (*unit->student && plan->book && !(unit_seconds > 0))) {
         settle(result, 1, STATE_TIMEOUT,
                "the time that all lessons of a student together may take was used up by others");
     } else if (*unit->student) {

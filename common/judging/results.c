@@ -153,6 +153,7 @@ static struct result_row read_row(const struct fields *header, const struct fiel
         .median_us = number_called(header, row, "median_us"),
         .p10_us = number_called(header, row, "p10_us"),
         .p90_us = number_called(header, row, "p90_us"),
+        .host_seconds = number_called(header, row, "host_seconds"),
         .flop = number_called(header, row, "flop"),
         .min_bytes = number_called(header, row, "min_bytes"),
         .workspace_bytes = number_called(header, row, "workspace_bytes"),

@@ -33,6 +33,7 @@ struct result_row {
     char *headline, *pattern, *found, *text;
     int shown; /**< which of the cases that the report shows in full, from 1; 0: none of them */
     double points, points_max;
+    double host_seconds; /**< how long the runner was at it, on the software device */
     double median_us, p10_us, p90_us;
     double flop, min_bytes;
     double workspace_bytes, launches, occupancy;

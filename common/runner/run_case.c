@@ -21,11 +21,23 @@ static int refuse_launches(struct device_case *run, cudaStream_t stream)
     return 0;
 }
 
-static void allow_launches(cudaStream_t stream)
+static void end_capture(cudaStream_t stream)
 {
     cudaGraph_t graph = NULL;
     if (cudaStreamEndCapture(stream, &graph) == cudaSuccess) cudaGraphDestroy(graph);
     (void)cudaGetLastError();
+}
+
+/* While a capture is open, nothing of ours is copied or freed: what follows from that would be found here, and look
+ * like this file's fault. */
+static int close_left_capture(struct device_case *run, cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    if (cudaStreamIsCapturing(stream, &status) == cudaSuccess && status == cudaStreamCaptureStatusNone)
+        return 0;
+    end_capture(stream);
+    return note_error(run->item, cudaErrorStreamCaptureUnsupported,
+                      "the entry point began a capture of its stream and did not end it");
 }
 
 /* The second run is on another stream and, on the software device, in another order of blocks and threads: whatever
@@ -48,7 +60,10 @@ static int call(struct device_case *run, int set, int index)
         memcpy(result->kernel, described.kernel, sizeof result->kernel);
     }
     cudaError_t left = cudaGetLastError();
-    if (refused) allow_launches(run->stream[index]);
+    if (refused)
+        end_capture(run->stream[index]);
+    else if (close_left_capture(run, run->stream[index]) != 0)
+        return -1;
     /* An expected error may be left in the runtime by the entry point that reports it. */
     return refused ? 0 : note_error(run->item, left, "launching");
 }

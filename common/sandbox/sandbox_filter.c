@@ -73,6 +73,11 @@ static const int FOR_NOBODY[] = {
     SYS_msgget,
     SYS_mq_open,
     SYS_open_by_handle_at,
+    SYS_inotify_init1, /* tell when other programs touch files */
+    SYS_fanotify_init,
+#ifdef SYS_inotify_init
+    SYS_inotify_init,
+#endif
 #ifdef SYS_io_uring_setup
     SYS_io_uring_setup, /* its requests bypass any filter */
 #endif

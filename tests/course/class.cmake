@@ -2,10 +2,12 @@
 # be those planted, and the same bytes. Takes some minutes: label selftest.
 # With FULL=N only every N-th ten of the class is like that; in the others there are hostile files, files that do not compile, and
 # empty ones: a large class in little time.
-#   cmake -DSOURCE_DIR=... -DBINARY_DIR=... -DWORK=... [-DSTUDENTS=200] [-DKILLS=20] [-DJOBS=2] [-DFULL=1] -P class.cmake
+# With SECOND=N every N-th of the first students hands in lesson 07 as well, of the same kind; with OWN=N every N-th one's files
+# are nobody else's, byte for byte: the others share theirs, as copies and skeletons do.
+#   cmake -DSOURCE_DIR=... -DBINARY_DIR=... -DWORK=... [-DSTUDENTS=200] [-DKILLS=20] [-DJOBS=2] [-DFULL=1] [-DSECOND=10] [-DOWN=2] -P class.cmake
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../apply_mutant.cmake)
-foreach(setting IN ITEMS STUDENTS=200 KILLS=20 JOBS=2 FULL=1)
+foreach(setting IN ITEMS STUDENTS=200 KILLS=20 JOBS=2 FULL=1 SECOND=10 OWN=2)
     string(REGEX MATCH "(.*)=(.*)" found ${setting})
     if(NOT DEFINED ${CMAKE_MATCH_1})
         set(${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
@@ -16,8 +18,10 @@ set(class ${WORK}/submissions)
 set(first 03_online_softmax)
 set(second 07_cuda_graph)
 set(kernel online_softmax.cu)
+set(second_kernel cuda_graph.cu)
 file(REMOVE_RECURSE ${WORK})
 file(GLOB mutants ${SOURCE_DIR}/tests/mutants/${first}/*.mutant)
+file(GLOB second_mutants ${SOURCE_DIR}/tests/mutants/${second}/*.mutant)
 file(GLOB variants ${SOURCE_DIR}/tests/variants/${first}/*.cu)
 # Exploits are written for lesson 01. Those that must wait for a time limit are left to their own tests.
 file(GLOB exploits ${SOURCE_DIR}/tests/exploits/*.cu)
@@ -40,6 +44,30 @@ function(plant name file state)
     file(APPEND ${WORK}/planted.txt "${name}\t${state}\n")
 endfunction()
 
+# plant_second(NAME KIND TURN): a solution, a mutant or the skeleton of lesson 07.
+function(plant_second name kind turn)
+    set(file ${SOURCE_DIR}/solutions/${second}/${second_kernel})
+    if(kind EQUAL 6)
+        set(file ${SOURCE_DIR}/lessons/${second}/${second_kernel})
+    elseif(kind GREATER 2)
+        list(LENGTH second_mutants count)
+        math(EXPR index "(3 * ${turn} + ${kind}) % ${count}")
+        list(GET second_mutants ${index} mutant)
+        apply_mutant(${mutant} ${file} ${WORK}/mutant.cu)
+        set(file ${WORK}/mutant.cu)
+    endif()
+    file(MAKE_DIRECTORY "${class}/${name}/lessons/${second}")
+    file(COPY_FILE ${file} "${class}/${name}/lessons/${second}/${second_kernel}")
+endfunction()
+
+# make_own(NAME): no other student's files are these.
+function(make_own name)
+    file(GLOB_RECURSE files "${class}/${name}/lessons/*.cu")
+    foreach(file IN LISTS files)
+        file(APPEND ${file} "// of ${name}\n")
+    endforeach()
+endfunction()
+
 # ---- the class ------------------------------------------------------------------------------------------------------
 file(MAKE_DIRECTORY ${WORK})
 set(solution ${SOURCE_DIR}/solutions/${first}/${kernel})
@@ -49,7 +77,7 @@ list(LENGTH mutants mutant_count)
 list(LENGTH variants variant_count)
 list(LENGTH exploits exploit_count)
 math(EXPR last "${STUDENTS} - 13")
-math(EXPR with_second "${STUDENTS} / 10 / ${FULL}")
+math(EXPR with_second "${STUDENTS} / ${SECOND} / ${FULL}")
 foreach(number RANGE 1 ${last})
     math(EXPR kind "${number} % 10")
     math(EXPR turn "${number} / 10")
@@ -81,8 +109,12 @@ foreach(number RANGE 1 ${last})
         file(WRITE ${class}/student_${number}/naive_attention.cu "${text}")
         plant(student_${number} "" "exploit")
     endif()
-    if(number LESS with_second) # a second lesson, for some
-        file(COPY ${SOURCE_DIR}/solutions/${second}/cuda_graph.cu DESTINATION "${class}/student_${number}/lessons/${second}")
+    math(EXPR shared "${number} % ${OWN}")
+    if(number LESS with_second AND kind LESS 7)
+        plant_second(student_${number} ${kind} ${turn})
+    endif()
+    if(shared EQUAL 0 AND kind LESS 7 AND apart EQUAL 0)
+        make_own(student_${number})
     endif()
 endforeach()
 plant("Zoë 山田" ${solution} "PASS")

@@ -9,6 +9,7 @@ target_link_libraries(on_terminal PRIVATE warpwise_options)
 add_shell_test(course.companion ${course_tests}/companion.test 600 companion/sandbox)
 add_shell_test(course.sass ${course_tests}/sass.test 600 sass/sandbox)
 add_shell_test(course.grade ${course_tests}/grade.test 240 grading/sandbox)
+add_shell_test(course.schedulers ${course_tests}/schedulers.test 240 schedulers/sandbox)
 if(WARPWISE_WITH_SIMT)
     add_shell_test(course.desk ${course_tests}/desk.test 600 desk_of_a_student)
     add_test(NAME selftest.class

@@ -93,6 +93,8 @@ static void try_all(enum sandbox_isolation isolation, int wrapped)
         {"tgkill", own_number, SANDBOX_RUNNER, NEVER},
         {"ptrace", own_number, SANDBOX_COMPILER, NEVER},
         {"uring", "1", SANDBOX_RUNNER, NEVER},
+        {"inotify", "1", SANDBOX_RUNNER, NEVER},
+        {"inotify", "1", SANDBOX_COMPILER, NEVER},
         {"read", "/proc/self/status", SANDBOX_RUNNER, ALLOWED},
         {"read", other_file, SANDBOX_COMPILER, root ? UNLESS_ISOLATED : UNLESS_VIEWED}, /* mode 0600 */
         {"read", "/etc/passwd", SANDBOX_RUNNER, UNLESS_VIEWED},

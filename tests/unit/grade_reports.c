@@ -664,8 +664,8 @@ static void test_csv(const struct grade_book *book, const struct grade_sheet *sh
     grade_csv(book, sheets, &out);
     for (const char *at = out.data; *at; at++) lines += *at == '\n';
     EXPECT(lines == STUDENTS + 1);
-    EXPECT(strstr(out.data, "\nalice,alice,122.00,130.00,0.00,PASS,122.00,130.00,whole,122.00,\n"));
-    EXPECT(strstr(out.data, "\nbob,bob,,130.00,0.00,NOT_GRADED,,130.00,whole,0.00,\n"));
+    EXPECT(strstr(out.data, "\nalice,alice,122.00,130.00,0.00,PASS,122.00,130.00,whole,122.00,,\n"));
+    EXPECT(strstr(out.data, "\nbob,bob,,130.00,0.00,NOT_GRADED,,130.00,whole,0.00,,\n"));
     EXPECT(strstr(out.data, "\n\"'=1+1|cmd\","));
     text_free(&out);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/escape.h"
@@ -64,12 +65,14 @@ static void test_visible(void)
 
 static void test_folder_names(void)
 {
-    static const char *const names[] = {"alice", "..",      ".",       "../../etc/passwd",
-                                        "-rf",   "a b",     "a_b",     "a\nb",
-                                        "a\tb",  "\xff",    "\xfe",    "con",
-                                        "=1+1",  "_1_1",    "",        "a/b",
-                                        "a\\b",  ".hidden", "_hidden", "Zoë",
-                                        "Zoe",   "a-b",     "a",       "<b>"};
+    static const char *const names[] = {"alice", "..",          ".",       "../../etc/passwd",
+                                        "-rf",   "a b",         "a_b",     "a\nb",
+                                        "a\tb",  "\xff",        "\xfe",    "con",
+                                        "=1+1",  "_1_1",        "",        "a/b",
+                                        "a\\b",  ".hidden",     "_hidden", "Zoë",
+                                        "Zoe",   "a-b",         "a",       "<b>",
+                                        "zoe",   "Zoe\xcc\x88", "CON",     "con.txt",
+                                        "com1",  "LPT9.x",      "x.",      "x"};
     enum { COUNT = sizeof names / sizeof names[0] };
     char *made[COUNT];
     EXPECT_TEXT(escape_folder_name("alice"), "alice");
@@ -78,8 +81,11 @@ static void test_folder_names(void)
         EXPECT(*made[i] && made[i][0] != '.' && strlen(made[i]) < 100);
         EXPECT(strspn(made[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") ==
                strlen(made[i]));
-        for (size_t j = 0; j < i; j++) EXPECT(strcmp(made[i], made[j]) != 0);
+        EXPECT(made[i][strlen(made[i]) - 1] != '.');
+        for (size_t j = 0; j < i; j++) EXPECT(strcasecmp(made[i], made[j]) != 0);
     }
+    EXPECT_TEXT(escape_folder_name("zoe"), "zoe");
+    EXPECT(escape_folder_name("con.txt")[0] == '_' && escape_folder_name("LPT9.x")[0] == '_');
     /* a name that is chosen to be what another one becomes */
     char *forged = escape_folder_name(made[5]);
     EXPECT(strcmp(forged, made[5]) != 0);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/inotify.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -153,6 +154,12 @@ static int try_uring(const char *argument)
            errno != EPERM; /* EFAULT: the call itself was reached */
 }
 
+static int try_inotify(const char *argument)
+{
+    (void)argument;
+    return inotify_init1(IN_CLOEXEC) >= 0 || inotify_init() >= 0;
+}
+
 /* Starts children that start children; how many there were is what a limit decides. */
 static int try_fork_bomb(const char *argument)
 {
@@ -251,6 +258,7 @@ int main(int argc, char **argv)
                  {"root", try_root},
                  {"large_file", try_large_file},
                  {"uring", try_uring},
+                 {"inotify", try_inotify},
                  {"fork_bomb", try_fork_bomb},
                  {"daemon", try_daemon},
                  {"memory", try_memory},

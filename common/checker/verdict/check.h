@@ -43,8 +43,8 @@ struct options {
     const char *again;    /* the kernel's name, as words for a command line */
     const char *remember; /* folder for the oracle's answers; NULL: they are not kept */
     double time_limit;    /* seconds per case */
-    int time_limit_given; /* 1: the user gave it, and it also limits the software device's patience */
-    double total_limit;   /* seconds for all cases together; 0: none */
+    int more_time; /* 1: more than usual was asked for, and the software device has that much more patience */
+    double total_limit; /* seconds for all cases together; 0: none */
     int verbose, dump, bench, list, costs, rubric, ctest, profile_checker;
     int inputs_most;   /* how many of a property's random inputs to use; 0: all */
     int numerics_once; /* cases of numerics call once on the software device */

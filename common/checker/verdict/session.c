@@ -282,7 +282,7 @@ static double patience_with(const struct session *session, const struct item *it
     const struct options *options = &session->check->options;
     struct lesson_cost cost = {0};
     double most = PATIENCE_SHARE * options->time_limit;
-    if (options->time_limit_given) return most;
+    if (options->more_time) return most;
     if (item->settled.expected == KERNEL_OK) options->lesson->cost(&item->settled, &cost);
     double seconds = PATIENCE_SECONDS + PATIENCE_PER_FLOP * cost.flop;
     return seconds < most ? seconds : most;
