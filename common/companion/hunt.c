@@ -92,7 +92,9 @@ char *hunt_symptom(const struct result_row *row)
 {
     struct text out = {0};
     text_print(&out, "case %s: ", row->test_case);
-    if (!row->finding) {
+    if (row->kind == RECORD_DEPENDS_ON_OUTPUT) { /* its headline asks for the cause */
+        text_print(&out, "%s differs with what it held before the call", row->buffer);
+    } else if (!row->finding) {
         text_print(&out, "%s", row->headline);
     } else if (*row->function && *row->buffer) {
         text_print(&out, "the software device stops at %s[%s] in %s, block (%s) thread (%s)", row->buffer,
@@ -130,7 +132,10 @@ static const struct result_row *run_exercise(const struct hunt *hunt, const stru
     char *kernel = hunt_path(hunt->lesson, exercise->number, ".cu");
     const char *rest = exercise->cases;
     const enum device device = device_probe(DEVICE_SIMT)->usable ? DEVICE_SIMT : DEVICE_GPU;
-    struct judgement_request request = {.lesson = hunt->lesson, .kernel = kernel, .device = device};
+    struct judgement_request request = {.lesson = hunt->lesson,
+                                        .kernel = kernel,
+                                        .device = device,
+                                        .again = format_string(" --kernel %s", course_short_path(kernel))};
     argument_add(&request.checker_arguments, "--case");
     argument_add(&request.checker_arguments, next_word(&rest, ','));
     judge(&request, judgement);
@@ -193,13 +198,14 @@ static int open_exercise(struct hunt *hunt, const struct exercise *exercise)
 
 static void show_exercise(const struct hunt *hunt, const struct exercise *exercise)
 {
+    static const char *const stands[HUNT_STATES] = {"", "open for", "found in", "given up after"};
     const struct hunt_note *note = &hunt->notes.of[exercise->number];
     const char *number = hunt->lesson->number;
     char *kernel = hunt_path(hunt->lesson, exercise->number, ".cu");
     char *symptom_path = hunt_path(hunt->lesson, exercise->number, ".txt"), *taken = hunt_time(note);
     struct text symptom = {0};
-    printf("%sexercise %d%s, level %d, open for %s, %d of %d hints\n", colour_on(COLOUR_BOLD),
-           exercise->number, colour_off(), note->level, taken, note->hints, MOST_HUNT_HINTS);
+    printf("%sexercise %d%s, level %d, %s %s, %d of %d hints\n", colour_on(COLOUR_BOLD), exercise->number,
+           colour_off(), note->level, stands[note->state], taken, note->hints, MOST_HUNT_HINTS);
     const char *rest = read_file(symptom_path, &symptom) == 0 ? symptom.data : NULL;
     for (char *line; (line = next_word(&rest, '\n')); free(line)) {
         if (*line) {
@@ -343,6 +349,15 @@ static int may_see(const struct hunt *hunt, const struct command_line *line)
         number, program_name(), number);
 }
 
+/* 1 if it was opened and its file has not been removed since. */
+static int is_here(const struct hunt *hunt, const struct exercise *exercise)
+{
+    char *kernel = hunt_path(hunt->lesson, exercise->number, ".cu");
+    int here = hunt->notes.of[exercise->number].state != HUNT_NEW && access(kernel, F_OK) == 0;
+    free(kernel);
+    return here;
+}
+
 static int run_hunt(const struct command_line *line)
 {
     struct hunt hunt;
@@ -362,8 +377,7 @@ static int run_hunt(const struct command_line *line)
     }
     show_lesson(&hunt);
     if (!exercise) return EXIT_PASS;
-    struct hunt_note *note = &hunt.notes.of[exercise->number];
-    if (note->state != HUNT_OPEN &&
+    if (!is_here(&hunt, exercise) &&
         (may_see(&hunt, line) != EXIT_PASS || open_exercise(&hunt, exercise) != EXIT_PASS))
         return EXIT_TROUBLE;
     show_exercise(&hunt, exercise);
