@@ -15,17 +15,19 @@ enum hunt_state { HUNT_NEW, HUNT_OPEN, HUNT_FOUND, HUNT_GIVEN_UP, HUNT_STATES };
 /** @brief What is remembered of an exercise. */
 struct hunt_note {
     int level; /**< 1: wrong at once, 2: at few cases only, 3: only the software device is sure to see it */
-    enum hunt_state state;
-    long opened, closed; /**< seconds since 1970; 0: not yet */
-    int hints;           /**< how many were shown */
+    enum hunt_state state; /**< where it stands */
+    long opened, closed;   /**< seconds since 1970; 0: not yet */
+    int hints;             /**< how many were shown */
 };
 
 /** @brief Of all exercises of a lesson, by number. */
 struct hunt_notes {
-    struct hunt_note of[MOST_EXERCISES];
+    struct hunt_note of[MOST_EXERCISES]; /**< [0] is unused */
 };
 
+/** @brief What is remembered of the lesson; nothing where there is no file. */
 void hunt_notes_read(const struct lesson_folder *lesson, struct hunt_notes *notes);
+/** @brief Writes it; complains if that fails. */
 void hunt_notes_write(const struct lesson_folder *lesson, const struct hunt_notes *notes);
 /** @brief What an exercise counts: three times its level, less its level for each hint; 0 unless it was found. */
 int hunt_points(const struct hunt_note *note);

@@ -43,5 +43,5 @@ struct simt_debugger {
     struct worker *const *workers; /**< those that are there; NULL behind the last */
 };
 
-extern struct worker *simt_all_workers[]; /**< MAX_WORKERS of them, from 0 on */
-extern const struct simt_debugger simt_debugger;
+extern struct worker *simt_all_workers[];        /**< MAX_WORKERS of them, from 0 on */
+extern const struct simt_debugger simt_debugger; /**< what the script reads */
