@@ -101,13 +101,15 @@ static void add_compiler_arguments(struct recipe *recipe, enum build_level level
     /* for tests, which build many kernels once each: -Og */
     const char *flag = getenv("WARPWISE_SIMT_OPTIMISE");
     if (!flag && level == BUILD_QUICK) flag = "-Og";
+    if (level == BUILD_DEBUG) flag = "-Og";
     argument_add(list, recipe->compiler);
     if (recipe->device == DEVICE_SIMT && flag && strncmp(flag, "-O", 2) == 0) argument_add(list, flag);
+    if (recipe->device == DEVICE_SIMT && level == BUILD_DEBUG) argument_add_words(list, "-g -fno-inline");
     if (recipe->device == DEVICE_GPU) {
         /* likewise for tests: flags of nvcc instead of these */
         const char *less = getenv("WARPWISE_GPU_OPTIMISE");
         argument_add_words(list, "-std=c++17 -cudart static -no-compress"); /* object_cubin.c reads it */
-        argument_add_words(list, less && *less ? less : "-O3 -lineinfo");
+        argument_add_words(list, level == BUILD_DEBUG ? "-G -g" : less && *less ? less : "-O3 -lineinfo");
         argument_add(list, code_for_this_gpu(recipe->lesson));
         if (*places.cuda_host) {
             argument_add(list, "-ccbin");

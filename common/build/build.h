@@ -17,8 +17,9 @@ enum build_state {
     BUILD_LATE        /**< compiling it took too much time or memory (build_untrusted() only) */
 };
 
-/** @brief What a runner is built for. On simt a quick build takes half the time: enough for a few small cases. */
-enum build_level { BUILD_FULL, BUILD_QUICK };
+/** @brief What a runner is built for. On simt a quick build takes half the time: enough for a few small cases;
+ *         one for a debugger keeps every line and every call. */
+enum build_level { BUILD_FULL, BUILD_QUICK, BUILD_DEBUG };
 
 struct build {
     enum build_state state;

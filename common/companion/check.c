@@ -15,6 +15,7 @@
 #include "course/command.h"
 #include "course/course.h"
 #include "course/device.h"
+#include "hunt.h"
 #include "judging/judging.h"
 #include "judging/results.h"
 #include "progress.h"
@@ -28,7 +29,8 @@ struct check_plan {
     const char *submission;
     /* the kernel file, and the words that name it on a command line if it is not the lesson's own */
     char *kernel, *again;
-    int expects; /* 1: what to expect is said */
+    int exercise; /* the number of the debugging exercise that the kernel file is; 0: none */
+    int expects;  /* 1: what to expect is said */
     enum state expect;
     const char *expect_cases;
     struct argument_list orders;
@@ -91,17 +93,24 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
     return EXIT_PASS;
 }
 
-/* 1 if the result counts as the student's standing: their own file, all cases, default options. */
-static int is_own_whole_check(const struct check_plan *plan, const char *order)
+/* 1 if all cases are to run with default options. */
+static int is_whole_check(const struct check_plan *plan)
 {
     static const char *const others[] = {
         "--case",      "--group",       "--seed",  "--secret-seed-file", "--time-limit",
         "--fail-fast", "--most-inputs", "--ranks", "--numerics-once"};
-    char *own = course_kernel_path(plan->lesson, 0);
-    char *a = realpath(own, NULL), *b = plan->kernel ? realpath(plan->kernel, NULL) : NULL;
-    int whole = a && b && strcmp(a, b) == 0 && !plan->submission && !plan->expects && !order;
+    int whole = !plan->submission && !plan->expects;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         whole = whole && !option_value(plan->line, others[i]);
+    return whole;
+}
+
+/* 1 if the result counts as the student's standing: their own file, all cases, default options. */
+static int is_own_whole_check(const struct check_plan *plan, const char *order)
+{
+    char *own = course_kernel_path(plan->lesson, 0);
+    char *a = realpath(own, NULL), *b = plan->kernel ? realpath(plan->kernel, NULL) : NULL;
+    int whole = a && b && strcmp(a, b) == 0 && is_whole_check(plan) && !order;
     free(own);
     free(a);
     free(b);
@@ -117,7 +126,7 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
                                         .again = plan->again,
                                         .device = device,
                                         .order = order,
-                                        .echo = 1,
+                                        .echo = !plan->exercise,
                                         .verbose = option_value(plan->line, "--verbose") != NULL};
     static const char *const with_value[] = {"--case",        "--seed",       "--json",
                                              "--group",       "--time-limit", "--secret-seed-file",
@@ -142,6 +151,7 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     if (order) printf("threads and blocks in order %s\n", order);
     judge(&request, &judgement);
     if (judgement.results.header) plan->rows_header = judgement.results.header;
+    if (plan->exercise) hunt_print_verdict(&judgement, device);
     if (is_own_whole_check(plan, order)) progress_note_check(plan->lesson, device, &judgement);
     text_append(&plan->rows, judgement.results.lines.data, judgement.results.lines.length);
     int code = plan->expects ? compare_with_expectation(plan, &judgement) : judgement.exit_code;
@@ -244,7 +254,9 @@ static int make_plan(const struct command_line *line, struct check_plan *plan)
     if (option_value(line, "--json") && (!plan->devices.explicitly || plan->orders.count > 1)) {
         return complain("--json describes one run: choose one --device and at most one --order with it.");
     }
-    return choose_kernel(plan);
+    if (choose_kernel(plan) != EXIT_PASS) return EXIT_TROUBLE;
+    if (plan->kernel && !plan->expects) plan->exercise = hunt_exercise_of(plan->lesson, plan->kernel);
+    return EXIT_PASS;
 }
 
 /* Prints the names of regions that are still as handed out: launches that return KERNEL_NOT_STARTED,
@@ -332,6 +344,8 @@ static int run_check(const struct command_line *line)
         if (!plan.devices.explicitly) printf("no device to run on; see: warpwise doctor\n");
         return EXIT_SKIPPED;
     }
+    if (plan.exercise && plan.worst == EXIT_PASS && is_whole_check(&plan))
+        hunt_note_found(plan.lesson, plan.exercise);
     say_what_next(&plan);
     return plan.worst;
 }

@@ -205,6 +205,7 @@ static void look_at_gpu(void)
 
 static void look_at_extras(void)
 {
+    report_program("gdb", "--version", "", "steps through kernels: warpwise debug (apt install gdb)");
     report_program("doxygen", "--version", "", "builds the course's site (apt install doxygen)");
     report_program("dot", "-V", "", "draws its graphs (apt install graphviz)");
     report_program("gnuplot", "--version", "", "draws measured results (apt install gnuplot-nox)");

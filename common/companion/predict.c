@@ -18,6 +18,7 @@
 #include "companion.h"
 #include "course/command.h"
 #include "course/course.h"
+#include "course/described.h"
 #include "course/device.h"
 #include "figures.h"
 #include "judging/judging.h"
@@ -270,8 +271,10 @@ static int run_predict(const struct command_line *line)
     const struct lesson_folder *lesson = lesson_or_next(line->operand);
     if (!lesson || catalogue_read(lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
     int gpu = device_probe(DEVICE_GPU)->usable;
+    const char *given = option_value(line, "--case");
     const struct known_case *item =
-        catalogue_case(&catalogue, lesson, option_value(line, "--case"), gpu ? DEVICE_GPU : DEVICE_SIMT);
+        catalogue_case(&catalogue, lesson, given ? given : course_described(lesson->topic)->shown_by,
+                       gpu ? DEVICE_GPU : DEVICE_SIMT);
     if (!item) return EXIT_TROUBLE;
     if (limits_find(&limits) != EXIT_PASS)
         return complain("there is no GPU here, and no figures of one in docs/results to predict for.");
@@ -291,7 +294,7 @@ static int run_predict(const struct command_line *line)
 }
 
 static const struct option_description options[] = {
-    {"--case", "NAME", "this case; without it, the first that is measured here", 0},
+    {"--case", "NAME", "this case; without it, the one that shows what the lesson is about", 0},
     {"--bytes", "N", "your answer: 268MB, 4*16*2048*64*4", 0},
     {"--operations", "N", "your answer: 17.2G", 0},
     {"--bound", "WORD", "your answer: memory, compute or latency", 0},

@@ -191,6 +191,27 @@ const struct lesson_folder *course_find_lesson(const char *word)
     return unknown_lesson(word);
 }
 
+char *course_choose_lessons(const char *list, const char *option)
+{
+    size_t count;
+    const struct lesson_folder *all = course_lessons(&count);
+    char *chosen = must_allocate(count + 1);
+    memset(chosen, 0, count + 1);
+    for (char *word; list && (word = next_word(&list, ',')); free(word)) {
+        char *hyphen = strchr(word, '-');
+        if (hyphen) *hyphen = '\0';
+        const struct lesson_folder *first = course_find_lesson(word);
+        const struct lesson_folder *last = first && hyphen ? course_find_lesson(hyphen + 1) : first;
+        if (!first || !last) return NULL;
+        if (last < first) {
+            complain("%s: %s comes after %s.", option, word, hyphen + 1);
+            return NULL;
+        }
+        for (const struct lesson_folder *at = first; at <= last; at++) chosen[at - all] = 1;
+    }
+    return chosen;
+}
+
 char *course_kernel_path(const struct lesson_folder *lesson, int solution)
 {
     return format_string("%s/%s/%s/%s.cu", places.source_dir, solution ? "solutions" : "lessons",

@@ -22,6 +22,8 @@ const struct lesson_folder *course_lessons(size_t *count);
 /** @brief The lesson meant by "4", "04", "04_topic", a topic or a path; complains and returns NULL if none
  * is. */
 const struct lesson_folder *course_find_lesson(const char *word);
+/** @brief A flag for each of the lessons, 1 for those of @p list ("01,04-06", as option @p option had it); NULL after a complaint. */
+char *course_choose_lessons(const char *list, const char *option);
 /** @brief lessons/NN_topic/topic.cu, or the same under solutions/. */
 char *course_kernel_path(const struct lesson_folder *lesson, int solution);
 /** @brief @p path without the source folder before it, where that makes it valid from the working folder. */

@@ -33,16 +33,8 @@ static int choose_lessons(const char *list, struct grade_class *class)
 {
     size_t count;
     const struct lesson_folder *all = course_lessons(&count);
-    char *chosen = must_allocate(count + 1);
-    for (char *word; list && (word = next_word(&list, ',')); free(word)) {
-        char *hyphen = strchr(word, '-');
-        if (hyphen) *hyphen = '\0';
-        const struct lesson_folder *first = course_find_lesson(word);
-        const struct lesson_folder *last = first && hyphen ? course_find_lesson(hyphen + 1) : first;
-        if (!first || !last) return EXIT_TROUBLE;
-        if (last < first) return complain("--lessons: %s comes after %s.", word, hyphen + 1);
-        for (const struct lesson_folder *at = first; at <= last; at++) chosen[at - all] = 1;
-    }
+    char *chosen = course_choose_lessons(list, "--lessons");
+    if (!chosen) return EXIT_TROUBLE;
     class->lessons = must_allocate((count + 1) * sizeof *class->lessons);
     for (size_t i = 0; i < count; i++) {
         if (chosen[i]) class->lessons[class->lesson_count++] = &all[i];

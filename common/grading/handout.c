@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "course/command.h"
 #include "course/course.h"
+#include "course/exercise.h"
 #include "grade.h"
 
 /* What goes into the tree, and its name there if it changes. */
@@ -77,6 +78,8 @@ static int is_left_out(const char *below)
     for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++) {
         if (strcmp(below, left_out[i]) == 0) return 1;
     }
+    if (strncmp(below, "lessons/", 8) == 0 && length > 5 && strcmp(below + length - 5, "/hunt") == 0)
+        return 1; /* exercises that were opened here */
     return length > 0 && (below[length - 1] == '~' || below[length - 1] == '#');
 }
 
@@ -235,6 +238,43 @@ static int copy_all(struct handout *handout)
     return code;
 }
 
+/* ---- debugging exercises --------------------------------------------------------------------------------- */
+
+/* The lesson's exercises, by number alone: no mutant's name goes, and nothing of what it says. */
+static int hand_out_exercises(struct handout *handout, const struct lesson_folder *lesson)
+{
+    size_t count;
+    int code = EXIT_PASS;
+    struct exercise *exercises = exercises_of(lesson, &count);
+    char *folder = format_string("%s/tests/hunts/%s", handout->to, lesson->name);
+    int error = count ? make_folders(folder) : 0;
+    for (size_t i = 0; i < count && code == EXIT_PASS && !error; i++) {
+        struct text content = {0};
+        char *path = format_string("%s/%02d", folder, exercises[i].number);
+        code = exercise_file(lesson, &exercises[i], &content);
+        if (code == EXIT_PASS) error = write_file(path, content.data, content.length);
+        handout->files++;
+        text_free(&content);
+        free(path);
+    }
+    if (error) code = complain("%s cannot be written: %s.", folder, strerror(error));
+    free(folder);
+    free(exercises);
+    return code;
+}
+
+static int hand_out_hunts(struct handout *handout, const char *list)
+{
+    size_t count;
+    const struct lesson_folder *lessons = course_lessons(&count);
+    char *chosen = course_choose_lessons(list, "--hunts");
+    int code = chosen ? EXIT_PASS : EXIT_TROUBLE;
+    for (size_t i = 0; i < count && code == EXIT_PASS; i++)
+        if (chosen[i]) code = hand_out_exercises(handout, &lessons[i]);
+    free(chosen);
+    return code;
+}
+
 /* ---- the command --------------------------------------------------------------------------------------- */
 
 static int is_empty_folder(const char *path)
@@ -264,13 +304,18 @@ static int run_handout(const struct command_line *line)
             return EXIT_TROUBLE;
     }
     int code = copy_all(&handout);
+    if (code == EXIT_PASS) code = hand_out_hunts(&handout, option_value(line, "--hunts"));
     if (code == EXIT_PASS) code = walk(&handout, handout.to, ".", hold_against_secrets);
     if (code != EXIT_PASS) return code;
     printf("%s holds the course without its solutions: %zu files\n", handout.to, handout.files);
     return EXIT_PASS;
 }
 
-static const struct option_description options[] = {{0}};
+static const struct option_description options[] = {
+    {"--hunts", "01,04-06",
+     "with the debugging exercises of these lessons, each the finished kernel but for a mistake", 0},
+    {0},
+};
 
 const struct command handout_command = {
     .name = "handout",
@@ -278,7 +323,8 @@ const struct command handout_command = {
     .summary = "write the students' tree: no solutions, no wrong kernels, no exploits",
     .details =
         "DIR must be new or empty. The tree in it is configured, built and checked like this one; commands\n"
-        "that need a solution say so.",
+        "that need a solution say so. Debugging exercises go with --hunts alone: whoever reads one has seen\n"
+        "the lesson's kernel, so hand them out after its deadline.",
     .options = options,
     .run = run_handout,
 };

@@ -28,6 +28,8 @@ struct result_row {
     int guess;                /**< of the lesson, from 0: which says so; -1: none */
     /** Where the device found it: of both halves of a race, innermost call first; the file behind the last one is NULL. */
     struct result_place at[2][RESULT_PLACES + 1];
+    /** What the record is about: the buffer, the element's index as "0,3", the kernel, the thread as "0,0,0". */
+    char *buffer, *index, *function, *block, *thread;
     char *time_refused; /**< why the time is not to be believed, or "" */
     /** For people: what is wrong, what that looks like, what the software device found, all that the report shows. */
     char *headline, *pattern, *found, *text;

@@ -10,6 +10,7 @@
 #include "blocks.h"
 #include "cluster_schedule.h"
 #include "counters.h"
+#include "debugger.h"
 #include "dependent_launch.h"
 #include "image.h"
 #include "launch_order.h"
@@ -34,7 +35,6 @@
 #include <unistd.h>
 
 static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER;
-static struct worker *workers[MAX_WORKERS];
 
 static void work(struct worker *w);
 
@@ -62,11 +62,11 @@ static void *pool_thread(void *worker)
 
 static struct worker *worker_at(int i)
 {
-    if (workers[i] == NULL) {
-        workers[i] = simt_worker_new();
-        workers[i]->index = i;
+    if (simt_all_workers[i] == NULL) {
+        simt_all_workers[i] = simt_worker_new();
+        simt_all_workers[i]->index = i;
     }
-    return workers[i];
+    return simt_all_workers[i];
 }
 
 static void start_threads(int wanted)
@@ -244,7 +244,7 @@ int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *befor
     if (simt_now.participants > 1) pthread_cond_broadcast(&simt_now.changed);
     pthread_mutex_unlock(&simt_now.lock);
     simt_progress_begin(launch);
-    work(workers[0]);
+    work(simt_all_workers[0]);
     pthread_mutex_lock(&simt_now.lock);
     while (simt_now.busy > 0) pthread_cond_wait(&simt_now.changed, &simt_now.lock);
     simt_now.running = false;

@@ -30,7 +30,7 @@
  *     vector_clocks.c                  ... and what threads know of each other by mbarriers
  *     finding.c                        what was found
  *     worker.c                         what runs now
- *     devices.c                        several devices
+ *     devices.c debugger.c             several devices; what a debugger finds here
  *     image.c lines.c names.c          the program's own file, lines and names of the source
  *     fiber.c settings.c tools.c       stacks, the environment, memory and numbers
  *

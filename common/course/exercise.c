@@ -1,0 +1,202 @@
+/**
+ * @file exercise.c
+ * @brief Debugging exercises, from mutants (docs/adding_a_lesson.md has their format) or as they were handed out.
+ */
+#include "exercise.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/line_diff.h"
+#include "base/terminal.h"
+#include "places.h"
+
+static const char begin_old[] = "\n<<<<\n", begin_new[] = "====\n", end_new[] = ">>>>";
+
+char *exercise_folder(const struct lesson_folder *lesson)
+{
+    return format_string("%s/tests/hunts/%s", course_source_dir(), lesson->name);
+}
+
+/* ---- which there are ------------------------------------------------------------------------------------ */
+
+/* The rest of the line that begins with @p name in the head of a file: it ends before an empty line or a mutant's first block.
+ * NULL if there is none. */
+static char *field_of(const char *text, const char *name)
+{
+    const size_t name_length = strlen(name);
+    for (const char *line = text; *line && *line != '\n' && strncmp(line, begin_old + 1, 5) != 0;) {
+        const size_t length = strcspn(line, "\n");
+        if (strncmp(line, name, name_length) == 0)
+            return format_string("%.*s", (int)(length - name_length), line + name_length);
+        line += length + (line[length] == '\n');
+    }
+    return NULL;
+}
+
+/* "simt softmax/square_64": only the software device is sure to see it. */
+static void take_cases(struct exercise *exercise, char *cases)
+{
+    exercise->device_only = strncmp(cases, "simt ", 5) == 0;
+    exercise->cases = copy_string(cases + (exercise->device_only ? 5 : 0));
+    free(cases);
+}
+
+/* 1 if the file is an exercise, with @p exercise filled in. */
+static int read_exercise(const char *path, struct exercise *exercise)
+{
+    struct text content = {0};
+    if (read_file(path, &content) != 0) return 0;
+    char *number = field_of(content.data, "hunt: "), *cases = field_of(content.data, "killed-by: ");
+    int found = number && cases;
+    if (found) {
+        *exercise = (struct exercise){
+            .number = atoi(number), .why = field_of(content.data, "why: "), .path = copy_string(path)};
+        take_cases(exercise, cases);
+    }
+    free(number);
+    text_free(&content);
+    return found;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    return ((const struct exercise *)a)->number - ((const struct exercise *)b)->number;
+}
+
+static struct exercise *read_folder(const char *folder, size_t *count)
+{
+    struct exercise *found = NULL;
+    DIR *directory = opendir(folder);
+    size_t room = 0;
+    *count = 0;
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        if (*entry->d_name == '.') continue;
+        if (*count == room) {
+            struct exercise *more = must_allocate((2 * room + 16) * sizeof *more);
+            if (room) memcpy(more, found, room * sizeof *more);
+            free(found);
+            found = more;
+            room = 2 * room + 16;
+        }
+        char *path = format_string("%s/%s", folder, entry->d_name);
+        *count += (size_t)read_exercise(path, &found[*count]);
+        free(path);
+    }
+    if (directory) closedir(directory);
+    if (*count) qsort(found, *count, sizeof *found, by_number);
+    return found;
+}
+
+struct exercise *exercises_of(const struct lesson_folder *lesson, size_t *count)
+{
+    char *mutants = format_string("%s/tests/mutants/%s", course_source_dir(), lesson->name);
+    char *handed_out = exercise_folder(lesson);
+    struct exercise *found = read_folder(is_folder(mutants) ? mutants : handed_out, count);
+    free(handed_out);
+    free(mutants);
+    return found;
+}
+
+/* ---- what they are -------------------------------------------------------------------------------------- */
+
+/* 1 if the line of @p length bytes at @p line is one of those of @p text, which ends at @p end. */
+static int has_line(const char *text, const char *end, const char *line, size_t length)
+{
+    for (const char *at = text; at < end; at += strcspn(at, "\n") + 1)
+        if (strcspn(at, "\n") == length && memcmp(at, line, length) == 0) return 1;
+    return 0;
+}
+
+/* Appends the new text of a block. A line that is none of the old text's loses its comment, with the blanks before it. */
+static void append_new(struct text *out, const char *old, const char *old_end, const char *fresh,
+                       const char *fresh_end)
+{
+    for (const char *line = fresh; line < fresh_end; line += strcspn(line, "\n") + 1) {
+        size_t length = strcspn(line, "\n"), kept = length;
+        const char *comment = has_line(old, old_end, line, length) ? NULL : memmem(line, length, "//", 2);
+        if (comment) {
+            kept = (size_t)(comment - line);
+            while (kept && line[kept - 1] == ' ') kept--;
+            if (!kept) continue; /* nothing but the comment stood there */
+        }
+        text_append(out, line, kept);
+        text_append(out, "\n", 1);
+    }
+}
+
+static int does_not_fit(const struct exercise *exercise)
+{
+    return complain("%s does not fit its solution; ctest -R drift says more.",
+                    course_short_path(exercise->path));
+}
+
+/* Replaces each old text in @p source by its new one. */
+static int apply(const struct exercise *exercise, const char *mutant, struct text *source)
+{
+    for (const char *at = mutant; (at = strstr(at, begin_old));) {
+        const char *old = at + strlen(begin_old), *middle = strstr(old, begin_new);
+        const char *fresh = middle ? middle + strlen(begin_new) : NULL;
+        const char *end = fresh ? strstr(fresh, end_new) : NULL;
+        const size_t length = middle ? (size_t)(middle - old) : 0;
+        const char *place = end ? memmem(source->data, source->length, old, length) : NULL;
+        if (!place) return does_not_fit(exercise);
+        struct text changed = {0};
+        text_append(&changed, source->data, (size_t)(place - source->data));
+        append_new(&changed, old, middle, fresh, end);
+        text_append(&changed, place + length, strlen(place + length));
+        text_free(source);
+        *source = changed;
+        at = end;
+    }
+    return EXIT_PASS;
+}
+
+static int read_or_complain(const char *path, struct text *content)
+{
+    int error = read_file(path, content);
+    return error ? complain("%s cannot be read: %s.", course_short_path(path), strerror(error)) : EXIT_PASS;
+}
+
+int exercise_kernel(const struct lesson_folder *lesson, const struct exercise *exercise, struct text *kernel)
+{
+    struct text content = {0};
+    int code = read_or_complain(exercise->path, &content);
+    if (code != EXIT_PASS) return code;
+    if (exercise->why) {
+        char *solution = course_kernel_path(lesson, 1);
+        code = read_or_complain(solution, kernel);
+        if (code == EXIT_PASS) code = apply(exercise, content.data, kernel);
+        free(solution);
+    } else { /* handed out: an empty line is between its fields and the kernel */
+        const char *begin = strstr(content.data, "\n\n");
+        if (begin) text_append(kernel, begin + 2, strlen(begin + 2));
+    }
+    text_free(&content);
+    return code;
+}
+
+int exercise_answer(const struct lesson_folder *lesson, const struct exercise *exercise, struct text *answer)
+{
+    struct text kernel = {0}, right = {0};
+    char *solution = course_kernel_path(lesson, 1);
+    int code = exercise_kernel(lesson, exercise, &kernel);
+    if (code == EXIT_PASS) code = read_or_complain(solution, &right);
+    if (code == EXIT_PASS) line_diff(kernel.data, right.data, answer);
+    free(solution);
+    text_free(&kernel);
+    text_free(&right);
+    return code;
+}
+
+int exercise_file(const struct lesson_folder *lesson, const struct exercise *exercise, struct text *file)
+{
+    struct text kernel = {0};
+    int code = exercise_kernel(lesson, exercise, &kernel);
+    if (code == EXIT_PASS)
+        text_print(file, "hunt: %d\nkilled-by: %s%s\n\n%s", exercise->number,
+                   exercise->device_only ? "simt " : "", exercise->cases, kernel.data);
+    text_free(&kernel);
+    return code;
+}
