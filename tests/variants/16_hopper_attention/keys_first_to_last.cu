@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(WARPGROUP) attention_kernel(struct attention_a
         wgmma_wait<0>();
         wgmma_hold(s);
         int seen[2] = {keys_seen(args, min(row, last)) - key, keys_seen(args, min(row + 8, last)) - key};
-        if (scale < 0.0f) negate_scores(s);
+        if (scale < 0.0f) multiply_scores(s, -1.0f);
         mask_scores(s, seen);
         if (weigh_scores(s, &rows, fabsf(scale), correction)) rescale_sums(rows.o, correction);
         round_weights<T>(p, s);
