@@ -319,7 +319,8 @@ void ref_qwen3_logits(const struct ref_qwen3_sizes *s, const struct ref_qwen3_we
                       const int *tokens, size_t count, const struct ref_qwen3_rounding *rounding,
                       const struct ref_qwen3_cache *cache, double *logits, double *deviation, double *scratch)
 {
-    const size_t all = count * (size_t)s->vocab, added = added_elems(s, count), given = cache != NULL ? cache->given : 0;
+    const size_t all = count * (size_t)s->vocab, added = added_elems(s, count),
+                 given = cache != NULL ? cache->given : 0;
     double *other = scratch, *squares = other + all + added;
     uint64_t random = 1;
     struct context c = {s, rounding, count, given, squares + all + added, NULL, NULL, NULL};

@@ -71,8 +71,9 @@ struct ref_qwen3_rounding {
 
 /** @brief Keys, after norm and rotation, and values: of positions before a text, and what the text adds to them. */
 struct ref_qwen3_cache {
-    size_t given;            /**< positions before the first token */
-    const float *before;     /**< [layers, 2 (keys, values), given, kv_heads, head_dim]; not looked at if there are none */
+    size_t given; /**< positions before the first token */
+    const float *
+        before; /**< [layers, 2 (keys, values), given, kv_heads, head_dim]; not looked at if there are none */
     double *added;           /**< [layers, 2, count, kv_heads, head_dim] of the tokens; NULL: not wanted */
     double *added_deviation; /**< likewise, the standard deviation of another computation's */
 };

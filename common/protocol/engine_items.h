@@ -22,8 +22,9 @@ enum engine_manner {
     ENGINE_REVERSED = 4, /* rows of a step in the opposite order */
     ENGINE_FEW = 8,      /* logits of every second row are wanted, the last row first */
     ENGINE_LAST = 16,    /* only the last step wants logits */
-    ENGINE_FILLED = 64, /* positions of a request before its last `decode` tokens are in the cache, and no step computes them */
-    ENGINE_KEPT = 32     /* to be timed: the graph is kept from call to call */
+    ENGINE_FILLED =
+        64, /* positions of a request before its last `decode` tokens are in the cache, and no step computes them */
+    ENGINE_KEPT = 32 /* to be timed: the graph is kept from call to call */
 };
 
 /** @brief Which argument of the entry point is wrong. */
@@ -83,8 +84,8 @@ enum {
     ENGINE_REQUESTS,
     ENGINE_TABLES,
     ENGINE_WANTED,
-    ENGINE_CACHE,
     ENGINE_LOGITS,
+    ENGINE_CACHE,
     ENGINE_REPORT,
     ENGINE_WORKSPACE,
     ENGINE_BUFFERS

@@ -128,9 +128,9 @@ const char *attention_purpose(const struct lesson_case *item)
                                                             "takes the matrix as it is, and knows of no mask"
                                                           : "weights behind the mask are not 0 here: values "
                                                             "of hidden keys do not count all the same";
-    if (of_data[item->distribution] != NULL) return of_data[item->distribution];
-    if (item->real[AT_SCALE] < 0.0)
+    if (item->real[AT_SCALE] < 0.0 && item->distribution != DIST_SMALL_PRODUCTS)
         return "the scale is negative here: the largest score of a row is its smallest product of q and k";
+    if (of_data[item->distribution] != NULL) return of_data[item->distribution];
     if (item->flags & CASE_SMALL_DEVICE)
         return "the device has few SMs here: a grid that is no larger gives a block more than one tile";
     return group_purpose(item);

@@ -113,8 +113,8 @@ void decode_fill_cheaply(float *row, size_t count, struct rng *rng)
 void decode_fill_query(enum distribution distribution, int head_dim, size_t elems, struct rng *rng,
                        float *data)
 {
-    static const enum distribution trends[] = {RISING, FALLING,        DOMINANT,      BELOW, FAINT_PARTS, LOWEST,
-                                               FAINT,  NAN_WEIGHTLESS, NAN_OVERTAKEN, EARLY};
+    static const enum distribution trends[] = {RISING, FALLING, DOMINANT,       BELOW,         FAINT_PARTS,
+                                               LOWEST, FAINT,   NAN_WEIGHTLESS, NAN_OVERTAKEN, EARLY};
     int trended = 0;
     for (size_t i = 0; i < sizeof trends / sizeof trends[0]; i++) trended |= distribution == trends[i];
     float first = distribution == BELOW    ? (float)BELOW_QUERY
@@ -134,8 +134,10 @@ const char *decode_purpose(enum distribution distribution)
     static const char *const of_data[CHEAP + 1] = {
         [LARGE] = "scores of magnitude 1e4: exp overflows unless the maximum is subtracted first",
         [BELOW] = "all scores lie near -20,000: does the maximum begin at -infinity, and not at 0?",
-        [LOWEST] = "all scores are below -1e30: does the maximum begin at -infinity, and not at a low number?",
-        [FAINT_PARTS] = "half of the keys have nearly all the weight, and values of 0: weights of 1e-10 are all that comes out",
+        [LOWEST] =
+            "all scores are below -1e30: does the maximum begin at -infinity, and not at a low number?",
+        [FAINT_PARTS] = "half of the keys have nearly all the weight, and values of 0: weights of 1e-10 are "
+                        "all that comes out",
         [EARLY] = "the third key takes nearly all the weight: the tiles behind it weigh less than a "
                   "thousandth each, and count",
         [FAINT] =
@@ -193,8 +195,10 @@ WIDE static void bound_row(const struct decode_row *row, struct lesson_span *spa
         .count = row->head_dim, .sum = sum, .squares = squares, .alike = of_alike};
     for (int t = 0; t < row->length; t++) max = fmax(max, exact->scores[t]);
     for (int t = 0; t < row->length; t++) {
-        for (int d = 0; d < row->head_dim; d++) /* the output lies between values, however far the scores are off */
-            hull[d] = fmax(hull[d], fabs((double)row->query.v[(size_t)t * (size_t)row->head_dim + (size_t)d] - span->expected[d]));
+        for (int d = 0; d < row->head_dim;
+             d++) /* the output lies between values, however far the scores are off */
+            hull[d] = fmax(hull[d], fabs((double)row->query.v[(size_t)t * (size_t)row->head_dim + (size_t)d] -
+                                         span->expected[d]));
         if (exact->probs[t] == 0.0) continue; /* its score may be -infinity */
         double below = max - exact->scores[t], size = exact->score_magnitude[t];
         const float *v = row->query.v + (size_t)t * (size_t)row->head_dim;

@@ -71,7 +71,14 @@ static const struct sizes LIKE_0_6B =    {7,  1024,   16,   8, 128,  3072,  1024
 static const struct sizes LIKE_8B =      {2,  4096,   32,   8, 128, 12288,  1024,    0, 0, 0};
 /* clang-format on */
 
-enum { A = ENGINE_ALONE, G = ENGINE_GRAPH, R = ENGINE_REVERSED, F = ENGINE_FEW, L = ENGINE_LAST, P = ENGINE_FILLED };
+enum {
+    A = ENGINE_ALONE,
+    G = ENGINE_GRAPH,
+    R = ENGINE_REVERSED,
+    F = ENGINE_FEW,
+    L = ENGINE_LAST,
+    P = ENGINE_FILLED
+};
 
 /** One line: a decoder and a schedule. */
 static const struct table_row {
@@ -500,7 +507,9 @@ static int pad(const struct lesson_case *item, int index, int requests, int numb
     const int other = 1 << 20, which = (int)(rng_mix(item->seed + 978, (uint64_t)number) % 4);
     if (index == ENGINE_WANTED) return -1;
     if (index == ENGINE_POSITIONS) return positions[which];
-    return index == ENGINE_TOKENS ? tokens[(which + number) % 4] : which == 3 ? other : (which + number) % requests;
+    return index == ENGINE_TOKENS ? tokens[(which + number) % 4]
+           : which == 3           ? other
+                                  : (which + number) % requests;
 }
 
 static void fill_rows(const struct lesson_case *item, int index, float *data)
@@ -527,7 +536,8 @@ static void fill_rows(const struct lesson_case *item, int index, float *data)
 static size_t place_of(const struct engine_plan *p, int j, int t)
 {
     const int size = p->config.block_size;
-    return ((size_t)block_of(p, j, t / size) * (size_t)size + (size_t)(t % size)) * engine_kv_width(&p->config);
+    return ((size_t)block_of(p, j, t / size) * (size_t)size + (size_t)(t % size)) *
+           engine_kv_width(&p->config);
 }
 
 /** What nobody has appended is NaN; keys are as large as a norm with gain 1 makes them. */
@@ -613,8 +623,8 @@ static void put_appended(const struct following *f, int j, size_t count, const s
     for (size_t s = 0; s < 2 * (size_t)p->config.layers; s++)
         for (size_t t = 0; t < count; t++)
             for (size_t i = 0, from = (s * count + t) * width; i < width; i++)
-                put(f->cached, s * slice + place_of(p, j, (int)(cache->given + t)) + i, cache->added[from + i],
-                    cache->added_deviation[from + i], BOUND_TINY_F16);
+                put(f->cached, s * slice + place_of(p, j, (int)(cache->given + t)) + i,
+                    cache->added[from + i], cache->added_deviation[from + i], BOUND_TINY_F16);
 }
 
 /** The keys and values of a request that the cache has from the beginning, in a row for each slice. */
@@ -643,18 +653,21 @@ static void follow(void *context, size_t first, size_t last)
     const struct following *f = context;
     for (size_t j = first; j < last; j++) {
         const size_t given = (size_t)engine_given(&f->plan, (int)j);
-        const size_t count = (size_t)engine_text(&f->plan, (int)j) - given, elems = count * (size_t)f->sizes.vocab;
+        const size_t count = (size_t)engine_text(&f->plan, (int)j) - given,
+                     elems = count * (size_t)f->sizes.vocab;
         const size_t of_token = 2 * (size_t)f->sizes.layers * engine_kv_width(&f->plan.config);
         const struct ref_qwen3_rounding rounding = {.stored = BOUND_U_F16,
                                                     .sums = BOUND_U_F32,
                                                     .scores = BOUND_U_F32,
                                                     .drawn = drawn_for(&f->sizes, count)};
-        double *memory = malloc((2 * elems + 2 * count * of_token + ref_qwen3_scratch_elems(&f->sizes, count, given)) *
-                                sizeof *memory);
+        double *memory =
+            malloc((2 * elems + 2 * count * of_token + ref_qwen3_scratch_elems(&f->sizes, count, given)) *
+                   sizeof *memory);
         float *before = malloc((given * of_token + 1) * sizeof *before);
         int *tokens = malloc(count * sizeof *tokens);
         if (memory == NULL || before == NULL || tokens == NULL) abort();
-        const struct ref_qwen3_cache cache = {given, before, memory + 2 * elems, memory + 2 * elems + count * of_token};
+        const struct ref_qwen3_cache cache = {given, before, memory + 2 * elems,
+                                              memory + 2 * elems + count * of_token};
         for (size_t t = 0; t < count; t++) tokens[t] = token_of(f->item, &f->plan, (int)j, (int)(given + t));
         gather_given(f, (int)j, before);
         ref_qwen3_logits(&f->sizes, &f->of_model, tokens, count, &rounding, &cache, memory, memory + elems,
@@ -725,7 +738,7 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
     e->span_count = 3;
     for (int s = 0; s < 3; s++) {
         struct lesson_span *span = &e->span[s];
-        span->buffer = ENGINE_CACHE + s;
+        span->buffer = ENGINE_LOGITS + s;
         span->first = 0;
         span->count = lesson_elems(&b[span->buffer]);
         for (size_t i = 0; i < span->count; i++) {
@@ -733,8 +746,8 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
             span->bound[i] = span->floor[i] = 0.0;
         }
     }
-    f.cached = &e->span[0];
-    f.span = &e->span[1];
+    f.span = &e->span[0];
+    f.cached = &e->span[1];
     find_weights(&f, layers);
     parallel_for((size_t)f.plan.requests, 1, follow, &f);
     free(layers);
@@ -769,6 +782,16 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
                    "of every span, one of the second"
                  : "");
     return 1;
+}
+
+static const char *stage(const struct lesson_case *item, unsigned compared, unsigned wrong)
+{
+    (void)item;
+    if ((compared & ~wrong) >> ENGINE_LOGITS & 1 && wrong >> ENGINE_CACHE & 1)
+        return "the logits are right: the keys and values that are stored have other values, or another "
+               "order or place, than "
+               "the contract says, or a row that pads has stored some";
+    return NULL;
 }
 
 /** 1 if a warp's slice of a sum is longer than the four spans that it stages at once. */
@@ -903,6 +926,7 @@ const struct lesson lesson_17_decode_engine = {
     .unit_elems = unit_elems,
     .expect = expect,
     .guess = guess,
+    .stage = stage,
     .trait = trait,
     .purpose = purpose,
     .cost = cost,
