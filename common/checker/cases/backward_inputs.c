@@ -142,7 +142,8 @@ static double element(const struct lesson_case *item, int index, int head, int r
         return column == 0 && (index == BW_Q || index == BW_K) ? of_hidden_high(item, index, row, scale)
                                                                : noise;
     case SMALL_PRODUCTS:
-        return ldexp(noise, index == BW_Q ? -60 : index == BW_K ? -68 : 0);
+        /* dS is less than 1, so that it may be multiplied by the scale first */
+        return ldexp(noise, index == BW_Q ? -60 : index == BW_K ? -68 : index == BW_DOUT ? -8 : 0);
     case ZERO_PRODUCTS:
         return index == BW_Q || index == BW_K ? 0.0 : noise;
     case STEADY:

@@ -133,7 +133,6 @@ static const struct ring_row {
     {"faint_weights",       GROUP_NUMERICS,   ON_ANY,   4,   2,    8,   16, 0,     0,   0,              DIST_FAINT},
     {"faint_weights_70",    GROUP_NUMERICS,   ON_ANY,   1,   1,   70,   16, 1,     0,   0,              DIST_FAINT},
     {"faint_parts",         GROUP_NUMERICS,   ON_ANY,   4,   4,   24,   16, 0,     0,   0,              DIST_FAINT_PARTS},
-    {"lowest_logits",       GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 1,   1.0,   0,              DIST_EXTREME},
     {"nan_value",           GROUP_NUMERICS,   ON_ANY,   4,   2,    8,   16, 0,     0,   0,              DIST_NAN_V},
     {"nan_behind_mask",     GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 1,     0,   0,              DIST_NAN_HIDDEN},
     {"nan_hidden_in_part",  GROUP_NUMERICS,   ON_ANY,   1,   1,   12,   16, 1,     0,   0,              DIST_NAN_HIDDEN},
