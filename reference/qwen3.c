@@ -17,9 +17,9 @@ struct noisy {
 struct context {
     const struct ref_qwen3_sizes *s;
     const struct ref_qwen3_rounding *r;
-    size_t count;
+    size_t count, given;             /* tokens, and positions before them */
     double *next;                    /* scratch that nobody has yet */
-    double *scores, *score_variance; /* [count] */
+    double *scores, *score_variance; /* [given + count] */
     uint64_t *random;                /* where roundings are drawn from; NULL: there are none */
 };
 
@@ -159,14 +159,30 @@ struct layer_scratch {
     struct noisy h, q, keys, values, attended, gate, up;
 };
 
+static struct noisy exact(struct noisy to, const float *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        to.x[i] = (double)from[i];
+        to.variance[i] = 0.0;
+    }
+    return to;
+}
+
+static void report(struct noisy from, size_t count, double *x, double *deviation)
+{
+    memcpy(x, from.x, count * sizeof *x);
+    for (size_t i = 0; deviation && i < count; i++) deviation[i] = sqrt(from.variance[i]);
+}
+
 static void attention(struct context *c, const struct ref_qwen3_layer *w, struct noisy x,
                       const struct layer_scratch *l)
 {
     const struct ref_qwen3_sizes *s = c->s;
     size_t hidden = (size_t)s->hidden, dim = (size_t)s->head_dim, q_width = (size_t)s->heads * dim;
     size_t kv_width = (size_t)s->kv_heads * dim;
-    for (size_t t = 0; t < c->count; t++) {
-        struct noisy of_token = part(x, t * hidden), key = part(l->keys, t * kv_width);
+    for (size_t i = 0; i < c->count; i++) {
+        const size_t t = c->given + i;
+        struct noisy of_token = part(x, i * hidden), key = part(l->keys, t * kv_width);
         normalize(c, of_token, w->input_norm, hidden, c->r->stored, l->h);
         project(c, w->q, l->h, hidden, q_width, 0, 0.0, l->q);
         project(c, w->k, l->h, hidden, kv_width, 0, 0.0, key);
@@ -225,26 +241,56 @@ static void take_larger(double *deviation, const double *squares, size_t count, 
         deviation[i] = fmax(deviation[i], sqrt(squares[i] / computations));
 }
 
-size_t ref_qwen3_scratch_elems(const struct ref_qwen3_sizes *s, size_t count)
+/* Elements of the keys and values that the tokens add to the caches of all layers. */
+static size_t added_elems(const struct ref_qwen3_sizes *s, size_t count)
+{
+    return (size_t)s->layers * 2 * count * (size_t)s->kv_heads * (size_t)s->head_dim;
+}
+
+size_t ref_qwen3_scratch_elems(const struct ref_qwen3_sizes *s, size_t count, size_t given)
 {
     size_t q_width = (size_t)s->heads * (size_t)s->head_dim,
            kv_width = (size_t)s->kv_heads * (size_t)s->head_dim;
-    size_t of_token = (size_t)s->hidden + 2 * kv_width + 1 + (size_t)s->vocab;
-    return 2 * (count * of_token + (size_t)s->hidden + 2 * q_width + 2 * (size_t)s->intermediate +
-                (size_t)s->vocab);
+    size_t of_token = (size_t)s->hidden + (size_t)s->vocab;
+    return 2 * (count * of_token + (given + count) * (2 * kv_width + 1) + (size_t)s->hidden + 2 * q_width +
+                2 * (size_t)s->intermediate + (size_t)s->vocab + added_elems(s, count));
+}
+
+/* Keys and values of the positions before the tokens. */
+static void take_given(const struct context *c, const struct ref_qwen3_cache *cache, int layer,
+                       const struct layer_scratch *l)
+{
+    const size_t elems = c->given * (size_t)c->s->kv_heads * (size_t)c->s->head_dim;
+    if (elems == 0) return;
+    (void)exact(l->keys, cache->before + 2 * (size_t)layer * elems, elems);
+    (void)exact(l->values, cache->before + (2 * (size_t)layer + 1) * elems, elems);
+}
+
+/* Keys and values of the tokens, as a layer has them. */
+static void report_added(const struct context *c, const struct ref_qwen3_cache *cache, int layer,
+                         const struct layer_scratch *l)
+{
+    const size_t width = (size_t)c->s->kv_heads * (size_t)c->s->head_dim, elems = c->count * width;
+    if (cache == NULL || cache->added == NULL) return;
+    for (size_t half = 0; half < 2; half++) {
+        const size_t at = (2 * (size_t)layer + half) * elems;
+        report(part(half == 0 ? l->keys : l->values, c->given * width), elems, cache->added + at,
+               cache->added_deviation != NULL ? cache->added_deviation + at : NULL);
+    }
 }
 
 /* Logits of all tokens, exact or with roundings that are drawn. */
 static void follow_text(struct context c, const struct ref_qwen3_weights *weights, const int *tokens,
-                        double *logits, double *deviation)
+                        const struct ref_qwen3_cache *cache, double *logits, double *deviation)
 {
     const struct ref_qwen3_sizes *s = c.s;
     size_t hidden = (size_t)s->hidden, vocab = (size_t)s->vocab, dim = (size_t)s->head_dim, count = c.count;
-    struct noisy x = take(&c, count * hidden), scores = take(&c, count), last = take(&c, vocab);
+    const size_t all = c.given + count, kv_width = (size_t)s->kv_heads * dim;
+    struct noisy x = take(&c, count * hidden), scores = take(&c, all), last = take(&c, vocab);
     struct layer_scratch l = {.h = take(&c, hidden),
                               .q = take(&c, (size_t)s->heads * dim),
-                              .keys = take(&c, count * (size_t)s->kv_heads * dim),
-                              .values = take(&c, count * (size_t)s->kv_heads * dim),
+                              .keys = take(&c, all * kv_width),
+                              .values = take(&c, all * kv_width),
                               .attended = take(&c, (size_t)s->heads * dim),
                               .gate = take(&c, (size_t)s->intermediate),
                               .up = take(&c, (size_t)s->intermediate)};
@@ -256,7 +302,9 @@ static void follow_text(struct context c, const struct ref_qwen3_weights *weight
             x.variance[t * hidden + i] = 0.0;
         }
     for (int layer = 0; layer < s->layers; layer++) {
+        take_given(&c, cache, layer, &l);
         attention(&c, &weights->layers[layer], x, &l);
+        report_added(&c, cache, layer, &l);
         mlp(&c, &weights->layers[layer], x, &l);
     }
     for (size_t t = 0; t < count; t++) {
@@ -269,21 +317,27 @@ static void follow_text(struct context c, const struct ref_qwen3_weights *weight
 
 void ref_qwen3_logits(const struct ref_qwen3_sizes *s, const struct ref_qwen3_weights *weights,
                       const int *tokens, size_t count, const struct ref_qwen3_rounding *rounding,
-                      double *logits, double *deviation, double *scratch)
+                      const struct ref_qwen3_cache *cache, double *logits, double *deviation, double *scratch)
 {
-    size_t all = count * (size_t)s->vocab;
-    double *other = scratch, *squares = scratch + all;
+    const size_t all = count * (size_t)s->vocab, added = added_elems(s, count),
+                 given = cache != NULL ? cache->given : 0;
+    double *other = scratch, *squares = other + all + added;
     uint64_t random = 1;
-    struct context c = {s, rounding, count, scratch + 2 * all, NULL, NULL, NULL};
-    follow_text(c, weights, tokens, logits, deviation);
+    struct context c = {s, rounding, count, given, squares + all + added, NULL, NULL, NULL};
+    const int of_cache = cache != NULL && cache->added_deviation != NULL;
+    follow_text(c, weights, tokens, cache, logits, deviation);
     if (deviation == NULL) return;
-    memset(squares, 0, all * sizeof *squares);
+    memset(squares, 0, (all + added) * sizeof *squares);
     c.random = &random;
     for (int i = 0; i < rounding->drawn; i++) {
-        follow_text(c, weights, tokens, other, NULL);
+        const struct ref_qwen3_cache with_roundings = {given, given > 0 ? cache->before : NULL,
+                                                       of_cache ? other + all : NULL, NULL};
+        follow_text(c, weights, tokens, &with_roundings, other, NULL);
         add_squares(other, logits, all, squares);
+        if (of_cache) add_squares(other + all, cache->added, added, squares + all);
     }
     take_larger(deviation, squares, all, rounding->drawn);
+    if (of_cache) take_larger(cache->added_deviation, squares + all, added, rounding->drawn);
 }
 
 /* ---- one layer, one token ------------------------------------------------------------------------------- */
@@ -294,21 +348,6 @@ size_t ref_layer_scratch_elems(const struct ref_qwen3_sizes *s, size_t keys)
     return 2 * ((size_t)s->hidden + 2 * q_width + 2 * kv_width + 2 * (size_t)s->intermediate +
                 keys * (2 * dim + 1)) +
            3 * ((size_t)s->hidden + 2 * kv_width);
-}
-
-static struct noisy exact(struct noisy to, const float *from, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        to.x[i] = (double)from[i];
-        to.variance[i] = 0.0;
-    }
-    return to;
-}
-
-static void report(struct noisy from, size_t count, double *x, double *deviation)
-{
-    memcpy(x, from.x, count * sizeof *x);
-    for (size_t i = 0; i < count; i++) deviation[i] = sqrt(from.variance[i]);
 }
 
 /* All keys of a head, of which the last is this token's. */
@@ -357,7 +396,7 @@ void ref_layer_step(const struct ref_qwen3_sizes *s, const struct ref_qwen3_laye
     size_t all = hidden + appended;
     double *other = scratch, *unused = other + all, *squares = unused + all;
     uint64_t random = 1;
-    struct context c = {s, rounding, 1, squares + all, NULL, NULL, NULL};
+    struct context c = {s, rounding, 1, 0, squares + all, NULL, NULL, NULL};
     struct ref_layer_step with_roundings = *step;
     with_roundings.out = other;
     with_roundings.deviation = unused;

@@ -69,8 +69,17 @@ struct ref_qwen3_rounding {
     int drawn; /**< computations with random roundings, beside which the deviation is made; 0: of the model alone */
 };
 
-/** @brief Doubles of scratch memory that ref_qwen3_logits() needs for @p count tokens. */
-size_t ref_qwen3_scratch_elems(const struct ref_qwen3_sizes *sizes, size_t count);
+/** @brief Keys, after norm and rotation, and values: of positions before a text, and what the text adds to them. */
+struct ref_qwen3_cache {
+    size_t given; /**< positions before the first token */
+    const float *
+        before; /**< [layers, 2 (keys, values), given, kv_heads, head_dim]; not looked at if there are none */
+    double *added;           /**< [layers, 2, count, kv_heads, head_dim] of the tokens; NULL: not wanted */
+    double *added_deviation; /**< likewise, the standard deviation of another computation's */
+};
+
+/** @brief Doubles of scratch memory that ref_qwen3_logits() needs for @p count tokens behind @p given positions. */
+size_t ref_qwen3_scratch_elems(const struct ref_qwen3_sizes *sizes, size_t count, size_t given);
 
 /**
  * @brief Logits after each of @p count tokens.
@@ -79,13 +88,15 @@ size_t ref_qwen3_scratch_elems(const struct ref_qwen3_sizes *sizes, size_t count
  * @param[in]  tokens     [count], each 0 .. vocab - 1
  * @param[in]  count      tokens, at least 1
  * @param[in]  rounding   of the computation that @p deviation is about
+ * @param[in,out] cache   of earlier positions, and for those of the tokens; NULL: there are none, and none is wanted
  * @param[out] logits     [count, vocab]
  * @param[out] deviation  [count, vocab] standard deviation of that computation's logits; NULL: not wanted
  * @param      scratch    [ref_qwen3_scratch_elems()]
  */
 void ref_qwen3_logits(const struct ref_qwen3_sizes *sizes, const struct ref_qwen3_weights *weights,
                       const int *tokens, size_t count, const struct ref_qwen3_rounding *rounding,
-                      double *logits, double *deviation, double *scratch);
+                      const struct ref_qwen3_cache *cache, double *logits, double *deviation,
+                      double *scratch);
 
 /** @brief Doubles of scratch memory that ref_layer_step() needs with @p keys keys, the new one among them. */
 size_t ref_layer_scratch_elems(const struct ref_qwen3_sizes *sizes, size_t keys);

@@ -22,7 +22,9 @@ enum engine_manner {
     ENGINE_REVERSED = 4, /* rows of a step in the opposite order */
     ENGINE_FEW = 8,      /* logits of every second row are wanted, the last row first */
     ENGINE_LAST = 16,    /* only the last step wants logits */
-    ENGINE_KEPT = 32     /* to be timed: the graph is kept from call to call */
+    ENGINE_FILLED =
+        64, /* positions of a request before its last `decode` tokens are in the cache, and no step computes them */
+    ENGINE_KEPT = 32 /* to be timed: the graph is kept from call to call */
 };
 
 /** @brief Which argument of the entry point is wrong. */
@@ -82,8 +84,8 @@ enum {
     ENGINE_REQUESTS,
     ENGINE_TABLES,
     ENGINE_WANTED,
-    ENGINE_CACHE,
     ENGINE_LOGITS,
+    ENGINE_CACHE,
     ENGINE_REPORT,
     ENGINE_WORKSPACE,
     ENGINE_BUFFERS
@@ -114,11 +116,17 @@ static inline int engine_text(const struct engine_plan *p, int j)
     return p->text + p->growth * j;
 }
 
+/** Positions of request @p j that the cache has before the first step. */
+static inline int engine_given(const struct engine_plan *p, int j)
+{
+    return p->manner & ENGINE_FILLED ? engine_text(p, j) - p->decode : 0;
+}
+
 /** How many tokens of request @p j step @p step computes; @p first is set to the first of them. */
 static inline int engine_piece(const struct engine_plan *p, int j, int step, int *first)
 {
     const int all = engine_text(p, j), prompt = all - p->decode;
-    int at = 0;
+    int at = engine_given(p, j);
     for (int i = p->every * j;; i++) {
         int count = at < prompt ? prompt - at : at < all;
         if (at < prompt && count > p->chunk) count = p->chunk;

@@ -250,9 +250,11 @@ static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_BLOCK_SCOPE] =
         "an atomic of block scope (atomicAdd_block and its like) is one for its own block only",
     [RECORD_ADVICE_GRID_DEPENDENCY] =
-        "that kernel may still be running: wait for it by cudaGridDependencySynchronize()",
-    [RECORD_ADVICE_GRID_DEPENDENCY_BETWEEN] = "that kernel may still be running: the one between did not "
-                                              "wait for it (cudaGridDependencySynchronize)",
+        "that kernel may still be running: wait for it, by cudaGridDependencySynchronize() or what the "
+        "course wraps it in, wait_for_kernel_before()",
+    [RECORD_ADVICE_GRID_DEPENDENCY_BETWEEN] =
+        "that kernel may still be running: the one between did not "
+        "wait for it (cudaGridDependencySynchronize(), in the course wait_for_kernel_before())",
     [RECORD_ADVICE_STREAM_IN_USE] =
         "another stream may still be using it: let this stream wait for an event that comes after that use",
 

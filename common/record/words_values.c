@@ -181,8 +181,9 @@ static void add_runs_differ(struct sentence *s, const struct record *r)
         r->number[RECORD_N_FIRST], r->number[RECORD_N_SECOND], r->memory.buffer);
     add_element(s, r);
     add(s,
-        "; %sa race, memory read before it is written, or floats added by atomicAdd, whose order is another "
-        "each time",
+        "; %sa race, memory or registers that are read before they are set, or floats added by atomicAdd, "
+        "whose order is "
+        "another each time",
         r->message == RECORD_TWO_PLACES
             ? "one run has aligned buffers, the other not: two ways that do not give the same, "
             : "");
@@ -415,7 +416,9 @@ static void add_pattern(struct sentence *s, const struct record *r)
         add(s, "infinity in all wrong elements: overflow, a division by zero, or a mask too many");
         break;
     case RECORD_CAUSE_ALL_ZERO:
-        add(s, "all zero");
+        add(s, "all zero%s",
+            from != 0 ? "; lse is right, so scores, maximum and sum are: O = P V is missing, or is not stored"
+                      : "");
         break;
     case RECORD_CAUSE_WRONG_ARE_ZERO:
         add(s, "the wrong elements are all zero");
@@ -506,7 +509,9 @@ static void add_cause(struct sentence *s, const struct record *r)
         add_note_or(s, r,
                     "the runtime refused a call: a launch of no block, of too many (did a product or sum "
                     "overflow?), of more than 1024 threads, or of more than 48 KB of shared memory that were "
-                    "not asked for; or, while capturing, a wait or an allocation");
+                    "not asked for; a tensor map of an address or row length that is no multiple of 16 "
+                    "bytes; or, while "
+                    "capturing, a wait or an allocation");
         break;
     case RECORD_CAUSE_VALID_REFUSED:
         add(s, "valid arguments are refused: %s", what_refuses(r));

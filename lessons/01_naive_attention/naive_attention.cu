@@ -71,7 +71,8 @@ __global__ void scores_kernel(struct attention_args args, float scale,
     // [student: scores_kernel]
     /* TODO: find your row (blockIdx.x) and your key (blockIdx.y, threadIdx.x), multiply the two rows of
      * head_dim elements, and write the scaled result. Write -infinity for a key that the row does not see,
-     * without reading that key. The last block has threads without a key. */
+     * without reading that key. The last block has threads without a key; where there are more keys than
+     * threads in y, a thread goes on to the key gridDim.y * blockDim.x further. */
     (void)args, (void)scale, (void)scores;
     // [/student]
 }
@@ -83,8 +84,8 @@ enum kernel_status naive_attention_scores_f32(const struct attention_args *args,
     if (status != KERNEL_OK) return status;
     // [student: scores_launch]
     /* TODO: launch scores_kernel with one block in x per row of all heads, and enough blocks in y for all
-     * keys; then return launch_status(). A stream is given: launch on it. attention_scale() knows the
-     * default scale. */
+     * keys, but at most MAX_GRID_Y; then return launch_status(). A stream is given: launch on it.
+     * attention_scale() knows the default scale. */
     (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]

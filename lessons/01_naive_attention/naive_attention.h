@@ -6,7 +6,8 @@
  *     P = softmax of every row of S, in place             softmax
  *     O = P V                                             output
  *
- * All four entry points take f32 data and any head_dim >= 1. A row that sees no key has P = 0, O = 0.
+ * All four entry points take f32 data and any head_dim >= 1. A row that sees no key has P = 0, O = 0. The same call gives the
+ * same bits each time (kernel_status.h): floats are not added by atomicAdd, whose order is another each time.
  * @see Vaswani et al. 2017, section 3.2.1; oracle: ref_attention() in reference/attention.h
  */
 #ifndef WARPWISE_NAIVE_ATTENTION_H
@@ -34,7 +35,8 @@ size_t naive_attention_workspace_bytes(const struct attention_args *args);
  * @return the first that applies: what attention_args_check() says; ::KERNEL_UNSUPPORTED_DTYPE unless f32;
  *         ::KERNEL_INVALID_CONFIG if scores is NULL; ::KERNEL_ALIGNMENT_ERROR if it is not a multiple of 4 bytes;
  *         ::KERNEL_CUDA_ERROR
- * @launch (query rows of all heads, ceil(kv_len / 256)) blocks of 256 threads, one score per thread
+ * @launch (query rows of all heads, min(ceil(kv_len / 256), 65535)) blocks of 256 threads, one score per thread and iteration:
+ *         a grid has no more blocks in y
  * @cost 2 * head_dim operations per score; a load of K asks for 32 sectors
  */
 enum kernel_status naive_attention_scores_f32(const struct attention_args *args, float *scores,

@@ -90,9 +90,10 @@ struct attention {
     CUtensorMap v;   /**< likewise */
     CUtensorMap out; /**< likewise */
     struct attention_args args; /**< what the caller asks for */
-    float scale;                /**< on scores, times log2(e) */
-    int query_tiles;            /**< of a head */
-    int section;                /**< query heads that are worked on together */
+    float scale;                /**< on scores, times log2(e), or half of that if it is beyond float */
+    float factor; /**< on products: -1 if the scale is negative, else 1; twice that if the scale is halved */
+    int query_tiles;       /**< of a head */
+    int section;           /**< query heads that are worked on together */
     const float *q_scales; /**< of E4M3: of each tile of queries; otherwise NULL, and so are the next two */
     const float *k_scales; /**< of each tile of keys */
     const float *v_scales; /**< of each K/V head */

@@ -53,11 +53,11 @@ __device__ inline float row_sum(float value)
     return value + __shfl_xor_sync(ALL_LANES, value, 2);
 }
 
-/** @brief With a negative scale the smallest product is the largest score: they change their signs, and scale with them. */
-template <int SCORES> __device__ inline void negate_scores(float (&s)[SCORES])
+/** @brief Products times @p factor: with a negative scale the smallest product is the largest score, and they change their signs. */
+template <int SCORES> __device__ inline void multiply_scores(float (&s)[SCORES], float factor)
 {
 #pragma unroll
-    for (int i = 0; i < SCORES; i++) s[i] = -s[i];
+    for (int i = 0; i < SCORES; i++) s[i] *= factor;
 }
 
 /** @brief Products of keys that a row does not see become -infinity; row h sees the first @p seen[h] of the tile's. */

@@ -270,7 +270,12 @@ __device__ inline void add_tile(struct row_state<HEAD_DIM> *rows, struct scores<
     // [student: add_tile]
     struct visible_keys<HEAD_DIM> seen;
     if (MASKED) find_visible<HEAD_DIM>(&seen, args, tile, first_key);
-    if (scale < 0.0f) multiply_scores<HEAD_DIM>(p, -1.0f); // then the smallest product is the largest score
+    float factor = scale < 0.0f ? -1.0f : 1.0f; // then the smallest product is the largest score
+    if (isinf(scale)) { // times log2(e) it is beyond float: half of it, for products twice as large
+        scale = args.scale * (LOG2_E / 2);
+        factor *= 2.0f;
+    }
+    if (factor != 1.0f) multiply_scores<HEAD_DIM>(p, factor);
     if (MASKED) mask_scores<HEAD_DIM>(p, &seen);
     weigh_scores<HEAD_DIM>(p, rows, fabsf(scale));
     add_values<T, HEAD_DIM, MASKED>(rows, p, &seen, v);

@@ -83,7 +83,7 @@ __device__ inline void f32_scores(const struct attention_backward_args &args, co
         for (int j = 0; j < size::SCORES; j++) {
             int row = down + i * F32_DOWN, key = across + j * F32_ACROSS;
             int seen = first_key + key < keys_seen(args, first_query + row);
-            float p = exp2f(s[i][j] * (scale * LOG2_E) - terms[row].lse);
+            float p = exp2f(s[i][j] * scale * LOG2_E - terms[row].lse);
             tiles->p[row][key] = seen ? p : 0.0f;
             tiles->ds[row][key] = seen ? p * (dp[i][j] - terms[row].d) : 0.0f;
         }
@@ -220,6 +220,12 @@ __device__ inline void weigh(const struct attention_backward_args &args, const s
     int lane = (int)threadIdx.x % 32, key = first_key + (int)threadIdx.x / 32 * size::WARP_KEYS + lane / 4;
     // Otherwise every query sees every key.
     int masked = first_key + size::TILE_KV > keys_seen(args, first_query);
+    if (isinf(scale * LOG2_E)) { // half of it, for products twice as large
+        scale *= 0.5f;
+        for (int n = 0; n < size::SUB / 8; n++)
+            for (int m = 0; m < size::M_TILES; m++)
+                for (int x = 0; x < 4; x++) s[m][n][x] *= 2.0f;
+    }
 #pragma unroll
     for (int n = 0; n < size::SUB / 8; n++)
 #pragma unroll

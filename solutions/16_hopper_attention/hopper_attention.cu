@@ -141,7 +141,7 @@ __device__ inline void find_scores(float (&scores)[SIZE::SCORES], const struct a
     wgmma_wait<0>();
     wgmma_hold(scores);
     release<SIZE>(s.k, ring->stage, i, head);
-    if (p.scale < 0.0f) negate_scores(scores);
+    if (p.factor != 1.0f) multiply_scores(scores, p.factor);
     // [/student]
 }
 
@@ -217,7 +217,7 @@ __device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struc
         wgmma_wait<1>(); // S is complete, O need not be
         wgmma_hold(scores);
         release<SIZE>(s.k, ring->stage, i, tile.kv_bh);
-        if (p.scale < 0.0f) negate_scores(scores);
+        if (p.factor != 1.0f) multiply_scores(scores, p.factor);
         int rises = weigh_scores<SIZE::HEADROOM>(scores, rows, score_scale<SIZE>(p, scales), correction);
         wgmma_wait<0>();
         wgmma_hold(rows->o);
@@ -377,6 +377,8 @@ static enum kernel_status launch(const struct attention_args *args, cudaStream_t
     struct attention p = {};
     p.args = *args;
     p.scale = attention_scale(args) * LOG2_E;
+    p.factor = p.scale < 0.0f ? -1.0f : 1.0f;
+    if (isinf(p.scale)) p.scale = args->scale * (LOG2_E / 2), p.factor *= 2.0f;
     p.query_tiles = divide_up(args->q_len, SIZE::TILE_Q);
     find_scales<SIZE>(&p);
     int heads = args->batch * args->heads, group = args->heads / args->kv_heads;

@@ -412,10 +412,10 @@ static void test_logits(void)
     const struct ref_qwen3_rounding f64 = {0x1p-53, 0x1p-53, 0x1p-53, 0};
     size_t count = tokens->elems, elems = logits->elems;
     double *got = must_allocate(elems * sizeof *got), *deviation = must_allocate(elems * sizeof *deviation);
-    double *scratch = must_allocate(ref_qwen3_scratch_elems(&sizes, count) * sizeof *scratch);
+    double *scratch = must_allocate(ref_qwen3_scratch_elems(&sizes, count, 0) * sizeof *scratch);
     int *ids = must_allocate(count * sizeof *ids);
     memcpy(ids, tokens->data, count * sizeof *ids);
-    ref_qwen3_logits(&sizes, &weights, ids, count, &f64, got, deviation, scratch);
+    ref_qwen3_logits(&sizes, &weights, ids, count, &f64, NULL, got, deviation, scratch);
     compare_logits(got, deviation, logits);
     tensor_file_close(&file);
     model_close(model);

@@ -53,8 +53,10 @@ static double *find_deviations(const struct model *model, const int *tokens, siz
                                               read_all(model, MODEL_LAST_NORM, 0),
                                               read_all(model, MODEL_HEAD, 0), layers};
     const size_t elems = count * (size_t)c->vocab;
-    double *memory = (double *)malloc((2 * elems + ref_qwen3_scratch_elems(&sizes, count)) * sizeof *memory);
-    ref_qwen3_logits(&sizes, &weights, tokens, count, &rounding, memory + elems, memory, memory + 2 * elems);
+    double *memory =
+        (double *)malloc((2 * elems + ref_qwen3_scratch_elems(&sizes, count, 0)) * sizeof *memory);
+    ref_qwen3_logits(&sizes, &weights, tokens, count, &rounding, NULL, memory + elems, memory,
+                     memory + 2 * elems);
     return memory;
 }
 

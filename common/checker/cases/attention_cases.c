@@ -4,6 +4,7 @@
  */
 #include "attention_cases.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -189,6 +190,13 @@ static const struct shape_row SHAPES[] = {
     {"large_values_128",         GROUP_NUMERICS, TILED,            ON_ANY,  1,     1,     1,     9,     70,  128, CAUSAL,                     0, DIST_LARGE_VALUES},
     {"minus_infinity",           GROUP_NUMERICS, W | TILED,        ON_ANY,  1,     2,     2,     9,    140,   64, 0,                          0, DIST_MINUS_INFINITE},
     {"logits_of_all_sizes",      GROUP_NUMERICS, CORES,            ON_ANY,  1,     2,     2,    20,     65,   64, 0,                        1e5, DIST_OCTAVES},
+    {"faint_parts",              GROUP_NUMERICS, M | WHOLE,        ON_ANY,  1,     4,     4,     3,    512,   32, 0,                          0, DIST_FAINT_PARTS},
+    {"extreme_logits_causal",    GROUP_NUMERICS, M | W | T | B,    ON_ANY,  1,     1,     1,    70,    140,   32, CAUSAL,                   1.0, DIST_EXTREME},
+    {"extreme_logits_causal",    GROUP_NUMERICS, H | C,            ON_ANY,  1,     1,     1,    70,    140,   32, CAUSAL,               0x1p100, DIST_EXTREME},
+    {"minus_infinity_causal",    GROUP_NUMERICS, W | TILED,        ON_ANY,  1,     1,     1,    80,    140,   64, CAUSAL,                     0, DIST_MINUS_INFINITE},
+    {"scale_largest",            GROUP_NUMERICS, S | W | T | B,    ON_ANY,  1,     2,     2,     9,     40,   32, 0,               (double)FLT_MAX, DIST_SMALL_PRODUCTS},
+    {"scale_largest",            GROUP_NUMERICS, H | C | F,        ON_ANY,  1,     2,     2,     9,     40,   32, 0,               (double)FLT_MAX, DIST_ZEROS},
+    {"scale_lowest",             GROUP_NUMERICS, S | W | T | B,    ON_ANY,  1,     1,     1,     9,     40,   32, CAUSAL,         -(double)FLT_MAX, DIST_SMALL_PRODUCTS},
     {"nan_q",                    GROUP_NUMERICS, S | M | WHOLE,    ON_ANY,  1,     2,     2,    33,     40,   32, 0,                          0, DIST_NAN_Q},
     {"nan_k",                    GROUP_NUMERICS, S | WHOLE,        ON_ANY,  2,     4,     2,    20,     40,   32, 0,                          0, DIST_NAN_K},
     {"nan_v",                    GROUP_NUMERICS, O | WHOLE,        ON_ANY,  2,     4,     2,    20,     40,   32, 0,                          0, DIST_NAN_V},

@@ -40,7 +40,7 @@ static const struct mistake_row MISTAKES[] = {
     {ONE_KEY_MORE, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL, .message = "mask off by one: a query sees one key too many"},
     {NOT_CAUSAL, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL, .message = "as without the causal mask"},
     {MASK_TOP_LEFT, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL,
-     .message = "as if the causal mask began at the top left: query i sees keys up to i + kv_len - q_len"},
+     .message = "as if the causal mask began at the top left, with query i seeing keys up to i: the last it sees is i + kv_len - q_len"},
     {HEAD_MODULO, RECORD_CAUSE_KV_HEAD, .where = S | O | W | GROUPS,
      .message = "wrong K/V head: h %% kv_heads in place of h / (heads / kv_heads)"},
     {HEAD_SAME, RECORD_CAUSE_KV_HEAD, .where = S | O | W | GROUPS,
@@ -114,7 +114,14 @@ static const struct mistake_row MISTAKES[] = {
      .message = "the last %d elements of q and k are missing in every score: does the loop over head_dim take its last step?",
      .sizes = {8, 16, 32}},
     {SMALL_WEIGHTS_CUT, RECORD_CAUSE_WEIGHTS, .where = M | W,
-     .message = "small weights, below exp(-%d), are taken as 0", .sizes = {8, 10, 14}},
+     .message = "small weights, below exp(-%d), are taken as 0", .sizes = {8, 10, 14, 30, 40, 60, 80}},
+    {K_TRANSPOSED, RECORD_CAUSE_KV_ROWS, .where = S | W,
+     .message = "K is read as if it were transposed: element d of key j is k[j * head_dim + d], not k[d * kv_len + j]"},
+    {V_TRANSPOSED, RECORD_CAUSE_KV_ROWS, .where = O | W,
+     .message = "V is read as if it were transposed: element d of key j is v[j * head_dim + d], not v[d * kv_len + j]"},
+    {HALF_OF_LANES, RECORD_CAUSE_WARP_REDUCTION, .where = M | W,
+     .message = "divided by half of the partial sums, those of the first %d threads: does the reduction begin with half of them?",
+     .sizes = {16, 32, 64, 128}},
 };
 /* clang-format on */
 
@@ -154,8 +161,12 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
         return kv_len > size && kv_len % size != 0;
     case NOT_MASKED:
         return causal || kv_len % size != 0;
+    case K_TRANSPOSED:
+    case V_TRANSPOSED:
+        return head_dim > 1 && kv_len > 1;
     case LAST_TILE_ONLY:
     case FIRST_TILE_ONLY:
+    case HALF_OF_LANES:
     case FIRST_STEP_ONLY:
     case LAST_VALUES_MISSING:
     case FIRST_VALUES_MISSING:

@@ -175,6 +175,16 @@ static int dominant_key(const struct lesson_case *item)
     return item->extent[AT_KV_LEN] - item->extent[AT_KV_LEN] / 4 - 1;
 }
 
+/* 1 if key @p j of K/V head @p head takes the weight, and the others lie far below it. */
+static int takes_weight(const struct lesson_case *item, int head, int j)
+{
+    enum { PATTERNS = 4 };
+    const int half = item->extent[AT_KV_LEN] / 2, block = head % PATTERNS == 2 ? 64 : 16;
+    if (item->distribution != DIST_FAINT_PARTS) return j == dominant_key(item);
+    if (head % PATTERNS < 2) return (j >= half) == (head % PATTERNS == 0);
+    return j / block % 2;
+}
+
 /* How far the other scores of query row i lie below that key's score. exp(-64) is still far above the
  * smallest float; exp(-24.5) times 30000 is far above the smallest half. */
 static double faintness(const struct lesson_case *item, int i)
@@ -185,16 +195,17 @@ static double faintness(const struct lesson_case *item, int i)
     return attention_storage(item) == STORAGE_F16 ? 21.0 + 0.5 * (i % 8) : 22.0 + 6.0 * (i % 8);
 }
 
-/* The score of key j of kv_len before noise is added. */
-static double trend(const struct lesson_case *item, int j)
+/* The score of key j of kv_len of a K/V head before noise is added. */
+static double trend(const struct lesson_case *item, int head, int j)
 {
     int kv_len = item->extent[AT_KV_LEN];
     switch (item->distribution) {
     case DIST_DOMINANT:
         return j == dominant_key(item) ? 40.0 : 0.0;
     case DIST_FAINT:
+    case DIST_FAINT_PARTS:
     case DIST_NAN_WEIGHTLESS: /* multiplied by the query's own factor */
-        return j == dominant_key(item) ? 1.0 : 0.0;
+        return takes_weight(item, head, j) ? 1.0 : 0.0;
     /* multiplied by 1 or -1; the scale holds the factor that half cannot hold. Powers of 2 stay exact when
      * multiplied by log2(e). */
     case DIST_EXTREME:
@@ -218,7 +229,8 @@ static int has_trend(const struct lesson_case *item)
 {
     return item->distribution == DIST_DOMINANT || item->distribution == DIST_RISING ||
            item->distribution == DIST_FALLING || item->distribution == DIST_LOW ||
-           item->distribution == DIST_FAINT || item->distribution == DIST_NAN_WEIGHTLESS;
+           item->distribution == DIST_FAINT || item->distribution == DIST_FAINT_PARTS ||
+           item->distribution == DIST_NAN_WEIGHTLESS;
 }
 
 /* The factor by which query row i multiplies the trend. */
@@ -226,6 +238,7 @@ static double of_query(const struct lesson_case *item, int i)
 {
     switch (item->distribution) {
     case DIST_FAINT:
+    case DIST_FAINT_PARTS:
     case DIST_NAN_WEIGHTLESS:
         return faintness(item, i);
     case DIST_EXTREME:
@@ -309,10 +322,16 @@ static double element(const struct lesson_case *item, int index, int head, int r
         if (index == ATTENTION_Q) return head % 2 == 1 && row % 3 == 1 ? -1.0 : 1.0;
         return head % 2 == 1 || row < item->extent[AT_KV_LEN] / 2 ? -(double)INFINITY : noise;
     case DIST_EXTREME: /* exact, so that all scores of a row are equal: the scale is a power of 2 */
+        if (index == ATTENTION_V)
+            return 4.0 + 0.5 * noise; /* does not sum to 0, which is what no weight gives */
+        return column > 0 ? 0.0 : index == ATTENTION_Q ? of_query(item, row) : trend(item, head, row);
+    case DIST_SMALL_PRODUCTS:
         if (index == ATTENTION_V) return noise;
-        return column > 0 ? 0.0 : index == ATTENTION_Q ? of_query(item, row) : trend(item, row);
+        return head % 2 == 0 ? ldexp(noise, index == ATTENTION_Q ? -60 : -68)
+                             : ldexp(noise, index == ATTENTION_Q ? 3 : -126);
     case DIST_FAINT:
-        if (index == ATTENTION_V && row == dominant_key(item)) return 0.0;
+    case DIST_FAINT_PARTS:
+        if (index == ATTENTION_V && takes_weight(item, head, row)) return 0.0;
         if (index == ATTENTION_V && attention_storage(item) == STORAGE_F16) return 30000.0 + 1000.0 * noise;
         break;
     case DIST_NAN_WEIGHTLESS:
@@ -326,7 +345,7 @@ static double element(const struct lesson_case *item, int index, int head, int r
         break;
     }
     if (!has_trend(item) || column != 0 || index == ATTENTION_V) return noise;
-    return index == ATTENTION_Q ? of_query(item, row) : trend(item, row) / scale;
+    return index == ATTENTION_Q ? of_query(item, row) : trend(item, head, row) / scale;
 }
 
 static void fill_rows(const struct lesson_case *item, int index, struct rng *rng, float *data)
@@ -350,22 +369,22 @@ static void fill_rows(const struct lesson_case *item, int index, struct rng *rng
             }
 }
 
-static double score(const struct lesson_case *item, int i, int j, double noise)
+static double score(const struct lesson_case *item, int head, int i, int j, double noise)
 {
     switch (item->distribution) {
     case DIST_LARGE:
         return 1e4 * noise;
     case DIST_EQUAL:
-        return trend(item, j);
+        return trend(item, head, j);
     case DIST_NAN_Q:
         return i % 5 == 2 && j == (visible_keys(item, i) > 3 ? 3 : 0) ? (double)NAN : noise;
     case DIST_INFINITE:
         if (j == 7) return -(double)INFINITY;
         return i % 5 == 2 && j == 3 ? (double)INFINITY : noise;
     case DIST_EXTREME:
-        return of_query(item, i) * trend(item, j);
+        return of_query(item, i) * trend(item, head, j);
     default:
-        return of_query(item, i) * trend(item, j) + noise;
+        return of_query(item, i) * trend(item, head, j) + noise;
     }
 }
 
@@ -382,7 +401,7 @@ static void fill_scores(const struct lesson_case *item, struct rng *rng, float *
         for (int i = 0; i < item->extent[AT_Q_LEN]; i++)
             for (int j = 0; j < kv_len; j++) {
                 double noise = rng_normal(rng);
-                *data++ = j < given_keys(item, i) ? (float)score(item, i, j, noise) : -INFINITY;
+                *data++ = j < given_keys(item, i) ? (float)score(item, row, i, j, noise) : -INFINITY;
             }
 }
 
@@ -395,7 +414,7 @@ static void fill_probs(const struct lesson_case *item, struct rng *rng, float *d
             double sum = 0.0;
             for (int j = 0; j < kv_len; j++) {
                 double noise = item->distribution == DIST_EQUAL ? 0.5 : rng_uniform(rng) + 0x1p-10;
-                double weight = trend(item, j) > 30.0 ? 1e4 : noise * noise;
+                double weight = trend(item, row, j) > 30.0 ? 1e4 : noise * noise;
                 if (item->distribution == DIST_FAINT || item->distribution == DIST_NAN_WEIGHTLESS)
                     weight = j == dominant_key(item) ? 1.0 : noise * exp(-faintness(item, i));
                 data[j] = j < given_keys(item, i) ? (float)weight : 0.0f;

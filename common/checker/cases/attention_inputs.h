@@ -93,6 +93,11 @@ enum attention_distribution {
     /* one key in each block of 128 counts; the later it comes the smaller its weight, by less than a
      * factor of 2 each */
     DIST_STEPS,
+    /* as DIST_FAINT, but many keys take the weight: the later half, the earlier half, or every second block of keys,
+     * depending on the head. So a whole tile, warp or split has small weights only, relative to the others. */
+    DIST_FAINT_PARTS,
+    /* products of queries and keys so small that the largest finite scale makes ordinary scores of them */
+    DIST_SMALL_PRODUCTS,
     DIST_COUNT
 };
 

@@ -309,6 +309,15 @@ static struct bound_rounded round_weights(const struct row *row, size_t d, doubl
     return bound_rounded_weights(row->of_p, magnitude, squares, size, tiny);
 }
 
+/* What a column of the output may be off however far the scores are off: it lies between the values that it is made of. */
+static double hull(const struct row *row, size_t d, double out)
+{
+    double reach = 0.0;
+    for (int j = 0; j < row->visible; j++)
+        reach = fmax(reach, fabs((double)row->v[(size_t)j * (size_t)row->shape.head_dim + d] - out));
+    return reach;
+}
+
 /* Fills the span of one output row; e->scratch holds the probabilities, then the two kinds of score error. */
 static void bound_whole(const struct row *row, const double *magnitude, const struct bound_weights *weights,
                         const struct bound_columns *columns, struct lesson_expectation *e)
@@ -321,13 +330,14 @@ static void bound_whole(const struct row *row, const double *magnitude, const st
         add_pull(probs[j], rooted[j], flat[j], row->v + (size_t)j * head_dim, span->expected, span->bound,
                  span->floor, head_dim);
     for (size_t d = 0; d < head_dim; d++) {
-        double m = magnitude[d], from_rooted = span->bound[d], from_flat = sqrt(span->floor[d]);
+        double m = magnitude[d], pulled = bound_floor(span->bound[d]), from_flat = sqrt(span->floor[d]);
         double size = fabs(span->expected[d]);
         double alike = bound_columns_alike(columns, (int)d) + size * bound_weights_alike(weights);
         double running = bound_columns_running(columns, (int)d) + size * bound_weights_running(weights);
         struct bound_rounded rounded = round_weights(row, d, m, size, probs);
+        if (pulled > m) pulled = fmin(pulled, hull(row, d, span->expected[d]));
         set_stored(span, d, row->storage, span->expected[d],
-                   bound_sum(row->visible, m) + bound_floor(from_rooted) + alike + rounded.most,
+                   bound_sum(row->visible, m) + pulled + alike + rounded.most,
                    bound_floor(from_flat) + fmax(bound_floor(m), running) + alike + rounded.likely);
         span->rounding[d] = rounded.most;
     }

@@ -98,6 +98,12 @@ const char *attention_purpose(const struct lesson_case *item)
             "all scores of a row are far beyond 1e30, or below -1e30: does the maximum begin at -infinity?",
         [DIST_FAINT] = "the key with nearly all the weight has values of 0: what is left comes from weights "
                        "of 1e-10 and below, which are small and not 0",
+        [DIST_FAINT_PARTS] =
+            "half of the keys have nearly all the weight, and values of 0: what is left comes from the "
+            "others, whose weights are small and not 0",
+        [DIST_SMALL_PRODUCTS] =
+            "the largest scale there is, for products of q and k that are as small as that: scale times "
+            "log2(e) is beyond float",
         [DIST_LARGE_VALUES] =
             "values near the largest half: a sum that is not divided yet overflows if it is kept as half",
         [DIST_SMALL_VALUES] = "values among the subnormals of half: they are not zero",
@@ -122,9 +128,9 @@ const char *attention_purpose(const struct lesson_case *item)
                                                             "takes the matrix as it is, and knows of no mask"
                                                           : "weights behind the mask are not 0 here: values "
                                                             "of hidden keys do not count all the same";
-    if (of_data[item->distribution] != NULL) return of_data[item->distribution];
-    if (item->real[AT_SCALE] < 0.0)
+    if (item->real[AT_SCALE] < 0.0 && item->distribution != DIST_SMALL_PRODUCTS)
         return "the scale is negative here: the largest score of a row is its smallest product of q and k";
+    if (of_data[item->distribution] != NULL) return of_data[item->distribution];
     if (item->flags & CASE_SMALL_DEVICE)
         return "the device has few SMs here: a grid that is no larger gives a block more than one tile";
     return group_purpose(item);

@@ -29,8 +29,13 @@ enum backward_distribution {
     FAINT,          /* one key takes so much that all other weights are about exp(-22) */
     LARGE_GRADIENT, /* dO of magnitude 500 */
     SMALL_GRADIENT, /* dO of magnitude 2^-12: in f16, dS is among the subnormals */
-    NAN_Q,          /* in a query of one head */
-    NAN_K,          /* in a key of one head */
+    /* lse and out of a softmax whose denominator is a quarter of what it is: weights of a row sum to 4 */
+    SURPLUS,
+    HIDDEN_HIGH, /* with a causal mask: scores of 150 and more, hidden from all rows for which they are that high */
+    SMALL_PRODUCTS, /* of queries and keys: the largest finite scale makes ordinary scores of them */
+    ZERO_PRODUCTS,
+    NAN_Q, /* in a query of one head */
+    NAN_K, /* in a key of one head */
     NAN_V,
     NAN_DOUT,
     NAN_V_WEIGHTLESS, /* NaN in a value of one head; its weight is 0 in every row */

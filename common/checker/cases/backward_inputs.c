@@ -89,7 +89,7 @@ int backward_buffers(const struct lesson_case *item, struct lesson_buffer *buffe
 
 double backward_share(const struct lesson_case *item)
 {
-    return item->distribution == SINK ? 0.5 : 1.0;
+    return item->distribution == SINK ? 0.5 : item->distribution == SURPLUS ? 4.0 : 1.0;
 }
 
 /* The key that takes nearly all the weight, in distributions that have one. */
@@ -113,6 +113,14 @@ static double trend(const struct lesson_case *item, int j)
     }
 }
 
+/* Component 0 where the keys that only the later half of the queries sees have high scores with the others. */
+static double of_hidden_high(const struct lesson_case *item, int index, int row, double scale)
+{
+    const int q_len = item->extent[BW_Q_LEN], kv_len = item->extent[BW_KV_LEN];
+    if (index == BW_Q) return row < q_len / 2;
+    return row >= kv_len - q_len + q_len / 2 ? 150.0 / scale : 0.0;
+}
+
 static double element(const struct lesson_case *item, int index, int head, int row, int column, double noise)
 {
     double scale = 1.0 / sqrt((double)item->extent[BW_HEAD_DIM]);
@@ -130,6 +138,14 @@ static double element(const struct lesson_case *item, int index, int head, int r
     case LOW:
         if (column == 0 && index == BW_Q) return 1.0;
         return column == 0 && index == BW_K ? trend(item, row) / scale : noise;
+    case HIDDEN_HIGH:
+        return column == 0 && (index == BW_Q || index == BW_K) ? of_hidden_high(item, index, row, scale)
+                                                               : noise;
+    case SMALL_PRODUCTS:
+        /* dS is less than 1, so that it may be multiplied by the scale first */
+        return ldexp(noise, index == BW_Q ? -60 : index == BW_K ? -68 : index == BW_DOUT ? -8 : 0);
+    case ZERO_PRODUCTS:
+        return index == BW_Q || index == BW_K ? 0.0 : noise;
     case STEADY:
         return index == BW_DOUT ? 1.0 + 0.125 * noise : noise;
     case LARGE_GRADIENT:

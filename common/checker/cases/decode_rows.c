@@ -15,7 +15,16 @@
 /* The first element of a query where all scores should be very low: keys must stay within the range of
  * half. */
 #define BELOW_QUERY 64.0
+#define LOWEST_QUERY 0x1p15
 enum { WEIGHTLESS_TOKEN = 37 };
+
+/* 1 if the token is one of those that take nearly all the weight: the later half, the earlier half, or every second block, in
+ * sequences by turns. */
+static int takes_weight(const struct decode_token *token)
+{
+    const int later = token->t >= token->length / 2;
+    return token->b % 3 == 2 ? token->t / 32 % 2 : later == (token->b % 3 == 0);
+}
 
 static double trend(const struct decode_token *token)
 {
@@ -31,6 +40,8 @@ static double trend(const struct decode_token *token)
         return t == 2 ? 14.0 : 0.0;
     case FAINT:
         return t == length - length / 4 - 1 ? 22.0 : 0.0;
+    case FAINT_PARTS:
+        return takes_weight(token) ? 22.0 : 0.0;
     case BELOW:
         return -20000.0 / BELOW_QUERY;
     case NAN_WEIGHTLESS:
@@ -67,6 +78,12 @@ double decode_element(const struct decode_token *token, int d, double noise)
     case FAINT:
         if (key) return d == 0 ? trend(token) * root : 0.25 * noise;
         return t == length - length / 4 - 1 ? 0.0 : 8192.0 * noise;
+    case FAINT_PARTS:
+        if (key) return d == 0 ? trend(token) * root : 0.25 * noise;
+        return takes_weight(token) ? 0.0 : 8192.0 * noise;
+    case LOWEST: /* exact, and the same for all: the scale is a power of 2. Values do not sum to 0. */
+        if (key) return d == 0 ? -LOWEST_QUERY : 0.0;
+        return 4.0 + 0.5 * noise;
     case NAN_WEIGHTLESS:
     case NAN_OVERTAKEN:
         if (!key && hit) return (double)NAN;
@@ -96,11 +113,13 @@ void decode_fill_cheaply(float *row, size_t count, struct rng *rng)
 void decode_fill_query(enum distribution distribution, int head_dim, size_t elems, struct rng *rng,
                        float *data)
 {
-    static const enum distribution trends[] = {RISING, FALLING,        DOMINANT,      BELOW,
-                                               FAINT,  NAN_WEIGHTLESS, NAN_OVERTAKEN, EARLY};
+    static const enum distribution trends[] = {RISING, FALLING, DOMINANT,       BELOW,         FAINT_PARTS,
+                                               LOWEST, FAINT,   NAN_WEIGHTLESS, NAN_OVERTAKEN, EARLY};
     int trended = 0;
     for (size_t i = 0; i < sizeof trends / sizeof trends[0]; i++) trended |= distribution == trends[i];
-    float first = distribution == BELOW ? (float)BELOW_QUERY : 1.0f;
+    float first = distribution == BELOW    ? (float)BELOW_QUERY
+                  : distribution == LOWEST ? (float)LOWEST_QUERY
+                                           : 1.0f;
     for (size_t i = 0; i < elems; i++) {
         double noise = rng_normal(rng);
         if (distribution == LARGE) noise *= 100.0;
@@ -115,6 +134,10 @@ const char *decode_purpose(enum distribution distribution)
     static const char *const of_data[CHEAP + 1] = {
         [LARGE] = "scores of magnitude 1e4: exp overflows unless the maximum is subtracted first",
         [BELOW] = "all scores lie near -20,000: does the maximum begin at -infinity, and not at 0?",
+        [LOWEST] =
+            "all scores are below -1e30: does the maximum begin at -infinity, and not at a low number?",
+        [FAINT_PARTS] = "half of the keys have nearly all the weight, and values of 0: weights of 1e-10 are "
+                        "all that comes out",
         [EARLY] = "the third key takes nearly all the weight: the tiles behind it weigh less than a "
                   "thousandth each, and count",
         [FAINT] =
@@ -166,11 +189,16 @@ WIDE static void bound_row(const struct decode_row *row, struct lesson_span *spa
     double root = sqrt((double)row->head_dim), max = (double)-INFINITY;
     double rooted[MOST_HEAD_DIM] = {0.0}, flat[MOST_HEAD_DIM] = {0.0};
     double sum[MOST_HEAD_DIM] = {0.0}, squares[MOST_HEAD_DIM] = {0.0}, of_alike[MOST_HEAD_DIM] = {0.0};
+    double hull[MOST_HEAD_DIM] = {0.0};
     struct bound_weights weights = {0};
     struct bound_columns columns = {
         .count = row->head_dim, .sum = sum, .squares = squares, .alike = of_alike};
     for (int t = 0; t < row->length; t++) max = fmax(max, exact->scores[t]);
     for (int t = 0; t < row->length; t++) {
+        for (int d = 0; d < row->head_dim;
+             d++) /* the output lies between values, however far the scores are off */
+            hull[d] = fmax(hull[d], fabs((double)row->query.v[(size_t)t * (size_t)row->head_dim + (size_t)d] -
+                                         span->expected[d]));
         if (exact->probs[t] == 0.0) continue; /* its score may be -infinity */
         double below = max - exact->scores[t], size = exact->score_magnitude[t];
         const float *v = row->query.v + (size_t)t * (size_t)row->head_dim;
@@ -186,7 +214,7 @@ WIDE static void bound_row(const struct decode_row *row, struct lesson_span *spa
         double size = fabs(span->expected[d]);
         double alike = bound_columns_alike(&columns, d) + size * bound_weights_alike(&weights);
         double running = bound_columns_running(&columns, d) + size * bound_weights_running(&weights);
-        span->bound[d] = stored + bound_sum(row->length, m) + bound_floor(rooted[d]) + alike;
+        span->bound[d] = stored + bound_sum(row->length, m) + fmin(bound_floor(rooted[d]), hull[d]) + alike;
         span->floor[d] = stored + bound_floor(sqrt(flat[d])) + fmax(bound_floor(m), running) + alike;
     }
 }

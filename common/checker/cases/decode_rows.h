@@ -22,6 +22,8 @@ enum distribution {
      * which still counts */
     EARLY,
     FAINT, /* one key, whose value is 0, lies so far above all others that their weights are about exp(-22) */
+    FAINT_PARTS, /* as FAINT, but half of the keys take the weight */
+    LOWEST,      /* all scores below -1e30, with a scale of 2^90 */
     NAN_KEY,
     NAN_VALUE,
     NAN_WEIGHTLESS, /* a NaN in a value whose weight is 0 */

@@ -185,6 +185,7 @@ static const struct shape_row SHAPES[] = {
     /* Factors that are tiny but not 0: the kernel must read what they multiply, and its NaN shows in the
      * result. */
     {"alpha_tiny_nan_a",       GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                              -1e-36,        2.0, GEMM_NAN_A},
+    {"alpha_subnormal",        GROUP_NUMERICS, G | B,    ANY,          33,      40,   20,      0,      0,      0, 0,                            0x1p-133,        0.0, GEMM_VAST},
     {"beta_tiny_nan_c",        GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                 1.0,      1e-36, GEMM_NAN_C},
     /* A matrix of one row that ends within a vector and begins at a vector boundary. */
     {"one_row_of_a_tail",      GROUP_EDGES,    ALL,      ANY,           1,      24,   13,      3,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "attention_inputs.h"
+
 #define LN_2 0.69314718055994531
 
 double wrong_scale(double scale, size_t head_dim)
@@ -58,13 +60,28 @@ static double dot_of(const struct wrong_row *row, const float *q, const float *k
     return dot;
 }
 
+/* As dot_of(), with K or V taken for a matrix of head_dim rows: then element @p d of key @p key lies here. */
+static size_t transposed_place(const struct wrong_row *row, int key, size_t d)
+{
+    return row->place(row, 0) + d * (size_t)row->item->extent[AT_KV_LEN] + (size_t)key;
+}
+
+static double dot_transposed(const struct wrong_row *row, int key)
+{
+    double dot = 0.0;
+    for (size_t d = 0; d < row->head_dim; d++)
+        dot += (double)row->q[d] * (double)row->k[transposed_place(row, key, d)];
+    return dot;
+}
+
 double wrong_score(const struct wrong_row *row, int key)
 {
     const struct mistake *mistake = &row->mistake;
     if (row->given != NULL) return (double)row->given[key];
     if (mistake->number == EVERY_SCORE_0) return 0.0;
     const int read = mistake->number == KEYS_OF_FIRST_TILE ? key % mistake->size : key;
-    const double dot = dot_of(row, row->q, row->k + row->place(row, read));
+    const double dot = mistake->number == K_TRANSPOSED ? dot_transposed(row, key)
+                                                       : dot_of(row, row->q, row->k + row->place(row, read));
     const double bias = row->slope != 0.0 ? row->slope * (key + 1 - row->last) : 0.0;
     switch (mistake->number) {
     case NO_SCALE:
@@ -83,6 +100,7 @@ double wrong_score(const struct wrong_row *row, int key)
 double wrong_value(const struct wrong_row *row, int key)
 {
     if (row->given != NULL) return (size_t)key == row->column;
+    if (row->mistake.number == V_TRANSPOSED) return (double)row->v[transposed_place(row, key, row->column)];
     if (row->mistake.number == VALUES_OF_FIRST_TILE) key %= row->mistake.size;
     return taken(&row->mistake, row->v[row->place(row, key) + row->column]);
 }
@@ -114,6 +132,7 @@ static int group_of(const struct mistake *mistake, int key)
 static int is_summed(const struct wrong_row *row, int key)
 {
     const struct mistake *mistake = &row->mistake;
+    if (mistake->number == HALF_OF_LANES) return key % (2 * mistake->size) < mistake->size;
     if (mistake->number == DIVIDED_BY_LANE)
         return (size_t)key % (2 * LANES) / 2 == row->column % (2 * LANES) / 2;
     return mistake->number != DIVIDED_BY_WARP || key % mistake->size / WARP == (int)row->column / WARP;

@@ -38,7 +38,8 @@ enum attention_mistake {
     GRID_SWAPPED, ROWS_EXCHANGED /* [rows] apart */, TABLE_UNUSED, TABLE_OF_FIRST, FAULTY_ZEROED,
     /* what a kernel forgets from one piece of the keys to the next: wrong_row_in_pieces() */
     PIECES_KEEP_O, PIECES_KEEP_L, PIECES_KEEP_BOTH, PIECES_TAKEN_FOR_SUM, PIECES_ADDED_WHOLE, PARTS_ADDED, PARTS_O_ADDED,
-    PARTS_L_ADDED, PARTS_ALIKE
+    PARTS_L_ADDED, PARTS_ALIKE,
+    K_TRANSPOSED, V_TRANSPOSED, HALF_OF_LANES /* of twice [threads] */
     /* clang-format on */
 };
 

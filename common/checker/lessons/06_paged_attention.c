@@ -136,6 +136,8 @@ static const struct table_row TABLE[] = {
     {"large_values",            GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   200, FULL,              LARGE_VALUES,   {0}},
     {"scores_below",            GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   200, MIXED,             BELOW,          {0}},
     {"faint_weights",           GROUP_NUMERICS, A,                2,     2,    1,  64,   16,   200, FULL,              FAINT,          {0}},
+    {"faint_parts",             GROUP_NUMERICS, A,                3,     2,    1,  64,   16,   512, FULL,              FAINT_PARTS,    {0}},
+    {"lowest_scores",           GROUP_NUMERICS, A,                2,     2,    1,  64,   16,   200, MIXED,             LOWEST,         {.scale = 0x1p90}},
     {"faint_weights_32",        GROUP_NUMERICS, A,                1,     3,    1, 128,   32,   330, FULL,              FAINT,          {0}},
 
     {"sound",                   GROUP_BASIC,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {0}},

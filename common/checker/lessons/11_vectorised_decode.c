@@ -156,6 +156,8 @@ static const struct table_row TABLE[] = {
     {"queries_nan_key",      GROUP_NUMERICS, P,     F16,   2,    2,    1,   64,   9,    40, NAN_KEY,        {0}},
     {"queries_nan_value",    GROUP_NUMERICS, P,     F16,   2,    2,    1,   64,   9,    40, NAN_WEIGHTLESS, {0}},
     {"queries_nan_overtaken", GROUP_NUMERICS, P,    F16,   2,    1,    1,   16,   2,  1400, NAN_OVERTAKEN,  {0}},
+    {"queries_faint_parts",  GROUP_NUMERICS, P,     F16,   3,    1,    1,   16,   2,   510, FAINT_PARTS,    {0}},
+    {"queries_lowest",       GROUP_NUMERICS, P,     F16,   1,    2,    1,   64,   9,    10, LOWEST,         {.scale = 0x1p90}},
     {"queries_below",        GROUP_NUMERICS, P,     F16,   1,    2,    1,   64,   9,    10, BELOW,          {0}},
 
     {"large_logits",         GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   100, LARGE,          {0}},
@@ -179,6 +181,11 @@ static const struct table_row TABLE[] = {
     {"scores_below_split",   GROUP_NUMERICS, F,     F16,   1,    1,    1,   64,   1,   700, BELOW,          {0}},
     {"faint_weights",        GROUP_NUMERICS, ALL,   F16,   1,    3,    1,  128,   1,   300, FAINT,          {0}},
     {"faint_weights_f32",    GROUP_NUMERICS, A,     F32,   1,    2,    1,   64,   1,   300, FAINT,          {0}},
+    {"faint_parts",          GROUP_NUMERICS, ALL,   F16,   3,    1,    1,   64,   1,   700, FAINT_PARTS,    {0}},
+    {"faint_parts_f32",      GROUP_NUMERICS, A,     F32,   3,    1,    1,   32,   1,   511, FAINT_PARTS,    {0}},
+    {"lowest_scores",        GROUP_NUMERICS, ALL,   F16,   2,    4,    2,   64,   1,   300, LOWEST,         {.scale = 0x1p90}},
+    {"lowest_scores_f32",    GROUP_NUMERICS, A,     F32,   1,    2,    1,   32,   1,   300, LOWEST,         {.scale = 0x1p90}},
+    {"lowest_scores_split",  GROUP_NUMERICS, F,     F16,   1,    1,    1,   64,   1,   700, LOWEST,         {.scale = 0x1p90}},
     {"early_key_f32",        GROUP_NUMERICS, A,     F32,   1,    2,    1,   64,   1,   700, EARLY,          {0}},
 
     {"auto_f16",             GROUP_BASIC,    X,     F16,   2,    4,    2,   64,   1,   100, NORMAL,         {.variant = DECODE_AUTO}},

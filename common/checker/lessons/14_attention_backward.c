@@ -3,6 +3,7 @@
  * @brief Lesson 14: the gradients of attention, in f32 with atomics, on tensor cores with atomics, and
  *        deterministic.
  */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -128,6 +129,10 @@ static const struct table_row TABLE[] = {
     {"steady_gradient",      GROUP_NUMERICS, F | HB, 1,  1,  1,  1500,     3,  32, 0,                    0, STEADY},
     {"large_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, LARGE_GRADIENT},
     {"small_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, SMALL_GRADIENT},
+    {"surplus",              GROUP_NUMERICS, F|HB|DF, 1, 2,  1,    33,    40,  32, CAUSAL,               0, SURPLUS},
+    {"hidden_high",          GROUP_NUMERICS, F | HB, 1,  1,  1,    40,    60,  32, CAUSAL,               0, HIDDEN_HIGH},
+    {"scale_largest",        GROUP_NUMERICS, F | B,  1,  1,  1,    17,    40,  32, 0,     (double)FLT_MAX, SMALL_PRODUCTS},
+    {"scale_largest",        GROUP_NUMERICS, H,      1,  1,  1,    17,    40,  32, 0,     (double)FLT_MAX, ZERO_PRODUCTS},
     {"nan_q",                GROUP_NUMERICS, F | HB, 1,  3,  3,    20,    40,  32, 0,                    0, NAN_Q},
     {"nan_k",                GROUP_NUMERICS, F | B,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_K},
     {"nan_v",                GROUP_NUMERICS, F | H,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_V},
@@ -489,6 +494,14 @@ static const char *purpose(const struct lesson_case *item)
     case SINK:
         return "lse and out are those of a softmax with one more term in its denominator: P is exp(S - lse), "
                "whatever it sums to";
+    case SURPLUS:
+        return "lse is less than that of the scores: P is exp(S - lse), also where that is more than 1";
+    case HIDDEN_HIGH:
+        return "scores behind the mask are far above lse: their exp(S - lse) is infinite, and infinity times "
+               "0 is NaN";
+    case SMALL_PRODUCTS:
+    case ZERO_PRODUCTS:
+        return "the largest scale there is: times log2(e) it is beyond float";
     case STEADY:
         return "dO is about 1 in every row: what is summed over many queries grows, and must not be rounded "
                "on the way";

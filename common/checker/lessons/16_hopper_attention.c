@@ -49,6 +49,7 @@ static const struct attention_own_case OWN[] = {
     {"block_per_tile_2100",            GROUP_EDGES,     ON_ANY,   1,      2,    1,     3,   2100, 128, 0,    0, DIST_NORMAL},
     {"blind_tile_causal",              GROUP_EDGES,     ON_ANY,   1,      1,    1,   200,     40,  64, 1,    0, DIST_NORMAL},
     {"blind_consumer_causal",          GROUP_EDGES,     ON_ANY,   1,      1,    1,   128,     64, 128, 1,    0, DIST_NORMAL},
+    {"gqa_5_head_dim_64",              GROUP_EDGES,     ON_ANY,   1,     10,    2,     9,    140,  64, 1,    0, DIST_NORMAL},
     {"keys_15",                        GROUP_EDGES,     ON_ANY,   1,      1,    1,    16,     15,  64, 1,    0, DIST_NORMAL},
     {"keys_17_queries_7",              GROUP_EDGES,     ON_ANY,   1,      1,    1,     7,     17, 128, 1,    0, DIST_NORMAL},
     {"enormous_logits",                GROUP_NUMERICS,  ON_ANY,   1,      2,    2,    17,     65,  64, 0,  1e5, DIST_LARGE},

@@ -7,9 +7,11 @@
  * wanted rows; the oracle computes each request's text at once. Most cases compute every token again in a
  * step of its own, with another cache, and the report says in which steps the bits differ.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "checker/cases/case_table.h"
 #include "checker/cases/engine_guess.h"
@@ -69,7 +71,14 @@ static const struct sizes LIKE_0_6B =    {7,  1024,   16,   8, 128,  3072,  1024
 static const struct sizes LIKE_8B =      {2,  4096,   32,   8, 128, 12288,  1024,    0, 0, 0};
 /* clang-format on */
 
-enum { A = ENGINE_ALONE, G = ENGINE_GRAPH, R = ENGINE_REVERSED, F = ENGINE_FEW, L = ENGINE_LAST };
+enum {
+    A = ENGINE_ALONE,
+    G = ENGINE_GRAPH,
+    R = ENGINE_REVERSED,
+    F = ENGINE_FEW,
+    L = ENGINE_LAST,
+    P = ENGINE_FILLED
+};
 
 /** One line: a decoder and a schedule. */
 static const struct table_row {
@@ -100,6 +109,8 @@ static const struct table_row {
     {"step/keys_to_600",            GROUP_EDGES,      &SMALL,        .text = 600, .chunk = 199, .decode = 3, .page = 16},
     {"step/keys_to_2100",           GROUP_EDGES,      &SMALL,        .text = 2100, .chunk = 699, .decode = 3, .page = 16, .gpu_only = 1},
     {"step/join_and_leave",         GROUP_EDGES,      &SMALL,        .requests = 5, .text = 3, .growth = 1, .every = 2, .chunk = 2, .decode = 2, .page = 2, .manner = A},
+    {"step/position_5000",          GROUP_EDGES,      &SMALL,        .text = 5002, .decode = 2, .page = 16, .manner = P, .distribution = SHARP},
+    {"step/position_5000_apart",    GROUP_EDGES,      &THREE_GROUPS, .requests = 2, .text = 4001, .growth = 1000, .decode = 1, .page = 16, .manner = P | A},
     {"step/rows_reversed",          GROUP_EDGES,      &SMALL,        .requests = 3, .text = 5, .growth = 1, .every = 1, .chunk = 4, .decode = 1, .page = 4, .manner = A | R},
     {"step/few_wanted",             GROUP_EDGES,      &SMALL,        .requests = 3, .text = 6, .growth = 1, .every = 1, .chunk = 4, .decode = 1, .page = 4, .manner = A | F},
     {"step/last_wanted",            GROUP_EDGES,      &SMALL,        .requests = 2, .text = 5, .chunk = 2, .decode = 1, .page = 4, .manner = L},
@@ -489,12 +500,24 @@ static void fill_tables(const struct engine_plan *p, float *data)
         }
 }
 
+/** What the arrays hold of a row that pads: a negative position, and any token and request, of which many exist. */
+static int pad(const struct lesson_case *item, int index, int requests, int number)
+{
+    static const int positions[] = {-1, -2, -17, INT_MIN}, tokens[] = {0, -1, 1, 1 << 30};
+    const int other = 1 << 20, which = (int)(rng_mix(item->seed + 978, (uint64_t)number) % 4);
+    if (index == ENGINE_WANTED) return -1;
+    if (index == ENGINE_POSITIONS) return positions[which];
+    return index == ENGINE_TOKENS ? tokens[(which + number) % 4]
+           : which == 3           ? other
+                                  : (which + number) % requests;
+}
+
 static void fill_rows(const struct lesson_case *item, int index, float *data)
 {
     const struct engine_plan p = engine_plan_of(item->value);
     for (int step = 0; step < p.steps; step++)
         for (int row = 0; row < p.config.max_rows; row++) {
-            int value = -1, request, position;
+            int value = pad(item, index, p.requests, step * p.config.max_rows + row), request, position;
             if (index == ENGINE_WANTED && row < engine_wanted(&p, step))
                 value = engine_wanted_row(&p, step, row);
             if (index != ENGINE_WANTED && row < engine_rows(&p, step)) {
@@ -509,6 +532,27 @@ static void fill_rows(const struct lesson_case *item, int index, float *data)
         data[(size_t)p.steps * (size_t)p.config.max_rows + (size_t)row] = 0.0f;
 }
 
+/** Where position @p t of request @p j begins, in elements of the keys or of the values of a layer. */
+static size_t place_of(const struct engine_plan *p, int j, int t)
+{
+    const int size = p->config.block_size;
+    return ((size_t)block_of(p, j, t / size) * (size_t)size + (size_t)(t % size)) *
+           engine_kv_width(&p->config);
+}
+
+/** What nobody has appended is NaN; keys are as large as a norm with gain 1 makes them. */
+static void fill_cache(const struct engine_plan *p, size_t elems, struct rng *rng, float *data)
+{
+    const size_t slice = engine_slice_elems(&p->config), width = engine_kv_width(&p->config);
+    const size_t slices = 2 * (size_t)p->config.layers, copy = slices * slice;
+    for (size_t i = 0; i < elems; i++) data[i] = NAN;
+    for (size_t s = 0; s < slices; s++)
+        for (int j = 0; j < p->requests; j++)
+            for (int t = 0; t < engine_given(p, j); t++)
+                rng_fill_normal(rng, data + s * slice + place_of(p, j, t), width);
+    if (p->manner & ENGINE_ALONE) memcpy(data + copy, data, copy * sizeof *data);
+}
+
 static void fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
 {
     const struct engine_plan p = engine_plan_of(item->value);
@@ -517,7 +561,7 @@ static void fill(const struct lesson_case *item, int index, size_t elems, struct
     else if (index == ENGINE_TABLES)
         fill_tables(&p, data);
     else if (index == ENGINE_CACHE)
-        for (size_t i = 0; i < elems; i++) data[i] = NAN; /* what nobody has appended */
+        fill_cache(&p, elems, rng, data);
     else
         fill_rows(item, index, data);
 }
@@ -534,38 +578,63 @@ static size_t unit_elems(const struct lesson_case *item)
 {
     struct lesson_buffer b[ENGINE_BUFFERS];
     buffers(item, b);
-    return lesson_elems(&b[ENGINE_LOGITS]) + lesson_elems(&b[ENGINE_REPORT]);
+    return lesson_elems(&b[ENGINE_LOGITS]) + lesson_elems(&b[ENGINE_CACHE]) + lesson_elems(&b[ENGINE_REPORT]);
 }
 
 /** Shared by the threads that compute requests. */
 struct following {
     const struct lesson_case *item;
     struct engine_plan plan;
-    const float *weights;
+    const float *weights, *cache;
     struct ref_qwen3_sizes sizes;
     struct ref_qwen3_weights of_model;
-    struct lesson_span *span;
+    struct lesson_span *span, *cached;
 };
 
-/** The logits of a request are stored at the places of its rows. Eight standard deviations, see qwen3.h
- *  and bound.h. */
-static void put_request(const struct following *f, int j, const double *logits, const double *deviation)
+/** Eight standard deviations, see qwen3.h and bound.h, and @p tiny. */
+static void put(struct lesson_span *span, size_t at, double x, double deviation, double tiny)
+{
+    span->expected[at] = span->plain[at] = x;
+    span->bound[at] = span->floor[at] = isfinite(x) ? BOUND_C * deviation + tiny : 0.0;
+}
+
+/** The logits of a request are stored at the places of its rows. */
+static void put_logits(const struct following *f, int j, const double *logits, const double *deviation)
 {
     const struct engine_plan *p = &f->plan;
-    const size_t vocab = (size_t)p->config.vocab;
+    const size_t vocab = (size_t)p->config.vocab, given = (size_t)engine_given(p, j);
     for (int step = 0; step < p->steps; step++)
         for (int i = 0; i < engine_wanted(p, step); i++) {
             int request, position;
             engine_row(p, step, engine_wanted_row(p, step, i), &request, &position);
             if (request != j) continue;
             const size_t to = ((size_t)step * (size_t)p->config.max_rows + (size_t)i) * vocab;
-            for (size_t k = 0; k < vocab; k++) {
-                const double x = logits[(size_t)position * vocab + k];
-                const double off = BOUND_C * deviation[(size_t)position * vocab + k] + BOUND_TINY;
-                f->span->expected[to + k] = f->span->plain[to + k] = x;
-                f->span->bound[to + k] = f->span->floor[to + k] = isfinite(x) ? off : 0.0;
-            }
+            const size_t from = ((size_t)position - given) * vocab;
+            for (size_t k = 0; k < vocab; k++)
+                put(f->span, to + k, logits[from + k], deviation[from + k], BOUND_TINY);
         }
+}
+
+/** The keys and values that a request's rows append. */
+static void put_appended(const struct following *f, int j, size_t count, const struct ref_qwen3_cache *cache)
+{
+    const struct engine_plan *p = &f->plan;
+    const size_t slice = engine_slice_elems(&p->config), width = engine_kv_width(&p->config);
+    for (size_t s = 0; s < 2 * (size_t)p->config.layers; s++)
+        for (size_t t = 0; t < count; t++)
+            for (size_t i = 0, from = (s * count + t) * width; i < width; i++)
+                put(f->cached, s * slice + place_of(p, j, (int)(cache->given + t)) + i,
+                    cache->added[from + i], cache->added_deviation[from + i], BOUND_TINY_F16);
+}
+
+/** The keys and values of a request that the cache has from the beginning, in a row for each slice. */
+static void gather_given(const struct following *f, int j, float *to)
+{
+    const struct engine_plan *p = &f->plan;
+    const size_t slice = engine_slice_elems(&p->config), width = engine_kv_width(&p->config);
+    for (size_t s = 0; s < 2 * (size_t)p->config.layers; s++)
+        for (int t = 0; t < engine_given(p, j); t++, to += width)
+            memcpy(to, f->cache + s * slice + place_of(p, j, t), width * sizeof *to);
 }
 
 /* Computations with random roundings, for a text of @p count tokens: none where they would take long.
@@ -583,19 +652,30 @@ static void follow(void *context, size_t first, size_t last)
 {
     const struct following *f = context;
     for (size_t j = first; j < last; j++) {
-        const size_t count = (size_t)engine_text(&f->plan, (int)j), elems = count * (size_t)f->sizes.vocab;
+        const size_t given = (size_t)engine_given(&f->plan, (int)j);
+        const size_t count = (size_t)engine_text(&f->plan, (int)j) - given,
+                     elems = count * (size_t)f->sizes.vocab;
+        const size_t of_token = 2 * (size_t)f->sizes.layers * engine_kv_width(&f->plan.config);
         const struct ref_qwen3_rounding rounding = {.stored = BOUND_U_F16,
                                                     .sums = BOUND_U_F32,
                                                     .scores = BOUND_U_F32,
                                                     .drawn = drawn_for(&f->sizes, count)};
-        double *memory = malloc((2 * elems + ref_qwen3_scratch_elems(&f->sizes, count)) * sizeof *memory);
+        double *memory =
+            malloc((2 * elems + 2 * count * of_token + ref_qwen3_scratch_elems(&f->sizes, count, given)) *
+                   sizeof *memory);
+        float *before = malloc((given * of_token + 1) * sizeof *before);
         int *tokens = malloc(count * sizeof *tokens);
-        if (memory == NULL || tokens == NULL) abort();
-        for (size_t t = 0; t < count; t++) tokens[t] = token_of(f->item, &f->plan, (int)j, (int)t);
-        ref_qwen3_logits(&f->sizes, &f->of_model, tokens, count, &rounding, memory, memory + elems,
-                         memory + 2 * elems);
-        put_request(f, (int)j, memory, memory + elems);
+        if (memory == NULL || before == NULL || tokens == NULL) abort();
+        const struct ref_qwen3_cache cache = {given, before, memory + 2 * elems,
+                                              memory + 2 * elems + count * of_token};
+        for (size_t t = 0; t < count; t++) tokens[t] = token_of(f->item, &f->plan, (int)j, (int)(given + t));
+        gather_given(f, (int)j, before);
+        ref_qwen3_logits(&f->sizes, &f->of_model, tokens, count, &rounding, &cache, memory, memory + elems,
+                         memory + 2 * elems + 2 * count * of_token);
+        put_logits(f, (int)j, memory, memory + elems);
+        put_appended(f, (int)j, count, &cache);
         free(tokens);
+        free(before);
         free(memory);
     }
 }
@@ -634,33 +714,45 @@ static void find_weights(struct following *f, struct ref_qwen3_layer *layers)
                                              .layers = layers};
 }
 
+/** What one copy of an output is holds for the other, too. */
+static void repeat(const struct following *f, struct lesson_span *span)
+{
+    const size_t half = span->count / 2, bytes = half * sizeof *span->expected;
+    if (!(f->plan.manner & ENGINE_ALONE)) return;
+    double *const arrays[] = {span->expected, span->plain, span->bound, span->floor};
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) memcpy(arrays[i] + half, arrays[i], bytes);
+}
+
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
                    struct lesson_expectation *e)
 {
-    struct following f = {.item = item, .plan = engine_plan_of(item->value), .weights = data[ENGINE_WEIGHTS]};
+    struct following f = {.item = item,
+                          .plan = engine_plan_of(item->value),
+                          .weights = data[ENGINE_WEIGHTS],
+                          .cache = data[ENGINE_CACHE]};
     struct ref_qwen3_layer *layers = calloc((size_t)f.plan.config.layers + 1, sizeof *layers);
     struct lesson_buffer b[ENGINE_BUFFERS];
     if (layers == NULL) abort();
     (void)unit;
     buffers(item, b);
-    e->span_count = 2;
-    for (int s = 0; s < 2; s++) {
+    e->span_count = 3;
+    for (int s = 0; s < 3; s++) {
         struct lesson_span *span = &e->span[s];
         span->buffer = ENGINE_LOGITS + s;
         span->first = 0;
-        span->count = lesson_elems(&b[ENGINE_LOGITS + s]);
-        for (size_t i = 0; i < span->count; i++)
-            span->expected[i] = span->plain[i] = span->bound[i] = span->floor[i] = 0.0;
+        span->count = lesson_elems(&b[span->buffer]);
+        for (size_t i = 0; i < span->count; i++) {
+            span->expected[i] = span->plain[i] = span->buffer == ENGINE_CACHE ? (double)f.cache[i] : 0.0;
+            span->bound[i] = span->floor[i] = 0.0;
+        }
     }
     f.span = &e->span[0];
+    f.cached = &e->span[1];
     find_weights(&f, layers);
     parallel_for((size_t)f.plan.requests, 1, follow, &f);
     free(layers);
-    const size_t half = f.span->count / 2;
-    for (size_t i = 0; i < half && f.plan.manner & ENGINE_ALONE; i++) {
-        f.span->expected[half + i] = f.span->plain[half + i] = f.span->expected[i];
-        f.span->bound[half + i] = f.span->floor[half + i] = f.span->bound[i];
-    }
+    repeat(&f, f.cached);
+    repeat(&f, f.span);
 }
 
 /* ---- words --------------------------------------------------------------------------------------------- */
@@ -690,6 +782,16 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
                    "of every span, one of the second"
                  : "");
     return 1;
+}
+
+static const char *stage(const struct lesson_case *item, unsigned compared, unsigned wrong)
+{
+    (void)item;
+    if ((compared & ~wrong) >> ENGINE_LOGITS & 1 && wrong >> ENGINE_CACHE & 1)
+        return "the logits are right: the keys and values that are stored have other values, or another "
+               "order or place, than "
+               "the contract says, or a row that pads has stored some";
+    return NULL;
 }
 
 /** 1 if a warp's slice of a sum is longer than the four spans that it stages at once. */
@@ -824,6 +926,7 @@ const struct lesson lesson_17_decode_engine = {
     .unit_elems = unit_elems,
     .expect = expect,
     .guess = guess,
+    .stage = stage,
     .trait = trait,
     .purpose = purpose,
     .cost = cost,

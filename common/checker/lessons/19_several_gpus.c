@@ -31,6 +31,7 @@ enum layer_data {
     LAYER_LARGE,        /* x a thousand times as large */
     LAYER_SMALL,        /* x a millionth of that */
     LAYER_FAR_BELOW,    /* every score is about -15,000 */
+    LAYER_LOWEST,       /* every score is below -1e30 */
     LAYER_FAINT,        /* one key, whose values are 0, takes nearly all the weight */
     LAYER_DATA
 };
@@ -80,6 +81,7 @@ static const struct layer_row {
     {"steep",               GROUP_NUMERICS,   ON_ANY,   2,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_STEEP},
     {"scores_below",        GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_FAR_BELOW},
     {"scores_below_1101",   GROUP_NUMERICS,   ON_ANY,   2,   1,   32,    2,   16,   32,1100, 1102, 0,              LAYER_FAR_BELOW},
+    {"scores_lowest",       GROUP_NUMERICS,   ON_ANY,   2,   1,   32,    2,   16,   32, 300,  302, 0,              LAYER_LOWEST},
     {"faint_weights",       GROUP_NUMERICS,   ON_ANY,   2,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_FAINT},
     {"faint_weights_1101",  GROUP_NUMERICS,   ON_ANY,   1,   1,   32,    2,   16,   32,1100, 1102, 0,              LAYER_FAINT},
 
@@ -130,6 +132,7 @@ static const struct ring_row {
     {"equal_scores",        GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 1,     0,   0,              DIST_EQUAL},
     {"faint_weights",       GROUP_NUMERICS,   ON_ANY,   4,   2,    8,   16, 0,     0,   0,              DIST_FAINT},
     {"faint_weights_70",    GROUP_NUMERICS,   ON_ANY,   1,   1,   70,   16, 1,     0,   0,              DIST_FAINT},
+    {"faint_parts",         GROUP_NUMERICS,   ON_ANY,   4,   4,   24,   16, 0,     0,   0,              DIST_FAINT_PARTS},
     {"nan_value",           GROUP_NUMERICS,   ON_ANY,   4,   2,    8,   16, 0,     0,   0,              DIST_NAN_V},
     {"nan_behind_mask",     GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 1,     0,   0,              DIST_NAN_HIDDEN},
     {"nan_hidden_in_part",  GROUP_NUMERICS,   ON_ANY,   1,   1,   12,   16, 1,     0,   0,              DIST_NAN_HIDDEN},
@@ -417,10 +420,12 @@ static void fill_cache(const struct lesson_case *item, size_t elems, struct rng 
 
 /** Every score is about -1.5e4, and those of the keys in the cache differ by about 1: a softmax whose
  * running maximum begins with a finite number finds no weight. x is nearly 1 everywhere, an element of q
- * nearly 61 * (16 / head_dim)^(1/4), one of a key minus that. */
+ * nearly 61 * (16 / head_dim)^(1/4), one of a key minus that. With 2^52 in place of 61 the scores differ by so much that any
+ * key may get the weight: values are all about 4, whichever it is. */
 static void put_scores_below(const struct lesson_case *item, int index, size_t elems, float *data)
 {
-    const double size = 61.0 * sqrt(4.0 / sqrt((double)item->value[AT_LAYER_DIM]));
+    const int lowest = item->distribution == LAYER_LOWEST;
+    const double size = (lowest ? 0x1p52 : 61.0) * sqrt(4.0 / sqrt((double)item->value[AT_LAYER_DIM]));
     const double of_weight = size / (double)item->value[AT_WIDTH];
     if (index == LAYER_X)
         for (size_t i = 0; i < elems; i++) data[i] = 1.0f + 1e-3f * data[i];
@@ -428,6 +433,10 @@ static void put_scores_below(const struct lesson_case *item, int index, size_t e
         data[i] = (float)(-size * (1.0 + 1e-4 * (double)data[i])); /* NaN stays */
     for (size_t i = 0; i < elems / 3 * 2 && index == LAYER_QKV; i++)
         data[i] = (float)((i < elems / 3 ? of_weight : -of_weight) * (1.0 + 1e-3 * (double)data[i]));
+    for (size_t i = elems / 2; i < elems && index == LAYER_CACHE && lowest; i++)
+        data[i] = 4.0f + 0.01f * data[i];
+    for (size_t i = elems / 3 * 2; i < elems && index == LAYER_QKV && lowest; i++)
+        data[i] = (4.0f + 0.01f * data[i]) / (float)item->value[AT_WIDTH];
 }
 
 /* The second key's score is about 12.5, all others' are -12.5; W_o scales the part of the output that
@@ -466,7 +475,7 @@ static void fill(const struct lesson_case *item, int index, size_t elems, struct
     if (index == LAYER_DOWN) fill_part(rng, data, elems, of == LAYER_NO_MLP ? 0.0 : size / sqrt(inner));
     if (index == LAYER_X) fill_part(rng, data, elems, size);
     for (size_t i = 0; i < elems / 3 && index == LAYER_QKV && of == LAYER_SHARP; i++) data[i] *= 8.0f;
-    if (of == LAYER_FAR_BELOW) put_scores_below(item, index, elems, data);
+    if (of == LAYER_FAR_BELOW || of == LAYER_LOWEST) put_scores_below(item, index, elems, data);
     if (of == LAYER_FAINT) put_faint(item, index, elems, data);
 }
 
@@ -667,6 +676,7 @@ static const char *purpose(const struct lesson_case *item)
         [LAYER_SMALL] = "x is a millionth of what is usual",
         [LAYER_FAR_BELOW] =
             "every score is about -15,000: a maximum that begins at a number is above all of them",
+        [LAYER_LOWEST] = "every score is below -1e30: a maximum that begins at a number is above all of them",
         [LAYER_FAINT] = "the key with nearly all the weight has values of 0: what is left comes from weights "
                         "of 1e-11, which are small and not 0"};
     if (item->value[AT_MANNER] & RANKS_GONE)
@@ -695,10 +705,11 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
                                  .kernels = 7.0};
 }
 
+/* A ring of one rank needs none; of all others the contract says no more than how much is allowed. */
 static size_t workspace_bytes(const struct lesson_case *item)
 {
-    (void)item;
-    return SIZE_MAX;
+    const int alone = item->part == PART_RING && item->value[AT_RANKS] == 1;
+    return alone && item->value[AT_MISTAKE] == RANKS_RIGHT ? 0 : SIZE_MAX;
 }
 
 static void describe(const struct lesson_case *item, char *text, size_t size)

@@ -98,6 +98,24 @@ static int is_at_the_end(const struct verdict *verdict)
     return finding->message != RECORD_SAYS_OBJECTS_LEFT || finding->number[1] == 0;
 }
 
+/* 1 if what is special about a case may be why it fails: not what the device found, nor a mistake that a guess names, nor what
+ * most basic cases of the part show as well. */
+static int explains(const struct check *check, int index)
+{
+    const struct verdict *verdict = &check->verdicts[index];
+    int basic = 0, failed = 0;
+    if (verdict->finding_count > 0 || verdict->record.origin == RECORD_DEVICE || verdict->record.guess > 0)
+        return 0;
+    for (int i = 0; i < check->case_count; i++) {
+        const struct lesson_case *item = &check->cases[i];
+        if (i == index || !check->chosen[i] || item->part != check->cases[index].part) continue;
+        if (item->group != GROUP_BASIC || item->expected != KERNEL_OK) continue;
+        basic++;
+        failed += check->verdicts[i].state != STATE_PASS;
+    }
+    return 2 * failed <= basic;
+}
+
 /* What the case tests, if its shape does not show that. */
 static const char *purpose_of(const struct check *check, int index)
 {
@@ -107,12 +125,10 @@ static const char *purpose_of(const struct check *check, int index)
     if (item->flags & CASE_REFUSE_LAUNCHES)
         return "CUDA refuses the launch here: the entry point has to notice, and return KERNEL_CUDA_ERROR";
     if (is_at_the_end(verdict)) return "at the end of all cases that ran together";
-    const char *purpose = lesson->purpose != NULL ? lesson->purpose(item) : NULL;
-    if (purpose != NULL || item->expected == KERNEL_OK) return purpose;
-    return verdict->finding_count > 0 || verdict->printed[0] != '\0'
-               ? "these arguments are to be refused: the entry point has to check them before it launches "
-                 "anything"
-               : NULL;
+    if (item->expected != KERNEL_OK && (verdict->finding_count > 0 || verdict->printed[0] != '\0'))
+        return "these arguments are to be refused: the entry point has to check them before it launches "
+               "anything";
+    return lesson->purpose != NULL && explains(check, index) ? lesson->purpose(item) : NULL;
 }
 
 void report_case(const struct check *check, int index, FILE *out)
@@ -145,14 +161,14 @@ static double short_of(double points, double most)
 static void report_part(const struct check *check, int part)
 {
     const struct lesson *lesson = check->options.lesson;
-    const int refusals = check_refusals_count(check, part);
+    const int begun = check_has_begun(check, part);
     int cases = 0, passed = 0, sampled = 0;
     double points = 0.0, share = 0.0;
     for (int i = 0; i < check->case_count; i++) {
         if (!check->chosen[i] || check->cases[i].part != part) continue;
         cases++;
         passed +=
-            check->verdicts[i].state == STATE_PASS && (check->cases[i].expected == KERNEL_OK || refusals);
+            check->verdicts[i].state == STATE_PASS && (check->cases[i].expected == KERNEL_OK || begun);
         sampled += check->verdicts[i].sampled > 0;
         points += check_points(check, i);
         if (check->verdicts[i].budget_share > share) share = check->verdicts[i].budget_share;
@@ -314,6 +330,14 @@ static void report_cases(struct check *check, int part, struct told *told)
     end_names(&rest);
 }
 
+/* 1 if the device found what is wrong in every failing case: the lines that it names say more than what the cases share. */
+static int found_by_device(const struct check *check, int part)
+{
+    for (int i = 0; i < check->case_count; i++)
+        if (has_failed(check, i, part) && check->verdicts[i].record.origin != RECORD_DEVICE) return 0;
+    return 1;
+}
+
 /* What the failing cases have in common points to the cause: it comes first, unless all of them name the
  * cause itself. */
 static void report_failures(struct check *check, int part, struct told *told)
@@ -323,7 +347,8 @@ static void report_failures(struct check *check, int part, struct told *told)
     diagnose_part(check, part, common, sizeof common);
     if (common[0] != '\0' && !cause_first) printf("  in common    %s\n", common);
     report_cases(check, part, told);
-    if (common[0] != '\0' && cause_first) printf("  in common    %s\n", common);
+    if (common[0] != '\0' && cause_first && !found_by_device(check, part))
+        printf("  in common    %s\n", common);
 }
 
 static void report_every_case(const struct check *check, int part)

@@ -342,26 +342,37 @@ double check_points_max(const struct check *check, int index)
     return points * item->weight * (item->expected != KERNEL_OK ? share / refusals : (1.0 - share) / others);
 }
 
-int check_refusals_count(const struct check *check, int part)
+/* 1 if the case shows whether its part computes the right values. */
+static int shows_values(const struct lesson_case *item)
 {
-    int chosen = 0;
-    for (int i = 0; i < check->case_count; i++) {
-        const struct lesson_case *item = &check->cases[i];
-        if (!check->chosen[i] || item->part != part || item->expected != KERNEL_OK || item->weight == 0)
-            continue;
-        if (check->verdicts[i].state == STATE_PASS) return 1;
-        chosen++;
-    }
-    return chosen == 0;
+    return item->expected == KERNEL_OK && item->weight > 0 && !(item->flags & CASE_LAUNCH_ONLY);
 }
 
-/* A kernel that sees only the first 256 keys would pass nearly every case, and would still be useless. */
+/* 1 once a part computes something: most of its basic cases pass, or, where none was chosen, any. Before that a case passes by
+ * chance, as one with a single key may, or because the skeleton comes with the refusals; the next mistake that is mended may
+ * end it. */
+int check_has_begun(const struct check *check, int part)
+{
+    int chosen[2] = {0, 0}, passed[2] = {0, 0};
+    for (int i = 0; i < check->case_count; i++) {
+        const struct lesson_case *item = &check->cases[i];
+        if (!check->chosen[i] || item->part != part || !shows_values(item)) continue;
+        const int basic = item->group == GROUP_BASIC && !check->witness[i];
+        chosen[basic]++;
+        passed[basic] += check->verdicts[i].state == STATE_PASS;
+    }
+    if (chosen[1] > 0) return 2 * passed[1] > chosen[1];
+    return chosen[0] == 0 || passed[0] > 0;
+}
+
+/* A kernel that sees only the first 256 keys would pass nearly every case, and would still be useless. One that is wrong for
+ * infinities alone is not. */
 int check_values_wrong(const struct check *check, int part)
 {
     for (int i = 0; i < check->case_count; i++) {
         if (!check->chosen[i] || check->cases[i].part != part || check->cases[i].expected != KERNEL_OK)
             continue;
-        if (check->verdicts[i].state != STATE_PASS) return 1;
+        if (check->verdicts[i].state != STATE_PASS && !check->verdicts[i].special) return 1;
     }
     return 0;
 }
@@ -371,7 +382,8 @@ double check_points(const struct check *check, int index)
     const double share_while_wrong = 0.5;
     const struct lesson_case *item = &check->cases[index];
     if (!check->chosen[index] || check->verdicts[index].state != STATE_PASS) return 0.0;
-    if (item->expected != KERNEL_OK && !check_refusals_count(check, item->part)) return 0.0;
+    const int basic = shows_values(item) && item->group == GROUP_BASIC;
+    if (!basic && !check_has_begun(check, item->part)) return 0.0;
     return check_points_max(check, index) * (check_values_wrong(check, item->part) ? share_while_wrong : 1.0);
 }
 

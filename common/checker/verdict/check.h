@@ -84,7 +84,8 @@ struct verdict {
     uint64_t guesses;     /**< bit i: the lesson's guess i fits the wrong elements */
     /** those of these that also give the right elements, and so everything that came out */
     uint64_t thorough;
-    int all_zero;      /**< 1: values are wrong, and the kernel wrote nothing but zeros */
+    int special;       /**< 1: what fails, fails for special values or places alone: see judge_item() */
+    int all_zero;      /**< enum diagnosed_zeros, of the output that is wrong */
     const char *stage; /**< what the right outputs say about the wrong ones, or NULL */
     /** the device's findings, in their order; further ones are dropped */
     struct record finding[VERDICT_FINDINGS];
@@ -127,15 +128,15 @@ void check_run(struct check *check);
 /** @brief Writes the first chosen case to @p path, for `runner --case-file`; 0, or -1 with errno set. */
 int check_save(struct check *check, const char *path);
 
-/** @brief 1 if a chosen case of @p part that expects values, not a refusal, does not pass. */
+/** @brief 1 if a chosen case of @p part that expects values, not a refusal, does not pass, and not for special values alone. */
 int check_values_wrong(const struct check *check, int part);
 
-/** @brief 1 if refused calls of @p part count: something that it computes is right, or nothing else was chosen. The skeleton
- *         comes with the refusals. */
-int check_refusals_count(const struct check *check, int part);
+/** @brief 1 once @p part computes something: most of its basic cases pass. Before that refusals do not count, which the skeleton
+ *         comes with. */
+int check_has_begun(const struct check *check, int part);
 
-/** @brief Points of case @p index, and how many it can earn. A case that passes earns all of its points if
- *         every value of its part is right, and half of them otherwise. */
+/** @brief Points of case @p index, and how many it can earn. A case that passes earns all of its points if every ordinary value
+ *         of its part is right, and half of them otherwise; none, unless it is basic, before most basic cases pass. */
 double check_points(const struct check *check, int index);
 double check_points_max(const struct check *check, int index);
 

@@ -77,10 +77,33 @@ static int is_empty(const struct symptoms *s)
     return 1;
 }
 
+/* 1 if the case has a logsumexp, compared and right. */
+static int has_right_lse(const struct judged *judged, int buffer)
+{
+    const struct item *item = judged->item;
+    for (int b = 0; b < item->buffer_count; b++) {
+        const struct buffer_comparison *other = &judged->buffer[b];
+        if (b == buffer || strcmp(item->buffer[b].name, "lse") != 0 || item->settled.null_buffer == b)
+            continue;
+        if (other->compared > 0 && other->wrong == 0) return 1;
+    }
+    return 0;
+}
+
+/* If the logsumexp is right, so are scores, maximum and sum: the mistake comes after them. */
+static int lse_right(const struct symptoms *s, struct record *record)
+{
+    if (!has_right_lse(s->judged, s->buffer)) return 0;
+    record->cause = RECORD_CAUSE_LSE_RIGHT;
+    return 1;
+}
+
 static int all_zero(const struct symptoms *s, struct record *record)
 {
     if (!only_zeros(s)) return 0;
     record->cause = is_empty(s) ? RECORD_CAUSE_ALL_ZERO : RECORD_CAUSE_WRONG_ARE_ZERO;
+    if (record->cause == RECORD_CAUSE_ALL_ZERO)
+        record->number[RECORD_N_FROM] = has_right_lse(s->judged, s->buffer);
     return 1;
 }
 
@@ -309,12 +332,15 @@ static int tell_place(struct record *record, enum record_cause cause, const char
 
 static int tail_of(const struct symptoms *s, int axis, const char *what, struct record *record)
 {
-    static const size_t tiles[] = {8, 16, 32, 64, 128};
+    enum { SIZES = 5 };
+    static const size_t tiles[SIZES] = {8, 16, 32, 64, 128};
     size_t low, high, extent = s->shape->extent[axis];
     range_on(s, axis, &low, &high);
-    for (int i = 0; i < 5; i++) {
+    for (int turn = 0; turn < 2 * SIZES;
+         turn++) { /* the largest tile that begins there, else the smallest around it */
+        const int begins = turn < SIZES, i = begins ? SIZES - 1 - turn : turn - SIZES;
         size_t last = extent / tiles[i] * tiles[i];
-        if (last == 0 || last == extent || low < last) continue;
+        if (last == 0 || last == extent || (begins ? low != last : low < last)) continue;
         record->number[RECORD_N_TILE] = (int64_t)tiles[i];
         return tell_place(record, RECORD_CAUSE_LAST_TILE, what, last, extent);
     }
@@ -489,21 +515,6 @@ static int growing(const struct symptoms *s, struct record *record)
     return 1;
 }
 
-/* If the logsumexp is right, so are scores, maximum and sum: the mistake comes after them. */
-static int lse_right(const struct symptoms *s, struct record *record)
-{
-    const struct item *item = s->judged->item;
-    for (int b = 0; b < item->buffer_count; b++) {
-        const struct buffer_comparison *other = &s->judged->buffer[b];
-        if (b == s->buffer || strcmp(item->buffer[b].name, "lse") != 0 || item->settled.null_buffer == b)
-            continue;
-        if (other->compared == 0 || other->wrong > 0) continue;
-        record->cause = RECORD_CAUSE_LSE_RIGHT;
-        return 1;
-    }
-    return 0;
-}
-
 /* 0 if there are none. */
 static int find_symptoms(struct symptoms *symptoms, const struct judged *judged, int buffer,
                          struct verdict *verdict)
@@ -519,10 +530,12 @@ static int find_symptoms(struct symptoms *symptoms, const struct judged *judged,
     return 1;
 }
 
-int diagnose_all_zero(const struct judged *judged, int buffer)
+enum diagnosed_zeros diagnose_all_zero(const struct judged *judged, int buffer)
 {
     struct symptoms symptoms;
-    return find_symptoms(&symptoms, judged, buffer, NULL) && only_zeros(&symptoms) && is_empty(&symptoms);
+    if (!find_symptoms(&symptoms, judged, buffer, NULL) || !only_zeros(&symptoms) || !is_empty(&symptoms))
+        return DIAGNOSED_OTHER;
+    return has_right_lse(judged, buffer) ? DIAGNOSED_ZERO_BESIDE_LSE : DIAGNOSED_ZERO;
 }
 
 /* The outputs that are right show how far a kernel got. */
@@ -639,6 +652,7 @@ static void spread_zeros(struct check *check, int part)
         verdict->record.certainty = RECORD_CAUSE;
         verdict->record.guess = 0;
         verdict->record.number[RECORD_N_NEIGHBOURS] = RECORD_ALL_NEIGHBOURS;
+        verdict->record.number[RECORD_N_FROM] = verdict->all_zero == DIAGNOSED_ZERO_BESIDE_LSE;
         verdict->stage = NULL;
     }
 }

@@ -10,8 +10,11 @@
  *         or where they lie; none if nothing stands out. */
 void diagnose_item(const struct judged *judged, int buffer, struct verdict *verdict);
 
-/** @brief 1 if @p buffer, which has wrong elements, holds nothing but zeros. */
-int diagnose_all_zero(const struct judged *judged, int buffer);
+/** @brief What a buffer that has wrong elements holds. */
+enum diagnosed_zeros { DIAGNOSED_OTHER, DIAGNOSED_ZERO, DIAGNOSED_ZERO_BESIDE_LSE };
+
+/** @brief Whether @p buffer, which has wrong elements, holds nothing but zeros, and whether the logsumexp beside it is right. */
+enum diagnosed_zeros diagnose_all_zero(const struct judged *judged, int buffer);
 
 /** @brief Call it when all cases are judged. Of the guesses that fit a case, it keeps the one that fits
  *         the most cases of the part. If most failing cases of a part say "all zero", each case that holds

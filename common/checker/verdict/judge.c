@@ -291,6 +291,27 @@ static void judge_norm(const struct judged *judged, int buffer, struct verdict *
     record->certainty = RECORD_ROUNDING;
 }
 
+/* 1 if some element of an input is infinite or NaN. */
+static int holds_special(const struct judged *judged)
+{
+    for (int b = 0; b < judged->item->buffer_count; b++)
+        for (size_t i = 0; judged->inputs[b] != NULL && i < lesson_elems(&judged->item->buffer[b]); i++)
+            if (!isfinite(judged->inputs[b][i])) return 1;
+    return 0;
+}
+
+/* 1 if every element that is wrong either is, or should be, infinite or NaN, and comes of an input that is. */
+static int only_special_wrong(const struct judged *judged)
+{
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        const struct buffer_comparison *found = &judged->buffer[b];
+        if (found->wrong > 0 && found->first == NULL) return 0;
+        for (size_t i = 0; i < found->wrong && i < WRONG_KEPT; i++)
+            if (isfinite(found->first[i].got) && isfinite(found->first[i].expected)) return 0;
+    }
+    return holds_special(judged);
+}
+
 static void judge_values(struct judged *judged, struct verdict *verdict)
 {
     struct record broken = {0};
@@ -307,6 +328,7 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
     for (int b = 0; b < judged->item->buffer_count && !right; b++) {
         if (judged->buffer[b].wrong > 0) {
             judge_wrong(judged, b, verdict);
+            verdict->special = only_special_wrong(judged);
             return;
         }
         if (compare_norm_share(&judged->buffer[b]) > 1.0) {
@@ -437,6 +459,13 @@ static void judge_text(const struct item *item, struct verdict *verdict)
     take_findings(item, verdict);
 }
 
+/* Which failures do not say that a part's values are wrong: those of a property about places where buffers begin, which no
+ * lesson's own use has. */
+static int is_of_places(const struct item *item)
+{
+    return item->settled.group == GROUP_PROPERTIES && item->settled.misaligned_buffer >= 0;
+}
+
 void judge_item(struct session *session, int index)
 {
     const struct item *item = &session->item[index];
@@ -451,6 +480,12 @@ void judge_item(struct session *session, int index)
         status_right(session, index, &verdict) && memory_right(session, index, &verdict))
         judge_data(session, index, &verdict);
     if (verdict.state == STATE_PASS) judge_text(item, &verdict);
+    const int failed_before = item->item_index > 0 && total->state != STATE_PASS;
+    const int failed = verdict.state != STATE_PASS;
+    verdict.special = failed && (verdict.special || is_of_places(item));
+    const int special = failed_before && failed ? total->special && verdict.special
+                        : failed_before         ? total->special
+                                                : verdict.special;
     double share = fmax(total->budget_share, verdict.budget_share);
     double seconds = total->measurement.host_seconds + item->host_seconds;
     /* Of equally bad items the first is reported, with its own shape. */
@@ -459,6 +494,7 @@ void judge_item(struct session *session, int index)
         *total = verdict;
         total->measurement = kept;
     }
+    total->special = special;
     total->budget_share = share;
     total->measurement.host_seconds = seconds;
 }

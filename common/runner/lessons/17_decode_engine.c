@@ -165,7 +165,7 @@ static enum kernel_status take_all_alone(const struct scene *s)
     return status;
 }
 
-/** Logits that no step was asked for are 0. */
+/** Logits that no step is asked for are 0, and have to stay so. */
 static void clear_other_logits(const struct scene *s)
 {
     const struct engine_plan *p = &s->plan;
@@ -287,11 +287,11 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
                                         .workspace = (char *)buffers[ENGINE_WORKSPACE] + engine_staged(p),
                                         .workspace_bytes = asked < most ? asked : most};
     if (p->mistake != ENGINE_RIGHT) return call_wrongly(&scene);
+    clear_other_logits(&scene);
     enum kernel_status status =
         p->manner & (ENGINE_GRAPH | ENGINE_KEPT) ? replay(&scene) : take_steps(&scene);
     if (status == KERNEL_OK && p->manner & ENGINE_ALONE) status = take_all_alone(&scene);
     if (status != KERNEL_OK) return status;
-    clear_other_logits(&scene);
     if (p->manner & ENGINE_ALONE)
         report_differences(&scene);
     else

@@ -59,7 +59,7 @@ __global__ void scores_kernel(struct attention_args args, float scale, size_t ro
             const float *k = (const float *)args.k + kv_offset(args, row) + (size_t)key * args.head_dim;
             float sum = 0.0f;
             for (int d = (int)threadIdx.x; d < args.head_dim && key < seen; d += LANES)
-                sum += scale * q[d] * k[d];
+                sum += q[d] * k[d] * scale;
             sum = warp_sum(sum);
             if (threadIdx.x == 0) scores[row * args.kv_len + key] = key < seen ? sum : -INFINITY;
         }

@@ -88,7 +88,7 @@ __global__ void attention_kernel(struct attention_args args, float scale)
     for (int first = 0; first < seen; first += CHUNK) {
         float score = first + me < seen ? 0.0f : -INFINITY;
         for (int d = 0; d < args.head_dim && first + me < seen; d++)
-            score += q_row[d] * scale * k_bh[((size_t)first + me) * args.head_dim + d];
+            score += q_row[d] * k_bh[((size_t)first + me) * args.head_dim + d] * scale;
         struct softmax_pair before = all;
         all = merge_pairs(all, merge_chunk(score, tree));
         weight[me] = exp_below(score, all.m);

@@ -42,12 +42,13 @@ template <typename T, int HEAD_DIM> __global__ void row_kernel(struct attention_
     const T *k = (const T *)args.k + kv_offset, *v = (const T *)args.v + kv_offset; // [HEAD_DIM] of a key
     float q[HEAD_DIM], o[HEAD_DIM], m = -INFINITY, l = 0.0f;
     for (int d = 0; d < HEAD_DIM; d++) {
-        q[d] = to_float(((const T *)args.q)[at * HEAD_DIM + d]) * (scale * LOG2_E);
+        q[d] = to_float(((const T *)args.q)[at * HEAD_DIM + d]);
         o[d] = 0.0f;
     }
     for (int key = 0; key < seen; key++, k += HEAD_DIM, v += HEAD_DIM) {
         float score = 0.0f;
         for (int d = 0; d < HEAD_DIM; d++) score += q[d] * to_float(k[d]);
+        score = score * scale * LOG2_E; // scale * LOG2_E may be beyond float
         if (score > m) {
             float raised = ceilf(score), correction = exp2f(m - raised);
             m = raised;

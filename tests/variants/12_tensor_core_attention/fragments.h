@@ -15,7 +15,7 @@ template <typename T, int HEAD_DIM> struct warp_rows {
     const T *q, *k, *v;    // of the head
     int bh, first;         // head, first query
     int seen[2], all, any; // keys that rows g and g + 8 see; that all rows see, and any
-    float scale;           // times log2(e)
+    float scale;
     float m[2], l[2], o[HEAD_DIM / 8][4];
 };
 
@@ -29,7 +29,7 @@ __device__ inline void begin(struct warp_rows<T, HEAD_DIM> *w, const struct atte
     w->q = (const T *)args.q + (size_t)w->bh * args.q_len * HEAD_DIM;
     w->k = (const T *)args.k + kv_head(args, w->bh) * args.kv_len * HEAD_DIM;
     w->v = (const T *)args.v + kv_head(args, w->bh) * args.kv_len * HEAD_DIM;
-    w->scale = scale * 1.44269504f;
+    w->scale = scale;
     for (int h = 0; h < 2; h++) {
         w->seen[h] = keys_seen(args, min(w->first + lane / 4 + h * 8, args.q_len - 1));
         w->m[h] = -INFINITY;
@@ -65,7 +65,8 @@ __device__ inline void score(const struct warp_rows<T, HEAD_DIM> &w, const struc
             multiply_add<T>(s[j], a, b[0], b[1]);
         }
         for (int c = 0; c < 4; c++) {
-            s[j][c] = __fmul_rn(s[j][c], w.scale);
+            s[j][c] = __fmul_rn(__fmul_rn(s[j][c], w.scale),
+                                1.44269504f); // the scale times log2(e) may be beyond float
             if (first + j * 8 + t + c % 2 >= w.seen[c / 2]) s[j][c] = -INFINITY;
         }
     }

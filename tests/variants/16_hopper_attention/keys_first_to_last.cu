@@ -53,9 +53,11 @@ __global__ void __launch_bounds__(WARPGROUP) attention_kernel(struct attention_a
         wgmma_wait<0>();
         wgmma_hold(s);
         int seen[2] = {keys_seen(args, min(row, last)) - key, keys_seen(args, min(row + 8, last)) - key};
-        if (scale < 0.0f) negate_scores(s);
+        float factor = scale < 0.0f ? -1.0f : 1.0f, size = fabsf(scale);
+        if (isinf(scale)) factor *= 2.0f, size = fabsf(args.scale) * (LOG2_E / 2);
+        if (factor != 1.0f) multiply_scores(s, factor);
         mask_scores(s, seen);
-        if (weigh_scores(s, &rows, fabsf(scale), correction)) rescale_sums(rows.o, correction);
+        if (weigh_scores(s, &rows, size, correction)) rescale_sums(rows.o, correction);
         round_weights<T>(p, s);
         int special = special_values<T, SIZE>(v, 0, 64);
         special = __any_sync(ALL_LANES, special);
