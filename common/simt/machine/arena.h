@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "machine.h"
 #include "record/record.h"
 
 #include <stdbool.h>
@@ -28,5 +29,7 @@ size_t simt_arena_heap_bytes(const void *pointer);
 bool simt_arena_host_may(uintptr_t offset); /**< managed or pinned memory */
 
 void simt_arena_open(void);
+/** @brief What the allocation at @p offset is called, and the shape of its elements; element_bytes 0: unknown. */
+const char *simt_arena_describe(uintptr_t offset, struct simt_shape *shape);
 /** @brief What an arena address is: which element of which allocation, or how far from it. */
 void simt_arena_resolve(uintptr_t offset, size_t bytes, struct record_memory *memory);
