@@ -70,7 +70,7 @@ enum trace_event {
     TRACE_MEET,     /**< site, enum trace_meet, mask: lanes met */
     TRACE_BARRIER,  /**< site, mask of the warps that go on */
     TRACE_NAMED,    /**< number of the barrier, mask of the warps that go on */
-    TRACE_LANDED, /**< bulk copies of up to this number, and of this number of bytes, have arrived: number, bytes */
+    TRACE_LANDED,   /**< a bulk copy has arrived: its number, bytes, enum trace_space, first address */
 };
 enum trace_flag { TRACE_SAME = 16, TRACE_SAME_COST = 32 };
 
@@ -91,7 +91,7 @@ enum trace_meet {
     TRACE_PRODUCT,    /**< a product on tensor cores */
     TRACE_SYNCWARP,
     TRACE_PRODUCTS_WAIT, /**< for products in flight */
-    TRACE_NAMED_ARRIVE,  /**< came to a named barrier: counts as a barrier */
+    TRACE_NAMED_ARRIVE,  /**< and more: came to the named barrier of as many more; counts as a barrier */
 };
 
 #endif

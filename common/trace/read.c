@@ -220,14 +220,14 @@ static void add_lanes(struct reader *r, unsigned flags, struct lasts *lasts, str
 static void add_event(struct reader *r, struct lasts *lasts, struct trace_counters *sum)
 {
     static const int operands[16] = {
-        [TRACE_WARP] = 1, [TRACE_MARK] = 4, [TRACE_NAMED] = 2, [TRACE_LANDED] = 2};
+        [TRACE_WARP] = 1, [TRACE_MARK] = 4, [TRACE_NAMED] = 2, [TRACE_LANDED] = 4};
     const unsigned event = *r->at & 15, flags = *r->at & ~15u;
     r->at++;
     if (event == TRACE_LANES) {
         add_lanes(r, flags, lasts, sum);
     } else if (event == TRACE_MEET) {
         (void)number(r);
-        sum->value[BARRIERS] += number(r) == TRACE_NAMED_ARRIVE;
+        sum->value[BARRIERS] += number(r) >= TRACE_NAMED_ARRIVE;
         (void)number(r);
     } else if (event == TRACE_BARRIER) {
         (void)number(r);

@@ -118,7 +118,7 @@ void simt_resolve_named(struct worker *w, struct warp *warp)
     simt_new_tick(w, warp);
     b->arrived += WARP_LANES;
     w->result->counters.barriers++;
-    simt_trace_meet(w, warp, t->site, TRACE_NAMED_ARRIVE, live);
+    simt_trace_meet(w, warp, t->site, TRACE_NAMED_ARRIVE + t->named_id, live);
     if (t->named_wait) {
         warp->arrived = true;
         b->waiting |= 1u << index;

@@ -134,6 +134,8 @@ __attribute__((constructor)) static void read_settings(void)
         simt_settings.all_traffic = strcmp(text, "all") == 0;
         if (!simt_settings.all_traffic && strcmp(text, "profiled") != 0)
             simt_die("SIMT_TRAFFIC is \"%s\"; it must be profiled or all.", text);
+        if (simt_settings.all_traffic && simt_settings.trace != NULL)
+            simt_die("a trace has what a profiler counts: SIMT_TRACE and SIMT_TRAFFIC=all exclude each other.");
     }
 }
 

@@ -328,8 +328,8 @@ enum trace_meet simt_trace_gathered(const struct simt_site *site)
                : TRACE_COLLECTIVE;
 }
 
-void simt_trace_meet(struct worker *w, const struct warp *warp, const struct simt_site *site,
-                     enum trace_meet meet, unsigned lanes)
+void simt_trace_meet(struct worker *w, const struct warp *warp, const struct simt_site *site, unsigned meet,
+                     unsigned lanes)
 {
     if (w->trace == NULL) return;
     struct vector *to = events_of(w, (int)(warp - w->warp_of));
@@ -358,13 +358,18 @@ void simt_trace_named(struct worker *w, unsigned id, uint32_t warps)
     put(to, warps);
 }
 
-void simt_trace_landed(struct worker *w, uint64_t number, uint64_t bytes)
+void simt_trace_landed(struct worker *w, uint64_t number, const void *target, uint64_t bytes)
 {
     struct vector *to = w->trace != NULL ? events_of(w, -1) : NULL;
     if (to == NULL) return;
+    const enum place place = simt_place_of(w, (uintptr_t)target);
+    const uintptr_t at = in_space(w, place, (uintptr_t)target);
     put(to, TRACE_LANDED);
     put(to, number);
     put(to, bytes);
+    put(to, space_of(place));
+    put(to, at);
+    note_place(w->trace, place, place == PLACE_ARENA ? at - ARENA_BASE : at, 1);
 }
 
 /* ---- blocks --------------------------------------------------------------------------------------------- */

@@ -63,11 +63,12 @@ void simt_trace_flushed(struct worker *w, bool counted);
 uint64_t simt_trace_number(struct worker *w);
 /** @brief What lanes do together at @p site. */
 enum trace_meet simt_trace_gathered(const struct simt_site *site);
-void simt_trace_meet(struct worker *w, const struct warp *warp, const struct simt_site *site,
-                     enum trace_meet meet, unsigned lanes);
+void simt_trace_meet(struct worker *w, const struct warp *warp, const struct simt_site *site, unsigned meet,
+                     unsigned lanes);
 void simt_trace_barrier(struct worker *w, const struct simt_site *site, uint32_t warps);
 void simt_trace_named(struct worker *w, unsigned id, uint32_t warps);
-void simt_trace_landed(struct worker *w, uint64_t number, uint64_t bytes);
+/** @brief The bulk copy of this number, of @p bytes to @p target, has arrived. */
+void simt_trace_landed(struct worker *w, uint64_t number, const void *target, uint64_t bytes);
 /** @brief A block has ended, @p found with a finding: is it kept? Its events are gone from @p result. */
 void simt_trace_take(struct result *result, bool found);
 /** @brief The number of the site in the file. */
