@@ -29,6 +29,7 @@ enum { TRACE_SECONDS = 600, MOST_TRACES = 2 };
 /* A trace, the file it came from, and what the page calls it. */
 struct source {
     char *name;
+    const char *kernel; /* the file, if it is a lesson's */
     struct text bytes;
     struct trace trace;
     size_t first, count; /* launches to show */
@@ -143,6 +144,7 @@ static int trace_lesson(const struct command_line *line, struct source *sources,
     for (size_t i = 0; i < *count; i++) {
         const char *slash = strrchr(kernels[i], '/');
         sources[i].name = copy_string(slash ? slash + 1 : kernels[i]);
+        sources[i].kernel = kernels[i];
         int code = make_trace(lesson, kernels[i], test_case, blocks ? blocks : "some", &sources[i]);
         if (code != EXIT_PASS) return code;
     }
@@ -197,6 +199,7 @@ static int run_trace(const struct command_line *line)
     if (code != EXIT_PASS) return code;
     for (size_t i = 0; i < count; i++)
         shown[i] = (struct trace_shown){.name = sources[i].name,
+                                        .kernel = sources[i].kernel,
                                         .trace = &sources[i].trace,
                                         .first = sources[i].first,
                                         .count = sources[i].count};

@@ -99,31 +99,29 @@ static int is_source(const char *path)
     return 0;
 }
 
-static int is_put(const struct trace_shown *shown, size_t which, const char *path)
+/* A kernel file from elsewhere may have lost its folder on the way through the compiler. */
+static int read_source(const struct trace_shown *shown, const char *path, struct text *source)
 {
-    for (size_t i = 0; i < which; i++)
-        for (size_t k = 0; k < shown[i].trace->file_count; k++)
-            if (strcmp(shown[i].trace->files[k], path) == 0) return 1;
-    return 0;
+    const char *kernel = shown->kernel, *slash = kernel ? strrchr(kernel, '/') : NULL;
+    if (!is_source(path)) return -1;
+    if (kernel && strcmp(slash ? slash + 1 : kernel, path) == 0) path = kernel;
+    return read_file(path, source);
 }
 
-static void put_sources(const struct trace_shown *shown, size_t count, struct text *page)
+static void put_sources(const struct trace_shown *shown, struct text *page)
 {
     size_t put = 0;
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < shown[i].trace->file_count && put < MOST_SOURCES; k++) {
-            const char *path = shown[i].trace->files[k];
-            struct text source = {0};
-            if (!is_source(path) || is_put(shown, i, path) || read_file(path, &source) != 0) continue;
-            if (source.length < SOURCE_BYTES) {
-                text_print(page, "%s\n{\"path\": ", put++ ? "," : "");
-                put_json(page, path);
-                text_print(page, ", \"text\": ");
-                put_json(page, source.data ? source.data : "");
-                text_print(page, "}");
-            }
-            text_free(&source);
+    for (size_t i = 0; i < shown->trace->file_count && put < MOST_SOURCES; i++) {
+        struct text source = {0};
+        if (read_source(shown, shown->trace->files[i], &source) != 0) continue;
+        if (source.length < SOURCE_BYTES) {
+            text_print(page, "%s\n{\"path\": ", put++ ? "," : "");
+            put_json(page, shown->trace->files[i]);
+            text_print(page, ", \"text\": ");
+            put_json(page, source.data ? source.data : "");
+            text_print(page, "}");
         }
+        text_free(&source);
     }
 }
 
@@ -158,10 +156,10 @@ void trace_write_page(const char *title, struct trace_shown *shown, size_t count
     for (size_t i = 0; i < count; i++) {
         text_print(page, "%s{\"name\": ", i ? ", " : "");
         put_json(page, shown[i].name);
-        text_print(page, ", \"blocksLeftOut\": %zu}", shown[i].blocks_left_out);
+        text_print(page, ", \"blocksLeftOut\": %zu, \"sources\": [", shown[i].blocks_left_out);
+        put_sources(&shown[i], page);
+        text_print(page, "]}");
     }
-    text_print(page, "],\n\"sources\": [");
-    put_sources(shown, count, page);
     text_print(page, "]}\n</script>\n<script>\n");
     text_append(page, (const char *)trace_viewer_js, trace_viewer_js_bytes);
     text_print(page, "</script>\n</body>\n</html>\n");

@@ -14,6 +14,7 @@ enum { TRACE_PAGE_BYTES = 20 << 20 /**< no page is larger */ };
 /** @brief A trace on its way to a page. */
 struct trace_shown {
     const char *name;          /**< what it is of: a kernel file, a case */
+    const char *kernel;        /**< the kernel file, if the trace may name it without its folder; or NULL */
     const struct trace *trace; /**< what is in it */
     size_t first, count;       /**< of its launches, those that are shown */
     size_t blocks_left_out;    /**< receives how many of their blocks did not fit */

@@ -84,7 +84,7 @@ function readTrace(bytes) {
             range.extents = r.numbers(r.number());
             launch.ranges.push(range);
         } else if (letter === "B") {
-            const block = { index: r.number(), why: r.number(), leftOut: r.number(), counters: r.numbers(COUNTED) };
+            const block = { launch, index: r.number(), why: r.number(), leftOut: r.number(), counters: r.numbers(COUNTED) };
             const count = r.number();
             block.bytes = bytes.subarray(r.at, r.at + count);
             const same = launch.blocks.find(b => b.index === block.index);
@@ -123,7 +123,7 @@ function readShape(r) {
 
 /** The events of a block, a column for each thing that is known of them. */
 class Events {
-    constructor(block) {
+    constructor(block, warps) {
         this.kind = [];
         this.warp = [];
         this.site = [];
@@ -131,7 +131,7 @@ class Events {
         this.first = []; /* address of the first lane; of others a value */
         this.second = []; /* of a copy its place in shared memory */
         this.cost = [];
-        this.warps = 0;
+        this.warps = warps;
         this.totals = new Array(COUNTED).fill(0);
         this.nothing = new Array(COUNTED).fill(0);
         for (const part of [block, ...(block.more || [])]) this.read(new Reader(part.bytes, 0, part.bytes.length));
@@ -147,7 +147,6 @@ class Events {
         this.first.push(first);
         this.second.push(second);
         this.cost.push(cost);
-        if (warp !== NO_WARP && warp >= this.warps) this.warps = warp + 1;
         for (let i = 0; i < COUNTED; i++) this.totals[i] += cost[i];
     }
 
@@ -385,7 +384,8 @@ const viewer = {
 };
 
 function eventsOf(block) {
-    if (!block.events) block.events = new Events(block);
+    const threads = block.launch.block;
+    if (!block.events) block.events = new Events(block, Math.ceil(threads[0] * threads[1] * threads[2] / 32));
     return block.events;
 }
 
@@ -422,8 +422,9 @@ function placeOf(site, frame = 0) {
 }
 
 function lineText(site) {
-    const at = placeOf(site);
-    return at ? `line ${at.line}` : "an unknown line";
+    const at = placeOf(site), from = placeOf(site, 1), main = filesOf(viewer.events)[0];
+    if (!at) return "an unknown line";
+    return (at.file === main ? "" : shortPath(at.file).split("/").pop() + " ") + `line ${at.line}` + (from ? ` (called from ${from.line})` : "");
 }
 
 /** What the source calls an address: tile[2][5], out[0, 1, 5]. */
@@ -431,15 +432,32 @@ function rangeOf(space, address) {
     return viewer.launch.ranges.find(r => r.space === space && address >= r.start && address < r.start + r.bytes);
 }
 
-function elementOf(range, address, bytes) {
+function indicesOf(range, address, bytes) {
     const size = range.element || bytes, index = Math.floor((address - range.start) / size), extents = range.extents;
     const parts = [];
     for (let axis = extents.length - 1, rest = index; axis >= 0; axis--) {
         parts.unshift(axis === 0 ? rest : rest % extents[axis]);
         rest = Math.floor(rest / extents[axis]);
     }
-    if (!parts.length) parts.push(index);
+    return parts.length ? parts : [index];
+}
+
+function written(range, parts) {
     return range.space === SPACE.GLOBAL ? `[${parts.join(",")}]` : parts.map(p => `[${p}]`).join("");
+}
+
+function elementOf(range, address, bytes) {
+    return written(range, indicesOf(range, address, bytes));
+}
+
+/** What of the elements' indices differs between lanes, for each lane, and what they have in common: q[0,0,3,·]. */
+function labelsOf(range, addresses, bytes) {
+    if (!range) return { common: "", of: addresses.map(a => "…" + (a % 65536).toString(16)) };
+    const all = addresses.map(a => indicesOf(range, a, bytes)), rank = all[0].length;
+    let same = 0;
+    while (same < rank - 1 && all.every(parts => parts[same] === all[0][same])) same++;
+    const common = all[0].map((part, axis) => axis < same ? part : "·");
+    return { common: range.name + written(range, common), of: all.map(parts => parts.slice(same).join(",")) };
 }
 
 function nameOf(space, address, bytes) {
@@ -518,12 +536,14 @@ function sourceOf(path) {
 
 /** The files of this launch, the one with the most events first. */
 function filesOf(v) {
+    if (v.files) return v.files;
     const files = new Map();
     for (let e = 0; e < v.count; e++) {
         const at = v.site[e] >= 0 ? placeOf(v.site[e]) : null;
         if (at) files.set(at.file, (files.get(at.file) || 0) + 1);
     }
-    return [...files.entries()].sort((a, b) => b[1] - a[1]).map(f => f[0]);
+    v.files = [...files.entries()].sort((a, b) => b[1] - a[1]).map(f => f[0]);
+    return v.files;
 }
 
 function findingLines() {
@@ -843,14 +863,13 @@ function globalView(v, e, list = 0) {
     const place = new Map(sectors.map((s, i) => [s.number, i % COLOURS]));
     const colour = i => place.get(Math.floor(addresses[i] / 32));
     const used = sectors.reduce((sum, s) => sum + usedBytes(s), 0), moved = 32 * sectors.length;
-    const least = Math.ceil(used / 32), range = rangeOf(space, addresses[0]);
+    const least = Math.ceil(used / 32), labels = labelsOf(rangeOf(space, addresses[0]), addresses, shape.bytes);
     return [
-        element("p", {}, `The lanes ask for ${plural(used, "different byte")}${range ? " of " + range.name : ""}; ` +
+        element("p", {}, `The lanes ask for ${plural(used, "different byte")}${labels.common ? " of " + labels.common : ""}; ` +
             `${plural(sectors.length, "sector")} of 32 bytes move ${moved}`,
             moved > used ? element("b", { class: "bad" }, `: ${moved - used} are wasted.`) : ": nothing is wasted.",
             sectors.length > least ? ` Side by side they would fill ${plural(least, "sector")}.` : ""),
-        laneBoxes(shape.lanes, colour, i => range ? elementOf(range, addresses[i], shape.bytes) : "…" + (addresses[i] % 65536).toString(16),
-                  i => `lane ${shape.lanes[i]}: ${nameOf(space, addresses[i], shape.bytes)}, address 0x${addresses[i].toString(16)}`),
+        laneBoxes(shape.lanes, colour, i => labels.of[i], i => `lane ${shape.lanes[i]}: ${nameOf(space, addresses[i], shape.bytes)}, address 0x${addresses[i].toString(16)}`),
         element("h4", {}, "sectors: which lane uses which word; grey is waste"),
         sectorRows(shape.lanes, addresses, shape.bytes, space, s => place.get(s.number)),
     ];
@@ -886,16 +905,18 @@ function conflictText(found) {
 
 function sharedView(v, e) {
     const shape = v.shape[e], addresses = v.addresses(e), space = shape.space & 7, range = rangeOf(space, addresses[0]);
-    const found = wavefrontsOf(shape.lanes, addresses, shape.bytes, !(shape.access & WRITE));
-    const text = i => range ? elementOf(range, addresses[i], shape.bytes) : String(addresses[i]);
+    const start = range ? range.start : 0, bank = address => Math.floor((address - start) / 4) % 32;
+    const found = wavefrontsOf(shape.lanes, addresses.map(a => a - start), shape.bytes, !(shape.access & WRITE));
+    const labels = labelsOf(range, addresses, range && range.element || shape.bytes);
     const atomic = shape.access & ATOMIC, count = found.wavefronts.length, extra = count - found.groups;
     return [
         element("p", {}, atomic ? "Atomics on shared memory go one lane a bank at a time. " :
             `${plural(count, "wavefront")}` + (found.groups > 1 ? `, at least ${found.groups} with ${shape.bytes} bytes per lane` : "") + ". ",
             !atomic && extra > 0 ? element("b", { class: "bad" }, `${extra} ${extra === 1 ? "is" : "are"} for bank conflicts. `) : "",
             atomic ? "" : conflictText(found)),
-        laneBoxes(shape.lanes, i => Math.floor(addresses[i] / 4) % 32 % COLOURS, text,
-                  i => `lane ${shape.lanes[i]}: ${nameOf(space, addresses[i], shape.bytes)}, bank ${Math.floor(addresses[i] / 4) % 32}`),
+        labels.common ? element("h4", {}, `each lane's element of ${labels.common}`) : "",
+        laneBoxes(shape.lanes, i => bank(addresses[i]) % COLOURS, i => labels.of[i],
+                  i => `lane ${shape.lanes[i]}: ${nameOf(space, addresses[i], shape.bytes)}, bank ${bank(addresses[i])}`),
         element("h4", {}, "wavefronts and banks: which lane takes its word when"),
         bankTable(found.wavefronts, found.groups),
     ];
@@ -904,10 +925,11 @@ function sharedView(v, e) {
 function copyView(v, e) {
     const shape = v.shape[e], to = v.addresses(e, 1), space = shape.space & TO_DYNAMIC ? SPACE.DYNAMIC : SPACE.SHARED;
     const flight = v.flights.find(f => f.events && f.events.includes(e)), range = rangeOf(space, to[0]);
+    const labels = labelsOf(range, to, range && range.element || 4);
     return [
         ...globalView(v, e),
-        element("h4", {}, `where they go${range ? " in " + range.name : ""}`),
-        laneBoxes(shape.lanes, i => Math.floor(to[i] / 4) % 32 % COLOURS, i => range ? elementOf(range, to[i], range.element || 4) : String(to[i]),
+        element("h4", {}, `where they go${labels.common ? ": " + labels.common : ""}`),
+        laneBoxes(shape.lanes, i => Math.floor((to[i] - (range ? range.start : 0)) / 4) % COLOURS, i => labels.of[i],
                   i => `lane ${shape.lanes[i]}: ${nameOf(space, to[i], range && range.element || 4)}`),
         element("p", {}, flight ? `In flight from step ${v.time[e]} to step ${flight.to}, where the warp waits for it. ` : "No wait for it is in this trace. ",
             `${plural(v.cost[e][COUNTER.SHARED_STORES], "wavefront")} to store it.`,
@@ -951,7 +973,7 @@ class SharedState {
     constructor(v, range) {
         this.v = v;
         this.range = range;
-        this.size = range.element || 4;
+        this.size = cellBytes(range);
         this.cells = Math.ceil(range.bytes / this.size);
         this.touching = Array.from(v.order).filter(e => this.touches(e));
         this.reset();
@@ -1017,10 +1039,16 @@ class SharedState {
     }
 }
 
-function columnsOf(range) {
+/** A matrix as it is declared; other memory as words, in rows of whole lines of banks. */
+function columnsOf(range, cells) {
     const last = range.extents.length > 1 ? range.extents[range.extents.length - 1] : 0;
     if (last >= 4 && last <= 264) return last;
-    return Math.max(1, Math.floor(128 / (range.element || 4)));
+    const line = 128 / cellBytes(range);
+    return line * Math.ceil(cells / line / 96);
+}
+
+function cellBytes(range) {
+    return range.extents.length > 1 && range.element || ([2, 4, 8].includes(range.element) ? range.element : 4);
 }
 
 function drawShared() {
@@ -1034,11 +1062,11 @@ function drawShared() {
         r.name + r.extents.map(n => `[${n}]`).join(""))));
     const states = v.states || (v.states = new Map());
     if (!states.has(range)) states.set(range, new SharedState(v, range));
-    const state = states.get(range).at(viewer.event), columns = columnsOf(range), rows = Math.ceil(state.cells / columns);
+    const state = states.get(range).at(viewer.event), columns = columnsOf(range, state.cells), rows = Math.ceil(state.cells / columns);
     const width = section.clientWidth - 2, cell = Math.max(2, Math.min(14, Math.floor(width / columns), Math.floor(1600 / rows)));
     const c = canvasOf("cells", columns * cell + 1, rows * cell + 1), gap = cell > 4 ? 1 : 0;
     const fills = Array.from({ length: COLOURS }, (_, i) => theme("--c" + i)), empty = theme("--panel"), flying = theme("--fig-y");
-    const colour = i => viewer.cellColour === "bank" ? fills[Math.floor((range.start + i * state.size) / 4) % 32 % COLOURS] :
+    const colour = i => viewer.cellColour === "bank" ? fills[Math.floor(i * state.size / 4) % 32 % COLOURS] :
         viewer.cellColour === "reader" ? (state.reader[i] < 0 ? empty : fills[warpOf(v, state.reader[i]) % COLOURS]) :
             state.writer[i] < 0 ? empty : fills[warpOf(v, state.writer[i]) % COLOURS];
     for (let i = 0; i < state.cells; i++) {
@@ -1087,7 +1115,7 @@ function tellCell(pointer) {
         return `warp ${warpOf(v, e)}${lane === null ? "" : ` lane ${lane}`}, ${v.site[e] >= 0 ? lineText(v.site[e]) : "a bulk copy"}, step ${v.time[e]}`;
     };
     const address = grid.range.start + i * grid.state.size, pending = grid.state.pending.get(i);
-    byId("cell").textContent = `${nameOf(grid.range.space, address, grid.state.size)}, bank ${Math.floor(address / 4) % 32}: ` +
+    byId("cell").textContent = `${nameOf(grid.range.space, address, grid.state.size)}, bank ${Math.floor(i * grid.state.size / 4) % 32}: ` +
         (pending !== undefined ? `a copy by ${who(pending)} is in flight; ` : "") +
         (grid.state.writer[i] < 0 ? "not written yet" : `written by ${who(grid.state.writer[i])}`) +
         (grid.state.reader[i] < 0 ? "; not read yet" : `; read by ${who(grid.state.reader[i])}`);
@@ -1136,15 +1164,12 @@ function drawFinding() {
     const index = Math.min(viewer.findingIndex || 0, all.length - 1), f = all[index], events = eventsOfFinding(f);
     const tabs = all.length > 1 ? element("span", { class: "buttons" }, ...all.slice(0, 12).map((other, i) =>
         element("button", { class: i === index ? "on" : "", onclick: () => showFinding(i) }, `${i + 1} ${other.kind}`))) : "";
-    const lines = f.text.split("\n").map(l => l.trim()).filter(l => l);
     const cards = f.actors.map((a, i) => element("div", { class: "card" },
         element("b", {}, `${a.access & ATOMIC ? "atomic" : a.access & WRITE ? "write" : "read"}, ${i === 0 && f.actors.length > 1 ? "first" : f.actors.length > 1 ? "second" : "here"}`),
         element("span", {}, `block ${indexIn(viewer.launch.grid, a.block)} thread ${a.thread} (warp ${Math.floor(a.thread / 32)} lane ${a.thread % 32}), ${lineText(a.site)}`),
         events[i] >= 0 ? element("button", { onclick: () => { viewer.event = events[i]; viewer.line = null; draw(); } }, `step ${viewer.events.time[events[i]]}`)
             : element("span", { class: "faint" }, a.block === viewer.block.index ? "the access itself ended the block" : "not in this block")));
-    const told = lines.filter(l => !/^(read|write|atomic|at|by) /.test(l)).slice(1);
-    box.replaceChildren(element("h2", {}, "Finding ", tabs), element("p", { class: "headline" }, lines[0] || f.kind),
-        element("div", { class: "cards" }, ...cards), element("p", {}, told.join(" · ")));
+    box.replaceChildren(element("h2", {}, "Finding ", tabs), element("p", { class: "told" }, f.text), element("div", { class: "cards" }, ...cards));
 }
 
 /** In the time line the two accesses, and that nothing orders them. */
@@ -1264,7 +1289,7 @@ function openOther(file) {
         if (!data || !about) throw new Error(`${file.name} is no page of a trace`);
         const other = JSON.parse(about.textContent);
         viewer.traces = [viewer.traces[0], readTrace(bytesOfBase64(data.textContent))];
-        viewer.sources = [viewer.sources[0], other.sources];
+        viewer.sources = [viewer.sources[0], other.traces[0].sources];
         viewer.about = [viewer.about[0], { ...other.traces[0], name: file.name }];
         viewer.shown = 0;
         buildHead();
@@ -1280,8 +1305,8 @@ function byId(id) {
 }
 
 const HELP = [
-    ["→ ←", "next and last event of this warp"], ["↑ ↓", "the warp above or below, at the same step"],
-    ["b, Shift b", "next and last barrier"], ["n, Shift n", "next and last event of this line, of any warp"],
+    ["→ ←", "next event of this warp, and the one before"], ["↑ ↓", "the warp above or below, at the same step"],
+    ["b, Shift b", "next barrier, and the one before"], ["n, Shift n", "next event of this line in any warp, and the one before"],
     ["c", "next bank conflict"], ["w", "next access that wastes bytes"], ["f", "next finding"], ["Home, End", "first and last event"],
     ["+ −", "zoom the time line"], ["?", "this help"],
 ];
@@ -1289,7 +1314,7 @@ const HELP = [
 const NOTES = [
     "The device knows the order of events and no time. A step is one event of a warp; a warp's event comes after all that it waited for. So lengths in the time line say nothing of a GPU's cycles.",
     "Sectors, wavefronts and conflicts are those of SIMT_COUNTERS, exactly: every number here is the sum of its events.",
-    "A sector is 32 bytes, the least that global memory moves. A bank of shared memory gives one word of 4 bytes per wavefront; the same word may go to many lanes.",
+    "A sector is 32 bytes, the least that global memory moves. A bank of shared memory gives one word of 4 bytes per wavefront; the same word may go to many lanes. Banks are counted from the beginning of the array.",
     "Bars below a warp: asynchronous copies and products in flight, from their start to the wait.",
     "Not shown: registers and local variables of a lane; what matrix multiplies of a warpgroup read in shared memory; what constant memory gives.",
 ];
@@ -1301,22 +1326,22 @@ function helpDialog() {
         element("form", { method: "dialog" }, element("button", {}, "close")));
 }
 
-const BUTTONS = [["first", "⏮", "first event"], ["barrierBack", "⏪", "last barrier"], ["back", "◀", "back"], ["next", "▶", "next event of this warp"],
-                 ["barrier", "⏩", "next barrier"], ["last", "⏭", "last event"], ["up", "▲", "warp above"], ["down", "▼", "warp below"]];
+const BUTTONS = [["first", "|◀", "first event"], ["barrierBack", "◀◀", "the barrier before"], ["back", "◀", "back"], ["next", "▶", "next event of this warp"],
+                 ["barrier", "▶▶", "next barrier"], ["last", "▶|", "last event"], ["up", "▲", "warp above"], ["down", "▼", "warp below"]];
 
 function buildPage(title) {
     document.body.prepend(
-        element("header", {}, element("div", { id: "head" }), element("nav", { id: "steps", "aria-label": "stepping" },
+        element("header", {}, element("div", { id: "head" }), element("div", { id: "where" }, element("nav", { id: "steps", "aria-label": "stepping" },
             ...BUTTONS.map(([how, sign, what]) => element("button", { onclick: () => step(how), title: what, "aria-label": what }, sign)),
             element("button", { onclick: () => byId("help").showModal(), title: "help", "aria-label": "help" }, "?")),
-            element("p", { id: "sentence", role: "status" })),
+            element("p", { id: "sentence", role: "status" }))),
         element("main", {},
             element("section", { id: "findings" }),
             element("section", { id: "source" }, element("h2", {}, "Source"),
                 element("p", { class: "bar" }, element("select", { id: "file", onchange: change => { viewer.line = { file: change.target.value, line: 0 }; draw(); } }),
                     element("span", { id: "metric", class: "buttons" })),
                 element("div", { id: "lines", tabIndex: 0, "aria-label": "source" })),
-            element("section", { id: "timeline" }, element("h2", {}, "Time "),
+            element("div", { id: "right" }, element("section", { id: "timeline" }, element("h2", {}, "Time "),
                 element("p", { class: "bar" }, element("span", { class: "buttons" },
                     element("button", { onclick: () => zoomBy(0.5), title: "zoom in" }, "+"), element("button", { onclick: () => zoomBy(2), title: "zoom out" }, "−"),
                     element("button", { onclick: () => { viewer.zoom = { from: 0, span: viewer.events.length }; drawTime(); } }, "all")),
@@ -1330,7 +1355,7 @@ function buildPage(title) {
                     element("span", { id: "cellcolour", class: "buttons" }, ...[["warp", "who wrote last"], ["reader", "who read last"], ["bank", "bank"]].map(([key, text]) =>
                         element("button", { onclick: () => { viewer.cellColour = key; draw(); }, value: key }, text)))),
                 element("div", { class: "scroll" }, element("canvas", { id: "cells", onmousemove: tellCell, onclick: tellCell, role: "img", "aria-label": "elements of the array" })),
-                element("p", { id: "filled", class: "faint" }), element("p", { id: "cell" }, "Point at an element to see who wrote and read it last.")),
+                element("p", { id: "filled", class: "faint" }), element("p", { id: "cell" }, "Point at an element to see who wrote and read it last."))),
             element("section", { id: "compare" })),
         helpDialog());
     document.title = title;
@@ -1357,7 +1382,8 @@ function buildHead() {
         element("h1", {}, viewer.title),
         element("div", { class: "choices" },
             viewer.traces.length > 1 ? choice("trace", viewer.about.map(t => t.name), viewer.shown, i => { viewer.shown = i; enter(Math.min(viewer.launchIndex, total(viewer.trace) - 1), 0); })
-                : element("label", { class: "other" }, "compare with another page: ", element("input", { type: "file", accept: ".html", onchange: change => openOther(change.target.files[0]) })),
+                : element("label", { class: "other", title: "another page that warpwise trace wrote, before a change or after it" }, "compare with …",
+                    element("input", { type: "file", accept: ".html", onchange: change => openOther(change.target.files[0]) })),
             choice("kernel", viewer.trace.launches.map(l => l.kernel), viewer.launchIndex, i => enter(i, 0)),
             choice("block", blocks, viewer.blockIndex, i => enter(viewer.launchIndex, i)),
             element("span", { class: "faint" }, `${blocks.length} of ${plural(all, "block")} of ${dimensions(launch.block)} threads` +
@@ -1378,17 +1404,19 @@ function enter(launchIndex, blockIndex) {
         return;
     }
     document.querySelector("main").hidden = false;
-    viewer.event = interesting();
+    begin();
     if (viewer.launch.findings.length) showFinding(0);
     else draw();
 }
 
-/** Where to begin: the first bank conflict or wasteful access, or the first event. */
-function interesting() {
-    const v = viewer.events;
-    for (const e of v.order) if (v.cost[e][COUNTER.CONFLICTS] > 0) return e;
-    for (const e of v.order) if (v.wasted(e) >= 32) return e;
-    return v.count ? v.order[0] : 0;
+/** Where to begin: the worst bank conflict, or the most wasteful access, and the metric that shows it; or the first event. */
+function begin() {
+    const v = viewer.events, worst = (value, least) => v.order.reduce((best, e) => value(e) > Math.max(least, best < 0 ? 0 : value(best)) ? e : best, -1);
+    const metric = name => METRICS.findIndex(m => m.name === name);
+    const conflict = worst(e => v.cost[e][COUNTER.CONFLICTS], 0), waste = conflict < 0 ? worst(e => v.wasted(e), 31) : -1;
+    const first = v.ofWarp.find(events => events.length);
+    viewer.metric = metric(conflict >= 0 ? "conflicts" : waste >= 0 ? "wasted bytes" : "requests");
+    viewer.event = conflict >= 0 ? conflict : waste >= 0 ? waste : first ? first[0] : 0;
 }
 
 function draw() {
@@ -1420,7 +1448,7 @@ function start() {
     buildPage(about.title);
     try {
         viewer.traces = data.map(d => readTrace(bytesOfBase64(d.textContent)));
-        viewer.sources = viewer.traces.map(() => about.sources);
+        viewer.sources = about.traces.map(t => t.sources);
         const launches = viewer.trace.launches, found = launches.findIndex(l => l.findings.length);
         if (!launches.length) throw new Error("no launch is in the trace");
         enter(found >= 0 ? found : launches.findIndex(l => l.blocks.length) < 0 ? 0 : launches.findIndex(l => l.blocks.length), 0);
