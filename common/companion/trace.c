@@ -110,6 +110,17 @@ static int make_trace(const struct lesson_folder *lesson, const char *kernel, co
     return code;
 }
 
+/* A path in a lesson's folder names the lesson, as everywhere. */
+static int is_trace(const char *path)
+{
+    char begin[sizeof TRACE_MAGIC] = "";
+    FILE *file = is_folder(path) ? NULL : fopen(path, "re");
+    if (!file) return 0;
+    const size_t got = fread(begin, 1, sizeof begin - 1, file);
+    fclose(file);
+    return got == sizeof begin - 1 && strcmp(begin, TRACE_MAGIC) == 0;
+}
+
 /* ---- what is asked for ------------------------------------------------------------------------------------------ */
 
 static int is_index(const char *blocks)
@@ -193,9 +204,8 @@ static int run_trace(const struct command_line *line)
     char *title = NULL;
     const char *to = option_value(line, "-o");
     if (!line->operand) return complain("which lesson? For example: %s trace 01", program_name());
-    int code = access(line->operand, R_OK) == 0 && !is_folder(line->operand)
-                   ? take_files(line, sources, &count, &title)
-                   : trace_lesson(line, sources, &count, &title);
+    int code = is_trace(line->operand) ? take_files(line, sources, &count, &title)
+                                       : trace_lesson(line, sources, &count, &title);
     if (code != EXIT_PASS) return code;
     for (size_t i = 0; i < count; i++)
         shown[i] = (struct trace_shown){.name = sources[i].name,

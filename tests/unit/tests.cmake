@@ -105,3 +105,14 @@ endif()
 if(WARPWISE_WITH_SIMT AND EXISTS ${PROJECT_SOURCE_DIR}/solutions)
     add_shell_test(unit.ranks_apart ${unit}/ranks_apart.test 300 unit_ranks_apart)
 endif()
+add_unit_test(trace SOURCES ${unit}/trace.c LIBRARIES trace)
+add_executable(trace_sums ${unit}/trace_sums.c)
+target_link_libraries(trace_sums PRIVATE trace warpwise_options)
+# The viewer is driven where there is Chromium; that pages are well formed and hold their traces, unit.trace says anywhere.
+find_program(CHROMIUM_EXECUTABLE NAMES chromium chromium-browser google-chrome)
+if(WARPWISE_WITH_SIMT AND CHROMIUM_EXECUTABLE)
+    add_test(NAME viewer.drive
+             COMMAND ${CMAKE_COMMAND} -DWARPWISE=$<TARGET_FILE:warpwise> -DSIMTCC=$<TARGET_FILE:simtcc> -DCHROMIUM=${CHROMIUM_EXECUTABLE}
+                     -DSOURCE=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/viewer -P ${unit}/../viewer/drive.cmake)
+    set_tests_properties(viewer.drive PROPERTIES TIMEOUT 600)
+endif()

@@ -236,7 +236,8 @@ static void complete_copy(struct worker *w, struct bulk *b)
         move_out(b, (char *)b->data, b->what.global, b->what.bytes);
     }
     simt_tls_watch = watch;
-    if (b->kind != ARRIVAL) simt_trace_landed(w, b->traced, b->kind == STORE ? b->what.global : target_of(b), b->what.bytes);
+    if (b->kind != ARRIVAL)
+        simt_trace_landed(w, b->traced, b->kind == STORE ? b->what.global : target_of(b), b->what.bytes);
     if (b->mbarrier != NULL) report(w, b);
 }
 

@@ -87,8 +87,7 @@ void simt_count_copy(struct worker *w, uintptr_t to, uintptr_t from, size_t byte
 void simt_count_together(struct worker *w, const struct request *r, const struct log_entry *entry,
                          unsigned index)
 {
-    if (entry->place != PLACE_MARK)
-        simt_count_request(&w->result->counters, r, entry->access, entry->place);
+    if (entry->place != PLACE_MARK) simt_count_request(&w->result->counters, r, entry->access, entry->place);
     if (w->trace != NULL) simt_trace_request(w, r, entry, index);
 }
 

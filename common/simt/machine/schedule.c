@@ -85,8 +85,7 @@ struct worker *simt_worker_new(void)
     open_space(&w->space[PLACE_SHARED], 0, simt_image.tls_bytes);
     open_space(&w->space[PLACE_DYNAMIC], (uintptr_t)dynamic, 2 * DYNAMIC_SHARED_BYTES);
     w->counting = simt_settings.counters != NULL || simt_settings.trace != NULL;
-    if (w->counting)
-        w->log = simt_reserve(WARP_LANES * sizeof *w->log, "the counters' logs");
+    if (w->counting) w->log = simt_reserve(WARP_LANES * sizeof *w->log, "the counters' logs");
     w->checking = simt_settings.check;
     w->time.clock = &w->time.own_clock;
     return w;

@@ -86,8 +86,9 @@ static void read_trace(void)
     }
     simt_settings.traced = TRACED_ONE;
     if (sscanf(blocks, "%u%n,%u%n,%u%n", &b->x, &end, &b->y, &end, &b->z, &end) < 1 || blocks[end] != '\0')
-        simt_die("SIMT_TRACE_BLOCKS is \"%s\"; it must be some, all or the index of a block: X, X,Y or X,Y,Z.",
-                 blocks);
+        simt_die(
+            "SIMT_TRACE_BLOCKS is \"%s\"; it must be some, all or the index of a block: X, X,Y or X,Y,Z.",
+            blocks);
 }
 
 __attribute__((constructor)) static void read_settings(void)
@@ -135,7 +136,8 @@ __attribute__((constructor)) static void read_settings(void)
         if (!simt_settings.all_traffic && strcmp(text, "profiled") != 0)
             simt_die("SIMT_TRAFFIC is \"%s\"; it must be profiled or all.", text);
         if (simt_settings.all_traffic && simt_settings.trace != NULL)
-            simt_die("a trace has what a profiler counts: SIMT_TRACE and SIMT_TRAFFIC=all exclude each other.");
+            simt_die(
+                "a trace has what a profiler counts: SIMT_TRACE and SIMT_TRAFFIC=all exclude each other.");
     }
 }
 

@@ -400,7 +400,7 @@ void simt_trace_take(struct result *result, bool found)
 {
     const bool sampled = simt_settings.traced == TRACED_SOME,
                wanted = !sampled || result->order == 0 || (found && !simt_traced.found);
-    if (result->events.count == 0 && result->events_left_out == 0) return;
+    if (result->events.count == 0 && result->events_left_out == 0 && !found) return;
     if (wanted) {
         struct traced_block *block = simt_vector_grow(&simt_traced.blocks, sizeof *block);
         *block = (struct traced_block){.block = result->block,
