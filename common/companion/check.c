@@ -117,6 +117,20 @@ static int is_own_whole_check(const struct check_plan *plan, const char *order)
     return whole;
 }
 
+/* The command that shows the first case that failed, one with a finding of the device rather than another. */
+static void offer_trace(const struct check_plan *plan, const struct results *results)
+{
+    const struct result_row *best = NULL;
+    for (size_t i = 0; i < results->count; i++) {
+        const struct result_row *row = &results->rows[i];
+        if (row->state != STATE_FAIL) continue;
+        if (!best || (!best->finding && row->finding)) best = row;
+    }
+    if (best)
+        printf("see it: %s trace %s%s --case %s\n", program_name(), plan->lesson->number,
+               plan->again ? plan->again : "", best->test_case);
+}
+
 static void run_once(struct check_plan *plan, enum device device, const char *order)
 {
     struct judgement judgement;
@@ -154,6 +168,8 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     if (plan->exercise) hunt_print_verdict(&judgement, device);
     if (is_own_whole_check(plan, order)) progress_note_check(plan->lesson, device, &judgement);
     text_append(&plan->rows, judgement.results.lines.data, judgement.results.lines.length);
+    if (device == DEVICE_SIMT && !plan->expects && !plan->submission && !option_value(plan->line, "--ctest"))
+        offer_trace(plan, &judgement.results);
     int code = plan->expects ? compare_with_expectation(plan, &judgement) : judgement.exit_code;
     plan->worst = plan->ran ? worse_exit(plan->worst, code) : code;
     plan->ran = 1;

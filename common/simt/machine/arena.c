@@ -615,6 +615,20 @@ int simt_arena_resolve_near(uintptr_t offset, size_t bytes, struct record_memory
     return nearest != NULL;
 }
 
+const char *simt_arena_describe(uintptr_t offset, struct simt_shape *shape)
+{
+    const char *name = "memory that was freed";
+    *shape = (struct simt_shape){.element_bytes = 0};
+    pthread_mutex_lock(&lock);
+    const size_t i = covering(offset);
+    if (i < extents.count && extent_at(i)->state == STATE_LIVE) {
+        name = extent_at(i)->what;
+        *shape = extent_at(i)->shape;
+    }
+    pthread_mutex_unlock(&lock);
+    return name;
+}
+
 void simt_device_resolve(const void *pointer, size_t bytes, struct record_memory *memory)
 {
     const uintptr_t address = (uintptr_t)pointer;

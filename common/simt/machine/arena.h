@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "machine.h"
 #include "record/record.h"
 
 #include <stdbool.h>
@@ -33,5 +34,7 @@ void simt_arena_open(void);
  *        there to it. Returns 1, and *@p meant the index that 32 bits were too few for if it is one of that allocation's, else -1.
  */
 int simt_arena_resolve_near(uintptr_t offset, size_t bytes, struct record_memory *memory, int64_t *meant);
+/** @brief What the allocation at @p offset is called, and the shape of its elements; element_bytes 0: unknown. */
+const char *simt_arena_describe(uintptr_t offset, struct simt_shape *shape);
 /** @brief What an arena address is: which element of which allocation, or how far from it. */
 void simt_arena_resolve(uintptr_t offset, size_t bytes, struct record_memory *memory);

@@ -66,7 +66,9 @@ void simt_copy_begin(void *to, const void *from, size_t bytes, size_t zeros, con
 
 void simt_copy_commit(void)
 {
-    running()->current->copy_group++;
+    struct worker *w = running();
+    simt_mark(w, TRACE_COMMIT, w->current->copy_group, __builtin_return_address(0));
+    w->current->copy_group++;
 }
 
 static void move(const struct copy *copy)
@@ -95,10 +97,11 @@ void simt_copy_wait(size_t prior)
 {
     struct worker *w = running();
     struct thread *t = w->current;
-    struct copy *copy = t->copies.data;
     size_t landed = 0;
     if (t->copy_group <= prior) return;
     const uint32_t end = t->copy_group - (uint32_t)prior;
+    simt_mark(w, TRACE_WAIT, end, __builtin_return_address(0));
+    struct copy *copy = t->copies.data;
     for (; landed < t->copies.count && copy[landed].group < end; landed++) {
         const struct copy *now = &copy[landed];
         move(now);

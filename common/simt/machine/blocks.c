@@ -16,6 +16,7 @@
 #include "pages.h"
 #include "settings.h"
 #include "tools.h"
+#include "trace.h"
 #include "worker.h"
 
 #include <pthread.h>
@@ -274,10 +275,13 @@ static bool is_complete(const struct result *result)
 static void retire(struct result *result)
 {
     if (result->text.count > 0) fwrite(result->text.data, 1, result->text.count, stdout);
+    const size_t found_before = simt_now.findings.count;
     check_touches(result);
     simt_now.waited |= result->grids_waited;
     simt_now.triggered_early &= !(result->triggered ? result->triggered_after_wait : result->grids_waited);
     const struct finding *findings = result->findings.data;
+    if (simt_settings.trace != NULL)
+        simt_trace_take(result, result->findings.count > 0 || simt_now.findings.count > found_before);
     for (size_t i = 0; i < result->findings.count; i++) simt_finding_add(&simt_now.findings, &findings[i]);
     result->findings.count = 0; /* what they have allocated has a new owner */
     simt_counters_add(&simt_now.counters, &result->counters);
@@ -359,6 +363,7 @@ bool simt_blocks_grid_barrier(struct worker *w, const struct simt_site *site)
     pthread_mutex_unlock(&simt_now.lock);
     if (!goes_on) return false;
     begin_result(w->result);
+    w->trace = simt_trace_begin(w);
     simt_tls_watch = watch;
     w->grid.has_turn = false;
     w->time.phase = 1;

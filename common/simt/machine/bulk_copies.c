@@ -13,6 +13,7 @@
 #include "async_copies.h"
 #include "blocks.h"
 #include "check.h"
+#include "counters.h"
 #include "distributed_shared.h"
 #include "fences.h"
 #include "finding.h"
@@ -23,6 +24,7 @@
 #include "shadow.h"
 #include "tensor_map.h"
 #include "tools.h"
+#include "trace.h"
 #include "vector_clocks.h"
 #include "worker.h"
 
@@ -45,6 +47,7 @@ struct bulk {
     bool awaited;        /* its thread has waited for its reads */
     bool first;          /* the first one of a multicast: its source is checked once */
     unsigned char *data; /* what was read */
+    uint64_t traced;     /* its number in a trace */
 };
 
 ;
@@ -233,6 +236,8 @@ static void complete_copy(struct worker *w, struct bulk *b)
         move_out(b, (char *)b->data, b->what.global, b->what.bytes);
     }
     simt_tls_watch = watch;
+    if (b->kind != ARRIVAL)
+        simt_trace_landed(w, b->traced, b->kind == STORE ? b->what.global : target_of(b), b->what.bytes);
     if (b->mbarrier != NULL) report(w, b);
 }
 
@@ -467,6 +472,10 @@ static void issue_to(struct worker *w, struct bulk *b)
     simt_new_tick(b->issuer, b->issuer->warp);
     if (w->member.over) return; /* there was a finding */
     count_sides(b->issuer, b);
+    if (b->kind != ARRIVAL && b->issuer->trace != NULL) {
+        b->traced = simt_trace_number(b->issuer);
+        simt_mark(b->issuer, TRACE_BULK, b->traced, b->what.pc);
+    }
     if (b->mbarrier != NULL) {
         b->mbarrier->in_flight++;
         b->mbarrier->issuer = w == b->issuer ? b->thread : simt_foreign_actor(b->issuer, b->thread);
@@ -605,7 +614,10 @@ void simt_copies_arrive(const struct simt_site *site, void *mbarrier, int counte
 
 void simt_bulk_commit(void)
 {
-    if (simt_tls_worker != NULL) simt_tls_worker->current->bulk_group++;
+    struct worker *w = simt_tls_worker;
+    if (w == NULL) return;
+    simt_mark(w, TRACE_BULK_COMMIT, w->current->bulk_group, __builtin_return_address(0));
+    w->current->bulk_group++;
 }
 
 /*
@@ -631,6 +643,7 @@ void simt_bulk_wait(size_t prior, int reads_only)
     struct worker *w = simt_tls_worker;
     if (w == NULL || w->current->bulk_group <= prior) return;
     const uint32_t end = w->current->bulk_group - (uint32_t)prior;
+    simt_mark(w, TRACE_BULK_WAIT, end, __builtin_return_address(0));
     for (ptrdiff_t i; (i = next_store(w, end, reads_only != 0)) >= 0;) {
         struct bulk *b = (struct bulk *)w->bulks.data + i;
         enum place place;

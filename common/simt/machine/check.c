@@ -56,6 +56,8 @@ void simt_refuse(struct worker *w, enum record_kind kind, uintptr_t address, siz
                  const void *pc, enum record_advice advice)
 {
     struct finding f = finding_of_access(w, kind, address, bytes, access, pc, advice);
+    if (w->trace != NULL) /* so that it shows what the other lanes did beside it */
+        simt_count(w, address, bytes, access & ACCESS_KINDS, simt_place_of(w, address), pc);
     refuse(w, &f);
 }
 

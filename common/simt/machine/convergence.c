@@ -24,6 +24,7 @@
 #include "settings.h"
 #include "shadow.h"
 #include "sizes.h"
+#include "trace.h"
 #include "vector_clocks.h"
 #include "worker.h"
 
@@ -179,6 +180,7 @@ static void run_gather(struct worker *w, const struct warp *warp, unsigned lanes
     simt_tls_watch = NULL; /* it works for all lanes: its accesses are not checked */
     t->function(operand, result, lanes, t->argument);
     simt_tls_watch = watch;
+    simt_trace_meet(w, warp, t->site, simt_trace_gathered(t->site), lanes);
 }
 
 static void found_exited(struct worker *w, const struct warp *warp, const struct thread *t)
@@ -244,6 +246,7 @@ static void resolve_barriers(struct worker *w, struct warp *warp)
         unsettled &= ~lanes;
         if (lanes != (t->mask & warp->lanes & ~warp->exited)) continue;
         order_lanes(w, warp, t->mask & warp->lanes);
+        simt_trace_meet(w, warp, t->site, TRACE_SYNCWARP, lanes);
         if (!w->grid.launch_before_over) simt_grids_share(w, warp, lanes);
         simt_acquired_share(w, warp, lanes);
         warp->at_barrier &= ~lanes;
@@ -407,6 +410,8 @@ static bool same_site_everywhere(struct worker *w)
 static void release_block(struct worker *w)
 {
     const enum simt_vote vote = first_waiting(w)->vote;
+    const struct simt_site *site = first_waiting(w)->site;
+    uint32_t warps = 0;
     const int result =
         vote != SIMT_VOTE_NONE ? vote_of_block(w, vote) : 0; /* the grid's barrier has no vote */
     for (unsigned i = 0; i < w->warps; i++) {
@@ -415,9 +420,11 @@ static void release_block(struct worker *w)
         for (unsigned rest = vote != SIMT_VOTE_NONE ? lanes : 0; rest != 0; rest &= rest - 1)
             lane_thread(w, warp, (unsigned)__builtin_ctz(rest))->predicate = result;
         w->result->counters.barriers += lanes != 0;
+        warps |= (uint32_t)(lanes != 0) << i;
         warp->at_block_barrier = 0;
         make_ready(w, warp, lanes);
     }
+    simt_trace_barrier(w, site, warps);
     simt_order_block(w);
 }
 

@@ -16,6 +16,7 @@
 #include "settings.h"
 #include "shadow.h"
 #include "sizes.h"
+#include "trace.h"
 #include "traffic.h"
 #include "worker.h"
 
@@ -60,15 +61,34 @@ void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, e
     } while (bytes > 0);
 }
 
+void simt_mark(struct worker *w, enum trace_mark mark, uintptr_t value, const void *pc)
+{
+    if (w->trace != NULL) simt_count(w, value, 1, (int)mark, PLACE_MARK, pc);
+}
+
+void simt_mark_at(struct worker *w, enum trace_mark mark, const void *address, const void *pc)
+{
+    const enum place place = simt_place_of(w, (uintptr_t)address);
+    simt_mark(w, mark, (uintptr_t)address - w->space[place < PLACE_COUNT ? place : 0].base, pc);
+}
+
 void simt_count_copy(struct worker *w, uintptr_t to, uintptr_t from, size_t bytes, size_t read,
                      const void *pc)
 {
     const enum place target = simt_place_of(w, to);
     if (read > 0)
-        simt_count(w, simt_pack_copy(from, to - w->space[target].base), bytes, SIMT_READ | ACCESS_COPY,
+        simt_count(w, simt_pack_copy(from, to - w->space[target].base), bytes,
+                   SIMT_READ | ACCESS_COPY | (target == PLACE_DYNAMIC ? COPY_TO_DYNAMIC : 0),
                    simt_place_of(w, from), pc);
     else
         simt_count(w, to, bytes, SIMT_WRITE | ACCESS_COPY, target, pc);
+}
+
+void simt_count_together(struct worker *w, const struct request *r, const struct log_entry *entry,
+                         unsigned index)
+{
+    if (entry->place != PLACE_MARK) simt_count_request(&w->result->counters, r, entry->access, entry->place);
+    if (w->trace != NULL) simt_trace_request(w, r, entry, index);
 }
 
 /* Counts the entries at one index of all logs, up to @p end, while all did the same. Returns the index reached. */
@@ -94,12 +114,12 @@ static unsigned flush_in_step(struct worker *w, unsigned end)
         }
         if (differs) break;
         r.bytes = first->bytes;
-        simt_count_request(&w->result->counters, &r, first->access, first->place);
+        simt_count_together(w, &r, first, i);
     }
     return i;
 }
 
-void simt_counters_flush(struct worker *w, unsigned paused)
+static void flush(struct worker *w, unsigned paused)
 {
     const struct counters before = w->result->counters;
     unsigned reached = flush_in_step(w, LOG_ENTRIES), longest = 0;
@@ -110,10 +130,28 @@ void simt_counters_flush(struct worker *w, unsigned paused)
         if (converged <
             reached) { /* lanes may have diverged before, though their entries look alike: count again up to there */
             w->result->counters = before;
+            if (w->trace != NULL) simt_trace_again(w);
             reached = flush_in_step(w, converged);
         }
         simt_count_divergent(w, reached, paused);
         return;
+    }
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) w->log[lane].count = 0;
+}
+
+void simt_counters_flush(struct worker *w, unsigned paused)
+{
+    flush(w, paused);
+    if (w->trace != NULL) simt_trace_flushed(w, true);
+}
+
+void simt_counters_drop(struct worker *w)
+{
+    if (w->trace != NULL && w->warp != NULL) {
+        const struct counters before = w->result->counters;
+        flush(w, 0);
+        w->result->counters = before;
+        simt_trace_flushed(w, false);
     }
     for (unsigned lane = 0; lane < WARP_LANES; lane++) w->log[lane].count = 0;
 }

@@ -6,12 +6,14 @@
 
 #include "finding.h"
 #include "machine.h"
+#include "trace_format.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
 struct worker;
+struct request;
 
 enum { LOG_ENTRIES = 1024 }; /* a lane's memory accesses between two flushes: 512 KB a warp stays in cache */
 
@@ -28,6 +30,7 @@ struct log_entry {
     uint16_t bytes;
     uint8_t access, place; /**< place PLACE_NONE: a basic block, no memory */
 };
+enum { COPY_TO_DYNAMIC = 128 }; /* beside the access of a logged copy: it goes to dynamic shared memory */
 struct lane_log {
     unsigned count;
     struct log_entry entry[LOG_ENTRIES];
@@ -43,9 +46,18 @@ static inline uint64_t simt_log_key(const struct log_entry *entry)
 
 void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place,
                 const void *pc);
+/** What the running thread does that is no access: an entry of its log for a trace. Nothing without one. It may suspend the thread. */
+void simt_mark(struct worker *w, enum trace_mark mark, uintptr_t value, const void *pc);
+/** The same for something in shared memory, whose address is the value. */
+void simt_mark_at(struct worker *w, enum trace_mark mark, const void *address, const void *pc);
 /** An asynchronous copy of @p bytes to shared memory, of which @p read are read and the rest are zeros. */
 void simt_count_copy(struct worker *w, uintptr_t to, uintptr_t from, size_t bytes, size_t read,
                      const void *pc);
 void simt_counters_flush(struct worker *w, unsigned paused);
+/** The running warp will never go on: what its logs hold is in no counter, and a trace tells it. */
+void simt_counters_drop(struct worker *w);
+/** Counts one instruction of some lanes, entry @p index of their logs; a trace receives it. */
+void simt_count_together(struct worker *w, const struct request *r, const struct log_entry *entry,
+                         unsigned index);
 void simt_counters_add(struct counters *sum, const struct counters *part);
 void simt_counters_write(const struct simt_launch *launch, const struct counters *sum);

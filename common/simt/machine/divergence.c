@@ -176,6 +176,7 @@ static void flush_site(struct worker *w, const struct sorter *s, const struct si
     const unsigned end = site->limit < site->count[most] ? site->limit : site->count[most];
     for (unsigned n = 0; n < end; n++) {
         struct request r = {.count = 0};
+        unsigned index = 0;
         const struct log_entry *entry = &w->log[most].entry[s->sorted[most][site->start[most] + n]];
         for (unsigned lane = 0; lane < WARP_LANES; lane++) {
             unsigned own = n;
@@ -184,11 +185,13 @@ static void flush_site(struct worker *w, const struct sorter *s, const struct si
                 if (!goes_along(w, s, site, most, n, lane, &follower[lane])) continue;
             }
             if (own >= site->count[lane]) continue;
+            if (s->sorted[lane][site->start[lane] + own] > index)
+                index = s->sorted[lane][site->start[lane] + own];
             r.lane[r.count] = (uint8_t)lane;
             r.address[r.count++] = address_of(w, s, site, lane, own);
         }
         r.bytes = entry->bytes;
-        simt_count_request(&w->result->counters, &r, entry->access, entry->place);
+        simt_count_together(w, &r, entry, index);
     }
 }
 

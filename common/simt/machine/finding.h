@@ -21,7 +21,8 @@ enum place {
     PLACE_COUNT,
     PLACE_OTHER,
     PLACE_LOCAL, /* of a thread's own stack */
-    PLACE_NONE   /* the sentence says what it is about */
+    PLACE_NONE,  /* the sentence says what it is about */
+    PLACE_MARK   /* of a lane's log: no access, but something a trace tells (trace.h) */
 };
 
 enum { FRAMES = 8 };

@@ -20,6 +20,7 @@
 #include "schedule.h"
 #include "settings.h"
 #include "tools.h"
+#include "trace.h"
 #include "trap.h"
 #include "watchdog.h"
 #include "window.h"
@@ -205,6 +206,7 @@ static uint32_t begin(const struct simt_launch *launch, const struct simt_overla
         simt_trap_install();
         simt_watch_prepare();
         simt_watch_keyboard();
+        if (simt_settings.trace != NULL) simt_report_to(simt_trace_finding);
         pthread_atfork(NULL, NULL, after_fork);
         opened = true;
     }
@@ -256,6 +258,7 @@ int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *befor
     simt_launch_order_report(launch->kernel);
     simt_overlap_next(before, launch, number, simt_now.waited, simt_now.triggered_early);
     if (simt_settings.counters != NULL) simt_counters_write(launch, &simt_now.counters);
+    if (simt_settings.trace != NULL) simt_trace_write(launch, &simt_now.counters);
     pthread_mutex_unlock(&one_launch);
     return error;
 }

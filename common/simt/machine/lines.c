@@ -201,6 +201,17 @@ void simt_line_frames(uint32_t pc, struct record_line at[RECORD_FRAMES])
     pthread_mutex_unlock(&lock);
 }
 
+int simt_line_places(uint32_t pc, struct simt_site *at, int most)
+{
+    int i = 0;
+    pthread_mutex_lock(&lock);
+    simt_lines_load(&pc, 1);
+    for (const struct line *line = find(pc); line != NULL && i < line->frames && i < most; i++)
+        at[i] = (struct simt_site){.file = line->file[i], .line = line->number[i]};
+    pthread_mutex_unlock(&lock);
+    return i;
+}
+
 bool simt_line_known(uint32_t pc)
 {
     simt_lines_load(&pc, 1);

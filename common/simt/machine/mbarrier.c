@@ -12,6 +12,7 @@
  */
 #include "mbarrier.h"
 #include "check.h"
+#include "counters.h"
 #include "distributed_shared.h"
 #include "fences.h"
 #include "finding.h"
@@ -396,6 +397,7 @@ uint64_t simt_mbarrier_arrive(const struct simt_site *site, void *address, uint3
 {
     struct worker *w = running(site), *owner;
     struct mbarrier *b = mbarrier_at(w, address, pc, &owner);
+    simt_mark_at(w, TRACE_ARRIVE, address, pc);
     const uint64_t state = state_of(b);
     if (bytes > MOST_ARRIVALS) refuse(w, b->address, pc, RECORD_ADVICE_MBARRIER_BYTES);
     if (!(how & SIMT_MBARRIER_RELAXED)) release(w, owner, b);
@@ -474,6 +476,7 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
         t->mbarrier_relaxed = relaxed;
         simt_suspend(w);
         complete = t->predicate != 0;
+        simt_mark_at(w, TRACE_AWAIT, address, pc); /* now that it is over: a mark may suspend, too */
     }
     if (complete && !relaxed && b->remote) simt_note_atomic(w, SIMT_ACQUIRE | SIMT_ONLY_LOADS);
     if (complete && !relaxed) t->acquired |= w->grid.met; /* whoever arrived may have */

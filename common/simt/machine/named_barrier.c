@@ -10,6 +10,7 @@
 #include "lanes.h"
 #include "machine.h"
 #include "sizes.h"
+#include "trace.h"
 #include "vector_clocks.h"
 #include "worker.h"
 
@@ -117,6 +118,7 @@ static void open(struct worker *w, struct named_barrier *b)
     }
     if (w->clocks.open) simt_clock_clear(w, clock);
     w->mbarriers.idle = 0;
+    simt_trace_named(w, (unsigned)(b - w->named.barrier), b->waiting);
     *b = (struct named_barrier){.arrived = 0};
 }
 
@@ -138,6 +140,7 @@ void simt_resolve_named(struct worker *w, struct warp *warp)
     simt_new_tick(w, warp);
     b->arrived += WARP_LANES;
     w->result->counters.barriers++;
+    simt_trace_meet(w, warp, t->site, TRACE_NAMED_ARRIVE + t->named_id, live);
     if (t->named_wait) {
         warp->arrived = true;
         b->waiting |= 1u << index;

@@ -12,6 +12,7 @@
 #include "machine.h"
 #include "settings.h"
 #include "shadow.h"
+#include "trace.h"
 #include "vector_clocks.h"
 #include "worker.h"
 
@@ -433,6 +434,8 @@ void simt_resolve_products(struct worker *w, struct warp *warp)
         deliver(w, warp_index, p);
     }
     if (w->checking && w->clocks.open) order_after_products(w, warp, group);
+    simt_trace_meet(w, warp, thread_at(w, warp_index, (unsigned)__builtin_ctz(live))->site,
+                    TRACE_PRODUCTS_WAIT, live);
     drop_delivered(&w->products.queue[group]);
     for (unsigned rest = warp->at_products; rest != 0; rest &= rest - 1)
         thread_at(w, warp_index, (unsigned)__builtin_ctz(rest))->wait = WAIT_NONE;

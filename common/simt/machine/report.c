@@ -296,6 +296,13 @@ static bool is_reported(const struct record *record)
     return false;
 }
 
+static void (*told)(const struct finding *finding, const struct record *record);
+
+void simt_report_to(void (*take)(const struct finding *finding, const struct record *record))
+{
+    told = take;
+}
+
 /* ---- reporting ------------------------------------------------------------------------------------------ */
 
 void simt_report(struct vector *list, const struct simt_launch *launch)
@@ -311,6 +318,7 @@ void simt_report(struct vector *list, const struct simt_launch *launch)
     simt_finding_count_more(different);
     flockfile(stderr);
     for (size_t i = 0, printed = 0; i < count && printed < PRINTED; i++) {
+        if (r[i].seen != 0 && told != NULL) told(&f[i], &r[i]);
         if (r[i].seen == 0 || is_reported(&r[i])) continue;
         simt_record_put(&r[i]);
         printed++;

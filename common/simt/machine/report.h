@@ -13,5 +13,7 @@
 void simt_report(struct vector *list, const struct simt_launch *launch);
 /** @brief Reports a finding of host code that has addresses of calls (frame[]), not a site. */
 void simt_report_host(const struct finding *finding);
+/** @brief From now on @p take is given each finding of a launch with its record, besides. */
+void simt_report_to(void (*take)(const struct finding *finding, const struct record *record));
 
 #endif

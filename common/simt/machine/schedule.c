@@ -29,6 +29,7 @@
 #include "shadow.h"
 #include "sizes.h"
 #include "tools.h"
+#include "trace.h"
 #include "trap.h"
 #include "undefined.h"
 #include "vector_clocks.h"
@@ -86,10 +87,9 @@ struct worker *simt_worker_new(void)
     simt_pages_open(w);
     open_space(&w->space[PLACE_SHARED], 0, simt_image.tls_bytes);
     open_space(&w->space[PLACE_DYNAMIC], (uintptr_t)dynamic, 2 * DYNAMIC_SHARED_BYTES);
-    if (simt_settings.counters != NULL)
-        w->log = simt_reserve(WARP_LANES * sizeof *w->log, "the counters' logs");
+    w->counting = simt_settings.counters != NULL || simt_settings.trace != NULL;
+    if (w->counting) w->log = simt_reserve(WARP_LANES * sizeof *w->log, "the counters' logs");
     w->checking = simt_settings.check;
-    w->counting = simt_settings.counters != NULL;
     w->time.clock = &w->time.own_clock;
     return w;
 }
@@ -167,6 +167,7 @@ static void begin_block(struct worker *w)
     w->grid.last.address = NULL;
     w->grid.turn = w->grid.sharing = 0;
     w->warp = NULL;
+    w->trace = simt_trace_begin(w);
     w->shadow.touch_tick = ++*w->time.clock;
     simt_order_block(w);
     w->time.block_start = w->time.all_ordered_before = w->time.last_barrier;
@@ -177,7 +178,7 @@ static void begin_block(struct worker *w)
 static void drop_lanes(struct worker *w)
 {
     simt_lanes_drop(w);
-    for (unsigned lane = 0; w->counting && lane < WARP_LANES; lane++) w->log[lane].count = 0;
+    if (w->counting) simt_counters_drop(w);
 }
 
 /* Runs a warp until none of its lanes can go on. Returns whether anything ran. */

@@ -70,6 +70,27 @@ static void read_device(const char *text)
     simt_die("SIMT_DEVICE is \"%s\"; it must be sm_75, sm_80, sm_86, sm_89 or sm_90.", text);
 }
 
+/* One block after the other: what is found first is then known while later blocks have not begun. */
+static void read_trace(void)
+{
+    const char *text = getenv("SIMT_TRACE"), *blocks = getenv("SIMT_TRACE_BLOCKS");
+    struct simt_extent *b = &simt_settings.traced_block;
+    int end = 0;
+    if (text == NULL || *text == '\0') return;
+    simt_settings.trace = text;
+    simt_settings.workers = 1;
+    if (blocks == NULL || strcmp(blocks, "some") == 0) return;
+    if (strcmp(blocks, "all") == 0) {
+        simt_settings.traced = TRACED_ALL;
+        return;
+    }
+    simt_settings.traced = TRACED_ONE;
+    if (sscanf(blocks, "%u%n,%u%n,%u%n", &b->x, &end, &b->y, &end, &b->z, &end) < 1 || blocks[end] != '\0')
+        simt_die(
+            "SIMT_TRACE_BLOCKS is \"%s\"; it must be some, all or the index of a block: X, X,Y or X,Y,Z.",
+            blocks);
+}
+
 __attribute__((constructor)) static void read_settings(void)
 {
     const char *text;
@@ -109,10 +130,14 @@ __attribute__((constructor)) static void read_settings(void)
     }
     text = getenv("SIMT_COUNTERS");
     if (text != NULL && *text != '\0') simt_settings.counters = text;
+    read_trace();
     if ((text = getenv("SIMT_TRAFFIC")) != NULL) {
         simt_settings.all_traffic = strcmp(text, "all") == 0;
         if (!simt_settings.all_traffic && strcmp(text, "profiled") != 0)
             simt_die("SIMT_TRAFFIC is \"%s\"; it must be profiled or all.", text);
+        if (simt_settings.all_traffic && simt_settings.trace != NULL)
+            simt_die(
+                "a trace has what a profiler counts: SIMT_TRACE and SIMT_TRAFFIC=all exclude each other.");
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+enum traced { TRACED_SOME, TRACED_ONE, TRACED_ALL };
 enum order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
 
 struct __attribute__((aligned(4096))) settings { /* a page of their own, see simt_seal_settings() */
@@ -21,7 +22,10 @@ struct __attribute__((aligned(4096))) settings { /* a page of their own, see sim
     int device;           /**< 75, 80 or 90 */
     int devices;          /**< how many there are */
     const char *counters; /**< file name, "-", or NULL */
-    bool all_traffic;     /**< counters have what goes other ways than loads and stores, too */
+    const char *trace;    /**< file name, or NULL */
+    enum traced traced;   /**< which blocks: the first and the first with a finding; one; all */
+    struct simt_extent traced_block;
+    bool all_traffic; /**< counters have what goes other ways than loads and stores, too */
 };
 extern struct settings simt_settings;
 

@@ -114,6 +114,17 @@ uintptr_t simt_pack_copy(uintptr_t from, uintptr_t to)
     return (to / 4) << SOURCE_BITS | (from & (((uintptr_t)1 << SOURCE_BITS) - 1));
 }
 
+uintptr_t simt_unpack_copy(uintptr_t packed, uintptr_t *to)
+{
+    *to = (packed >> SOURCE_BITS) * 4;
+    return packed & (((uintptr_t)1 << SOURCE_BITS) - 1);
+}
+
+bool simt_is_packed(int access)
+{
+    return (access & (SIMT_READ | ACCESS_COPY)) == (SIMT_READ | ACCESS_COPY);
+}
+
 static unsigned count_different(const uint64_t *value, unsigned count)
 {
     unsigned different = 0;
@@ -212,8 +223,7 @@ static void count_copies(struct counters *c, const struct request *r)
     struct request from = *r, to = *r;
     uint64_t block[WARP_LANES];
     for (unsigned i = 0; i < r->count; i++) {
-        from.address[i] = r->address[i] & (((uintptr_t)1 << SOURCE_BITS) - 1);
-        to.address[i] = (r->address[i] >> SOURCE_BITS) * 4;
+        from.address[i] = simt_unpack_copy(r->address[i], &to.address[i]);
         block[i] = from.address[i] / 128 << 16 | to.address[i] / 32;
     }
     const bool wide = r->bytes == WIDE_COPY;
@@ -233,7 +243,7 @@ void simt_count_request(struct counters *c, const struct request *r, int access,
     } else if (access & SIMT_ATOMIC) {
         c->atomics++;
         if (place == PLACE_SHARED || place == PLACE_DYNAMIC) c->conflicts += atomic_conflicts(r);
-    } else if ((access & (SIMT_READ | ACCESS_COPY)) == (SIMT_READ | ACCESS_COPY)) {
+    } else if (simt_is_packed(access)) {
         count_copies(c, r);
     } else if (place == PLACE_ARENA || place == PLACE_DATA) {
         const unsigned sectors = sectors_of_request(r);

@@ -8,6 +8,7 @@
 #include "finding.h"
 #include "sizes.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,3 +24,6 @@ struct request {
 void simt_count_request(struct counters *c, const struct request *r, int access, enum place place);
 /** Both addresses of an asynchronous copy in one: the global one, and the offset @p to in shared memory. */
 uintptr_t simt_pack_copy(uintptr_t from, uintptr_t to);
+/** Whether addresses of this access are packed so; then: the global one, and the offset. */
+bool simt_is_packed(int access);
+uintptr_t simt_unpack_copy(uintptr_t packed, uintptr_t *to);

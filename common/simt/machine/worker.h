@@ -21,6 +21,7 @@
  *     shadow_words.c pages.c           ... one word; global memory, as long as accesses are regular
  *     shadow_findings.c                ... what is wrong with an access
  *     counters.c divergence.c          what a profiler counts; of lanes that went different ways
+ *     trace_file.c trace.c             what a trace tells of a block; the file of it
  *     traffic.c                        ... what one instruction costs
  *     lanes.c                          one lane hands over to the next; the running one waits, or ends the block
  *     arena.c                          what memory there is
@@ -73,6 +74,8 @@ struct result {
     bool triggered;     /**< the next launch may start, as far as this block is concerned */
     bool triggered_after_wait; /**< and the block had waited for the launch in front before */
     struct counters counters;
+    struct vector events; /**< bytes: what the block did, if it is traced (trace.h) */
+    uint64_t events_left_out;
 };
 
 /** From this phase on the block has had this turn (blocks.c). */
@@ -403,6 +406,7 @@ struct worker {
     struct thread thread[MAX_THREADS];
     struct warp warp_of[MAX_WARPS];
     struct lane_log *log; /**< 32 of them, of the running warp (counters.c) */
+    struct trace *trace;  /**< of the running block, or NULL: it is not traced (trace.c) */
 };
 
 /** The read marks of two half words that are both @p read_mark. */

@@ -1,0 +1,50 @@
+# Pages of traces in headless Chromium: drive.js steps through every block of them, as wide as a telephone and as a screen.
+#   WARPWISE SIMTCC CHROMIUM SOURCE top folder  WORK an empty place
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+
+# trace(NAME SOURCE): NAME.trace of a program, of the first block of each launch and the first with a finding
+function(trace name source)
+    execute_process(COMMAND ${SIMTCC} ${source} -o ${WORK}/${name} WORKING_DIRECTORY ${SOURCE} COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env SIMT_TRACE=${WORK}/${name}.trace ${WORK}/${name}
+                    WORKING_DIRECTORY ${SOURCE} OUTPUT_QUIET ERROR_QUIET)
+endfunction()
+
+# drive(NAME MINIMUM TRACE...): the page of one trace or two; MINIMUM is a pattern of what is found in it
+function(drive name minimum)
+    list(TRANSFORM ARGN PREPEND ${WORK}/)
+    execute_process(COMMAND ${WARPWISE} trace ${ARGN} -o ${WORK}/${name}.html WORKING_DIRECTORY ${SOURCE} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+    file(READ ${WORK}/${name}.html page)
+    file(READ ${SOURCE}/tests/viewer/drive.js driver)
+    string(REPLACE "</body>" "<script>${driver}</script></body>" page "${page}")
+    file(WRITE ${WORK}/${name}.html "${page}")
+    foreach(size IN ITEMS 500,900 1280,900) # no window of it is less than 500 wide
+        execute_process(COMMAND ${CHROMIUM} --headless --no-sandbox --disable-gpu --enable-logging=stderr --virtual-time-budget=20000
+                                --window-size=${size} --user-data-dir=${WORK}/chromium --dump-dom file://${WORK}/${name}.html
+                        OUTPUT_VARIABLE dom ERROR_VARIABLE said TIMEOUT 100)
+        if(NOT dom MATCHES "<p id=\"driven\">([^<]*)")
+            message(FATAL_ERROR "${name}: Chromium did not drive the page: ${said}")
+        endif()
+        set(result "${CMAKE_MATCH_1}")
+        message("${name} ${size}: ${result}")
+        if(NOT result MATCHES "^RIGHT: " OR NOT result MATCHES "${minimum}")
+            message(SEND_ERROR "${name}: that is wrong")
+        endif()
+        if(said MATCHES "CONSOLE[^\n]*")
+            message(SEND_ERROR "${name}: ${CMAKE_MATCH_0}")
+        endif()
+    endforeach()
+endfunction()
+
+trace(counters tests/simt/counters/counters.cu)
+drive(counters "sectors\":[1-9][0-9][0-9].*wavefronts\":[1-9][0-9][0-9]" counters.trace)
+trace(race tests/simt/detectors/shared-race_missing_barrier.cu)
+drive(race "findings\":1" race.trace)
+trace(wait tests/simt/detectors/missing-wait_forgotten.cu)
+trace(waited tests/simt/detectors/missing-wait_forgotten_ok.cu)
+drive(compared "flights\":[1-9].*findings\":[1-9]" wait.trace waited.trace)
+trace(bulk tests/simt/programs/ptx_bulk.cu)
+drive(bulk "flights\":[1-9]" bulk.trace)
+trace(outside tests/simt/detectors/out-of-bounds_between_allocations.cu)
+drive(outside "findings\":1" outside.trace)

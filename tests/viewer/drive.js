@@ -1,0 +1,92 @@
+/*
+ * Drives the viewer of a page as a reader does, and says in #driven what came of it. What the page computes from addresses,
+ * sectors and wavefronts, must be what the device counted for the event.
+ */
+"use strict";
+(() => {
+    const wrong = [], found = { events: 0, sectors: 0, wavefronts: 0, flights: 0, findings: 0 };
+    const expect = (holds, what) => { if (!holds && wrong.length < 20) wrong.push(what); };
+    const press = key => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    window.addEventListener("error", event => wrong.push(event.message));
+
+    function checkCosts(v) {
+        for (let e = 0; e < v.count; e++) {
+            if (!v.isAccess(e) || v.shape[e].access & (ATOMIC | COPY | UNUSED)) continue;
+            const shape = v.shape[e], cost = v.cost[e], where = `event ${e} of line ${(placeOf(v.site[e]) || {}).line}`;
+            if (v.isGlobal(e)) {
+                const sectors = sectorsOf(v.addresses(e), shape.bytes).length;
+                expect(sectors === cost[COUNTER.LOAD_SECTORS] + cost[COUNTER.STORE_SECTORS], `sectors of ${where}: ${sectors}`);
+                found.sectors += sectors;
+            } else {
+                const count = wavefrontsOf(shape.lanes, v.addresses(e), shape.bytes, !(shape.access & WRITE)).wavefronts.length;
+                expect(count === cost[COUNTER.SHARED_LOADS] + cost[COUNTER.SHARED_STORES], `wavefronts of ${where}: ${count}`);
+                found.wavefronts += count;
+            }
+        }
+    }
+
+    function checkBlock(v, block) {
+        const counted = [block, ...(block.more || [])].reduce((sum, b) => sum.map((n, i) => n + b.counters[i]), new Array(COUNTED).fill(0));
+        expect(block.leftOut || String(counted) === String(v.totals), `totals of block ${block.index}: ${v.totals}, counted ${counted}`);
+        for (let e = 1; e < v.count; e++) if (v.warp[e] === v.warp[e - 1] && v.warp[e] !== NO_WARP) expect(v.time[e] > v.time[e - 1], `times of event ${e}`);
+        for (const flight of v.flights) expect(flight.to > flight.from, "something arrives before it began");
+        found.events += v.count;
+        found.flights += v.flights.length;
+        checkCosts(v);
+    }
+
+    function walk() {
+        const v = viewer.events, steps = new Set();
+        press("Home");
+        expect(viewer.event === v.order[0], "Home goes to the first event");
+        for (let i = 0; i < 20; i++) { steps.add(viewer.event); press("ArrowRight"); }
+        const there = viewer.event;
+        press("ArrowRight");
+        press("ArrowLeft");
+        expect(viewer.event === there || v.place[viewer.event] <= v.place[there], "a step back undoes a step");
+        for (const key of ["ArrowDown", "ArrowUp", "b", "n", "N", "c", "w", "B", "+", "-"]) press(key);
+        press("End");
+        expect(viewer.event === v.order[v.count - 1], "End goes to the last event");
+        expect(steps.size > Math.min(5, v.ofWarp[0].length - 1), "steps go on");
+        for (const range of sharedRanges()) {
+            const whole = new SharedState(v, range), again = new SharedState(v, range);
+            whole.at(v.order[v.count - 1]);
+            for (const e of [v.order[Math.floor(v.count / 2)], v.order[0], v.order[v.count - 1]]) again.at(e);
+            expect(String(whole.writer) === String(again.writer), `going back changes ${range.name}`);
+        }
+    }
+
+    function checkFindings() {
+        viewer.launch.findings.forEach((f, i) => {
+            showFinding(i);
+            found.findings++;
+            expect(byId("findings").textContent.includes(f.kind), `finding ${i} is told`);
+            if (f.actors.length === 2 && f.actors.every(a => a.block === viewer.block.index))
+                expect(eventsOfFinding(f).every(e => e >= 0), `both accesses of ${f.kind} are found`);
+        });
+    }
+
+    function drive() {
+        let walks = 0;
+        viewer.traces.forEach((trace, which) => {
+            viewer.shown = which;
+            trace.launches.forEach((launch, l) => launch.blocks.forEach((block, b) => {
+                enter(l, b);
+                checkBlock(viewer.events, block);
+                if (viewer.events.count && walks++ < 3) walk();
+                checkFindings();
+            }));
+        });
+        if (viewer.traces.length > 1) expect(document.querySelectorAll("#compare tbody tr").length > 1, "traces are compared");
+        byId("help").showModal();
+        expect(byId("help").open, "there is help");
+        byId("help").close();
+        expect(document.scrollingElement.scrollWidth <= window.innerWidth, `the page is ${document.scrollingElement.scrollWidth} wide of ${window.innerWidth}`);
+    }
+
+    try { drive(); } catch (error) { wrong.push(String(error.stack || error)); }
+    const result = document.createElement("p");
+    result.id = "driven";
+    result.textContent = (wrong.length ? "WRONG: " + wrong.join("; ") : "RIGHT: ") + JSON.stringify(found);
+    document.body.append(result);
+})();
