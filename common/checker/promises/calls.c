@@ -112,7 +112,9 @@ void vary_state(const struct lesson *lesson, const struct lesson_case *cases, in
         item->value[line->at] = item->extent[line->at];
         return;
     }
-    while ((line = described_next(lesson, item->part, DESCRIBED_SCALAR, line)) != NULL)
+    while (promises_cell(lesson, cases, 0, promises_row("scalar.finite"), item->part).state !=
+               CELL_NOT_HELD &&
+           (line = described_next(lesson, item->part, DESCRIBED_SCALAR, line)) != NULL)
         item->real[line->at] = item->real[line->at] != 0.0 ? 0.5 * item->real[line->at] : 0.3125;
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
 }

@@ -205,6 +205,13 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
 
 /* ---- cells ------------------------------------------------------------------------------------------------ */
 
+int promises_row(const char *name)
+{
+    int row = 0;
+    while (strcmp(promise_table[row].name, name) != 0) row++;
+    return row;
+}
+
 /* How many of the part's cases are called as @p patterns say. */
 static int called(const struct lesson_case *cases, int count, int part, const char *patterns)
 {

@@ -58,6 +58,9 @@ int promises_cases(const struct lesson *lesson, struct lesson_case *cases, int c
 void promises_vary(const struct lesson *lesson, const struct lesson_case *cases, int count,
                    struct lesson_case *item, int index, struct rng *rng);
 
+/** @brief The number of the row called @p name, which must be there. */
+int promises_row(const char *name);
+
 /** @brief What fills the cell of row @p row and part @p part, among the lesson's @p count cases. */
 struct cell promises_cell(const struct lesson *lesson, const struct lesson_case *cases, int count, int row,
                           int part);
