@@ -226,7 +226,7 @@ static int is_fault(const struct lesson *lesson, const struct lesson_case *item,
 
 void make_several_faults(struct making *m)
 {
-    enum { PAIRS = 60 };
+    enum { PAIRS = 128 }; /* each pair of eight ranks twice */
     int ranks = 0;
     for (int i = 0; i < m->count; i++)
         if (m->sound != NULL && is_fault(m->lesson, &m->cases[i], m->sound))
@@ -267,14 +267,6 @@ static int add_fault(struct lesson_case *item, const struct lesson_case *fault,
     return item->null_buffer < 0 || item->null_buffer != item->misaligned_buffer;
 }
 
-static const struct lesson_case *any_fault(const struct lesson *lesson, const struct lesson_case *cases,
-                                           int count, const struct lesson_case *sound, struct rng *rng)
-{
-    int at = rng_between(rng, 0, count - 1);
-    while (!is_fault(lesson, &cases[at], sound)) at = (at + 1) % count;
-    return &cases[at];
-}
-
 /* Whether contracts say which of two causes comes first: a workspace and a device are looked at in either order. */
 static int in_order(int first, int second)
 {
@@ -282,21 +274,43 @@ static int in_order(int first, int second)
     return first < second && !(first >= WORKSPACE && second == DEVICE);
 }
 
-/* Both faults are wrong by themselves, each for another cause. */
-void vary_faults(const struct lesson *lesson, const struct lesson_case *cases, int count,
-                 struct lesson_case *item, struct rng *rng)
+/* A random one of the faults of this rank. */
+static const struct lesson_case *any_fault(const struct lesson *lesson, const struct lesson_case *cases,
+                                           int count, const struct lesson_case *sound, int rank,
+                                           struct rng *rng)
 {
+    int at = rng_between(rng, 0, count - 1);
+    for (int tried = 0; tried < count; tried++, at = (at + 1) % count)
+        if (is_fault(lesson, &cases[at], sound) && rank_of(lesson, &cases[at]) == rank) return &cases[at];
+    return NULL;
+}
+
+/* Both faults are wrong by themselves, each for another cause; items go through all pairs of causes in turn. */
+void vary_faults(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                 struct lesson_case *item, int index, struct rng *rng)
+{
+    enum { RANKS = 8, MOST_TRIED = 1000 };
     const struct lesson_case sound = *item;
-    for (;;) {
-        const struct lesson_case *first = any_fault(lesson, cases, count, &sound, rng),
-                                 *second = any_fault(lesson, cases, count, &sound, rng);
+    for (int tried = 0; tried < MOST_TRIED; tried++, index++) {
+        const int rank = index % RANKS, later = index / RANKS % RANKS;
+        if (!in_order(rank, later)) continue;
+        const struct lesson_case *first = any_fault(lesson, cases, count, &sound, rank, rng),
+                                 *second = any_fault(lesson, cases, count, &sound, later, rng);
         *item = sound;
-        if (!in_order(rank_of(lesson, first), rank_of(lesson, second))) continue;
+        if (first == NULL || second == NULL) continue;
         if (!add_fault(item, first, &sound) || !add_fault(item, second, &sound)) continue;
         if (item->devices == 0) continue;
         item->expected = first->expected;
         /* a workspace may turn out not to be needed: that only matters where it is the first fault */
         if (!(first->flags & CASE_IF_WORKSPACE)) item->flags &= ~(unsigned)CASE_IF_WORKSPACE;
+        return;
+    }
+    /* None of the pairs fits in one call: then one fault has to do. */
+    *item = sound;
+    for (int rank = 1; rank < RANKS; rank++) {
+        const struct lesson_case *only = any_fault(lesson, cases, count, &sound, rank, rng);
+        if (only == NULL || !add_fault(item, only, &sound)) continue;
+        item->expected = only->expected;
         return;
     }
 }

@@ -54,7 +54,7 @@ void make_odd_scalars(struct making *m);
 void make_several_faults(struct making *m);
 /** @brief Turns @p item into one with two faults. */
 void vary_faults(const struct lesson *lesson, const struct lesson_case *cases, int count,
-                 struct lesson_case *item, struct rng *rng);
+                 struct lesson_case *item, int index, struct rng *rng);
 
 /** @brief Appends what shows that a null, short or misaligned workspace is refused where one is needed. */
 void make_refused_workspaces(struct making *m);

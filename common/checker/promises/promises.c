@@ -170,6 +170,7 @@ int promises_cases(const struct lesson *lesson, struct lesson_case *cases, int c
         if (m.simplest == NULL) continue;
         for (int i = 0; i < own; i++) {
             if (!is_sound(&cases[i], m.part)) continue;
+            cases[i].group = GROUP_EDGES; /* refusals are made of it, and it must not be refused */
             m.sound = &cases[i];
             make_rows(&m);
             sounds++;
@@ -189,7 +190,7 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
         case_table_place(item, index, buffer, lesson->buffers(item, buffer));
         break;
     case MADE_FAULTS:
-        vary_faults(lesson, cases, count, item, rng);
+        vary_faults(lesson, cases, count, item, index, rng);
         break;
     case MADE_RATIOS:
         vary_ratio(lesson, item, index);

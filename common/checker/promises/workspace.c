@@ -28,6 +28,23 @@ static int needs_one(const struct making *m)
     return making_workspace(m->lesson, like) >= 0 && m->lesson->workspace_bytes(like) != 0;
 }
 
+/* The alignment of what is read and written is looked at before the workspace. */
+static void add_short_and_misaligned(struct making *m, const struct lesson_case *like)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    char name[LESSON_NAME / 2];
+    m->lesson->buffers(like, buffer);
+    const int half = (int)lesson_align(&buffer[0]) / 2; /* the first is an input that is needed */
+    snprintf(name, sizeof name, "short_and_misaligned_%s", buffer[0].name);
+    struct lesson_case *item = half > 0 ? making_add(m, like, name) : NULL;
+    if (item == NULL) return;
+    item->group = GROUP_BAD_INPUT;
+    item->expected = KERNEL_ALIGNMENT_ERROR;
+    item->misaligned_buffer = 0;
+    item->misalignment = half;
+    item->workspace_more = -1;
+}
+
 void make_refused_workspaces(struct making *m)
 {
     static const struct {
@@ -52,6 +69,7 @@ void make_refused_workspaces(struct making *m)
         item->workspace_more = -wrong[i].short_by;
         may_need_none(m, item);
     }
+    add_short_and_misaligned(m, like);
 }
 
 void make_larger_workspace(struct making *m)

@@ -211,7 +211,7 @@ static double price_of(const struct check *check, int index, struct item *item)
         struct lesson_cost cost = {0};
         make_item(check, index, n, item);
         for (int b = 0; b < item->buffer_count; b++) sum += (double)lesson_bytes(&item->buffer[b]);
-        if (item->settled.expected != KERNEL_OK) continue;
+        if (item->settled.expected != KERNEL_OK || (item->settled.flags & CASE_ASK_ONLY)) continue;
         check->options.lesson->cost(&item->settled, &cost);
         sum += cost.oracle_ops + simt_over_oracle * cost.flop;
     }

@@ -283,7 +283,8 @@ static double patience_with(const struct session *session, const struct item *it
     struct lesson_cost cost = {0};
     double most = PATIENCE_SHARE * options->time_limit;
     if (options->time_limit_given) return most;
-    if (item->settled.expected == KERNEL_OK) options->lesson->cost(&item->settled, &cost);
+    if (item->settled.expected == KERNEL_OK && !(item->settled.flags & CASE_ASK_ONLY))
+        options->lesson->cost(&item->settled, &cost);
     double seconds = PATIENCE_SECONDS + PATIENCE_PER_FLOP * cost.flop;
     return seconds < most ? seconds : most;
 }
