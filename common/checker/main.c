@@ -11,6 +11,7 @@
 
 #include "checker/verdict/bench.h"
 #include "checker/cases/case_table.h"
+#include "checker/promises/promises.h"
 #include "options.h"
 #include "checker/verdict/child.h"
 #include "checker/verdict/profile_checker.h"
@@ -135,11 +136,13 @@ int main(int argc, char **argv)
         options_usage(stdout);
         return EXIT_PASS;
     }
+    if (argc == 2 && strcmp(argv[1], "--promises") == 0)
+        return promises_page(stdout) == 0 ? EXIT_PASS : EXIT_BROKEN;
     if (options_read(&check.options, argc, argv) != 0 || options_seed(&check.options, &check.seed) != 0) {
         options_usage(stderr);
         return EXIT_BROKEN;
     }
-    check.case_count = check.options.lesson->cases(check.cases, CHECK_CASES);
+    check.case_count = promises_cases(check.options.lesson, check.cases, CHECK_CASES);
     char why[VERDICT_TEXT];
     if (case_table_check(check.options.lesson, check.cases, check.case_count, CHECK_CASES, why, sizeof why) !=
         0) {

@@ -51,6 +51,7 @@ void options_usage(FILE *file)
         "  --profile-checker    how long inputs and oracle take; needs no runner\n"
         "  --costs              what each case costs by definition, as CSV; needs no runner\n"
         "  --rubric             what the lesson's points are given for; needs no runner\n"
+        "  --promises           alone: which cases show which promise of which lesson, as a page\n"
         "  --save-case NAME FILE  one case for `runner --case-file FILE`; needs no runner\n"
         "exit status: 0 pass, 1 fail, 2 the check could not be made, 77 not started or no device\n",
         file);

@@ -20,7 +20,7 @@
 
 #include "record/record.h"
 
-#define WIRE_MAGIC UINT64_C(0x3b53504157524157) /* changes when the layout of these structs does */
+#define WIRE_MAGIC UINT64_C(0x3c53504157524157) /* changes when the layout of these structs does */
 
 enum {
     WIRE_BUFFERS = 12, /* largest number of device buffers of a case */
@@ -70,9 +70,18 @@ enum case_flags {
     CASE_NEW_DEVICE = 256, /**< the software device says that it is an sm_100 */
     /** the software device says that it is an sm_86, where a block has 99 KB of shared memory */
     CASE_LITTLE_SHARED = 512,
+    CASE_ASK_ONLY = 1024, /**< only the size of the workspace is asked for: no call is made */
+    /** where no workspace is needed, an address that is none is given: misaligned, or NULL with all the bytes there are */
+    CASE_STRAY_WORKSPACE = 2048,
+    CASE_NULL_WORKSPACE = 4096,
+    CASE_SAME_ADDRESSES = 8192,  /**< buffers lie where those of the case before lay that has this flag */
+    CASE_CAPTURED = 16384,       /**< the call is captured into a graph, which is then launched */
+    CASE_DEFAULT_STREAM = 32768, /**< the call is given the legacy default stream */
     /** flags that the runner gets just as the lesson sets them */
     CASE_SHARED_FLAGS = CASE_TWO_STREAMS | CASE_SMALL_DEVICE | CASE_LAUNCH_ONLY | CASE_REFUSE_LAUNCHES |
-                        CASE_OLD_DEVICE | CASE_NEW_DEVICE | CASE_LITTLE_SHARED
+                        CASE_OLD_DEVICE | CASE_NEW_DEVICE | CASE_LITTLE_SHARED | CASE_ASK_ONLY |
+                        CASE_STRAY_WORKSPACE | CASE_NULL_WORKSPACE | CASE_SAME_ADDRESSES | CASE_CAPTURED |
+                        CASE_DEFAULT_STREAM
 };
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */
@@ -142,7 +151,10 @@ struct wire_case {
     uint64_t guard_bytes; /**< size of each guard zone; 0 if the device itself checks the borders */
     uint64_t guard_seed;
     uint32_t poison_workspace; /**< 1: also fill the workspace */
-    uint32_t warm_up, timed;   /**< launches in the timing loop, 0 for none; at most WIRE_SAMPLES timed */
+    /** bytes by which the workspace is larger than asked for; if negative, the call is told of that many fewer */
+    int64_t workspace_more;
+    uint32_t capability;     /**< what the software device says it is: 80 for an sm_80; 0: what it is */
+    uint32_t warm_up, timed; /**< launches in the timing loop, 0 for none; at most WIRE_SAMPLES timed */
     /** seconds of CPU time after which the software device stops the case and reports where it is; 0:
      *  never */
     double patience;

@@ -83,6 +83,44 @@ size_t host_bytes_in_use(void)
 #endif
 }
 
+/** A call of the lesson, for one that is captured. */
+struct lesson_and_case {
+    const struct wire_case *item;
+    void *const *pointers;
+};
+
+static enum kernel_status call_lesson(void *context, cudaStream_t stream)
+{
+    const struct lesson_and_case *c = context;
+    return lesson_call(c->item, c->pointers, stream);
+}
+
+void stray_workspace(const struct wire_case *item, void **workspace, size_t *bytes)
+{
+    if (item->flags & CASE_STRAY_WORKSPACE) {
+        *workspace = (void *)(uintptr_t)3;
+        *bytes = 5;
+    }
+    if (item->flags & CASE_NULL_WORKSPACE) {
+        *workspace = NULL;
+        *bytes = SIZE_MAX;
+    }
+}
+
+/* The call is told of fewer bytes than there are, or of a workspace that is none. */
+static void tell_workspace(struct wire_case *told, void **pointers)
+{
+    for (unsigned i = 0; i < told->buffer_count; i++) {
+        struct wire_buffer *buffer = &told->buffer[i];
+        if (buffer->role != WIRE_WORKSPACE) continue;
+        const uint64_t fewer = told->workspace_more < 0 ? (uint64_t)-told->workspace_more : 0;
+        buffer->bytes -= fewer < buffer->bytes ? fewer : buffer->bytes;
+        size_t bytes = buffer->bytes;
+        if (pointers[i] == NULL && !buffer->null) stray_workspace(told, &pointers[i], &bytes);
+        buffer->bytes = bytes;
+    }
+}
+
 enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream,
                                struct wire_result *described)
 {
@@ -95,13 +133,16 @@ enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t st
     }
     told.nonce[0] = told.nonce[1] = told.guard_seed = 0;
     kernel_pointers(run, set, pointers);
+    tell_workspace(&told, pointers);
+    struct lesson_and_case call = {&told, pointers};
     hide_image(1);
     describe_launches(described);
     promises = ALL_PROMISES;
     entry_point_is_given(stream);
     struct device_calls before = device_calls();
     unsigned long objects = simt_objects_made != NULL ? simt_objects_made() : 0;
-    enum kernel_status status = lesson_call(&told, pointers, stream);
+    enum kernel_status status =
+        told.flags & CASE_CAPTURED ? captured_call(call_lesson, &call, stream) : call_lesson(&call, stream);
     struct device_calls after = device_calls();
     hold_to(0);
     if (simt_report_left_since != NULL) simt_report_left_since(objects);

@@ -171,11 +171,13 @@ static void keep(const struct wire_buffer *wire, const struct device_buffer *buf
         simt_device_keep(buffer->start + at, behind, KEPT_PADDING);
 }
 
-/* A workspace is as large as the student's own function says, but no larger than the contract. */
+/* A workspace is as large as the student's own function says, but no larger than the contract; some cases add to that. */
 static size_t usable_bytes(const struct wire_case *item, const struct wire_buffer *wire)
 {
-    if (wire->role != WIRE_WORKSPACE || item->result.workspace_asked > wire->bytes) return wire->bytes;
-    return item->result.workspace_asked;
+    const uint64_t asked = item->result.workspace_asked;
+    if (wire->role != WIRE_WORKSPACE) return wire->bytes;
+    const uint64_t least = asked > wire->bytes ? wire->bytes : asked;
+    return least + (least > 0 && item->workspace_more > 0 ? (uint64_t)item->workspace_more : 0);
 }
 
 /* Inputs that lie at the same place in both runs need only be there once. */

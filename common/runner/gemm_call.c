@@ -4,6 +4,8 @@
  */
 #include "gemm_call.h"
 
+#include "runner.h"
+
 void gemm_args_of(const struct wire_case *item, void *const *buffers, struct gemm_args *args)
 {
     const int64_t *value = item->value;
@@ -27,6 +29,7 @@ void gemm_args_of(const struct wire_case *item, void *const *buffers, struct gem
     };
     int large = (value[GEMM_UNUSED] & GEMM_UNUSED_LARGE) != 0;
     if (value[GEMM_UNUSED] & GEMM_UNUSED_STAGES) args->stages = large ? INT_MAX : -7;
+    stray_workspace(item, &args->workspace, &args->workspace_bytes);
     if (!(value[GEMM_UNUSED] & GEMM_UNUSED_WORKSPACE)) return;
     args->workspace = large ? NULL : (char *)buffers[GEMM_C] + 3;
     args->workspace_bytes = large ? SIZE_MAX : 5;

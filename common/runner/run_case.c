@@ -46,10 +46,10 @@ static int call(struct device_case *run, int set, int index)
 {
     struct wire_result *result = &run->item->result, described = {0};
     int refused = (run->item->flags & CASE_REFUSE_LAUNCHES) != 0;
+    cudaStream_t stream = run->item->flags & CASE_DEFAULT_STREAM ? NULL : run->stream[index];
     if (refused && refuse_launches(run, run->stream[index]) != 0) return -1;
     if (simt_turn_order != NULL) simt_turn_order(index);
-    result->status[index] =
-        (int32_t)call_kernel(run, set, run->stream[index], index == 0 ? &described : NULL);
+    result->status[index] = (int32_t)call_kernel(run, set, stream, index == 0 ? &described : NULL);
     if (simt_turn_order != NULL) simt_turn_order(0);
     if (index == 0) {
         result->launches = described.launches;
@@ -103,17 +103,23 @@ static int run_one_by_one(struct device_case *run)
 
 enum { FEW_SMS = 2 /* of a small device */, OLD_CAPABILITY = 75, LITTLE_SHARED = 86, NEW_CAPABILITY = 100 };
 
+enum { ROOM = 1 << 20 /* bytes for a buffer of cases that have the same addresses */ };
+
 /* What only the software device can be made to be. */
-static void pretend(uint32_t flags)
+static void pretend(uint32_t flags, int capability)
 {
-    if (simt_pretend_multiprocessors != NULL)
-        simt_pretend_multiprocessors(flags & CASE_SMALL_DEVICE ? FEW_SMS : 0);
+    /* first, since a device of few SMs is otherwise as this says */
     if (simt_pretend_capability != NULL)
-        simt_pretend_capability(flags & CASE_OLD_DEVICE      ? OLD_CAPABILITY
+        simt_pretend_capability(capability > 0               ? capability
+                                : flags & CASE_OLD_DEVICE    ? OLD_CAPABILITY
                                 : flags & CASE_LITTLE_SHARED ? LITTLE_SHARED
                                 : flags & CASE_NEW_DEVICE    ? NEW_CAPABILITY
                                                              : 0);
+    if (simt_pretend_multiprocessors != NULL)
+        simt_pretend_multiprocessors(flags & CASE_SMALL_DEVICE ? FEW_SMS : 0);
     if (simt_launch_only != NULL) simt_launch_only((flags & CASE_LAUNCH_ONLY) != 0);
+    if (simt_reuse_addresses != NULL && (flags & CASE_SAME_ADDRESSES)) simt_reuse_addresses(ROOM);
+    if (simt_reuse_addresses != NULL && flags == 0) simt_reuse_addresses(0);
 }
 
 static int findings(void)
@@ -136,19 +142,21 @@ void run_case(struct wire_header *image, struct wire_case *item)
     struct device_case *run = calloc(1, sizeof *run);
     if (run == NULL) return;
     int before = findings();
-    pretend(item->flags);
+    pretend(item->flags, (int)item->capability);
     *run = (struct device_case){
         .image = image, .item = item, .sets = item->flags & (CASE_TWO_STREAMS | WIRE_TWO_PLACES) ? 2 : 1};
     measure_own_memory(&item->result);
     item->result.workspace_asked = lesson_workspace_bytes(item);
-    if (set_up(run) != 0) {
+    if (item->flags & CASE_ASK_ONLY) {
+        item->result.status[0] = item->result.status[1] = KERNEL_OK;
+    } else if (set_up(run) != 0) {
         item->result.setup_failed = 1;
     } else if ((item->flags & CASE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) == 0 &&
                copy_inputs_back(run) == 0 && item->timed > 0 && item->result.status[0] == KERNEL_OK) {
         time_case(run);
     }
     tear_down(run);
-    pretend(0);
+    pretend(0, 0);
     item->result.findings = (uint32_t)(findings() - before);
     free(run);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -46,6 +46,9 @@ void entry_point_failed(void);
 enum kernel_status captured_call(enum kernel_status (*call)(void *context, cudaStream_t stream),
                                  void *context, cudaStream_t stream);
 
+/** @brief Where no workspace is needed and the case wants one given that is none: sets @p workspace and @p bytes. */
+void stray_workspace(const struct wire_case *item, void **workspace, size_t *bytes);
+
 /** @brief Bytes that malloc() has given out and not got back; 0 where that is unknown, as on a GPU. */
 size_t host_bytes_in_use(void);
 

@@ -26,6 +26,7 @@ extern void simt_launch_only(int only) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
 extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));
 extern void simt_device_forget(void *pointer, size_t bytes) __attribute__((weak));
+extern void simt_reuse_addresses(size_t room) __attribute__((weak));
 extern void simt_lead_next_allocation(size_t bytes) __attribute__((weak));
 extern void simt_shape_next_allocation(size_t element_bytes, int rank, const size_t *extent, size_t row_bytes)
     __attribute__((weak));

@@ -465,6 +465,12 @@ void simt_misuse(const struct simt_site *site, enum simt_misuse misuse, size_t f
 void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *site);
 /** @brief The next allocation begins @p bytes after an address that is a multiple of 256. */
 void simt_lead_next_allocation(size_t bytes);
+
+/**
+ * @brief Ends the quarantine of freed memory, and from now on sets aside at least @p room bytes for an allocation: the same
+ *        allocations in the same order then lie at the same addresses as before, whatever their sizes up to that. 0 ends it.
+ */
+void simt_reuse_addresses(size_t room);
 /**
  * @brief The next allocation is a buffer whose shape the caller knows: findings call an element `out[2,5]`, or `out byte 5`
  * at @p rank 0.

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "checker/promises/promises.h"
 #include "checker/cases/attention_cases.h"
 #include "checker/cases/decode_cases.h"
 #include "checker/numbers/bound.h"
@@ -148,7 +149,7 @@ static void test_table(const char *lesson_name)
     if (check == NULL) exit(2);
     check->options.lesson = options_lesson(lesson_name);
     check->options.device = DEVICE_SIMT;
-    check->case_count = check->options.lesson->cases(check->cases, CHECK_CASES);
+    check->case_count = promises_cases(check->options.lesson, check->cases, CHECK_CASES);
     double points[LESSON_PARTS] = {0}, of_refusals[LESSON_PARTS] = {0};
     expect(check->case_count < CHECK_CASES, lesson_name, "the table is full");
     for (int i = 0; i < check->case_count; i++) {
@@ -853,7 +854,7 @@ static struct check *open_check(const char *lesson)
     if (check == NULL) exit(2);
     check->options.lesson = options_lesson(lesson);
     check->options.device = DEVICE_SIMT;
-    check->case_count = check->options.lesson->cases(check->cases, CHECK_CASES);
+    check->case_count = promises_cases(check->options.lesson, check->cases, CHECK_CASES);
     return check;
 }
 

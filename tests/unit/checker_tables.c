@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "checker/promises/promises.h"
 #include "checker/cases/case_table.h"
 #include "checker/verdict/check.h"
 
@@ -25,7 +26,7 @@ static void try_lessons(void)
     static struct lesson_case cases[CHECK_CASES];
     for (const struct lesson *const *at = lesson_table; *at != NULL; at++) {
         char why[VERDICT_TEXT] = "";
-        int count = (*at)->cases(cases, CHECK_CASES);
+        int count = promises_cases(*at, cases, CHECK_CASES);
         expect(case_table_check(*at, cases, count, CHECK_CASES, why, sizeof why) == 0, (*at)->topic, why);
     }
 }
@@ -161,7 +162,7 @@ static void try_mistakes(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char why[VERDICT_TEXT] = "nothing", where[LESSON_NAME + 8];
         memset(cases, 0, sizeof cases);
-        int count = lesson->cases(cases, CHECK_CASES);
+        int count = promises_cases(lesson, cases, CHECK_CASES);
         rows[i].make(cases);
         int found = case_table_check(lesson, cases, count, CHECK_CASES, why, sizeof why) != 0;
         snprintf(where, sizeof where, "case %s", cases[BROKEN].name);
@@ -170,7 +171,7 @@ static void try_mistakes(void)
         expect(found && strstr(why, rows[i].says) != NULL && placed, rows[i].says, why);
     }
     char why[VERDICT_TEXT] = "nothing";
-    int count = lesson->cases(cases, CHECK_CASES / 4), small = CHECK_CASES / 4;
+    int count = promises_cases(lesson, cases, CHECK_CASES / 4), small = CHECK_CASES / 4;
     int found = case_table_check(lesson, cases, count, small, why, sizeof why) != 0;
     expect(found && strstr(why, "do not fit") != NULL, "a table that is too small", why);
 }
@@ -179,7 +180,7 @@ static void try_mistakes(void)
 static void try_base(void)
 {
     static struct lesson_case cases[CHECK_CASES];
-    int status = 0, count = lesson_table[0]->cases(cases, CHECK_CASES);
+    int status = 0, count = promises_cases(lesson_table[0], cases, CHECK_CASES);
     expect(case_table_find(cases, count, cases[3].name) == &cases[3], "case_table_find", "another case");
     fflush(stdout);
     pid_t child = fork();
@@ -195,7 +196,7 @@ static void try_names(void)
 {
     static struct lesson_case cases[CHECK_CASES];
     const char *near[3];
-    int count = lesson_table[0]->cases(cases, CHECK_CASES);
+    int count = promises_cases(lesson_table[0], cases, CHECK_CASES);
     expect(case_table_near(cases, count, "causal_6", near, 3) == 3 && strstr(near[0], "causal_6") != NULL,
            "case_table_near", near[0]);
     expect(case_table_near(cases, count, "scroes/tiny", near, 1) == 1 && strcmp(near[0], "scores/tiny") == 0,
@@ -232,7 +233,8 @@ static void try_guesses(void)
     static struct lesson_case cases[CHECK_CASES];
     for (const struct lesson *const *at = lesson_table; *at != NULL; at++) {
         const struct lesson *lesson = *at;
-        int count = lesson->guess != NULL ? lesson->cases(cases, CHECK_CASES) : 0, tried[LESSON_PARTS] = {0};
+        int count = lesson->guess != NULL ? promises_cases(lesson, cases, CHECK_CASES) : 0,
+            tried[LESSON_PARTS] = {0};
         for (int c = 0; c < count; c++) {
             struct lesson_buffer shape[WIRE_BUFFERS] = {0};
             float *data[WIRE_BUFFERS] = {NULL};

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checker/promises/promises.h"
 #include "checker/cases/lesson.h"
 #include "checker/verdict/check.h"
 
@@ -18,7 +19,7 @@ enum {
     BF16 = 1 << STORAGE_BF16,
     S8 = 1 << STORAGE_S8
 };
-enum { ELEMENT = 0, REQUIRED = 0, OPTIONAL = 1 };
+enum { ELEMENT = 0, REQUIRED = 0, LAST = 0, OPTIONAL = 1, CHOSEN = 1 };
 enum { VARIED = 8, WORDS = 16, LONGEST = 32, MOST_NAMED = 24 };
 
 enum kind { A_LESSON, A_PART, A_POINTER, A_SCRATCH, A_REPORT, A_LIST };
@@ -226,7 +227,7 @@ static void hold_lesson(int at)
     static struct lesson_case cases[CHECK_CASES];
     const struct lesson *lesson = lesson_on(lines[at].name);
     if (lesson == NULL) abort();
-    const int count = lesson->cases(cases, CHECK_CASES);
+    const int count = promises_cases(lesson, cases, CHECK_CASES);
     for (int i = at + 1; i < LINES && lines[i].kind != A_LESSON; i++)
         if (lines[i].kind == A_LIST) hold_list(lesson, &lines[i], cases, count);
     for (int c = 0; c < count; c++)

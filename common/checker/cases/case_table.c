@@ -206,6 +206,14 @@ int64_t case_table_stride(int64_t count)
 
 enum { WIDEST_ACCESS = 16 }; /* width in bytes of one load or store instruction */
 
+int case_table_places(const struct lesson_buffer *buffers, int count)
+{
+    int places = 0;
+    for (int b = 0; b < count; b++)
+        for (size_t align = lesson_align(&buffers[b]); align <= WIDEST_ACCESS; align *= 2) places++;
+    return places;
+}
+
 void case_table_place(struct lesson_case *item, int index, const struct lesson_buffer *buffers, int count)
 {
     int places = 0, each[WIRE_BUFFERS] = {0};

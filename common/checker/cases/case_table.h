@@ -74,6 +74,9 @@ int64_t case_table_stride(int64_t count);
  *         up to 16 bytes; all other buffers are well aligned. */
 void case_table_place(struct lesson_case *item, int index, const struct lesson_buffer *buffers, int count);
 
+/** @brief How many of these items there are before they begin again. */
+int case_table_places(const struct lesson_buffer *buffers, int count);
+
 /** @brief 1 if @p name, as typed by a person, means @p item: its full name, or the name without the part. */
 int case_table_means(const char *name, const struct lesson_case *item);
 

@@ -102,17 +102,9 @@ static const struct {
     int at, value; /* also sets lesson_case.value[at] = value; at < 0 for none */
     unsigned flags;
 } BAD[] = {
-    {"null_row_scales", SCALED, KERNEL_INVALID_CONFIG, INT8_ROW_SCALES, -1, 0, -1, 0, 0},
-    {"null_column_scales", SCALED, KERNEL_INVALID_CONFIG, INT8_COLUMN_SCALES, -1, 0, -1, 0, 0},
-    {"null_row_scales_and_m_zero", SCALED, KERNEL_INVALID_CONFIG, INT8_ROW_SCALES, -1, 0, GEMM_M, 0, 0},
-    {"misaligned_row_scales", SCALED, KERNEL_ALIGNMENT_ERROR, -1, INT8_ROW_SCALES, 2, -1, 0, 0},
-    {"misaligned_column_scales", SCALED, KERNEL_ALIGNMENT_ERROR, -1, INT8_COLUMN_SCALES, 1, -1, 0, 0},
     {"misaligned_bias", SCALED, KERNEL_ALIGNMENT_ERROR, -1, INT8_BIAS, 2, -1, 0, 0},
     {"misaligned_bias_and_dtype_unknown", SCALED, KERNEL_UNSUPPORTED_DTYPE, -1, INT8_BIAS, 2, GEMM_DTYPE_OUT,
      9, 0},
-    {"old_device", BOTH, KERNEL_UNSUPPORTED_ARCHITECTURE, -1, -1, 0, -1, 0, CASE_OLD_DEVICE},
-    {"old_device_and_m_zero", BOTH, KERNEL_INVALID_DIMENSION, -1, -1, 0, GEMM_M, 0, CASE_OLD_DEVICE},
-    {"old_device_and_misaligned", BOTH, KERNEL_ALIGNMENT_ERROR, -1, GEMM_C, 1, -1, 0, CASE_OLD_DEVICE},
 };
 
 static void set_output(struct lesson_case *item, enum dtype dtype, int bias)

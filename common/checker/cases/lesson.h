@@ -49,8 +49,6 @@ enum {
  *         case_flags). */
 enum lesson_flags {
     CASE_UNIT_SCALE = 1 << 16, /**< data of size 1: bound.h caps the bounds */
-    /** the case only asks for the workspace size; the call itself must be refused */
-    CASE_ASK_ONLY = 1 << 17,
     /** a property whose items come in sets that must agree bit for bit; vary() leaves the flag on those
      *  items that are compared with the item before them */
     CASE_SAME_BITS = 1 << 18,
@@ -59,7 +57,7 @@ enum lesson_flags {
     /** the property enumerates a hundred inputs or more, none at random: each one tests something else */
     CASE_ENUMERATES = 1 << 20,
     /** all of the above: a new flag is added here, too */
-    CASE_ALL_FLAGS = CASE_SHARED_FLAGS | CASE_ONE_CALL | CASE_UNIT_SCALE | CASE_ASK_ONLY | CASE_SAME_BITS |
+    CASE_ALL_FLAGS = CASE_SHARED_FLAGS | CASE_ONE_CALL | CASE_UNIT_SCALE | CASE_SAME_BITS |
                      CASE_IF_WORKSPACE | CASE_ENUMERATES
 };
 
@@ -81,6 +79,13 @@ struct lesson_case {
     int null_buffer;       /**< which buffer is given as a null pointer, -1 for none */
     int misaligned_buffer; /**< which buffer is misaligned, -1 for none */
     int misalignment;      /**< by how many bytes */
+    /** bytes by which the workspace is larger than the kernel asked for; if negative, the call is told of that many fewer */
+    int64_t workspace_more;
+    uint64_t
+        workspace_most; /**< with CASE_ASK_ONLY: what the kernel may ask for where the contract leaves it a choice */
+    int capability; /**< what the software device says it is: 80 for an sm_80; 0: what it is */
+    /** set of 1 << row of the table of promises (checker/promises) that the case was made for; 0: it is the lesson's own */
+    uint64_t shows;
     /** elements between a multiple of 256 bytes and the start of buffer 0, 1, ... */
     int start[LESSON_STARTS];
     /** elements from row to row of buffer 0, 1, ... on the device, for distances too large to fill or to
@@ -207,6 +212,32 @@ struct lesson_credit {
     double speed_none, speed_full;
 };
 
+/** @brief What a line of lesson.def tells the table of promises. */
+enum described_kind {
+    DESCRIBED_END,
+    DESCRIBED_PART,    /**< what follows belongs to this part */
+    DESCRIBED_POINTER, /**< memory on the device; `first` is 1 if null_buffer may say that it is NULL, else 0 */
+    DESCRIBED_ARGS,    /**< value[at] = 1: the struct of arguments itself is NULL */
+    DESCRIBED_EXTENT, /**< value[at] is one, at least `first` */
+    DESCRIBED_STRIDE, /**< value[at] and extent[at] are the distance of rows; `first` is what it is a multiple of */
+    DESCRIBED_OPTION,   /**< value[at] is one of `first` to `last` */
+    DESCRIBED_DTYPE,    /**< value[at] is a storage type */
+    DESCRIBED_SCALAR,   /**< real[at] is a finite number */
+    DESCRIBED_CHIP,     /**< older architectures than `at` are refused */
+    DESCRIBED_STATUS,   /**< extent[at] is what the status word holds before the call */
+    DESCRIBED_SHOWN,    /**< promise `name` is shown by the lesson's own cases `words` */
+    DESCRIBED_NOT_HELD, /**< promise `name` is not made or cannot be held here: `words` say why */
+    DESCRIBED_LIKE      /**< cases for promise `name` are made of case `words` */
+};
+
+/** @brief A line of lesson.def, for the table of promises. */
+struct described {
+    enum described_kind kind;
+    const char *name, *words;
+    const char *extents; /**< of a pointer: what its memory is as long as, the words separated by commas */
+    int at, first, last;
+};
+
 /** @brief A guess of what went wrong, at one element. */
 struct lesson_guess {
     double value;            /**< what it would give there */
@@ -222,6 +253,8 @@ struct lesson {
     const char *title;
     int part_count;
     struct lesson_part part[LESSON_PARTS];
+    const struct described
+        *described; /**< what lesson.def tells the table of promises; the last is DESCRIBED_END */
     struct lesson_credit credit;
     /** names of inputs, separated by blanks, whose rotated contents (another element comes first) are
      *  still valid for a case of GROUP_SPEED, and give another result; NULL: none */
@@ -239,6 +272,8 @@ struct lesson {
 
     /** @brief Writes at most @p capacity cases; returns how many there are. */
     int (*cases)(struct lesson_case *cases, int capacity);
+    /** @brief Sets what follows from extents that were changed; NULL: nothing does. */
+    void (*settle)(struct lesson_case *item);
     /** @brief Gives item @p index of a property its numbers and seed. @p item comes as a copy of the case,
      *         with the seed of the case; @p rng is another generator for every item. */
     void (*vary)(struct lesson_case *item, int index, struct rng *rng);

@@ -69,6 +69,7 @@ static const struct table_row TABLE[] = {
     {"merge/extreme",                      GROUP_NUMERICS,   PART_MERGE, ON_ANY,       300,     1, EXTREME,                1, 0},
     {"merge/faint",                        GROUP_NUMERICS,   PART_MERGE, ON_ANY,       300,     1, FAINT,                  1, 0},
     {"merge/property_random",              GROUP_PROPERTIES, PART_MERGE, ON_ANY,         1,     1, CAN_BE_ANY,           100, 0},
+    {"merge/sound_arguments",              GROUP_BAD_INPUT,  PART_MERGE, ON_ANY,         6,     1, NORMAL,                 1, 0},
     {"merge/alignments",                   GROUP_PROPERTIES, PART_MERGE, ON_ANY,        10,     1, PLACED,                 6, 0},
 
     {"rows/one",                           GROUP_BASIC,      PART_ROWS,  ON_ANY,         1,     1, NORMAL,                 1, 0},
@@ -122,52 +123,11 @@ static const struct table_row TABLE[] = {
     {"rows/long_extreme",                  GROUP_NUMERICS,   PART_ROWS,  ON_ANY,         2, 16400, EXTREME,                1, 0},
     {"rows/long_faint",                    GROUP_NUMERICS,   PART_ROWS,  ON_ANY,         1, 16400, FAINT,                  1, 0},
     {"rows/property_softmax",              GROUP_PROPERTIES, PART_ROWS,  ON_ANY,         1,     1, CAN_BE_ANY,           100, 0},
+    {"rows/sound_arguments",               GROUP_BAD_INPUT,  PART_ROWS,  ON_ANY,         6,    40, NORMAL,                 1, 0},
     {"rows/alignments",                    GROUP_PROPERTIES, PART_ROWS,  ON_ANY,         4,   260, PLACED,                 9, 0},
     {"rows/long_row_alignments",           GROUP_PROPERTIES, PART_ROWS,  ON_ANY,         1, 16392, PLACED,                 6, 0},
     {"rows/16384x8192",                    GROUP_SPEED,      PART_ROWS,  ON_GPU,     16384,  8192, NORMAL,                 1, 0},
     {"rows/64x1024",                       GROUP_SPEED,      PART_ROWS,  ON_ANY,        64,  1024, NORMAL,                 1, 0},
-    /* clang-format on */
-};
-
-enum { NONE = -1 };
-
-/** A wrong argument of the first two parts. */
-struct bad_row {
-    const char *name;
-    int part;
-    int at, value; /* lesson_case.value[at] = value */
-    int null_buffer, misaligned_buffer, misalignment;
-    enum kernel_status expected;
-};
-
-static const struct bad_row BAD[] = {
-    /* clang-format off */
-    /* name                             part        at         value null buffer  misaligned   by expected */
-    {"merge/null_a",                    PART_MERGE, NONE,         0, MERGE_A,     NONE,        0, KERNEL_INVALID_CONFIG},
-    {"merge/null_b",                    PART_MERGE, NONE,         0, MERGE_B,     NONE,        0, KERNEL_INVALID_CONFIG},
-    {"merge/null_out",                  PART_MERGE, NONE,         0, MERGE_OUT,   NONE,        0, KERNEL_INVALID_CONFIG},
-    {"merge/count_zero",                PART_MERGE, ON_COUNT,     0, NONE,        NONE,        0, KERNEL_INVALID_DIMENSION},
-    {"merge/count_negative",            PART_MERGE, ON_COUNT,    -7, NONE,        NONE,        0, KERNEL_INVALID_DIMENSION},
-    {"merge/misaligned_a",              PART_MERGE, NONE,         0, NONE,        MERGE_A,     4, KERNEL_ALIGNMENT_ERROR},
-    {"merge/misaligned_b",              PART_MERGE, NONE,         0, NONE,        MERGE_B,     4, KERNEL_ALIGNMENT_ERROR},
-    {"merge/misaligned_out",            PART_MERGE, NONE,         0, NONE,        MERGE_OUT,   2, KERNEL_ALIGNMENT_ERROR},
-    {"rows/null_in",                    PART_ROWS,  NONE,         0, ROWS_IN,     NONE,        0, KERNEL_INVALID_CONFIG},
-    {"rows/null_out",                   PART_ROWS,  NONE,         0, ROWS_OUT,    NONE,        0, KERNEL_INVALID_CONFIG},
-    {"rows/rows_zero",                  PART_ROWS,  ON_ROWS,      0, NONE,        NONE,        0, KERNEL_INVALID_DIMENSION},
-    {"rows/rows_negative",              PART_ROWS,  ON_ROWS,     -1, NONE,        NONE,        0, KERNEL_INVALID_DIMENSION},
-    {"rows/cols_zero",                  PART_ROWS,  ON_COLS,      0, NONE,        NONE,        0, KERNEL_INVALID_DIMENSION},
-    {"rows/cols_negative",              PART_ROWS,  ON_COLS,   -300, NONE,        NONE,        0, KERNEL_INVALID_DIMENSION},
-    {"rows/misaligned_in",              PART_ROWS,  NONE,         0, NONE,        ROWS_IN,     2, KERNEL_ALIGNMENT_ERROR},
-    {"rows/misaligned_out",             PART_ROWS,  NONE,         0, NONE,        ROWS_OUT,    1, KERNEL_ALIGNMENT_ERROR},
-    {"rows/misaligned_lse",             PART_ROWS,  NONE,         0, NONE,        ROWS_LSE,    2, KERNEL_ALIGNMENT_ERROR},
-
-    /* Two faults at once: the contract says which one is reported. */
-    {"merge/null_b_and_no_pairs",       PART_MERGE, ON_COUNT,     0, MERGE_B,     NONE,        0, KERNEL_INVALID_CONFIG},
-    {"merge/null_a_and_misaligned_b",   PART_MERGE, NONE,         0, MERGE_A,     MERGE_B,     4, KERNEL_INVALID_CONFIG},
-    {"merge/no_pairs_and_misaligned_a", PART_MERGE, ON_COUNT,     0, NONE,        MERGE_A,     4, KERNEL_INVALID_DIMENSION},
-    {"rows/null_out_and_no_rows",       PART_ROWS,  ON_ROWS,      0, ROWS_OUT,    NONE,        0, KERNEL_INVALID_CONFIG},
-    {"rows/null_in_and_misaligned_out", PART_ROWS,  NONE,         0, ROWS_IN,     ROWS_OUT,    2, KERNEL_INVALID_CONFIG},
-    {"rows/no_cols_and_misaligned_in",  PART_ROWS,  ON_COLS,      0, NONE,        ROWS_IN,     2, KERNEL_INVALID_DIMENSION},
     /* clang-format on */
 };
 
@@ -203,15 +163,6 @@ static int cases(struct lesson_case *cases, int capacity)
         if (!(TABLE[i].flags & IN_OFFSET)) continue;
         item->misaligned_buffer = ROWS_IN;
         item->misalignment = 4;
-    }
-    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0] && count < capacity; i++) {
-        struct lesson_case *item = &cases[count++];
-        start_case(item, BAD[i].name, BAD[i].part, 6, BAD[i].part == PART_ROWS ? 40 : 1);
-        if (BAD[i].at != NONE) item->value[BAD[i].at] = BAD[i].value;
-        item->null_buffer = BAD[i].null_buffer;
-        item->misaligned_buffer = BAD[i].misaligned_buffer;
-        item->misalignment = BAD[i].misalignment;
-        item->expected = BAD[i].expected;
     }
     static const char *const refused[][2] = {{"merge/one", "launch_refused"},
                                              {"rows/one", "launch_refused"},

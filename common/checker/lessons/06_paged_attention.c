@@ -177,58 +177,25 @@ enum { NONE = -1 };
 static const struct bad_argument BAD[] = {
     /* clang-format off */
     /* name                              parts  expected                  at                           value null buffer   misaligned      by dtype */
-    {"null_args",                        EVERY, KERNEL_INVALID_CONFIG,    PA_NULL_ARGS,                   1, NONE,         NONE,           0, NONE},
-    {"null_q",                           EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_Q,         NONE,           0, NONE},
-    {"null_k_cache",                     EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_K,         NONE,           0, NONE},
-    {"null_v_cache",                     EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_V,         NONE,           0, NONE},
-    {"null_block_table",                 EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_TABLE,     NONE,           0, NONE},
-    {"null_context_lens",                EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_LENS,      NONE,           0, NONE},
-    {"null_out",                         EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_OUT,       NONE,           0, NONE},
-    {"null_device_status",               EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_STATUS,    NONE,           0, NONE},
-    {"batch_zero",                       EVERY, KERNEL_INVALID_DIMENSION, PA_BATCH,                       0, NONE,         NONE,           0, NONE},
-    {"batch_negative",                   EVERY, KERNEL_INVALID_DIMENSION, PA_BATCH,                      -2, NONE,         NONE,           0, NONE},
-    {"heads_zero",                       EVERY, KERNEL_INVALID_DIMENSION, PA_HEADS,                       0, NONE,         NONE,           0, NONE},
-    {"kv_heads_zero",                    EVERY, KERNEL_INVALID_DIMENSION, PA_KV_HEADS,                    0, NONE,         NONE,           0, NONE},
+    {"sound_arguments",                  EVERY, KERNEL_OK,                NONE,                           0, NONE,         NONE,           0, NONE},
     {"heads_not_divisible",              EVERY, KERNEL_INVALID_DIMENSION, PA_KV_HEADS,                    3, NONE,         NONE,           0, NONE},
     {"head_dim_48",                      EVERY, KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                   48, NONE,         NONE,           0, NONE},
     {"head_dim_256",                     EVERY, KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                  256, NONE,         NONE,           0, NONE},
-    {"head_dim_negative",                EVERY, KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                  -64, NONE,         NONE,           0, NONE},
-    {"num_blocks_zero",                  EVERY, KERNEL_INVALID_DIMENSION, PA_NUM_BLOCKS,                  0, NONE,         NONE,           0, NONE},
     {"block_size_8",                     EVERY, KERNEL_INVALID_DIMENSION, PA_BLOCK_SIZE,                  8, NONE,         NONE,           0, NONE},
     {"block_size_24",                    EVERY, KERNEL_INVALID_DIMENSION, PA_BLOCK_SIZE,                 24, NONE,         NONE,           0, NONE},
     {"block_size_64",                    EVERY, KERNEL_INVALID_DIMENSION, PA_BLOCK_SIZE,                 64, NONE,         NONE,           0, NONE},
-    {"max_blocks_zero",                  EVERY, KERNEL_INVALID_DIMENSION, PA_MAX_BLOCKS,                  0, NONE,         NONE,           0, NONE},
-    {"max_context_len_zero",             EVERY, KERNEL_INVALID_DIMENSION, PA_MAX_CONTEXT_LEN,             0, NONE,         NONE,           0, NONE},
-    {"max_context_len_negative",         EVERY, KERNEL_INVALID_DIMENSION, PA_MAX_CONTEXT_LEN,            -5, NONE,         NONE,           0, NONE},
     {"max_context_len_beyond_table",     EVERY, KERNEL_INVALID_DIMENSION, PA_MAX_CONTEXT_LEN,            65, NONE,         NONE,           0, NONE},
     {"batch_overflow",                   EVERY, KERNEL_INVALID_DIMENSION, PA_BATCH,                 1 << 30, NONE,         NONE,           0, NONE},
     {"heads_overflow",                   EVERY, KERNEL_INVALID_DIMENSION, PA_HEADS,                 1 << 30, NONE,         NONE,           0, NONE},
     {"dtype_f32",                        EVERY, KERNEL_UNSUPPORTED_DTYPE, PA_DTYPE,               DTYPE_F32, NONE,         NONE,           0, NONE},
     {"dtype_bf16",                       EVERY, KERNEL_UNSUPPORTED_DTYPE, PA_DTYPE,              DTYPE_BF16, NONE,         NONE,           0, NONE},
-    {"dtype_unknown",                    EVERY, KERNEL_UNSUPPORTED_DTYPE, PA_DTYPE,                       9, NONE,         NONE,           0, NONE},
-    {"misaligned_q",                     EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_Q,           8, NONE},
-    {"misaligned_k_cache",               EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_K,           8, NONE},
-    {"misaligned_v_cache",               EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_V,           8, NONE},
-    {"misaligned_block_table",           EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_TABLE,       2, NONE},
-    {"misaligned_context_lens",          EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_LENS,        2, NONE},
-    {"misaligned_alibi_slopes",          EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_SLOPES,      2, NONE},
-    {"misaligned_out",                   EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_OUT,         8, NONE},
-    {"misaligned_device_status",         EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_STATUS,      2, NONE},
     /* Several faults: the first one by the contract decides. */
-    {"null_q_and_batch_zero",            EVERY, KERNEL_INVALID_CONFIG,    PA_BATCH,                       0, PA_Q,         NONE,           0, NONE},
-    {"null_device_status_and_f32",       EVERY, KERNEL_INVALID_CONFIG,    NONE,                           0, PA_STATUS,    PA_K,           8, DTYPE_F32},
-    {"batch_zero_and_f32",               EVERY, KERNEL_INVALID_DIMENSION, PA_BATCH,                       0, NONE,         NONE,           0, DTYPE_F32},
     {"head_dim_48_and_misaligned_q",     EVERY, KERNEL_INVALID_DIMENSION, PA_HEAD_DIM,                   48, NONE,         PA_Q,           8, NONE},
     {"f32_and_misaligned_out",           EVERY, KERNEL_UNSUPPORTED_DTYPE, NONE,                           0, NONE,         PA_OUT,         8, DTYPE_F32},
-    {"workspace_short_and_misaligned_q", EVERY, KERNEL_ALIGNMENT_ERROR,   PA_WORKSPACE_SHORTAGE,          1, NONE,         PA_Q,           8, NONE},
-    {"workspace_short_and_misaligned",   EVERY, KERNEL_OUT_OF_MEMORY,     PA_WORKSPACE_SHORTAGE,          1, NONE,         PA_WORKSPACE,  16, NONE},
-    {"workspace_null",                   EVERY, KERNEL_OUT_OF_MEMORY,     NONE,                           0, PA_WORKSPACE, NONE,           0, NONE},
-    {"workspace_short",                  EVERY, KERNEL_OUT_OF_MEMORY,     PA_WORKSPACE_SHORTAGE,          1, NONE,         NONE,           0, NONE},
-    {"workspace_misaligned",             EVERY, KERNEL_ALIGNMENT_ERROR,   NONE,                           0, NONE,         PA_WORKSPACE, 128, NONE},
     /* clang-format on */
 };
 
-enum { BAD_COUNT = sizeof BAD / sizeof BAD[0], BAD_OF_WORKSPACE = 5 /* the last ones; only v2 has one */ };
+enum { BAD_COUNT = sizeof BAD / sizeof BAD[0] };
 
 static const char *const PART_NAME[] = {
 #include "description/part_names.h"
@@ -311,30 +278,13 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
 static void make_bad(struct lesson_case *item, const struct bad_argument *row)
 {
     case_table_spoil(item, row, PA_DTYPE);
-    if (row->expected == KERNEL_OUT_OF_MEMORY || row->misaligned_buffer == PA_WORKSPACE)
-        item->flags |= CASE_IF_WORKSPACE;
+    if (row->expected == KERNEL_OK) return;
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
     item->untouched = 0;
 }
 
-static int scale_cases(struct lesson_case *cases, int count, int capacity, int part,
-                       const struct table_row *shape)
-{
-    static const double scale[] = {(double)NAN, (double)INFINITY};
-    for (int i = 0; i < 2 && count < capacity; i++) {
-        struct lesson_case *item = &cases[count++];
-        good_case(item, shape, part);
-        snprintf(item->name, sizeof item->name, "%s/scale_%s", PART_NAME[part], i ? "infinite" : "nan");
-        item->weight = 1;
-        item->real[0] = scale[i];
-        item->expected = KERNEL_INVALID_CONFIG;
-        item->untouched = 0;
-    }
-    return count;
-}
-
 /* How the items of a property relate to each other; the rows below are in this order. */
-enum property { ANY_SHAPE, PAGES_PERMUTED, BAD_ARGUMENT, PROPERTIES };
+enum property { ANY_SHAPE, PAGES_PERMUTED, PROPERTIES };
 
 static int property_cases(struct lesson_case *cases, int count, int capacity, int part)
 {
@@ -342,15 +292,13 @@ static int property_cases(struct lesson_case *cases, int count, int capacity, in
         /* clang-format off */
         {"property_random",         GROUP_PROPERTIES, A | V, 1, 1, 1, 32, 16, 1,  MIXED, NAN_REST, {0}},
         {"property_pages_permuted", GROUP_PROPERTIES, A,     1, 1, 1, 32, 16, 1,  MIXED, NAN_REST, {0}},
-        {"property_bad_input",      GROUP_PROPERTIES, A | V, 2, 4, 2, 64, 16, 48, MIXED, NORMAL,   {0}},
         /* clang-format on */
     };
-    static const int repeat[PROPERTIES] = {100, 200, 100};
+    static const int repeat[PROPERTIES] = {100, 200};
     for (int i = 0; i < PROPERTIES && count < capacity; i++) {
         if (!(rows[i].parts >> part & 1)) continue;
         good_case(&cases[count], &rows[i], part);
         cases[count].property = i;
-        if (i == BAD_ARGUMENT) cases[count].expected = KERNEL_INVALID_DIMENSION;
         cases[count++].repeat = repeat[i];
     }
     return count;
@@ -360,8 +308,6 @@ static int cases(struct lesson_case *cases, int capacity)
 {
     /* clang-format off */
     static const struct table_row shape = {"", GROUP_BAD_INPUT, A | V, 2, 4, 2, 64, 16, 48, MIXED, NORMAL, {0}};
-    /* So many keys that any kernel that splits them at all needs a workspace. */
-    static const struct table_row split = {"", GROUP_BAD_INPUT, A, 2, 4, 2, 32, 16, 32768, AROUND_PAGES, NORMAL, {.memory = SPARSE}};
     /* clang-format on */
     int count = 0;
     for (int part = 0; part < PARTS; part++) {
@@ -369,15 +315,13 @@ static int cases(struct lesson_case *cases, int capacity)
         for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
             if (TABLE[i].parts >> part & 1) good_case(&cases[count++], &TABLE[i], part);
         count = case_table_add_refused(cases, count, capacity, simplest, "launch_refused");
-        int bad = part == PART_V2 ? BAD_COUNT : BAD_COUNT - BAD_OF_WORKSPACE;
-        for (int i = 0; i < bad && count < capacity; i++) {
+        for (int i = 0; i < BAD_COUNT && count < capacity; i++) {
             struct lesson_case *item = &cases[count++];
-            good_case(item, i < BAD_COUNT - BAD_OF_WORKSPACE ? &shape : &split, part);
+            good_case(item, &shape, part);
             snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], BAD[i].name);
             item->weight = 1;
             make_bad(item, &BAD[i]);
         }
-        count = scale_cases(cases, count, capacity, part, &shape);
         count = property_cases(cases, count, capacity, part);
     }
     return count;
@@ -390,11 +334,6 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     int pairs = item->property == PAGES_PERMUTED, large = item->devices == ON_GPU;
     struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
     item->seed = rng_mix(shape.state, 7);
-    if (item->property == BAD_ARGUMENT) {
-        int count = item->part == PART_V2 ? BAD_COUNT : BAD_COUNT - BAD_OF_WORKSPACE;
-        make_bad(item, &BAD[rng_between(&shape, 0, count - 1)]);
-        return;
-    }
     item->extent[PA_BATCH] = rng_between(&shape, 1, large ? 9 : 2);
     item->extent[PA_KV_HEADS] = rng_between(&shape, 1, large ? 4 : 1);
     item->extent[PA_HEADS] = item->extent[PA_KV_HEADS] * rng_between(&shape, 1, large ? 17 : 6);
@@ -484,10 +423,12 @@ static const char *purpose(const struct lesson_case *item)
 }
 
 /* The contract gives a limit, not the size: workspace beyond it is not provided. Without valid extents
- * there is none at all. */
+ * there is none at all, and the other parts need none. */
 static size_t workspace_bytes(const struct lesson_case *item)
 {
-    return item->expected == KERNEL_INVALID_DIMENSION || item->value[PA_NULL_ARGS] ? 0 : SIZE_MAX;
+    if (item->part != PART_V2 || item->expected == KERNEL_INVALID_DIMENSION || item->value[PA_NULL_ARGS])
+        return 0;
+    return SIZE_MAX;
 }
 
 static void describe(const struct lesson_case *item, char *text, size_t size)
@@ -505,6 +446,7 @@ const struct lesson lesson_06_paged_attention = {
     .turns = "q",
     .distributions = CHEAP + 1,
     .cases = cases,
+    .settle = settle_outcome,
     .vary = vary,
     .buffers = paged_buffers,
     .fill = paged_fill,

@@ -61,8 +61,6 @@ static int cases(struct lesson_case *cases, int capacity)
         count =
             attention_own_cases(name, "square_64", OWN, sizeof OWN / sizeof OWN[0], cases, count, capacity);
         /* With two faults at once, the architecture is checked last. */
-        count =
-            case_table_add_device(cases, count, capacity, name, "square_64", "old_device", CASE_OLD_DEVICE);
         count = case_table_add_device(cases, count, capacity, name, "head_dim_32",
                                       "old_device_and_head_dim_32", CASE_OLD_DEVICE);
     }

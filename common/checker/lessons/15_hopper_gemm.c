@@ -113,11 +113,7 @@ static int other_devices(const struct gemm_family *family, struct lesson_case *c
         int m, misaligned, dtype;
         unsigned device;
     } other[] = {
-        {"old_device", KERNEL_UNSUPPORTED_ARCHITECTURE, 33, -1, 0, CASE_OLD_DEVICE},
-        {"old_device_and_m_zero", KERNEL_INVALID_DIMENSION, 0, -1, 0, CASE_OLD_DEVICE},
-        {"old_device_and_misaligned", KERNEL_ALIGNMENT_ERROR, 33, GEMM_C, 0, CASE_OLD_DEVICE},
         {"old_device_and_dtype_f32", KERNEL_UNSUPPORTED_DTYPE, 33, -1, 1, CASE_OLD_DEVICE},
-        {"new_device", KERNEL_UNSUPPORTED_ARCHITECTURE, 33, -1, 0, CASE_NEW_DEVICE},
     };
     for (size_t i = 0; i < sizeof other / sizeof other[0] && count < capacity; i++) {
         struct lesson_case *item = &cases[count++];

@@ -140,10 +140,8 @@ static int add_own(const char *part, const struct attention_own_case *rows, size
  * checked last. */
 static int add_other_devices(const char *part, struct lesson_case *cases, int count, int capacity)
 {
-    count = case_table_add_device(cases, count, capacity, part, "square_64", "old_device", CASE_OLD_DEVICE);
-    count = case_table_add_device(cases, count, capacity, part, "head_dim_32", "old_device_and_head_dim_32",
-                                  CASE_OLD_DEVICE);
-    return case_table_add_device(cases, count, capacity, part, "square_64", "new_device", CASE_NEW_DEVICE);
+    return case_table_add_device(cases, count, capacity, part, "head_dim_32", "old_device_and_head_dim_32",
+                                 CASE_OLD_DEVICE);
 }
 
 /* A storage type and a head_dim, both of which are refused: the type is checked first. */

@@ -705,11 +705,11 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
                                  .kernels = 7.0};
 }
 
-/* A ring of one rank needs none; of all others the contract says no more than how much is allowed. */
+/* The contract limits it; a ring of one rank passes nothing on, and needs none. */
 static size_t workspace_bytes(const struct lesson_case *item)
 {
-    const int alone = item->part == PART_RING && item->value[AT_RANKS] == 1;
-    return alone && item->value[AT_MISTAKE] == RANKS_RIGHT ? 0 : SIZE_MAX;
+    return item->part == PART_RING && item->value[AT_RANKS] == 1 && item->expected == KERNEL_OK ? 0
+                                                                                                : SIZE_MAX;
 }
 
 static void describe(const struct lesson_case *item, char *text, size_t size)

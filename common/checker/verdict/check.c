@@ -18,6 +18,8 @@
 #include "lines.h"
 #include "profile_checker.h"
 
+#include "checker/promises/promises.h"
+
 /* Largest number of items per session on the software device, and on a GPU, where each start of a runner
  * waits for the driver. */
 enum { SIMT_ITEMS = 128, GPU_ITEMS = 512, FIRST_ITEMS = 8, COUNTED_AGAIN = 2 };
@@ -62,9 +64,10 @@ static void make_item(const struct check *check, int case_index, int item_index,
     item->one_call = is_called_once(check, from);
     if (from->repeat > 1) {
         struct rng rng = {rng_mix(item->settled.seed, (uint64_t)item_index + 1)};
-        lesson->vary(&item->settled, item_index, &rng);
+        promises_vary(lesson, check->cases, check->case_count, &item->settled, item_index, &rng);
     }
-    item->buffer_count = lesson->buffers(&item->settled, item->buffer);
+    /* a case that only asks for a size has none, and its extents may be larger than any memory */
+    item->buffer_count = from->flags & CASE_ASK_ONLY ? 0 : lesson->buffers(&item->settled, item->buffer);
 }
 
 /* An untrusted kernel is counted in two calls with different inputs: if it keeps results of the first
@@ -208,7 +211,7 @@ static double price_of(const struct check *check, int index, struct item *item)
         struct lesson_cost cost = {0};
         make_item(check, index, n, item);
         for (int b = 0; b < item->buffer_count; b++) sum += (double)lesson_bytes(&item->buffer[b]);
-        if (item->settled.expected != KERNEL_OK) continue;
+        if (item->settled.expected != KERNEL_OK || (item->settled.flags & CASE_ASK_ONLY)) continue;
         check->options.lesson->cost(&item->settled, &cost);
         sum += cost.oracle_ops + simt_over_oracle * cost.flop;
     }

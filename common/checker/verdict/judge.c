@@ -214,6 +214,18 @@ static void judge_status(const struct session *session, const struct item *item,
     }
 }
 
+/* The size of a workspace that is asked for beyond any launch, where the contract only limits it. */
+static int limit_kept(const struct item *item, const struct wire_result *result, struct verdict *verdict)
+{
+    if (!(item->settled.flags & CASE_ASK_ONLY) || item->settled.workspace_most == 0 ||
+        result->workspace_asked <= item->settled.workspace_most)
+        return 1;
+    struct record *record = say(verdict, STATE_FAIL, RECORD_WRONG_WORKSPACE, RECORD_ASKED_WORKSPACE);
+    record->number[RECORD_N_FIRST] = (int64_t)result->workspace_asked;
+    record->number[RECORD_N_SECOND] = (int64_t)item->settled.workspace_most;
+    return 0;
+}
+
 static int status_right(const struct session *session, int index, struct verdict *verdict)
 {
     const struct item *item = &session->item[index];
@@ -229,7 +241,8 @@ static int status_right(const struct session *session, int index, struct verdict
         judge_status(session, item, result, status, verdict);
         return 0;
     }
-    if (contract == SIZE_MAX || result->workspace_asked == contract) return 1;
+    if (contract == SIZE_MAX) return limit_kept(item, result, verdict);
+    if (result->workspace_asked == contract) return 1;
     struct record *record = say(verdict, STATE_FAIL, RECORD_WRONG_WORKSPACE, RECORD_ASKED_WORKSPACE);
     record->number[RECORD_N_FIRST] = (int64_t)result->workspace_asked;
     record->number[RECORD_N_SECOND] = (int64_t)contract;
@@ -427,6 +440,7 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
 {
     struct judged judged;
     struct record found;
+    if (session->item[index].settled.flags & CASE_ASK_ONLY) return;
     if (judged_open(&judged, session, index) != 0) {
         say_broken(verdict, RECORD_NO_MEMORY);
     } else if (!compare_untouched(&judged, &found)) {

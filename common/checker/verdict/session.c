@@ -178,7 +178,7 @@ static uint64_t barely_aligned_lead(const struct item *item, int index)
 /* 1 if the case itself says where its buffers begin, or needs as much memory as there is. */
 static int says_where(const struct lesson_case *settled)
 {
-    int says = settled->misaligned_buffer >= 0 || (settled->flags & CASE_LAUNCH_ONLY);
+    int says = settled->misaligned_buffer >= 0 || (settled->flags & (CASE_LAUNCH_ONLY | CASE_SAME_ADDRESSES));
     for (int i = 0; i < LESSON_STARTS; i++) says |= settled->start[i] != 0 || settled->apart[i] != 0;
     return says;
 }
@@ -283,7 +283,8 @@ static double patience_with(const struct session *session, const struct item *it
     struct lesson_cost cost = {0};
     double most = PATIENCE_SHARE * options->time_limit;
     if (options->more_time) return most;
-    if (item->settled.expected == KERNEL_OK) options->lesson->cost(&item->settled, &cost);
+    if (item->settled.expected == KERNEL_OK && !(item->settled.flags & CASE_ASK_ONLY))
+        options->lesson->cost(&item->settled, &cost);
     double seconds = PATIENCE_SECONDS + PATIENCE_PER_FLOP * cost.flop;
     return seconds < most ? seconds : most;
 }
@@ -300,6 +301,8 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     wire->guard_bytes = session_guard_bytes(session);
     wire->guard_seed = item->guard_seed;
     wire->flags |= item->settled.flags & CASE_SHARED_FLAGS;
+    wire->workspace_more = item->settled.workspace_more;
+    wire->capability = (uint32_t)item->settled.capability;
     if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
     if (item->one_call) wire->flags |= CASE_ONE_CALL;
     /* The software device detects reads of a workspace that was never written; poison would hide them. */

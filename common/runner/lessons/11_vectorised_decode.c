@@ -46,7 +46,8 @@ static enum kernel_status call_dispatch(const struct wire_case *item, const stru
     if (status != KERNEL_OK || args == NULL) return status;
     /* All that the choice is said to look at. */
     const struct decode_args seen = {.dtype = args->dtype, .q_len = args->q_len, .head_dim = args->head_dim};
-    int chosen = (int)decode_choose_variant(&seen, loads);
+    static int chosen; /* a captured copy reads it later */
+    chosen = (int)decode_choose_variant(&seen, loads);
     marshalling_may_look(1);
     if (cudaMemcpyAsync(buffers[DC_CHOSEN], &chosen, sizeof chosen, cudaMemcpyHostToDevice, stream) !=
         cudaSuccess)

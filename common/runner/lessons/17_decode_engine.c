@@ -285,7 +285,8 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
                                         .weights = buffers[ENGINE_WEIGHTS],
                                         .cache = buffers[ENGINE_CACHE],
                                         .workspace = (char *)buffers[ENGINE_WORKSPACE] + engine_staged(p),
-                                        .workspace_bytes = asked < most ? asked : most};
+                                        .workspace_bytes =
+                                            (asked < most ? asked : most) + (size_t)item->workspace_more};
     if (p->mistake != ENGINE_RIGHT) return call_wrongly(&scene);
     clear_other_logits(&scene);
     enum kernel_status status =

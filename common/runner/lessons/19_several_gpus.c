@@ -130,7 +130,8 @@ static size_t most_workspace(const struct scene *s)
                 : (size_t)l.rows * ((size_t)l.width + 2 * (size_t)(l.heads / s->ranks * l.head_dim) +
                                     (size_t)(l.inner / s->ranks));
     const size_t most = floats * sizeof(float) + 1024;
-    return most < s->workspace_bytes ? most : s->workspace_bytes;
+    const size_t least = most < s->workspace_bytes ? most : s->workspace_bytes;
+    return least > 0 ? least + (size_t)s->item->workspace_more : 0;
 }
 
 /* ---- memory of the ranks ------------------------------------------------------------------------------- */

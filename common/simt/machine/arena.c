@@ -286,6 +286,16 @@ void simt_shape_next_allocation(size_t element_bytes, int rank, const size_t *ex
     memcpy(next_shape.extent, extent, (size_t)rank * sizeof *extent);
 }
 
+static size_t least_room;
+
+void simt_reuse_addresses(size_t room)
+{
+    pthread_mutex_lock(&lock);
+    if (room > 0) end_quarantine(0);
+    least_room = room;
+    pthread_mutex_unlock(&lock);
+}
+
 void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *site)
 {
     const size_t lead = next_lead;
@@ -295,7 +305,8 @@ void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *
     if (bytes > ARENA_BYTES || lead > ARENA_BYTES) return NULL;
     pthread_mutex_lock(&lock);
     simt_arena_open();
-    const size_t span = (lead + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + 2 * RED_ZONE_BYTES;
+    const size_t asked = lead + bytes < least_room ? least_room : lead + bytes;
+    const size_t span = (asked + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + 2 * RED_ZONE_BYTES;
     struct extent *e = host_has_room(span) ? take_extent(span) : NULL;
     if (e == NULL && host_has_room(span)) {
         end_quarantine(0);

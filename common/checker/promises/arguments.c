@@ -1,0 +1,316 @@
+/**
+ * @file arguments.c
+ * @brief Promises about single arguments: pointers, extents, options, numbers; and which of two faults decides.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "checker/cases/case_table.h"
+#include "making.h"
+
+enum { NAME = LESSON_NAME / 2 };
+
+/* The line that describes buffer @p name in this part; NULL if there is none. */
+static const struct described *pointer_line(const struct making *m, const char *name)
+{
+    const struct described *line = NULL;
+    while ((line = described_next(m->lesson, m->part, DESCRIBED_POINTER, line)) != NULL)
+        if (strcmp(line->name, name) == 0) return line;
+    return NULL;
+}
+
+/* Whether lesson.def says of pointer @p line that it is @p null: REQUIRED, OPTIONAL or CHOSEN. */
+static int is(const struct described *line, const char *null)
+{
+    return line != NULL && strcmp(line->words, null) == 0;
+}
+
+/* Calls @p make for every buffer of the part that lesson.def says is @p null. */
+static void for_pointers(struct making *m, const struct lesson_case *like, const char *null,
+                         void (*make)(struct making *m, int index, const struct lesson_buffer *buffer))
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    const int count = m->lesson->buffers(like, buffer);
+    for (int b = 0; b < count; b++)
+        if (is(pointer_line(m, buffer[b].name), null)) make(m, b, &buffer[b]);
+}
+
+static void make_null(struct making *m, int index, const struct lesson_buffer *buffer)
+{
+    char name[NAME];
+    snprintf(name, sizeof name, "null_%s", buffer->name);
+    struct lesson_case *item = making_refuse(m, name, KERNEL_INVALID_CONFIG);
+    if (item != NULL) item->null_buffer = index;
+}
+
+void make_null_pointers(struct making *m)
+{
+    if (m->sound == NULL) return;
+    for_pointers(m, m->sound, "REQUIRED", make_null);
+    for_pointers(m, m->sound, "LAST", make_null);
+    if (described_next(m->lesson, m->part, DESCRIBED_ARGS, NULL) == NULL) return;
+    struct lesson_case *item = making_refuse(m, "null_args", KERNEL_INVALID_CONFIG);
+    if (item != NULL) item->value[described_next(m->lesson, m->part, DESCRIBED_ARGS, NULL)->at] = 1;
+}
+
+static void make_optional(struct making *m, int index, const struct lesson_buffer *buffer)
+{
+    char name[NAME];
+    snprintf(name, sizeof name, "without_%s", buffer->name);
+    struct lesson_case *item = making_add(m, making_like(m), name);
+    if (item != NULL) item->null_buffer = index;
+}
+
+void make_optional_pointers(struct making *m)
+{
+    for_pointers(m, making_like(m), "OPTIONAL", make_optional);
+}
+
+static void make_misaligned(struct making *m, int index, const struct lesson_buffer *buffer)
+{
+    char name[NAME];
+    const int half = (int)lesson_align(buffer) / 2;
+    if (half == 0 || buffer->role == WIRE_WORKSPACE) return;
+    snprintf(name, sizeof name, "misaligned_%s", buffer->name);
+    struct lesson_case *item = making_refuse(m, name, KERNEL_ALIGNMENT_ERROR);
+    if (item == NULL) return;
+    if (item->null_buffer == index) item->null_buffer = -1;
+    item->misaligned_buffer = index;
+    item->misalignment = half;
+}
+
+void make_misaligned_pointers(struct making *m)
+{
+    if (m->sound == NULL) return;
+    for_pointers(m, m->sound, "REQUIRED", make_misaligned);
+    for_pointers(m, m->sound, "LAST", make_misaligned);
+    for_pointers(m, m->sound, "OPTIONAL", make_misaligned);
+}
+
+void make_small_extents(struct making *m)
+{
+    static const struct {
+        const char *suffix;
+        int below;
+    } wrong[] = {{"zero", 0}, {"negative", -1}};
+    for (const struct described *line = NULL;
+         m->sound != NULL && (line = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line)) != NULL;)
+        for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+            char name[NAME];
+            if (wrong[i].below >= line->first) continue;
+            snprintf(name, sizeof name, "%s_%s", line->name, wrong[i].suffix);
+            struct lesson_case *item = making_refuse(m, name, KERNEL_INVALID_DIMENSION);
+            if (item != NULL) item->value[line->at] = wrong[i].below;
+        }
+}
+
+/* ---- query heads to a K/V head ---------------------------------------------------------------------------- */
+
+static const int RATIOS[] = {1, 2, 3, 5, 7, 11, 17};
+enum { KV_HEADS = 2, RATIO_COUNT = sizeof RATIOS / sizeof RATIOS[0] };
+
+static const struct described *extent_line(const struct lesson *lesson, int part, const char *name)
+{
+    const struct described *line = NULL;
+    while ((line = described_next(lesson, part, DESCRIBED_EXTENT, line)) != NULL)
+        if (strcmp(line->name, name) == 0) return line;
+    return NULL;
+}
+
+/* They are made of the case that refusals are made of, which has two K/V heads. */
+void make_ratios(struct making *m)
+{
+    if (m->sound == NULL || extent_line(m->lesson, m->part, "kv_heads") == NULL) return;
+    char name[NAME];
+    snprintf(name, sizeof name, "ratios_of_heads%s", strrchr(m->sound->name, 's') + 1);
+    struct lesson_case *item = making_add(m, m->sound, name);
+    if (item == NULL) return;
+    item->group = GROUP_PROPERTIES;
+    item->flags |= CASE_ENUMERATES;
+    item->property = MADE_RATIOS;
+    item->repeat = RATIO_COUNT;
+}
+
+void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index)
+{
+    const int heads = extent_line(lesson, item->part, "heads")->at,
+              kv_heads = extent_line(lesson, item->part, "kv_heads")->at;
+    item->value[kv_heads] = item->extent[kv_heads] = KV_HEADS;
+    item->value[heads] = item->extent[heads] = KV_HEADS * RATIOS[index % RATIO_COUNT];
+}
+
+void make_unknown_options(struct making *m)
+{
+    enum { NO_DTYPE = 9 };
+    char name[NAME];
+    const struct described *line = NULL;
+    while (m->sound != NULL && (line = described_next(m->lesson, m->part, DESCRIBED_OPTION, line)) != NULL)
+        for (int above = 0; above < 2; above++) {
+            snprintf(name, sizeof name, "%s_%s", line->name, above ? "unknown" : "negative");
+            struct lesson_case *item = making_refuse(m, name, KERNEL_INVALID_CONFIG);
+            if (item != NULL) item->value[line->at] = above ? line->last + 1 : line->first - 1;
+        }
+    while (m->sound != NULL && (line = described_next(m->lesson, m->part, DESCRIBED_DTYPE, line)) != NULL) {
+        snprintf(name, sizeof name, "%s_unknown", line->name);
+        struct lesson_case *item = making_refuse(m, name, KERNEL_UNSUPPORTED_DTYPE);
+        if (item != NULL) item->value[line->at] = NO_DTYPE;
+    }
+}
+
+void make_odd_scalars(struct making *m)
+{
+    static const struct {
+        const char *suffix;
+        double value;
+    } odd[] = {{"nan", (double)NAN}, {"infinite", (double)INFINITY}, {"minus_infinite", -(double)INFINITY}};
+    const struct described *line = NULL;
+    while (m->sound != NULL && (line = described_next(m->lesson, m->part, DESCRIBED_SCALAR, line)) != NULL)
+        for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+            char name[NAME];
+            snprintf(name, sizeof name, "%s_%s", line->name, odd[i].suffix);
+            struct lesson_case *item = making_refuse(m, name, KERNEL_INVALID_CONFIG);
+            if (item != NULL) item->real[line->at] = odd[i].value;
+        }
+}
+
+/* ---- where buffers begin ---------------------------------------------------------------------------------- */
+
+void make_places(struct making *m)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    const struct lesson_case *like = making_like(m);
+    const int places = case_table_places(buffer, m->lesson->buffers(like, buffer));
+    struct lesson_case *item = places > 1 ? making_add(m, like, "alignments") : NULL;
+    if (item == NULL) return;
+    item->group = GROUP_PROPERTIES;
+    item->flags |= CASE_ENUMERATES;
+    item->property = MADE_PLACES;
+    item->repeat = places;
+}
+
+/* ---- two faults ------------------------------------------------------------------------------------------- */
+
+/* In which order contracts name causes for a refusal: the checks that all lessons share come first, and the device last. */
+static int rank_of(const struct lesson *lesson, const struct lesson_case *fault)
+{
+    static const int rank[] = {
+        [KERNEL_INVALID_CONFIG] = 1,  [KERNEL_INVALID_DIMENSION] = 2, [KERNEL_UNSUPPORTED_DTYPE] = 3,
+        [KERNEL_ALIGNMENT_ERROR] = 4, [KERNEL_OUT_OF_MEMORY] = 5,     [KERNEL_UNSUPPORTED_ARCHITECTURE] = 7};
+    if (fault->misaligned_buffer >= 0 && fault->misaligned_buffer == making_workspace(lesson, fault))
+        return 6;
+    return fault->expected < (int)(sizeof rank / sizeof rank[0]) ? rank[fault->expected] : 0;
+}
+
+/* Whether a pointer that the contract looks at after all that lessons share is at fault. */
+static int is_late(const struct lesson *lesson, const struct lesson_case *fault)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    const int count = lesson->buffers(fault, buffer);
+    const int at = fault->null_buffer >= 0 ? fault->null_buffer : fault->misaligned_buffer;
+    for (const struct described *line = NULL;
+         at >= 0 && at < count &&
+         (line = described_next(lesson, fault->part, DESCRIBED_POINTER, line)) != NULL;)
+        if (strcmp(line->name, buffer[at].name) == 0) return is(line, "LAST");
+    return 0;
+}
+
+/* Of the cases that the table made of @p sound, those with one fault. */
+static int is_fault(const struct lesson *lesson, const struct lesson_case *item,
+                    const struct lesson_case *sound)
+{
+    return item->part == sound->part && item->shows != 0 && item->expected != KERNEL_OK &&
+           item->repeat == 1 && !(item->flags & CASE_REFUSE_LAUNCHES) &&
+           memcmp(item->extent, sound->extent, sizeof item->extent) == 0 && !is_late(lesson, item);
+}
+
+void make_several_faults(struct making *m)
+{
+    enum { PAIRS = 128 }; /* each pair of eight ranks twice */
+    int ranks = 0;
+    for (int i = 0; i < m->count; i++)
+        if (m->sound != NULL && is_fault(m->lesson, &m->cases[i], m->sound))
+            ranks |= 1 << rank_of(m->lesson, &m->cases[i]);
+    if (m->sound == NULL || (ranks & (ranks - 1)) == 0) return;
+    struct lesson_case *item = making_refuse(m, "two_faults", KERNEL_INVALID_CONFIG);
+    if (item == NULL) return;
+    item->group = GROUP_PROPERTIES;
+    item->property = MADE_FAULTS;
+    item->repeat = PAIRS;
+}
+
+/* Adds to @p item what makes @p fault differ from @p sound; 0 if both differ in the same place. */
+static int add_fault(struct lesson_case *item, const struct lesson_case *fault,
+                     const struct lesson_case *sound)
+{
+    for (int i = 0; i < WIRE_VALUES; i++) {
+        if (fault->value[i] == sound->value[i]) continue;
+        if (item->value[i] != sound->value[i]) return 0;
+        item->value[i] = fault->value[i];
+    }
+    for (int i = 0; i < WIRE_REALS; i++)
+        if (memcmp(&fault->real[i], &sound->real[i], sizeof fault->real[i]) != 0)
+            item->real[i] = fault->real[i];
+    if (fault->null_buffer != sound->null_buffer) {
+        if (item->null_buffer != sound->null_buffer) return 0;
+        item->null_buffer = fault->null_buffer;
+    }
+    if (fault->misaligned_buffer >= 0) {
+        if (item->misaligned_buffer >= 0) return 0;
+        item->misaligned_buffer = fault->misaligned_buffer;
+        item->misalignment = fault->misalignment;
+    }
+    if (fault->workspace_more != 0) item->workspace_more = fault->workspace_more;
+    if (fault->capability != 0) item->capability = fault->capability;
+    item->flags |= fault->flags;
+    item->devices &= fault->devices;
+    return item->null_buffer < 0 || item->null_buffer != item->misaligned_buffer;
+}
+
+/* Whether contracts say which of two causes comes first: a workspace and a device are looked at in either order. */
+static int in_order(int first, int second)
+{
+    enum { WORKSPACE = 5, DEVICE = 7 };
+    return first < second && !(first >= WORKSPACE && second == DEVICE);
+}
+
+/* A random one of the faults of this rank. */
+static const struct lesson_case *any_fault(const struct lesson *lesson, const struct lesson_case *cases,
+                                           int count, const struct lesson_case *sound, int rank,
+                                           struct rng *rng)
+{
+    int at = rng_between(rng, 0, count - 1);
+    for (int tried = 0; tried < count; tried++, at = (at + 1) % count)
+        if (is_fault(lesson, &cases[at], sound) && rank_of(lesson, &cases[at]) == rank) return &cases[at];
+    return NULL;
+}
+
+/* Both faults are wrong by themselves, each for another cause; items go through all pairs of causes in turn. */
+void vary_faults(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                 struct lesson_case *item, int index, struct rng *rng)
+{
+    enum { RANKS = 8, MOST_TRIED = 1000 };
+    const struct lesson_case sound = *item;
+    for (int tried = 0; tried < MOST_TRIED; tried++, index++) {
+        const int rank = index % RANKS, later = index / RANKS % RANKS;
+        if (!in_order(rank, later)) continue;
+        const struct lesson_case *first = any_fault(lesson, cases, count, &sound, rank, rng),
+                                 *second = any_fault(lesson, cases, count, &sound, later, rng);
+        *item = sound;
+        if (first == NULL || second == NULL) continue;
+        if (!add_fault(item, first, &sound) || !add_fault(item, second, &sound)) continue;
+        if (item->devices == 0) continue;
+        item->expected = first->expected;
+        /* a workspace may turn out not to be needed: that only matters where it is the first fault */
+        if (!(first->flags & CASE_IF_WORKSPACE)) item->flags &= ~(unsigned)CASE_IF_WORKSPACE;
+        return;
+    }
+    /* None of the pairs fits in one call: then one fault has to do. */
+    *item = sound;
+    for (int rank = 1; rank < RANKS; rank++) {
+        const struct lesson_case *only = any_fault(lesson, cases, count, &sound, rank, rng);
+        if (only == NULL || !add_fault(item, only, &sound)) continue;
+        item->expected = only->expected;
+        return;
+    }
+}

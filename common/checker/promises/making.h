@@ -1,0 +1,90 @@
+/**
+ * @file making.h
+ * @brief What the code of the table's rows has in common. Every maker appends to the cases of a part.
+ */
+#ifndef WARPWISE_CHECKER_MAKING_H
+#define WARPWISE_CHECKER_MAKING_H
+
+#include "promises.h"
+
+/** @brief What the items of a property that the table made have to do with each other (lesson_case.property). */
+enum made_property { MADE_PLACES = 1 << 16, MADE_FAULTS, MADE_STATE, MADE_RATIOS };
+
+/** @brief Appends a copy of @p like as "PART/NAME", and returns it. If there is such a case it now shows the row, too, and the
+ *         result is NULL; so it is without room. */
+struct lesson_case *making_add(struct making *m, const struct lesson_case *like, const char *name);
+
+/** @brief The same for a call that must be refused. */
+struct lesson_case *making_refuse(struct making *m, const char *name, enum kernel_status expected);
+
+/** @brief The case that the row's cases are made of: the one that lesson.def names, or the simplest. */
+const struct lesson_case *making_like(const struct making *m);
+
+/** @brief The line after @p line, or the first one if that is NULL, that counts for part @p part and is of kind @p kind; NULL: no more. */
+const struct described *described_next(const struct lesson *lesson, int part, enum described_kind kind,
+                                       const struct described *line);
+
+/** @brief 1 if @p name matches one of @p patterns, with * and ?, separated by blanks. */
+int making_matches(const char *patterns, const char *name);
+
+/** @brief The index of the part's workspace among the buffers of @p item; -1 if it has none. */
+int making_workspace(const struct lesson *lesson, const struct lesson_case *item);
+
+/** @brief Appends what shows that a null pointer is refused. */
+void make_null_pointers(struct making *m);
+/** @brief Appends what shows that a pointer may be NULL. */
+void make_optional_pointers(struct making *m);
+/** @brief Appends what shows that a pointer with too small an alignment is refused. */
+void make_misaligned_pointers(struct making *m);
+/** @brief Appends what shows that pointers may begin wherever the contract allows. */
+void make_places(struct making *m);
+/** @brief Appends what shows that extents below the least are refused. */
+void make_small_extents(struct making *m);
+/** @brief Appends groups of query heads of many sizes. */
+void make_ratios(struct making *m);
+/** @brief Turns @p item into number @p index of these. */
+void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index);
+/** @brief Appends rows that begin beyond 2^31 elements. */
+void make_far_rows(struct making *m);
+/** @brief Appends what shows that options and storage types without a meaning are refused. */
+void make_unknown_options(struct making *m);
+/** @brief Appends what shows that numbers that are not finite are refused. */
+void make_odd_scalars(struct making *m);
+/** @brief Appends what shows that of several faults the first by the contract decides. */
+void make_several_faults(struct making *m);
+/** @brief Turns @p item into one with two faults. */
+void vary_faults(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                 struct lesson_case *item, int index, struct rng *rng);
+
+/** @brief Appends what shows that a null, short or misaligned workspace is refused where one is needed. */
+void make_refused_workspaces(struct making *m);
+/** @brief Appends what shows that a workspace may be larger than needed. */
+void make_larger_workspace(struct making *m);
+/** @brief Appends what shows that a workspace that is not needed is not looked at. */
+void make_unneeded_workspaces(struct making *m);
+/** @brief Appends what shows that the size of the workspace is right for sizes that no launch can have. */
+void make_workspace_queries(struct making *m);
+
+/** @brief Appends what shows that a status word keeps what it holds. */
+void make_status_words(struct making *m);
+/** @brief Appends what shows that two streams do not disturb each other. */
+void make_two_streams(struct making *m);
+/** @brief Appends what shows that a call can be captured. */
+void make_captured(struct making *m);
+/** @brief Appends what shows that the legacy default stream will do. */
+void make_default_stream(struct making *m);
+/** @brief Appends what shows that nothing is kept from call to call. */
+void make_state(struct making *m);
+/** @brief Turns @p item into number @p index of calls with the same pointers. */
+void vary_state(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                struct lesson_case *item, int index, struct rng *rng);
+/** @brief Appends what shows that a launch that is refused is reported. */
+void make_refused_launch(struct making *m);
+/** @brief Appends calls on other architectures, that the lesson serves. */
+void make_chips(struct making *m);
+/** @brief Appends calls on other architectures, that the lesson refuses. */
+void make_other_chips(struct making *m);
+/** @brief Appends a call on a device of few SMs. */
+void make_few_sms(struct making *m);
+
+#endif

@@ -1,0 +1,67 @@
+/**
+ * @file strides.c
+ * @brief Promises about the distance from row to row: rows that begin beyond 2^31 elements, of which only a page each is ever
+ *        touched.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "making.h"
+
+/* Whether the rows of this memory are @p stride apart: that is the last of its extents. */
+static int is_apart(const struct described *pointer, const char *stride)
+{
+    const size_t length = strlen(pointer->extents), last = strlen(stride);
+    return length > last && strcmp(pointer->extents + length - last, stride) == 0 &&
+           pointer->extents[length - last - 1] == ' ';
+}
+
+/* Whether lesson.def says that the rows of buffer @p name are @p stride apart. */
+static int has_rows_apart(const struct making *m, const char *name, const char *stride)
+{
+    for (const struct described *line = NULL;
+         (line = described_next(m->lesson, m->part, DESCRIBED_POINTER, line)) != NULL;)
+        if (strcmp(line->name, name) == 0 && is_apart(line, stride)) return 1;
+    return 0;
+}
+
+static size_t rows_of(const struct lesson_buffer *buffer)
+{
+    size_t rows = 1;
+    for (int axis = 0; axis + 1 < buffer->rank; axis++) rows *= buffer->extent[axis];
+    return rows;
+}
+
+/* Three quarters of the rows lie below 2^31: what lies beyond is not only a rest that nobody reads. @p more keeps rows from
+ * beginning at multiples of a vector. */
+static void add_far(struct making *m, const struct described *stride, int more)
+{
+    enum { LEAST_ROWS = 3 };
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    const struct lesson_case *like = making_like(m);
+    const int count = m->lesson->buffers(like, buffer);
+    char name[LESSON_NAME / 2];
+    int apart[LESSON_STARTS] = {0}, far = 0;
+    for (int b = 0; b < count && b < LESSON_STARTS; b++) {
+        const size_t rows = rows_of(&buffer[b]);
+        if (rows < LEAST_ROWS || !has_rows_apart(m, buffer[b].name, stride->name)) continue;
+        apart[b] = (int)((UINT64_C(1) << 31) / (rows * 3 / 4) / 64 * 64) + 64 + more;
+        far++;
+    }
+    if (far == 0) return;
+    snprintf(name, sizeof name, "far_%s%s", stride->name, more ? "_odd" : "");
+    struct lesson_case *item = making_add(m, like, name);
+    if (item == NULL) return;
+    memcpy(item->apart, apart, sizeof apart);
+    for (int b = 0; b < LESSON_STARTS; b++)
+        if (apart[b] != 0) item->value[stride->at] = apart[b];
+}
+
+void make_far_rows(struct making *m)
+{
+    const struct described *line = NULL;
+    while ((line = described_next(m->lesson, m->part, DESCRIBED_STRIDE, line)) != NULL) {
+        add_far(m, line, 0);
+        if (line->first == 1) add_far(m, line, 1);
+    }
+}

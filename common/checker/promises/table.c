@@ -1,0 +1,150 @@
+/**
+ * @file table.c
+ * @brief The rows of the table of promises.
+ */
+#include "making.h"
+
+/* ---- what a part's description must have for a row to apply ----------------------------------------------- */
+
+static int has(const struct lesson *lesson, int part, enum described_kind kind)
+{
+    return described_next(lesson, part, kind, NULL) != NULL;
+}
+
+static int has_optional(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    (void)cases, (void)count;
+    for (const struct described *line = NULL;
+         (line = described_next(lesson, part, DESCRIBED_POINTER, line)) != NULL;)
+        if (line->words[0] != 'R') return 1;
+    return 0;
+}
+
+static int has_stride(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    (void)cases, (void)count;
+    return has(lesson, part, DESCRIBED_STRIDE);
+}
+
+static int has_scalar(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    (void)cases, (void)count;
+    return has(lesson, part, DESCRIBED_SCALAR);
+}
+
+static int has_option(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    (void)cases, (void)count;
+    return has(lesson, part, DESCRIBED_OPTION) || has(lesson, part, DESCRIBED_DTYPE);
+}
+
+static int has_status(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    (void)cases, (void)count;
+    return has(lesson, part, DESCRIBED_STATUS);
+}
+
+/* Whether some case of the part may need a workspace, and whether some needs none. */
+static int needs(const struct lesson *lesson, const struct lesson_case *cases, int count, int part,
+                 int wanted)
+{
+    for (int i = 0; i < count; i++) {
+        if (cases[i].part != part || cases[i].expected != KERNEL_OK || cases[i].repeat > 1) continue;
+        const int may = making_workspace(lesson, &cases[i]) >= 0 && lesson->workspace_bytes(&cases[i]) != 0;
+        if (may == wanted) return 1;
+    }
+    return 0;
+}
+
+static int needs_workspace(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    return needs(lesson, cases, count, part, 1);
+}
+
+static int needs_no_workspace(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                              int part)
+{
+    return needs(lesson, cases, count, part, 0);
+}
+
+static int has_grouped_heads(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                             int part)
+{
+    (void)cases, (void)count;
+    for (const struct described *line = NULL;
+         (line = described_next(lesson, part, DESCRIBED_EXTENT, line)) != NULL;)
+        if (line->name[0] == 'k' && line->name[1] == 'v' && line->name[3] == 'h') return 1;
+    return 0;
+}
+
+static int refuses_chips(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    (void)cases, (void)count, (void)part;
+    return lesson->least_architecture > 0 || lesson->last_architecture > 0;
+}
+
+/* ---- the rows --------------------------------------------------------------------------------------------- */
+
+#define NO_WORKSPACE needs_workspace, "needs no workspace"
+
+/* clang-format off */
+const struct promise promise_table[] = {
+    {"pointer.places", "a pointer may begin wherever the contract's alignment allows", NULL, "*alignments* property_alignment", make_places, NULL, NULL},
+    {"pointer.misaligned", "a pointer that is less aligned is refused", NULL, NULL, make_misaligned_pointers, NULL, NULL},
+    {"pointer.null", "a null pointer that is needed is refused", NULL, NULL, make_null_pointers, NULL, NULL},
+    {"pointer.optional", "a pointer that may be null may be null", NULL, "no_lse without_* *_no_bias no_bias", make_optional_pointers, has_optional, "every pointer is needed"},
+    {"pointer.unneeded", "what is not needed is not looked at", NULL, "unused_arguments* other_workspace alpha_0* nan_*_alpha_0 without_* no_lse", NULL, has_optional, "every pointer is needed"},
+
+    {"extent.one", "extents of 1", NULL, "one tiny row_1x* column_* causal_one_* keys_1 *_one dot_1x1 k_1", NULL, NULL, NULL},
+    {"extent.tiles", "a tile and one more or less, primes, between supported sizes", NULL, "tail_* edge_* prime_* cols_* pairs_* keys_* *_tail property_random* property_any_size queries_*", NULL, NULL, NULL},
+    {"extent.small", "extents below the least are refused", NULL, NULL, make_small_extents, NULL, NULL},
+    {"extent.ratios", "any number of query heads to a K/V head", NULL, NULL, make_ratios, has_grouped_heads, "has no grouped heads"},
+    {"extent.grid", "more blocks than a grid's y and z can count", NULL, "grid_of_* heads_70001* keys_17000001 head_dim_17000001 keys_66000 rows_70001 batch_70000 pairs_16800001 *70001", NULL, NULL, NULL},
+    {"extent.overflow", "sizes whose products do not fit are refused", NULL, "*overflow* *too_large* *_beyond_* *2147483647*", NULL, NULL, NULL},
+
+    {"stride.longer", "rows further apart than they are long, by odd numbers, too", NULL, "rows_apart* *_rows_apart *_odd stride_* *stride*", NULL, has_stride, "rows follow each other"},
+    {"stride.far", "rows that begin beyond 2^31 elements", NULL, NULL, make_far_rows, has_stride, "rows follow each other"},
+
+    {"scalar.finite", "0, negative, tiny and large factors", NULL, "scale_* alpha* beta* factors_* small_queries", NULL, has_scalar, "takes no factor"},
+    {"scalar.odd", "factors that are not finite are refused", NULL, NULL, make_odd_scalars, has_scalar, "takes no factor"},
+    {"scalar.options", "options and storage types that mean nothing are refused", NULL, NULL, make_unknown_options, has_option, "takes no option"},
+
+    {"workspace.query", "its size is right where no launch could be", NULL, NULL, make_workspace_queries, NO_WORKSPACE},
+    {"workspace.exact", "as large as the kernel asks for is enough", "every case gives exactly that", NULL, NULL, NULL, NULL},
+    {"workspace.larger", "it may be larger", NULL, NULL, make_larger_workspace, NO_WORKSPACE},
+    {"workspace.refused", "missing, too small or misaligned it is refused", NULL, NULL, make_refused_workspaces, NO_WORKSPACE},
+    {"workspace.unneeded", "one that is not needed is not looked at", NULL, NULL, make_unneeded_workspaces, needs_no_workspace, "always needs one"},
+    {"workspace.contents", "what it holds before does not count", "every case leaves it uninitialised, or fills it with two poisons", NULL, NULL, NULL, NULL},
+
+    {"status.kept", "a status word that holds an error keeps it", NULL, NULL, make_status_words, has_status, "has no status word"},
+    {"status.causes", "each cause sets its value, and good calls set none", NULL, "*position_* *entry_* *length_* sound*", NULL, has_status, "has no status word"},
+
+    {"refusal.order", "of two faults the contract's first decides", NULL, NULL, make_several_faults, NULL, NULL},
+    {"refusal.untouched", "a refused call writes nothing", "every case that must be refused compares outputs", NULL, NULL, NULL, NULL},
+    {"refusal.nothing_launched", "a refused call launches nothing", "every case that must be refused: the device counts launches by what they write and find", NULL, NULL, NULL, NULL},
+    {"refusal.launch", "a launch that the runtime refuses is reported, and its error cleared", NULL, "*launch_refused*", make_refused_launch, NULL, NULL},
+
+    {"stream.given", "everything is launched on the stream that was given", "the device holds every call to its stream", NULL, NULL, NULL, NULL},
+    {"stream.two", "calls on two streams do not disturb each other", NULL, NULL, make_two_streams, NULL, NULL},
+    {"stream.capture", "a call can be captured into a graph", NULL, NULL, make_captured, NULL, NULL},
+    {"stream.default", "the legacy default stream will do", NULL, NULL, make_default_stream, NULL, NULL},
+
+    {"state.none", "nothing is kept: same pointers, other contents, strides, factors, extents", NULL, NULL, make_state, NULL, NULL},
+
+    {"values.bound", "every element within its bound", "every case compares with the oracle", NULL, NULL, NULL, NULL},
+    {"values.ranges", "magnitudes to the end of the type", NULL, "large* small* extreme* low* lowest* unlike overflow subnormal *extremes* logits_* tiny_* to_*", NULL, NULL, NULL},
+    {"values.special", "NaN and infinities come out where they belong, and nowhere else", NULL, "nan* inf* minus_infinity scales_nan *_nan_* bias_*", NULL, NULL, NULL},
+
+    {"bits.rerun", "the same bits again, in another order of blocks and threads", "every case that is called twice", NULL, NULL, NULL, NULL},
+    {"bits.placed", "the same result wherever buffers begin", "cases of numerics and properties place buffers anywhere", NULL, NULL, NULL, NULL},
+
+    {"effects.inputs", "inputs stay as they are, at any time", "the device watches every write", NULL, NULL, NULL, NULL},
+    {"effects.between", "nothing before, between and behind rows is written or counts", "guard zones or the device's borders, in every case", NULL, NULL, NULL, NULL},
+    {"effects.none", "nothing is allocated, freed, printed or waited for", "the device holds every call to it", NULL, NULL, NULL, NULL},
+
+    {"chip.served", "every architecture that the contract names, with its shared memory", NULL, NULL, make_chips, NULL, "needs what the device that is checked on has, and no other serves it"},
+    {"chip.refused", "other architectures are refused", NULL, NULL, make_other_chips, refuses_chips, "runs on every architecture"},
+    {"chip.few_sms", "a device of few SMs, for which kernels may choose otherwise", NULL, NULL, make_few_sms, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL, NULL, NULL},
+};
+/* clang-format on */

@@ -1,0 +1,130 @@
+/**
+ * @file workspace.c
+ * @brief Promises about the workspace: how large it must be, that it may be larger, and that nobody looks at one that is not
+ *        needed.
+ */
+#include <stdio.h>
+
+#include "making.h"
+
+/* Where the contract leaves the size to the kernel, one that needs none must succeed without. */
+static void may_need_none(const struct making *m, struct lesson_case *item)
+{
+    if (m->lesson->workspace_bytes(making_like(m)) == SIZE_MAX) item->flags |= CASE_IF_WORKSPACE;
+}
+
+/* What refusals of the workspace are made of: the case that other refusals are made of, if it needs one, so that both may come
+ * together. */
+static const struct lesson_case *refused_like(const struct making *m)
+{
+    const struct lesson_case *like = making_like(m);
+    const size_t sound = m->sound != NULL ? m->lesson->workspace_bytes(m->sound) : 0;
+    return like == m->simplest && sound != 0 && sound != SIZE_MAX ? m->sound : like;
+}
+
+static int needs_one(const struct making *m)
+{
+    const struct lesson_case *like = making_like(m);
+    return making_workspace(m->lesson, like) >= 0 && m->lesson->workspace_bytes(like) != 0;
+}
+
+/* The alignment of what is read and written is looked at before the workspace. */
+static void add_short_and_misaligned(struct making *m, const struct lesson_case *like)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    char name[LESSON_NAME / 2];
+    m->lesson->buffers(like, buffer);
+    const int half = (int)lesson_align(&buffer[0]) / 2; /* the first is an input that is needed */
+    snprintf(name, sizeof name, "short_and_misaligned_%s", buffer[0].name);
+    struct lesson_case *item = half > 0 ? making_add(m, like, name) : NULL;
+    if (item == NULL) return;
+    item->group = GROUP_BAD_INPUT;
+    item->expected = KERNEL_ALIGNMENT_ERROR;
+    item->misaligned_buffer = 0;
+    item->misalignment = half;
+    item->workspace_more = -1;
+}
+
+void make_refused_workspaces(struct making *m)
+{
+    static const struct {
+        const char *name;
+        enum kernel_status expected;
+        int null, misalignment, short_by;
+    } wrong[] = {{"workspace_null", KERNEL_OUT_OF_MEMORY, 1, 0, 0},
+                 {"workspace_short", KERNEL_OUT_OF_MEMORY, 0, 0, 1},
+                 {"workspace_misaligned", KERNEL_ALIGNMENT_ERROR, 0, WIRE_ALIGNMENT / 2, 0}};
+    const struct lesson_case *like = refused_like(m);
+    if (!needs_one(m)) return;
+    const int workspace = making_workspace(m->lesson, like);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct lesson_case *item = making_add(m, like, wrong[i].name);
+        if (item == NULL) continue;
+        item->group = GROUP_BAD_INPUT;
+        item->weight = 1;
+        item->expected = wrong[i].expected;
+        if (wrong[i].null) item->null_buffer = workspace;
+        if (wrong[i].misalignment > 0) item->misaligned_buffer = workspace;
+        item->misalignment = wrong[i].misalignment;
+        item->workspace_more = -wrong[i].short_by;
+        may_need_none(m, item);
+    }
+    add_short_and_misaligned(m, like);
+}
+
+void make_larger_workspace(struct making *m)
+{
+    enum { MORE = 1024 };
+    if (!needs_one(m)) return;
+    struct lesson_case *item = making_add(m, making_like(m), "workspace_larger");
+    if (item != NULL) item->workspace_more = MORE;
+}
+
+void make_unneeded_workspaces(struct making *m)
+{
+    static const char *const names[] = {"workspace_unneeded_misaligned", "workspace_unneeded_null"};
+    const size_t needed = m->lesson->workspace_bytes(m->simplest);
+    if (needed != 0 && needed != SIZE_MAX) return;
+    for (int null = 0; null < 2; null++) {
+        struct lesson_case *item = making_add(m, m->simplest, names[null]);
+        if (item != NULL) item->flags |= null ? CASE_NULL_WORKSPACE : CASE_STRAY_WORKSPACE;
+    }
+}
+
+/* The limit of a workspace that the kernel chooses is the size of the buffer that such extents would get. */
+static size_t most_workspace(const struct lesson *lesson, const struct lesson_case *item)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    const int workspace = making_workspace(lesson, item);
+    lesson->buffers(item, buffer);
+    return workspace >= 0 ? lesson_bytes(&buffer[workspace]) : 0;
+}
+
+/* Three times a power of two, so that no product of 32 bits is 0 by chance. */
+void make_workspace_queries(struct making *m)
+{
+    enum { FACTOR = 3, MOST_DOUBLED = 29 };
+    const struct lesson_case *like = making_like(m);
+    if (!needs_one(m)) return;
+    for (const struct described *line = NULL;
+         (line = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line)) != NULL;) {
+        struct lesson_case large = *like;
+        char name[LESSON_NAME / 2];
+        int doubled = MOST_DOUBLED;
+        for (; doubled > 0; doubled--) {
+            const int64_t value = (like->value[line->at] * FACTOR) << doubled;
+            if (value > INT32_MAX) continue;
+            large.value[line->at] = large.extent[line->at] = (int)value;
+            if (m->lesson->workspace_bytes(&large) != 0) break;
+        }
+        if (doubled == 0) continue;
+        snprintf(name, sizeof name, "workspace_of_%s", line->name);
+        struct lesson_case *item = making_add(m, &large, name);
+        if (item == NULL) continue;
+        item->group = GROUP_EDGES;
+        item->weight = 1;
+        item->flags |= CASE_ASK_ONLY;
+        if (m->lesson->workspace_bytes(item) == SIZE_MAX)
+            item->workspace_most = most_workspace(m->lesson, item);
+    }
+}
