@@ -152,6 +152,14 @@ static int check_bytes(struct check *check, const char *text)
     return 1;
 }
 
+/* `<:` is `[`, but in `<::` before anything but another `:` or `>`, where C++ reads `<` and `::`. */
+static int is_bracket_in_disguise(const struct word *word)
+{
+    const char *at = word->start;
+    if (word->kind == TOKEN_LITERAL || word->length == 0 || at[0] != '<' || at[1] != ':') return 0;
+    return at[2] != ':' || at[3] == ':' || at[3] == '>';
+}
+
 /* Refuses tokens that two readers could see differently. */
 static int check_plain(struct check *check, const struct word *word)
 {
@@ -166,6 +174,9 @@ static int check_plain(struct check *check, const struct word *word)
             return refuse(check, word->line, "%.*s: letters beyond ASCII belong in strings and comments",
                           word);
     }
+    if (is_bracket_in_disguise(word))
+        return refuse(check, word->line, "a digraph (<:) in place of a bracket is not allowed here%.0s",
+                      word);
     if (word_is(word, "\\"))
         return refuse(check, word->line, "a backslash (%.*s) outside of strings and not at the end of a line",
                       word);
@@ -461,12 +472,15 @@ static int check_attribute(struct check *check, struct scan *s)
  * for attributes. */
 static int check_brackets(struct check *check, struct scan *s)
 {
-    for (;;) {
+    (void)next_word_of(s); /* the second bracket */
+    for (int depth = 2; depth > 0;) {
         struct word word = next_word_of(s);
-        if (word.kind == TOKEN_END || word_is(&word, "]")) return 1;
+        if (word.kind == TOKEN_END) return 1;
+        depth += word_is(&word, "[") - word_is(&word, "]");
         if (word.kind == TOKEN_WORD && !word_in(&word, harmless_attributes) && !word_is(&word, "using"))
             return refuse(check, word.line, "the attribute %.*s is not allowed here", &word);
     }
+    return 1;
 }
 
 static int check_word(struct check *check, struct scan *s, const struct word *word)

@@ -84,7 +84,8 @@ struct simt_launch {
     int early;       /**< 1: on hardware it may start before the launch in front of it is over */
     int cooperative; /**< 1: all blocks are there at once, and may wait for each other (simt_grid_barrier()) */
     struct simt_extent
-        cluster; /**< blocks of a cluster; all 0: nothing was said, each block is one of its own */
+        cluster;       /**< blocks of a cluster; all 0: nothing was said, each block is one of its own */
+    size_t args_bytes; /**< size of the arguments; filled by simt_launch_kernel() */
 };
 
 /** @brief A launch that, on hardware, may still be running when a later one of its stream starts early. */

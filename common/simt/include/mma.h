@@ -174,7 +174,7 @@ static constexpr struct simt_fragment simt_kind = {(unsigned char)simt_use<Use>:
 /* ---- operations ---------------------------------------------------------------------------------------- */
 
 template <typename Use, int m, int n, int k, typename T, typename Layout, typename V>
-SIMT_OUTLINE void fill_fragment(SIMT_FRAGMENT &f, const V &value)
+inline void fill_fragment(SIMT_FRAGMENT &f, const V &value)
 {
     const typename simt_element<T>::storage copy = (typename simt_element<T>::storage)value;
     for (int i = 0; i < f.num_elements; i++) f.x[i] = copy;

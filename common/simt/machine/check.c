@@ -142,10 +142,19 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
     simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
 }
 
+enum { ARGUMENT_BYTES = 4096 };
+
+static bool is_argument(const struct worker *w, uintptr_t address, int access)
+{
+    const size_t bytes = w->launch->args_bytes > ARGUMENT_BYTES ? w->launch->args_bytes : ARGUMENT_BYTES;
+    return access & SIMT_READ && address - w->bounds.args < bytes;
+}
+
+/* A graded runner keeps the arguments of a launch among its own variables. */
 static void check_variable(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     const struct symbol *symbol = w->bounds.last_variable;
-    if (!simt_image.named) return;
+    if (!simt_image.named || is_argument(w, address, access)) return;
     if (symbol == NULL || address - symbol->start >= symbol->bytes)
         symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
     if (symbol == NULL || address - symbol->start + bytes > symbol->bytes)
@@ -165,14 +174,24 @@ static bool is_mapped(uintptr_t address)
 /* Memory that is not device memory: a kernel may read the program's constants and its own arguments. */
 static void check_foreign(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
-    enum { ARGUMENT_BYTES = 4096 };
     if (access & SIMT_READ && address - simt_image.low < simt_image.high - simt_image.low) return;
-    if (access & SIMT_READ && address - w->bounds.args < ARGUMENT_BYTES) return;
+    if (is_argument(w, address, access)) return;
     if (access & SIMT_READ && address - (uintptr_t)w->thread < sizeof w->thread) return; /* simt_self() */
     if (address < 4096) simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_NULL);
     if (is_mapped(address))
         simt_refuse(w, RECORD_HOST_POINTER, address, bytes, access, pc, RECORD_ADVICE_HOST_MEMORY);
     simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_NO_MEMORY);
+}
+
+/* Beside a block's variables lie the machine's own of the same thread. Of those a kernel reads four, and writes none. */
+static bool is_index(uintptr_t address, size_t bytes, int access)
+{
+    const void *const variables[] = {&simt_thread_index, &simt_block_index, &simt_block_extent,
+                                     &simt_grid_extent};
+    if (access & (SIMT_WRITE | SIMT_ATOMIC) || bytes > sizeof simt_thread_index) return false;
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
+        if (address - (uintptr_t)variables[i] <= sizeof simt_thread_index - bytes) return true;
+    return false;
 }
 
 static void check_bounds(struct worker *w, enum place place, uintptr_t address, size_t bytes, int access,
@@ -187,7 +206,8 @@ static void check_bounds(struct worker *w, enum place place, uintptr_t address, 
         check_variable(w, address, bytes, access, pc);
         break;
     case PLACE_SHARED:
-        if (simt_image.tls_owner[offset] == OWNER_NONE || offset + bytes > simt_image.tls_bytes ||
+        if (simt_image.tls_owner[offset] == OWNER_NONE || simt_image.tls_owner[offset] == OWNER_MACHINE ||
+            offset + bytes > simt_image.tls_bytes ||
             simt_image.tls_owner[offset] != simt_image.tls_owner[offset + bytes - 1])
             simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
         break;
@@ -270,8 +290,7 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
     const int access = how & ~MUST_BE_ALIGNED;
     if (place == PLACE_OTHER && w->cluster != NULL && simt_distributed_access(w, address, bytes, access, pc))
         return;
-    if (place == PLACE_SHARED && simt_image.tls_owner[address - w->space[place].base] == OWNER_MACHINE)
-        return;
+    if (place == PLACE_SHARED && is_index(address, bytes, access)) return;
     if (w->checking) {
         if (how & MUST_BE_ALIGNED && address % bytes != 0)
             simt_refuse(w, RECORD_MISALIGNED, address, bytes, access, pc, RECORD_ADVICE_ALIGN);

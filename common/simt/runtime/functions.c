@@ -248,6 +248,7 @@ cudaError_t simt_launch_kernel(const struct simt_launch *asked, size_t args_byte
 {
     struct simt_launch own = *asked, *const launch = &own;
     launch->kernel = simt_kernel_name(asked->kernel, asked->function);
+    launch->args_bytes = args_bytes;
     if (simt_self() != NULL)
         simt_stop(&launch->site, RECORD_UNSUPPORTED, RECORD_SAYS_DYNAMIC_PARALLELISM,
                   SIMT_SAYS(.name = {launch->kernel}));

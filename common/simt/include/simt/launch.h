@@ -13,8 +13,6 @@
 #include "../driver_types.h"
 #include "language.h"
 
-#define SIMT_UNCHECKED __attribute__((no_sanitize("thread")))
-
 extern "C" {
 /** @brief Checks the launch against the device's limits and runs it; a graph can copy its @p args_bytes. */
 cudaError_t simt_launch_kernel(const struct simt_launch *launch, size_t args_bytes, cudaStream_t stream);
@@ -47,9 +45,9 @@ SIMT_INLINE simt_configuration simt_configure(dim3 grid, dim3 block, size_t dyna
 template <typename T, bool bits> struct simt_stored {
     T value;
     simt_stored(T &v) : value(v) {}
-    struct own {
-        const T &value;
-        SIMT_UNCHECKED own(const simt_stored &stored) : value(stored.value) {}
+    struct own { /* a copy, which the compiler reports: of a struct that a call passes by value it would not */
+        T value;
+        own(const simt_stored &stored) : value(stored.value) {}
     };
 };
 /** @brief Hardware gets such an object's bits: none of its functions runs for the copy that a thread has. */
@@ -59,7 +57,7 @@ template <typename T> struct simt_stored<T, true> {
     struct own {
         alignas(T) unsigned char bytes[sizeof(T)];
         T &value;
-        SIMT_UNCHECKED own(const simt_stored &stored) : value(*reinterpret_cast<T *>(bytes))
+        own(const simt_stored &stored) : value(*reinterpret_cast<T *>(bytes))
         {
             __builtin_memcpy(bytes, stored.bytes, sizeof(T));
         }
@@ -84,19 +82,19 @@ template <typename T> struct simt_passed<T, true> {
     typedef T &type;
 };
 
-template <typename F, typename... A> SIMT_INLINE SIMT_UNCHECKED void simt_enter(F function, A &...arguments)
+template <typename F, typename... A> SIMT_INLINE void simt_enter(F function, A &...arguments)
 {
     function(arguments...);
 }
 template <typename R, typename... Q, typename... A>
-SIMT_INLINE SIMT_UNCHECKED void simt_enter(R (*function)(Q...), A &...arguments)
+SIMT_INLINE void simt_enter(R (*function)(Q...), A &...arguments)
 {
     reinterpret_cast<R (*)(typename simt_passed<Q>::type...)>(function)(arguments...);
 }
 
 /** @brief The arguments of a launch, one after the other. A parameter that is a reference is kept as one: to managed memory, as a rule. */
 template <typename... P> struct simt_arguments {
-    template <typename F, typename... Before> SIMT_UNCHECKED void apply(F function, Before &...before) const
+    template <typename F, typename... Before> void apply(F function, Before &...before) const
     {
         simt_enter(function, before...);
     }
@@ -106,7 +104,7 @@ template <typename First, typename... Rest> struct simt_arguments<First, Rest...
     stored first;
     simt_arguments<Rest...> rest;
     simt_arguments(First &f, Rest &...r) : first(f), rest(r...) {}
-    template <typename F, typename... Before> SIMT_UNCHECKED void apply(F function, Before &...before) const
+    template <typename F, typename... Before> void apply(F function, Before &...before) const
     {
         typename stored::own mine(first);
         rest.apply(function, before..., mine.value);
@@ -118,7 +116,7 @@ template <typename F, typename... P> struct simt_call {
     F function;
     simt_arguments<P...> arguments;
     simt_call(F f, P &...p) : function(f), arguments(p...) {}
-    SIMT_UNCHECKED __attribute__((SIMT_LISTED(2, 2))) static void run(const void *self)
+    __attribute__((SIMT_LISTED(2, 2))) static void run(const void *self)
     {
         const simt_call *call = static_cast<const simt_call *>(self);
         call->arguments.apply(call->function);
@@ -129,7 +127,7 @@ template <typename R, typename... Q, typename... P> struct simt_call<R (*)(Q...)
     R (*function)(Q...);
     simt_arguments<P...> arguments;
     simt_call(R (*f)(Q...), P &...p) : function(f), arguments(p...) {}
-    SIMT_UNCHECKED __attribute__((SIMT_LISTED(1, 1))) static void run(const void *self)
+    __attribute__((SIMT_LISTED(1, 1))) static void run(const void *self)
     {
         const simt_call *call = static_cast<const simt_call *>(self);
         call->arguments.apply(call->function);
