@@ -190,12 +190,13 @@ void simt_abandon(struct worker *w, int error)
 /* A lock another thread holds is only released if that one gets to run. */
 void simt_spin(struct worker *w, const void *pc)
 {
-    enum { SPINS = 4096, PAUSES = 4000 };
+    enum { SPINS = 4096, PAUSES = 4000, SHARED = 8 };
     struct thread *t = w->current;
     if (++t->spins < SPINS) return;
     if (t->changes != w->grid.changes) t->pauses = 0;
     t->changes = w->grid.changes;
-    t->pauses += 1 + w->grid.sharing;
+    t->pauses +=
+        1 + SHARED * w->grid.sharing; /* nothing changes, and all had their turns: soon that is enough */
     if (t->pauses >= PAUSES) {
         struct finding f = simt_finding_says(RECORD_DEADLOCK, RECORD_SAYS_SPINS, RECORD_ADVICE_LATER_BLOCK,
                                              NULL, simt_actor(w, pc, SIMT_ATOMIC));

@@ -454,19 +454,22 @@ template <bool RIGHT> static __global__ void two_masks(int *out)
     out[8 + i] = (int)lanes;
 }
 
+#define IN_BOTH_BRANCHES(instruction)                                                                        \
+    if (threadIdx.x % 2 == 0)                                                                                \
+        asm volatile(instruction ::: "memory");                                                              \
+    else                                                                                                     \
+        asm volatile(instruction ::: "memory")
+
 /** barrier.sync is for threads that come to it at different places; bar.sync is not. */
 // pair: aligned_barrier is divergent-barrier
 template <bool RIGHT> static __global__ void aligned_barrier(int *out)
 {
     if (threadIdx.x >= 2 * WARP) return;
-    if (RIGHT && threadIdx.x % 2 == 0)
-        asm volatile("barrier.sync 1, 64;" ::: "memory");
-    else if (RIGHT)
-        asm volatile("barrier.sync 1, 64;" ::: "memory");
-    else if (threadIdx.x % 2 == 0)
-        asm volatile("bar.sync 1, 64;" ::: "memory");
-    else
-        asm volatile("bar.sync 1, 64;" ::: "memory"); // here: aligned_barrier
+    if (RIGHT) {
+        IN_BOTH_BRANCHES("barrier.sync 1, 64;");
+    } else {
+        IN_BOTH_BRANCHES("bar.sync 1, 64;"); // here: aligned_barrier
+    }
     if (threadIdx.x == 0 && blockIdx.x == 0) *out = 1;
 }
 
