@@ -167,8 +167,7 @@ static void report_part(const struct check *check, int part)
     for (int i = 0; i < check->case_count; i++) {
         if (!check->chosen[i] || check->cases[i].part != part) continue;
         cases++;
-        passed +=
-            check->verdicts[i].state == STATE_PASS && (check->cases[i].expected == KERNEL_OK || begun);
+        passed += check->verdicts[i].state == STATE_PASS && (check->cases[i].expected == KERNEL_OK || begun);
         sampled += check->verdicts[i].sampled > 0;
         points += check_points(check, i);
         if (check->verdicts[i].budget_share > share) share = check->verdicts[i].budget_share;

@@ -60,7 +60,8 @@ static void shfl(struct run *run, const struct op *op)
     const unsigned source = source_of(op->modifier[0], lane, ptx_u32(run, op, 3), ptx_u32(run, op, 4));
     struct exchanged operand = {ptx_u32(run, op, 2), source < LANES ? source : lane};
     uint64_t result = 0;
-    simt_warp_collective(&op->site, mask, 1u + op->modifier[0], exchange, (void *)(uintptr_t)op, &operand, &result);
+    simt_warp_collective(&op->site, mask, 1u + op->modifier[0], exchange, (void *)(uintptr_t)op, &operand,
+                         &result);
     ptx_set(run, op, 0, result);
     if (op->slot[1] != NO_SLOT) ptx_set(run, op, 1, source < LANES);
 }
