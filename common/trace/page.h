@@ -16,7 +16,8 @@ struct trace_shown {
     const char *name;          /**< what it is of: a kernel file, a case */
     const char *kernel;        /**< the kernel file, if the trace may name it without its folder; or NULL */
     const struct trace *trace; /**< what is in it */
-    size_t first, count;       /**< of its launches, those that are shown */
+    size_t first;              /**< of its launches, the first that is shown */
+    size_t count;              /**< how many are shown */
     size_t blocks_left_out;    /**< receives how many of their blocks did not fit */
 };
 

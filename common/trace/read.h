@@ -11,40 +11,47 @@
 
 /** @brief Counters in the order of SIMT_COUNTERS' columns. */
 struct trace_counters {
-    uint64_t value[TRACE_COUNTED];
+    uint64_t value[TRACE_COUNTED]; /**< one for each column */
 };
 
 /** @brief A block whose events are there. */
 struct trace_block {
-    uint64_t index, left_out;       /**< its number in the grid; events for which there was no room */
-    int why;                        /**< enum trace_why */
-    struct trace_counters counters; /**< what the device counted for it */
-    const unsigned char *events, *events_end;
-    size_t begin, end; /**< its chunk in the file */
+    uint64_t index;                  /**< its number in the grid */
+    uint64_t left_out;               /**< events for which there was no room */
+    int why;                         /**< enum trace_why */
+    struct trace_counters counters;  /**< what the device counted for it */
+    const unsigned char *events;     /**< where its events begin */
+    const unsigned char *events_end; /**< and where they end */
+    size_t begin;                    /**< of its chunk in the file */
+    size_t end;                      /**< of that chunk */
 };
 
 /** @brief A launch, with what the file has of it. */
 struct trace_launch {
-    char *kernel;
-    uint64_t grid[3], block[3];
+    char *kernel;                   /**< its name */
+    uint64_t grid[3];               /**< blocks */
+    uint64_t block[3];              /**< threads of a block */
     struct trace_counters counters; /**< of all of its blocks */
-    struct trace_block *blocks;
-    size_t block_count, finding_count;
-    size_t begin, end; /**< its chunks in the file, without those of sites, which come before */
+    struct trace_block *blocks;     /**< those that are traced */
+    size_t block_count;             /**< how many of them */
+    size_t finding_count;           /**< how many findings it has */
+    size_t begin; /**< of its chunks in the file, without those of sites, which come before */
+    size_t end;   /**< of the last of them */
 };
 
 /** @brief A whole trace. */
 struct trace {
-    const unsigned char *bytes;
-    size_t size;
-    struct trace_launch *launches;
-    size_t launch_count;
-    char **files; /**< source files that sites are in, each once */
-    size_t file_count;
+    const unsigned char *bytes;    /**< the whole file */
+    size_t size;                   /**< of it */
+    struct trace_launch *launches; /**< in the order of the file */
+    size_t launch_count;           /**< how many launches */
+    char **files;                  /**< source files that sites are in, each once */
+    size_t file_count;             /**< how many files */
 };
 
 /** @brief Reads the trace in @p bytes, which must stay; 0, or -1 if it is none. */
 int trace_read(const unsigned char *bytes, size_t size, struct trace *trace);
+/** @brief Frees what trace_read() has allocated. */
 void trace_free(struct trace *trace);
 /** @brief Adds up what the events of @p block cost; 0, or -1 if they are damaged. */
 int trace_add_events(const struct trace_block *block, struct trace_counters *sum);

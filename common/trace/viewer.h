@@ -6,5 +6,11 @@
 
 #include <stddef.h>
 
-extern const unsigned char trace_viewer_js[], trace_viewer_css[];
-extern const size_t trace_viewer_js_bytes, trace_viewer_css_bytes;
+/** @brief Their bytes, with no terminator. */
+extern const unsigned char trace_viewer_js[];
+/** @brief The stylesheet. */
+extern const unsigned char trace_viewer_css[];
+/** @brief How many. */
+extern const size_t trace_viewer_js_bytes;
+/** @brief How many of the stylesheet. */
+extern const size_t trace_viewer_css_bytes;
