@@ -122,9 +122,7 @@ static const struct described *extent_line(const struct lesson *lesson, int part
 void make_ratios(struct making *m)
 {
     if (m->sound == NULL || extent_line(m->lesson, m->part, "kv_heads") == NULL) return;
-    char name[NAME];
-    snprintf(name, sizeof name, "ratios_of_heads%s", strrchr(m->sound->name, 's') + 1);
-    struct lesson_case *item = making_add(m, m->sound, name);
+    struct lesson_case *item = making_add(m, m->sound, "ratios_of_heads");
     if (item == NULL) return;
     item->group = GROUP_PROPERTIES;
     item->flags |= CASE_ENUMERATES;

@@ -26,13 +26,14 @@ void make_status_words(struct making *m)
 static struct lesson_case *add_flagged(struct making *m, const char *name, unsigned flag)
 {
     struct lesson_case *item = making_add(m, making_like(m), name);
-    if (item != NULL) item->flags = (item->flags & ~(unsigned)CASE_ONE_CALL) | flag;
+    if (item != NULL) item->flags |= flag;
     return item;
 }
 
 void make_two_streams(struct making *m)
 {
-    add_flagged(m, "two_streams", CASE_TWO_STREAMS);
+    struct lesson_case *item = add_flagged(m, "two_streams", CASE_TWO_STREAMS);
+    if (item != NULL) item->flags &= ~(unsigned)CASE_ONE_CALL;
 }
 
 void make_captured(struct making *m)

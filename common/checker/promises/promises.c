@@ -95,6 +95,7 @@ struct lesson_case *making_add(struct making *m, const struct lesson_case *like,
     item->beside = 0;
     item->shows = UINT64_C(1) << m->row;
     item->weight = 1;
+    item->flags |= CASE_ONE_CALL; /* that two calls agree, other cases show */
     return item;
 }
 
