@@ -129,7 +129,7 @@ static pid_t begin_copy(struct worker *w, const struct simt_site *site, unsigned
         copy.answer = ends[1];
         copy.first = first;
         copy.second = second;
-        w->grid.earlier_over = true; /* nobody else runs here */
+        w->grid.has_turn = true; /* nobody else runs here */
         return 0;
     }
     close(ends[1]);
