@@ -87,8 +87,7 @@ static void describe_results(const struct results *results, struct text *out)
         for (size_t k = 0; k < results->count; k++) {
             if (!is_of_part(&results->rows[k], row->part)) continue;
             cases++;
-            passed += results->rows[k].state == STATE_PASS &&
-                      (results->rows[k].points > 0 || results->rows[k].points_max <= 0);
+            passed += result_counts(&results->rows[k]);
         }
         if (first_of_part(results, i))
             text_print(out, "  %-11s %-11s %d of %d cases\n", row->part, state_name(row->part_state), passed,

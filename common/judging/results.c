@@ -214,21 +214,29 @@ int results_read(const char *path, struct results *results)
     return EXIT_PASS;
 }
 
+int result_counts(const struct result_row *row)
+{
+    return row->state == STATE_PASS && (row->points > 0 || row->points_max <= 0);
+}
+
 /* All passed: PASS. One kind of failure: that. More kinds: FAIL. Without a failure, what is not started decides. Other
  * states say nothing about the kernel. */
 enum state results_state(const struct results *results)
 {
     size_t count[STATE_COUNT] = {0};
-    int kinds = 0;
+    int kinds = 0, begun = 0;
     enum state failure = STATE_FAIL;
-    for (size_t i = 0; i < results->count; i++) count[results->rows[i].state]++;
+    for (size_t i = 0; i < results->count; i++) {
+        count[results->rows[i].state]++;
+        begun |= result_counts(&results->rows[i]);
+    }
     for (int state = 0; state < STATE_COUNT; state++) {
         if (count[state] == 0 || !state_is_failure((enum state)state)) continue;
         failure = (enum state)state;
         kinds++;
     }
     if (kinds > 0) return kinds == 1 ? failure : STATE_FAIL;
-    if (count[STATE_NOT_STARTED] > 0) return count[STATE_PASS] > 0 ? STATE_IN_PROGRESS : STATE_NOT_STARTED;
+    if (count[STATE_NOT_STARTED] > 0) return begun ? STATE_IN_PROGRESS : STATE_NOT_STARTED;
     return count[STATE_PASS] > 0 ? STATE_PASS : STATE_NOTHING_RAN;
 }
 

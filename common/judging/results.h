@@ -61,6 +61,8 @@ int results_read(const char *path, struct results *results);
  *         the reason. It has the columns of the checker's lines. */
 void results_without_run(struct results *results, const char *lesson, const char *device, enum state state,
                          const char *headline);
+/** @brief 1 if @p row passes and that is worth something, see check_counts() of the checker. */
+int result_counts(const struct result_row *row);
 /** @brief The one state that stands for all rows; STATE_NOTHING_RAN if there are none. */
 enum state results_state(const struct results *results);
 /** @brief The row that the report shows in full as number @p shown, from 1; NULL if it shows fewer. */

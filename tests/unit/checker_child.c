@@ -190,13 +190,13 @@ static void try_two_cases(void)
     expect(verdict_of(check, "merge/pairs_31")->state == STATE_FAIL, "finding_at_end",
            "the last case answers for it");
     free(check);
-    check = checked("refused_but_written", DEVICE_SIMT, "merge/count_zero", NULL);
-    const struct verdict *verdict = verdict_of(check, "merge/count_zero");
+    check = checked("refused_but_written", DEVICE_SIMT, "merge/launch_refused", NULL);
+    const struct verdict *verdict = verdict_of(check, "merge/launch_refused");
     expect(verdict->state == STATE_FAIL && strstr(headline_of(verdict), "was written") != NULL,
            "refused_but_written", headline_of(verdict));
     free(check);
-    check = checked("good", DEVICE_SIMT, "merge/count_zero", "merge/property_random");
-    expect(verdict_of(check, "merge/count_zero")->state == STATE_PASS, "good", "refused as it should be");
+    check = checked("good", DEVICE_SIMT, "merge/launch_refused", "merge/property_random");
+    expect(verdict_of(check, "merge/launch_refused")->state == STATE_PASS, "good", "refused as it should be");
     verdict = verdict_of(check, "merge/property_random");
     expect(verdict->state == STATE_PASS, "good", headline_of(verdict));
     free(check);

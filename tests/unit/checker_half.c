@@ -67,7 +67,7 @@ static const struct planted {
     {"f16/dominant_key", NONE, STATE_PASS, ""},
     {"f16/equal_scores", NONE, STATE_PASS, ""},
     {"f16/nan_k", NONE, STATE_PASS, ""},
-    {"f16/misaligned_q", NONE, STATE_PASS, ""},
+    {"f16/dtype_bf16_and_misaligned_q", NONE, STATE_PASS, ""},
     {"f16/square_64", TWO_ULPS, STATE_FAIL, "wrong"},
     {"f16/square_64", TRUNCATED, STATE_FAIL, "wrong"},
     {"f16/small_values", TRUNCATED, STATE_FAIL, "wrong"},
@@ -80,7 +80,7 @@ static const struct planted {
     {"f16/square_64", UNTOUCHED_LSE, STATE_FAIL, "elements of lse"},
     {"f16/square_64", ONE_RUN, STATE_FAIL, "differs from run to run"},
     {"f16/square_64", INPUT_CHANGED, STATE_FAIL, "input modified: k[0,0,0,3]"},
-    {"f16/misaligned_q", LAST_OUT_WRITTEN, STATE_FAIL, "yet out["},
+    {"f16/dtype_bf16_and_misaligned_q", LAST_OUT_WRITTEN, STATE_FAIL, "yet out["},
 };
 
 /* The mean of the values, which is the right answer where all scores are equal, if the sum were a half. */
@@ -178,7 +178,7 @@ static void test_guards(void)
 static void test_table(void)
 {
     static struct lesson_case cases[CHECK_CASES];
-    int count = half_cases(cases, CHECK_CASES), refused_dims = 0, refused_alignment = 0;
+    int count = half_cases(cases, CHECK_CASES), refused_dims = 0;
     for (int i = 0; i < count; i++) {
         expect(strncmp(cases[i].name, "f16/", 4) == 0, cases[i].name, "not named by its part");
         expect(cases[i].expected != KERNEL_OK || cases[i].repeat > 1 ||
@@ -187,7 +187,6 @@ static void test_table(void)
         refused_dims += cases[i].repeat == 1 && cases[i].expected == KERNEL_INVALID_DIMENSION &&
                         cases[i].value[AT_HEAD_DIM] > 0 &&
                         !attention_tiled_head_dim(cases[i].value[AT_HEAD_DIM]);
-        refused_alignment += cases[i].expected == KERNEL_ALIGNMENT_ERROR;
         for (int j = 0; j < i; j++) expect(strcmp(cases[j].name, cases[i].name) != 0, cases[i].name, "twice");
         for (int n = 0; n < cases[i].repeat && cases[i].repeat > 1; n++) {
             struct lesson_case item = cases[i];
@@ -197,7 +196,7 @@ static void test_table(void)
             expect(attention_tiled_head_dim(item.extent[AT_HEAD_DIM]), item.name, "a random head_dim");
         }
     }
-    expect(refused_dims >= 5 && refused_alignment >= 8, "tiled cases", "refusals are missing");
+    expect(refused_dims >= 5, "tiled cases", "refusals are missing");
 }
 
 /* What the checker finds, and the inputs it makes, do not depend on how many threads it has. */

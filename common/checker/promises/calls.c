@@ -113,9 +113,8 @@ void vary_state(const struct lesson *lesson, const struct lesson_case *cases, in
         item->value[line->at] = item->extent[line->at];
         return;
     }
-    while (promises_cell(lesson, cases, 0, promises_row("scalar.finite"), item->part).state !=
-               CELL_NOT_HELD &&
-           (line = described_next(lesson, item->part, DESCRIBED_SCALAR, line)) != NULL)
+    const int fixed = described_about(lesson, item->part, DESCRIBED_NOT_HELD, "scalar.finite") != NULL;
+    while (!fixed && (line = described_next(lesson, item->part, DESCRIBED_SCALAR, line)) != NULL)
         item->real[line->at] = item->real[line->at] != 0.0 ? 0.5 * item->real[line->at] : 0.3125;
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
 }

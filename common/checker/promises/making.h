@@ -7,6 +7,9 @@
 
 #include "promises.h"
 
+/** @brief The case that a part's refusals are made of is called so. */
+#define MAKING_SOUND "sound_arguments"
+
 /** @brief What the items of a property that the table made have to do with each other (lesson_case.property). */
 enum made_property { MADE_PLACES = 1 << 16, MADE_FAULTS, MADE_STATE, MADE_RATIOS };
 
@@ -23,6 +26,10 @@ const struct lesson_case *making_like(const struct making *m);
 /** @brief The line after @p line, or the first one if that is NULL, that counts for part @p part and is of kind @p kind; NULL: no more. */
 const struct described *described_next(const struct lesson *lesson, int part, enum described_kind kind,
                                        const struct described *line);
+
+/** @brief The line of this kind that is about row @p row, or about all rows of its kind: "workspace" stands for "workspace.larger". */
+const struct described *described_about(const struct lesson *lesson, int part, enum described_kind kind,
+                                        const char *row);
 
 /** @brief 1 if @p name matches one of @p patterns, with * and ?, separated by blanks. */
 int making_matches(const char *patterns, const char *name);

@@ -18,7 +18,8 @@
 struct making {
     const struct lesson *lesson;
     int part;
-    int row; /**< of the table of promises */
+    int row;              /**< of the table of promises */
+    const char *row_name; /**< its name */
     struct lesson_case *cases;
     int count, capacity;
     const struct lesson_case *simplest; /**< a small case of the part that must succeed */

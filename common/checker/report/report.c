@@ -161,13 +161,12 @@ static double short_of(double points, double most)
 static void report_part(const struct check *check, int part)
 {
     const struct lesson *lesson = check->options.lesson;
-    const int begun = check_has_begun(check, part);
     int cases = 0, passed = 0, sampled = 0;
     double points = 0.0, share = 0.0;
     for (int i = 0; i < check->case_count; i++) {
         if (!check->chosen[i] || check->cases[i].part != part) continue;
         cases++;
-        passed += check->verdicts[i].state == STATE_PASS && (check->cases[i].expected == KERNEL_OK || begun);
+        passed += check_counts(check, i);
         sampled += check->verdicts[i].sampled > 0;
         points += check_points(check, i);
         if (check->verdicts[i].budget_share > share) share = check->verdicts[i].budget_share;

@@ -354,7 +354,7 @@ static int shows_values(const struct lesson_case *item)
 /* 1 once a part computes something: most of its basic cases pass, or, where none was chosen, any. Before that a case passes by
  * chance, as one with a single key may, or because the skeleton comes with the refusals; the next mistake that is mended may
  * end it. */
-int check_has_begun(const struct check *check, int part)
+static int has_begun(const struct check *check, int part)
 {
     int chosen[2] = {0, 0}, passed[2] = {0, 0};
     for (int i = 0; i < check->case_count; i++) {
@@ -386,23 +386,30 @@ double check_points(const struct check *check, int index)
     const struct lesson_case *item = &check->cases[index];
     if (!check->chosen[index] || check->verdicts[index].state != STATE_PASS) return 0.0;
     const int basic = shows_values(item) && item->group == GROUP_BASIC;
-    if (!basic && !check_has_begun(check, item->part)) return 0.0;
+    if (!basic && !has_begun(check, item->part)) return 0.0;
     return check_points_max(check, index) * (check_values_wrong(check, item->part) ? share_while_wrong : 1.0);
+}
+
+int check_counts(const struct check *check, int index)
+{
+    return check->verdicts[index].state == STATE_PASS &&
+           (check_points(check, index) > 0.0 || check_points_max(check, index) <= 0.0);
 }
 
 enum state check_state(const struct check *check, int part)
 {
-    int count[STATE_COUNT] = {0}, all = 0;
+    int count[STATE_COUNT] = {0}, all = 0, begun = 0;
     for (int i = 0; i < check->case_count; i++) {
         if (!check->chosen[i] || (part >= 0 && check->cases[i].part != part)) continue;
+        begun |= check_counts(check, i);
         count[check->verdicts[i].state]++;
         all++;
     }
     if (count[STATE_NOT_GRADED] > 0 || all == 0) return STATE_NOT_GRADED;
     if (count[STATE_PASS] == all) return STATE_PASS;
     if (count[STATE_NO_DEVICE] == all) return STATE_NO_DEVICE;
-    if (count[STATE_NOT_STARTED] == all) return STATE_NOT_STARTED;
-    if (count[STATE_NOT_STARTED] + count[STATE_PASS] == all) return STATE_IN_PROGRESS;
+    if (count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
+        return begun ? STATE_IN_PROGRESS : STATE_NOT_STARTED;
     if (count[STATE_CRASH] > 0 && count[STATE_CRASH] + count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
         return STATE_CRASH;
     if (count[STATE_TIMEOUT] > 0 &&

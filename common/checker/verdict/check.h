@@ -131,14 +131,14 @@ int check_save(struct check *check, const char *path);
 /** @brief 1 if a chosen case of @p part that expects values, not a refusal, does not pass, and not for special values alone. */
 int check_values_wrong(const struct check *check, int part);
 
-/** @brief 1 once @p part computes something: most of its basic cases pass. Before that refusals do not count, which the skeleton
- *         comes with. */
-int check_has_begun(const struct check *check, int part);
-
 /** @brief Points of case @p index, and how many it can earn. A case that passes earns all of its points if every ordinary value
  *         of its part is right, and half of them otherwise; none, unless it is basic, before most basic cases pass. */
 double check_points(const struct check *check, int index);
 double check_points_max(const struct check *check, int index);
+
+/** @brief 1 if case @p index passes and that is worth something: before a part computes anything the refusals that the skeleton comes
+ *         with are not. */
+int check_counts(const struct check *check, int index);
 
 /** @brief The state of a part (or of the lesson, part -1) over its chosen cases. */
 enum state check_state(const struct check *check, int part);

@@ -180,6 +180,7 @@ static void run_gather(struct worker *w, const struct warp *warp, unsigned lanes
     simt_tls_watch = NULL; /* it works for all lanes: its accesses are not checked */
     t->function(operand, result, lanes, t->argument);
     simt_tls_watch = watch;
+    simt_met_share(w, warp, lanes);
     simt_trace_meet(w, warp, t->site, simt_trace_gathered(t->site), lanes);
 }
 

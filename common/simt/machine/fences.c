@@ -126,13 +126,25 @@ void simt_note_volatile(struct worker *w, const void *address, int access)
     if (simt_is_global(w, address)) simt_note_atomic(w, how);
 }
 
+/* Whether one of the lanes has read atomically what other blocks may have written. */
+static bool any_met(const struct worker *w, const struct thread *first, unsigned lanes)
+{
+    bool any = false;
+    for (unsigned rest = w->grid.met ? lanes : 0; rest != 0; rest &= rest - 1)
+        any |= first[__builtin_ctz(rest)].met || first[__builtin_ctz(rest)].acquired;
+    return any;
+}
+
 void simt_acquired_share(struct worker *w, const struct warp *warp, unsigned lanes)
 {
     struct thread *first = &w->thread[(size_t)(warp - w->warp_of) * WARP_LANES];
-    bool any = false;
-    if (!w->grid.met) return;
-    for (unsigned rest = lanes; rest != 0; rest &= rest - 1)
-        any |= first[__builtin_ctz(rest)].met || first[__builtin_ctz(rest)].acquired;
-    for (unsigned rest = lanes; any && rest != 0; rest &= rest - 1)
-        first[__builtin_ctz(rest)].acquired = true;
+    if (!any_met(w, first, lanes)) return;
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1) first[__builtin_ctz(rest)].acquired = true;
+}
+
+void simt_met_share(struct worker *w, const struct warp *warp, unsigned lanes)
+{
+    struct thread *first = &w->thread[(size_t)(warp - w->warp_of) * WARP_LANES];
+    if (!any_met(w, first, lanes)) return;
+    for (unsigned rest = lanes; rest != 0; rest &= rest - 1) first[__builtin_ctz(rest)].met = true;
 }

@@ -33,3 +33,6 @@ static inline bool simt_has_acquired(const struct worker *w)
 }
 /** @brief A barrier of @p lanes of a warp: if one of them has acquired, all of them have. */
 void simt_acquired_share(struct worker *w, const struct warp *warp, unsigned lanes);
+/** @brief Values pass between @p lanes of a warp, as by a shuffle: what one has read atomically the others know, too, and acquire by
+ *         a fence of their own. */
+void simt_met_share(struct worker *w, const struct warp *warp, unsigned lanes);
