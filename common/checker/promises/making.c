@@ -28,7 +28,7 @@ const struct described *described_about(const struct lesson *lesson, int part, e
     const struct described *line = NULL, *found = NULL;
     while ((line = described_next(lesson, part, kind, line)) != NULL)
         if (strcmp(line->name, row) == 0 ||
-            (strlen(line->name) == whole && strncmp(line->name, row, whole) == 0))
+            (strlen(line->name) == whole && memcmp(line->name, row, whole) == 0))
             found = line; /* the part's own line comes after those of all parts */
     return found;
 }

@@ -29,7 +29,7 @@ static const struct lesson_case *simplest_of(const struct making *m)
 static int is_sound(const struct lesson_case *item, int part)
 {
     return item->part == part && item->shows == 0 &&
-           strncmp(strchr(item->name, '/') + 1, MAKING_SOUND, sizeof MAKING_SOUND - 1) == 0;
+           making_matches(MAKING_SOUND "*", strchr(item->name, '/') + 1);
 }
 
 static int told_otherwise(const struct making *m)
