@@ -216,7 +216,7 @@ int results_read(const char *path, struct results *results)
 
 int result_counts(const struct result_row *row)
 {
-    return row->state == STATE_PASS && (row->points > 0 || row->points_max <= 0);
+    return row->state == STATE_PASS && (row->points > 0 || !(row->points_max > 0));
 }
 
 /* All passed: PASS. One kind of failure: that. More kinds: FAIL. Without a failure, what is not started decides. Other

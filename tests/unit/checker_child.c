@@ -12,6 +12,7 @@
 
 #include "checker/verdict/bench.h"
 #include "checker/options.h"
+#include "checker/promises/promises.h"
 #include "checker/verdict/child.h"
 #include "protocol/record_columns.h"
 #include "checker/report/report.h"
@@ -106,7 +107,7 @@ static struct check *checked(const char *behaviour, enum device device, const ch
     check->options.total_limit = total_limit;
     check->options.limit[0] = (struct limit){"peak_gbps", 0.001};
     check->options.limit_count = bench == 2;
-    check->case_count = check->options.lesson->cases(check->cases, CHECK_CASES);
+    check->case_count = promises_cases(check->options.lesson, check->cases, CHECK_CASES);
     for (int i = 0; i < check->case_count; i++)
         check->chosen[i] = options_choose(&check->options, &check->cases[i]);
     check_run(check);
@@ -190,13 +191,13 @@ static void try_two_cases(void)
     expect(verdict_of(check, "merge/pairs_31")->state == STATE_FAIL, "finding_at_end",
            "the last case answers for it");
     free(check);
-    check = checked("refused_but_written", DEVICE_SIMT, "merge/launch_refused", NULL);
-    const struct verdict *verdict = verdict_of(check, "merge/launch_refused");
+    check = checked("refused_but_written", DEVICE_SIMT, "merge/count_zero", NULL);
+    const struct verdict *verdict = verdict_of(check, "merge/count_zero");
     expect(verdict->state == STATE_FAIL && strstr(headline_of(verdict), "was written") != NULL,
            "refused_but_written", headline_of(verdict));
     free(check);
-    check = checked("good", DEVICE_SIMT, "merge/launch_refused", "merge/property_random");
-    expect(verdict_of(check, "merge/launch_refused")->state == STATE_PASS, "good", "refused as it should be");
+    check = checked("good", DEVICE_SIMT, "merge/count_zero", "merge/property_random");
+    expect(verdict_of(check, "merge/count_zero")->state == STATE_PASS, "good", "refused as it should be");
     verdict = verdict_of(check, "merge/property_random");
     expect(verdict->state == STATE_PASS, "good", headline_of(verdict));
     free(check);
