@@ -292,7 +292,7 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
         return;
     if (place == PLACE_SHARED && is_index(address, bytes, access)) return;
     if (w->checking) {
-        if (how & MUST_BE_ALIGNED && address % bytes != 0)
+        if (how & MUST_BE_ALIGNED && address % bytes != 0 && !is_argument(w, address, access))
             simt_refuse(w, RECORD_MISALIGNED, address, bytes, access, pc, RECORD_ADVICE_ALIGN);
         check_bounds(w, place, address, bytes, access, pc);
         if (place < PLACE_COUNT && !(place == PLACE_DATA && simt_image_constant(address)))
