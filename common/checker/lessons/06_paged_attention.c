@@ -372,7 +372,7 @@ static int trait(const struct lesson_case *item, int index, const char **message
          "only tables known to be wrong fail: is device_status looked at before anything is written?"},
         {extent[EX_LENGTHS] != FULL || extent[PA_MAX_CONTEXT_LEN] % extent[PA_BLOCK_SIZE] != 0,
          "only lengths that end inside a page fail"},
-        {extent[PA_HEADS] > 8 * extent[PA_KV_HEADS],
+        {(int64_t)extent[PA_HEADS] > 8 * (int64_t)extent[PA_KV_HEADS],
          "only groups of more than 8 query heads fail: is every head of a group served?"},
     };
     return trait_at(traits, sizeof traits / sizeof traits[0], item->part != PART_VALIDATE, index, message);

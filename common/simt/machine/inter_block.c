@@ -104,6 +104,7 @@ uint32_t simt_inter_block_begin(const struct simt_launch *running, const struct 
 
 /** A touch of a block, what the block's result says about it, and the word of it that is being checked. */
 struct replay {
+    const struct touch *first; /**< of the block's */
     const struct touch *touch;
     uint64_t block;
     uint8_t flags;
@@ -187,6 +188,19 @@ static void check_written(const struct replay *now)
 
 /* ---- races -------------------------------------------------------------------------------------------- */
 
+/* Whether the block had made an atomic on the word before: all atomics of earlier turns on it came before that one, and so before what
+ * the block does once it has acquired. The last block of a grid sets the counter to 0 so. */
+static bool follows_own_atomic(const struct replay *now)
+{
+    for (const struct touch *t = now->first; t < now->touch; t++) {
+        const uint32_t extent = (t->first + (uint32_t)t->count * t->unit + 3) / 4;
+        if (t->kind & TOUCH_ATOMIC && !((t->kind ^ now->touch->kind) & TOUCH_DATA) &&
+            now->word - t->word < extent && t->tick <= now->touch->tick)
+            return true;
+    }
+    return false;
+}
+
 /* Whether something orders the two: a barrier of their cluster, or that one of the blocks acquired, by an atomic, what the other
  * had released. */
 static bool are_ordered(const struct trace *r, const struct replay *now)
@@ -195,6 +209,8 @@ static bool are_ordered(const struct trace *r, const struct replay *now)
     if (now->cluster != 0 && r->cluster == now->cluster && r->cluster_phase != now->cluster_phase)
         return true;
     if (now->flags & ACQUIRED && r->flags & RELEASED && (now->turn == 0 || r->released <= now->turn))
+        return true;
+    if (now->flags & ACQUIRED && r->flags & ATOMIC && r->turn < now->turn && follows_own_atomic(now))
         return true;
     /* the block that is first in order has waited for the other one */
     return r->flags & ACQUIRED && now->flags & RELEASED && r->turn > now->released;
@@ -533,7 +549,8 @@ void simt_inter_block_check(struct result *result, uint32_t cluster_phase, struc
     for (size_t i = 0; i < result->touches.count; i++) {
         const struct touch *touch = &touches[i];
         if (result->cluster != 0 && cluster_phase_of(result, touch) != cluster_phase) continue;
-        struct replay now = {.touch = touch,
+        struct replay now = {.first = touches,
+                             .touch = touch,
                              .block = block,
                              .turn = turn_of(result, touch),
                              .cluster_phase = cluster_phase,
