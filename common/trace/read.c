@@ -57,9 +57,10 @@ static struct trace_counters counters_of(struct reader *r)
 
 /* ---- chunks --------------------------------------------------------------------------------------------------- */
 
+/* Room for one more than @p count, which grows one by one: there is room up to the next power of two. */
 static void *grow(void *list, size_t count, size_t bytes)
 {
-    list = realloc(list, (count + 1) * bytes);
+    if ((count & (count - 1)) == 0) list = realloc(list, (count == 0 ? 1 : 2 * count) * bytes);
     if (!list) abort();
     memset((char *)list + count * bytes, 0, bytes);
     return list;
