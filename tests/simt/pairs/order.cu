@@ -8,7 +8,8 @@
 #include <cuda/atomic>
 #include <string.h>
 
-enum { WARP = 32, THREADS = 96, BLOCKS = 2, FULL = -1 };
+enum { WARP = 32, THREADS = 96, BLOCKS = 2 };
+constexpr unsigned FULL = 0xffffffffu; // all lanes of a warp
 
 /** Waits until *flag has the value, by atomics that order nothing. */
 static __device__ __forceinline__ void await(int *flag, int value)
