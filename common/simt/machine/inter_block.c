@@ -188,15 +188,14 @@ static void check_written(const struct replay *now)
 
 /* ---- races -------------------------------------------------------------------------------------------- */
 
-/* Whether the block had made an atomic on the word before: all atomics of earlier turns on it came before that one, and so before what
- * the block does once it has acquired. The last block of a grid sets the counter to 0 so. */
+/* Whether the block's last atomic before was on the word, by which it acquired: all atomics on it of earlier turns came before. The
+ * last block of a grid sets the counter to 0 so. */
 static bool follows_own_atomic(const struct replay *now)
 {
-    for (const struct touch *t = now->first; t < now->touch; t++) {
+    for (const struct touch *t = now->touch; t-- > now->first;) {
+        if (!(t->kind & TOUCH_ATOMIC) || t->tick > now->touch->tick) continue;
         const uint32_t extent = (t->first + (uint32_t)t->count * t->unit + 3) / 4;
-        if (t->kind & TOUCH_ATOMIC && !((t->kind ^ now->touch->kind) & TOUCH_DATA) &&
-            now->word - t->word < extent && t->tick <= now->touch->tick)
-            return true;
+        return !((t->kind ^ now->touch->kind) & TOUCH_DATA) && now->word - t->word < extent;
     }
     return false;
 }
