@@ -14,7 +14,7 @@
 #include "checker/promises/promises.h"
 #include "options.h"
 #include "checker/verdict/child.h"
-#include "checker/verdict/profile_checker.h"
+#include "checker/verdict/phases.h"
 #include "checker/report/report.h"
 
 enum { EXIT_PASS = 0, EXIT_FAIL = 1, EXIT_BROKEN = 2, EXIT_NOTHING = 77 };
@@ -88,13 +88,6 @@ static int save_case(struct check *check)
     return EXIT_BROKEN;
 }
 
-static int profile_checker(struct check *check)
-{
-    check_run(check);
-    profile_checker_report(check);
-    return check->broken[0] == '\0' ? EXIT_PASS : EXIT_BROKEN;
-}
-
 static int run(struct check *check)
 {
     struct options *options = &check->options;
@@ -106,10 +99,13 @@ static int run(struct check *check)
     }
     options->runner = runner;
     sandbox_prepare();
+    const uint64_t begin = phases_now();
     check_run(check);
+    const uint64_t ns = phases_now() - begin;
     report_text(check);
     if (options->bench) bench_report(check);
     if (options->ctest) report_ctest(check);
+    if (options->phases) report_phases(check, (double)ns * 1e-9);
     int failed = 0;
     if (options->csv != NULL) failed = report_csv(check, options->csv) != 0;
     if (options->json != NULL) failed = report_json(check, options->json) != 0 || failed;
@@ -163,5 +159,5 @@ int main(int argc, char **argv)
     }
     if (check.options.save_case != NULL) return save_case(&check);
     if (choose(&check) != 0 || make_folder(check.options.remember) != 0) return EXIT_BROKEN;
-    return check.options.profile_checker ? profile_checker(&check) : run(&check);
+    return run(&check);
 }

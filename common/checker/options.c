@@ -48,7 +48,7 @@ void options_usage(FILE *file)
         "  --peer LABEL:CASE=US time of another kernel at a case, to compare with\n"
         "  --csv FILE --json FILE --ctest   records for programs\n"
         "  --list               the cases; needs no runner\n"
-        "  --profile-checker    how long inputs and oracle take; needs no runner\n"
+        "  --phases             where the time goes: a table by what is done and by group of cases\n"
         "  --costs              what each case costs by definition, as CSV; needs no runner\n"
         "  --rubric             what the lesson's points are given for; needs no runner\n"
         "  --promises           alone: which cases show which promise of which lesson, as a page\n"
@@ -198,7 +198,7 @@ static int read_flag(struct options *options, const char *name)
                  {"--rubric", &options->rubric},
                  {"--ctest", &options->ctest},
                  {"--isolated", &options->isolated},
-                 {"--profile-checker", &options->profile_checker},
+                 {"--phases", &options->phases},
                  {"--fail-fast", &options->fail_fast},
                  {"--numerics-once", &options->numerics_once}};
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
@@ -234,7 +234,7 @@ int options_read(struct options *options, int argc, char **argv)
                         "neither with --isolated nor with --secret-seed-file");
     if (options->lesson == NULL) return complain("which lesson?", "--lesson is missing");
     if (options->runner == NULL && !options->list && !options->costs && !options->rubric &&
-        !options->profile_checker && options->save_case == NULL)
+        options->save_case == NULL)
         return complain("which runner?", "--runner is missing");
     return 0;
 }

@@ -268,6 +268,7 @@ static int bench_on(struct bench *bench)
     pass_on_cases(line, &request.checker_arguments);
     if (pass_on_largest(bench, &request.checker_arguments) != EXIT_PASS) return EXIT_TROUBLE;
     if (option_value(line, "--ctest")) argument_add(&request.checker_arguments, "--ctest");
+    if (option_value(line, "--phases")) argument_add(&request.checker_arguments, "--phases");
     judge(&request, &bench->mine);
     if (bench->mine.exit_code == EXIT_SKIPPED) {
         printf("begin: %s watch %s\n", program_name(), bench->lesson->number);
@@ -346,6 +347,7 @@ static const struct option_description options[] = {
     {"--compare", NULL, "on simt: fail if a counter is not the recorded one (for tests)", 0},
     {"--ctest", NULL, "also print measurements in the form that ctest collects", 0},
     {"--expect", "STATE", "exit 0 if and only if the verdict is STATE (for tests)", 0},
+    {"--phases", NULL, "show where the time goes", 0},
     {"--verbose", NULL, "say which runner was used", 0},
     {0},
 };

@@ -146,7 +146,7 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
                                              "--group",       "--time-limit", "--secret-seed-file",
                                              "--total-limit", "--remember",   "--most-inputs"};
     static const char *const switches[] = {"--dump", "--ctest", "--verbose", "--fail-fast",
-                                           "--numerics-once"};
+                                           "--numerics-once", "--phases"};
     for (size_t i = 0; i < plan->line->count; i++) {
         for (size_t j = 0; j < sizeof switches / sizeof switches[0]; j++) {
             if (strcmp(plan->line->name[i], switches[j]) == 0)
@@ -382,6 +382,7 @@ static const struct option_description options[] = {
     {"--numerics-once", NULL, "cases of numerics call once on simt: for tests of kernels known to be right",
      0},
     {"--build-only", NULL, "build it and stop", 0},
+    {"--phases", NULL, "show where the time goes", 0},
     {"--compile-limit", "S", "with --submission: seconds the compiler may take", 0},
     {"--secret-seed-file", "FILE", "mix these bytes into the seed", 0},
     {"--remember", "FOLDER",

@@ -116,6 +116,17 @@ struct wire_kernel {
     uint32_t blocks_per_sm;
 };
 
+/** @brief What a runner spends its time with. */
+enum wire_lap {
+    WIRE_LAP_PLACE, /**< allocating buffers and copying inputs to the device */
+    WIRE_LAP_POISON,
+    WIRE_LAP_KERNEL,
+    WIRE_LAP_BACK, /**< copying back */
+    WIRE_LAP_TIMING,
+    WIRE_LAP_FREE,
+    WIRE_LAPS
+};
+
 /** @brief The result of a case. Only the runner writes here. */
 struct wire_result {
     int32_t status[WIRE_RUNS]; /**< enum kernel_status */
@@ -139,7 +150,8 @@ struct wire_result {
     uint32_t graph_launches;
     uint32_t kernel_count;
     struct wire_kernel kernel[WIRE_KERNELS];
-    uint64_t stamp[2]; /**< the nonce of the case, written last */
+    uint64_t lap_ns[WIRE_LAPS]; /**< nanoseconds of each, for who wants to know where the time goes */
+    uint64_t stamp[2];          /**< the nonce of the case, written last */
 };
 
 /** @brief One case, asked and answered. */

@@ -24,6 +24,7 @@ struct device_case {
     struct device_buffer buffer[2][WIRE_BUFFERS];
     cudaStream_t stream[2]; /**< of each run */
     int sets;               /**< 2 if each run has its own buffers, else 1 */
+    uint64_t lap_begin;     /**< when what is under way began, in nanoseconds */
 };
 
 /** @brief Makes the streams and the buffers of a case; 0, or -1 with the error noted. */

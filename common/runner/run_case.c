@@ -6,10 +6,21 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "call.h"
 #include "runner.h"
 #include "simt_only.h"
+
+/* Where the time goes: what passed since the lap before is added to @p lap. */
+static void end_lap(struct device_case *run, enum wire_lap lap)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const uint64_t ns = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    if (lap < WIRE_LAPS) run->item->result.lap_ns[lap] += ns - run->lap_begin;
+    run->lap_begin = ns;
+}
 
 /* A capture that a wait has broken: whatever is launched on its stream is refused, until it is ended. */
 static int refuse_launches(struct device_case *run, cudaStream_t stream)
@@ -70,24 +81,40 @@ static int call(struct device_case *run, int set, int index)
 
 static int finish(struct device_case *run)
 {
-    return note_error(run->item, cudaDeviceSynchronize(), "running the kernels");
+    const int failed = note_error(run->item, cudaDeviceSynchronize(), "running the kernels");
+    end_lap(run, WIRE_LAP_KERNEL);
+    return failed;
+}
+
+static int prepare(struct device_case *run, int set, int index)
+{
+    const int failed = prepare_outputs(run, set, index, 1);
+    end_lap(run, WIRE_LAP_POISON);
+    return failed;
+}
+
+static int take_back(struct device_case *run, int set, int index)
+{
+    const int failed = copy_back(run, set, index);
+    end_lap(run, WIRE_LAP_BACK);
+    return failed;
 }
 
 static int run_both_at_once(struct device_case *run)
 {
     for (int index = 0; index < 2; index++)
-        if (prepare_outputs(run, index, index, 1) != 0) return -1;
+        if (prepare(run, index, index) != 0) return -1;
     if (call(run, 0, 0) != 0 || call(run, 1, 1) != 0 || finish(run) != 0) return -1;
-    return copy_back(run, 0, 0) != 0 || copy_back(run, 1, 1) != 0 ? -1 : 0;
+    return take_back(run, 0, 0) != 0 || take_back(run, 1, 1) != 0 ? -1 : 0;
 }
 
 /* The same inputs never come again: what a kernel remembers of them is of no use. */
 static int run_once(struct device_case *run)
 {
     run->item->result.status[1] = KERNEL_OK;
-    if (prepare_outputs(run, 0, 0, 1) != 0 || call(run, 0, 0) != 0 || finish(run) != 0) return -1;
+    if (prepare(run, 0, 0) != 0 || call(run, 0, 0) != 0 || finish(run) != 0) return -1;
     run->item->result.status[1] = run->item->result.status[0];
-    return copy_back(run, 0, 0) != 0 || copy_back(run, 0, 1) != 0 ? -1 : 0;
+    return take_back(run, 0, 0) != 0 || take_back(run, 0, 1) != 0 ? -1 : 0;
 }
 
 static int run_one_by_one(struct device_case *run)
@@ -95,8 +122,8 @@ static int run_one_by_one(struct device_case *run)
     if (run->item->flags & CASE_ONE_CALL) return run_once(run);
     for (int index = 0; index < 2; index++) {
         int set = run->sets == 2 ? index : 0;
-        if (prepare_outputs(run, set, index, 1) != 0) return -1;
-        if (call(run, set, index) != 0 || finish(run) != 0 || copy_back(run, set, index) != 0) return -1;
+        if (prepare(run, set, index) != 0) return -1;
+        if (call(run, set, index) != 0 || finish(run) != 0 || take_back(run, set, index) != 0) return -1;
     }
     return 0;
 }
@@ -137,6 +164,20 @@ static void measure_own_memory(struct wire_result *result)
     result->constant_bytes = constants;
 }
 
+static void run_calls(struct device_case *run)
+{
+    struct wire_case *item = run->item;
+    item->result.setup_failed = set_up(run) != 0;
+    end_lap(run, WIRE_LAP_PLACE);
+    if (item->result.setup_failed) return;
+    if ((item->flags & CASE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) != 0) return;
+    const int failed = copy_inputs_back(run) != 0;
+    end_lap(run, WIRE_LAP_BACK);
+    if (failed || item->timed == 0 || item->result.status[0] != KERNEL_OK) return;
+    time_case(run);
+    end_lap(run, WIRE_LAP_TIMING);
+}
+
 void run_case(struct wire_header *image, struct wire_case *item)
 {
     struct device_case *run = calloc(1, sizeof *run);
@@ -147,15 +188,13 @@ void run_case(struct wire_header *image, struct wire_case *item)
         .image = image, .item = item, .sets = item->flags & (CASE_TWO_STREAMS | WIRE_TWO_PLACES) ? 2 : 1};
     measure_own_memory(&item->result);
     item->result.workspace_asked = lesson_workspace_bytes(item);
-    if (item->flags & CASE_ASK_ONLY) {
+    end_lap(run, WIRE_LAPS);
+    if (item->flags & CASE_ASK_ONLY)
         item->result.status[0] = item->result.status[1] = KERNEL_OK;
-    } else if (set_up(run) != 0) {
-        item->result.setup_failed = 1;
-    } else if ((item->flags & CASE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) == 0 &&
-               copy_inputs_back(run) == 0 && item->timed > 0 && item->result.status[0] == KERNEL_OK) {
-        time_case(run);
-    }
+    else
+        run_calls(run);
     tear_down(run);
+    end_lap(run, WIRE_LAP_FREE);
     pretend(0, 0);
     item->result.findings = (uint32_t)(findings() - before);
     free(run);

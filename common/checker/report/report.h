@@ -48,4 +48,7 @@ void report_ctest(const struct check *check);
 int report_csv(const struct check *check, const char *path);
 int report_json(const struct check *check, const char *path);
 
+/** @brief Prints where the time went, @p seconds in all. */
+void report_phases(const struct check *check, double seconds);
+
 const char *report_group(enum case_group group);

@@ -16,7 +16,6 @@
 #include "diagnose.h"
 #include "judge.h"
 #include "lines.h"
-#include "profile_checker.h"
 
 #include "checker/promises/promises.h"
 
@@ -87,20 +86,13 @@ static void add_other_inputs(const struct check *check, struct session *session)
 
 static void run_session(struct check *check, struct session *session)
 {
-    double begin = profile_checker_now();
     add_other_inputs(check, session);
-    if (check->broken[0] == '\0' && session_open(session) == 0) {
-        if (check->options.profile_checker)
-            profile_checker_session(session, profile_checker_now() - begin);
-        else
-            session_run(session);
-    }
+    if (check->broken[0] == '\0' && session_open(session) == 0) session_run(session);
     for (int i = 0; i < session->count; i++) {
         if (session->header == NULL) {
             say_not_graded(check, &check->verdicts[session->item[i].case_index]);
             continue;
         }
-        if (check->options.profile_checker) continue;
         if (check->stopped) continue;
         if (!session->item[i].judged) judge_item(session, i);
         check->judged[session->item[i].case_index]++;
@@ -294,7 +286,7 @@ void check_run(struct check *check)
     diagnose_parts(check);
     lines_look_up(check);
     if (check->stopped) leave_unreached(check);
-    if (check->broken[0] != '\0' && !check->options.profile_checker) mark_unreached(check);
+    if (check->broken[0] != '\0') mark_unreached(check);
     settle_not_started(check);
 }
 

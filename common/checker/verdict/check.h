@@ -45,7 +45,7 @@ struct options {
     double time_limit;    /* seconds per case */
     int more_time; /* 1: more than usual was asked for, and the software device has that much more patience */
     double total_limit; /* seconds for all cases together; 0: none */
-    int verbose, dump, bench, list, costs, rubric, ctest, profile_checker;
+    int verbose, dump, bench, list, costs, rubric, ctest, phases;
     int inputs_most;   /* how many of a property's random inputs to use; 0: all */
     int numerics_once; /* cases of numerics call once on the software device */
     int fail_fast;     /* stop at the first item that does not pass; cheap cases first */
@@ -98,6 +98,22 @@ struct verdict {
     struct measurement measurement;
 };
 
+/** @brief What the time of a check goes to: the checker's work, and the runner's. */
+enum check_phase {
+    PHASE_INPUTS, /**< making them */
+    PHASE_START,  /**< of a runner, until its device is open */
+    PHASE_PLACE,  /**< allocating buffers, copying inputs to the device */
+    PHASE_POISON, /**< filling outputs before a call */
+    PHASE_KERNEL, /**< the calls, and waiting for them */
+    PHASE_BACK,   /**< copying back */
+    PHASE_TIMING, /**< timed calls */
+    PHASE_FREE,   /**< giving buffers back */
+    PHASE_REPLY,  /**< what else there is between the question and the answer */
+    PHASE_BITS,   /**< comparing with what was there, and both runs */
+    PHASE_ORACLE, /**< the oracle, comparing with it, and the diagnosis */
+    CHECK_PHASES
+};
+
 /** @brief One run of the checker. */
 struct check {
     struct options options;
@@ -120,6 +136,8 @@ struct check {
     int overdue; /**< 1: all cases together took longer than total_limit; the remaining ones are skipped */
     int killed;  /**< runners that were killed from outside */
     char broken[VERDICT_TEXT]; /**< why the machine could not do what the check needs */
+    int workers;               /**< how many sessions are under way at once */
+    uint64_t phase_ns[GROUP_COUNT][CHECK_PHASES]; /**< nanoseconds, of all workers together */
 };
 
 /** @brief Runs and judges the chosen cases; fills the verdicts. */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "diagnose.h"
+#include "phases.h"
 
 /* The order of states by severity; the worst item decides for its case. */
 static int rank_of(enum state state)
@@ -438,9 +439,11 @@ static void judge_worse_run(struct judged *judged, struct verdict *verdict)
 
 static void judge_data(struct session *session, int index, struct verdict *verdict)
 {
+    const struct item *item = &session->item[index];
     struct judged judged;
     struct record found;
-    if (session->item[index].settled.flags & CASE_ASK_ONLY) return;
+    if (item->settled.flags & CASE_ASK_ONLY) return;
+    uint64_t begin = phases_now();
     if (judged_open(&judged, session, index) != 0) {
         say_broken(verdict, RECORD_NO_MEMORY);
     } else if (!compare_untouched(&judged, &found)) {
@@ -453,7 +456,11 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
         if (found.kind == RECORD_RUNS_DIFFER && compare_two_places(&judged))
             judge_worse_run(&judged, verdict);
     } else {
+        phases_add(session->check, item, PHASE_BITS, begin);
+        begin = phases_now();
         judge_values(&judged, verdict);
+        phases_add(session->check, item, PHASE_ORACLE, begin);
+        begin = phases_now();
         if (verdict->state == STATE_PASS) judge_property(session, &judged, verdict);
         if (verdict->state == STATE_PASS && session->timed > 0 &&
             session_case(session, index)->result.sample_count > 0 && !compare_timed(&judged, &found))
@@ -463,6 +470,7 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
             if (verdict->state == STATE_PASS) judge_turned(session, index, which, verdict);
     }
     judged_close(&judged);
+    phases_add(session->check, item, PHASE_BITS, begin);
 }
 
 /* Comes last: somebody who prints to find a mistake should hear of the mistake first. */

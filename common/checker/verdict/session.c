@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/parallel.h"
+#include "phases.h"
 #include "simt/findings.h"
 
 enum {
@@ -314,7 +315,9 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     }
     wire->patience = patience_with(session, item);
     wire->buffer_count = (uint32_t)item->buffer_count;
+    const uint64_t begin = phases_now();
     for (int i = 0; i < item->buffer_count; i++) lay_out_buffer(session, item, wire, i, at);
+    phases_add(session->check, item, PHASE_INPUTS, begin);
 }
 
 static int broken(struct session *session, const char *what)
@@ -504,6 +507,7 @@ static int run_item(struct session *session, struct child *child, int index)
     enum child_event event =
         child_await(child, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
     item->host_seconds = now_seconds() - begin;
+    phases_add_runner(session, index, item->host_seconds);
     item->end = end_of(event);
     child->box.text[child->box.text_used] = '\0';
     take_records(session, item);
@@ -562,12 +566,14 @@ static int leave_out(struct session *session, int index)
 static int run_with_one(struct session *session, struct child *child, int first)
 {
     struct child_start start = start_of(session);
+    const uint64_t begin = phases_now();
     const struct options *options = &session->check->options;
     if (child_start(child, &start) != 0) {
         broken(session, "the runner cannot be started");
         return session->count;
     }
     enum child_event event = child_await(child, WIRE_READY, 0, options->time_limit);
+    phases_add(session->check, &session->item[first], PHASE_START, begin);
     if (event != CHILD_REPLY) {
         session->item[first].end = end_of(event);
         close_runner(session, child, first, first);
