@@ -70,55 +70,73 @@ static double next_uniform(uint64_t *state)
     return (double)(bits >> 11) * 0x1p-52 - 1.0;
 }
 
-/** sum of vector[i * stride] * x[i], and in *squares the sum of the squares of the vector. */
-static double dot(const float *vector, int64_t stride, int count, const double *x, double *squares)
+enum { LANES = 8 }; /* partial sums, so that additions need not wait for each other */
+
+/** sum of vector[i] * x[i], and in *squares the sum of the squares of the vector. */
+static double dot(const float *vector, int count, const double *x, double *squares)
 {
-    double sum = 0.0;
+    double sum[LANES] = {0.0}, square[LANES] = {0.0};
+    for (int i = 0; i < count; i += LANES)
+        for (int lane = 0; lane < LANES && lane < count - i; lane++) {
+            double element = (double)vector[i + lane];
+            sum[lane] += element * x[i + lane];
+            square[lane] += element * element;
+        }
     *squares = 0.0;
-    for (int i = 0; i < count; i++) {
-        double element = (double)vector[i * stride];
-        sum += element * x[i];
-        *squares += element * element;
-    }
-    return sum;
+    for (int lane = 1; lane < LANES; lane++) sum[0] += sum[lane];
+    for (int lane = 0; lane < LANES; lane++) *squares += square[lane];
+    return sum[0];
 }
 
-/** y = op(B) x; returns the sum of the squares of B, which it passes on its way. */
-static double multiply_b(const struct ref_gemm_shape *shape, const float *b, const double *x, double *y)
+/** y = op(M) x for op(M) [rows, columns], read as it is stored; in squares, unless NULL, the sum of the squares of each row. */
+static void multiply(const float *matrix, int64_t leading, int transposed, int rows, int columns,
+                     const double *x, double *y, double *squares)
 {
-    double b_squares = 0.0;
-    for (int p = 0; p < shape->k; p++) {
-        const float *row = shape->transpose_b ? b + p : b + p * shape->ldb;
-        double squares;
-        y[p] = dot(row, shape->transpose_b ? shape->ldb : 1, shape->n, x, &squares);
-        b_squares += squares;
+    for (int i = 0; i < rows && !transposed; i++) {
+        double square;
+        y[i] = dot(matrix + i * leading, columns, x, &square);
+        if (squares != NULL) squares[i] = square;
     }
-    return b_squares;
+    if (!transposed) return;
+    for (int i = 0; i < rows; i++) y[i] = 0.0;
+    for (int i = 0; i < rows && squares != NULL; i++) squares[i] = 0.0;
+    for (int j = 0; j < columns; j++) {
+        const float *line = matrix + j * leading;
+        for (int i = 0; i < rows; i++) y[i] += (double)line[i] * x[j];
+        for (int i = 0; i < rows && squares != NULL; i++) squares[i] += (double)line[i] * (double)line[i];
+    }
+}
+
+/** The sum of the squares of B. */
+static double squares_of_b(const struct ref_gemm_shape *shape, const float *b)
+{
+    double sum = 0.0;
+    for (int p = 0; p < shape->k; p++)
+        for (int j = 0; j < shape->n; j++) sum += b_at(shape, b, p, j) * b_at(shape, b, p, j);
+    return sum;
 }
 
 void ref_gemm_freivalds(const struct ref_gemm_shape *shape, const float *a, const float *b, const float *c,
                         const float *claimed, uint64_t seed, double *scratch,
                         const struct ref_gemm_freivalds_rows *rows)
 {
-    double *x = scratch;
-    double *bx = scratch + shape->n;
+    double *x = scratch, *bx = scratch + shape->n;
+    const int multiplies = shape->alpha != 0.0;
     for (int j = 0; j < shape->n; j++) x[j] = next_uniform(&seed);
-    double b_squares = shape->alpha != 0.0 ? multiply_b(shape, b, x, bx) : 0.0;
-
+    double b_squares = multiplies && rows->term_norm != NULL ? squares_of_b(shape, b) : 0.0;
+    if (multiplies) {
+        multiply(b, shape->ldb, shape->transpose_b, shape->k, shape->n, x, bx, NULL);
+        multiply(a, shape->lda, shape->transpose_a, shape->m, shape->k, bx, rows->residual, rows->term_norm);
+    }
     for (int i = 0; i < shape->m; i++) {
-        double right = 0.0;
-        double term_norm = 0.0;
-        double squares;
-        if (shape->alpha != 0.0) {
-            const float *row = shape->transpose_a ? a + i : a + i * shape->lda;
-            right += shape->alpha * dot(row, shape->transpose_a ? shape->lda : 1, shape->k, bx, &squares);
-            term_norm += fabs(shape->alpha) * sqrt(squares * b_squares);
-        }
+        double right = multiplies ? shape->alpha * rows->residual[i] : 0.0, term_norm = 0.0, squares;
+        if (multiplies && rows->term_norm != NULL)
+            term_norm = fabs(shape->alpha) * sqrt(rows->term_norm[i] * b_squares);
         if (shape->beta != 0.0) {
-            right += shape->beta * dot(c + i * shape->ldc, 1, shape->n, x, &squares);
+            right += shape->beta * dot(c + i * shape->ldc, shape->n, x, &squares);
             term_norm += fabs(shape->beta) * sqrt(squares);
         }
-        double claim = dot(claimed + (size_t)i * (size_t)shape->n, 1, shape->n, x, &squares);
+        double claim = dot(claimed + (size_t)i * (size_t)shape->n, shape->n, x, &squares);
         rows->residual[i] = fabs(claim - right);
         if (rows->claimed_norm != NULL) rows->claimed_norm[i] = sqrt(squares);
         if (rows->term_norm != NULL) rows->term_norm[i] = term_norm;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "options.h"
 #include "checker/verdict/child.h"
 #include "checker/verdict/phases.h"
+#include "checker/verdict/workers.h"
 #include "checker/report/report.h"
 
 enum { EXIT_PASS = 0, EXIT_FAIL = 1, EXIT_BROKEN = 2, EXIT_NOTHING = 77 };
@@ -100,6 +102,7 @@ static int run(struct check *check)
     options->runner = runner;
     sandbox_prepare();
     const uint64_t begin = phases_now();
+    check->workers = workers_of(check);
     check_run(check);
     const uint64_t ns = phases_now() - begin;
     report_text(check);
@@ -127,37 +130,43 @@ static int make_folder(const char *path)
 
 int main(int argc, char **argv)
 {
-    static struct check check;
+    /* shared with the workers; the kernel gives zeros */
+    struct check *check =
+        mmap(NULL, sizeof *check, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (check == MAP_FAILED) {
+        fprintf(stderr, "checker: no memory\n");
+        return EXIT_BROKEN;
+    }
     if (argc == 2 && strcmp(argv[1], "--help") == 0) {
         options_usage(stdout);
         return EXIT_PASS;
     }
     if (argc == 2 && strcmp(argv[1], "--promises") == 0)
         return promises_page(stdout) == 0 ? EXIT_PASS : EXIT_BROKEN;
-    if (options_read(&check.options, argc, argv) != 0 || options_seed(&check.options, &check.seed) != 0) {
+    if (options_read(&check->options, argc, argv) != 0 || options_seed(&check->options, &check->seed) != 0) {
         options_usage(stderr);
         return EXIT_BROKEN;
     }
-    check.case_count = promises_cases(check.options.lesson, check.cases, CHECK_CASES);
+    check->case_count = promises_cases(check->options.lesson, check->cases, CHECK_CASES);
     char why[VERDICT_TEXT];
-    if (case_table_check(check.options.lesson, check.cases, check.case_count, CHECK_CASES, why, sizeof why) !=
+    if (case_table_check(check->options.lesson, check->cases, check->case_count, CHECK_CASES, why, sizeof why) !=
         0) {
         fprintf(stderr, "checker: %s\n", why);
         return EXIT_BROKEN;
     }
-    if (check.options.list) {
-        report_list(&check);
+    if (check->options.list) {
+        report_list(check);
         return EXIT_PASS;
     }
-    if (check.options.rubric) {
-        report_rubric(check.options.lesson);
+    if (check->options.rubric) {
+        report_rubric(check->options.lesson);
         return EXIT_PASS;
     }
-    if (check.options.costs) {
-        report_costs(&check);
+    if (check->options.costs) {
+        report_costs(check);
         return EXIT_PASS;
     }
-    if (check.options.save_case != NULL) return save_case(&check);
-    if (choose(&check) != 0 || make_folder(check.options.remember) != 0) return EXIT_BROKEN;
-    return run(&check);
+    if (check->options.save_case != NULL) return save_case(check);
+    if (choose(check) != 0 || make_folder(check->options.remember) != 0) return EXIT_BROKEN;
+    return run(check);
 }

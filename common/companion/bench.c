@@ -58,6 +58,43 @@ static int pass_on_largest(const struct bench *bench, struct argument_list *argu
     return EXIT_PASS;
 }
 
+/* 1 if this run measures a problem of that shape. */
+static int measures_shape(const struct bench *bench, const struct catalogue *own, const char *shape)
+{
+    const struct command_line *line = bench->line;
+    const int some = option_value(line, "--case") != NULL;
+    for (size_t i = 0; i < own->count; i++) {
+        const struct known_case *known = &own->cases[i];
+        int chosen = !some;
+        for (size_t j = 0; j < line->count; j++)
+            chosen |= strcmp(line->name[j], "--case") == 0 && catalogue_means(known, line->value[j]);
+        if (chosen && known->on[bench->device] && strcmp(known->group, "speed") == 0 &&
+            strcmp(known->shape, shape) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Of the lesson before, only the problems that this lesson has too; returns how many there are. */
+static int pass_on_shared(const struct bench *bench, const struct lesson_folder *before,
+                          struct argument_list *arguments)
+{
+    struct catalogue own, other;
+    int shared = 0;
+    if (catalogue_read(bench->lesson, &own) != EXIT_PASS || catalogue_read(before, &other) != EXIT_PASS)
+        return 0;
+    for (size_t i = 0; i < other.count; i++) {
+        const struct known_case *known = &other.cases[i];
+        if (!known->on[bench->device] || strcmp(known->group, "speed") != 0 ||
+            !measures_shape(bench, &own, known->shape))
+            continue;
+        argument_add(arguments, "--case");
+        argument_add(arguments, known->name);
+        shared++;
+    }
+    return shared;
+}
+
 /* The kernel of the lesson's solution, if there is one here; prints nothing. */
 static void measure_solution(const struct bench *bench, const struct lesson_folder *lesson,
                              struct judgement *judgement)
@@ -68,7 +105,8 @@ static void measure_solution(const struct bench *bench, const struct lesson_fold
         struct judgement_request request = {
             .lesson = lesson, .kernel = solution, .device = bench->device, .bench = 1};
         if (lesson == bench->lesson) pass_on_cases(bench->line, &request.checker_arguments);
-        judge(&request, judgement);
+        if (lesson == bench->lesson || pass_on_shared(bench, lesson, &request.checker_arguments) > 0)
+            judge(&request, judgement);
     }
     free(solution);
 }

@@ -59,13 +59,18 @@ int catalogue_read(const struct lesson_folder *lesson, struct catalogue *catalog
                     course_binary_dir());
 }
 
+int catalogue_means(const struct known_case *known, const char *name)
+{
+    const char *slash = strchr(known->name, '/');
+    return strcmp(known->name, name) == 0 || (slash && strcmp(slash + 1, name) == 0);
+}
+
 const struct known_case *catalogue_case(const struct catalogue *catalogue, const struct lesson_folder *lesson,
                                         const char *name, enum device device)
 {
     for (size_t i = 0; i < catalogue->count; i++) {
         const struct known_case *item = &catalogue->cases[i];
-        const char *slash = strchr(item->name, '/');
-        int meant = name ? strcmp(item->name, name) == 0 || (slash && strcmp(slash + 1, name) == 0)
+        int meant = name ? catalogue_means(item, name)
                          : item->on[device] && strcmp(item->group, "speed") == 0;
         if (meant) return item;
     }

@@ -21,6 +21,8 @@ struct catalogue {
 /** @brief The cases of a lesson that have a cost, from the checker; EXIT_PASS, or EXIT_TROUBLE after a complaint.
  */
 int catalogue_read(const struct lesson_folder *lesson, struct catalogue *catalogue);
+/** @brief 1 if @p name, "part/name" or "name", means that case. */
+int catalogue_means(const struct known_case *known, const char *name);
 /** @brief The case called @p name ("part/name" or "name"), or the first one of group "speed" on @p device if
  *         @p name is NULL; complains and returns NULL if there is none. */
 const struct known_case *catalogue_case(const struct catalogue *catalogue, const struct lesson_folder *lesson,

@@ -18,9 +18,10 @@
 #include <time.h>
 
 #include "call.h"
+#include "lock.h"
 #include "run_case.h"
 
-enum { WALL_CALLS = 3, AUDITS = 8, MOST_TURNED = 1 << 20, MOST_NUMBERS = 4096 };
+enum { LEAST_TIMED = 16, WALL_CALLS = 3, AUDITS = 8, MOST_TURNED = 1 << 20, MOST_NUMBERS = 4096 };
 
 /** What the loop needs beside the case. */
 struct stopwatch {
@@ -51,10 +52,14 @@ static void draw(void *bits, size_t bytes)
     if (getrandom(bits, bytes, 0) != (ssize_t)bytes) memset(bits, 0, bytes);
 }
 
-/* Calls that are looked at: the last one, and as many others by chance. */
+/* Calls that are looked at: the last one and, where somebody might want to deceive, as many others by chance. */
 static void draw_audits(struct stopwatch *watch)
 {
     unsigned random[AUDITS], timed = watch->run->item->timed;
+    if (!runner_is_locked()) {
+        watch->audited[timed - 1] = 1;
+        return;
+    }
     draw(random, sizeof random);
     for (unsigned i = 0; i < AUDITS && timed > 0; i++) watch->audited[random[i] % timed] = 1;
     if (timed > 0) watch->audited[timed - 1] = 1;
@@ -142,7 +147,6 @@ static int open_watch(struct stopwatch *watch)
                 0)
             return -1;
     }
-    draw_audits(watch);
     for (unsigned i = 0; i < item->buffer_count; i++)
         if (open_turning(watch, i) != 0) return -1;
     if (item->flush_bytes > 0 && check(watch, cudaMalloc(&watch->flush, item->flush_bytes)) != 0) return -1;
@@ -288,6 +292,15 @@ static int sample(struct stopwatch *watch)
     return 0;
 }
 
+/* Calls that take long vary little: fewer are timed, but never so few that the median is a matter of chance. */
+static void choose_count(struct stopwatch *watch)
+{
+    const double enough_us = 300e3, us = (double)watch->run->item->result.wall_us;
+    uint32_t *timed = &watch->run->item->timed;
+    while (*timed > LEAST_TIMED && us * (double)*timed > enough_us) --*timed;
+    draw_audits(watch);
+}
+
 int time_case(struct device_case *run)
 {
     static struct stopwatch watch;
@@ -298,7 +311,9 @@ int time_case(struct device_case *run)
         failed = turn_inputs(&watch, watch.turns && one_of_two()) != 0 || before_call(&watch) != 0 ||
                  call(&watch) != 0;
     }
-    failed = failed || wall_time(&watch) != 0 || sample(&watch) != 0;
+    failed = failed || wall_time(&watch) != 0;
+    if (!failed) choose_count(&watch);
+    failed = failed || sample(&watch) != 0;
     close_watch(&watch);
     return failed ? -1 : 0;
 }

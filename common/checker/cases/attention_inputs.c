@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "contracts/e4m3_blocks.h"
 
 enum storage attention_storage(const struct lesson_case *item)
@@ -348,25 +349,49 @@ static double element(const struct lesson_case *item, int index, int head, int r
     return index == ATTENTION_Q ? of_query(item, row) : trend(item, head, row) / scale;
 }
 
-static void fill_rows(const struct lesson_case *item, int index, struct rng *rng, float *data)
+/** The elements of q, k or v while they are made, or of a matrix of scores or probabilities. */
+struct filling {
+    const struct lesson_case *item;
+    int index, lines; /* rows of a head */
+    struct rng rng;
+    float *data;
+};
+
+enum { NUMBERS_A_PIECE = 1 << 16 };
+
+/* Makes @p rows rows of @p columns elements on all cores: the generator's numbers belong to places, so that a row is the same
+ * wherever it is made; unless they are drawn only for some rows, and then all is made @p together. */
+static void fill_all(struct filling *filling, size_t rows, size_t columns, int together,
+                     void (*fill)(void *context, size_t first, size_t last))
 {
-    int length = index == ATTENTION_Q ? item->extent[AT_Q_LEN] : item->extent[AT_KV_LEN];
-    int heads =
-        item->extent[AT_BATCH] * (index == ATTENTION_Q ? item->extent[AT_HEADS] : item->extent[AT_KV_HEADS]);
-    int head_dim = item->extent[AT_HEAD_DIM];
-    struct rng other = {rng_mix(rng->state, 1)};
-    for (int head = 0; head < heads; head++)
-        for (int row = 0; row < length; row++)
-            for (int column = 0; column < head_dim; column++) {
-                double noise = rng_normal(rng);
-                if (item->distribution == DIST_OTHER_TAIL && index != ATTENTION_Q &&
-                    row >= attention_hidden_from(item))
-                    noise = rng_normal(&other) * tail_size(item, index);
-                if (item->distribution == DIST_SELDOM_NAN && index == ATTENTION_V &&
-                    row >= attention_hidden_from(item))
-                    noise = seldom_nan(&other, noise);
-                *data++ = (float)element(item, index, head, row, column, noise);
-            }
+    const size_t piece = columns < NUMBERS_A_PIECE ? NUMBERS_A_PIECE / (columns + 1) + 1 : 1;
+    parallel_for(rows, together ? rows + 1 : piece, fill, filling);
+}
+
+static int has_other_tail(const struct lesson_case *item, int index)
+{
+    return (item->distribution == DIST_OTHER_TAIL && index != ATTENTION_Q) ||
+           (item->distribution == DIST_SELDOM_NAN && index == ATTENTION_V);
+}
+
+static void fill_rows(void *context, size_t first, size_t last)
+{
+    const struct filling *f = context;
+    const struct lesson_case *item = f->item;
+    const int head_dim = item->extent[AT_HEAD_DIM], hidden_from = attention_hidden_from(item);
+    const int other_tail = has_other_tail(item, f->index);
+    struct rng rng = rng_ahead(&f->rng, first * (size_t)head_dim * RNG_NORMAL), other = {rng_mix(f->rng.state, 1)};
+    float *data = f->data + first * (size_t)head_dim;
+    for (size_t line = first; line < last; line++) {
+        const int head = (int)(line / (size_t)f->lines), row = (int)(line % (size_t)f->lines);
+        for (int column = 0; column < head_dim; column++) {
+            double noise = rng_normal(&rng);
+            if (other_tail && row >= hidden_from)
+                noise = item->distribution == DIST_OTHER_TAIL ? rng_normal(&other) * tail_size(item, f->index)
+                                                              : seldom_nan(&other, noise);
+            *data++ = (float)element(item, f->index, head, row, column, noise);
+        }
+    }
 }
 
 static double score(const struct lesson_case *item, int head, int i, int j, double noise)
@@ -394,46 +419,62 @@ static int given_keys(const struct lesson_case *item, int i)
     return item->distribution == DIST_BEHIND_MASK ? item->extent[AT_KV_LEN] : visible_keys(item, i);
 }
 
-static void fill_scores(const struct lesson_case *item, struct rng *rng, float *data)
+static void fill_scores(void *context, size_t first, size_t last)
 {
-    int rows = item->extent[AT_BATCH] * item->extent[AT_HEADS], kv_len = item->extent[AT_KV_LEN];
-    for (int row = 0; row < rows; row++)
-        for (int i = 0; i < item->extent[AT_Q_LEN]; i++)
-            for (int j = 0; j < kv_len; j++) {
-                double noise = rng_normal(rng);
-                *data++ = j < given_keys(item, i) ? (float)score(item, row, i, j, noise) : -INFINITY;
-            }
+    const struct filling *f = context;
+    const int kv_len = f->item->extent[AT_KV_LEN];
+    struct rng rng = rng_ahead(&f->rng, first * (size_t)kv_len * RNG_NORMAL);
+    float *data = f->data + first * (size_t)kv_len;
+    for (size_t line = first; line < last; line++) {
+        const int row = (int)(line / (size_t)f->lines), i = (int)(line % (size_t)f->lines);
+        for (int j = 0; j < kv_len; j++) {
+            double noise = rng_normal(&rng);
+            *data++ = j < given_keys(f->item, i) ? (float)score(f->item, row, i, j, noise) : -INFINITY;
+        }
+    }
 }
 
 /* Positive weights that sum to 1 over the visible keys, and 0 for masked keys. */
-static void fill_probs(const struct lesson_case *item, struct rng *rng, float *data)
+static void fill_probs(void *context, size_t first, size_t last)
 {
-    int rows = item->extent[AT_BATCH] * item->extent[AT_HEADS], kv_len = item->extent[AT_KV_LEN];
-    for (int row = 0; row < rows; row++)
-        for (int i = 0; i < item->extent[AT_Q_LEN]; i++, data += kv_len) {
-            double sum = 0.0;
-            for (int j = 0; j < kv_len; j++) {
-                double noise = item->distribution == DIST_EQUAL ? 0.5 : rng_uniform(rng) + 0x1p-10;
-                double weight = trend(item, row, j) > 30.0 ? 1e4 : noise * noise;
-                if (item->distribution == DIST_FAINT || item->distribution == DIST_NAN_WEIGHTLESS)
-                    weight = j == dominant_key(item) ? 1.0 : noise * exp(-faintness(item, i));
-                data[j] = j < given_keys(item, i) ? (float)weight : 0.0f;
-                sum += j < visible_keys(item, i) ? (double)data[j] : 0.0;
-            }
-            for (int j = 0; j < kv_len && sum > 0.0; j++) data[j] = (float)((double)data[j] / sum);
+    const struct filling *f = context;
+    const struct lesson_case *item = f->item;
+    const int kv_len = item->extent[AT_KV_LEN];
+    struct rng rng = rng_ahead(&f->rng, first * (size_t)kv_len);
+    float *data = f->data + first * (size_t)kv_len;
+    for (size_t line = first; line < last; line++, data += kv_len) {
+        const int row = (int)(line / (size_t)f->lines), i = (int)(line % (size_t)f->lines);
+        double sum = 0.0;
+        for (int j = 0; j < kv_len; j++) {
+            double noise = item->distribution == DIST_EQUAL ? 0.5 : rng_uniform(&rng) + 0x1p-10;
+            double weight = trend(item, row, j) > 30.0 ? 1e4 : noise * noise;
+            if (item->distribution == DIST_FAINT || item->distribution == DIST_NAN_WEIGHTLESS)
+                weight = j == dominant_key(item) ? 1.0 : noise * exp(-faintness(item, i));
+            data[j] = j < given_keys(item, i) ? (float)weight : 0.0f;
+            sum += j < visible_keys(item, i) ? (double)data[j] : 0.0;
         }
+        for (int j = 0; j < kv_len && sum > 0.0; j++) data[j] = (float)((double)data[j] / sum);
+    }
 }
 
 void attention_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
 {
-    int kind = item->extent[EX_KIND];
-    if (index == ATTENTION_Q || index == ATTENTION_K || index == ATTENTION_V) {
-        fill_rows(item, index, rng, data);
-    } else if (index == ATTENTION_MATRIX && kind == ATTENTION_SOFTMAX) {
-        fill_scores(item, rng, data);
-    } else if (index == ATTENTION_MATRIX && kind == ATTENTION_OUTPUT) {
-        fill_probs(item, rng, data);
-    } else {
-        for (size_t i = 0; i < elems; i++) data[i] = (float)rng_normal(rng);
-    }
+    const int kind = item->extent[EX_KIND], is_key = index == ATTENTION_K || index == ATTENTION_V;
+    const size_t rows = E(item, AT_BATCH) * E(item, AT_HEADS) * E(item, AT_Q_LEN);
+    struct filling f = {.item = item,
+                        .index = index,
+                        .lines = item->extent[is_key ? AT_KV_LEN : AT_Q_LEN],
+                        .rng = *rng,
+                        .data = data};
+    if (is_key)
+        fill_all(&f, E(item, AT_BATCH) * E(item, AT_KV_HEADS) * E(item, AT_KV_LEN), E(item, AT_HEAD_DIM),
+                 has_other_tail(item, index), fill_rows);
+    else if (index == ATTENTION_Q)
+        fill_all(&f, rows, E(item, AT_HEAD_DIM), 0, fill_rows);
+    else if (index == ATTENTION_MATRIX && kind == ATTENTION_SOFTMAX)
+        fill_all(&f, rows, E(item, AT_KV_LEN), 0, fill_scores);
+    else if (index == ATTENTION_MATRIX && kind == ATTENTION_OUTPUT)
+        fill_all(&f, rows, E(item, AT_KV_LEN), 0, fill_probs);
+    else
+        rng_fill_normal(rng, data, elems);
 }

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "checker/numbers/bound.h"
 #include "gemm_cases.h"
 #include "gemm_inputs.h"
@@ -194,6 +195,27 @@ static int64_t first_wrong(const double *residual, int m, double limit, size_t *
     return first;
 }
 
+/** The random vectors, each with memory of its own: x, B x, and the residuals of all rows. */
+struct doubting {
+    const struct ref_gemm_shape *shape;
+    const float *const *data;
+    const float *claimed;
+    uint64_t seed;
+    size_t elems;
+    double *scratch;
+};
+
+static void doubt(void *context, size_t first, size_t last)
+{
+    const struct doubting *d = context;
+    for (size_t turn = first; turn < last; turn++) {
+        double *scratch = d->scratch + turn * d->elems;
+        struct ref_gemm_freivalds_rows rows = {.residual = scratch + d->elems - (size_t)d->shape->m};
+        ref_gemm_freivalds(d->shape, d->data[GEMM_A], d->data[GEMM_B], d->data[GEMM_C], d->claimed,
+                           rng_mix(d->seed, turn), scratch, &rows);
+    }
+}
+
 /*
  * Freivalds' check: C x = alpha op(A) (op(B) x) + beta C0 x holds for any x; here for three random x from
  * [-1, 1)^n that a kernel cannot predict. A row's residual is sum_j e_j x_j, and stays below t sqrt(sum_j
@@ -209,26 +231,29 @@ int gemm_identity(const struct lesson_case *item, const float *const *data, cons
     struct ref_gemm_shape shape = gemm_shape(item);
     size_t m = (size_t)shape.m, scratch_elems = (size_t)shape.n + (size_t)shape.k;
     double limit = FREIVALDS_DEVIATIONS * allowed[GEMM_C] * sqrt((double)shape.n);
-    double *scratch = calloc(scratch_elems + m, sizeof *scratch);
     float *copy = shape.ldc != shape.n ? dense_copy(&shape, got[GEMM_C]) : NULL;
-    const float *claimed = shape.ldc != shape.n ? copy : got[GEMM_C];
-    int right = scratch != NULL && claimed != NULL;
+    struct doubting doubting = {.shape = &shape,
+                                .data = data,
+                                .claimed = shape.ldc != shape.n ? copy : got[GEMM_C],
+                                .seed = seed,
+                                .elems = scratch_elems + m,
+                                .scratch = calloc(FREIVALDS_TURNS * (scratch_elems + m), sizeof(double))};
+    int right = doubting.scratch != NULL && doubting.claimed != NULL;
     if (!right) snprintf(reason, size, "no memory for Freivalds' identity");
+    if (right) parallel_for(FREIVALDS_TURNS, 1, doubt, &doubting);
     for (int turn = 0; turn < FREIVALDS_TURNS && right; turn++) {
-        struct ref_gemm_freivalds_rows rows = {.residual = scratch + scratch_elems};
+        const double *residual = doubting.scratch + (size_t)turn * doubting.elems + scratch_elems;
         size_t wrong = 0;
-        ref_gemm_freivalds(&shape, data[GEMM_A], data[GEMM_B], data[GEMM_C], claimed,
-                           rng_mix(seed, (uint64_t)turn), scratch, &rows);
-        int64_t first = first_wrong(rows.residual, shape.m, limit, &wrong);
+        int64_t first = first_wrong(residual, shape.m, limit, &wrong);
         if (first < 0) continue;
         right = 0;
         snprintf(reason, size,
                  "C x is not A (B x) for a random x: off by %.3g in row %lld, allowed are %.3g; %zu of %zu "
                  "rows are wrong (Freivalds' identity)",
-                 rows.residual[first], (long long)first, limit, wrong, m);
+                 residual[first], (long long)first, limit, wrong, m);
     }
     free(copy);
-    free(scratch);
+    free(doubting.scratch);
     return right;
 }
 

@@ -16,6 +16,7 @@
 #include "diagnose.h"
 #include "judge.h"
 #include "lines.h"
+#include "workers.h"
 
 #include "checker/promises/promises.h"
 
@@ -98,7 +99,8 @@ static void run_session(struct check *check, struct session *session)
         check->judged[session->item[i].case_index]++;
         check->stopped =
             check->options.fail_fast && check->verdicts[session->item[i].case_index].state != STATE_PASS;
-        if (check->options.bench && i == session->count - 1) bench_item(session, i);
+        if (check->options.bench && (check->options.device == DEVICE_GPU || i == session->count - 1))
+            bench_item(session, i);
         if (check->options.dump) dump_item(session, i);
     }
     session_close(session);
@@ -128,14 +130,15 @@ static int session_items_most(const struct check *check)
     return check->options.device == DEVICE_GPU ? GPU_ITEMS : SIMT_ITEMS;
 }
 
-/* Cases are measured one by one, so that the software device's counters belong to one case. A check that
- * stops at the first failure begins with small groups, because the inputs of a whole group are made before
- * its first case runs. */
+/* Counters of the software device belong to one case, and a runner that is not the user's own is measured in one case: those are
+ * measured one by one. A check that stops at the first failure begins with small groups, because the inputs of a whole group are
+ * made before its first case runs. */
 static int fits(const struct check *check, const struct session *session, uint64_t bytes,
                 const struct item *item, int most)
 {
     if (session->count == 0) return 1;
-    if (check->options.bench || session->count >= most) return 0;
+    if (session->count >= most) return 0;
+    if (check->options.bench && (check->options.isolated || check->options.device != DEVICE_GPU)) return 0;
     if (is_vast(check, item) || is_vast(check, &session->item[session->count - 1])) return 0;
     return bytes + session_item_bytes(session, item) <= session_bytes_most(check);
 }
@@ -194,18 +197,22 @@ struct priced {
     double cost;
 };
 
-/* The software device takes some hundred times longer for an operation than the oracle. */
+/* The software device takes some hundred times longer for an operation than the oracle, which computes a sample of a large
+ * problem; a byte is made, copied and compared several times. */
 static double price_of(const struct check *check, int index, struct item *item)
 {
-    const double simt_over_oracle = 100.0;
+    const double kernel_over_oracle = check->options.device == DEVICE_GPU ? 0.0 : 100.0;
+    const double oracle_most = 4e9, byte_over_oracle = 10.0, item_least = 3e6;
     double sum = 0.0;
     for (int n = 0; n < inputs_of(check, index); n++) {
         struct lesson_cost cost = {0};
         make_item(check, index, n, item);
-        for (int b = 0; b < item->buffer_count; b++) sum += (double)lesson_bytes(&item->buffer[b]);
+        sum += item_least;
+        for (int b = 0; b < item->buffer_count; b++)
+            sum += byte_over_oracle * (double)lesson_bytes(&item->buffer[b]);
         if (item->settled.expected != KERNEL_OK || (item->settled.flags & CASE_ASK_ONLY)) continue;
         check->options.lesson->cost(&item->settled, &cost);
-        sum += cost.oracle_ops + simt_over_oracle * cost.flop;
+        sum += fmin(cost.oracle_ops, oracle_most) + kernel_over_oracle * cost.flop;
     }
     return sum;
 }
@@ -243,24 +250,31 @@ static void mark_unreached(struct check *check)
     }
 }
 
-void check_run(struct check *check)
+/** Cases that one worker checks: a piece of the order. */
+struct unit {
+    int first, last;
+    double price;
+};
+
+/** How the cases are divided among the workers. */
+struct division {
+    struct priced order[CHECK_CASES];
+    struct unit unit[CHECK_CASES];
+    int units;
+};
+
+/* The cases from @p first to before @p last of the order, in sessions. */
+static void check_some(struct check *check, const struct priced *order, int first, int last)
 {
-    static struct priced order[CHECK_CASES];
     const int items_most = session_items_most(check);
     struct item *items = calloc((size_t)items_most, sizeof *items);
     struct item *item = malloc(sizeof *item);
     struct session session;
     uint64_t bytes = 0;
     int most = check->options.fail_fast ? FIRST_ITEMS : items_most;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    check->begin = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-    if (items == NULL || item == NULL)
-        snprintf(check->broken, sizeof check->broken, "no memory");
-    else
-        put_in_order(check, item, order);
+    if (items == NULL || item == NULL) snprintf(check->broken, sizeof check->broken, "no memory");
     start_session(check, &session, items);
-    for (int at = 0; at < check->case_count && check->broken[0] == '\0' && !check->stopped; at++) {
+    for (int at = first; at < last && check->broken[0] == '\0' && !check->stopped; at++) {
         int i = order[at].index;
         for (int n = 0; check->chosen[i] && n < inputs_of(check, i) && !check->stopped; n++) {
             make_item(check, i, n, item);
@@ -283,6 +297,87 @@ void check_run(struct check *check)
     if (session.count > 0 && !check->stopped) run_session(check, &session);
     free(item);
     free(items);
+}
+
+static void check_unit(struct check *check, int unit, void *context)
+{
+    const struct division *division = context;
+    check_some(check, division->order, division->unit[unit].first, division->unit[unit].last);
+}
+
+static int by_falling_price(const void *a, const void *b)
+{
+    const struct unit *left = a, *right = b;
+    if (left->price != right->price) return left->price > right->price ? -1 : 1;
+    return left->first - right->first;
+}
+
+/* 1 if the case at @p at of the order has to run right after the one before it. */
+static int belongs_to_last(const struct check *check, const struct division *division, int at)
+{
+    const unsigned same = CASE_SAME_ADDRESSES;
+    return at > 0 && (check->cases[division->order[at].index].flags & same) &&
+           (check->cases[division->order[at - 1].index].flags & same);
+}
+
+/* Pieces of like price, several for each worker, the dearest first. */
+static void divide(const struct check *check, struct item *item, struct division *division)
+{
+    const int pieces_each = 4;
+    double price[CHECK_CASES], sum = 0.0;
+    for (int at = 0; at < check->case_count; at++) {
+        const int i = division->order[at].index;
+        price[at] = check->workers > 1 && check->chosen[i] ? price_of(check, i, item) : 0.0;
+        sum += price[at];
+    }
+    const double most = sum / (pieces_each * check->workers);
+    for (int at = 0; at < check->case_count; at++) {
+        struct unit *last = &division->unit[division->units - 1];
+        const int goes_on = division->units > 0 && (check->workers == 1 || last->price + price[at] <= most ||
+                                                    belongs_to_last(check, division, at));
+        if (!goes_on) {
+            last = &division->unit[division->units++];
+            *last = (struct unit){.first = at};
+        }
+        last->last = at + 1;
+        last->price += price[at];
+    }
+    qsort(division->unit, (size_t)division->units, sizeof division->unit[0], by_falling_price);
+}
+
+/* Cases for which a GPU had no memory beside other workers' cases: now it has all of it. */
+static void check_crowded_out(struct check *check, const struct division *division)
+{
+    int again = 0, kept[CHECK_CASES];
+    memcpy(kept, check->chosen, sizeof kept);
+    for (int i = 0; i < check->case_count; i++) {
+        check->chosen[i] = check->crowded_out[i];
+        if (!check->crowded_out[i]) continue;
+        again = 1;
+        check->judged[i] = 0;
+        check->verdicts[i] = (struct verdict){0};
+    }
+    if (again) check_some(check, division->order, 0, check->case_count);
+    memcpy(check->chosen, kept, sizeof kept);
+}
+
+void check_run(struct check *check)
+{
+    static struct division division;
+    struct item *item = malloc(sizeof *item);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    check->begin = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    if (check->workers < 1) check->workers = 1;
+    if (item == NULL) {
+        snprintf(check->broken, sizeof check->broken, "no memory");
+    } else {
+        put_in_order(check, item, division.order);
+        divide(check, item, &division);
+        workers_run(check, division.units, check_unit, &division);
+        if (check->workers > 1) check_crowded_out(check, &division);
+    }
+    free(item);
     diagnose_parts(check);
     lines_look_up(check);
     if (check->stopped) leave_unreached(check);
@@ -303,109 +398,4 @@ int check_save(struct check *check, const char *path)
     }
     free(item);
     return failed ? -1 : 0;
-}
-
-/* ---- sums ------------------------------------------------------------------------------------------------ */
-
-/* The sum of the weights of a part's cases on this device, either of those that must be refused or of all
- * others. */
-static double weights_of(const struct check *check, int part, int refusals)
-{
-    double sum = 0.0;
-    for (int i = 0; i < check->case_count; i++) {
-        const struct lesson_case *item = &check->cases[i];
-        if (item->part == part && (item->devices & (1u << check->options.device)) &&
-            (item->expected != KERNEL_OK) == refusals)
-            sum += item->weight;
-    }
-    return sum;
-}
-
-/* Points do not depend on which cases were chosen: the weights of all cases of a part on this device
- * count. There are many ways to call a kernel wrongly and few to call it right: however many refusals are
- * tested, most points of a part are for what it computes. */
-double check_points_max(const struct check *check, int index)
-{
-    const double share_of_refusals = 0.1; /* share of a part's points, at most, if it has other cases */
-    const struct lesson_case *item = &check->cases[index];
-    if (check->witness[index]) return 0.0;
-    double refusals = weights_of(check, item->part, 1), others = weights_of(check, item->part, 0);
-    if (refusals + others == 0.0) return 0.0;
-    double share = refusals / (refusals + others);
-    if (others > 0.0) share = fmin(share, share_of_refusals);
-    double points = check->options.lesson->part[item->part].points;
-    return points * item->weight * (item->expected != KERNEL_OK ? share / refusals : (1.0 - share) / others);
-}
-
-/* 1 if the case shows whether its part computes the right values. */
-static int shows_values(const struct lesson_case *item)
-{
-    return item->expected == KERNEL_OK && item->weight > 0 && !(item->flags & CASE_LAUNCH_ONLY);
-}
-
-/* 1 once a part computes something: most of its basic cases pass, or, where none was chosen, any. Before that a case passes by
- * chance, as one with a single key may, or because the skeleton comes with the refusals; the next mistake that is mended may
- * end it. */
-static int has_begun(const struct check *check, int part)
-{
-    int chosen[2] = {0, 0}, passed[2] = {0, 0};
-    for (int i = 0; i < check->case_count; i++) {
-        const struct lesson_case *item = &check->cases[i];
-        if (!check->chosen[i] || item->part != part || !shows_values(item)) continue;
-        const int basic = item->group == GROUP_BASIC && !check->witness[i];
-        chosen[basic]++;
-        passed[basic] += check->verdicts[i].state == STATE_PASS;
-    }
-    if (chosen[1] > 0) return 2 * passed[1] > chosen[1];
-    return chosen[0] == 0 || passed[0] > 0;
-}
-
-/* A kernel that sees only the first 256 keys would pass nearly every case, and would still be useless. One that is wrong for
- * infinities alone is not. */
-int check_values_wrong(const struct check *check, int part)
-{
-    for (int i = 0; i < check->case_count; i++) {
-        if (!check->chosen[i] || check->cases[i].part != part || check->cases[i].expected != KERNEL_OK)
-            continue;
-        if (check->verdicts[i].state != STATE_PASS && !check->verdicts[i].special) return 1;
-    }
-    return 0;
-}
-
-double check_points(const struct check *check, int index)
-{
-    const double share_while_wrong = 0.5;
-    const struct lesson_case *item = &check->cases[index];
-    if (!check->chosen[index] || check->verdicts[index].state != STATE_PASS) return 0.0;
-    const int basic = shows_values(item) && item->group == GROUP_BASIC;
-    if (!basic && !has_begun(check, item->part)) return 0.0;
-    return check_points_max(check, index) * (check_values_wrong(check, item->part) ? share_while_wrong : 1.0);
-}
-
-int check_counts(const struct check *check, int index)
-{
-    return check->verdicts[index].state == STATE_PASS &&
-           (check_points(check, index) > 0.0 || check_points_max(check, index) <= 0.0);
-}
-
-enum state check_state(const struct check *check, int part)
-{
-    int count[STATE_COUNT] = {0}, all = 0, begun = 0;
-    for (int i = 0; i < check->case_count; i++) {
-        if (!check->chosen[i] || (part >= 0 && check->cases[i].part != part)) continue;
-        begun |= check_counts(check, i);
-        count[check->verdicts[i].state]++;
-        all++;
-    }
-    if (count[STATE_NOT_GRADED] > 0 || all == 0) return STATE_NOT_GRADED;
-    if (count[STATE_PASS] == all) return STATE_PASS;
-    if (count[STATE_NO_DEVICE] == all) return STATE_NO_DEVICE;
-    if (count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
-        return begun ? STATE_IN_PROGRESS : STATE_NOT_STARTED;
-    if (count[STATE_CRASH] > 0 && count[STATE_CRASH] + count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
-        return STATE_CRASH;
-    if (count[STATE_TIMEOUT] > 0 &&
-        count[STATE_TIMEOUT] + count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
-        return STATE_TIMEOUT;
-    return STATE_FAIL;
 }

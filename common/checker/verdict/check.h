@@ -136,7 +136,11 @@ struct check {
     int overdue; /**< 1: all cases together took longer than total_limit; the remaining ones are skipped */
     int killed;  /**< runners that were killed from outside */
     char broken[VERDICT_TEXT]; /**< why the machine could not do what the check needs */
-    int workers;               /**< how many sessions are under way at once */
+    /** how many processes share the work; more than one only if this lies in shared memory */
+    int workers;
+    int next_unit;             /**< of the pieces that the cases are divided into, the first that no worker has */
+    /** 1: the device had no memory for the case beside those of other workers */
+    int crowded_out[CHECK_CASES];
     uint64_t phase_ns[GROUP_COUNT][CHECK_PHASES]; /**< nanoseconds, of all workers together */
 };
 

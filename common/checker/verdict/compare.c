@@ -34,6 +34,20 @@ static int is_output(enum wire_role role)
 
 /* ---- the data -------------------------------------------------------------------------------------------- */
 
+/** Elements on their way from the image. */
+struct getting {
+    enum storage storage;
+    const unsigned char *raw;
+    float *floats;
+};
+
+static void get_piece(void *context, size_t first, size_t last)
+{
+    const struct getting *getting = context;
+    storage_get_all(getting->storage, getting->raw + first * storage_bytes(getting->storage),
+                    getting->floats + first, last - first);
+}
+
 /* Elements that are floats already need no conversion: the result points into @p raw. An input is as it
  * was given, or compare_untouched() reports it. */
 static const float *as_floats(const struct item *item, int b, const void *raw)
@@ -43,7 +57,8 @@ static const float *as_floats(const struct item *item, int b, const void *raw)
     if (buffer->storage == STORAGE_F32) return raw;
     if (buffer->role == WIRE_IN) return item->input[b];
     float *floats = parallel_memory(elems * sizeof *floats);
-    if (floats != NULL) storage_get_all(buffer->storage, raw, floats, elems);
+    struct getting getting = {buffer->storage, raw, floats};
+    if (floats != NULL) parallel_for(elems, 1 << 18, get_piece, &getting);
     return floats;
 }
 

@@ -161,6 +161,8 @@ static void say_finding(const struct item *item, struct verdict *verdict)
         set_cause(verdict, RECORD_CAUSE_NCCL_COUNT);
 }
 
+enum { OUT_OF_MEMORY = 2 /* cudaErrorMemoryAllocation */ };
+
 static int device_content(const struct session *session, int index, struct verdict *verdict)
 {
     const struct item *item = &session->item[index];
@@ -171,6 +173,8 @@ static int device_content(const struct session *session, int index, struct verdi
         return 0;
     }
     if (result->cuda_error == 0) return 1;
+    if (result->setup_failed && result->cuda_error == OUT_OF_MEMORY)
+        session->check->crowded_out[item->case_index] = 1;
     take_message(result, say(verdict, result->setup_failed ? STATE_NOT_GRADED : STATE_FAIL, RECORD_CUDA_ERROR,
                              RECORD_ANY_VARIANT));
     if (!result->setup_failed) doubt_workspace(session, index, verdict);

@@ -1,0 +1,86 @@
+/**
+ * @file workers.c
+ * @brief Processes, not threads: the driver of a GPU, and the image of a session, then belong to one worker alone.
+ */
+#include "workers.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WORKERS = 8, GPU_CORES_EACH = 2 };
+
+/* Memory of the host that a worker may need: images, inputs as floats, and a driver. */
+#define BYTES_EACH (UINT64_C(4) << 30)
+
+static int cores(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+int workers_of(const struct check *check)
+{
+    const struct options *options = &check->options;
+    const int gpu = options->device == DEVICE_GPU;
+    const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    int most = gpu ? cores() / GPU_CORES_EACH : cores();
+    if (options->isolated || options->bench || options->fail_fast || options->dump)
+        return 1;
+    if (most > WORKERS) most = WORKERS;
+    if ((uint64_t)most > memory / BYTES_EACH) most = (int)(memory / BYTES_EACH);
+    return most > 1 ? most : 1;
+}
+
+static void work_on(struct check *check, int units, void (*work)(struct check *, int, void *), void *context)
+{
+    while (check->broken[0] == '\0') {
+        const int unit = __atomic_fetch_add(&check->next_unit, 1, __ATOMIC_RELAXED);
+        if (unit >= units) return;
+        work(check, unit, context);
+    }
+}
+
+/* The software device of each worker has threads, too, unless somebody has said how many. */
+static void share_processors(int workers)
+{
+    char each[16];
+    snprintf(each, sizeof each, "%d", cores() > workers ? cores() / workers : 1);
+    setenv("SIMT_WORKERS", each, 0);
+}
+
+static void await(struct check *check, pid_t worker)
+{
+    int status = 0;
+    while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {}
+    if (WIFSIGNALED(status) && check->broken[0] == '\0')
+        snprintf(check->broken, sizeof check->broken,
+                 "a process of the checker was ended by signal %d (out of memory?)", WTERMSIG(status));
+}
+
+void workers_run(struct check *check, int units, void (*work)(struct check *check, int unit, void *context),
+                 void *context)
+{
+    pid_t worker[WORKERS], parent = getpid();
+    int count = 0;
+    check->next_unit = 0;
+    if (check->workers > units) check->workers = units > 0 ? units : 1;
+    if (check->workers > 1) fflush(NULL);
+    while (check->workers > 1 && count < check->workers) {
+        worker[count] = fork();
+        if (worker[count] < 0) break;
+        if (worker[count++] > 0) continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        share_processors(check->workers);
+        if (getppid() == parent) work_on(check, units, work, context);
+        _exit(0);
+    }
+    if (count == 0) work_on(check, units, work, context);
+    while (count > 0) await(check, worker[--count]);
+}

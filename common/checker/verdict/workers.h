@@ -1,0 +1,22 @@
+/**
+ * @file workers.h
+ * @brief The cases of a check divided among processes, each with a runner of its own, that share the struct check.
+ */
+#pragma once
+
+#include "check.h"
+
+/**
+ * @brief How many workers a check gets. One alone where times or counters are taken, where the first failure ends the check, or
+ *        where the runner is not the user's own: then what is reported must not depend on how many processors there are.
+ */
+int workers_of(const struct check *check);
+
+/**
+ * @brief Calls @p work(@p check, unit, @p context) for each unit, 0 .. @p units - 1, in order of their numbers, in
+ *        check->workers processes at once; here, if that is one.
+ *
+ * @p check must lie in shared memory. A worker that dies leaves check->broken.
+ */
+void workers_run(struct check *check, int units, void (*work)(struct check *check, int unit, void *context),
+                 void *context);
