@@ -110,6 +110,7 @@ static void add_compiler_arguments(struct recipe *recipe, enum build_level level
         const char *less = getenv("WARPWISE_GPU_OPTIMISE");
         argument_add_words(list, "-std=c++17 -cudart static -no-compress"); /* object_cubin.c reads it */
         argument_add_words(list, level == BUILD_DEBUG ? "-G -g" : less && *less ? less : "-O3 -lineinfo");
+        if (level == BUILD_QUICK) argument_add_words(list, places.nvcc_quick);
         argument_add(list, code_for_this_gpu(recipe->lesson));
         if (*places.cuda_host) {
             argument_add(list, "-ccbin");
@@ -279,6 +280,7 @@ static int run_compiler(const struct recipe *recipe, const char *folder, const c
     const char *environment[] = {temporary, compiler, NULL};
     for (size_t i = 0; i < recipe->compile.count; i++) argument_add(&arguments, recipe->compile.items[i]);
     for (; *words; words++) argument_add(&arguments, *words);
+    if (recipe->device == DEVICE_GPU) argument_add_words(&arguments, places.nvcc_parallel);
     argument_add(&arguments, "-o");
     argument_add(&arguments, made);
     struct process process = {

@@ -320,10 +320,11 @@ static int belongs_to_last(const struct check *check, const struct division *div
            (check->cases[division->order[at - 1].index].flags & same);
 }
 
-/* Pieces of like price, several for each worker, the dearest first. */
+/* Pieces of like price, the dearest first: several for each worker, but on a GPU one for each, and what is left over, since every
+ * session there waits for the driver. */
 static void divide(const struct check *check, struct item *item, struct division *division)
 {
-    const int pieces_each = 4;
+    const int pieces_each = check->options.device == DEVICE_GPU ? 1 : 4;
     double price[CHECK_CASES], sum = 0.0;
     for (int at = 0; at < check->case_count; at++) {
         const int i = division->order[at].index;

@@ -20,7 +20,7 @@
 #define SAMPLED_OPS 4e9
 /* The oracle is called for pieces of about this many operations, some 10 ms, each on one thread. */
 #define PIECE_OPS 2e7
-enum { SAMPLED_STRATA = 512, SAMPLED_STRATA_LEAST = 64, SAMPLED_EDGES = 8 };
+enum { SAMPLED_STRATA = 512, SAMPLED_STRATA_LEAST = 64, SAMPLED_EDGES = 8, STRATA_BESIDE_IDENTITY = 16 };
 
 static int is_input(enum wire_role role)
 {
@@ -699,11 +699,13 @@ double *compare_expectation(struct lesson_expectation *expectation, size_t elems
     return memory;
 }
 
-static size_t sampled_strata(double ops_a_unit)
+/* Where an identity looks at every unit, the compared ones need only show how large errors are. */
+static size_t sampled_strata(const struct lesson *lesson, double ops_a_unit)
 {
+    const size_t least = lesson->identity != NULL ? STRATA_BESIDE_IDENTITY : SAMPLED_STRATA_LEAST;
     double affordable = SAMPLED_OPS / ops_a_unit;
     if (affordable >= SAMPLED_STRATA) return SAMPLED_STRATA;
-    return affordable > SAMPLED_STRATA_LEAST ? (size_t)affordable : SAMPLED_STRATA_LEAST;
+    return affordable > (double)least ? (size_t)affordable : least;
 }
 
 int compare_identity(const struct judged *judged, char *reason, size_t size)
@@ -725,7 +727,7 @@ int compare_values(struct judged *judged, struct record *broken)
     lesson->cost(settled, &cost);
     judged->units = lesson->units(settled);
     if (cost.oracle_ops > ORACLE_OPS && judged->units > SAMPLED_STRATA + SAMPLED_EDGES)
-        judged->sampled = sampled_strata(cost.oracle_ops / (double)judged->units) + SAMPLED_EDGES;
+        judged->sampled = sampled_strata(lesson, cost.oracle_ops / (double)judged->units) + SAMPLED_EDGES;
     if (compare_units(judged, judged->units > 0 ? cost.oracle_ops / (double)judged->units : 0.0) != 0) {
         find(broken, RECORD_BROKEN_CHECK, RECORD_NO_MEMORY, &judged->item->buffer[0], 0);
         return 0;
