@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "terminal.h"
 #include "text.h"
 
 enum { MOST_OUTPUT = 4 << 20, GRACE_SECONDS = 2 };
@@ -90,6 +91,7 @@ static void keep_output(const struct process *process, struct process_end *end, 
                         size_t length)
 {
     if (process->echo) {
+        show_progress(NULL);
         fwrite(data, 1, length, stdout);
         fflush(stdout);
     }
@@ -136,6 +138,7 @@ static void attend(const struct process *process, pid_t child, int output, struc
             break;
         }
         if (ready > 0) open_stream = read_some(process, output, end);
+        if (ready == 0 && process->meanwhile) process->meanwhile(process->context);
         if (ready <= 0 || !open_stream) {
             if (waitpid(child, status, WNOHANG) == child) break;
         }

@@ -12,6 +12,9 @@ struct process {
     const char *const *environment; /**< NAME=VALUE added to ours, ended by NULL; NULL for none */
     int echo;                       /**< 1: output is copied to our stdout as it comes */
     int seconds;                    /**< limit; 0: none */
+    void (*meanwhile)(
+        void *context); /**< called some twenty times a second while it runs; NULL: nothing is */
+    void *context;
 };
 
 struct process_end {

@@ -149,8 +149,8 @@ int main(int argc, char **argv)
     }
     check->case_count = promises_cases(check->options.lesson, check->cases, CHECK_CASES);
     char why[VERDICT_TEXT];
-    if (case_table_check(check->options.lesson, check->cases, check->case_count, CHECK_CASES, why, sizeof why) !=
-        0) {
+    if (case_table_check(check->options.lesson, check->cases, check->case_count, CHECK_CASES, why,
+                         sizeof why) != 0) {
         fprintf(stderr, "checker: %s\n", why);
         return EXIT_BROKEN;
     }

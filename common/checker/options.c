@@ -47,6 +47,8 @@ void options_usage(FILE *file)
         "  --limit NAME=VALUE   measured copy_gbps, f32_tflops; theoretical peak_gbps, peak_tflops\n"
         "  --peer LABEL:CASE=US time of another kernel at a case, to compare with\n"
         "  --csv FILE --json FILE --ctest   records for programs\n"
+        "  --progress FILE      keep there how far the check is: inputs done, and all of them, as 32-bit "
+        "integers\n"
         "  --list               the cases; needs no runner\n"
         "  --phases             where the time goes: a table by what is done and by group of cases\n"
         "  --costs              what each case costs by definition, as CSV; needs no runner\n"
@@ -175,7 +177,8 @@ static int read_value(struct options *options, const char *name, const char *val
         const char **value;
     } texts[] = {{"--runner", &options->runner},     {"--csv", &options->csv},
                  {"--json", &options->json},         {"--again", &options->again},
-                 {"--remember", &options->remember}, {"--secret-seed-file", &options->secret_seed_file}};
+                 {"--remember", &options->remember}, {"--secret-seed-file", &options->secret_seed_file},
+                 {"--progress", &options->progress}};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (strcmp(name, texts[i].name) == 0) {
             *texts[i].value = value;

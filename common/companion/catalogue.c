@@ -70,8 +70,8 @@ const struct known_case *catalogue_case(const struct catalogue *catalogue, const
 {
     for (size_t i = 0; i < catalogue->count; i++) {
         const struct known_case *item = &catalogue->cases[i];
-        int meant = name ? catalogue_means(item, name)
-                         : item->on[device] && strcmp(item->group, "speed") == 0;
+        int meant =
+            name ? catalogue_means(item, name) : item->on[device] && strcmp(item->group, "speed") == 0;
         if (meant) return item;
     }
     const char **names = must_allocate((catalogue->count + 1) * sizeof *names);

@@ -145,8 +145,8 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     static const char *const with_value[] = {"--case",        "--seed",       "--json",
                                              "--group",       "--time-limit", "--secret-seed-file",
                                              "--total-limit", "--remember",   "--most-inputs"};
-    static const char *const switches[] = {"--dump", "--ctest", "--verbose", "--fail-fast",
-                                           "--numerics-once", "--phases"};
+    static const char *const switches[] = {"--dump",      "--ctest",         "--verbose",
+                                           "--fail-fast", "--numerics-once", "--phases"};
     for (size_t i = 0; i < plan->line->count; i++) {
         for (size_t j = 0; j < sizeof switches / sizeof switches[0]; j++) {
             if (strcmp(plan->line->name[i], switches[j]) == 0)

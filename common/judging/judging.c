@@ -83,6 +83,24 @@ static char *rows_open(int *file)
     return format_string("/proc/%ld/fd/%d", (long)getpid(), *file);
 }
 
+/** How far the checker is, which it writes into a file in memory: the inputs it has judged, and all of them. */
+struct progress {
+    const struct judgement_request *request;
+    int file, shown;
+};
+
+static void show_how_far(void *context)
+{
+    struct progress *progress = context;
+    const struct judgement_request *request = progress->request;
+    uint32_t far[2] = {0, 0};
+    if (pread(progress->file, far, sizeof far, 0) != (ssize_t)sizeof far || far[1] == 0) return;
+    if ((int)far[0] == progress->shown) return;
+    progress->shown = (int)far[0];
+    show_progress("%s on %s: %s, %u of %u inputs done …", request->lesson->name, device_name(request->device),
+                  request->bench ? "measuring" : "checking", far[0], far[1]);
+}
+
 static int is_empty(const char *path)
 {
     struct stat status;
@@ -134,7 +152,9 @@ void judge_runner(const struct judgement_request *request, const char *runner, s
     struct argument_list arguments = {0};
     struct process_end end;
     int rows_file;
-    char *rows = rows_open(&rows_file);
+    char *rows = rows_open(&rows_file), *far;
+    struct progress progress = {.request = request};
+    far = rows_open(&progress.file);
     char *order = format_string("SIMT_ORDER=%s", request->order ? request->order : "");
     const char *environment[] = {request->order ? order : NULL, NULL};
     argument_add(&arguments, format_string("%s/bin/checker", course_binary_dir()));
@@ -146,6 +166,8 @@ void judge_runner(const struct judgement_request *request, const char *runner, s
     argument_add(&arguments, device_name(request->device));
     argument_add(&arguments, "--csv");
     argument_add(&arguments, rows);
+    argument_add(&arguments, "--progress");
+    argument_add(&arguments, far);
     if (request->again) {
         argument_add(&arguments, "--again");
         argument_add(&arguments, request->again);
@@ -156,12 +178,18 @@ void judge_runner(const struct judgement_request *request, const char *runner, s
     for (size_t i = 0; i < request->checker_arguments.count; i++) {
         argument_add(&arguments, request->checker_arguments.items[i]);
     }
-    struct process process = {
-        .arguments = arguments.items, .environment = environment, .echo = request->echo};
+    struct process process = {.arguments = arguments.items,
+                              .environment = environment,
+                              .echo = request->echo,
+                              .meanwhile = show_how_far,
+                              .context = &progress};
     process_run(&process, &end);
+    if (request->echo) show_progress(NULL);
     judgement->report = end.output;
     conclude(&end, rows, judgement);
     if (rows_file >= 0) close(rows_file);
+    if (progress.file >= 0) close(progress.file);
+    free(far);
     free(arguments.items);
     free(order);
     free(rows);

@@ -380,7 +380,8 @@ static void fill_rows(void *context, size_t first, size_t last)
     const struct lesson_case *item = f->item;
     const int head_dim = item->extent[AT_HEAD_DIM], hidden_from = attention_hidden_from(item);
     const int other_tail = has_other_tail(item, f->index);
-    struct rng rng = rng_ahead(&f->rng, first * (size_t)head_dim * RNG_NORMAL), other = {rng_mix(f->rng.state, 1)};
+    struct rng rng = rng_ahead(&f->rng, first * (size_t)head_dim * RNG_NORMAL),
+               other = {rng_mix(f->rng.state, 1)};
     float *data = f->data + first * (size_t)head_dim;
     for (size_t line = first; line < last; line++) {
         const int head = (int)(line / (size_t)f->lines), row = (int)(line % (size_t)f->lines);

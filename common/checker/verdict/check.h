@@ -51,6 +51,8 @@ struct options {
     int fail_fast;     /* stop at the first item that does not pass; cheap cases first */
     int isolated;      /* the runner is not the user's own: sandbox.h */
     const char *csv, *json;
+    const char
+        *progress; /* file for how far the check is: inputs judged, and all of them, as uint32_t; or NULL */
     const char *save_case, *save_file;
     struct limit limit[CHECK_NAMES];
     int limit_count;
@@ -138,7 +140,8 @@ struct check {
     char broken[VERDICT_TEXT]; /**< why the machine could not do what the check needs */
     /** how many processes share the work; more than one only if this lies in shared memory */
     int workers;
-    int next_unit;             /**< of the pieces that the cases are divided into, the first that no worker has */
+    uint32_t *progress; /**< the mapped file, or NULL */
+    int next_unit;      /**< of the pieces that the cases are divided into, the first that no worker has */
     /** 1: the device had no memory for the case beside those of other workers */
     int crowded_out[CHECK_CASES];
     uint64_t phase_ns[GROUP_COUNT][CHECK_PHASES]; /**< nanoseconds, of all workers together */

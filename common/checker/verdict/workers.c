@@ -31,8 +31,7 @@ int workers_of(const struct check *check)
     const int gpu = options->device == DEVICE_GPU;
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     int most = gpu ? cores() / GPU_CORES_EACH : cores();
-    if (options->isolated || options->bench || options->fail_fast || options->dump)
-        return 1;
+    if (options->isolated || options->bench || options->fail_fast || options->dump) return 1;
     if (most > WORKERS) most = WORKERS;
     if ((uint64_t)most > memory / BYTES_EACH) most = (int)(memory / BYTES_EACH);
     return most > 1 ? most : 1;
@@ -58,7 +57,8 @@ static void share_processors(int workers)
 static void await(struct check *check, pid_t worker)
 {
     int status = 0;
-    while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {}
+    while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {
+    }
     if (WIFSIGNALED(status) && check->broken[0] == '\0')
         snprintf(check->broken, sizeof check->broken,
                  "a process of the checker was ended by signal %d (out of memory?)", WTERMSIG(status));
