@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock.h"
 #include "simt_only.h"
 
 enum {
@@ -198,6 +199,19 @@ static void name_next_allocation(const struct wire_buffer *wire)
                                    wire->row_bytes > 0 ? wire->pitch : 0);
 }
 
+enum { KEPT_BYTES = 1 << 20 }; /* larger buffers are allocated for each case */
+
+/* On a GPU small buffers of one's own runner stay allocated from case to case: several runners at once wait for each other in the
+ * driver. They lie between guard zones like all others; memory beyond these is of no case. */
+static unsigned char *kept_memory(const struct device_case *run, int set, unsigned index, size_t bytes)
+{
+    static unsigned char *kept[2][WIRE_BUFFERS];
+    void *memory = NULL;
+    if (run->item->guard_bytes == 0 || bytes > KEPT_BYTES || runner_is_locked()) return NULL;
+    if (kept[set][index] == NULL && cudaMalloc(&memory, KEPT_BYTES) == cudaSuccess) kept[set][index] = memory;
+    return kept[set][index];
+}
+
 static int allocate(struct device_case *run, int set, unsigned index)
 {
     const struct wire_buffer *wire = &run->item->buffer[index];
@@ -218,11 +232,12 @@ static int allocate(struct device_case *run, int set, unsigned index)
     void *allocation = NULL;
     if (simt_lead_next_allocation != NULL) simt_lead_next_allocation(wire->lead[set]);
     name_next_allocation(wire);
-    if (note_error(run->item, cudaMalloc(&allocation, buffer->allocated), "allocating the case's buffers") !=
-        0)
+    unsigned char *kept = kept_memory(run, set, index, buffer->allocated);
+    if (kept == NULL && note_error(run->item, cudaMalloc(&allocation, buffer->allocated),
+                                   "allocating the case's buffers") != 0)
         return -1;
     buffer->allocation = allocation;
-    buffer->start = buffer->allocation + lead + guard;
+    buffer->start = (kept != NULL ? kept : buffer->allocation) + lead + guard;
     keep(wire, buffer);
     return fill_at_first(run, index, buffer);
 }
