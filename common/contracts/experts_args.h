@@ -48,6 +48,36 @@ struct experts_args {
     size_t workspace_bytes; /**< size of the scratch memory; may be larger than needed */
 };
 
+/**
+ * @brief Checks what experts_route() is given: pointers and options, extents and alignment, in that order.
+ * @return ::KERNEL_OK, ::KERNEL_INVALID_CONFIG, ::KERNEL_INVALID_DIMENSION or ::KERNEL_ALIGNMENT_ERROR
+ */
+static inline enum kernel_status experts_route_check(const float *logits, const int *chosen,
+                                                     const float *weights, int tokens, int experts, int top_k,
+                                                     int renormalise)
+{
+    if (logits == NULL || chosen == NULL || weights == NULL || (renormalise != 0 && renormalise != 1))
+        return KERNEL_INVALID_CONFIG;
+    if (tokens < 1 || experts < 1 || experts > MOST_EXPERTS || top_k < 1 || top_k > MOST_TOP_K ||
+        top_k > experts || (int64_t)tokens * top_k > INT_MAX)
+        return KERNEL_INVALID_DIMENSION;
+    int aligned = is_aligned(logits, 4) && is_aligned(chosen, 4) && is_aligned(weights, 4);
+    return aligned ? KERNEL_OK : KERNEL_ALIGNMENT_ERROR;
+}
+
+/**
+ * @brief The same for experts_group().
+ * @return ::KERNEL_OK, ::KERNEL_INVALID_CONFIG, ::KERNEL_INVALID_DIMENSION or ::KERNEL_ALIGNMENT_ERROR
+ */
+static inline enum kernel_status experts_group_check(const int *chosen, const int *offsets, const int *row_of,
+                                                     int pairs, int experts)
+{
+    if (chosen == NULL || offsets == NULL || row_of == NULL) return KERNEL_INVALID_CONFIG;
+    if (pairs < 1 || experts < 1 || experts > MOST_EXPERTS) return KERNEL_INVALID_DIMENSION;
+    int aligned = is_aligned(chosen, 4) && is_aligned(offsets, 4) && is_aligned(row_of, 4);
+    return aligned ? KERNEL_OK : KERNEL_ALIGNMENT_ERROR;
+}
+
 /** @brief 1 if an int can count the experts' rows of weights, and tiles of 128 x 128 even if each expert's last one is short. */
 static inline int grouped_extents_fit(int64_t rows, int experts, int64_t n, int k)
 {

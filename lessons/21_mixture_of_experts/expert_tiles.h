@@ -6,7 +6,8 @@
 #define WARPWISE_EXPERT_TILES_H
 
 #include "experts_args.h"
-#include "hopper.h"      // wrappers for mbarriers, TMA and warpgroups
+#include "hopper.h" // wrappers for mbarriers, TMA and warpgroups
+#include "kernel_launch.h"
 #include "warp_matrix.h" // pack_elements, unpack_element, multiply_add
 #include "wgmma_tiles.h" // wgmma<0, 0>(sums, tile of A, tile of B, type)
 
@@ -134,6 +135,89 @@ __device__ inline void skip_slices(struct ring *ring, int slices, const struct s
         mbarrier_wait(&s.full[ring->stage], ring->parity);
         release_stage(s, ring->stage);
     }
+}
+
+/** @brief 64 columns of a warp's 16 rows go to shared memory, as 16-bit elements, swizzled: lesson 15's way out. */
+template <typename T> __device__ inline void stage_columns(char *buffer, const float sum[32])
+{
+    int lane = (int)threadIdx.x % WARP, first = (int)threadIdx.x % WARPGROUP / WARP * 16;
+#pragma unroll
+    for (int i = 0; i < 32; i += 8) { // matrices: rows 0-7 and 8-15, then 8 columns on
+        uint32_t x[4];
+#pragma unroll
+        for (int j = 0; j < 4; j++) x[j] = pack_elements<T>(sum[i + 2 * j], sum[i + 2 * j + 1]);
+        store_matrices(buffer + swizzled(first + lane % 16, i * 4 + lane / 16 * 16), x);
+    }
+}
+
+/** @brief One thread sets up the mbarriers; a barrier must follow. */
+__device__ inline void start_barriers(const struct shared_memory &s)
+{
+    if (threadIdx.x > 0) return;
+    for (int i = 0; i < STAGES; i++) {
+        mbarrier_init(&s.full[i], 1);
+        mbarrier_init(&s.empty[i], CONSUMERS);
+    }
+    mbarrier_init_fence();
+}
+
+/** @brief The expert that has number @p number among those that have rows; -1 if there are not so many. A whole warp must call it. */
+__device__ inline int find_expert(const int *offsets, int experts, int number)
+{
+    int lane = (int)threadIdx.x % WARP;
+    for (int first = 0; first < experts; first += WARP) {
+        int e = first + lane;
+        unsigned hit = __ballot_sync(ALL_LANES, e < experts && offsets[min(e, experts - 1) + 1] >
+                                                                   offsets[min(e, experts - 1)]);
+        if (number < __popc(hit)) {
+            while (number-- > 0) hit &= hit - 1; // without its lowest bit
+            return first + __ffs((int)hit) - 1;
+        }
+        number -= __popc(hit);
+    }
+    return -1;
+}
+
+/** @brief The sum over a warp's lanes, the same in all of them. All 32 lanes must call it. */
+__device__ inline float warp_sum(float value)
+{
+    for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
+    return value;
+}
+
+/** @brief silu(gate) * up, where silu(x) = x / (1 + exp(-x)). */
+__device__ inline float swiglu(float gate, float up)
+{
+    return gate / (1.0f + expf(-gate)) * up;
+}
+
+/** @brief 16 bytes of row @p row, from column @p k on; zeros where there is no such row or column. */
+template <typename T>
+__device__ inline uint4 load_chunk(const void *matrix, size_t row, int there, int columns, int k)
+{
+    if (!there || k >= columns) return {0, 0, 0, 0};
+    return *(const uint4 *)((const T *)matrix + row * columns + k);
+}
+
+/** @brief Fills @p p, with both matrices as TMA sees them; 0 if the driver refuses that. */
+inline int describe_product(struct product *p, const struct grouped_gemm_args *args)
+{
+    p->args = *args;
+    p->lines = (1 + args->swiglu) * args->n;
+    p->second = args->swiglu ? args->n : HALF_N;
+    p->columns = args->swiglu ? HALF_N : 2 * HALF_N;
+    p->tiles_n = divide_up(args->n, p->columns);
+    p->slices = divide_up(args->k, TILE_K);
+    CUtensorMapDataType type =
+        args->dtype == DTYPE_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    return tensor_map(&p->a, type, args->a, args->rows, args->k, args->k, TILE_M) &&
+           tensor_map(&p->w, type, args->w, args->experts * p->lines, args->k, args->k, HALF_N);
+}
+
+/** @brief Whether the device is the one that these kernels are built for. */
+inline int is_hopper(void)
+{
+    return device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
 }
 
 #endif

@@ -1,17 +1,12 @@
+// Generated, but for what stands between [student: ...] and [/student]: that is yours.
 // [student: head]
 /*
- * A layer of many experts, of which each token takes a few: pairs of token and expert are sorted by expert, and one launch
- * multiplies all experts' rows, however many each has.
+ * Lesson 21: the file you write. Read README.md beside it, then fill in what stands between the lines
+ * `[student: ...]` and `[/student]`, in the order of the page. Everything else is given: leave it as it is.
+ * You may add functions and constants inside your regions and declare shared memory as you like.
  *
- *     tokens   t0 t1 t2 t3          route     t0: e2 e0    t1: e2 e3    t2: e0 e2    t3: e3 e2
- *     rows     e0: t0 t2            group     a row of A per pair, sorted by expert; row_of says which
- *              e2: t0 t1 t2 t3      product   tiles of 128 rows of one expert; e1 has none
- *              e3: t1 t3            return    each token sums up its rows, in the order of its choices
- *
- * Nobody asks for a row with an atomic: a row is counted, from the pairs before it, so that every run gives the same rows.
- * A tile of w is half gate and half up, so a thread's sums of both are in its own registers, and silu(gate) * up costs no memory.
- *
- * Run:  build/bin/warpwise check 21 --kernel solutions/21_mixture_of_experts/mixture_of_experts.cu
+ *     build/bin/warpwise check 21                 judges what is there
+ *     build/bin/warpwise check 21 --case NAME     looks at one case
  */
 // [/student]
 #include "mixture_of_experts.h"
@@ -21,12 +16,13 @@
 
 #include "expert_tiles.h" // sizes, what a block shares, and lesson 15's loop over k
 #include "kernel_launch.h"
+#include "layer_workspace.h"
 
 enum {
     ROUTE_WARPS = 4,              // of a block: a token each
     LOGITS = MOST_EXPERTS / WARP, // of a lane
-    GROUP_WARPS = 32,             // of a block: they share the pairs out
-    COPY_THREADS = 256            // of a block that gathers or returns a token
+    GROUP_WARPS = 32,             // of a block at most: they share the pairs out
+    COPY_THREADS = 256            // of a block that gathers or returns a token, at most
 };
 
 /** An expert that a token could take. */
@@ -41,7 +37,9 @@ struct choice {
 __device__ inline int comes_first(struct choice a, struct choice b)
 {
     // [student: comes_first]
-    return a.logit > b.logit || (a.logit == b.logit && a.expert < b.expert);
+    // TODO: the larger logit; of equal ones the smaller index.
+    (void)a, (void)b;
+    return 0;
     // [/student]
 }
 
@@ -49,20 +47,9 @@ __device__ inline int comes_first(struct choice a, struct choice b)
 __device__ inline struct choice first_of_warp(struct choice mine)
 {
     // [student: first_of_warp]
-    for (int step = WARP / 2; step > 0; step /= 2) {
-        struct choice other = {__shfl_xor_sync(ALL_LANES, mine.logit, step),
-                               __shfl_xor_sync(ALL_LANES, mine.expert, step)};
-        if (comes_first(other, mine)) mine = other;
-    }
+    // TODO: in five steps each lane asks another one for its choice, and keeps what comes first.
     return mine;
     // [/student]
-}
-
-/** The sum over a warp's lanes, the same in all of them. All 32 lanes must call it. */
-__device__ inline float warp_sum(float value)
-{
-    for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
-    return value;
 }
 
 /** A warp, a token: lane l has the logits of experts l, l + 32 and so on, and in the end choice number l. */
@@ -72,36 +59,9 @@ __global__ void route_kernel(const float *logits, // [tokens, experts]
                              int tokens, int experts, int top_k, int renormalise)
 {
     // [student: route_kernel]
-    int lane = (int)threadIdx.x % WARP;
-    size_t token = (size_t)blockIdx.x * ROUTE_WARPS + threadIdx.x / WARP;
     wait_for_kernel_before();
-    if (token >= (size_t)tokens) return; // a whole warp
-    float x[LOGITS], total = 0.0f;
-    struct choice best = {-INFINITY, INT_MAX}, mine = best;
-    for (int i = 0; i < LOGITS; i++) {
-        int expert = lane + i * WARP;
-        x[i] = expert < experts ? logits[token * experts + expert] : -INFINITY;
-        best.logit = fmaxf(best.logit, x[i]); // of a number and a NaN it is the number
-    }
-    float largest = first_of_warp(best).logit;
-    for (int i = 0; i < LOGITS; i++)
-        if (lane + i * WARP < experts) total += expf(x[i] - largest);
-    total = warp_sum(total);
-    for (int taken = 0, round = 0; round < top_k; round++) { // bit i of taken: x[i] was chosen
-        best = {-INFINITY, INT_MAX};
-        for (int i = 0; i < LOGITS; i++) {
-            struct choice next = {isnan(x[i]) ? -INFINITY : x[i], lane + i * WARP};
-            if (next.expert < experts && !(taken >> i & 1) && comes_first(next, best)) best = next;
-        }
-        best = first_of_warp(best);
-        if (best.expert % WARP == lane) taken |= 1 << best.expert / WARP;
-        if (lane == round) mine = best;
-    }
-    float p = lane < top_k ? expf(mine.logit - largest) / total : 0.0f;
-    if (renormalise) p /= warp_sum(p);
-    if (lane >= top_k) return;
-    chosen[token * top_k + lane] = mine.expert;
-    weights[token * top_k + lane] = p;
+    // TODO: the largest logit and the sum of exp(x - largest); top_k rounds in which the lanes agree on the next choice; weights.
+    (void)logits, (void)chosen, (void)weights, (void)tokens, (void)experts, (void)top_k, (void)renormalise;
     // [/student]
 }
 
@@ -114,34 +74,10 @@ __global__ void __launch_bounds__(GROUP_WARPS *WARP) group_kernel(const int *cho
                                                                   int pairs, int experts)
 {
     // [student: group_kernel]
-    __shared__ int before[GROUP_WARPS], own[GROUP_WARPS];
-    int expert = (int)blockIdx.x, warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
-    size_t share = (size_t)divide_up(divide_up(pairs, GROUP_WARPS), WARP) * WARP; // neighbours for a warp
-    size_t begin = warp * share, end = min(begin + share, (size_t)pairs);
-    int smaller = 0, same = 0;
     wait_for_kernel_before();
-    for (size_t i = begin + lane; i < end; i += WARP) {
-        smaller += chosen[i] >= 0 && chosen[i] < expert;
-        same += chosen[i] == expert;
-    }
-    smaller = warp_running_sum(smaller), same = warp_running_sum(same);
-    if (lane == WARP - 1) before[warp] = smaller, own[warp] = same;
-    __syncthreads(); // all warps have counted
-    int first = 0, row = 0, count = 0;
-    for (int w = 0; w < GROUP_WARPS; w++) {
-        first += before[w], count += own[w];
-        if (w < warp) row += own[w];
-    }
-    row += first;
-    if (threadIdx.x == 0) offsets[expert] = first;
-    if (threadIdx.x == 0 && expert == experts - 1) offsets[experts] = first + count;
-    for (size_t i = begin; i < end; i += WARP) {
-        int there = i + lane < end, of = there ? chosen[i + lane] : -1;
-        unsigned lanes = __ballot_sync(ALL_LANES, there && of == expert);
-        if (lanes >> lane & 1) row_of[i + lane] = row + __popc(lanes & ((1u << lane) - 1));
-        if (there && expert == 0 && (of < 0 || of >= experts)) row_of[i + lane] = -1;
-        row += __popc(lanes);
-    }
+    // TODO: each warp counts in its share of the pairs; what all warps counted says where this expert's rows begin, and those of each
+    // warp; then each warp goes through its share again and gives its pairs of this expert the next rows.
+    (void)chosen, (void)offsets, (void)row_of, (void)pairs, (void)experts;
     // [/student]
 }
 
@@ -152,38 +88,20 @@ __global__ void gather_kernel(const uint4 *x,    // [tokens, chunks]
                               int top_k, int chunks)
 {
     // [student: gather_kernel]
-    size_t token = blockIdx.x;
     wait_for_kernel_before();
-    for (int chunk = (int)threadIdx.x; chunk < chunks; chunk += COPY_THREADS) {
-        uint4 elements = x[token * chunks + chunk];
-        for (int j = 0; j < top_k; j++) rows[(size_t)row_of[token * top_k + j] * chunks + chunk] = elements;
-    }
+    // TODO: read each 16 bytes of the token's row once, and write them to the rows of all its pairs.
+    (void)x, (void)row_of, (void)rows, (void)top_k, (void)chunks;
     // [/student]
 }
 
 /* ---- the product of many rows ------------------------------------------------------------------------------ */
 
-/** silu(gate) * up, where silu(x) = x / (1 + exp(-x)). */
-__device__ inline float swiglu(float gate, float up)
-{
-    return gate / (1.0f + expf(-gate)) * up;
-}
-
 /** Fills first[e] with the number of tiles of the experts before e; first[experts] is that of all. Ends with a barrier. */
 __device__ inline void count_tiles(int *first, const struct product &p)
 {
     // [student: count_tiles]
-    int lane = (int)threadIdx.x, before = 0;
-    for (int e = lane; threadIdx.x < WARP && e - lane < p.args.experts; e += WARP) {
-        int tiles = 0;
-        if (e < p.args.experts)
-            tiles = divide_up(p.args.offsets[e + 1] - p.args.offsets[e], TILE_M) * p.tiles_n;
-        int sum = before + warp_running_sum(tiles);
-        if (e < p.args.experts) first[e + 1] = sum;
-        before = __shfl_sync(ALL_LANES, sum, WARP - 1);
-    }
-    if (threadIdx.x == 0) first[0] = 0;
-    __syncthreads(); // everybody reads them
+    // TODO: one warp adds up the tiles of all experts, 32 at a time; then a barrier.
+    (void)first, (void)p;
     // [/student]
 }
 
@@ -191,17 +109,9 @@ __device__ inline void count_tiles(int *first, const struct product &p)
 __device__ inline struct tile find_tile(const int *first, const struct product &p, int index)
 {
     // [student: find_tile]
-    int low = 0, high = p.args.experts; // first[low] <= index < first[high]
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        if (first[middle] <= index)
-            low = middle;
-        else
-            high = middle;
-    }
-    int begin = p.args.offsets[low], rows = p.args.offsets[low + 1] - begin;
-    int tiles_m = divide_up(rows, TILE_M), within = index - first[low], row = within % tiles_m * TILE_M;
-    return {low, begin + row, rows - row, within / tiles_m * p.columns};
+    // TODO: which expert has it? Which of the expert's rows and columns are its own?
+    (void)first, (void)p, (void)index;
+    return {0, 0, 0, 0};
     // [/student]
 }
 
@@ -209,20 +119,8 @@ __device__ inline struct tile find_tile(const int *first, const struct product &
 __device__ inline void load_tiles(const struct product &p, const struct shared_memory &s)
 {
     // [student: load_tiles]
-    struct ring ring = {0, 1}; // parity 1: in the first round stages are empty, and no wait blocks
-    for (int index = (int)blockIdx.x; index < s.first[p.args.experts]; index += (int)gridDim.x) {
-        struct tile tile = find_tile(s.first, p, index);
-        int line = tile.expert * p.lines + tile.column;
-        for (int slice = 0; slice < p.slices; slice++, advance<STAGES>(&ring)) {
-            char *stage = s.stages + ring.stage * STAGE_BYTES;
-            uint64_t *full = &s.full[ring.stage];
-            mbarrier_wait(&s.empty[ring.stage], ring.parity);
-            mbarrier_arrive_expect(full, STAGE_BYTES);
-            tensor_load(stage, &p.a, slice * TILE_K, tile.row, full);
-            tensor_load(stage + A_BYTES, &p.w, slice * TILE_K, line, full);
-            tensor_load(stage + A_BYTES + HALF_BYTES, &p.w, slice * TILE_K, line + p.second, full);
-        }
-    }
+    // TODO: for each tile and slice wait until the stage is empty, announce its bytes, start three copies: A, and both halves of w.
+    (void)p, (void)s;
     // [/student]
 }
 
@@ -232,22 +130,8 @@ __device__ inline void write_columns(const struct product &p, char *buffer, cons
                                      int rows, int column)
 {
     // [student: write_columns]
-    int lane = (int)threadIdx.x % WARP, first = (int)threadIdx.x % WARPGROUP / WARP * 16;
-#pragma unroll
-    for (int i = 0; i < 32; i += 8) { // matrices: rows 0-7 and 8-15, then 8 columns on
-        uint32_t x[4];
-#pragma unroll
-        for (int j = 0; j < 4; j++) x[j] = pack_elements<T>(sum[i + 2 * j], sum[i + 2 * j + 1]);
-        store_matrices(buffer + swizzled(first + lane % 16, i * 4 + lane / 16 * 16), x);
-    }
-    __syncwarp(); // the warp's 16 rows are complete before its lanes read them
-    for (int at = lane; at < 16 * OUT_COLUMNS / CHUNK; at += WARP) {
-        int y = first + at / CHUNK, x = column + at % CHUNK * CHUNK;
-        if (y < rows && x < p.args.n)
-            *(uint4 *)((T *)p.args.c + (size_t)(row + y) * p.args.n + x) =
-                *(const uint4 *)(buffer + swizzled(y, at % CHUNK * 16));
-    }
-    __syncwarp(); // they are read before the next columns replace them
+    // TODO: stage_columns(), then 16 bytes per lane from the buffer to C, where the row and the column exist.
+    (void)p, (void)buffer, (void)sum, (void)row, (void)rows, (void)column;
     // [/student]
 }
 
@@ -256,26 +140,8 @@ template <typename T, int SWIGLU>
 __device__ inline void multiply_tiles(const struct product &p, const struct shared_memory &s)
 {
     // [student: multiply_tiles]
-    int group = (int)threadIdx.x / WARPGROUP - 1;
-    struct ring ring = {0, 0};
-    for (int index = (int)blockIdx.x; index < s.first[p.args.experts]; index += (int)gridDim.x) {
-        struct tile tile = find_tile(s.first, p, index);
-        int row = tile.row + group * GROUP_ROWS, rows = tile.rows - group * GROUP_ROWS;
-        if (rows <= 0) {
-            skip_slices(&ring, p.slices, s);
-            continue;
-        }
-        float sum[SUMS];
-#pragma unroll
-        for (int i = 0; i < SUMS; i++) sum[i] = 0.0f;
-        multiply_slices<T>(sum, &ring, p.slices, s);
-        // Of a thread's sums the first half is of the first half of the tile's rows of w, the gate.
-#pragma unroll
-        for (int i = 0; SWIGLU && i < SUMS / 2; i++) sum[i] = swiglu(sum[i], sum[i + SUMS / 2]);
-#pragma unroll
-        for (int at = 0; at < (SWIGLU ? SUMS / 2 : SUMS); at += 32)
-            write_columns<T>(p, s.out + group * OUT_BYTES, &sum[at], row, rows, tile.column + at * 2);
-    }
+    // TODO: for each tile 64 rows of it: skip them if none exists, else multiply, apply swiglu() and write 64 columns at a time.
+    (void)p, (void)s;
     // [/student]
 }
 
@@ -288,13 +154,7 @@ __global__ void __launch_bounds__(THREADS, 1) product_kernel(const __grid_consta
     uint64_t *barriers = (uint64_t *)(shared + BARRIERS_AT);
     struct shared_memory s = {shared, shared + OUT_AT, barriers, barriers + STAGES,
                               (int *)(shared + FIRST_AT)};
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < STAGES; i++) {
-            mbarrier_init(&s.full[i], 1);
-            mbarrier_init(&s.empty[i], CONSUMERS);
-        }
-        mbarrier_init_fence();
-    }
+    start_barriers(s);
     count_tiles(s.first, p); // its barrier is that of the mbarriers, too
     if (threadIdx.x < WARPGROUP) {
         registers_down_to<PRODUCER_REGISTERS>();
@@ -306,55 +166,18 @@ __global__ void __launch_bounds__(THREADS, 1) product_kernel(const __grid_consta
 #endif
 }
 
-/** Describes both matrices to TMA, and starts a block per SM. */
+/** A block per SM: all of them have something to do, or find that there are fewer tiles. */
 template <typename T, int SWIGLU>
 static enum kernel_status launch_many(const struct grouped_gemm_args *args, cudaStream_t stream)
 {
-    struct product p = {};
-    p.args = *args;
-    p.lines = (1 + SWIGLU) * args->n;
-    p.second = SWIGLU ? args->n : HALF_N;
-    p.columns = SWIGLU ? HALF_N : 2 * HALF_N;
-    p.tiles_n = divide_up(args->n, p.columns);
-    p.slices = divide_up(args->k, TILE_K);
-    CUtensorMapDataType type =
-        args->dtype == DTYPE_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    if (!tensor_map(&p.a, type, args->a, args->rows, args->k, args->k, TILE_M) ||
-        !tensor_map(&p.w, type, args->w, args->experts * p.lines, args->k, args->k, HALF_N))
-        return KERNEL_CUDA_ERROR;
-    int blocks = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
-    launch_in_clusters(product_kernel<T, SWIGLU>, blocks, THREADS, SHARED_BYTES, 1, stream, p);
-    return launch_status();
-}
-
-/* ---- the product of few rows ------------------------------------------------------------------------------- */
-
-/** The expert that has number @p number among those that have rows; -1 if there are not so many. A whole warp must call it. */
-__device__ inline int find_expert(const int *offsets, int experts, int number)
-{
-    // [student: find_expert]
-    int lane = (int)threadIdx.x % WARP;
-    for (int first = 0; first < experts; first += WARP) {
-        int e = first + lane;
-        unsigned hit = __ballot_sync(ALL_LANES, e < experts && offsets[min(e, experts - 1) + 1] >
-                                                                   offsets[min(e, experts - 1)]);
-        if (number < __popc(hit)) {
-            while (number-- > 0) hit &= hit - 1; // without its lowest bit
-            return first + __ffs((int)hit) - 1;
-        }
-        number -= __popc(hit);
-    }
-    return -1;
+    // [student: many_launch]
+    // TODO: describe_product(), then one block per SM with SHARED_BYTES of shared memory: launch_in_clusters(), clusters of 1.
+    (void)args, (void)stream;
+    return KERNEL_NOT_STARTED;
     // [/student]
 }
 
-/** 16 bytes of row @p row, from column @p k on; zeros where there is no such row or column. */
-template <typename T>
-__device__ inline uint4 load_chunk(const void *matrix, size_t row, int there, int columns, int k)
-{
-    if (!there || k >= columns) return {0, 0, 0, 0};
-    return *(const uint4 *)((const T *)matrix + row * columns + k);
-}
+/* ---- the product of few rows ------------------------------------------------------------------------------- */
 
 /**
  * A warp's share of k, of 16 + 16 rows of w times 8 rows of A: fragments straight from memory, 16 bytes of a row per lane. Which
@@ -365,26 +188,8 @@ __device__ inline void multiply_few(float sum[2][4], const struct grouped_gemm_a
                                     int lines, int row, int rows)
 {
     // [student: multiply_few]
-    int warp = (int)threadIdx.x / WARP, g = (int)threadIdx.x % WARP / 4, q = (int)threadIdx.x % 4;
-    int second = SWIGLU ? args.n : FEW_LINES; // from the first 16 rows of w to the others
-    int lines_of[2] = {lines, SWIGLU ? lines : lines - FEW_LINES};
-#pragma unroll 2
-    for (int k = warp * STEP_K + q * CHUNK; k - q * CHUNK < args.k; k += FEW_WARPS * STEP_K) {
-        uint4 a = load_chunk<T>(args.a, (size_t)row + g, g < rows, args.k, k), w[2][2];
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-            int y = g + i % 2 * 8; // rows g and g + 8 of 16
-            w[i / 2][i % 2] =
-                load_chunk<T>(args.w, line + i / 2 * second + y, y < lines_of[i / 2], args.k, k);
-        }
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const uint32_t low[4] = {w[i][0].x, w[i][1].x, w[i][0].y, w[i][1].y};
-            const uint32_t high[4] = {w[i][0].z, w[i][1].z, w[i][0].w, w[i][1].w};
-            multiply_add<T>(sum[i], low, a.x, a.y);
-            multiply_add<T>(sum[i], high, a.z, a.w);
-        }
-    }
+    // TODO: this warp's steps along k: a chunk of A, four of w, and two products for each of the two 16 rows of w.
+    (void)sum, (void)args, (void)line, (void)lines, (void)row, (void)rows;
     // [/student]
 }
 
@@ -393,33 +198,9 @@ template <typename T, int SWIGLU>
 __global__ void __launch_bounds__(FEW_THREADS) few_kernel(struct grouped_gemm_args args)
 {
     // [student: few_kernel]
-    __shared__ float partial[FEW_WARPS][2][FEW_ROWS]
-                            [FEW_LINES + 4]; // + 4: eight rows in eight groups of banks
-    int warp = (int)threadIdx.x / WARP, g = (int)threadIdx.x % WARP / 4, q = (int)threadIdx.x % 4;
-    int x = (int)threadIdx.x % FEW_LINES, y = (int)threadIdx.x / FEW_LINES % FEW_ROWS;
-    int half = (int)threadIdx.x / (FEW_LINES * FEW_ROWS);
-    int column = (int)blockIdx.x * (SWIGLU ? FEW_LINES : 2 * FEW_LINES);
     wait_for_kernel_before();
-    int expert = find_expert(args.offsets, args.experts, (int)blockIdx.y);
-    if (expert < 0) return; // the whole block
-    size_t line = (size_t)expert * (1 + SWIGLU) * args.n + column;
-    int end = args.offsets[expert + 1];
-    for (int row = args.offsets[expert]; row < end; row += FEW_ROWS) {
-        float sum[2][4] = {}, total[2] = {};
-        multiply_few<T, SWIGLU>(sum, args, line, args.n - column, row, end - row);
-        for (int i = 0; i < 8; i++)
-            partial[warp][i / 4][2 * q + i % 2][g + i / 2 % 2 * 8] = sum[i / 4][i % 4];
-        __syncthreads(); // all warps' sums are there
-        for (int w = 0; w < FEW_WARPS; w++) {
-            total[0] += partial[w][SWIGLU ? 0 : half][y][x];
-            if (SWIGLU) total[1] += partial[w][1][y][x];
-        }
-        float value = SWIGLU ? swiglu(total[0], total[1]) : total[0];
-        int at = column + (SWIGLU ? 0 : half * FEW_LINES) + x;
-        if (y < end - row && at < args.n && !(SWIGLU && half == 1))
-            ((uint16_t *)args.c)[((size_t)row + y) * args.n + at] = (uint16_t)pack_elements<T>(value, 0.0f);
-        __syncthreads(); // they are read before the next rows replace them
-    }
+    // TODO: which expert and which rows of w? For 8 rows at a time: multiply, add the warps' sums up in order, write what exists.
+    (void)args;
     // [/student]
 }
 
@@ -427,9 +208,11 @@ __global__ void __launch_bounds__(FEW_THREADS) few_kernel(struct grouped_gemm_ar
 template <typename T, int SWIGLU>
 static enum kernel_status launch_few(const struct grouped_gemm_args *args, cudaStream_t stream)
 {
-    dim3 grid((unsigned)divide_up(args->n, SWIGLU ? FEW_LINES : 2 * FEW_LINES),
-              (unsigned)min(args->rows, args->experts));
-    return launch_early(few_kernel<T, SWIGLU>, grid, FEW_THREADS, stream, *args);
+    // [student: few_launch]
+    // TODO: a block for each piece of the rows of w, times as many experts as could have rows.
+    (void)args, (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
 }
 
 /* ---- back to tokens ---------------------------------------------------------------------------------------- */
@@ -443,55 +226,39 @@ __global__ void return_kernel(const uint4 *rows,    // [tokens * top_k, chunks]
                               int top_k, int chunks)
 {
     // [student: return_kernel]
-    size_t token = blockIdx.x;
     wait_for_kernel_before();
-    for (int chunk = (int)threadIdx.x; chunk < chunks; chunk += COPY_THREADS) {
-        float sum[CHUNK] = {};
-        for (int j = 0; j < top_k; j++) {
-            uint4 four = rows[(size_t)row_of[token * top_k + j] * chunks + chunk];
-            const uint32_t pairs[4] = {four.x, four.y, four.z, four.w};
-            for (int i = 0; i < CHUNK; i++)
-                sum[i] += weights[token * top_k + j] * unpack_element<T>(pairs[i / 2], i % 2);
-        }
-        out[token * chunks + chunk] = {pack_elements<T>(sum[0], sum[1]), pack_elements<T>(sum[2], sum[3]),
-                                       pack_elements<T>(sum[4], sum[5]), pack_elements<T>(sum[6], sum[7])};
-    }
+    // TODO: eight columns per thread: the sum over the token's choices, in order, of weight times row; rounded once.
+    (void)rows, (void)row_of, (void)weights, (void)out, (void)top_k, (void)chunks;
     // [/student]
 }
 
 /* ---- entry points -------------------------------------------------------------------------------------- */
 
-/** Whether the device is the one that these kernels are built for. */
-static int is_hopper(void)
-{
-    return device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
-}
-
 enum kernel_status experts_route(const float *logits, int *chosen, float *weights, int tokens, int experts,
                                  int top_k, int renormalise, cudaStream_t stream)
 {
-    if (logits == NULL || chosen == NULL || weights == NULL || (renormalise != 0 && renormalise != 1))
-        return KERNEL_INVALID_CONFIG;
-    if (tokens < 1 || experts < 1 || experts > MOST_EXPERTS || top_k < 1 || top_k > MOST_TOP_K ||
-        top_k > experts || (int64_t)tokens * top_k > INT_MAX)
-        return KERNEL_INVALID_DIMENSION;
-    if (!is_aligned(logits, 4) || !is_aligned(chosen, 4) || !is_aligned(weights, 4))
-        return KERNEL_ALIGNMENT_ERROR;
+    enum kernel_status status =
+        experts_route_check(logits, chosen, weights, tokens, experts, top_k, renormalise);
+    if (status != KERNEL_OK) return status;
     if (!is_hopper()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
-    return launch_early(route_kernel, (unsigned)divide_up(tokens, ROUTE_WARPS), ROUTE_WARPS * WARP, stream,
-                        logits, chosen, weights, tokens, experts, top_k, renormalise);
+    // [student: route_launch]
+    // TODO: a warp per token, ROUTE_WARPS of them in a block: launch_early().
+    (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
 }
 
 enum kernel_status experts_group(const int *chosen, int *offsets, int *row_of, int pairs, int experts,
                                  cudaStream_t stream)
 {
-    if (chosen == NULL || offsets == NULL || row_of == NULL) return KERNEL_INVALID_CONFIG;
-    if (pairs < 1 || experts < 1 || experts > MOST_EXPERTS) return KERNEL_INVALID_DIMENSION;
-    if (!is_aligned(chosen, 4) || !is_aligned(offsets, 4) || !is_aligned(row_of, 4))
-        return KERNEL_ALIGNMENT_ERROR;
+    enum kernel_status status = experts_group_check(chosen, offsets, row_of, pairs, experts);
+    if (status != KERNEL_OK) return status;
     if (!is_hopper()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
-    return launch_early(group_kernel, (unsigned)experts, GROUP_WARPS * WARP, stream, chosen, offsets, row_of,
-                        pairs, experts);
+    // [student: group_launch]
+    // TODO: a block per expert, of as many warps as there are 32 pairs for, at most GROUP_WARPS.
+    (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
 }
 
 /** Few rows per expert, and weights are what takes time: then blocks for every 16 of their rows. Else tiles of 128 rows. */
@@ -512,55 +279,10 @@ enum kernel_status experts_product(const struct grouped_gemm_args *args, cudaStr
                                     : launch_product<__nv_bfloat16>(args, stream);
 }
 
-/** What lies in the workspace, one after another, each at a multiple of 256 bytes. */
-struct scratch {
-    int *chosen, *row_of; // [tokens, top_k]
-    float *weights;       // [tokens, top_k]
-    int *offsets;         // [experts + 1]
-    char *rows;           // [pairs, hidden]: what experts are given, then what they return
-    char *inner;          // [pairs, inner]
-};
-
-/** The next @p bytes of a workspace whose first @p used are taken. */
-static char *take(char *workspace, size_t *used, size_t bytes)
-{
-    char *from = workspace + *used;
-    *used += (bytes + 255) / 256 * 256;
-    return from;
-}
-
-/** Divides @p workspace, which may be NULL; returns how many bytes it must have. */
-static size_t divide_workspace(const struct experts_args *args, char *workspace, struct scratch *scratch)
-{
-    size_t used = 0, pairs = (size_t)args->tokens * args->top_k;
-    scratch->chosen = (int *)take(workspace, &used, pairs * sizeof(int));
-    scratch->row_of = (int *)take(workspace, &used, pairs * sizeof(int));
-    scratch->weights = (float *)take(workspace, &used, pairs * sizeof(float));
-    scratch->offsets = (int *)take(workspace, &used, ((size_t)args->experts + 1) * sizeof(int));
-    scratch->rows = take(workspace, &used, pairs * args->hidden * 2);
-    scratch->inner = take(workspace, &used, pairs * args->inner * 2);
-    return used;
-}
-
 size_t mixture_of_experts_workspace_bytes(const struct experts_args *args)
 {
     struct scratch scratch;
     return args != NULL && experts_extents_fit(args) ? divide_workspace(args, NULL, &scratch) : 0;
-}
-
-/** The two products, from rows that are gathered to rows that are to be returned. */
-static enum kernel_status multiply_experts(const struct experts_args *args, const struct scratch *scratch,
-                                           cudaStream_t stream)
-{
-    struct grouped_gemm_args product = {};
-    product.rows = args->tokens * args->top_k, product.experts = args->experts;
-    product.dtype = args->dtype, product.offsets = scratch->offsets;
-    product.n = args->inner, product.k = args->hidden, product.swiglu = 1;
-    product.a = scratch->rows, product.w = args->gate_up, product.c = scratch->inner;
-    enum kernel_status status = experts_product(&product, stream);
-    product.n = args->hidden, product.k = args->inner, product.swiglu = 0;
-    product.a = scratch->inner, product.w = args->down, product.c = scratch->rows;
-    return status == KERNEL_OK ? experts_product(&product, stream) : status;
 }
 
 enum kernel_status mixture_of_experts(const struct experts_args *args, cudaStream_t stream)
@@ -570,17 +292,9 @@ enum kernel_status mixture_of_experts(const struct experts_args *args, cudaStrea
     if (status != KERNEL_OK) return status;
     if (!is_hopper()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
     divide_workspace(args, (char *)args->workspace, &s);
-    int pairs = args->tokens * args->top_k, chunks = args->hidden / CHUNK;
-    status = experts_route(args->logits, s.chosen, s.weights, args->tokens, args->experts, args->top_k,
-                           args->renormalise, stream);
-    if (status == KERNEL_OK)
-        status = experts_group(s.chosen, s.offsets, s.row_of, pairs, args->experts, stream);
-    if (status == KERNEL_OK)
-        status = launch_early(gather_kernel, (unsigned)args->tokens, COPY_THREADS, stream,
-                              (const uint4 *)args->x, s.row_of, (uint4 *)s.rows, args->top_k, chunks);
-    if (status == KERNEL_OK) status = multiply_experts(args, &s, stream);
-    if (status != KERNEL_OK) return status;
-    return launch_early(args->dtype == DTYPE_F16 ? return_kernel<__half> : return_kernel<__nv_bfloat16>,
-                        (unsigned)args->tokens, COPY_THREADS, stream, (const uint4 *)s.rows, s.row_of,
-                        s.weights, (uint4 *)args->out, args->top_k, chunks);
+    // [student: layer_launch]
+    // TODO: route, group, gather, two products (product_in(), product_out()), return; stop at the first that fails.
+    (void)s, (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
 }

@@ -21,12 +21,13 @@
 
 #include "expert_tiles.h" // sizes, what a block shares, and lesson 15's loop over k
 #include "kernel_launch.h"
+#include "layer_workspace.h"
 
 enum {
     ROUTE_WARPS = 4,              // of a block: a token each
     LOGITS = MOST_EXPERTS / WARP, // of a lane
-    GROUP_WARPS = 32,             // of a block: they share the pairs out
-    COPY_THREADS = 256            // of a block that gathers or returns a token
+    GROUP_WARPS = 32,             // of a block at most: they share the pairs out
+    COPY_THREADS = 256            // of a block that gathers or returns a token, at most
 };
 
 /** An expert that a token could take. */
@@ -56,13 +57,6 @@ __device__ inline struct choice first_of_warp(struct choice mine)
     }
     return mine;
     // [/student]
-}
-
-/** The sum over a warp's lanes, the same in all of them. All 32 lanes must call it. */
-__device__ inline float warp_sum(float value)
-{
-    for (int step = WARP / 2; step > 0; step /= 2) value += __shfl_xor_sync(ALL_LANES, value, step);
-    return value;
 }
 
 /** A warp, a token: lane l has the logits of experts l, l + 32 and so on, and in the end choice number l. */
@@ -116,7 +110,8 @@ __global__ void __launch_bounds__(GROUP_WARPS *WARP) group_kernel(const int *cho
     // [student: group_kernel]
     __shared__ int before[GROUP_WARPS], own[GROUP_WARPS];
     int expert = (int)blockIdx.x, warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
-    size_t share = (size_t)divide_up(divide_up(pairs, GROUP_WARPS), WARP) * WARP; // neighbours for a warp
+    int warps = (int)blockDim.x / WARP;
+    size_t share = (size_t)divide_up(divide_up(pairs, warps), WARP) * WARP; // neighbours for a warp
     size_t begin = warp * share, end = min(begin + share, (size_t)pairs);
     int smaller = 0, same = 0;
     wait_for_kernel_before();
@@ -128,7 +123,7 @@ __global__ void __launch_bounds__(GROUP_WARPS *WARP) group_kernel(const int *cho
     if (lane == WARP - 1) before[warp] = smaller, own[warp] = same;
     __syncthreads(); // all warps have counted
     int first = 0, row = 0, count = 0;
-    for (int w = 0; w < GROUP_WARPS; w++) {
+    for (int w = 0; w < warps; w++) {
         first += before[w], count += own[w];
         if (w < warp) row += own[w];
     }
@@ -154,7 +149,7 @@ __global__ void gather_kernel(const uint4 *x,    // [tokens, chunks]
     // [student: gather_kernel]
     size_t token = blockIdx.x;
     wait_for_kernel_before();
-    for (int chunk = (int)threadIdx.x; chunk < chunks; chunk += COPY_THREADS) {
+    for (int chunk = (int)threadIdx.x; chunk < chunks; chunk += (int)blockDim.x) {
         uint4 elements = x[token * chunks + chunk];
         for (int j = 0; j < top_k; j++) rows[(size_t)row_of[token * top_k + j] * chunks + chunk] = elements;
     }
@@ -162,12 +157,6 @@ __global__ void gather_kernel(const uint4 *x,    // [tokens, chunks]
 }
 
 /* ---- the product of many rows ------------------------------------------------------------------------------ */
-
-/** silu(gate) * up, where silu(x) = x / (1 + exp(-x)). */
-__device__ inline float swiglu(float gate, float up)
-{
-    return gate / (1.0f + expf(-gate)) * up;
-}
 
 /** Fills first[e] with the number of tiles of the experts before e; first[experts] is that of all. Ends with a barrier. */
 __device__ inline void count_tiles(int *first, const struct product &p)
@@ -233,13 +222,7 @@ __device__ inline void write_columns(const struct product &p, char *buffer, cons
 {
     // [student: write_columns]
     int lane = (int)threadIdx.x % WARP, first = (int)threadIdx.x % WARPGROUP / WARP * 16;
-#pragma unroll
-    for (int i = 0; i < 32; i += 8) { // matrices: rows 0-7 and 8-15, then 8 columns on
-        uint32_t x[4];
-#pragma unroll
-        for (int j = 0; j < 4; j++) x[j] = pack_elements<T>(sum[i + 2 * j], sum[i + 2 * j + 1]);
-        store_matrices(buffer + swizzled(first + lane % 16, i * 4 + lane / 16 * 16), x);
-    }
+    stage_columns<T>(buffer, sum);
     __syncwarp(); // the warp's 16 rows are complete before its lanes read them
     for (int at = lane; at < 16 * OUT_COLUMNS / CHUNK; at += WARP) {
         int y = first + at / CHUNK, x = column + at % CHUNK * CHUNK;
@@ -288,13 +271,7 @@ __global__ void __launch_bounds__(THREADS, 1) product_kernel(const __grid_consta
     uint64_t *barriers = (uint64_t *)(shared + BARRIERS_AT);
     struct shared_memory s = {shared, shared + OUT_AT, barriers, barriers + STAGES,
                               (int *)(shared + FIRST_AT)};
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < STAGES; i++) {
-            mbarrier_init(&s.full[i], 1);
-            mbarrier_init(&s.empty[i], CONSUMERS);
-        }
-        mbarrier_init_fence();
-    }
+    start_barriers(s);
     count_tiles(s.first, p); // its barrier is that of the mbarriers, too
     if (threadIdx.x < WARPGROUP) {
         registers_down_to<PRODUCER_REGISTERS>();
@@ -306,55 +283,20 @@ __global__ void __launch_bounds__(THREADS, 1) product_kernel(const __grid_consta
 #endif
 }
 
-/** Describes both matrices to TMA, and starts a block per SM. */
+/** A block per SM: all of them have something to do, or find that there are fewer tiles. */
 template <typename T, int SWIGLU>
 static enum kernel_status launch_many(const struct grouped_gemm_args *args, cudaStream_t stream)
 {
-    struct product p = {};
-    p.args = *args;
-    p.lines = (1 + SWIGLU) * args->n;
-    p.second = SWIGLU ? args->n : HALF_N;
-    p.columns = SWIGLU ? HALF_N : 2 * HALF_N;
-    p.tiles_n = divide_up(args->n, p.columns);
-    p.slices = divide_up(args->k, TILE_K);
-    CUtensorMapDataType type =
-        args->dtype == DTYPE_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-    if (!tensor_map(&p.a, type, args->a, args->rows, args->k, args->k, TILE_M) ||
-        !tensor_map(&p.w, type, args->w, args->experts * p.lines, args->k, args->k, HALF_N))
-        return KERNEL_CUDA_ERROR;
+    // [student: many_launch]
+    struct product p;
+    if (!describe_product(&p, args)) return KERNEL_CUDA_ERROR;
     int blocks = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
     launch_in_clusters(product_kernel<T, SWIGLU>, blocks, THREADS, SHARED_BYTES, 1, stream, p);
     return launch_status();
-}
-
-/* ---- the product of few rows ------------------------------------------------------------------------------- */
-
-/** The expert that has number @p number among those that have rows; -1 if there are not so many. A whole warp must call it. */
-__device__ inline int find_expert(const int *offsets, int experts, int number)
-{
-    // [student: find_expert]
-    int lane = (int)threadIdx.x % WARP;
-    for (int first = 0; first < experts; first += WARP) {
-        int e = first + lane;
-        unsigned hit = __ballot_sync(ALL_LANES, e < experts && offsets[min(e, experts - 1) + 1] >
-                                                                   offsets[min(e, experts - 1)]);
-        if (number < __popc(hit)) {
-            while (number-- > 0) hit &= hit - 1; // without its lowest bit
-            return first + __ffs((int)hit) - 1;
-        }
-        number -= __popc(hit);
-    }
-    return -1;
     // [/student]
 }
 
-/** 16 bytes of row @p row, from column @p k on; zeros where there is no such row or column. */
-template <typename T>
-__device__ inline uint4 load_chunk(const void *matrix, size_t row, int there, int columns, int k)
-{
-    if (!there || k >= columns) return {0, 0, 0, 0};
-    return *(const uint4 *)((const T *)matrix + row * columns + k);
-}
+/* ---- the product of few rows ------------------------------------------------------------------------------- */
 
 /**
  * A warp's share of k, of 16 + 16 rows of w times 8 rows of A: fragments straight from memory, 16 bytes of a row per lane. Which
@@ -427,9 +369,11 @@ __global__ void __launch_bounds__(FEW_THREADS) few_kernel(struct grouped_gemm_ar
 template <typename T, int SWIGLU>
 static enum kernel_status launch_few(const struct grouped_gemm_args *args, cudaStream_t stream)
 {
+    // [student: few_launch]
     dim3 grid((unsigned)divide_up(args->n, SWIGLU ? FEW_LINES : 2 * FEW_LINES),
               (unsigned)min(args->rows, args->experts));
     return launch_early(few_kernel<T, SWIGLU>, grid, FEW_THREADS, stream, *args);
+    // [/student]
 }
 
 /* ---- back to tokens ---------------------------------------------------------------------------------------- */
@@ -445,7 +389,7 @@ __global__ void return_kernel(const uint4 *rows,    // [tokens * top_k, chunks]
     // [student: return_kernel]
     size_t token = blockIdx.x;
     wait_for_kernel_before();
-    for (int chunk = (int)threadIdx.x; chunk < chunks; chunk += COPY_THREADS) {
+    for (int chunk = (int)threadIdx.x; chunk < chunks; chunk += (int)blockDim.x) {
         float sum[CHUNK] = {};
         for (int j = 0; j < top_k; j++) {
             uint4 four = rows[(size_t)row_of[token * top_k + j] * chunks + chunk];
@@ -461,37 +405,30 @@ __global__ void return_kernel(const uint4 *rows,    // [tokens * top_k, chunks]
 
 /* ---- entry points -------------------------------------------------------------------------------------- */
 
-/** Whether the device is the one that these kernels are built for. */
-static int is_hopper(void)
-{
-    return device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
-}
-
 enum kernel_status experts_route(const float *logits, int *chosen, float *weights, int tokens, int experts,
                                  int top_k, int renormalise, cudaStream_t stream)
 {
-    if (logits == NULL || chosen == NULL || weights == NULL || (renormalise != 0 && renormalise != 1))
-        return KERNEL_INVALID_CONFIG;
-    if (tokens < 1 || experts < 1 || experts > MOST_EXPERTS || top_k < 1 || top_k > MOST_TOP_K ||
-        top_k > experts || (int64_t)tokens * top_k > INT_MAX)
-        return KERNEL_INVALID_DIMENSION;
-    if (!is_aligned(logits, 4) || !is_aligned(chosen, 4) || !is_aligned(weights, 4))
-        return KERNEL_ALIGNMENT_ERROR;
+    enum kernel_status status =
+        experts_route_check(logits, chosen, weights, tokens, experts, top_k, renormalise);
+    if (status != KERNEL_OK) return status;
     if (!is_hopper()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
+    // [student: route_launch]
     return launch_early(route_kernel, (unsigned)divide_up(tokens, ROUTE_WARPS), ROUTE_WARPS * WARP, stream,
                         logits, chosen, weights, tokens, experts, top_k, renormalise);
+    // [/student]
 }
 
 enum kernel_status experts_group(const int *chosen, int *offsets, int *row_of, int pairs, int experts,
                                  cudaStream_t stream)
 {
-    if (chosen == NULL || offsets == NULL || row_of == NULL) return KERNEL_INVALID_CONFIG;
-    if (pairs < 1 || experts < 1 || experts > MOST_EXPERTS) return KERNEL_INVALID_DIMENSION;
-    if (!is_aligned(chosen, 4) || !is_aligned(offsets, 4) || !is_aligned(row_of, 4))
-        return KERNEL_ALIGNMENT_ERROR;
+    enum kernel_status status = experts_group_check(chosen, offsets, row_of, pairs, experts);
+    if (status != KERNEL_OK) return status;
     if (!is_hopper()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
-    return launch_early(group_kernel, (unsigned)experts, GROUP_WARPS * WARP, stream, chosen, offsets, row_of,
-                        pairs, experts);
+    // [student: group_launch]
+    int warps = min(divide_up(pairs, WARP), (int)GROUP_WARPS);
+    return launch_early(group_kernel, (unsigned)experts, (unsigned)(warps * WARP), stream, chosen, offsets,
+                        row_of, pairs, experts);
+    // [/student]
 }
 
 /** Few rows per expert, and weights are what takes time: then blocks for every 16 of their rows. Else tiles of 128 rows. */
@@ -512,55 +449,10 @@ enum kernel_status experts_product(const struct grouped_gemm_args *args, cudaStr
                                     : launch_product<__nv_bfloat16>(args, stream);
 }
 
-/** What lies in the workspace, one after another, each at a multiple of 256 bytes. */
-struct scratch {
-    int *chosen, *row_of; // [tokens, top_k]
-    float *weights;       // [tokens, top_k]
-    int *offsets;         // [experts + 1]
-    char *rows;           // [pairs, hidden]: what experts are given, then what they return
-    char *inner;          // [pairs, inner]
-};
-
-/** The next @p bytes of a workspace whose first @p used are taken. */
-static char *take(char *workspace, size_t *used, size_t bytes)
-{
-    char *from = workspace + *used;
-    *used += (bytes + 255) / 256 * 256;
-    return from;
-}
-
-/** Divides @p workspace, which may be NULL; returns how many bytes it must have. */
-static size_t divide_workspace(const struct experts_args *args, char *workspace, struct scratch *scratch)
-{
-    size_t used = 0, pairs = (size_t)args->tokens * args->top_k;
-    scratch->chosen = (int *)take(workspace, &used, pairs * sizeof(int));
-    scratch->row_of = (int *)take(workspace, &used, pairs * sizeof(int));
-    scratch->weights = (float *)take(workspace, &used, pairs * sizeof(float));
-    scratch->offsets = (int *)take(workspace, &used, ((size_t)args->experts + 1) * sizeof(int));
-    scratch->rows = take(workspace, &used, pairs * args->hidden * 2);
-    scratch->inner = take(workspace, &used, pairs * args->inner * 2);
-    return used;
-}
-
 size_t mixture_of_experts_workspace_bytes(const struct experts_args *args)
 {
     struct scratch scratch;
     return args != NULL && experts_extents_fit(args) ? divide_workspace(args, NULL, &scratch) : 0;
-}
-
-/** The two products, from rows that are gathered to rows that are to be returned. */
-static enum kernel_status multiply_experts(const struct experts_args *args, const struct scratch *scratch,
-                                           cudaStream_t stream)
-{
-    struct grouped_gemm_args product = {};
-    product.rows = args->tokens * args->top_k, product.experts = args->experts;
-    product.dtype = args->dtype, product.offsets = scratch->offsets;
-    product.n = args->inner, product.k = args->hidden, product.swiglu = 1;
-    product.a = scratch->rows, product.w = args->gate_up, product.c = scratch->inner;
-    enum kernel_status status = experts_product(&product, stream);
-    product.n = args->hidden, product.k = args->inner, product.swiglu = 0;
-    product.a = scratch->inner, product.w = args->down, product.c = scratch->rows;
-    return status == KERNEL_OK ? experts_product(&product, stream) : status;
 }
 
 enum kernel_status mixture_of_experts(const struct experts_args *args, cudaStream_t stream)
@@ -570,17 +462,22 @@ enum kernel_status mixture_of_experts(const struct experts_args *args, cudaStrea
     if (status != KERNEL_OK) return status;
     if (!is_hopper()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
     divide_workspace(args, (char *)args->workspace, &s);
+    // [student: layer_launch]
     int pairs = args->tokens * args->top_k, chunks = args->hidden / CHUNK;
+    unsigned threads = (unsigned)min(divide_up(chunks, WARP) * WARP, (int)COPY_THREADS);
     status = experts_route(args->logits, s.chosen, s.weights, args->tokens, args->experts, args->top_k,
                            args->renormalise, stream);
     if (status == KERNEL_OK)
         status = experts_group(s.chosen, s.offsets, s.row_of, pairs, args->experts, stream);
     if (status == KERNEL_OK)
-        status = launch_early(gather_kernel, (unsigned)args->tokens, COPY_THREADS, stream,
-                              (const uint4 *)args->x, s.row_of, (uint4 *)s.rows, args->top_k, chunks);
-    if (status == KERNEL_OK) status = multiply_experts(args, &s, stream);
+        status = launch_early(gather_kernel, (unsigned)args->tokens, threads, stream, (const uint4 *)args->x,
+                              s.row_of, (uint4 *)s.rows, args->top_k, chunks);
+    struct grouped_gemm_args in = product_in(args, &s), out = product_out(args, &s);
+    if (status == KERNEL_OK) status = experts_product(&in, stream);
+    if (status == KERNEL_OK) status = experts_product(&out, stream);
     if (status != KERNEL_OK) return status;
     return launch_early(args->dtype == DTYPE_F16 ? return_kernel<__half> : return_kernel<__nv_bfloat16>,
-                        (unsigned)args->tokens, COPY_THREADS, stream, (const uint4 *)s.rows, s.row_of,
-                        s.weights, (uint4 *)args->out, args->top_k, chunks);
+                        (unsigned)args->tokens, threads, stream, (const uint4 *)s.rows, s.row_of, s.weights,
+                        (uint4 *)args->out, args->top_k, chunks);
+    // [/student]
 }

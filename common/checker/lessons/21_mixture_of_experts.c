@@ -431,11 +431,11 @@ static void vary_sizes(struct lesson_case *item, int index, struct rng *rng)
                                    of_layers[] = {NORMAL, NORMAL, TIES, WITH_NAN};
     const int part = item->part, few = index % 4 != 0, wide = item->devices == ON_GPU ? 8 : 1;
     int *extent = item->extent;
-    extent[EXPERTS_COUNT] = rng_between(rng, 1, part == EXPERTS_ROUTE || index % 8 == 5 ? 256 : 12);
-    extent[EXPERTS_ROWS] = rng_between(rng, 1, part == EXPERTS_GROUP ? 1500 : few ? 30 : 150);
+    extent[EXPERTS_COUNT] = rng_between(rng, 1, part == EXPERTS_ROUTE || index % 32 == 5 ? 256 : 9);
+    extent[EXPERTS_ROWS] = rng_between(rng, 1, part == EXPERTS_GROUP ? (few ? 300 : 1500) : few ? 30 : 150);
     if (part == EXPERTS_LAYER) {
-        extent[EXPERTS_COUNT] = rng_between(rng, 1, 12);
-        extent[EXPERTS_ROWS] = rng_between(rng, 1, 30);
+        extent[EXPERTS_COUNT] = rng_between(rng, 1, 6);
+        extent[EXPERTS_ROWS] = rng_between(rng, 1, few ? 9 : 30);
     }
     const int most = extent[EXPERTS_COUNT] < 32 ? extent[EXPERTS_COUNT] : 32;
     extent[EXPERTS_TOP_K] = rng_between(rng, 1, part == EXPERTS_LAYER && most > 4 ? 4 : most);
@@ -465,7 +465,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
         return;
     }
     item->seed = rng_mix(item->seed, (uint64_t)(index / 2));
-    item->extent[EXPERTS_ROWS] = 5 + 7 * (index / 2);
+    item->extent[EXPERTS_ROWS] = 5 + 3 * (index / 2);
     item->value[EXPERTS_SPARE] = index % 2 == 1 ? REVERSED : 0;
     settle(item);
 }
