@@ -170,7 +170,7 @@ __global__ void __launch_bounds__(THREADS, 1) product_kernel(const __grid_consta
 template <typename T, int SWIGLU>
 static enum kernel_status launch_many(const struct grouped_gemm_args *args, cudaStream_t stream)
 {
-    // [student: many_launch]
+    // [student: launch_many]
     // TODO: describe_product(), then one block per SM with SHARED_BYTES of shared memory: launch_in_clusters(), clusters of 1.
     (void)args, (void)stream;
     return KERNEL_NOT_STARTED;
@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(FEW_THREADS) few_kernel(struct grouped_gemm_ar
 template <typename T, int SWIGLU>
 static enum kernel_status launch_few(const struct grouped_gemm_args *args, cudaStream_t stream)
 {
-    // [student: few_launch]
+    // [student: launch_few]
     // TODO: a block for each piece of the rows of w, times as many experts as could have rows.
     (void)args, (void)stream;
     return KERNEL_NOT_STARTED;
@@ -241,7 +241,7 @@ enum kernel_status experts_route(const float *logits, int *chosen, float *weight
         experts_route_check(logits, chosen, weights, tokens, experts, top_k, renormalise);
     if (status != KERNEL_OK) return status;
     if (!is_hopper()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
-    // [student: route_launch]
+    // [student: launch_route]
     // TODO: a warp per token, ROUTE_WARPS of them in a block: launch_early().
     (void)stream;
     return KERNEL_NOT_STARTED;
@@ -254,7 +254,7 @@ enum kernel_status experts_group(const int *chosen, int *offsets, int *row_of, i
     enum kernel_status status = experts_group_check(chosen, offsets, row_of, pairs, experts);
     if (status != KERNEL_OK) return status;
     if (!is_hopper()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
-    // [student: group_launch]
+    // [student: launch_group]
     // TODO: a block per expert, of as many warps as there are 32 pairs for, at most GROUP_WARPS.
     (void)stream;
     return KERNEL_NOT_STARTED;
@@ -292,7 +292,7 @@ enum kernel_status mixture_of_experts(const struct experts_args *args, cudaStrea
     if (status != KERNEL_OK) return status;
     if (!is_hopper()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
     divide_workspace(args, (char *)args->workspace, &s);
-    // [student: layer_launch]
+    // [student: launch_layer]
     // TODO: route, group, gather, two products (product_in(), product_out()), return; stop at the first that fails.
     (void)s, (void)stream;
     return KERNEL_NOT_STARTED;

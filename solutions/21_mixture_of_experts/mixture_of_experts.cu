@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(THREADS, 1) product_kernel(const __grid_consta
 template <typename T, int SWIGLU>
 static enum kernel_status launch_many(const struct grouped_gemm_args *args, cudaStream_t stream)
 {
-    // [student: many_launch]
+    // [student: launch_many]
     struct product p;
     if (!describe_product(&p, args)) return KERNEL_CUDA_ERROR;
     int blocks = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
@@ -369,7 +369,7 @@ __global__ void __launch_bounds__(FEW_THREADS) few_kernel(struct grouped_gemm_ar
 template <typename T, int SWIGLU>
 static enum kernel_status launch_few(const struct grouped_gemm_args *args, cudaStream_t stream)
 {
-    // [student: few_launch]
+    // [student: launch_few]
     dim3 grid((unsigned)divide_up(args->n, SWIGLU ? FEW_LINES : 2 * FEW_LINES),
               (unsigned)min(args->rows, args->experts));
     return launch_early(few_kernel<T, SWIGLU>, grid, FEW_THREADS, stream, *args);
@@ -412,7 +412,7 @@ enum kernel_status experts_route(const float *logits, int *chosen, float *weight
         experts_route_check(logits, chosen, weights, tokens, experts, top_k, renormalise);
     if (status != KERNEL_OK) return status;
     if (!is_hopper()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
-    // [student: route_launch]
+    // [student: launch_route]
     return launch_early(route_kernel, (unsigned)divide_up(tokens, ROUTE_WARPS), ROUTE_WARPS * WARP, stream,
                         logits, chosen, weights, tokens, experts, top_k, renormalise);
     // [/student]
@@ -424,7 +424,7 @@ enum kernel_status experts_group(const int *chosen, int *offsets, int *row_of, i
     enum kernel_status status = experts_group_check(chosen, offsets, row_of, pairs, experts);
     if (status != KERNEL_OK) return status;
     if (!is_hopper()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
-    // [student: group_launch]
+    // [student: launch_group]
     int warps = min(divide_up(pairs, WARP), (int)GROUP_WARPS);
     return launch_early(group_kernel, (unsigned)experts, (unsigned)(warps * WARP), stream, chosen, offsets,
                         row_of, pairs, experts);
@@ -462,7 +462,7 @@ enum kernel_status mixture_of_experts(const struct experts_args *args, cudaStrea
     if (status != KERNEL_OK) return status;
     if (!is_hopper()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
     divide_workspace(args, (char *)args->workspace, &s);
-    // [student: layer_launch]
+    // [student: launch_layer]
     int pairs = args->tokens * args->top_k, chunks = args->hidden / CHUNK;
     unsigned threads = (unsigned)min(divide_up(chunks, WARP) * WARP, (int)COPY_THREADS);
     status = experts_route(args->logits, s.chosen, s.weights, args->tokens, args->experts, args->top_k,
