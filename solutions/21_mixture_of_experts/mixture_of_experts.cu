@@ -116,8 +116,8 @@ __global__ void __launch_bounds__(GROUP_WARPS *WARP) group_kernel(const int *cho
     int smaller = 0, same = 0;
     wait_for_kernel_before();
     for (size_t i = begin + lane; i < end; i += WARP) {
-        smaller += chosen[i] >= 0 && chosen[i] < expert;
-        same += chosen[i] == expert;
+        int of = chosen[i];
+        smaller += of >= 0 && of < expert, same += of == expert;
     }
     smaller = warp_running_sum(smaller), same = warp_running_sum(same);
     if (lane == WARP - 1) before[warp] = smaller, own[warp] = same;

@@ -99,7 +99,7 @@ static const struct table_row TABLE[] = {
     {"group/pairs_16800001",       GROUP_EDGES,      G,16800001, 3, 0,   0,   0,  0,    GPU,             NORMAL,     0, 1, 0},
     {"group/property_random",      GROUP_PROPERTIES, G,    1,   1, 0,    0,   0,  0,    0,               NORMAL,     0, 100, RANDOM},
     {"group/sound_arguments",      GROUP_BAD_INPUT,  G,   20,   4, 0,    0,   0,  0,    0,               NORMAL,     0, 1, 0},
-    {"group/speed_2048",           GROUP_SPEED,      G, 2048,  32, 0,    0,   0,  0,    0,               NORMAL,     0, 1, 0},
+    {"group/speed_2048",           GROUP_SPEED,      G, 2048,  32, 0,    0,   0,  0,    0,               FALLING,    0, 1, 0},
     {"group/speed_32768",          GROUP_SPEED,      G,32768, 128, 0,    0,   0,  0,    GPU,             NORMAL,     0, 1, 0},
 
     {"product/few",                GROUP_BASIC,      P,    8,   2, 0,   64,  32,  F16,  0,               FALLING,    0, 1, 0},
@@ -130,6 +130,7 @@ static const struct table_row TABLE[] = {
     {"product/many_falling",       GROUP_EDGES,      P,  330,  40, 0,   16,   8,  F16,  0,               FALLING,    0, 1, 0},
     {"product/many_tiles",         GROUP_EDGES,      P,  700,   3, 0,   72, 520,  F16,  FEW_SMS,         SKEWED,     0, 1, 0},
     {"product/many_tiles_swiglu",  GROUP_EDGES,      P,  700,   3, 0,   72, 264,  BF16, FEW_SMS | SWIGLU, SKEWED,    0, 1, 0},
+    {"product/rows_70001",         GROUP_EDGES,      P,70001,   3, 0,    8,   8,  F16,  GPU,             NORMAL,     0, 1, 0},
     {"product/many_nan",           GROUP_NUMERICS,   P,  200,   3, 0,   64,  40,  F16,  0,               WITH_NAN,   0, 1, 0},
     {"product/many_nan_swiglu",    GROUP_NUMERICS,   P,  200,   3, 0,   64,  40,  BF16, SWIGLU,          WITH_NAN,   0, 1, 0},
     {"product/few_nan",            GROUP_NUMERICS,   P,   40,   6, 0,   64,  40,  F16,  0,               WITH_NAN,   0, 1, 0},
@@ -142,7 +143,7 @@ static const struct table_row TABLE[] = {
     {"product/property_random",    GROUP_PROPERTIES, P,    1,   1, 0,    8,   8,  F16,  0,               NORMAL,     0, 100, RANDOM},
     {"product/sound_arguments",    GROUP_BAD_INPUT,  P,   12,   3, 0,   32,  16,  F16,  0,               NORMAL,     0, 1, 0},
     {"product/speed_few",          GROUP_SPEED,      P,   32,   8, 0,  512,  64,  F16,  SWIGLU,          FALLING,    0, 1, 0},
-    {"product/speed_many",         GROUP_SPEED,      P,  512,   2, 0,  256, 256,  F16,  0,               NORMAL,     0, 1, 0},
+    {"product/speed_many",         GROUP_SPEED,      P,  512,   2, 0,  256, 256,  F16,  0,               FALLING,    0, 1, 0},
     {"product/speed_rows_4096",    GROUP_SPEED,      P, 4096,  16, 0, 2048, 768,  BF16, GPU | SWIGLU,    NORMAL,     0, 1, 0},
 
     {"layer/few",                  GROUP_BASIC,      L,    4,   8, 2,   64,  32,  F16,  0,               NORMAL,     0, 1, 0},
@@ -152,6 +153,7 @@ static const struct table_row TABLE[] = {
     {"layer/all_experts",          GROUP_EDGES,      L,   14,   5, 5,   72,  16,  BF16, 0,               NORMAL,     0, 1, 0},
     {"layer/hidden_2056",          GROUP_EDGES,      L,    5,   4, 2, 2056,   8,  F16,  0,               NORMAL,     0, 1, 0},
     {"layer/tokens_129",           GROUP_EDGES,      L,  129,   3, 1,   24,  40,  F16,  0,               NORMAL,     0, 1, 0},
+    {"layer/tokens_70001",         GROUP_EDGES,      L,70001,   4, 1,    8,   8,  F16,  GPU,             NORMAL,     0, 1, 0},
     {"layer/ties",                 GROUP_NUMERICS,   L,   20,  12, 4,   40,  24,  F16,  0,               TIES,       0, 1, 0},
     {"layer/all_to_one_choice",    GROUP_NUMERICS,   L,   50,   6, 1,   40,  24,  F16,  0,               EQUAL,      0, 1, 0},
     {"layer/nan",                  GROUP_NUMERICS,   L,   24,  12, 4,   40,  24,  BF16, 0,               WITH_NAN,   0, 1, 0},
