@@ -442,8 +442,8 @@ static void vary_sizes(struct lesson_case *item, int index, struct rng *rng)
     const int most = extent[EXPERTS_COUNT] < 32 ? extent[EXPERTS_COUNT] : 32;
     extent[EXPERTS_TOP_K] = rng_between(rng, 1, part == EXPERTS_LAYER && most > 4 ? 4 : most);
     if (part >= EXPERTS_PRODUCT) {
-        extent[EXPERTS_K] = 8 * rng_between(rng, 1, 12 * wide);
-        extent[EXPERTS_N] = 8 * rng_between(rng, 1, 6 * wide);
+        extent[EXPERTS_K] = 8 * rng_between(rng, 1, (part == EXPERTS_LAYER ? 6 : 12) * wide);
+        extent[EXPERTS_N] = 8 * rng_between(rng, 1, (part == EXPERTS_LAYER ? 3 : 6) * wide);
         extent[EXPERTS_DTYPE] = rng_between(rng, F16, BF16);
     }
     extent[EXPERTS_SWIGLU] = part == EXPERTS_PRODUCT ? rng_between(rng, 0, 1) : 0;
