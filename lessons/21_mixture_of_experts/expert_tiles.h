@@ -41,8 +41,7 @@ static_assert(STAGE_BYTES % 1024 == 0 && OUT_AT % 1024 == 0, "swizzled tiles beg
 
 /** @brief Sizes of the product of few rows. */
 enum {
-    FEW_ROWS =
-        8, /**< rows of A of a fragment: with no more per expert, weights are read once and hardly used again */
+    FEW_ROWS = 8,   /**< rows of A of a fragment */
     FEW_LINES = 16, /**< rows of w of a fragment */
     FEW_WARPS = 8,  /**< of a block: they share k out */
     FEW_THREADS = FEW_WARPS * WARP,

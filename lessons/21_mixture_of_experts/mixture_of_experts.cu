@@ -265,7 +265,7 @@ enum kernel_status experts_group(const int *chosen, int *offsets, int *row_of, i
 template <typename T>
 static enum kernel_status launch_product(const struct grouped_gemm_args *args, cudaStream_t stream)
 {
-    int few = args->rows <= FEW_ROWS * args->experts;
+    int few = args->rows <= FEW_ROWS / 2 * args->experts;
     if (args->swiglu) return few ? launch_few<T, 1>(args, stream) : launch_many<T, 1>(args, stream);
     return few ? launch_few<T, 0>(args, stream) : launch_many<T, 0>(args, stream);
 }

@@ -68,7 +68,7 @@ enum kernel_status experts_group(const int *chosen, int *offsets, int *row_of, i
  *
  * @param[in] args   see struct grouped_gemm_args
  * @param[in] stream where to launch
- * @launch with more than 8 rows per expert on average, one block of 384 threads per SM, which takes tile after tile; else 256 threads
+ * @launch with more than 4 rows per expert on average, one block of 384 threads per SM, which takes tile after tile; else 256 threads
  *         for each 16 rows of gate and of up, or each 32 rows of w, of each expert that may have rows
  * @smem 210 KB for many rows, else 16 KB
  * @cost 2 rows * n * k operations, with swiglu twice as many; no workspace

@@ -194,7 +194,7 @@ def measure(torch, lib, tokens, copy):
         ("down", inner, down, outer, 0),
     )
     for name, rows, w, c, swiglu in products:
-        calls = {"solution": product_call(torch, lib, rows, w, offsets, c, swiglu)}
+        calls = {"lesson 21": product_call(torch, lib, rows, w, offsets, c, swiglu)}
         if not swiglu:
             calls[grouped] = lambda: torch._grouped_mm(rows, w.transpose(1, 2), offs=ends)
             calls["cuBLAS"] = lambda: rows @ w[0].T  # one expert has all rows: as many operations
@@ -206,7 +206,7 @@ def measure(torch, lib, tokens, copy):
             calls[grouped] = two_kernels
         time_all(torch, f"product/{name}_tokens_{tokens}", calls, 2 * pairs * w.shape[1] * w.shape[2], hit * w[0].numel() * 2, copy,
                  lambda got: row_error(torch, rows, w, experts_of, got, swiglu), 0.08)
-    calls = {"solution": layer_call(torch, lib, x, logits, gate_up, down, torch.empty_like(x)),
+    calls = {"lesson 21": layer_call(torch, lib, x, logits, gate_up, down, torch.empty_like(x)),
              grouped: torch_layer(torch, x, logits, gate_up, down)}
     time_all(torch, f"layer/tokens_{tokens}", calls, 6 * pairs * HIDDEN * INNER, hit * 6 * HIDDEN * INNER, copy,
              lambda got: layer_error(torch, x, weights, chosen, gate_up, down, got), 0.08)

@@ -133,12 +133,12 @@ static const struct table_row TABLE[] = {
     {"product/rows_70001",         GROUP_EDGES,      P,70001,   3, 0,    8,   8,  F16,  GPU,             NORMAL,     0, 1, 0},
     {"product/many_nan",           GROUP_NUMERICS,   P,  200,   3, 0,   64,  40,  F16,  0,               WITH_NAN,   0, 1, 0},
     {"product/many_nan_swiglu",    GROUP_NUMERICS,   P,  200,   3, 0,   64,  40,  BF16, SWIGLU,          WITH_NAN,   0, 1, 0},
-    {"product/few_nan",            GROUP_NUMERICS,   P,   40,   6, 0,   64,  40,  F16,  0,               WITH_NAN,   0, 1, 0},
-    {"product/few_nan_swiglu",     GROUP_NUMERICS,   P,   40,   6, 0,   64,  40,  F16,  SWIGLU,          WITH_NAN,   0, 1, 0},
-    {"product/few_gates_low",      GROUP_NUMERICS,   P,   20,   4, 0,   64,  40,  BF16, SWIGLU,          GATES_LOW,  0, 1, 0},
+    {"product/few_nan",            GROUP_NUMERICS,   P,   24,   6, 0,   64,  40,  F16,  0,               WITH_NAN,   0, 1, 0},
+    {"product/few_nan_swiglu",     GROUP_NUMERICS,   P,   24,   6, 0,   64,  40,  F16,  SWIGLU,          WITH_NAN,   0, 1, 0},
+    {"product/few_gates_low",      GROUP_NUMERICS,   P,   16,   4, 0,   64,  40,  BF16, SWIGLU,          GATES_LOW,  0, 1, 0},
     {"product/many_gates_low",     GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  BF16, SWIGLU,          GATES_LOW,  0, 1, 0},
     {"product/many_gates_high",    GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  F16,  SWIGLU,          GATES_HIGH, 0, 1, 0},
-    {"product/tiny_few",           GROUP_NUMERICS,   P,   20,   4, 0,   64,  40,  F16,  0,               TINY,       0, 1, 0},
+    {"product/tiny_few",           GROUP_NUMERICS,   P,   16,   4, 0,   64,  40,  F16,  0,               TINY,       0, 1, 0},
     {"product/tiny_many",          GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  F16,  0,               TINY,       0, 1, 0},
     {"product/property_random",    GROUP_PROPERTIES, P,    1,   1, 0,    8,   8,  F16,  0,               NORMAL,     0, 100, RANDOM},
     {"product/sound_arguments",    GROUP_BAD_INPUT,  P,   12,   3, 0,   32,  16,  F16,  0,               NORMAL,     0, 1, 0},
@@ -493,13 +493,13 @@ static int holds(const struct lesson_case *item, const float *const *got, const 
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
     const int *extent = item->extent, product = item->part == EXPERTS_PRODUCT;
-    const int many = extent[EXPERTS_ROWS] > 8 * extent[EXPERTS_COUNT];
+    const int many = extent[EXPERTS_ROWS] > 4 * extent[EXPERTS_COUNT];
     const struct trait traits[] = {
         {product && many && extent[EXPERTS_SWIGLU] == 1, "only swiglu of many rows fails"},
         {product && extent[EXPERTS_SWIGLU] == 1,
          "only swiglu fails: which of a thread's sums are gate, and which up?"},
-        {product && many, "only products of many rows fail: 8 per expert and more"},
-        {product && !many, "only products of few rows fail: no more than 8 per expert"},
+        {product && many, "only products of many rows fail: more than 4 per expert"},
+        {product && !many, "only products of few rows fail: no more than 4 per expert"},
         {extent[EXPERTS_SPARE] > 0, "only rows that no expert has fail"},
         {item->distribution == TIES || item->distribution == EQUAL,
          "only equal logits fail: of two the smaller index is first"},
