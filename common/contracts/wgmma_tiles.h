@@ -1,6 +1,6 @@
 /**
  * @file wgmma_tiles.h
- * @brief The instruction that multiplies in lesson 15: 64 rows of A, 64, 128 or 256 columns of B, 16 of k.
+ * @brief The instruction that multiplies in lessons 15 and 21: 64 rows of A, 64, 128 or 256 columns of B, 16 of k.
  *
  * A and B are read from shared memory by their descriptors (hopper.h), and D, in f32, is in the registers of the 128 threads.
  * Warp w of the four has rows 16w to 16w + 15; lane 4g + q of it has, of each eight columns 8j to 8j + 7,
