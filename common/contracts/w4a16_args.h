@@ -53,13 +53,13 @@ struct w4a16_shuffle_args {
 
 /** @brief What the products need to know. All pointers are device pointers. */
 struct w4a16_args {
-    int m;                   /**< rows of A and C, >= 1 */
-    int n;                   /**< columns of W and C, a multiple of 8 */
-    int k;                   /**< columns of A, rows of W, a multiple of 64 and of group */
-    int group;               /**< rows that share a scale: 32, 64, 128, or k */
-    int lda;                 /**< elements from one row of A to the next, >= k, a multiple of 8 */
-    int ldc;                 /**< elements from one row of C to the next, >= n, a multiple of 8 */
-    int splits;              /**< parts into which w4a16_split() cuts k, 1 to W4_MOST_SPLITS; for others without meaning */
+    int m;      /**< rows of A and C, >= 1 */
+    int n;      /**< columns of W and C, a multiple of 8 */
+    int k;      /**< columns of A, rows of W, a multiple of 64 and of group */
+    int group;  /**< rows that share a scale: 32, 64, 128, or k */
+    int lda;    /**< elements from one row of A to the next, >= k, a multiple of 8 */
+    int ldc;    /**< elements from one row of C to the next, >= n, a multiple of 8 */
+    int splits; /**< parts into which w4a16_split() cuts k, 1 to W4_MOST_SPLITS; for others without meaning */
     enum dtype dtype;        /**< storage type of a, scales and c: f16 or bf16 */
     const void *a;           /**< [m, lda] */
     const uint32_t *weights; /**< shuffled */
@@ -87,17 +87,20 @@ static inline int w4a16_group_is_known(int group, int k)
     return group == 32 || group == 64 || group == 128 || group == k;
 }
 
-/** @brief 1 if W can be cut into words, slices and groups. */
+/** @brief 1 if W can be cut into words, slices and groups, and its slices can be counted in 30 bits. */
 static inline int w4a16_weights_fit(int n, int k, int group)
 {
-    return n >= 8 && n % 8 == 0 && k >= W4_SLICE && k % W4_SLICE == 0 && group > 0 && k % group == 0;
+    uint64_t slices = (uint64_t)n / W4_SLICE + 1;
+    return n >= 8 && n % 8 == 0 && k >= W4_SLICE && k % W4_SLICE == 0 && group > 0 && k % group == 0 &&
+           multiply_fits(&slices, (uint64_t)k / W4_SLICE, INT_MAX / 2);
 }
 
 /**
  * @brief Checks pointers and options, extents and alignment, in that order.
  * @param args may be NULL
  * @return ::KERNEL_OK, ::KERNEL_INVALID_CONFIG (a null pointer other than qzeros, an unknown format or group),
- *         ::KERNEL_INVALID_DIMENSION (n not a multiple of 8, k not one of 64 or of group, either below 1) or
+ *         ::KERNEL_INVALID_DIMENSION (n not a multiple of 8, k not one of 64 or of group, either below 1, 2^30
+ *         slices or more) or
  *         ::KERNEL_ALIGNMENT_ERROR (weights not at a multiple of 16 bytes, another pointer not at one of 4)
  */
 static inline enum kernel_status w4a16_shuffle_args_check(const struct w4a16_shuffle_args *args)
@@ -132,7 +135,7 @@ static inline int w4a16_extents_fit(const struct w4a16_args *args)
  * @param workspace_bytes what the kernel needs
  * @return ::KERNEL_OK, ::KERNEL_INVALID_CONFIG (a null pointer, an unknown group, splits not from 1 to W4_MOST_SPLITS),
  *         ::KERNEL_INVALID_DIMENSION (m below 1 or above most_rows, n not a multiple of 8, k not one of 64 or of group, a
- *         leading dimension shorter than its row or not a multiple of 8, too many elements or tiles of 16 x 16),
+ *         leading dimension shorter than its row or not a multiple of 8, too many elements, slices or tiles of 16 x 16),
  *         ::KERNEL_UNSUPPORTED_DTYPE (neither f16 nor bf16), ::KERNEL_ALIGNMENT_ERROR (zeros not at a multiple of 4 bytes,
  *         another pointer not at one of 16, the workspace not at one of 256) or ::KERNEL_OUT_OF_MEMORY
  */

@@ -10,16 +10,16 @@
 /** @brief Sizes that do not depend on the tile. */
 enum {
     WARP = 32,
-    WARPS = 8,             /**< of a block */
+    WARPS = 8, /**< of a block */
     THREADS = WARP * WARPS,
-    SLICE = W4_SLICE,      /**< depth of a slice of k, and columns of a strip of W */
-    CHUNK = 8,             /**< elements of 16 bytes: what one instruction copies */
+    SLICE = W4_SLICE, /**< depth of a slice of k, and columns of a strip of W */
+    CHUNK = 8,        /**< elements of 16 bytes: what one instruction copies */
     ROW_CHUNKS = SLICE / CHUNK,
-    STRIP_BLOCKS = 4,      /**< of 16 columns, in a strip: a lane's 16 bytes are of one of them */
-    MMA_ROWS = 8,          /**< rows of A in one multiply_add(): W stands on its left, with 16 columns */
-    GROUPS = 2,            /**< groups that a slice has at most */
-    MOST_STAGES = 4,       /**< under way or being multiplied */
-    RASTER_ROWS = 8        /**< rows of tiles of C that are worked on at the same time (rasterization.h) */
+    STRIP_BLOCKS = 4, /**< of 16 columns, in a strip: a lane's 16 bytes are of one of them */
+    MMA_ROWS = 8,     /**< rows of A in one multiply_add(): W stands on its left, with 16 columns */
+    GROUPS = 2,       /**< groups that a slice has at most */
+    MOST_STAGES = 4,  /**< under way or being multiplied */
+    RASTER_ROWS = 8   /**< rows of tiles of C that are worked on at the same time (rasterization.h) */
 };
 
 /** @brief Warps of a block: WARPS_M along rows, WARPS_N along columns, and WARPS_K that take different slices of k. */
@@ -31,7 +31,7 @@ template <int ROWS_, int WARPS_M_, int WARPS_N_, int WARPS_K_> struct tile_sizes
         WARPS_K = WARPS_K_,
         TILE_M = ROWS * WARPS_M,
         TILE_N = SLICE * WARPS_N,
-        FRAGMENTS = ROWS / MMA_ROWS, // of A, of a warp
+        FRAGMENTS = ROWS / MMA_ROWS,        // of A, of a warp
         SUMS = STRIP_BLOCKS * FRAGMENTS * 4 // of a lane
     };
     static_assert(WARPS_M * WARPS_N * WARPS_K == WARPS, "every warp has its share");
@@ -44,10 +44,10 @@ typedef struct tile_sizes<64, 2, 4, 1> many_rows; /**< more: 128 sums per thread
 
 /** @brief What a block loads of one slice of k: a chunk of A is swizzled, W is as it was stored. */
 template <typename T, typename SIZE> struct alignas(16) slice {
-    uint4 a[SIZE::TILE_M][ROW_CHUNKS];              ///< chunk c of row r is at c ^ r % 8
-    uint4 w[SIZE::WARPS_N][STRIP_BLOCKS][WARP];     ///< by strip, block and lane
-    T scales[GROUPS][SIZE::TILE_N];                 ///< of the groups of row 0 and of row 32
-    uint32_t zeros[GROUPS][SIZE::TILE_N / 8];       ///< of the same
+    uint4 a[SIZE::TILE_M][ROW_CHUNKS];          ///< chunk c of row r is at c ^ r % 8
+    uint4 w[SIZE::WARPS_N][STRIP_BLOCKS][WARP]; ///< by strip, block and lane
+    T scales[GROUPS][SIZE::TILE_N];             ///< of the groups of row 0 and of row 32
+    uint32_t zeros[GROUPS][SIZE::TILE_N / 8];   ///< of the same
 };
 
 #endif

@@ -38,9 +38,9 @@ struct product {
 
 /** Where a warp stands in its block, and a lane in its warp. */
 struct place {
-    int lane, g, t;         // lane = 4g + t: columns 8g .. 8g + 7 of a strip, rows 16t .. 16t + 15 of a slice
-    int warp_m, warp_n;     // of the tile
-    int warp_k;             // which of the slices of a stage
+    int lane, g, t;     // lane = 4g + t: columns 8g .. 8g + 7 of a strip, rows 16t .. 16t + 15 of a slice
+    int warp_m, warp_n; // of the tile
+    int warp_k;         // which of the slices of a stage
 };
 
 /* ---- part "shuffle" ------------------------------------------------------------------------------------ */
@@ -49,8 +49,7 @@ struct place {
 __device__ inline uint32_t stored_weight(const struct w4a16_shuffle_args &args, int row, int column)
 {
     // [student: stored_weight]
-    if (args.format == W4_GPTQ)
-        return args.qweight[(size_t)(row / 8) * args.n + column] >> row % 8 * 4 & 15;
+    if (args.format == W4_GPTQ) return args.qweight[(size_t)(row / 8) * args.n + column] >> row % 8 * 4 & 15;
     int place = column % 2 * 4 + column % 8 / 2; // 0 2 4 6 1 3 5 7, the other way round
     return args.qweight[(size_t)row * (args.n / 8) + column / 8] >> place * 4 & 15;
     // [/student]
@@ -109,7 +108,8 @@ template <typename T> __device__ inline uint32_t unpack_zero(uint32_t word, int 
 
 /** A word becomes a fragment A of m16n8k16, with two columns of W as rows; of both a zero and a scale, each twice. */
 template <typename T>
-__device__ inline void dequantise(uint32_t a[4], uint32_t word, const uint32_t zero[2], const uint32_t scale[2])
+__device__ inline void dequantise(uint32_t a[4], uint32_t word, const uint32_t zero[2],
+                                  const uint32_t scale[2])
 {
     // [student: dequantise]
 #pragma unroll
@@ -128,7 +128,8 @@ struct vector_slice {
 };
 
 /** Loads slice @p at of the lane's columns, the first of which is @p column. Past the end of k or n there is nothing to load. */
-__device__ inline void load_slice(struct vector_slice *slice, const struct w4a16_args &args, int at, int column)
+__device__ inline void load_slice(struct vector_slice *slice, const struct w4a16_args &args, int at,
+                                  int column)
 {
     // [student: load_slice]
     int lane = (int)threadIdx.x % WARP, slices = args.k / SLICE, block = column % CHUNK / 2;
@@ -198,8 +199,7 @@ __global__ void __launch_bounds__(THREADS) vector_kernel(struct w4a16_args args)
         for (int i = 0; i < AHEAD; i++) load_slice(&slice[i], args, at + i * WARPS, column);
 #pragma unroll
         for (int i = 0; i < AHEAD; i++)
-            if (at + i * WARPS < slices)
-                multiply_slice<T, ROWS>(sum, slice[i], args, at + i * WARPS, column);
+            if (at + i * WARPS < slices) multiply_slice<T, ROWS>(sum, slice[i], args, at + i * WARPS, column);
     }
 #pragma unroll
     for (int i = 0; i < ROWS * LANE_COLUMNS; i++) { // the lanes of one g have the same columns
@@ -222,8 +222,8 @@ __global__ void __launch_bounds__(THREADS) vector_kernel(struct w4a16_args args)
 
 /** Starts to copy slice @p at of k: of A the rows, of W the strips from @p m and @p n on, zeros where there is nothing. */
 template <typename T, typename SIZE>
-__device__ inline void copy_slice(struct slice<T, SIZE> *to, const struct w4a16_args &args, int m, int n, int at,
-                                  int end)
+__device__ inline void copy_slice(struct slice<T, SIZE> *to, const struct w4a16_args &args, int m, int n,
+                                  int at, int end)
 {
     // [student: copy_slice]
     constexpr int SHARE = THREADS / SIZE::WARPS_K; // threads that copy one slice
@@ -243,7 +243,8 @@ __device__ inline void copy_slice(struct slice<T, SIZE> *to, const struct w4a16_
     for (int i = thread; i < GROUPS * SIZE::TILE_N / CHUNK; i += SHARE) {
         int half = i / (SIZE::TILE_N / CHUNK), chunk = i % (SIZE::TILE_N / CHUNK), column = n + chunk * CHUNK;
         size_t from = (size_t)((at * SLICE + half * 32) / args.group) * args.n + column;
-        copy_16_bytes(&to->scales[half][chunk * CHUNK], (const T *)args.scales + from, there && column < args.n);
+        copy_16_bytes(&to->scales[half][chunk * CHUNK], (const T *)args.scales + from,
+                      there && column < args.n);
         copy_4_bytes(&to->zeros[half][chunk], args.zeros + from / 8, there && column < args.n);
     }
     // [/student]
@@ -264,14 +265,15 @@ __device__ inline void wait_for_stage(int stages)
 
 /** Adds one slice: sum[b][f] is a fragment C with columns 8g + 2b (c[0], c[1]) and 8g + 2b + 1 of W and rows 2t, 2t + 1 of A. */
 template <typename T, typename SIZE>
-__device__ inline void multiply(float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4], const struct slice<T, SIZE> &slice,
-                                const struct place &at)
+__device__ inline void multiply(float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4],
+                                const struct slice<T, SIZE> &slice, const struct place &at)
 {
     // [student: multiply]
     const uint16_t *scales = (const uint16_t *)&slice.scales[at.t / 2][at.warp_n * SLICE + at.g * CHUNK];
     uint32_t zeros = slice.zeros[at.t / 2][at.warp_n * (SLICE / 8) + at.g];
 #pragma unroll
-    for (int half = 0; half < 2; half++) { // of the lane's 16 neighbours along k: a chunk of A, two words of W
+    for (int half = 0; half < 2;
+         half++) { // of the lane's 16 neighbours along k: a chunk of A, two words of W
         uint4 a[SIZE::FRAGMENTS];
 #pragma unroll
         for (int f = 0; f < SIZE::FRAGMENTS; f++)
@@ -340,12 +342,17 @@ __global__ void __launch_bounds__(THREADS, SIZE::ROWS == 16 ? 2 : 1) tensor_kern
     extern __shared__ uint4 shared_memory[]; // [p.stages, WARPS_K] slices
     struct slice<T, SIZE> *const ring = (struct slice<T, SIZE> *)shared_memory;
     int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
-    struct place at = {lane, lane / 4, lane % 4, warp / SIZE::WARPS_N % SIZE::WARPS_M, warp % SIZE::WARPS_N,
+    struct place at = {lane,
+                       lane / 4,
+                       lane % 4,
+                       warp / SIZE::WARPS_N % SIZE::WARPS_M,
+                       warp % SIZE::WARPS_N,
                        warp / (SIZE::WARPS_N * SIZE::WARPS_M)};
     struct tile_index tile = raster_tile<RASTER_ROWS>((int)blockIdx.x, p.tiles_m, p.tiles_n);
     int m = tile.row * SIZE::TILE_M, n = tile.column * SIZE::TILE_N, slices = p.args.k / SLICE;
     int begin = (int)((int64_t)slices * blockIdx.y / gridDim.y), split = (int)blockIdx.y;
-    int end = (int)((int64_t)slices * (blockIdx.y + 1) / gridDim.y), left = divide_up(end - begin, SIZE::WARPS_K);
+    int end = (int)((int64_t)slices * (blockIdx.y + 1) / gridDim.y),
+        left = divide_up(end - begin, SIZE::WARPS_K);
     int next = begin + at.warp_k; // slice that this thread helps to copy
 
     float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4] = {};
@@ -402,7 +409,8 @@ static enum kernel_status launch_tiles(struct product *p, int splits, cudaStream
 {
     // [student: launch_tiles]
     constexpr int BYTES = SIZE::WARPS_K * (int)sizeof(struct slice<T, SIZE>);
-    static_assert((SIZE::WARPS_K - 1) * SIZE::SUMS * (THREADS / SIZE::WARPS_K) * 4 <= 2 * BYTES, "add_warps()");
+    static_assert((SIZE::WARPS_K - 1) * SIZE::SUMS * (THREADS / SIZE::WARPS_K) * 4 <= 2 * BYTES,
+                  "add_warps()");
     int room = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) / BYTES;
     p->stages = room < MOST_STAGES ? room : MOST_STAGES;
     p->tiles_m = divide_up(p->args.m, SIZE::TILE_M), p->tiles_n = divide_up(p->args.n, SIZE::TILE_N);
@@ -417,21 +425,24 @@ static enum kernel_status launch_tiles(struct product *p, int splits, cudaStream
 }
 
 /** Finds the tile for a number of rows; where k is split, the parts are added. */
-template <typename T> static enum kernel_status launch_product(struct product *p, int splits, cudaStream_t stream)
+template <typename T>
+static enum kernel_status launch_product(struct product *p, int splits, cudaStream_t stream)
 {
     // [student: launch_product]
-    enum kernel_status status = p->args.m <= few_rows::TILE_M    ? launch_tiles<T, few_rows>(p, splits, stream)
-                                : p->args.m <= some_rows::TILE_M ? launch_tiles<T, some_rows>(p, splits, stream)
-                                                                 : launch_tiles<T, many_rows>(p, splits, stream);
+    enum kernel_status status = p->args.m <= few_rows::TILE_M ? launch_tiles<T, few_rows>(p, splits, stream)
+                                : p->args.m <= some_rows::TILE_M
+                                    ? launch_tiles<T, some_rows>(p, splits, stream)
+                                    : launch_tiles<T, many_rows>(p, splits, stream);
     if (status != KERNEL_OK || p->partial == NULL) return status;
     size_t threads = (size_t)p->args.m * p->args.n / 4;
-    return launch_early(add_splits_kernel<T>, dim3((unsigned)((threads + THREADS - 1) / THREADS)), dim3(THREADS),
-                        stream, *p);
+    return launch_early(add_splits_kernel<T>, dim3((unsigned)((threads + THREADS - 1) / THREADS)),
+                        dim3(THREADS), stream, *p);
     // [/student]
 }
 
 /** Finds the kernel for a storage type and a number of rows. */
-template <typename T> static enum kernel_status launch_vector(const struct w4a16_args *args, cudaStream_t stream)
+template <typename T>
+static enum kernel_status launch_vector(const struct w4a16_args *args, cudaStream_t stream)
 {
     // [student: launch_vector]
     int blocks = divide_up(args->n, SLICE) * 2;
@@ -455,7 +466,8 @@ enum kernel_status w4a16_shuffle(const struct w4a16_shuffle_args *args, cudaStre
     if (status != KERNEL_OK) return status;
     if (is_old_device()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
     // [student: launch_shuffle]
-    size_t words = w4a16_weight_words(args->n, args->k), zeros = (size_t)args->k / args->group * (args->n / 8);
+    size_t words = w4a16_weight_words(args->n, args->k),
+           zeros = (size_t)args->k / args->group * (args->n / 8);
     shuffle_weights_kernel<<<(unsigned)(words / THREADS), THREADS, 0, stream>>>(*args);
     status = launch_status();
     if (status != KERNEL_OK) return status;
@@ -474,7 +486,8 @@ enum kernel_status w4a16_vector(const struct w4a16_args *args, cudaStream_t stre
 }
 
 /** Both products on tensor cores; @p partial is NULL where no other block works on the same elements. */
-static enum kernel_status launch(const struct w4a16_args *args, int splits, float *partial, cudaStream_t stream)
+static enum kernel_status launch(const struct w4a16_args *args, int splits, float *partial,
+                                 cudaStream_t stream)
 {
     if (is_old_device()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
     struct product p = {*args, 0, 0, 0, partial};
@@ -490,7 +503,9 @@ enum kernel_status w4a16_tensor(const struct w4a16_args *args, cudaStream_t stre
 
 size_t w4a16_split_workspace_bytes(const struct w4a16_args *args)
 {
-    if (args == NULL || !w4a16_extents_fit(args) || args->splits <= 1 || args->splits > W4_MOST_SPLITS) return 0;
+    if (args == NULL || !w4a16_group_is_known(args->group, args->k) || !w4a16_extents_fit(args) ||
+        args->splits < 2 || args->splits > W4_MOST_SPLITS)
+        return 0;
     return (size_t)args->m * args->n * args->splits * sizeof(float);
 }
 
