@@ -22,6 +22,14 @@ enum {
     RASTER_ROWS = 8   /**< rows of tiles of C that are worked on at the same time (rasterization.h) */
 };
 
+/** @brief Sizes of part "vector". */
+enum {
+    AHEAD = 4,           /**< slices that a warp loads before it multiplies the first */
+    VECTOR_BLOCKS = 2,   /**< blocks of 16 columns, of one strip, that a block of threads takes */
+    VECTOR_COLUMNS = 32, /**< columns of them */
+    LANE_COLUMNS = 4     /**< of a lane */
+};
+
 /** @brief Warps of a block: WARPS_M along rows, WARPS_N along columns, and WARPS_K that take different slices of k. */
 template <int ROWS_, int WARPS_M_, int WARPS_N_, int WARPS_K_> struct tile_sizes {
     enum {
@@ -49,5 +57,31 @@ template <typename T, typename SIZE> struct alignas(16) slice {
     T scales[GROUPS][SIZE::TILE_N];             ///< of the groups of row 0 and of row 32
     uint32_t zeros[GROUPS][SIZE::TILE_N / 8];   ///< of the same
 };
+
+/** @brief What a lane of part "vector" loads of one slice: 16 weights of each of its four columns, and what belongs to them. */
+struct vector_slice {
+    uint4 w[VECTOR_BLOCKS];
+    uint2 scales;   /**< four, of T */
+    uint32_t zeros; /**< of the eight columns of the lanes with the same g */
+};
+
+/** @brief Where a warp stands in its block, and a lane in its warp: it has columns 8g .. 8g + 7 of a strip, rows 16t .. 16t + 15. */
+struct place {
+    int lane, g, t;     /**< lane = 4g + t */
+    int warp_m, warp_n; /**< of the tile */
+    int warp_k;         /**< which slice of a stage */
+};
+
+/** @brief The place of a thread: threads that follow each other have one slice. */
+template <typename SIZE> __device__ inline struct place place_of(int thread)
+{
+    int warp = thread / WARP, lane = thread % WARP;
+    return {lane,
+            lane / 4,
+            lane % 4,
+            warp / SIZE::WARPS_N % SIZE::WARPS_M,
+            warp % SIZE::WARPS_N,
+            warp / (SIZE::WARPS_N * SIZE::WARPS_M)};
+}
 
 #endif

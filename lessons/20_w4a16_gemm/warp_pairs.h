@@ -89,4 +89,15 @@ template <int PENDING> __device__ inline void wait_groups(void)
 
 #endif
 
+/** @brief Waits until this thread's copies of the oldest stage are done; those of stages - 2 others may be under way. */
+__device__ inline void wait_for_stage(int stages)
+{
+    if (stages == 4)
+        wait_groups<2>();
+    else if (stages == 3)
+        wait_groups<1>();
+    else
+        wait_groups<0>();
+}
+
 #endif

@@ -21,26 +21,12 @@
 #include "tile_sizes.h" // from the block's tile down to the fragment
 #include "warp_pairs.h" // two numbers in a register, wrappers for cp.async and mma.sync
 
-enum {
-    AHEAD = 4,           // slices that a warp of vector_kernel() loads before it multiplies the first
-    VECTOR_BLOCKS = 2,   // of 16 columns, of one strip, that a block of vector_kernel() takes
-    VECTOR_COLUMNS = 32, // columns of them
-    LANE_COLUMNS = 4     // of a lane
-};
-
 /** A matrix product on tensor cores, or a part of k of one. */
 struct product {
     struct w4a16_args args;
     int tiles_m, tiles_n; // of C
     int stages;           // in shared memory
     float *partial;       // [splits, m, n], or NULL: C is written
-};
-
-/** Where a warp stands in its block, and a lane in its warp. */
-struct place {
-    int lane, g, t;     // lane = 4g + t: columns 8g .. 8g + 7 of a strip, rows 16t .. 16t + 15 of a slice
-    int warp_m, warp_n; // of the tile
-    int warp_k;         // which of the slices of a stage
 };
 
 /* ---- part "shuffle" ------------------------------------------------------------------------------------ */
@@ -120,13 +106,6 @@ __device__ inline void dequantise(uint32_t a[4], uint32_t word, const uint32_t z
 
 /* ---- part "vector" -------------------------------------------------------------------------------------- */
 
-/** What a lane loads of one slice: 16 weights of each of its four columns, and what belongs to them. */
-struct vector_slice {
-    uint4 w[VECTOR_BLOCKS];
-    uint2 scales;   // four, of T
-    uint32_t zeros; // of the eight columns of the lanes with the same g
-};
-
 /** Loads slice @p at of the lane's columns, the first of which is @p column. Past the end of k or n there is nothing to load. */
 __device__ inline void load_slice(struct vector_slice *slice, const struct w4a16_args &args, int at,
                                   int column)
@@ -157,7 +136,6 @@ __device__ inline void multiply_slice(float sum[ROWS][LANE_COLUMNS], const struc
         uint32_t word[VECTOR_BLOCKS];
         for (int block = 0; block < VECTOR_BLOCKS; block++) word[block] = (&slice.w[block].x)[w];
         uint2 pairs[ROWS];
-#pragma unroll
         for (int row = 0; row < ROWS; row++)
             pairs[row] = *(const uint2 *)(a + (size_t)min(row, args.m - 1) * args.lda + 4 * w);
 #pragma unroll
@@ -166,7 +144,6 @@ __device__ inline void multiply_slice(float sum[ROWS][LANE_COLUMNS], const struc
             uint32_t zero = unpack_zero<T>(slice.zeros, column % CHUNK + of);
             uint32_t q = subtract_pairs<T>(unpack<T>(word[i / 4], i % 4), zero);
             float low = unpack_element<T>(q, 0), high = unpack_element<T>(q, 1);
-#pragma unroll
             for (int row = 0; row < ROWS; row++) {
                 uint32_t two = i % 4 / 2 ? pairs[row].y : pairs[row].x;
                 exact[row][of] += low * unpack_element<T>(two, 0);
@@ -177,7 +154,6 @@ __device__ inline void multiply_slice(float sum[ROWS][LANE_COLUMNS], const struc
 #pragma unroll
     for (int of = 0; of < LANE_COLUMNS; of++) {
         float scale = unpack_element<T>(of / 2 ? slice.scales.y : slice.scales.x, of % 2);
-#pragma unroll
         for (int row = 0; row < ROWS; row++) sum[row][of] += exact[row][of] * scale;
     }
     // [/student]
@@ -195,7 +171,6 @@ __global__ void __launch_bounds__(THREADS) vector_kernel(struct w4a16_args args)
     float sum[ROWS][LANE_COLUMNS] = {};
     for (int at = warp; at < slices; at += AHEAD * WARPS) {
         struct vector_slice slice[AHEAD];
-#pragma unroll
         for (int i = 0; i < AHEAD; i++) load_slice(&slice[i], args, at + i * WARPS, column);
 #pragma unroll
         for (int i = 0; i < AHEAD; i++)
@@ -250,17 +225,6 @@ __device__ inline void copy_slice(struct slice<T, SIZE> *to, const struct w4a16_
     // [/student]
 }
 
-/** Waits until this thread's copies of the oldest stage are done; those of stages - 2 others may be under way. */
-__device__ inline void wait_for_stage(int stages)
-{
-    if (stages == 4)
-        wait_groups<2>();
-    else if (stages == 3)
-        wait_groups<1>();
-    else
-        wait_groups<0>();
-}
-
 /* ---- part "tensor": from shared memory to registers, and the product ------------------------------------ */
 
 /** Adds one slice: sum[b][f] is a fragment C with columns 8g + 2b (c[0], c[1]) and 8g + 2b + 1 of W and rows 2t, 2t + 1 of A. */
@@ -272,10 +236,8 @@ __device__ inline void multiply(float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4],
     const uint16_t *scales = (const uint16_t *)&slice.scales[at.t / 2][at.warp_n * SLICE + at.g * CHUNK];
     uint32_t zeros = slice.zeros[at.t / 2][at.warp_n * (SLICE / 8) + at.g];
 #pragma unroll
-    for (int half = 0; half < 2;
-         half++) { // of the lane's 16 neighbours along k: a chunk of A, two words of W
+    for (int half = 0; half < 2; half++) { // of 16 neighbours along k: a chunk of A, two words of W
         uint4 a[SIZE::FRAGMENTS];
-#pragma unroll
         for (int f = 0; f < SIZE::FRAGMENTS; f++)
             a[f] = slice.a[at.warp_m * SIZE::ROWS + f * MMA_ROWS + at.g][(2 * at.t + half) ^ at.g];
 #pragma unroll
@@ -285,10 +247,8 @@ __device__ inline void multiply(float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4],
             const uint32_t scale[2] = {scales[2 * b] * 0x10001u, scales[2 * b + 1] * 0x10001u};
             uint32_t w[4];
             dequantise<T>(w, words.x, zero, scale);
-#pragma unroll
             for (int f = 0; f < SIZE::FRAGMENTS; f++) multiply_add<T>(sum[b][f], w, a[f].x, a[f].y);
             dequantise<T>(w, words.y, zero, scale);
-#pragma unroll
             for (int f = 0; f < SIZE::FRAGMENTS; f++) multiply_add<T>(sum[b][f], w, a[f].z, a[f].w);
         }
     }
@@ -302,16 +262,12 @@ template <typename SIZE> __device__ inline void add_warps(float *sum, float *sha
     constexpr int LANES = THREADS / SIZE::WARPS_K; // [WARPS_K - 1, SUMS, LANES]
     int lane = (int)threadIdx.x % LANES;
     __syncthreads(); // all warps have read the last stage, which the sums overwrite
-    if (at.warp_k > 0) {
-#pragma unroll
-        for (int i = 0; i < SIZE::SUMS; i++)
-            shared[((at.warp_k - 1) * SIZE::SUMS + i) * LANES + lane] = sum[i];
-    }
-    __syncthreads(); // the sums of all warps are there before they are added
-    if (at.warp_k > 0) return;
 #pragma unroll
     for (int i = 0; i < SIZE::SUMS; i++)
+        if (at.warp_k > 0) shared[((at.warp_k - 1) * SIZE::SUMS + i) * LANES + lane] = sum[i];
+    __syncthreads(); // the sums of all warps are there before they are added
 #pragma unroll
+    for (int i = 0; i < SIZE::SUMS; i++)
         for (int k = 0; k < SIZE::WARPS_K - 1; k++) sum[i] += shared[(k * SIZE::SUMS + i) * LANES + lane];
     // [/student]
 }
@@ -341,18 +297,11 @@ __global__ void __launch_bounds__(THREADS, SIZE::ROWS == 16 ? 2 : 1) tensor_kern
     // [student: tensor_kernel]
     extern __shared__ uint4 shared_memory[]; // [p.stages, WARPS_K] slices
     struct slice<T, SIZE> *const ring = (struct slice<T, SIZE> *)shared_memory;
-    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
-    struct place at = {lane,
-                       lane / 4,
-                       lane % 4,
-                       warp / SIZE::WARPS_N % SIZE::WARPS_M,
-                       warp % SIZE::WARPS_N,
-                       warp / (SIZE::WARPS_N * SIZE::WARPS_M)};
+    struct place at = place_of<SIZE>((int)threadIdx.x);
     struct tile_index tile = raster_tile<RASTER_ROWS>((int)blockIdx.x, p.tiles_m, p.tiles_n);
     int m = tile.row * SIZE::TILE_M, n = tile.column * SIZE::TILE_N, slices = p.args.k / SLICE;
-    int begin = (int)((int64_t)slices * blockIdx.y / gridDim.y), split = (int)blockIdx.y;
-    int end = (int)((int64_t)slices * (blockIdx.y + 1) / gridDim.y),
-        left = divide_up(end - begin, SIZE::WARPS_K);
+    int split = (int)blockIdx.y, end = (int)((int64_t)slices * (split + 1) / gridDim.y);
+    int begin = (int)((int64_t)slices * split / gridDim.y), left = divide_up(end - begin, SIZE::WARPS_K);
     int next = begin + at.warp_k; // slice that this thread helps to copy
 
     float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4] = {};
@@ -376,7 +325,6 @@ __global__ void __launch_bounds__(THREADS, SIZE::ROWS == 16 ? 2 : 1) tensor_kern
 #pragma unroll
     for (int i = 0; i < 2 * SIZE::FRAGMENTS; i++) {
         float x[8];
-#pragma unroll
         for (int c = 0; c < 8; c++) x[c] = sum[c / 2][i / 2][c % 2 * 2 + i % 2];
         write_eight<T>(p, split, m + at.warp_m * SIZE::ROWS + i / 2 * MMA_ROWS + 2 * at.t + i % 2,
                        n + at.warp_n * SLICE + at.g * CHUNK, x);
@@ -391,13 +339,13 @@ template <typename T> __global__ void __launch_bounds__(THREADS) add_splits_kern
     wait_for_kernel_before(); // launched early: the sums are there from here on
     size_t at = ((size_t)blockIdx.x * THREADS + threadIdx.x) * 4, size = (size_t)p.args.m * p.args.n;
     if (at >= size) return;
-    float x[4] = {};
+    float4 x = {};
     for (int split = 0; split < p.args.splits; split++) {
         float4 part = *(const float4 *)(p.partial + split * size + at);
-        x[0] += part.x, x[1] += part.y, x[2] += part.z, x[3] += part.w;
+        x.x += part.x, x.y += part.y, x.z += part.z, x.w += part.w;
     }
     *(uint2 *)((T *)p.args.c + at / p.args.n * p.args.ldc + at % p.args.n) =
-        make_uint2(pack_elements<T>(x[0], x[1]), pack_elements<T>(x[2], x[3]));
+        make_uint2(pack_elements<T>(x.x, x.y), pack_elements<T>(x.z, x.w));
     // [/student]
 }
 
@@ -409,8 +357,6 @@ static enum kernel_status launch_tiles(struct product *p, int splits, cudaStream
 {
     // [student: launch_tiles]
     constexpr int BYTES = SIZE::WARPS_K * (int)sizeof(struct slice<T, SIZE>);
-    static_assert((SIZE::WARPS_K - 1) * SIZE::SUMS * (THREADS / SIZE::WARPS_K) * 4 <= 2 * BYTES,
-                  "add_warps()");
     int room = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) / BYTES;
     p->stages = room < MOST_STAGES ? room : MOST_STAGES;
     p->tiles_m = divide_up(p->args.m, SIZE::TILE_M), p->tiles_n = divide_up(p->args.n, SIZE::TILE_N);
@@ -429,14 +375,16 @@ template <typename T>
 static enum kernel_status launch_product(struct product *p, int splits, cudaStream_t stream)
 {
     // [student: launch_product]
-    enum kernel_status status = p->args.m <= few_rows::TILE_M ? launch_tiles<T, few_rows>(p, splits, stream)
-                                : p->args.m <= some_rows::TILE_M
-                                    ? launch_tiles<T, some_rows>(p, splits, stream)
-                                    : launch_tiles<T, many_rows>(p, splits, stream);
+    enum kernel_status status;
+    if (p->args.m <= few_rows::TILE_M)
+        status = launch_tiles<T, few_rows>(p, splits, stream);
+    else if (p->args.m <= some_rows::TILE_M)
+        status = launch_tiles<T, some_rows>(p, splits, stream);
+    else
+        status = launch_tiles<T, many_rows>(p, splits, stream);
     if (status != KERNEL_OK || p->partial == NULL) return status;
-    size_t threads = (size_t)p->args.m * p->args.n / 4;
-    return launch_early(add_splits_kernel<T>, dim3((unsigned)((threads + THREADS - 1) / THREADS)),
-                        dim3(THREADS), stream, *p);
+    dim3 blocks((unsigned)(((size_t)p->args.m * p->args.n / 4 + THREADS - 1) / THREADS));
+    return launch_early(add_splits_kernel<T>, blocks, dim3(THREADS), stream, *p);
     // [/student]
 }
 
@@ -454,20 +402,20 @@ static enum kernel_status launch_vector(const struct w4a16_args *args, cudaStrea
     // [/student]
 }
 
-/** Whether the device has mma.sync of 16 x 8 x 16, cp.async and bfloat16. */
-static int is_old_device(void)
+/** @p status, or that the device is too old: mma.sync of 16 x 8 x 16, cp.async and bfloat16 came with sm_80. */
+static enum kernel_status on_this_device(enum kernel_status status)
 {
-    return device_attribute(cudaDevAttrComputeCapabilityMajor) < 8;
+    if (status != KERNEL_OK) return status;
+    return device_attribute(cudaDevAttrComputeCapabilityMajor) < 8 ? KERNEL_UNSUPPORTED_ARCHITECTURE
+                                                                   : KERNEL_OK;
 }
 
 enum kernel_status w4a16_shuffle(const struct w4a16_shuffle_args *args, cudaStream_t stream)
 {
-    enum kernel_status status = w4a16_shuffle_args_check(args);
+    enum kernel_status status = on_this_device(w4a16_shuffle_args_check(args));
     if (status != KERNEL_OK) return status;
-    if (is_old_device()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
     // [student: launch_shuffle]
-    size_t words = w4a16_weight_words(args->n, args->k),
-           zeros = (size_t)args->k / args->group * (args->n / 8);
+    size_t words = w4a16_weight_words(args->n, args->k), zeros = (size_t)args->k / args->group * args->n / 8;
     shuffle_weights_kernel<<<(unsigned)(words / THREADS), THREADS, 0, stream>>>(*args);
     status = launch_status();
     if (status != KERNEL_OK) return status;
@@ -478,9 +426,8 @@ enum kernel_status w4a16_shuffle(const struct w4a16_shuffle_args *args, cudaStre
 
 enum kernel_status w4a16_vector(const struct w4a16_args *args, cudaStream_t stream)
 {
-    enum kernel_status status = w4a16_args_check(args, W4_VECTOR_ROWS, 0, 0);
+    enum kernel_status status = on_this_device(w4a16_args_check(args, W4_VECTOR_ROWS, 0, 0));
     if (status != KERNEL_OK) return status;
-    if (is_old_device()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
     return args->dtype == DTYPE_F16 ? launch_vector<__half>(args, stream)
                                     : launch_vector<__nv_bfloat16>(args, stream);
 }
@@ -489,7 +436,6 @@ enum kernel_status w4a16_vector(const struct w4a16_args *args, cudaStream_t stre
 static enum kernel_status launch(const struct w4a16_args *args, int splits, float *partial,
                                  cudaStream_t stream)
 {
-    if (is_old_device()) return KERNEL_UNSUPPORTED_ARCHITECTURE;
     struct product p = {*args, 0, 0, 0, partial};
     return args->dtype == DTYPE_F16 ? launch_product<__half>(&p, splits, stream)
                                     : launch_product<__nv_bfloat16>(&p, splits, stream);
@@ -497,7 +443,7 @@ static enum kernel_status launch(const struct w4a16_args *args, int splits, floa
 
 enum kernel_status w4a16_tensor(const struct w4a16_args *args, cudaStream_t stream)
 {
-    enum kernel_status status = w4a16_args_check(args, INT_MAX, 0, 0);
+    enum kernel_status status = on_this_device(w4a16_args_check(args, INT_MAX, 0, 0));
     return status == KERNEL_OK ? launch(args, 1, NULL, stream) : status;
 }
 
@@ -511,7 +457,8 @@ size_t w4a16_split_workspace_bytes(const struct w4a16_args *args)
 
 enum kernel_status w4a16_split(const struct w4a16_args *args, cudaStream_t stream)
 {
-    enum kernel_status status = w4a16_args_check(args, INT_MAX, 1, w4a16_split_workspace_bytes(args));
+    size_t bytes = w4a16_split_workspace_bytes(args);
+    enum kernel_status status = on_this_device(w4a16_args_check(args, INT_MAX, 1, bytes));
     if (status != KERNEL_OK) return status;
     // [student: split]
     return launch(args, args->splits, args->splits > 1 ? (float *)args->workspace : NULL, stream);
