@@ -34,7 +34,7 @@ struct product {
 /** q of column @p column at row @p row, as a checkpoint stores it. */
 __device__ inline uint32_t stored_weight(const struct w4a16_shuffle_args &args, int row, int column)
 {
-    // [student: stored_weight]
+    // [student: shuffle_stored]
     if (args.format == W4_GPTQ) return args.qweight[(size_t)(row / 8) * args.n + column] >> row % 8 * 4 & 15;
     int place = column % 2 * 4 + column % 8 / 2; // 0 2 4 6 1 3 5 7, the other way round
     return args.qweight[(size_t)row * (args.n / 8) + column / 8] >> place * 4 & 15;
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(THREADS) shuffle_zeros_kernel(struct w4a16_shu
 /** Register @p i of a fragment: two neighbours along k of column i % 2, each 2^10 (2^7 in bf16) + q. */
 template <typename T> __device__ inline uint32_t unpack(uint32_t word, int i)
 {
-    // [student: unpack]
+    // [student: unpack_pair]
     return (word >> 4 * i & 0x000f000fu) | magic<T>::BITS; // one shift, one lop3
     // [/student]
 }
@@ -97,7 +97,7 @@ template <typename T>
 __device__ inline void dequantise(uint32_t a[4], uint32_t word, const uint32_t zero[2],
                                   const uint32_t scale[2])
 {
-    // [student: dequantise]
+    // [student: unpack_fragment]
 #pragma unroll
     for (int i = 0; i < 4; i++)
         a[i] = multiply_pairs<T>(subtract_pairs<T>(unpack<T>(word, i), zero[i % 2]), scale[i % 2]);
@@ -110,7 +110,7 @@ __device__ inline void dequantise(uint32_t a[4], uint32_t word, const uint32_t z
 __device__ inline void load_slice(struct vector_slice *slice, const struct w4a16_args &args, int at,
                                   int column)
 {
-    // [student: load_slice]
+    // [student: vector_load]
     int lane = (int)threadIdx.x % WARP, slices = args.k / SLICE, block = column % CHUNK / 2;
     *slice = {};
     if (at >= slices || column >= args.n) return;
@@ -128,7 +128,7 @@ template <typename T, int ROWS>
 __device__ inline void multiply_slice(float sum[ROWS][LANE_COLUMNS], const struct vector_slice &slice,
                                       const struct w4a16_args &args, int at, int column)
 {
-    // [student: multiply_slice]
+    // [student: vector_multiply]
     const T *a = (const T *)args.a + at * SLICE + threadIdx.x % 4 * 16; // [m, lda]
     float exact[ROWS][LANE_COLUMNS] = {};
 #pragma unroll
@@ -200,7 +200,7 @@ template <typename T, typename SIZE>
 __device__ inline void copy_slice(struct slice<T, SIZE> *to, const struct w4a16_args &args, int m, int n,
                                   int at, int end)
 {
-    // [student: copy_slice]
+    // [student: tensor_copy]
     constexpr int SHARE = THREADS / SIZE::WARPS_K; // threads that copy one slice
     int thread = (int)threadIdx.x % SHARE, there = at < end, slices = args.k / SLICE;
     for (int i = thread; i < SIZE::TILE_M * ROW_CHUNKS; i += SHARE) {
@@ -232,7 +232,7 @@ template <typename T, typename SIZE>
 __device__ inline void multiply(float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4],
                                 const struct slice<T, SIZE> &slice, const struct place &at)
 {
-    // [student: multiply]
+    // [student: tensor_multiply]
     const uint16_t *scales = (const uint16_t *)&slice.scales[at.t / 2][at.warp_n * SLICE + at.g * CHUNK];
     uint32_t zeros = slice.zeros[at.t / 2][at.warp_n * (SLICE / 8) + at.g];
 #pragma unroll
@@ -258,7 +258,7 @@ __device__ inline void multiply(float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4],
 /** Adds the sums of the warps that took other slices, in their order, to those of the warps with warp_k 0. */
 template <typename SIZE> __device__ inline void add_warps(float *sum, float *shared, const struct place &at)
 {
-    // [student: add_warps]
+    // [student: tensor_add_warps]
     constexpr int LANES = THREADS / SIZE::WARPS_K; // [WARPS_K - 1, SUMS, LANES]
     int lane = (int)threadIdx.x % LANES;
     __syncthreads(); // all warps have read the last stage, which the sums overwrite
@@ -276,7 +276,7 @@ template <typename SIZE> __device__ inline void add_warps(float *sum, float *sha
 template <typename T>
 __device__ inline void write_eight(const struct product &p, int split, int row, int column, const float x[8])
 {
-    // [student: write_eight]
+    // [student: tensor_write]
     if (row >= p.args.m || column >= p.args.n) return;
     if (p.partial != NULL) {
         float *to = p.partial + ((size_t)split * p.args.m + row) * p.args.n + column;
@@ -335,7 +335,7 @@ __global__ void __launch_bounds__(THREADS, SIZE::ROWS == 16 ? 2 : 1) tensor_kern
 /** Part "split": a thread adds the sums of four columns of a row, in the order of the parts of k. */
 template <typename T> __global__ void __launch_bounds__(THREADS) add_splits_kernel(struct product p)
 {
-    // [student: add_splits]
+    // [student: split_add]
     wait_for_kernel_before(); // launched early: the sums are there from here on
     size_t at = ((size_t)blockIdx.x * THREADS + threadIdx.x) * 4, size = (size_t)p.args.m * p.args.n;
     if (at >= size) return;
@@ -355,7 +355,7 @@ template <typename T> __global__ void __launch_bounds__(THREADS) add_splits_kern
 template <typename T, typename SIZE>
 static enum kernel_status launch_tiles(struct product *p, int splits, cudaStream_t stream)
 {
-    // [student: launch_tiles]
+    // [student: tensor_launch]
     constexpr int BYTES = SIZE::WARPS_K * (int)sizeof(struct slice<T, SIZE>);
     int room = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) / BYTES;
     p->stages = room < MOST_STAGES ? room : MOST_STAGES;
@@ -374,7 +374,7 @@ static enum kernel_status launch_tiles(struct product *p, int splits, cudaStream
 template <typename T>
 static enum kernel_status launch_product(struct product *p, int splits, cudaStream_t stream)
 {
-    // [student: launch_product]
+    // [student: tensor_choice]
     enum kernel_status status;
     if (p->args.m <= few_rows::TILE_M)
         status = launch_tiles<T, few_rows>(p, splits, stream);
@@ -392,7 +392,7 @@ static enum kernel_status launch_product(struct product *p, int splits, cudaStre
 template <typename T>
 static enum kernel_status launch_vector(const struct w4a16_args *args, cudaStream_t stream)
 {
-    // [student: launch_vector]
+    // [student: vector_launch]
     int blocks = divide_up(args->n, SLICE) * 2;
     if (args->m == 1)
         vector_kernel<T, 1><<<blocks, THREADS, 0, stream>>>(*args);
@@ -414,7 +414,7 @@ enum kernel_status w4a16_shuffle(const struct w4a16_shuffle_args *args, cudaStre
 {
     enum kernel_status status = on_this_device(w4a16_shuffle_args_check(args));
     if (status != KERNEL_OK) return status;
-    // [student: launch_shuffle]
+    // [student: shuffle_launch]
     size_t words = w4a16_weight_words(args->n, args->k), zeros = (size_t)args->k / args->group * args->n / 8;
     shuffle_weights_kernel<<<(unsigned)(words / THREADS), THREADS, 0, stream>>>(*args);
     status = launch_status();
@@ -460,7 +460,7 @@ enum kernel_status w4a16_split(const struct w4a16_args *args, cudaStream_t strea
     size_t bytes = w4a16_split_workspace_bytes(args);
     enum kernel_status status = on_this_device(w4a16_args_check(args, INT_MAX, 1, bytes));
     if (status != KERNEL_OK) return status;
-    // [student: split]
+    // [student: split_entry]
     return launch(args, args->splits, args->splits > 1 ? (float *)args->workspace : NULL, stream);
     // [/student]
 }
