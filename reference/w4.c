@@ -46,8 +46,7 @@ size_t ref_w4_place(const struct ref_w4_shape *shape, int row, int column)
     return at * WORD_NUMBERS + (size_t)number;
 }
 
-/* The row and the column of number @p at: the other way round. */
-static void weight_at(const struct ref_w4_shape *shape, size_t at, int *row, int *column)
+void ref_w4_weight_at(const struct ref_w4_shape *shape, size_t at, int *row, int *column)
 {
     size_t slices = (size_t)(shape->k / SLICE);
     int number = (int)(at % 8), word = (int)(at / 8 % WORDS), lane = (int)(at / 32 % LANES);
@@ -68,7 +67,7 @@ void ref_w4_shuffle(const struct ref_w4_shape *shape, const float *qweight, size
     for (size_t i = 0; i < count; i++) {
         int number[2], row, column;
         for (int half = 0; half < 2; half++) {
-            weight_at(shape, 2 * (first + i) + (size_t)half, &row, &column);
+            ref_w4_weight_at(shape, 2 * (first + i) + (size_t)half, &row, &column);
             number[half] = column < shape->n ? ref_w4_stored(shape, qweight, row, column) : 0;
         }
         bytes[i] = byte_of(number[0], number[1]);

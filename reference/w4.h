@@ -27,6 +27,9 @@ int ref_w4_stored_zero(const struct ref_w4_shape *shape, const float *qzeros, in
 /** @brief Which number of four bits of the shuffled weights is weight [row, column]: 2 * byte + (1: upper half). */
 size_t ref_w4_place(const struct ref_w4_shape *shape, int row, int column);
 
+/** @brief The other way round: the row and the column of number @p at, which may be past column n. */
+void ref_w4_weight_at(const struct ref_w4_shape *shape, size_t at, int *row, int *column);
+
 /** @brief Number @p at of four bits, 0 to 15. */
 int ref_w4_number(const float *bytes, size_t at);
 

@@ -593,6 +593,109 @@ static int identity(const struct lesson_case *item, const float *const *data, co
 
 /* ---- what the report can say ---------------------------------------------------------------------------- */
 
+/* The number at (row, column) with a mistake in how a checkpoint is read; -1: this mistake does not apply. */
+static int misread(const struct ref_w4_shape *shape, const float *words, int index, int row, int column)
+{
+    struct ref_w4_shape other = *shape;
+    other.gptq = !shape->gptq;
+    size_t awq = (size_t)row * (size_t)shape->n + (size_t)column;
+    switch (index) {
+    case 0:
+        return shape->gptq ? -1 : ref_w4_number(words, awq);
+    case 1:
+        return ref_w4_stored(&other, words, row, column);
+    default:
+        return shape->gptq ? -1
+                           : ref_w4_stored(shape, words, row,
+                                           column / 8 * 8 + (int[]){0, 2, 4, 6, 1, 3, 5, 7}[column % 8]);
+    }
+}
+
+static int guess_shuffled(const struct lesson_case *item, const float *const *data, int index, int buffer,
+                          size_t at, struct lesson_guess *guess)
+{
+    static const char *const words[] = {
+        "AWQ's numbers are taken in the order of their columns: which nibble is column 1?",
+        "as if the weights were stored in the other format", "AWQ's order is applied the wrong way round"};
+    struct ref_w4_shape shape = shape_of(item);
+    if (index >= 3) return -1;
+    if (buffer != W4_SHUFFLED) return 0;
+    int number[2];
+    for (int half = 0; half < 2; half++) {
+        int row, column;
+        ref_w4_weight_at(&shape, 2 * at + (size_t)half, &row, &column);
+        number[half] = column < shape.n ? misread(&shape, data[W4_QWEIGHT], index, row, column) : 0;
+        if (number[half] < 0) return 0;
+    }
+    int byte = number[1] * 16 + number[0];
+    guess->value = byte < 128 ? byte : byte - 256;
+    guess->cause = RECORD_CAUSE_LAYOUT;
+    snprintf(guess->words, sizeof guess->words, "%s", words[index]);
+    return 1;
+}
+
+enum product_mistake {
+    NO_ZERO,
+    ZERO_8,
+    NEXT_ZERO,
+    NO_SCALE,
+    NEXT_SCALE,
+    FIRST_GROUP,
+    SCALE_OF_ROW_0,
+    NEXT_COLUMN,
+    PRODUCT_MISTAKES
+};
+
+/* One element with a mistake in how weights are unpacked. */
+static int guess_product(const struct lesson_case *item, const float *const *data, int index, size_t at,
+                         struct lesson_guess *guess)
+{
+    static const char *const words[PRODUCT_MISTAKES] = {
+        [NO_ZERO] = "the zeros are not subtracted",
+        [ZERO_8] = "every zero is taken as 8",
+        [NEXT_ZERO] = "the zeros of the next group are subtracted",
+        [NO_SCALE] = "the weights are not scaled",
+        [NEXT_SCALE] = "the scales of the next group are taken",
+        [FIRST_GROUP] = "the scales and zeros of the first group count for all of k",
+        [SCALE_OF_ROW_0] = "the scales of the first group count for all of k",
+        [NEXT_COLUMN] = "the zeros are those of the neighbouring column",
+    };
+    struct ref_w4_shape shape = shape_of(item);
+    int row = (int)(at / (size_t)item->extent[W4_LDC]), column = (int)(at % (size_t)item->extent[W4_LDC]);
+    int groups = shape.k / shape.group;
+    if (index >= PRODUCT_MISTAKES) return -1;
+    if (column >= shape.n) return 0;
+    double sum = 0.0;
+    for (int p = 0; p < shape.k; p++) {
+        int group = p / shape.group, next = (group + 1) % groups, of_zero = group, of_scale = group;
+        if (index == NEXT_ZERO) of_zero = next;
+        if (index == NEXT_SCALE) of_scale = next;
+        if (index == FIRST_GROUP || index == SCALE_OF_ROW_0) of_scale = 0;
+        if (index == FIRST_GROUP) of_zero = 0;
+        int of_column = index == NEXT_COLUMN ? column ^ 1 : column;
+        int zero = ref_w4_number(data[W4_ZEROS], (size_t)of_zero * (size_t)shape.n + (size_t)of_column);
+        double scale = (double)data[W4_SCALES][(size_t)of_scale * (size_t)shape.n + (size_t)column];
+        int q = ref_w4_number(data[W4_WEIGHTS], ref_w4_place(&shape, p, column));
+        if (index == NO_ZERO) zero = 0;
+        if (index == ZERO_8) zero = 8;
+        sum += (double)data[W4_A][(size_t)row * (size_t)item->extent[W4_LDA] + (size_t)p] * (q - zero) *
+               (index == NO_SCALE ? 1.0 : scale);
+    }
+    guess->value = sum;
+    guess->cause = index == NO_SCALE || index == NEXT_SCALE || index == SCALE_OF_ROW_0
+                       ? RECORD_CAUSE_SCALE
+                       : RECORD_CAUSE_DEQUANTISATION;
+    snprintf(guess->words, sizeof guess->words, "%s", words[index]);
+    return 1;
+}
+
+static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                 struct lesson_guess *guess)
+{
+    return item->part == PART_SHUFFLE ? guess_shuffled(item, data, index, buffer, at, guess)
+                                      : guess_product(item, data, index, at, guess);
+}
+
 static int trait(const struct lesson_case *item, int index, const char **message)
 {
     const int *extent = item->extent;
@@ -678,6 +781,7 @@ const struct lesson lesson_20_w4a16_gemm = {
     .unit_elems = unit_elems,
     .expect = expect,
     .identity = identity,
+    .guess = guess,
     .trait = trait,
     .purpose = purpose,
     .cost = cost,
