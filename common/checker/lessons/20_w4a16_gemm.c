@@ -76,7 +76,7 @@ struct product_row {
 static const struct product_row PRODUCTS_OF[] = {
     /* clang-format off */
     /* name                  group           parts     devices   m     n     k    of   a   c  splits dtype distribution */
-    {"smallest",             GROUP_BASIC,    PRODUCTS, ANY,      1,    8,   64,   64,  0,  0, 2, H, NORMAL},
+    {"smallest",             GROUP_BASIC,    PRODUCTS, ANY,      1,    8,   64,   64,  0,  0, 1, H, NORMAL},
     {"rows_1x64x128",        GROUP_BASIC,    PRODUCTS, ANY,      1,   64,  128,  128,  0,  0, 2, H, NORMAL},
     {"rows_3x64x256",        GROUP_BASIC,    VECTOR,   ANY,      3,   64,  256,  128,  0,  0, 1, H, NORMAL},
     {"rows_16x128x256",      GROUP_BASIC,    TILES,    ANY,     16,  128,  256,  128,  0,  0, 2, H, NORMAL},
