@@ -185,7 +185,6 @@ static const struct bad_argument BAD[] = {
     {"ldc_short", PRODUCTS, KERNEL_INVALID_DIMENSION, BAD_VALUE(W4_LDC, 64)},
     {"ldc_not_of_chunks", PRODUCTS, KERNEL_INVALID_DIMENSION, BAD_VALUE(W4_LDC, 76)},
     {"f32", PRODUCTS, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(W4_DTYPE, DTYPE_F32)},
-    {"group_unknown_and_no_columns", PRODUCTS | SHUFFLE, KERNEL_INVALID_CONFIG, W4_GROUP, 48, -1, -1, 0, -1},
 };
 
 /** Sizes that are refused because something that is counted overflows. */
@@ -237,7 +236,6 @@ static int other_cases(int part, struct lesson_case *cases, int count, int capac
         item->group = GROUP_BAD_INPUT;
         item->expected = BAD[i].expected;
         case_table_spoil(item, &BAD[i], W4_DTYPE);
-        if (strstr(BAD[i].name, "no_columns") != NULL) item->value[W4_N] = 0;
     }
     for (size_t i = 0; i < sizeof GRIDS / sizeof GRIDS[0] && count < capacity; i++) {
         if (!(GRIDS[i].parts >> part & 1)) continue;
