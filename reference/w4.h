@@ -34,8 +34,12 @@ void ref_w4_weight_at(const struct ref_w4_shape *shape, size_t at, int *row, int
 int ref_w4_number(const float *bytes, size_t at);
 
 /**
- * @brief Bytes @p first to @p first + @p count - 1 of the shuffled weights.
- * @param[out] bytes host, f64 [count], -128 to 127
+ * @brief Some bytes of the shuffled weights.
+ * @param[in]  shape   extents and format
+ * @param[in]  qweight host, bytes, as the checkpoint stores them
+ * @param[in]  first   the first byte that is wanted
+ * @param[in]  count   how many are
+ * @param[out] bytes   host, f64 [count], -128 to 127
  */
 void ref_w4_shuffle(const struct ref_w4_shape *shape, const float *qweight, size_t first, size_t count,
                     double *bytes);
@@ -46,6 +50,7 @@ void ref_w4_shuffle_zeros(const struct ref_w4_shape *shape, const float *qzeros,
 
 /**
  * @brief W[row, column] = (q - zero) * scale, exact: nine bits times eleven fit a float.
+ * @param[in]  shape          extents
  * @param[in]  weights, zeros host, bytes, shuffled
  * @param[in]  scales         host, f32 [k / group, n]
  * @param[out] w              host, f32 [k, n]

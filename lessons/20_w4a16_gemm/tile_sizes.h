@@ -60,16 +60,19 @@ template <typename T, typename SIZE> struct alignas(16) slice {
 
 /** @brief What a lane of part "vector" loads of one slice: 16 weights of each of its four columns, and what belongs to them. */
 struct vector_slice {
-    uint4 w[VECTOR_BLOCKS];
-    uint2 scales;   /**< four, of T */
-    uint32_t zeros; /**< of the eight columns of the lanes with the same g */
+    uint4 w[VECTOR_BLOCKS]; /**< by block */
+    uint2 scales;           /**< four, of T */
+    uint32_t zeros;         /**< of the eight columns of the lanes with the same g */
 };
 
 /** @brief Where a warp stands in its block, and a lane in its warp: it has columns 8g .. 8g + 7 of a strip, rows 16t .. 16t + 15. */
 struct place {
-    int lane, g, t;     /**< lane = 4g + t */
-    int warp_m, warp_n; /**< of the tile */
-    int warp_k;         /**< which slice of a stage */
+    int lane;   /**< 4g + t */
+    int g;      /**< which 8 columns */
+    int t;      /**< which 16 rows of W */
+    int warp_m; /**< which rows of the tile */
+    int warp_n; /**< which strip of the tile */
+    int warp_k; /**< which slice of a stage */
 };
 
 /** @brief The place of a thread: threads that follow each other have one slice. */

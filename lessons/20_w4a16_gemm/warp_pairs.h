@@ -12,11 +12,13 @@
 
 /** @brief The power of two, twice. */
 template <typename T> struct magic;
+/** @brief 1024. */
 template <> struct magic<__half> {
-    enum { BITS = 0x64006400 };
+    enum { BITS = 0x64006400 /**< as a register holds it */ };
 };
+/** @brief 128. */
 template <> struct magic<__nv_bfloat16> {
-    enum { BITS = 0x43004300 };
+    enum { BITS = 0x43004300 /**< as a register holds it */ };
 };
 
 /** @brief x - y, twice, each rounded to nearest. */
