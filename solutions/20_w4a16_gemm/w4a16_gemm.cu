@@ -169,12 +169,15 @@ __global__ void __launch_bounds__(THREADS) vector_kernel(struct w4a16_args args)
     int first = (int)blockIdx.x / 2 * SLICE + (int)blockIdx.x % 2 * LANE_COLUMNS; // of the lanes with g = 0
     int column = first + lane / 4 * CHUNK, slices = args.k / SLICE;
     float sum[ROWS][LANE_COLUMNS] = {};
-    for (int at = warp; at < slices; at += AHEAD * WARPS) {
-        struct vector_slice slice[AHEAD];
-        for (int i = 0; i < AHEAD; i++) load_slice(&slice[i], args, at + i * WARPS, column);
+    struct vector_slice slice[AHEAD];
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++)
+    for (int i = 0; i < AHEAD; i++) load_slice(&slice[i], args, warp + i * WARPS, column);
+    for (int at = warp; at < slices; at += AHEAD * WARPS) {
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) {
             if (at + i * WARPS < slices) multiply_slice<T, ROWS>(sum, slice[i], args, at + i * WARPS, column);
+            load_slice(&slice[i], args, at + (i + AHEAD) * WARPS, column);
+        }
     }
 #pragma unroll
     for (int i = 0; i < ROWS * LANE_COLUMNS; i++) { // the lanes of one g have the same columns

@@ -43,7 +43,7 @@ __device__ inline float plain_weight(const struct w4a16_args &args, int row, int
 /** A thread per word, which it puts together with divisions of its own. */
 __global__ void plain_shuffle_kernel(struct w4a16_shuffle_args args)
 {
-    size_t slices = (size_t)args.k / 64, words = w4a16_weight_words(args.n, args.k);
+    size_t slices = (size_t)args.k / 64, words = (size_t)((args.n + 63) / 64) * slices * 512;
     for (size_t at = blockIdx.x * (size_t)PLAIN_THREADS + threadIdx.x; at < words;
          at += (size_t)gridDim.x * PLAIN_THREADS) {
         uint32_t word = 0;
