@@ -54,7 +54,7 @@ typedef struct tile_sizes<64, 2, 4, 1> many_rows; /**< more: 128 sums per thread
 template <typename T, typename SIZE> struct alignas(16) slice {
     uint4 a[SIZE::TILE_M][ROW_CHUNKS];          ///< chunk c of row r is at c ^ r % 8
     uint4 w[SIZE::WARPS_N][STRIP_BLOCKS][WARP]; ///< by strip, block and lane
-    T scales[GROUPS][SIZE::TILE_N];             ///< of the groups of row 0 and of row 32
+    T scales[GROUPS][SIZE::TILE_N + 16];        ///< of the groups of row 0 and of row 32, in other banks
     uint32_t zeros[GROUPS][SIZE::TILE_N / 8];   ///< of the same
 };
 

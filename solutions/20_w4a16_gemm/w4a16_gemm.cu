@@ -236,8 +236,10 @@ __device__ inline void multiply(float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4],
                                 const struct slice<T, SIZE> &slice, const struct place &at)
 {
     // [student: tensor_multiply]
-    const uint16_t *scales = (const uint16_t *)&slice.scales[at.t / 2][at.warp_n * SLICE + at.g * CHUNK];
+    const uint4 scales = *(const uint4 *)&slice.scales[at.t / 2][at.warp_n * SLICE + at.g * CHUNK];
     uint32_t zeros = slice.zeros[at.t / 2][at.warp_n * (SLICE / 8) + at.g];
+    uint4 words[STRIP_BLOCKS];
+    for (int b = 0; b < STRIP_BLOCKS; b++) words[b] = slice.w[at.warp_n][b][at.lane];
 #pragma unroll
     for (int half = 0; half < 2; half++) { // of 16 neighbours along k: a chunk of A, two words of W
         uint4 a[SIZE::FRAGMENTS];
@@ -245,13 +247,12 @@ __device__ inline void multiply(float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4],
             a[f] = slice.a[at.warp_m * SIZE::ROWS + f * MMA_ROWS + at.g][(2 * at.t + half) ^ at.g];
 #pragma unroll
         for (int b = 0; b < STRIP_BLOCKS; b++) {
-            uint2 words = ((const uint2 *)&slice.w[at.warp_n][b][at.lane])[half];
+            uint32_t both = (&scales.x)[b], w[4]; // the scales of two columns
+            const uint32_t scale[2] = {__byte_perm(both, 0, 0x1010), __byte_perm(both, 0, 0x3232)};
             const uint32_t zero[2] = {unpack_zero<T>(zeros, 2 * b), unpack_zero<T>(zeros, 2 * b + 1)};
-            const uint32_t scale[2] = {scales[2 * b] * 0x10001u, scales[2 * b + 1] * 0x10001u};
-            uint32_t w[4];
-            dequantise<T>(w, words.x, zero, scale);
+            dequantise<T>(w, half ? words[b].z : words[b].x, zero, scale);
             for (int f = 0; f < SIZE::FRAGMENTS; f++) multiply_add<T>(sum[b][f], w, a[f].x, a[f].y);
-            dequantise<T>(w, words.y, zero, scale);
+            dequantise<T>(w, half ? words[b].w : words[b].y, zero, scale);
             for (int f = 0; f < SIZE::FRAGMENTS; f++) multiply_add<T>(sum[b][f], w, a[f].z, a[f].w);
         }
     }
