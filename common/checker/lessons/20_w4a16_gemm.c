@@ -1,0 +1,788 @@
+/**
+ * @file 20_w4a16_gemm.c
+ * @brief Lesson 20: 4-bit weights, shuffled and multiplied: cases, inputs, oracle and bounds.
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checker/cases/case_table.h"
+#include "checker/cases/lesson.h"
+#include "checker/numbers/bound.h"
+#include "contracts/w4a16_args.h"
+#include "gemm.h"
+#include "protocol/w4a16_items.h"
+#include "w4.h"
+
+enum {
+#include "description/parts.h"
+};
+
+static const char *const PART_NAMES[] = {
+#include "description/part_names.h"
+};
+
+enum distribution {
+    NORMAL,
+    LARGE,          /* a of magnitude 1e3 */
+    SMALL,          /* a of magnitude 1e-3 */
+    POSITIVE,       /* a from 0 to 1, weights above their zeros: the sum grows with every term */
+    CANCEL,         /* terms come in pairs that nearly cancel */
+    LOWEST,         /* q 0, zero 15 */
+    HIGHEST,        /* q 15, zero 0 */
+    TO_INFINITY,    /* sums beyond the largest half in some rows */
+    NAN_A,          /* in some rows */
+    INF_A,          /* in some rows, in some of them of both signs */
+    NAN_SCALE,      /* in some columns of some groups */
+    INF_SCALE,      /* the same, with POSITIVE's terms */
+    NEGATIVE_SCALE, /* in every third column */
+    ZERO_SCALE,     /* in every third column */
+    DISTRIBUTIONS
+};
+
+enum {
+    SHUFFLE = 1 << PART_SHUFFLE,
+    VECTOR = 1 << PART_VECTOR,
+    TENSOR = 1 << PART_TENSOR,
+    SPLIT = 1 << PART_SPLIT
+};
+enum { TILES = TENSOR | SPLIT, PRODUCTS = VECTOR | TENSOR | SPLIT };
+enum {
+    UNIT_BYTES = 4096,
+    PROPERTY_ITEMS = 100,
+    FREIVALDS_TURNS = 3,
+    CORE_PRODUCTS = 4,
+    WHOLE = 0 /* a group */
+};
+enum { H = DTYPE_F16, B = DTYPE_BF16 };
+
+#define FREIVALDS_DEVIATIONS 8.0 /* as for other products: gemm_oracle.c */
+
+/* ---- cases ---------------------------------------------------------------------------------------------- */
+
+/** A product. */
+struct product_row {
+    const char *name;
+    enum case_group group;
+    unsigned parts, devices;
+    int m, n, k, of; /* rows of W that share a scale */
+    int more_a, more_c, splits, dtype, distribution;
+};
+
+#define ANY ON_ANY
+
+static const struct product_row PRODUCTS_OF[] = {
+    /* clang-format off */
+    /* name                  group           parts     devices   m     n     k    of   a   c  splits dtype distribution */
+    {"smallest",             GROUP_BASIC,    PRODUCTS, ANY,      1,    8,   64,   64,  0,  0, 1, H, NORMAL},
+    {"rows_1x64x128",        GROUP_BASIC,    PRODUCTS, ANY,      1,   64,  128,  128,  0,  0, 2, H, NORMAL},
+    {"rows_3x64x256",        GROUP_BASIC,    VECTOR,   ANY,      3,   64,  256,  128,  0,  0, 1, H, NORMAL},
+    {"rows_16x128x256",      GROUP_BASIC,    TILES,    ANY,     16,  128,  256,  128,  0,  0, 2, H, NORMAL},
+    {"rows_16x128x256_bf16", GROUP_BASIC,    TILES,    ANY,     16,  128,  256,  128,  0,  0, 2, B, NORMAL},
+    {"rows_2x64x256_bf16",   GROUP_BASIC,    VECTOR,   ANY,      2,   64,  256,  128,  0,  0, 1, B, NORMAL},
+    {"sound_arguments",      GROUP_EDGES,    VECTOR,   ANY,      3,   72,  128,   64,  8, 16, 1, H, NORMAL},
+    {"sound_arguments",      GROUP_EDGES,    TILES,    ANY,      5,   72,  128,   64,  8, 16, 2, H, NORMAL},
+
+    {"rows_1x256x512_of_32", GROUP_EDGES,    PRODUCTS, ANY,      1,  256,  512,   32,  0,  0, 3, H, NORMAL},
+    {"rows_4x136x320",       GROUP_EDGES,    PRODUCTS, ANY,      4,  136,  320,   64,  8,  8, 2, H, NORMAL},
+    {"rows_2x120x192_whole", GROUP_EDGES,    PRODUCTS, ANY,      2,  120,  192, WHOLE, 0, 24, 2, H, NORMAL},
+    {"rows_3x56x2304",       GROUP_EDGES,    PRODUCTS, ANY,      3,   56, 2304,  128, 40,  0, 5, B, NORMAL},
+    {"rows_1x72x4160_of_64", GROUP_EDGES,    PRODUCTS, ANY,      1,   72, 4160,   64,  0,  0, 7, H, NORMAL},
+    {"rows_4x64x64_of_32",   GROUP_EDGES,    PRODUCTS, ANY,      4,   64,   64,   32,  0,  0, 1, B, NORMAL},
+    {"rows_7x264x192",       GROUP_EDGES,    TILES,    ANY,      7,  264,  192,   64,  0,  0, 3, H, NORMAL},
+    {"rows_8x120x256_of_32", GROUP_EDGES,    TILES,    ANY,      8,  120,  256,   32,  8,  8, 2, H, NORMAL},
+    {"rows_9x128x640",       GROUP_EDGES,    TILES,    ANY,      9,  128,  640,  128,  0,  0, 4, B, NORMAL},
+    {"edge_15x8x320",        GROUP_EDGES,    TILES,    ANY,     15,    8,  320,   64,  0,  0, 2, H, NORMAL},
+    {"edge_16x72x64",        GROUP_EDGES,    TILES,    ANY,     16,   72,   64,   64,  0,  0, 1, H, NORMAL},
+    {"rows_17x136x320",      GROUP_EDGES,    TILES,    ANY,     17,  136,  320,   64,  8,  0, 2, H, NORMAL},
+    {"edge_63x256x128",      GROUP_EDGES,    TILES,    ANY,     63,  256,  128,  128,  0,  8, 2, H, NORMAL},
+    {"edge_64x264x192_bf16", GROUP_EDGES,    TILES,    ANY,     64,  264,  192,   32,  0,  0, 2, B, NORMAL},
+    {"edge_65x64x128",       GROUP_EDGES,    TILES,    ANY,     65,   64,  128,   32,  0,  0, 1, H, NORMAL},
+    {"edge_127x72x64",       GROUP_EDGES,    TILES,    ANY,    127,   72,   64,   64,  0,  0, 1, B, NORMAL},
+    {"edge_129x264x192",     GROUP_EDGES,    TILES,    ANY,    129,  264,  192,   64,  8,  8, 3, H, NORMAL},
+    {"edge_128x256x448_whole",GROUP_EDGES,   TILES,    ANY,    128,  256,  448, WHOLE, 0,  0, 2, H, NORMAL},
+    {"tiles_10_by_2",        GROUP_EDGES,    TENSOR,   ANY,   1161,  264,   64,   64,  0,  0, 1, H, NORMAL},
+    {"more_splits_than_slices",GROUP_EDGES,  SPLIT,    ANY,     17,   72,  256,   64,  0,  0,32, H, NORMAL},
+    {"splits_32",            GROUP_EDGES,    SPLIT,    ANY,      2,   72, 4096,  128,  0,  8,32, H, NORMAL},
+    {"splits_1",             GROUP_EDGES,    SPLIT,    ANY,     20,  136,  192,   64,  0,  8, 1, H, NORMAL},
+
+    {"large",                GROUP_NUMERICS, PRODUCTS, ANY,      3,   72,  256,  128,  0,  0, 2, B, LARGE},
+    {"small",                GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,  128,  0,  0, 2, H, SMALL},
+    {"positive",             GROUP_NUMERICS, PRODUCTS, ANY,      4,   72, 2048,  128,  0,  0, 3, H, POSITIVE},
+    {"cancel",               GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, H, CANCEL},
+    {"lowest",               GROUP_NUMERICS, PRODUCTS, ANY,      3,   72,  256,   64,  0,  0, 2, H, LOWEST},
+    {"highest",              GROUP_NUMERICS, PRODUCTS, ANY,      3,   72,  256,   64,  0,  0, 2, B, HIGHEST},
+    {"to_infinity",          GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, H, TO_INFINITY},
+    {"nan_a",                GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, H, NAN_A},
+    {"inf_a",                GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, B, INF_A},
+    {"nan_scale",            GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, H, NAN_SCALE},
+    {"inf_scale",            GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, H, INF_SCALE},
+    {"negative_scale",       GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   32,  0,  0, 2, H, NEGATIVE_SCALE},
+    {"zero_scale",           GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, H, ZERO_SCALE},
+    {"nan_a_70",             GROUP_NUMERICS, TILES,    ANY,     70,   72,  128,   64,  0,  0, 2, H, NAN_A},
+    {"nan_scale_70",         GROUP_NUMERICS, TILES,    ANY,     70,   72,  128,   32,  0,  0, 2, B, NAN_SCALE},
+
+    {"rows_1x256x512",       GROUP_SPEED,    VECTOR,   ANY,      1,  256,  512,  128,  0,  0, 1, H, NORMAL},
+    {"rows_16x256x512",      GROUP_SPEED,    TILES,    ANY,     16,  256,  512,  128,  0,  0, 4, H, NORMAL},
+    {"rows_128x256x256",     GROUP_SPEED,    TENSOR,   ANY,    128,  256,  256,  128,  0,  0, 1, H, NORMAL},
+    {"rows_1x4096x4096",     GROUP_SPEED,    VECTOR,   ON_GPU,   1, 4096, 4096,  128,  0,  0, 1, H, NORMAL},
+    {"rows_1x12288x4096",    GROUP_SPEED,    VECTOR,   ON_GPU,   1,12288, 4096,  128,  0,  0, 1, H, NORMAL},
+    {"rows_16x4096x4096",    GROUP_SPEED,    TILES,    ON_GPU,  16, 4096, 4096,  128,  0,  0, 4, H, NORMAL},
+    {"rows_64x4096x4096",    GROUP_SPEED,    TILES,    ON_GPU,  64, 4096, 4096,  128,  0,  0, 8, H, NORMAL},
+    {"rows_4096x4096x4096",  GROUP_SPEED,    TENSOR,   ON_GPU,4096, 4096, 4096,  128,  0,  0, 1, H, NORMAL},
+    /* clang-format on */
+};
+
+/** A matrix that is shuffled. */
+static const struct {
+    const char *name;
+    enum case_group group;
+    unsigned devices;
+    int n, k, of, format, has_zeros;
+} SHUFFLES[] = {
+    /* clang-format off */
+    {"smallest",            GROUP_BASIC, ANY,      8,   64,   64, W4_AWQ,  1},
+    {"awq_64",              GROUP_BASIC, ANY,     64,   64,   64, W4_AWQ,  1},
+    {"gptq_64",             GROUP_BASIC, ANY,     64,   64,   64, W4_GPTQ, 1},
+    {"awq_128",             GROUP_BASIC, ANY,    128,  256,  128, W4_AWQ,  1},
+    {"gptq_128",            GROUP_BASIC, ANY,    128,  256,  128, W4_GPTQ, 1},
+    {"sound_arguments",     GROUP_EDGES, ANY,     72,  128,   64, W4_AWQ,  1},
+    {"awq_no_zeros",        GROUP_EDGES, ANY,     72,  128,   32, W4_AWQ,  0},
+    {"gptq_no_zeros",       GROUP_EDGES, ANY,    120,  192,   64, W4_GPTQ, 0},
+    {"awq_72",              GROUP_EDGES, ANY,     72,  192,   32, W4_AWQ,  1},
+    {"awq_whole",           GROUP_EDGES, ANY,     56,  320, WHOLE, W4_AWQ, 1},
+    {"gptq_136",            GROUP_EDGES, ANY,    136,  320,   64, W4_GPTQ, 1},
+    {"gptq_whole",          GROUP_EDGES, ANY,      8,  448, WHOLE, W4_GPTQ,1},
+    {"awq_2056x64",         GROUP_EDGES, ANY,   2056,   64,   32, W4_AWQ,  1},
+    {"awq_512x512",         GROUP_SPEED, ANY,    512,  512,  128, W4_AWQ,  1},
+    {"awq_4096x4096",       GROUP_SPEED, ON_GPU,4096, 4096,  128, W4_AWQ,  1},
+    /* clang-format on */
+};
+
+/** Sizes that only test the grid: the device checks launches, and runs nothing. */
+static const struct {
+    const char *name;
+    unsigned parts;
+    int m, n, k;
+} GRIDS[] = {
+    {"grid_of_2147483640_columns", PRODUCTS | SHUFFLE, 1, INT_MAX - 7, 64},
+    {"grid_of_2147483647_rows", TILES, INT_MAX, 8, 64},
+    {"grid_of_262144_squared", TILES, 1 << 18, 1 << 18, 64},
+};
+
+static const struct bad_argument BAD[] = {
+    {"group_unknown", PRODUCTS | SHUFFLE, KERNEL_INVALID_CONFIG, BAD_VALUE(W4_GROUP, 48)},
+    {"group_zero", PRODUCTS | SHUFFLE, KERNEL_INVALID_CONFIG, BAD_VALUE(W4_GROUP, 0)},
+    {"group_256", PRODUCTS | SHUFFLE, KERNEL_INVALID_CONFIG, BAD_VALUE(W4_GROUP, 256)},
+    {"group_negative", PRODUCTS | SHUFFLE, KERNEL_INVALID_CONFIG, BAD_VALUE(W4_GROUP, -64)},
+    {"k_not_of_slices", PRODUCTS | SHUFFLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(W4_K, 96)},
+    {"n_not_of_words", PRODUCTS | SHUFFLE, KERNEL_INVALID_DIMENSION, BAD_VALUE(W4_N, 68)},
+    {"five_rows", VECTOR, KERNEL_INVALID_DIMENSION, BAD_VALUE(W4_M, 5)},
+    {"lda_short", PRODUCTS, KERNEL_INVALID_DIMENSION, BAD_VALUE(W4_LDA, 120)},
+    {"lda_not_of_chunks", PRODUCTS, KERNEL_INVALID_DIMENSION, BAD_VALUE(W4_LDA, 132)},
+    {"ldc_short", PRODUCTS, KERNEL_INVALID_DIMENSION, BAD_VALUE(W4_LDC, 64)},
+    {"ldc_not_of_chunks", PRODUCTS, KERNEL_INVALID_DIMENSION, BAD_VALUE(W4_LDC, 76)},
+    {"f32", PRODUCTS, KERNEL_UNSUPPORTED_DTYPE, BAD_VALUE(W4_DTYPE, DTYPE_F32)},
+};
+
+/** Sizes that are refused because something that is counted overflows. */
+static const struct {
+    const char *name;
+    unsigned parts;
+    int m, n, k;
+} TOO_LARGE[] = {
+    {"too_large_in_tiles", TILES, INT_MAX, INT_MAX - 7, 64},
+    {"too_large_in_slices", PRODUCTS | SHUFFLE, 1, INT_MAX - 7, INT_MAX / 64 * 64},
+};
+
+static void set(struct lesson_case *item, int at, int value)
+{
+    item->extent[at] = value;
+    item->value[at] = value;
+}
+
+static void set_shape(struct lesson_case *item, int m, int n, int k, int of)
+{
+    set(item, W4_M, m), set(item, W4_N, n), set(item, W4_K, k), set(item, W4_GROUP, of == WHOLE ? k : of);
+}
+
+static struct lesson_case start_case(int part, const char *name, enum case_group group, unsigned devices)
+{
+    struct lesson_case item = {.group = group, .part = part, .weight = 1, .devices = devices, .repeat = 1};
+    item.null_buffer = item.misaligned_buffer = -1;
+    snprintf(item.name, sizeof item.name, "%s/%s", PART_NAMES[part], name);
+    return item;
+}
+
+static struct lesson_case product_case(int part, const struct product_row *row)
+{
+    struct lesson_case item = start_case(part, row->name, row->group, row->devices);
+    set_shape(&item, row->m, row->n, row->k, row->of);
+    set(&item, W4_LDA, row->k + row->more_a), set(&item, W4_LDC, row->n + row->more_c);
+    set(&item, W4_SPLITS, row->splits), set(&item, W4_DTYPE, row->dtype);
+    item.distribution = row->distribution;
+    return item;
+}
+
+/* What must be refused, and what only tests the grid, is made of the sound case of the part. */
+static int other_cases(int part, struct lesson_case *cases, int count, int capacity)
+{
+    for (size_t i = 0; i < sizeof BAD / sizeof BAD[0] && count < capacity; i++) {
+        if (!(BAD[i].of >> part & 1)) continue;
+        struct lesson_case *item =
+            case_table_copy(cases, &count, capacity, PART_NAMES[part], "sound_arguments", BAD[i].name);
+        item->group = GROUP_BAD_INPUT;
+        item->expected = BAD[i].expected;
+        case_table_spoil(item, &BAD[i], W4_DTYPE);
+    }
+    for (size_t i = 0; i < sizeof GRIDS / sizeof GRIDS[0] && count < capacity; i++) {
+        if (!(GRIDS[i].parts >> part & 1)) continue;
+        struct lesson_case *item =
+            case_table_copy(cases, &count, capacity, PART_NAMES[part], "sound_arguments", GRIDS[i].name);
+        item->devices = ON_SIMT;
+        item->flags |= CASE_LAUNCH_ONLY;
+        item->value[W4_M] = GRIDS[i].m, item->value[W4_N] = item->value[W4_LDC] = GRIDS[i].n;
+        item->value[W4_K] = item->value[W4_LDA] = GRIDS[i].k;
+        set(item, W4_SPLITS, 1);
+    }
+    for (size_t i = 0; i < sizeof TOO_LARGE / sizeof TOO_LARGE[0] && count < capacity; i++) {
+        if (!(TOO_LARGE[i].parts >> part & 1)) continue;
+        struct lesson_case *item =
+            case_table_copy(cases, &count, capacity, PART_NAMES[part], "sound_arguments", TOO_LARGE[i].name);
+        item->group = GROUP_BAD_INPUT;
+        item->expected = KERNEL_INVALID_DIMENSION;
+        item->value[W4_M] = TOO_LARGE[i].m, item->value[W4_N] = item->value[W4_LDC] = TOO_LARGE[i].n;
+        item->value[W4_K] = item->value[W4_LDA] = TOO_LARGE[i].k;
+    }
+    return count;
+}
+
+static int cases(struct lesson_case *cases, int capacity)
+{
+    int count = 0;
+    for (size_t i = 0; i < sizeof SHUFFLES / sizeof SHUFFLES[0] && count < capacity; i++) {
+        struct lesson_case *item = &cases[count++];
+        *item = start_case(PART_SHUFFLE, SHUFFLES[i].name, SHUFFLES[i].group, SHUFFLES[i].devices);
+        set_shape(item, 1, SHUFFLES[i].n, SHUFFLES[i].k, SHUFFLES[i].of);
+        set(item, W4_FORMAT, SHUFFLES[i].format), set(item, W4_HAS_ZEROS, SHUFFLES[i].has_zeros);
+    }
+    for (int part = PART_SHUFFLE; part <= PART_SPLIT && count < capacity; part++) {
+        for (size_t i = 0; i < sizeof PRODUCTS_OF / sizeof PRODUCTS_OF[0] && count < capacity; i++)
+            if (PRODUCTS_OF[i].parts >> part & 1) cases[count++] = product_case(part, &PRODUCTS_OF[i]);
+        struct lesson_case *item =
+            case_table_copy(cases, &count, capacity, PART_NAMES[part], "smallest", "property_random");
+        if (item == NULL) break;
+        item->group = GROUP_PROPERTIES;
+        item->repeat = PROPERTY_ITEMS;
+        count = other_cases(part, cases, count, capacity);
+    }
+    return count;
+}
+
+static void vary(struct lesson_case *item, int index, struct rng *rng)
+{
+    static const int groups[] = {32, 64, 128, WHOLE};
+    int of = groups[rng_between(rng, 0, 3)], k = (of == 128 ? 128 : 64) * rng_between(rng, 1, 5);
+    int most = item->part == PART_VECTOR ? W4_VECTOR_ROWS : index % 10 == 0 ? 140 : 40;
+    item->seed = rng_next(rng);
+    set_shape(item, rng_between(rng, 1, most), 8 * rng_between(rng, 1, 24), k, of);
+    set(item, W4_LDA, k + 8 * rng_between(rng, 0, 2)),
+        set(item, W4_LDC, item->extent[W4_N] + 8 * rng_between(rng, 0, 2));
+    set(item, W4_DTYPE, rng_between(rng, 0, 1) ? DTYPE_F16 : DTYPE_BF16);
+    set(item, W4_SPLITS, rng_between(rng, 1, 6));
+    set(item, W4_FORMAT, rng_between(rng, 0, 1)), set(item, W4_HAS_ZEROS, rng_between(rng, 0, 3) > 0);
+    static const enum distribution random[] = {NORMAL, NORMAL, CANCEL, POSITIVE, NEGATIVE_SCALE};
+    item->distribution = item->part == PART_SHUFFLE ? NORMAL : (int)random[rng_between(rng, 0, 4)];
+}
+
+/* ---- inputs --------------------------------------------------------------------------------------------- */
+
+static struct ref_w4_shape shape_of(const struct lesson_case *item)
+{
+    const int *extent = item->extent;
+    return (struct ref_w4_shape){extent[W4_N], extent[W4_K], extent[W4_GROUP], extent[W4_FORMAT] == W4_GPTQ};
+}
+
+static enum storage storage_of(const struct lesson_case *item)
+{
+    return item->extent[W4_DTYPE] == DTYPE_BF16 ? STORAGE_BF16 : STORAGE_F16;
+}
+
+static size_t groups_of(const struct lesson_case *item)
+{
+    return (size_t)(item->extent[W4_K] / item->extent[W4_GROUP]);
+}
+
+/* What the call is told counts: a refused one may have extents of which no workspace can be made. */
+static size_t workspace_bytes(const struct lesson_case *item)
+{
+    const int64_t *value = item->value;
+    struct w4a16_args args = {.m = (int)value[W4_M], .n = (int)value[W4_N], .k = (int)value[W4_K]};
+    args.group = (int)value[W4_GROUP], args.lda = (int)value[W4_LDA], args.ldc = (int)value[W4_LDC];
+    if (item->part != PART_SPLIT || value[W4_NULL_ARGS] || value[W4_SPLITS] < 2 ||
+        value[W4_SPLITS] > W4_MOST_SPLITS || !w4a16_group_is_known(args.group, args.k) ||
+        !w4a16_extents_fit(&args))
+        return 0;
+    return (size_t)args.m * (size_t)args.n * (size_t)value[W4_SPLITS] * sizeof(float);
+}
+
+static struct lesson_buffer bytes_of(const char *name, enum wire_role role, size_t bytes, size_t align)
+{
+    struct lesson_buffer buffer = LESSON_BUFFER(name, role, STORAGE_S8, bytes);
+    buffer.align = align;
+    return buffer;
+}
+
+static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
+{
+    const int *extent = item->extent;
+    size_t n = (size_t)extent[W4_N], k = (size_t)extent[W4_K], zero_bytes = groups_of(item) * n / 2;
+    size_t shuffled = 4 * w4a16_weight_words(extent[W4_N], extent[W4_K]);
+    if (item->part == PART_SHUFFLE) {
+        buffers[W4_QWEIGHT] = bytes_of("qweight", WIRE_IN, n * k / 2, 4);
+        buffers[W4_QZEROS] = bytes_of("qzeros", WIRE_IN, zero_bytes, 4);
+        buffers[W4_SHUFFLED] = bytes_of("weights", WIRE_OUT, shuffled, 16);
+        buffers[W4_SHUFFLED_ZEROS] = bytes_of("zeros", WIRE_OUT, zero_bytes, 4);
+        return W4_SHUFFLE_BUFFERS;
+    }
+    enum storage storage = storage_of(item);
+    buffers[W4_A] = LESSON_BUFFER("a", WIRE_IN, storage, (size_t)extent[W4_M], (size_t)extent[W4_LDA]);
+    buffers[W4_A].row = k;
+    buffers[W4_C] = LESSON_BUFFER("c", WIRE_OUT, storage, (size_t)extent[W4_M], (size_t)extent[W4_LDC]);
+    buffers[W4_C].row = n;
+    buffers[W4_WEIGHTS] = bytes_of("weights", WIRE_IN, shuffled, 16);
+    buffers[W4_SCALES] = LESSON_BUFFER("scales", WIRE_IN, storage, groups_of(item), n);
+    buffers[W4_A].align = buffers[W4_C].align = buffers[W4_SCALES].align = 16;
+    buffers[W4_ZEROS] = bytes_of("zeros", WIRE_IN, zero_bytes, 4);
+    if (item->part != PART_SPLIT) return W4_WORKSPACE;
+    buffers[W4_WORKSPACE] =
+        LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32, workspace_bytes(item) / sizeof(float));
+    return W4_BUFFERS;
+}
+
+/* Element (row, p) of A. The second term of a pair that cancels is the opposite of the first, plus a little. */
+static double activation(const struct lesson_case *item, int row, int p, double noise, double before)
+{
+    switch (item->distribution) {
+    case LARGE:
+        return 1e3 * noise;
+    case SMALL:
+        return 1e-3 * noise;
+    case POSITIVE:
+    case INF_SCALE:
+        return fabs(noise) < 1.0 ? fabs(noise) : 0.5;
+    case CANCEL:
+        return p % 2 ? 0x1p-7 * noise - before : noise;
+    case TO_INFINITY:
+        return row % 2 ? noise : 0x1p10 * fabs(noise) + 0x1p10;
+    case NAN_A:
+        return row % 5 == 2 && p == item->extent[W4_K] - 1 ? (double)NAN : noise;
+    case INF_A:
+        if (row % 5 == 1 && p == item->extent[W4_K] / 3) return (double)INFINITY;
+        return row % 10 == 1 && p == item->extent[W4_K] - 1 ? (double)-INFINITY : noise;
+    default:
+        return noise;
+    }
+}
+
+static void fill_a(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
+{
+    size_t lda = (size_t)item->extent[W4_LDA], k = (size_t)item->extent[W4_K];
+    rng_fill_normal(rng, data, elems);
+    for (size_t i = 0; i < elems; i++) {
+        size_t p = i % lda;
+        double before = p % 2 ? (double)storage_round(storage_of(item), data[i - 1]) : 0.0;
+        data[i] = p < k ? (float)activation(item, (int)(i / lda), (int)p, (double)data[i], before) : NAN;
+    }
+}
+
+/* Scales of about 1/4, so that weights are of size 1. */
+static void fill_scales(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
+{
+    size_t n = (size_t)item->extent[W4_N];
+    for (size_t i = 0; i < elems; i++) {
+        int column = (int)(i % n), group = (int)(i / n), odd = (column + group) % 7 == 3;
+        data[i] = (float)(0.125 + 0.25 * rng_uniform(rng));
+        if (item->distribution == NEGATIVE_SCALE && column % 3 == 1) data[i] = -data[i];
+        if (item->distribution == ZERO_SCALE && column % 3 == 1) data[i] = 0.0f;
+        if (item->distribution == NAN_SCALE && odd) data[i] = NAN;
+        if (item->distribution == INF_SCALE && odd) data[i] = INFINITY;
+        if (item->distribution == TO_INFINITY) data[i] *= 2.0f;
+    }
+}
+
+/* Both halves of a byte. With pairs that cancel, neighbours along k have the same weight: those are 4 numbers apart. */
+static void fill_bytes(const struct lesson_case *item, int of_weights, size_t elems, struct rng *rng,
+                       float *data)
+{
+    int above = item->distribution == POSITIVE || item->distribution == INF_SCALE ||
+                item->distribution == TO_INFINITY;
+    for (size_t i = 0; i < elems; i++) {
+        int low = rng_between(rng, 0, 15), high = rng_between(rng, 0, 15);
+        if (above && of_weights) low = 8 + low / 2, high = 8 + high / 2;
+        if (above && !of_weights) low /= 2, high /= 2;
+        if (item->distribution == LOWEST) low = high = of_weights ? 0 : 15;
+        if (item->distribution == HIGHEST) low = high = of_weights ? 15 : 0;
+        int byte = high * 16 + low;
+        data[i] = (float)(byte < 128 ? byte : byte - 256);
+        if (item->distribution == CANCEL && of_weights && i % 4 >= 2) data[i] = data[i - 2];
+    }
+}
+
+static void fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)
+{
+    int product = item->part != PART_SHUFFLE;
+    if (product && index == W4_A)
+        fill_a(item, elems, rng, data);
+    else if (product && index == W4_SCALES)
+        fill_scales(item, elems, rng, data);
+    else
+        fill_bytes(item, index == (product ? W4_WEIGHTS : W4_QWEIGHT), elems, rng, data);
+}
+
+/* ---- what is right -------------------------------------------------------------------------------------- */
+
+/* A unit is a row of C, or UNIT_BYTES of shuffled weights and after them of zeros. */
+static size_t weight_units(const struct lesson_case *item)
+{
+    return (4 * w4a16_weight_words(item->extent[W4_N], item->extent[W4_K]) + UNIT_BYTES - 1) / UNIT_BYTES;
+}
+
+static size_t zero_bytes(const struct lesson_case *item)
+{
+    return groups_of(item) * (size_t)item->extent[W4_N] / 2;
+}
+
+static size_t units(const struct lesson_case *item)
+{
+    if (item->part != PART_SHUFFLE) return (size_t)item->extent[W4_M];
+    return weight_units(item) + (zero_bytes(item) + UNIT_BYTES - 1) / UNIT_BYTES;
+}
+
+static size_t unit_elems(const struct lesson_case *item)
+{
+    return item->part == PART_SHUFFLE ? UNIT_BYTES : (size_t)item->extent[W4_N];
+}
+
+static void expect_shuffled(const struct lesson_case *item, const float *const *data, size_t unit,
+                            struct lesson_expectation *e)
+{
+    struct ref_w4_shape shape = shape_of(item);
+    struct lesson_span *span = &e->span[0];
+    size_t weights = weight_units(item), first = (unit < weights ? unit : unit - weights) * UNIT_BYTES;
+    size_t bytes = unit < weights ? 4 * w4a16_weight_words(shape.n, shape.k) : zero_bytes(item);
+    e->span_count = 1;
+    span->buffer = unit < weights ? W4_SHUFFLED : W4_SHUFFLED_ZEROS;
+    span->first = first;
+    span->count = bytes - first < UNIT_BYTES ? bytes - first : UNIT_BYTES;
+    if (unit < weights)
+        ref_w4_shuffle(&shape, data[W4_QWEIGHT], first, span->count, span->expected);
+    else
+        ref_w4_shuffle_zeros(&shape, item->extent[W4_HAS_ZEROS] ? data[W4_QZEROS] : NULL, first, span->count,
+                             span->expected);
+    for (size_t i = 0; i < span->count; i++)
+        span->plain[i] = span->expected[i], span->bound[i] = span->floor[i] = 0.0;
+}
+
+static struct ref_gemm_shape gemm_of(const struct lesson_case *item)
+{
+    const int *extent = item->extent;
+    return (struct ref_gemm_shape){.m = extent[W4_M],
+                                   .n = extent[W4_N],
+                                   .k = extent[W4_K],
+                                   .lda = extent[W4_LDA],
+                                   .ldb = extent[W4_N],
+                                   .ldc = extent[W4_LDC],
+                                   .alpha = 1.0};
+}
+
+/* W [k, n], which the caller frees. */
+static float *weights_of(const struct lesson_case *item, const float *const *data)
+{
+    struct ref_w4_shape shape = shape_of(item);
+    float *w = malloc((size_t)shape.k * (size_t)shape.n * sizeof *w);
+    if (w == NULL) abort();
+    ref_w4_weights(&shape, data[W4_WEIGHTS], data[W4_ZEROS], data[W4_SCALES], w);
+    return w;
+}
+
+/*
+ * Element j of a row: the sums of the products that bound.h wants, and what plain arithmetic gives where weights are rounded to
+ * A's type first, as the contract allows.
+ */
+static void bound_element(const struct lesson_case *item, const float *a, const float *w, double magnitude,
+                          struct lesson_span *span, size_t j)
+{
+    size_t k = (size_t)item->extent[W4_K], n = (size_t)item->extent[W4_N];
+    enum storage storage = storage_of(item);
+    double squares = 0.0, running = 0.0, size = 0.0, right = span->expected[j];
+    float sum = 0.0f;
+    for (size_t p = 0; p < k; p++) {
+        double product = (double)a[p] * (double)w[p * n + j];
+        sum += a[p] * storage_round(storage, w[p * n + j]);
+        squares += product * product, size += fabs((double)a[p]);
+        running += (double)sum * (double)sum;
+    }
+    struct bound_rounded rounded = bound_rounded_weights(storage, magnitude, squares, fabs(right), size);
+    double stored = bound_stored_as(storage, right);
+    int finite = isfinite(magnitude);
+    span->plain[j] = (double)storage_round(storage, sum);
+    span->rounding[j] = finite ? rounded.most : 0.0;
+    span->bound[j] = finite ? stored + bound_sum((double)k, magnitude) + rounded.most : 0.0;
+    span->floor[j] =
+        finite ? stored + fmax(bound_floor(magnitude), bound_running(running)) + rounded.likely : 0.0;
+}
+
+static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
+                   struct lesson_expectation *e)
+{
+    if (item->part == PART_SHUFFLE) {
+        expect_shuffled(item, data, unit, e);
+        return;
+    }
+    struct ref_gemm_shape shape = gemm_of(item);
+    struct lesson_span *span = &e->span[0];
+    const float *a = data[W4_A] + unit * (size_t)shape.lda;
+    if (e->kept == NULL) e->kept = weights_of(item, data);
+    e->span_count = 1;
+    span->buffer = W4_C;
+    span->first = unit * (size_t)shape.ldc;
+    span->count = (size_t)shape.n;
+    ref_gemm_row(&shape, (int)unit, data[W4_A], e->kept, NULL, span->expected, e->scratch);
+    for (size_t j = 0; j < span->count; j++) {
+        /* A value too large for a half becomes infinite: rounded to nearest as IEEE 754 says. */
+        if (storage_of(item) == STORAGE_F16 && fabs(span->expected[j]) >= 65520.0)
+            span->expected[j] = copysign((double)INFINITY, span->expected[j]);
+        bound_element(item, a, e->kept, e->scratch[j], span, j);
+    }
+}
+
+/* Freivalds' identity, as for other products (gemm_oracle.c says what it sees). */
+static int identity(const struct lesson_case *item, const float *const *data, const float *const *got,
+                    const double *allowed, uint64_t seed, char *reason, size_t size)
+{
+    if (item->part == PART_SHUFFLE) return 1;
+    struct ref_gemm_shape shape = gemm_of(item);
+    size_t m = (size_t)shape.m, n = (size_t)shape.n;
+    float *w = weights_of(item, data), *dense = malloc(m * n * sizeof *dense);
+    double *scratch = calloc(n + (size_t)shape.k + m, sizeof *scratch);
+    double limit = FREIVALDS_DEVIATIONS * allowed[W4_C] * sqrt((double)n);
+    int right = dense != NULL && scratch != NULL;
+    if (!right) snprintf(reason, size, "no memory for Freivalds' identity");
+    for (size_t i = 0; right && i < m; i++)
+        memcpy(dense + i * n, got[W4_C] + i * (size_t)shape.ldc, n * sizeof *dense);
+    for (int turn = 0; turn < FREIVALDS_TURNS && right; turn++) {
+        struct ref_gemm_freivalds_rows rows = {.residual = scratch + n + (size_t)shape.k};
+        ref_gemm_freivalds(&shape, data[W4_A], w, NULL, dense, rng_mix(seed, (uint64_t)turn), scratch, &rows);
+        for (size_t i = 0; i < m && right; i++) {
+            if (rows.residual[i] <= limit) continue;
+            snprintf(reason, size,
+                     "C x is not A (W x) for a random x: off by %.3g in row %zu, allowed are %.3g "
+                     "(Freivalds' identity)",
+                     rows.residual[i], i, limit);
+            right = 0;
+        }
+    }
+    free(w), free(dense), free(scratch);
+    return right;
+}
+
+/* ---- what the report can say ---------------------------------------------------------------------------- */
+
+/* The number at (row, column) with a mistake in how a checkpoint is read; -1: this mistake does not apply. */
+static int misread(const struct ref_w4_shape *shape, const float *words, int index, int row, int column)
+{
+    struct ref_w4_shape other = *shape;
+    other.gptq = !shape->gptq;
+    size_t awq = (size_t)row * (size_t)shape->n + (size_t)column;
+    switch (index) {
+    case 0:
+        return shape->gptq ? -1 : ref_w4_number(words, awq);
+    case 1:
+        return ref_w4_stored(&other, words, row, column);
+    default:
+        return shape->gptq ? -1
+                           : ref_w4_stored(shape, words, row,
+                                           column / 8 * 8 + (int[]){0, 2, 4, 6, 1, 3, 5, 7}[column % 8]);
+    }
+}
+
+static int guess_shuffled(const struct lesson_case *item, const float *const *data, int index, int buffer,
+                          size_t at, struct lesson_guess *guess)
+{
+    static const char *const words[] = {
+        "AWQ's numbers are taken in the order of their columns: which nibble is column 1?",
+        "as if the weights were stored in the other format", "AWQ's order is applied the wrong way round"};
+    struct ref_w4_shape shape = shape_of(item);
+    if (index >= 3) return -1;
+    if (buffer != W4_SHUFFLED) return 0;
+    int number[2];
+    for (int half = 0; half < 2; half++) {
+        int row, column;
+        ref_w4_weight_at(&shape, 2 * at + (size_t)half, &row, &column);
+        number[half] = column < shape.n ? misread(&shape, data[W4_QWEIGHT], index, row, column) : 0;
+        if (number[half] < 0) return 0;
+    }
+    int byte = number[1] * 16 + number[0];
+    guess->value = byte < 128 ? byte : byte - 256;
+    guess->cause = RECORD_CAUSE_LAYOUT;
+    snprintf(guess->words, sizeof guess->words, "%s", words[index]);
+    return 1;
+}
+
+enum product_mistake {
+    NO_ZERO,
+    ZERO_8,
+    NEXT_ZERO,
+    NO_SCALE,
+    NEXT_SCALE,
+    FIRST_GROUP,
+    SCALE_OF_ROW_0,
+    NEXT_COLUMN,
+    PRODUCT_MISTAKES
+};
+
+/* One element with a mistake in how weights are unpacked. */
+static int guess_product(const struct lesson_case *item, const float *const *data, int index, size_t at,
+                         struct lesson_guess *guess)
+{
+    static const char *const words[PRODUCT_MISTAKES] = {
+        [NO_ZERO] = "the zeros are not subtracted",
+        [ZERO_8] = "every zero is taken as 8",
+        [NEXT_ZERO] = "the zeros of the next group are subtracted",
+        [NO_SCALE] = "the weights are not scaled",
+        [NEXT_SCALE] = "the scales of the next group are taken",
+        [FIRST_GROUP] = "the scales and zeros of the first group count for all of k",
+        [SCALE_OF_ROW_0] = "the scales of the first group count for all of k",
+        [NEXT_COLUMN] = "the zeros are those of the neighbouring column",
+    };
+    struct ref_w4_shape shape = shape_of(item);
+    int row = (int)(at / (size_t)item->extent[W4_LDC]), column = (int)(at % (size_t)item->extent[W4_LDC]);
+    int groups = shape.k / shape.group;
+    if (index >= PRODUCT_MISTAKES) return -1;
+    if (column >= shape.n) return 0;
+    double sum = 0.0;
+    for (int p = 0; p < shape.k; p++) {
+        int group = p / shape.group, next = (group + 1) % groups, of_zero = group, of_scale = group;
+        if (index == NEXT_ZERO) of_zero = next;
+        if (index == NEXT_SCALE) of_scale = next;
+        if (index == FIRST_GROUP || index == SCALE_OF_ROW_0) of_scale = 0;
+        if (index == FIRST_GROUP) of_zero = 0;
+        int of_column = index == NEXT_COLUMN ? column ^ 1 : column;
+        int zero = ref_w4_number(data[W4_ZEROS], (size_t)of_zero * (size_t)shape.n + (size_t)of_column);
+        double scale = (double)data[W4_SCALES][(size_t)of_scale * (size_t)shape.n + (size_t)column];
+        int q = ref_w4_number(data[W4_WEIGHTS], ref_w4_place(&shape, p, column));
+        if (index == NO_ZERO) zero = 0;
+        if (index == ZERO_8) zero = 8;
+        sum += (double)data[W4_A][(size_t)row * (size_t)item->extent[W4_LDA] + (size_t)p] * (q - zero) *
+               (index == NO_SCALE ? 1.0 : scale);
+    }
+    guess->value = sum;
+    guess->cause = index == NO_SCALE || index == NEXT_SCALE || index == SCALE_OF_ROW_0
+                       ? RECORD_CAUSE_SCALE
+                       : RECORD_CAUSE_DEQUANTISATION;
+    snprintf(guess->words, sizeof guess->words, "%s", words[index]);
+    return 1;
+}
+
+static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                 struct lesson_guess *guess)
+{
+    return item->part == PART_SHUFFLE ? guess_shuffled(item, data, index, buffer, at, guess)
+                                      : guess_product(item, data, index, at, guess);
+}
+
+static int trait(const struct lesson_case *item, int index, const char **message)
+{
+    const int *extent = item->extent;
+    const struct trait traits[] = {
+        {extent[W4_N] % W4_SLICE != 0,
+         "only cases whose n is no multiple of 64 fail: what happens to the last strip?"},
+        {item->part != PART_SHUFFLE && extent[W4_DTYPE] == DTYPE_BF16,
+         "only bf16 fails: it has three bits less than f16, and another power of two"},
+        {extent[W4_GROUP] == 32, "only groups of 32 fail: a slice of 64 has two of them"},
+        {extent[W4_FORMAT] == W4_GPTQ, "only GPTQ's format fails"},
+        {item->part == PART_SPLIT && extent[W4_SPLITS] > 1, "only cases with several splits fail"},
+        {item->part != PART_SHUFFLE && extent[W4_LDA] != extent[W4_K],
+         "only cases whose rows of A are further apart than they are long fail: is lda respected?"},
+    };
+    return trait_at(traits, sizeof traits / sizeof traits[0], item->expected == KERNEL_OK, index, message);
+}
+
+static const char *purpose(const struct lesson_case *item)
+{
+    static const char *const purposes[DISTRIBUTIONS] = {
+        [LARGE] = "activations of magnitude 1000",
+        [SMALL] = "activations of magnitude 0.001",
+        [POSITIVE] = "terms of one sign: the sum grows with every one",
+        [CANCEL] = "terms come in pairs that nearly cancel",
+        [LOWEST] = "every q is 0 and every zero 15: the smallest difference",
+        [HIGHEST] = "every q is 15 and every zero 0: the largest difference",
+        [TO_INFINITY] = "some results are beyond 65504, the largest half: from 65520 on they become infinite",
+        [NAN_A] = "some rows of A hold a NaN: it must come out in that row and nowhere else",
+        [INF_A] = "some rows of A hold infinities",
+        [NAN_SCALE] = "some scales are NaN: they must come out in their columns and nowhere else",
+        [INF_SCALE] = "some scales are infinite: they must come out in their columns and nowhere else",
+        [NEGATIVE_SCALE] = "some scales are negative",
+        [ZERO_SCALE] = "some scales are 0",
+    };
+    if (item->flags & CASE_LAUNCH_ONLY) return "a large problem: only its launch is checked";
+    return purposes[item->distribution];
+}
+
+static void cost(const struct lesson_case *item, struct lesson_cost *cost)
+{
+    double m = item->extent[W4_M], n = item->extent[W4_N], k = item->extent[W4_K];
+    double groups = (double)groups_of(item);
+    *cost = (struct lesson_cost){.flop = item->part == PART_SHUFFLE ? 0.0 : 2.0 * m * n * k,
+                                 .min_bytes = 0.5 * n * k + 2.5 * groups * n + 2.0 * (m * k + m * n),
+                                 .extra_bytes = (double)workspace_bytes(item),
+                                 .oracle_ops = 12.0 * m * n * k,
+                                 .tensor_cores = item->part == PART_TENSOR || item->part == PART_SPLIT};
+    if (item->part == PART_SHUFFLE) cost->min_bytes = n * k + groups * n, cost->oracle_ops = 30.0 * n * k;
+}
+
+static void describe(const struct lesson_case *item, char *text, size_t size)
+{
+    const int64_t *value = item->value;
+    size_t used = 0;
+    if (item->part != PART_SHUFFLE) used += (size_t)snprintf(text, size, "m %lld, ", (long long)value[W4_M]);
+    used += (size_t)snprintf(text + used, size - used, "n %lld, k %lld, groups of %lld",
+                             (long long)value[W4_N], (long long)value[W4_K], (long long)value[W4_GROUP]);
+    if (item->part == PART_SHUFFLE) {
+        snprintf(text + used, size - used, ", %s%s", value[W4_FORMAT] == W4_GPTQ ? "GPTQ" : "AWQ",
+                 value[W4_HAS_ZEROS] ? "" : ", no zeros");
+        return;
+    }
+    if (value[W4_LDA] != value[W4_K] || value[W4_LDC] != value[W4_N])
+        used += (size_t)snprintf(text + used, size - used, ", lda %lld, ldc %lld", (long long)value[W4_LDA],
+                                 (long long)value[W4_LDC]);
+    if (item->part == PART_SPLIT)
+        used += (size_t)snprintf(text + used, size - used, ", %lld splits", (long long)value[W4_SPLITS]);
+    snprintf(text + used, size - used, ", %s",
+             value[W4_DTYPE] == DTYPE_F16    ? "f16"
+             : value[W4_DTYPE] == DTYPE_BF16 ? "bf16"
+                                             : "other dtype");
+}
+
+const struct lesson lesson_20_w4a16_gemm = {
+#include "checker/cases/described.h"
+    .distributions = DISTRIBUTIONS,
+    .turns = "weights qweight",
+    .cases = cases,
+    .vary = vary,
+    .buffers = buffers,
+    .fill = fill,
+    .units = units,
+    .unit_elems = unit_elems,
+    .expect = expect,
+    .identity = identity,
+    .guess = guess,
+    .trait = trait,
+    .purpose = purpose,
+    .cost = cost,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
+};
