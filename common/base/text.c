@@ -60,6 +60,18 @@ static void print_arguments(struct text *text, const char *format, va_list argum
     va_end(again);
 }
 
+void text_add_escaped(struct text *text, const char *characters, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        const char *entity = characters[i] == '&'   ? "&amp;"
+                             : characters[i] == '<' ? "&lt;"
+                             : characters[i] == '>' ? "&gt;"
+                             : characters[i] == '"' ? "&quot;"
+                                                    : NULL;
+        text_append(text, entity ? entity : &characters[i], entity ? strlen(entity) : 1);
+    }
+}
+
 void text_print(struct text *text, const char *format, ...)
 {
     va_list arguments;

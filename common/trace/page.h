@@ -23,3 +23,7 @@ struct trace_shown {
 
 /** @brief Writes the page of one trace, or of two to compare, to @p page. */
 void trace_write_page(const char *title, struct trace_shown *shown, size_t count, struct text *page);
+
+/** @brief Reads the source @p path that a trace names; a kernel file from elsewhere may have lost its folder on the way through the
+ *         compiler. 0, or what is not 0. */
+int trace_read_source(const struct trace_shown *shown, const char *path, struct text *source);
