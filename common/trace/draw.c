@@ -107,10 +107,11 @@ static void touch(struct touched *touched, uint64_t address)
     touched->used[i][address % SECTOR] = 1;
 }
 
-static const char *fill_of(size_t sector)
+/* A sector's colour: pale for lanes, strong for the bytes that they ask for. */
+static const char *colour_of(size_t sector, int strong)
 {
-    static const char *const fills[] = {"a", "b", "c", "d", "e"};
-    return fills[sector % 5];
+    static const char *const colours[][2] = {{"a", "s"}, {"b", "t"}, {"c", "u"}, {"d", "v"}, {"e", "w"}};
+    return colours[sector % 5][strong];
 }
 
 /* Lanes in a row, and a line from each to its first byte. */
@@ -125,7 +126,7 @@ static void draw_lanes(struct svg *svg, double y, const struct trace_request *re
             const size_t i = place_of(touched, address / SECTOR);
             if (i < touched->count && touched->sector[i] == address / SECTOR) {
                 const double to = LEFT + CELL * (double)i + (double)(address % SECTOR) * BOX / SECTOR;
-                fill = fill_of(i);
+                fill = colour_of(i, 0);
                 svg_line(svg, x + BOX / 2.0, y + 16, to + BOX * (double)request->bytes / SECTOR / 2, y + 42,
                          "line", 1, NULL);
             }
@@ -143,7 +144,7 @@ static void draw_touched(struct svg *svg, double y, const struct touched *touche
             for (to = from; to < SECTOR && touched->used[i][to] == touched->used[i][from];) to++;
             if (touched->used[i][from])
                 svg_rect(svg, x + (double)from * BOX / SECTOR, y, (double)(to - from) * BOX / SECTOR, 16,
-                         fill_of(i), "none");
+                         colour_of(i, 1), "none");
         }
         svg_rect(svg, x, y, BOX, 16, "none", "faint");
     }
