@@ -72,6 +72,21 @@ void text_add_escaped(struct text *text, const char *characters, size_t length)
     }
 }
 
+void text_add_json(struct text *text, const char *string)
+{
+    text_append(text, "\"", 1);
+    for (; *string; string++) {
+        const unsigned char letter = (unsigned char)*string;
+        if (letter == '"' || letter == '\\')
+            text_print(text, "\\%c", letter);
+        else if (letter < ' ' || letter == '<' || letter == '>' || letter == '&' || letter == 0x7f)
+            text_print(text, "\\u%04x", letter);
+        else
+            text_append(text, string, 1);
+    }
+    text_append(text, "\"", 1);
+}
+
 void text_print(struct text *text, const char *format, ...)
 {
     va_list arguments;

@@ -13,22 +13,6 @@ enum { SOURCE_BYTES = 256 << 10 /* of one file */, MOST_SOURCES = 24 };
 
 /* ---- text into HTML -------------------------------------------------------------------------------------------- */
 
-/* A string of JSON in a <script>: nothing in it ends the element. Bytes that are no UTF-8 are the browser's to replace. */
-static void put_json(struct text *page, const char *string)
-{
-    text_append(page, "\"", 1);
-    for (; *string; string++) {
-        const unsigned char letter = (unsigned char)*string;
-        if (letter == '"' || letter == '\\')
-            text_print(page, "\\%c", letter);
-        else if (letter < ' ' || letter == '<' || letter == '>' || letter == '&' || letter == 0x7f)
-            text_print(page, "\\u%04x", letter);
-        else
-            text_append(page, string, 1);
-    }
-    text_append(page, "\"", 1);
-}
-
 static void put_base64(struct text *page, const struct text *bytes)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -101,9 +85,9 @@ static void put_sources(const struct trace_shown *shown, struct text *page)
         if (trace_read_source(shown, shown->trace->files[i], &source) != 0) continue;
         if (source.length < SOURCE_BYTES) {
             text_print(page, "%s\n{\"path\": ", put++ ? "," : "");
-            put_json(page, shown->trace->files[i]);
+            text_add_json(page, shown->trace->files[i]);
             text_print(page, ", \"text\": ");
-            put_json(page, source.data ? source.data : "");
+            text_add_json(page, source.data ? source.data : "");
             text_print(page, "}");
         }
         text_free(&source);
@@ -136,11 +120,11 @@ void trace_write_page(const char *title, struct trace_shown *shown, size_t count
     }
     text_free(&data);
     text_print(page, "<script type=\"application/json\" id=\"about\">\n{\"title\": ");
-    put_json(page, title);
+    text_add_json(page, title);
     text_print(page, ", \"traces\": [");
     for (size_t i = 0; i < count; i++) {
         text_print(page, "%s{\"name\": ", i ? ", " : "");
-        put_json(page, shown[i].name);
+        text_add_json(page, shown[i].name);
         text_print(page, ", \"blocksLeftOut\": %zu, \"sources\": [", shown[i].blocks_left_out);
         put_sources(&shown[i], page);
         text_print(page, "]}");
