@@ -64,7 +64,8 @@ static int write_clangd(const char *name, struct text *content)
         text_print(content, "    - -I%s\n", in_source(format_string("lessons/%s", lessons[i].name)));
     text_print(content, "    - -I%s\n    - -I%s\n", in_source("common/contracts"),
                in_source("common/decode"));
-    text_print(content, "---\nIf:\n  PathExclude: .*\\.cuh?\nCompileFlags:\n  CompilationDatabase: %s\n", course_binary_dir());
+    text_print(content, "---\nIf:\n  PathExclude: .*\\.cuh?\nCompileFlags:\n  CompilationDatabase: %s\n",
+               course_binary_dir());
     return EXIT_PASS;
 }
 

@@ -79,6 +79,12 @@ static int trace_lesson(const struct command_line *line, struct traced *sources,
         if (code != EXIT_PASS) return code;
     }
     *title = format_string("%s %s, case %s", lesson->number, lesson->topic, item->name);
+    for (size_t i = 0; i < *count; i++)
+        sources[i].debug = format_string("%s debug %s%s --case %s", program_name(), lesson->number,
+                                         i || kernel ? format_string(" --kernel %s", kernels[i])
+                                         : option_value(line, "--solution") ? " --solution"
+                                                                            : "",
+                                         item->name);
     return EXIT_PASS;
 }
 
@@ -130,6 +136,7 @@ static int run_trace(const struct command_line *line)
     for (size_t i = 0; i < count; i++)
         shown[i] = (struct trace_shown){.name = sources[i].name,
                                         .kernel = sources[i].kernel,
+                                        .debug = sources[i].debug,
                                         .trace = &sources[i].trace,
                                         .first = sources[i].first,
                                         .count = sources[i].count};

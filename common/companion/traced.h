@@ -12,6 +12,7 @@
 struct traced {
     char *name;          /**< what a page calls it */
     const char *kernel;  /**< the kernel file, if it is a lesson's */
+    const char *debug;   /**< the command that starts a debugger on it, if it is a lesson's */
     struct text bytes;   /**< the file */
     struct trace trace;  /**< what is in it */
     size_t first, count; /**< launches to show */

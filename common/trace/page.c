@@ -125,6 +125,8 @@ void trace_write_page(const char *title, struct trace_shown *shown, size_t count
     for (size_t i = 0; i < count; i++) {
         text_print(page, "%s{\"name\": ", i ? ", " : "");
         text_add_json(page, shown[i].name);
+        text_print(page, ", \"debug\": ");
+        text_add_json(page, shown[i].debug ? shown[i].debug : "");
         text_print(page, ", \"blocksLeftOut\": %zu, \"sources\": [", shown[i].blocks_left_out);
         put_sources(&shown[i], page);
         text_print(page, "]}");

@@ -15,6 +15,7 @@ enum { TRACE_PAGE_BYTES = 20 << 20 /**< no page is larger */ };
 struct trace_shown {
     const char *name;          /**< what it is of: a kernel file, a case */
     const char *kernel;        /**< the kernel file, if the trace may name it without its folder; or NULL */
+    const char *debug;         /**< the command that starts a debugger on it, or NULL */
     const struct trace *trace; /**< what is in it */
     size_t first;              /**< of its launches, the first that is shown */
     size_t count;              /**< how many are shown */

@@ -960,7 +960,19 @@ function drawEvent() {
     } else {
         content = [element("p", {}, sentence(v, e) + ".")];
     }
+    const words = debugWords(v, e);
+    if (words) content.push(element("p", { class: "faint" }, "Registers and local values here, when that thread comes for the first time: ", element("code", {}, words)));
     box.replaceChildren(...content);
+}
+
+/** The command that stops gdb where the event's first lane is; "" if there is none. */
+function debugWords(v, e) {
+    const about = viewer.about[viewer.shown], file = about.name.split("/").pop();
+    if (!about.debug || v.warp[e] === NO_WARP || v.site[e] < 0) return "";
+    const at = [0, 1, 2].map(frame => placeOf(v.site[e], frame)).find(place => place && place.file.split("/").pop() === file);
+    const lane = v.isAccess(e) ? v.shape[e].lanes[0] : lanesOf(v.shape[e])[0];
+    const index = indexIn([...viewer.launch.grid.slice(0, 2), 2], viewer.block.index).replace(/ /g, "");
+    return at ? `${about.debug} --block ${index} --thread ${32 * v.warp[e] + lane} --line ${at.line}` : "";
 }
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
@@ -1315,7 +1327,7 @@ const NOTES = [
     "Sectors, wavefronts and conflicts are those of SIMT_COUNTERS, exactly: every number here is the sum of its events.",
     "A sector is 32 bytes, the least that global memory moves. A bank of shared memory gives one word of 4 bytes per wavefront; the same word may go to many lanes. Banks are counted from the beginning of the array.",
     "Bars below a warp: asynchronous copies and products in flight, from their start to the wait.",
-    "Not shown: registers and local variables of a lane; what matrix multiplies of a warpgroup read in shared memory; what constant memory gives.",
+    "Not shown: registers and local variables of a lane, for which each event names the command that stops gdb there; what matrix multiplies of a warpgroup read in shared memory; what constant memory gives.",
 ];
 
 function helpDialog() {

@@ -22,13 +22,13 @@ function readSass() {
     const kernels = new Map(), live = new Map();
     let name = "";
     for (const text of data.live.split("\n")) {
-        const section = text.match(/\.section \.text\.([^,]+),/), at = text.match(/\/\*([0-9a-f]{4,})\*\/.*\/\/ \| (\d+) /);
+        const section = text.match(/\.section\s+\.text\.([^,]+),/), at = text.match(/\/\*([0-9a-f]{4,})\*\/.*\/\/\s*\|\s*(\d+)\s/);
         if (section) name = section[1];
         else if (at) live.set(name + at[1], Number(at[2]));
     }
     let line = 0, label = "";
     for (const text of data.lines.split("\n")) {
-        const section = text.match(/\.section \.text\.([^,]+),/), place = text.match(/\/\/## File "([^"]+)", line (\d+)/);
+        const section = text.match(/\.section\s+\.text\.([^,]+),/), place = text.match(/\/\/##\s+File "([^"]+)", line (\d+)/);
         const at = text.match(/\/\*([0-9a-f]{4,})\*\/ ?(.*?) ?;/);
         if (section) { name = section[1]; line = 0; kernels.set(name, []); }
         else if (place) line = ownFile(place[1]) ? Number(place[2]) : 0;
@@ -53,7 +53,7 @@ function readPtx() {
         const entry = text.match(/\.entry ([\w$]+)/), place = text.match(/^\s*\.loc\s+(\d+) (\d+)/);
         if (entry) kernels.set(entry[1], rows = []);
         if (place) line = ownFile(files.get(place[1]) || "") ? Number(place[2]) : 0;
-        else if (rows && text.trim()) rows.push({ text, line: /^\s*[.{}()]/.test(text) ? 0 : line });
+        else if (rows && text.trim()) rows.push({ text: text.replace(/^\s+/, "  ").replace(/\t/g, " "), line: /^\s*[.{}()]/.test(text) ? 0 : line });
         if (/^}/.test(text)) rows = null;
     }
     return kernels;
