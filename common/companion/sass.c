@@ -16,6 +16,7 @@
 #include "companion.h"
 #include "course/command.h"
 #include "course/course.h"
+#include "course/described.h"
 #include "course/device.h"
 #include "course/places.h"
 #include "page.h"
@@ -134,7 +135,8 @@ static int compile(const struct lesson_folder *lesson, const char *nvcc, const c
     argument_add(&list, nvcc);
     argument_add_words(&list, "-std=c++17 -O3");
     argument_add_words(&list, options);
-    argument_add(&list, format_string("-arch=sm_%d", arch));
+    argument_add(&list, format_string("-arch=sm_%d%s", arch,
+                                      course_described(lesson->topic)->last_architecture == arch ? "a" : ""));
     if (*places.cuda_host) {
         argument_add(&list, "-ccbin");
         argument_add(&list, places.cuda_host);
@@ -158,11 +160,16 @@ static int compile(const struct lesson_folder *lesson, const char *nvcc, const c
     return EXIT_FAIL;
 }
 
-/* What @p program prints of @p cubin with these options. */
+/* What @p program prints of @p cubin with these options; it may be more than what process_run() keeps, and goes through a file. */
 static int disassemble(const char *program, const char *options, const char *cubin, struct text *listing)
 {
     struct argument_list words = {0};
     struct process_end end;
+    char *file = format_string("%s.listing", cubin);
+    argument_add(&words, "sh");
+    argument_add(&words, "-c");
+    argument_add(&words, "exec \"$@\" >\"$0\"");
+    argument_add(&words, file);
     argument_add(&words, program);
     argument_add_words(&words, options);
     argument_add(&words, cubin);
@@ -170,7 +177,10 @@ static int disassemble(const char *program, const char *options, const char *cub
     process_run(&process, &end);
     if (end.exit_code != 0)
         return complain("%s does not work here: %.200s", program, end.output.data ? end.output.data : "");
-    text_append(listing, end.output.data ? end.output.data : "", end.output.length);
+    int error = read_file(file, listing);
+    if (error) return complain("%s cannot be read: %s.", file, strerror(error));
+    unlink(file);
+    free(file);
     return EXIT_PASS;
 }
 
