@@ -60,6 +60,33 @@ static void print_arguments(struct text *text, const char *format, va_list argum
     va_end(again);
 }
 
+void text_add_escaped(struct text *text, const char *characters, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        const char *entity = characters[i] == '&'   ? "&amp;"
+                             : characters[i] == '<' ? "&lt;"
+                             : characters[i] == '>' ? "&gt;"
+                             : characters[i] == '"' ? "&quot;"
+                                                    : NULL;
+        text_append(text, entity ? entity : &characters[i], entity ? strlen(entity) : 1);
+    }
+}
+
+void text_add_json(struct text *text, const char *string)
+{
+    text_append(text, "\"", 1);
+    for (; *string; string++) {
+        const unsigned char letter = (unsigned char)*string;
+        if (letter == '"' || letter == '\\')
+            text_print(text, "\\%c", letter);
+        else if (letter < ' ' || letter == '<' || letter == '>' || letter == '&' || letter == 0x7f)
+            text_print(text, "\\u%04x", letter);
+        else
+            text_append(text, string, 1);
+    }
+    text_append(text, "\"", 1);
+}
+
 void text_print(struct text *text, const char *format, ...)
 {
     va_list arguments;

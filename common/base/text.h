@@ -16,6 +16,11 @@ struct text {
 };
 
 void text_append(struct text *text, const char *data, size_t length);
+/** @brief Appends a string with the characters that mean something in HTML and XML written out. */
+void text_add_escaped(struct text *text, const char *characters, size_t length);
+/** @brief Appends a string of JSON, which may stand in a `<script>`: nothing in it ends the element. Bytes that are no UTF-8 are
+ *         the browser's to replace. */
+void text_add_json(struct text *text, const char *string);
 void text_print(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_free(struct text *text);
 

@@ -59,10 +59,16 @@ int catalogue_read(const struct lesson_folder *lesson, struct catalogue *catalog
                     course_binary_dir());
 }
 
+/* Without its part. */
+static const char *short_name(const struct known_case *item)
+{
+    const char *slash = strchr(item->name, '/');
+    return slash ? slash + 1 : item->name;
+}
+
 int catalogue_means(const struct known_case *known, const char *name)
 {
-    const char *slash = strchr(known->name, '/');
-    return strcmp(known->name, name) == 0 || (slash && strcmp(slash + 1, name) == 0);
+    return strcmp(known->name, name) == 0 || strcmp(short_name(known), name) == 0;
 }
 
 const struct known_case *catalogue_case(const struct catalogue *catalogue, const struct lesson_folder *lesson,
@@ -86,6 +92,34 @@ const struct known_case *catalogue_case(const struct catalogue *catalogue, const
                  program_name(), lesson->number);
     }
     free(names);
+    return NULL;
+}
+
+/* The case that shows a part as @p shown shows its own. */
+static const struct known_case *case_of_part(const struct catalogue *catalogue, const char *part,
+                                             const struct known_case *shown, enum device device)
+{
+    const struct known_case *speed = NULL;
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const struct known_case *item = &catalogue->cases[i];
+        if (strcmp(item->part, part) != 0 || !item->on[device]) continue;
+        if (strcmp(short_name(item), short_name(shown)) == 0) return item;
+        if (!speed && strcmp(item->group, "speed") == 0) speed = item;
+    }
+    return speed;
+}
+
+const struct known_case *catalogue_other(const struct catalogue *catalogue, const struct known_case *shown,
+                                         enum device device, size_t number)
+{
+    for (size_t i = 0; i < catalogue->count; i++) {
+        const char *part = catalogue->cases[i].part;
+        size_t first = 0;
+        while (strcmp(catalogue->cases[first].part, part) != 0) first++;
+        if (first < i || strcmp(part, shown->part) == 0) continue;
+        const struct known_case *item = case_of_part(catalogue, part, shown, device);
+        if (item && number-- == 0) return item;
+    }
     return NULL;
 }
 

@@ -27,6 +27,10 @@ int catalogue_means(const struct known_case *known, const char *name);
  *         @p name is NULL; complains and returns NULL if there is none. */
 const struct known_case *catalogue_case(const struct catalogue *catalogue, const struct lesson_folder *lesson,
                                         const char *name, enum device device);
+/** @brief Where a kernel file is begun, and the part of @p shown is not: the case that shows the @p number th other part, which is
+ *         the one of the same name, else its first one of group "speed" on @p device; NULL when no part is left. */
+const struct known_case *catalogue_other(const struct catalogue *catalogue, const struct known_case *shown,
+                                         enum device device, size_t number);
 /** @brief The case of group "speed" on @p device with the most work, which `tour` shows; NULL if there is
  *         none. */
 const struct known_case *catalogue_largest(const struct catalogue *catalogue, enum device device);

@@ -10,7 +10,7 @@ struct lesson_folder;
 
 /* about working */
 extern const struct command status_command, next_command, check_command, watch_command, hint_command,
-    diff_command, reset_command, hunt_command, debug_command;
+    diff_command, reset_command, hunt_command, debug_command, editor_command;
 /* about measuring */
 extern const struct command bench_command, predict_command, profile_command, roofline_command, runner_command,
     tour_command, sass_command, generate_command, trace_command;

@@ -91,12 +91,12 @@ static int read_stop(const struct command_line *line, const char *kernel, struct
 }
 
 /* What debugger.py is told: the file, which thread, and where it is to stop. */
-static char *start_words(const char *kernel, const struct stop *stop)
+static char *start_words(const char *kernel, const struct stop *stop, const char *begin)
 {
     struct text words = {0};
     const char *slash = strrchr(kernel, '/'), *name = slash ? slash + 1 : kernel;
-    text_print(&words, "warpwise-start %s %d,%d,%d %d %zu", name, stop->block[0], stop->block[1],
-               stop->block[2], stop->thread, stop->kernels);
+    text_print(&words, "%s %s %d,%d,%d %d %zu", begin, name, stop->block[0], stop->block[1], stop->block[2],
+               stop->thread, stop->kernels);
     for (size_t i = 0; i < stop->kernels; i++) text_print(&words, " %s:%d", name, stop->kernel_at[i]);
     if (stop->line) text_print(&words, " %s:%d", name, stop->line);
     return words.data;
@@ -119,6 +119,34 @@ static void add_cuda_stops(const char *kernel, const struct stop *stop, struct a
     argument_add(arguments, "run");
 }
 
+/* Leaves a link at @p folder/@p name to what it is. */
+static int link_to(const char *folder, const char *name, const char *what)
+{
+    char *path = format_string("%s/%s", folder, name);
+    unlink(path);
+    int error = symlink(what, path) == 0 ? 0 : errno;
+    if (error) complain("%s cannot be written: %s.", path, strerror(error));
+    free(path);
+    return error ? EXIT_TROUBLE : EXIT_PASS;
+}
+
+/* For a debugger that an editor starts: the same files at the same paths, whatever is debugged. */
+static int prepare(const char *folder, const char *kernel, const struct stop *stop, const char *runner,
+                   const char *saved)
+{
+    int error = make_folders(folder);
+    if (error) return complain("%s cannot be created: %s.", folder, strerror(error));
+    char *words = format_string("%s/words.gdb", folder), *begin = start_words(kernel, stop, "warpwise-wait");
+    char *text = format_string("source %s\n%s\n", in_source("common/companion/debugger.py"), begin);
+    error = write_file(words, text, strlen(text));
+    if (error) return complain("%s cannot be written: %s.", words, strerror(error));
+    free(text);
+    free(begin);
+    free(words);
+    int code = link_to(folder, "runner", runner);
+    return code == EXIT_PASS ? link_to(folder, "case", saved) : code;
+}
+
 /* Becomes the debugger; returns only if that fails. */
 static int start_debugger(const char *debugger, const char *kernel, enum device device,
                           const struct stop *stop, const char *runner, const char *saved)
@@ -130,7 +158,7 @@ static int start_debugger(const char *debugger, const char *kernel, enum device 
     if (device == DEVICE_SIMT) {
         argument_add(&arguments, in_source("common/companion/debugger.py"));
         argument_add(&arguments, "-ex");
-        argument_add(&arguments, start_words(kernel, stop));
+        argument_add(&arguments, start_words(kernel, stop, "warpwise-start"));
         setenv("SIMT_WORKERS", "1", 1); /* blocks one after another, in order */
     } else {
         argument_add(&arguments, in_source("common/companion/debugger_cuda.gdb"));
@@ -176,6 +204,8 @@ static int run_debug(const struct command_line *line)
     if (build.state != BUILD_READY) return build.state == BUILD_BROKEN ? EXIT_FAIL : EXIT_TROUBLE;
     char *saved = runner_save_case(lesson, item->name, device);
     if (!saved) return EXIT_TROUBLE;
+    const char *folder = option_value(line, "--prepare");
+    if (folder) return prepare(folder, kernel, &stop, build.runner, saved);
     return start_debugger(debugger, kernel, device, &stop, build.runner, saved);
 }
 
@@ -185,6 +215,7 @@ static const struct option_description options[] = {
     {"--thread", "N", "and its thread, counted over x, then y, then z (0)", 0},
     {"--line", "L", "at this line of the kernel file; without it, where a kernel begins", 0},
     {"--device", "simt|gpu", "gdb on the software device (the default), or cuda-gdb on a GPU", 0},
+    {"--prepare", "DIR", "start no debugger: leave in DIR what an editor starts, runner, case, words.gdb", 0},
     {"--kernel", "FILE.cu", "this file instead of the lesson's", 0},
     {"--solution", NULL, "the course's own solution", 0},
     {0},

@@ -76,10 +76,21 @@ class State:
     """Which thread is looked at, and the registers of the one that runs meanwhile."""
 
     def __init__(self):
-        self.machine = None
+        self.known = None
         self.saved = None
         self.looked_at = None
         self.file = ""
+        self.kernels = []
+
+    @property
+    def machine(self):
+        """Only a process has the content of its variables."""
+        pid = gdb.selected_inferior().pid
+        if not pid:
+            raise gdb.GdbError("nothing runs")
+        if self.known is None or self.known[0] != pid:
+            self.known = pid, Machine()
+        return self.known[1]
 
     def own_stack(self):
         return self.saved["sp"] if self.saved else int(gdb.newest_frame().read_register("sp")) & (2**64 - 1)
@@ -93,7 +104,7 @@ class State:
         self.saved = self.looked_at = None
 
     def worker(self):
-        worker = self.machine.worker() if self.machine else 0
+        worker = self.machine.worker()
         if not worker:
             raise gdb.GdbError("no thread of the device runs here: the host's code does")
         return worker
@@ -398,20 +409,27 @@ def printer_of(value):
 # ---- the beginning -----------------------------------------------------------------------------------------------------
 
 
+class Warpwise_Wait(Words):
+    """warpwise-wait FILE BLOCK THREAD COUNT PLACE ...: know the file and where its COUNT kernels begin; an editor runs it."""
+
+    def invoke(self, argument, from_tty):
+        words = gdb.string_to_argv(argument)
+        state.file = os.path.basename(words[0])
+        state.kernels = words[4:4 + int(words[3])]
+
+
 class Warpwise_Start(Words):
     """warpwise-start FILE BLOCK THREAD PLACE ...: run until this thread of this block is at one of the places."""
 
     def invoke(self, argument, from_tty):
         words = gdb.string_to_argv(argument)
-        state.file = os.path.basename(words[0])
-        block, number, count = numbers(words[1], 3, "--block"), numbers(words[2], 1, "--thread")[0], int(words[3])
-        state.kernels = words[4:4 + count]
-        places = words[4 + count:] or state.kernels
+        Warpwise_Wait.invoke(self, argument, from_tty)
+        block, number = numbers(words[1], 3, "--block"), numbers(words[2], 1, "--thread")[0]
+        places = words[4 + len(state.kernels):] or state.kernels
         begin = gdb.Breakpoint("main", internal=True)
         begin.silent = True
         gdb.execute("run", to_string=True)
         begin.delete()
-        state.machine = Machine() # only a process has the content of its variables
         if run_to(places, block, number):
             show_stop()
         else:
@@ -428,7 +446,7 @@ def start():
     for command in "continue step next stepi nexti finish until advance jump run".split():
         gdb.execute("define hook-%s\npython state.restore()\nend" % command)
     gdb.pretty_printers.append(printer_of)
-    for words in (Thread, Lane, Block, At, Lanes, Shared, Warpwise_Start):
+    for words in (Thread, Lane, Block, At, Lanes, Shared, Warpwise_Wait, Warpwise_Start):
         words()
 
 

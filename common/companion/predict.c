@@ -24,6 +24,7 @@
 #include "judging/judging.h"
 #include "judging/results.h"
 #include "limits.h"
+#include "profile.h"
 #include "progress.h"
 
 enum { SECTOR_BYTES = 32, LINE = 256, NAME_WIDTH = 11, WIDE_COLUMN = 20, NARROW_COLUMN = 14 };
@@ -217,9 +218,35 @@ static void tell_time(const char *whose, double us, const struct known_case *ite
     free(text);
 }
 
-/* Runs the student's kernel at this case; 1 if that gave a figure. */
-static int tell_own(const struct lesson_folder *lesson, const struct known_case *item, enum device device,
-                    const struct limits *limits)
+/* What is written of the student's kernel, if not all of it is. */
+static void tell_written(const struct lesson_folder *lesson, const struct catalogue *catalogue,
+                         const struct known_case *item, const char *kernel)
+{
+    static struct profile profile;
+    struct profile_request request = {lesson, kernel, item->name};
+    int code = profile_on_simt(&request, &profile);
+    for (size_t i = 0; code == EXIT_PASS && i < profile.count; i++) {
+        char *whose = format_string("your %s", profile.kernels[i].name);
+        tell_sectors(whose,
+                     profile_value(&profile.kernels[i], "load sectors") +
+                         profile_value(&profile.kernels[i], "store sectors"),
+                     item->min_bytes);
+        free(whose);
+    }
+    for (size_t i = 0; code == EXIT_SKIPPED; i++) {
+        const struct known_case *other = catalogue_other(catalogue, item, DEVICE_SIMT, i);
+        if (!other) break;
+        request.test_case = other->name;
+        code = profile_on_simt(&request, &profile);
+        if (code == EXIT_PASS)
+            printf("begun is %s: %s predict %s --case %s\n", other->part, program_name(), lesson->number,
+                   other->name);
+    }
+}
+
+/* What the student's kernel does at this case. */
+static void tell_own(const struct lesson_folder *lesson, const struct catalogue *catalogue,
+                     const struct known_case *item, enum device device, const struct limits *limits)
 {
     struct judgement bench;
     char *kernel = course_kernel_path(lesson, 0);
@@ -227,11 +254,13 @@ static int tell_own(const struct lesson_folder *lesson, const struct known_case 
     argument_add(&request.checker_arguments, "--case");
     argument_add(&request.checker_arguments, item->name);
     judge(&request, &bench);
-    free(kernel);
     if (bench.state != STATE_PASS || bench.results.count == 0) {
         printf("your kernel: %s%s\n", state_name(bench.state),
                state_is_failure(bench.state) ? "; only what is right is measured" : "");
-        return 0;
+        if (bench.state == STATE_NOT_STARTED && device_probe(DEVICE_SIMT)->usable)
+            tell_written(lesson, catalogue, item, kernel);
+        free(kernel);
+        return;
     }
     const struct result_row *row = &bench.results.rows[0];
     for (size_t i = 0; i < bench.results.count; i++)
@@ -239,7 +268,7 @@ static int tell_own(const struct lesson_folder *lesson, const struct known_case 
     if (device == DEVICE_GPU && row->median_us > 0) tell_time("your kernel", row->median_us, item, limits);
     if (device == DEVICE_SIMT)
         tell_sectors("your kernel", row->load_sectors + row->store_sectors, item->min_bytes);
-    return 1;
+    free(kernel);
 }
 
 /* The solution's figures, as recorded. */
@@ -287,7 +316,7 @@ static int run_predict(const struct command_line *line)
     if (code != EXIT_PASS) return code;
     tell_truth(&said, item, &limits);
     enum device device = gpu && item->on[DEVICE_GPU] ? DEVICE_GPU : DEVICE_SIMT;
-    if (item->on[device] && device_probe(device)->usable) tell_own(lesson, item, device, &limits);
+    if (item->on[device] && device_probe(device)->usable) tell_own(lesson, &catalogue, item, device, &limits);
     tell_recorded(lesson, item, &limits);
     printf("next: %s bench %s\n", program_name(), lesson->number);
     return EXIT_PASS;

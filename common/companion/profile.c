@@ -25,6 +25,8 @@
 #include "course/described.h"
 #include "course/device.h"
 #include "progress.h"
+#include "trace/draw.h"
+#include "traced.h"
 
 enum { CALLS = 2, PROFILE_SECONDS = 600, TITLE_WIDTH = 26, NUMBER_WIDTH = 15 };
 
@@ -39,6 +41,12 @@ static size_t metric_called(const char *title)
     size_t i = 0;
     while (i < profile_metric_count && strcmp(profile_metrics[i].title, title) != 0) i++;
     return i;
+}
+
+double profile_value(const struct profiled_kernel *kernel, const char *title)
+{
+    const size_t metric = metric_called(title);
+    return metric < profile_metric_count ? kernel->value[metric] : NAN;
 }
 
 static struct line_of_table line_called(const char *title)
@@ -66,13 +74,8 @@ static size_t choose_lines(const struct described_lesson *lesson, int all,
 
 /* ---- measuring ------------------------------------------------------------------------------------------------ */
 
-struct request {
-    const struct lesson_folder *lesson;
-    const char *kernel, *test_case;
-};
-
 /* The runner and its saved case as words of a command; EXIT_PASS, or an exit code after a message. */
-static int prepare(const struct request *request, enum device device, struct argument_list *arguments)
+static int prepare(const struct profile_request *request, enum device device, struct argument_list *arguments)
 {
     struct build build;
     build_runner(request->lesson, request->kernel, device, BUILD_FULL, &build);
@@ -86,22 +89,23 @@ static int prepare(const struct request *request, enum device device, struct arg
     return EXIT_PASS;
 }
 
-/* Counters of a kernel that did not return KERNEL_OK are of no use. */
-static int check_status(const char *output)
+/* How much can be told: counters of a kernel that refuses its arguments are of no use, those of one that is not all written are
+ * of what is. */
+static int check_status(const char *output, struct profile *profile)
 {
     const char *status = strstr(output, "runner: status ");
     if (!status || strncmp(status + 15, "KERNEL_OK", 9) == 0) return EXIT_PASS;
     const char *word = status + 15;
     int length = (int)strcspn(word, "\n");
     if (strncmp(word, "KERNEL_NOT_STARTED", 18) == 0) {
-        printf("NOT_STARTED   there is nothing to profile yet; the solution: --solution\n");
-        return EXIT_SKIPPED;
+        profile->partial = 1;
+        return EXIT_PASS;
     }
     complain("the kernel returned %.*s; check it first.", length, word);
     return EXIT_FAIL;
 }
 
-static int profile_on_simt(const struct request *request, struct profile *profile)
+int profile_on_simt(const struct profile_request *request, struct profile *profile)
 {
     struct argument_list arguments = {0};
     struct process_end end;
@@ -117,11 +121,13 @@ static int profile_on_simt(const struct request *request, struct profile *profil
                                   .seconds = PROFILE_SECONDS},
                 &end);
     show_progress(NULL);
-    code = check_status(end.output.data);
+    *profile = (struct profile){.count = 0};
+    code = check_status(end.output.data, profile);
     if (code == EXIT_PASS &&
         (read_file(path, &content) != 0 || profile_read_simt(content.data, CALLS, profile) <= 0))
-        code = complain("the software device counted nothing: %.*s", (int)strcspn(end.output.data, "\n"),
-                        end.output.data);
+        code = profile->partial ? EXIT_SKIPPED
+                                : complain("the software device counted nothing: %.*s",
+                                           (int)strcspn(end.output.data, "\n"), end.output.data);
     unlink(path);
     free(counters);
     free(path);
@@ -144,7 +150,7 @@ static int read_ncu(const char *content, const char *from, struct profile *profi
     return complain("%s has no profile in it: ncu --csv --page raw writes one.", from);
 }
 
-static int profile_on_gpu(const struct request *request, const char *ncu, struct profile *profile)
+static int profile_on_gpu(const struct profile_request *request, const char *ncu, struct profile *profile)
 {
     struct argument_list arguments = {0};
     struct process_end end;
@@ -157,7 +163,9 @@ static int profile_on_gpu(const struct request *request, const char *ncu, struct
     show_progress("profiling with ncu ...");
     process_run(&(struct process){.arguments = arguments.items, .seconds = PROFILE_SECONDS}, &end);
     show_progress(NULL);
-    code = check_status(end.output.data);
+    *profile = (struct profile){.count = 0};
+    code = check_status(end.output.data, profile);
+    if (code == EXIT_PASS && profile->partial && !strstr(end.output.data, "\"ID\"")) code = EXIT_SKIPPED;
     if (code == EXIT_PASS) code = read_ncu(end.output.data, "ncu", profile);
     text_free(&end.output);
     free(metrics);
@@ -290,7 +298,7 @@ static void print_columns(const struct profile *simt, const struct profile *gpu,
 /* ---- the command ------------------------------------------------------------------------------------------------ */
 
 /* Fills the columns that it can; says why where it cannot. One column is enough. */
-static int measure(const struct command_line *line, const struct request *request,
+static int measure(const struct command_line *line, const struct profile_request *request,
                    const struct device_choice *choice, struct profile *simt, struct profile *gpu)
 {
     const char *from = option_value(line, "--from");
@@ -316,6 +324,48 @@ static int measure(const struct command_line *line, const struct request *reques
     return code;
 }
 
+/* The same, and where nothing of the shown part is written, of another part that is begun; @p request gets its case. */
+static int measure_what_is_written(const struct command_line *line, const struct catalogue *catalogue,
+                                   const struct known_case **test_case, struct profile_request *request,
+                                   const struct device_choice *choice, struct profile *simt,
+                                   struct profile *gpu)
+{
+    const enum device device = choice->wanted[DEVICE_SIMT] ? DEVICE_SIMT : DEVICE_GPU;
+    const struct known_case *const shown = *test_case;
+    int code = measure(line, request, choice, simt, gpu);
+    for (size_t i = 0; code == EXIT_SKIPPED && !option_value(line, "--case") && !option_value(line, "--from");
+         i++) {
+        *test_case = catalogue_other(catalogue, shown, device, i);
+        if (!*test_case) break;
+        request->test_case = (*test_case)->name;
+        code = measure(line, request, choice, simt, gpu);
+    }
+    return code;
+}
+
+/* A picture of the sectors, by a trace: EXIT_PASS, or an exit code after a message. */
+static int draw_sectors(const struct command_line *line, const struct profile_request *request)
+{
+    struct traced traced = {0};
+    const char *to = option_value(line, "-o");
+    if (!to) to = "sectors.svg";
+    int code = traced_run(request->lesson, request->kernel, request->test_case, "some", &traced);
+    if (code != EXIT_PASS) return code;
+    char *title =
+        format_string("%s %s, case %s", request->lesson->number, request->lesson->topic, request->test_case);
+    const struct trace_shown shown = {
+        .kernel = request->kernel, .trace = &traced.trace, .first = traced.first, .count = traced.count};
+    const int drawn = trace_draw_sectors(title, &shown, to);
+    if (drawn < 0) code = EXIT_TROUBLE;
+    if (drawn >= 0)
+        printf("\n%s\n", drawn ? format_string("picture: %s, %d requests with their sectors", to, drawn)
+                               : "no picture: no lane asks for global memory by itself here");
+    free(title);
+    trace_free(&traced.trace);
+    text_free(&traced.bytes);
+    return code;
+}
+
 static int run_profile(const struct command_line *line)
 {
     static struct profile simt, gpu;
@@ -333,16 +383,21 @@ static int run_profile(const struct command_line *line)
     char *kernel =
         given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
     if (!test_case || build_kernel_file_usable(kernel) != EXIT_PASS) return EXIT_TROUBLE;
-    struct request request = {lesson, kernel, test_case->name};
+    struct profile_request request = {lesson, kernel, test_case->name};
+    int code = measure_what_is_written(line, &catalogue, &test_case, &request, &choice, &simt, &gpu);
+    if (code == EXIT_SKIPPED && (simt.partial || gpu.partial))
+        printf("NOT_STARTED   there is nothing to profile yet; the solution: --solution\n");
+    if (code != EXIT_PASS) return code;
     printf("%s%s %s%s, case %s: ", colour_on(COLOUR_BOLD), lesson->number, lesson->topic, colour_off(),
            test_case->name);
     layout_paragraph(test_case->shape, (int)(strlen(lesson->topic) + strlen(test_case->name)) + 12, 2);
-    int code = measure(line, &request, &choice, &simt, &gpu);
-    if (code != EXIT_PASS) return code;
+    if (simt.partial || gpu.partial)
+        layout_paragraph("Not all of it is written yet: these are the kernels that are.", 0, 2);
     size_t count = choose_lines(described, option_value(line, "--all") != NULL, lines);
     print_columns(&simt, &gpu, lines, count);
+    if (option_value(line, "--draw")) code = draw_sectors(line, &request);
     free(kernel);
-    return EXIT_PASS;
+    return code;
 }
 
 static const struct option_description options[] = {
@@ -352,6 +407,8 @@ static const struct option_description options[] = {
     {"--kernel", "FILE.cu", "this file instead of the lesson's", 0},
     {"--solution", NULL, "the course's own solution", 0},
     {"--all", NULL, "every counter, not only the lesson's", 0},
+    {"--draw", NULL, "a picture (SVG) too: what lanes ask for, line by line, and the sectors that move", 0},
+    {"-o", "FILE.svg", "the picture; without it, sectors.svg", 0},
     {0},
 };
 

@@ -20,6 +20,13 @@ struct profiled_kernel {
 struct profile {
     struct profiled_kernel kernels[MOST_KERNELS];
     size_t count;
+    int partial; /**< 1: not all that the case needs is written, and these are the kernels that are */
+};
+
+/** @brief What is profiled. */
+struct profile_request {
+    const struct lesson_folder *lesson;
+    const char *kernel, *test_case;
 };
 
 /** @brief A metric to ask for. */
@@ -33,6 +40,8 @@ struct metric {
 
 extern const struct metric profile_metrics[];
 extern const size_t profile_metric_count;
+/** @brief What a kernel has of the metric @p title. */
+double profile_value(const struct profiled_kernel *kernel, const char *title);
 /** @brief The --metrics argument for ncu. */
 char *profile_metric_list(void);
 /** @brief Reads what `ncu --csv --page raw` wrote about @p calls calls of the lesson; the profile holds
@@ -42,5 +51,8 @@ int profile_read_ncu(const char *content, int calls, struct profile *profile);
 /** @brief The same for what SIMT_COUNTERS wrote. */
 int profile_read_simt(const char *content, int calls, struct profile *profile);
 
+/** @brief Counts on the software device; EXIT_PASS, EXIT_SKIPPED if no kernel was launched, since none is written, or EXIT_FAIL or
+ *         EXIT_TROUBLE after a message. */
+int profile_on_simt(const struct profile_request *request, struct profile *profile);
 /** @brief Saves a case of a lesson for `runner --case-file`; its path, or NULL after a complaint (runner.c). */
 char *runner_save_case(const struct lesson_folder *lesson, const char *test_case, enum device device);

@@ -3,6 +3,7 @@
  * @brief warpwise sass: the machine code of a kernel file, and those of its instructions that the lesson is
  *        about.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "companion.h"
 #include "course/command.h"
 #include "course/course.h"
+#include "course/described.h"
 #include "course/device.h"
 #include "course/places.h"
 #include "page.h"
@@ -77,17 +79,18 @@ static char *find_nvcc(void)
 }
 
 /* Looks in nvcc's folder first, where the program is of the same release, then on PATH. */
+static char *find_beside(const char *nvcc, const char *name)
+{
+    char *beside = format_string("%.*s/%s", (int)(strrchr(nvcc, '/') - nvcc), nvcc, name);
+    char *found = find_program(beside);
+    free(beside);
+    return found ? found : find_program(name);
+}
+
 static char *find_disassembler(const char *nvcc)
 {
-    static const char *const names[] = {"cuobjdump", "nvdisasm"};
-    char *found = NULL;
-    for (size_t i = 0; i < 2 && !found; i++) {
-        char *beside = format_string("%.*s/%s", (int)(strrchr(nvcc, '/') - nvcc), nvcc, names[i]);
-        found = find_program(beside);
-        free(beside);
-    }
-    for (size_t i = 0; i < 2 && !found; i++) found = find_program(names[i]);
-    return found;
+    char *found = find_beside(nvcc, "cuobjdump");
+    return found ? found : find_beside(nvcc, "nvdisasm");
 }
 
 static int choose_arch(const char *asked, int *arch)
@@ -123,15 +126,17 @@ static int find_tools(const struct lesson_folder *lesson, struct tools *tools)
                     tools->nvcc);
 }
 
-/* Compiles for @p arch into @p cubin; the log holds what ptxas says about registers. */
+/* Compiles for @p arch into @p output, with more options of nvcc; the log holds what ptxas says about registers. */
 static int compile(const struct lesson_folder *lesson, const char *nvcc, const char *kernel, int arch,
-                   const char *cubin, struct text *log)
+                   const char *options, const char *output, struct text *log)
 {
     struct argument_list list = {0};
     struct process_end end;
     argument_add(&list, nvcc);
-    argument_add_words(&list, "-std=c++17 -O3 -cubin -Xptxas=-v");
-    argument_add(&list, format_string("-arch=sm_%d", arch));
+    argument_add_words(&list, "-std=c++17 -O3");
+    argument_add_words(&list, options);
+    argument_add(&list, format_string("-arch=sm_%d%s", arch,
+                                      course_described(lesson->topic)->last_architecture == arch ? "a" : ""));
     if (*places.cuda_host) {
         argument_add(&list, "-ccbin");
         argument_add(&list, places.cuda_host);
@@ -144,28 +149,38 @@ static int compile(const struct lesson_folder *lesson, const char *nvcc, const c
     }
     argument_add(&list, kernel);
     argument_add(&list, "-o");
-    argument_add(&list, cubin);
-    unlink(cubin);
+    argument_add(&list, output);
+    unlink(output);
     struct process process = {.arguments = list.items, .seconds = COMPILE_SECONDS};
     process_run(&process, &end);
     text_append(log, end.output.data ? end.output.data : "", end.output.length);
-    if (end.exit_code == 0 && access(cubin, R_OK) == 0) return EXIT_PASS;
+    if (end.exit_code == 0 && access(output, R_OK) == 0) return EXIT_PASS;
     fprintf(stderr, "%s", log->data ? log->data : "");
     complain("nvcc does not compile %s for sm_%d.", course_short_path(kernel), arch);
     return EXIT_FAIL;
 }
 
-/* The listing of @p cubin that @p program prints. */
-static int disassemble(const char *program, const char *cubin, struct text *listing)
+/* What @p program prints of @p cubin with these options; it may be more than what process_run() keeps, and goes through a file. */
+static int disassemble(const char *program, const char *options, const char *cubin, struct text *listing)
 {
-    int is_cuobjdump = strcmp(strrchr(program, '/') + 1, "cuobjdump") == 0;
-    const char *const words[] = {program, is_cuobjdump ? "-sass" : "-c", cubin, NULL};
+    struct argument_list words = {0};
     struct process_end end;
-    struct process process = {.arguments = words, .seconds = COMPILE_SECONDS};
+    char *file = format_string("%s.listing", cubin);
+    argument_add(&words, "sh");
+    argument_add(&words, "-c");
+    argument_add(&words, "exec \"$@\" >\"$0\"");
+    argument_add(&words, file);
+    argument_add(&words, program);
+    argument_add_words(&words, options);
+    argument_add(&words, cubin);
+    struct process process = {.arguments = words.items, .seconds = COMPILE_SECONDS};
     process_run(&process, &end);
     if (end.exit_code != 0)
-        return complain("%s does not work here: %.200s", words[0], end.output.data ? end.output.data : "");
-    text_append(listing, end.output.data ? end.output.data : "", end.output.length);
+        return complain("%s does not work here: %.200s", program, end.output.data ? end.output.data : "");
+    int error = read_file(file, listing);
+    if (error) return complain("%s cannot be read: %s.", file, strerror(error));
+    unlink(file);
+    free(file);
     return EXIT_PASS;
 }
 
@@ -282,6 +297,123 @@ static int print_listing(const struct lesson_folder *lesson, const char *kernel,
     return status;
 }
 
+/* ---- a page ----------------------------------------------------------------------------------------------- */
+
+/* A text of which runs of blanks are one: listings are mostly blanks. */
+static char *without_blanks(const char *text)
+{
+    char *kept = copy_string(text ? text : ""), *to = kept;
+    for (const char *at = kept; *at; at++)
+        if (*at != ' ' || (to > kept && to[-1] != ' ')) *to++ = *at;
+    *to = '\0';
+    return kept;
+}
+
+static void put_string(struct text *page, const char *key, const char *string)
+{
+    text_print(page, ",\n\"%s\": ", key);
+    text_add_json(page, string ? string : "");
+}
+
+static void put_kernels(struct text *page, const struct sass_listing *found)
+{
+    text_print(page, ",\n\"kernels\": [");
+    for (size_t i = 0; i < found->count; i++) {
+        const struct sass_kernel *kernel = &found->kernel[i];
+        char *name = readable_name(kernel->name);
+        text_print(page, "%s{\"registers\": %d, \"shared\": %d, \"spilled\": %d, \"serialised\": %d",
+                   i ? ", " : "", kernel->registers, kernel->shared_bytes, kernel->spilled_bytes,
+                   kernel->serialised);
+        put_string(page, "symbol", kernel->name);
+        put_string(page, "name", name);
+        text_print(page, "}");
+        free(name);
+    }
+    text_print(page, "]");
+}
+
+static int put_part(struct text *page, const char *name)
+{
+    struct text part = {0};
+    char *path = in_source(format_string("common/companion/sass_view/%s", name));
+    int error = read_file(path, &part);
+    if (error) return complain("%s cannot be read: %s.", path, strerror(error));
+    text_append(page, part.data, part.length);
+    text_free(&part);
+    free(path);
+    return EXIT_PASS;
+}
+
+/* What the page is made of: three listings of the same kernels. */
+struct listings {
+    struct text source, ptx, lines, live;
+};
+
+static int write_page(const struct lesson_folder *lesson, const char *kernel, int arch,
+                      const struct listings *of, const char *log, const char *to)
+{
+    struct text page = {0};
+    struct sass_listing found = {0};
+    sass_read(&found, of->lines.data ? of->lines.data : "");
+    sass_read_resources(&found, log);
+    text_print(&page,
+               "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>%s "
+               "%s</title>\n<style>\n",
+               lesson->number, lesson->topic);
+    int code = put_part(&page, "view.css");
+    text_print(&page,
+               "</style>\n</head>\n<body>\n<script type=\"application/json\" id=\"data\">\n{\"arch\": %d",
+               arch);
+    put_string(&page, "title", format_string("%s %s", lesson->number, lesson->topic));
+    put_string(&page, "file", course_short_path(kernel));
+    put_string(&page, "source", of->source.data);
+    const struct {
+        const char *key, *text;
+    } listings[] = {{"ptx", of->ptx.data}, {"lines", of->lines.data}, {"live", of->live.data}};
+    for (size_t i = 0; i < sizeof listings / sizeof listings[0]; i++) {
+        char *text = without_blanks(listings[i].text);
+        put_string(&page, listings[i].key, text);
+        free(text);
+    }
+    put_kernels(&page, &found);
+    text_print(&page, "}\n</script>\n<script>\n");
+    if (code == EXIT_PASS) code = put_part(&page, "view.js");
+    text_print(&page, "</script>\n</body>\n</html>\n");
+    int error = code == EXIT_PASS ? write_file(to, page.data, page.length) : 0;
+    if (error) code = complain("%s cannot be written: %s.", to, strerror(error));
+    if (code == EXIT_PASS)
+        printf("%s: %zu kernels for sm_%d, %.1f MB; open it in a browser\n", to, found.count, arch,
+               (double)page.length / 1e6);
+    sass_free(&found);
+    text_free(&page);
+    return code;
+}
+
+/* SASS beside PTX and source: compiled once more with lines, and read by nvdisasm, the only one that knows them. */
+static int show_page(const struct lesson_folder *lesson, const struct tools *tools, const char *kernel,
+                     int arch, const char *cubin, const char *to)
+{
+    struct listings of = {{0}, {0}, {0}, {0}};
+    struct text log = {0};
+    char *nvdisasm = find_beside(tools->nvcc, "nvdisasm"), *ptx = format_string("%s.ptx", cubin);
+    if (!nvdisasm)
+        return complain(
+            "the page needs nvdisasm, which is neither on the PATH nor beside %s: package cuda-nvdisasm.",
+            tools->nvcc);
+    int error = read_file(kernel, &of.source);
+    int code = error ? complain("%s cannot be read: %s.", kernel, strerror(error)) : EXIT_PASS;
+    if (code == EXIT_PASS)
+        code = compile(lesson, tools->nvcc, kernel, arch, "-cubin -lineinfo -Xptxas=-v", cubin, &log);
+    if (code == EXIT_PASS)
+        code = compile(lesson, tools->nvcc, kernel, arch, "-ptx -lineinfo", ptx, &(struct text){0});
+    if (code == EXIT_PASS && read_file(ptx, &of.ptx) != 0) code = complain("%s cannot be read.", ptx);
+    if (code == EXIT_PASS) code = disassemble(nvdisasm, "-c -g", cubin, &of.lines);
+    if (code == EXIT_PASS) code = disassemble(nvdisasm, "-c -plr -lrm count", cubin, &of.live);
+    if (code == EXIT_PASS) code = write_page(lesson, kernel, arch, &of, log.data ? log.data : "", to);
+    return code;
+}
+
 /* ---- the command ---------------------------------------------------------------------------------------- */
 
 static int run_sass(const struct command_line *line)
@@ -300,8 +432,13 @@ static int run_sass(const struct command_line *line)
     char *folder = format_string("%s/sass", course_binary_dir());
     char *cubin = format_string("%s/%s.cubin", folder, lesson->name);
     if (make_folders(folder) != 0) return complain("%s cannot be created.", folder);
-    status = compile(lesson, tools.nvcc, kernel, arch, cubin, &log);
-    if (status == EXIT_PASS) status = disassemble(tools.disassembler, cubin, &listing);
+    const char *page = option_value(line, "-o");
+    if (option_value(line, "--html"))
+        return show_page(lesson, &tools, kernel, arch, cubin, page ? page : "sass.html");
+    status = compile(lesson, tools.nvcc, kernel, arch, "-cubin -Xptxas=-v", cubin, &log);
+    if (status == EXIT_PASS)
+        status = disassemble(tools.disassembler, strstr(tools.disassembler, "/cuobjdump") ? "-sass" : "-c",
+                             cubin, &listing);
     if (status == EXIT_PASS) {
         if (option_value(line, "--listing"))
             fputs(listing.data ? listing.data : "", stdout);
@@ -316,6 +453,8 @@ static int run_sass(const struct command_line *line)
 
 static const struct option_description options[] = {
     {"--arch", "NN", "for sm_NN; without it the GPU that is here, or 90", 0},
+    {"--html", NULL, "a page: source, PTX and SASS side by side, registers and occupancy; needs nvdisasm", 0},
+    {"-o", "FILE.html", "the page; without it, sass.html", 0},
     {"--listing", NULL, "the whole listing, for a pager or an editor", 0},
     {"--kernel", "FILE.cu", "this file instead of the lesson's", 0},
     {"--solution", NULL, "the course's own solution", 0},

@@ -13,36 +13,6 @@ enum { SOURCE_BYTES = 256 << 10 /* of one file */, MOST_SOURCES = 24 };
 
 /* ---- text into HTML -------------------------------------------------------------------------------------------- */
 
-static void put_escaped(struct text *page, const char *string)
-{
-    for (; *string; string++) {
-        const char *entity = *string == '<'   ? "&lt;"
-                             : *string == '>' ? "&gt;"
-                             : *string == '&' ? "&amp;"
-                                              : NULL;
-        if (entity)
-            text_append(page, entity, strlen(entity));
-        else
-            text_append(page, string, 1);
-    }
-}
-
-/* A string of JSON in a <script>: nothing in it ends the element. Bytes that are no UTF-8 are the browser's to replace. */
-static void put_json(struct text *page, const char *string)
-{
-    text_append(page, "\"", 1);
-    for (; *string; string++) {
-        const unsigned char letter = (unsigned char)*string;
-        if (letter == '"' || letter == '\\')
-            text_print(page, "\\%c", letter);
-        else if (letter < ' ' || letter == '<' || letter == '>' || letter == '&' || letter == 0x7f)
-            text_print(page, "\\u%04x", letter);
-        else
-            text_append(page, string, 1);
-    }
-    text_append(page, "\"", 1);
-}
-
 static void put_base64(struct text *page, const struct text *bytes)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -99,8 +69,7 @@ static int is_source(const char *path)
     return 0;
 }
 
-/* A kernel file from elsewhere may have lost its folder on the way through the compiler. */
-static int read_source(const struct trace_shown *shown, const char *path, struct text *source)
+int trace_read_source(const struct trace_shown *shown, const char *path, struct text *source)
 {
     const char *kernel = shown->kernel, *slash = kernel ? strrchr(kernel, '/') : NULL;
     if (!is_source(path)) return -1;
@@ -113,12 +82,12 @@ static void put_sources(const struct trace_shown *shown, struct text *page)
     size_t put = 0;
     for (size_t i = 0; i < shown->trace->file_count && put < MOST_SOURCES; i++) {
         struct text source = {0};
-        if (read_source(shown, shown->trace->files[i], &source) != 0) continue;
+        if (trace_read_source(shown, shown->trace->files[i], &source) != 0) continue;
         if (source.length < SOURCE_BYTES) {
             text_print(page, "%s\n{\"path\": ", put++ ? "," : "");
-            put_json(page, shown->trace->files[i]);
+            text_add_json(page, shown->trace->files[i]);
             text_print(page, ", \"text\": ");
-            put_json(page, source.data ? source.data : "");
+            text_add_json(page, source.data ? source.data : "");
             text_print(page, "}");
         }
         text_free(&source);
@@ -135,7 +104,7 @@ void trace_write_page(const char *title, struct trace_shown *shown, size_t count
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                      "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>");
-    put_escaped(page, title);
+    text_add_escaped(page, title, strlen(title));
     text_print(page, "</title>\n<style>\n");
     text_append(page, (const char *)trace_viewer_css, trace_viewer_css_bytes);
     text_print(
@@ -151,11 +120,13 @@ void trace_write_page(const char *title, struct trace_shown *shown, size_t count
     }
     text_free(&data);
     text_print(page, "<script type=\"application/json\" id=\"about\">\n{\"title\": ");
-    put_json(page, title);
+    text_add_json(page, title);
     text_print(page, ", \"traces\": [");
     for (size_t i = 0; i < count; i++) {
         text_print(page, "%s{\"name\": ", i ? ", " : "");
-        put_json(page, shown[i].name);
+        text_add_json(page, shown[i].name);
+        text_print(page, ", \"debug\": ");
+        text_add_json(page, shown[i].debug ? shown[i].debug : "");
         text_print(page, ", \"blocksLeftOut\": %zu, \"sources\": [", shown[i].blocks_left_out);
         put_sources(&shown[i], page);
         text_print(page, "]}");

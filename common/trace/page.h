@@ -15,6 +15,7 @@ enum { TRACE_PAGE_BYTES = 20 << 20 /**< no page is larger */ };
 struct trace_shown {
     const char *name;          /**< what it is of: a kernel file, a case */
     const char *kernel;        /**< the kernel file, if the trace may name it without its folder; or NULL */
+    const char *debug;         /**< the command that starts a debugger on it, or NULL */
     const struct trace *trace; /**< what is in it */
     size_t first;              /**< of its launches, the first that is shown */
     size_t count;              /**< how many are shown */
@@ -23,3 +24,7 @@ struct trace_shown {
 
 /** @brief Writes the page of one trace, or of two to compare, to @p page. */
 void trace_write_page(const char *title, struct trace_shown *shown, size_t count, struct text *page);
+
+/** @brief Reads the source @p path that a trace names; a kernel file from elsewhere may have lost its folder on the way through the
+ *         compiler. 0, or what is not 0. */
+int trace_read_source(const struct trace_shown *shown, const char *path, struct text *source);

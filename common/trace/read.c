@@ -11,6 +11,8 @@
 
 /* ---- numbers -------------------------------------------------------------------------------------------------- */
 
+enum { MOST_SITES = 1 << 16 };
+
 /** What is left to read; past the end, or at a wrong byte, it is damaged and gives zeros. */
 struct reader {
     const unsigned char *at, *end;
@@ -28,6 +30,12 @@ static uint64_t number(struct reader *r)
     }
     r->damaged = 1;
     return 0;
+}
+
+static int64_t signed_number(struct reader *r)
+{
+    const uint64_t value = number(r);
+    return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
 static const unsigned char *bytes_of(struct reader *r, uint64_t count)
@@ -66,23 +74,34 @@ static void *grow(void *list, size_t count, size_t bytes)
     return list;
 }
 
+/* The number of a file in the trace's list, which gets it if it is new. */
+static size_t file_number(struct trace *trace, char *file)
+{
+    size_t known = 0;
+    while (known < trace->file_count && strcmp(trace->files[known], file) != 0) known++;
+    if (known < trace->file_count) {
+        free(file);
+        return known;
+    }
+    trace->files = grow(trace->files, trace->file_count, sizeof *trace->files);
+    trace->files[trace->file_count++] = file;
+    return known;
+}
+
 static void read_site(struct reader *r, struct trace *trace)
 {
-    (void)number(r);
+    const uint64_t index = number(r);
     free(text_of(r));
     const uint64_t lines = number(r);
-    if (lines > TRACE_FRAMES) r->damaged = 1;
+    if (lines > TRACE_FRAMES || index >= MOST_SITES) r->damaged = 1;
+    while (!r->damaged && trace->site_count <= index) {
+        trace->sites = grow(trace->sites, trace->site_count, sizeof *trace->sites);
+        trace->site_count++;
+    }
     for (uint64_t i = 0; i < lines && !r->damaged; i++) {
-        char *file = text_of(r);
-        size_t known = 0;
-        (void)number(r);
-        while (known < trace->file_count && strcmp(trace->files[known], file) != 0) known++;
-        if (known < trace->file_count) {
-            free(file);
-            continue;
-        }
-        trace->files = grow(trace->files, trace->file_count, sizeof *trace->files);
-        trace->files[trace->file_count++] = file;
+        const size_t file = file_number(trace, text_of(r));
+        const uint64_t line = number(r);
+        if (i == 0) trace->sites[index] = (struct trace_site){file, line};
     }
 }
 
@@ -159,6 +178,7 @@ void trace_free(struct trace *trace)
     for (size_t i = 0; i < trace->file_count; i++) free(trace->files[i]);
     free(trace->launches);
     free(trace->files);
+    free(trace->sites);
 }
 
 uint64_t trace_blocks_of(const struct trace_launch *launch)
@@ -168,71 +188,92 @@ uint64_t trace_blocks_of(const struct trace_launch *launch)
 
 /* ---- events --------------------------------------------------------------------------------------------------- */
 
-enum { BARRIERS = TRACE_COUNTED - 1 };
+enum { BARRIERS = TRACE_COUNTED - 1, LANES = TRACE_LANES_OF_A_WARP };
 
-/** What the last event of a site was like. */
+/** What the last event of a site was like: the next one says what is new. */
 struct last {
+    struct trace_request request;
     unsigned lists;
-    uint64_t cost[TRACE_COUNTED];
+    uint64_t first[2];        /* where the first lane was */
+    int64_t offset[2][LANES]; /* of each lane from there */
 };
-struct lasts {
+
+/** The events of a block on their way: what they cost, and who is told of requests. */
+struct events {
     struct last *of;
     size_t count;
+    struct trace_counters sum;
+    void (*see)(void *context, const struct trace_request *request);
+    void *context;
 };
 
-static struct last *last_of(struct lasts *lasts, uint64_t site, struct reader *r)
+static struct last *last_of(struct events *events, uint64_t site, struct reader *r)
 {
-    if (site > (uint64_t)1 << 20) r->damaged = 1;
+    if (site >= MOST_SITES) r->damaged = 1;
     if (r->damaged) return NULL;
-    while (lasts->count <= site) lasts->of = grow(lasts->of, lasts->count++, sizeof *lasts->of);
-    return &lasts->of[site];
+    while (events->count <= site) {
+        events->of = grow(events->of, events->count, sizeof *events->of);
+        events->count++;
+    }
+    events->of[site].request.site = site;
+    return &events->of[site];
 }
 
-static void skip_shape(struct reader *r, struct last *last)
+static void read_shape(struct reader *r, struct last *last)
 {
-    const uint64_t access = number(r);
-    (void)number(r), (void)number(r);
-    const uint32_t mask = (uint32_t)number(r);
+    struct trace_request *request = &last->request;
+    request->access = (unsigned)number(r);
+    request->space = (unsigned)number(r);
+    request->bytes = (unsigned)number(r);
+    request->mask = (uint32_t)number(r);
     /* of a copy that reads nothing there are only the places that receive zeros */
-    last->lists = (access & (TRACE_COPY | TRACE_READ)) == (TRACE_COPY | TRACE_READ) ? 2 : 1;
-    if (mask == 0) r->damaged = 1;
+    last->lists = (request->access & (TRACE_COPY | TRACE_READ)) == (TRACE_COPY | TRACE_READ) ? 2 : 1;
+    if (request->mask == 0) r->damaged = 1;
+    const unsigned lanes = (unsigned)__builtin_popcount(request->mask);
     for (unsigned list = 0; list < last->lists; list++)
-        for (uint64_t step = 0; step + 1 < (uint64_t)__builtin_popcount(mask) && !r->damaged;) {
-            (void)number(r);
+        for (unsigned lane = 1; lane < lanes && !r->damaged;) {
+            const int64_t step = signed_number(r);
             const uint64_t times = number(r);
-            if (times == 0) r->damaged = 1;
-            step += times;
+            if (times == 0 || times > lanes - lane) r->damaged = 1;
+            for (uint64_t i = 0; i < times && !r->damaged; i++, lane++)
+                last->offset[list][lane] = (int64_t)((uint64_t)last->offset[list][lane - 1] + (uint64_t)step);
         }
 }
 
-static void add_lanes(struct reader *r, unsigned flags, struct lasts *lasts, struct trace_counters *sum)
+static void read_lanes(struct reader *r, unsigned flags, struct events *events)
 {
-    struct last *last = last_of(lasts, number(r), r);
+    struct last *last = last_of(events, number(r), r);
     if (!last) return;
-    if (!(flags & TRACE_SAME)) skip_shape(r, last);
-    for (unsigned list = 0; list < last->lists; list++) (void)number(r);
+    struct trace_request *request = &last->request;
+    if (!(flags & TRACE_SAME)) read_shape(r, last);
+    for (unsigned list = 0; list < last->lists; list++) last->first[list] += (uint64_t)signed_number(r);
     if (!(flags & TRACE_SAME_COST)) {
         const uint64_t rises = number(r);
-        for (int i = 0; i < TRACE_COUNTED; i++) last->cost[i] = rises >> i & 1 ? number(r) : 0;
+        for (int i = 0; i < TRACE_COUNTED; i++) request->cost.value[i] = rises >> i & 1 ? number(r) : 0;
     }
-    for (int i = 0; i < TRACE_COUNTED; i++) sum->value[i] += last->cost[i];
+    for (int i = 0; i < TRACE_COUNTED; i++) events->sum.value[i] += request->cost.value[i];
+    if (!events->see || r->damaged) return;
+    for (int lane = 0; lane < LANES; lane++)
+        request->address[lane] = last->first[0] + (uint64_t)last->offset[0][lane];
+    events->see(events->context, request);
 }
 
-static void add_event(struct reader *r, struct lasts *lasts, struct trace_counters *sum)
+static void read_event(struct reader *r, struct events *events)
 {
     static const int operands[16] = {
         [TRACE_WARP] = 1, [TRACE_MARK] = 4, [TRACE_NAMED] = 2, [TRACE_LANDED] = 4};
     const unsigned event = *r->at & 15, flags = *r->at & ~15u;
+    uint64_t *barriers = &events->sum.value[BARRIERS];
     r->at++;
     if (event == TRACE_LANES) {
-        add_lanes(r, flags, lasts, sum);
+        read_lanes(r, flags, events);
     } else if (event == TRACE_MEET) {
         (void)number(r);
-        sum->value[BARRIERS] += number(r) >= TRACE_NAMED_ARRIVE;
+        *barriers += number(r) >= TRACE_NAMED_ARRIVE;
         (void)number(r);
     } else if (event == TRACE_BARRIER) {
         (void)number(r);
-        sum->value[BARRIERS] += (uint64_t)__builtin_popcountll(number(r));
+        *barriers += (uint64_t)__builtin_popcountll(number(r));
     } else if (operands[event] > 0) {
         for (int i = 0; i < operands[event]; i++) (void)number(r);
     } else {
@@ -240,11 +281,25 @@ static void add_event(struct reader *r, struct lasts *lasts, struct trace_counte
     }
 }
 
-int trace_add_events(const struct trace_block *block, struct trace_counters *sum)
+static int read_events(const struct trace_block *block, struct events *events)
 {
     struct reader r = {block->events, block->events_end, 0};
-    struct lasts lasts = {NULL, 0};
-    while (r.at != r.end && !r.damaged) add_event(&r, &lasts, sum);
-    free(lasts.of);
+    while (r.at != r.end && !r.damaged) read_event(&r, events);
+    free(events->of);
     return r.damaged ? -1 : 0;
+}
+
+int trace_add_events(const struct trace_block *block, struct trace_counters *sum)
+{
+    struct events events = {.sum = *sum};
+    const int status = read_events(block, &events);
+    *sum = events.sum;
+    return status;
+}
+
+int trace_each_request(const struct trace_block *block,
+                       void (*see)(void *context, const struct trace_request *request), void *context)
+{
+    struct events events = {.see = see, .context = context};
+    return read_events(block, &events);
 }

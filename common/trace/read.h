@@ -9,6 +9,8 @@
 
 #include "simt/trace_format.h"
 
+enum { TRACE_LANES_OF_A_WARP = 32 };
+
 /** @brief Counters in the order of SIMT_COUNTERS' columns. */
 struct trace_counters {
     uint64_t value[TRACE_COUNTED]; /**< one for each column */
@@ -39,6 +41,23 @@ struct trace_launch {
     size_t end;   /**< of the last of them */
 };
 
+/** @brief Where in the source something is done. */
+struct trace_site {
+    size_t file;   /**< of the trace's files */
+    uint64_t line; /**< counted from 1; 0: nobody knows */
+};
+
+/** @brief An access of a warp's lanes. */
+struct trace_request {
+    uint64_t site;                           /**< of the trace's sites */
+    unsigned access;                         /**< enum trace_access, several */
+    unsigned space;                          /**< enum trace_space */
+    unsigned bytes;                          /**< of a lane */
+    uint32_t mask;                           /**< lanes that are active */
+    uint64_t address[TRACE_LANES_OF_A_WARP]; /**< of the active lanes, one after the other */
+    struct trace_counters cost;              /**< what the device counted for it */
+};
+
 /** @brief A whole trace. */
 struct trace {
     const unsigned char *bytes;    /**< the whole file */
@@ -47,6 +66,8 @@ struct trace {
     size_t launch_count;           /**< how many launches */
     char **files;                  /**< source files that sites are in, each once */
     size_t file_count;             /**< how many files */
+    struct trace_site *sites;      /**< by their numbers */
+    size_t site_count;             /**< how many sites */
 };
 
 /** @brief Reads the trace in @p bytes, which must stay; 0, or -1 if it is none. */
@@ -55,5 +76,8 @@ int trace_read(const unsigned char *bytes, size_t size, struct trace *trace);
 void trace_free(struct trace *trace);
 /** @brief Adds up what the events of @p block cost; 0, or -1 if they are damaged. */
 int trace_add_events(const struct trace_block *block, struct trace_counters *sum);
+/** @brief Tells @p see of every access in @p block, in order; 0, or -1 if its events are damaged. */
+int trace_each_request(const struct trace_block *block,
+                       void (*see)(void *context, const struct trace_request *request), void *context);
 /** @brief How many blocks the launch had. */
 uint64_t trace_blocks_of(const struct trace_launch *launch);

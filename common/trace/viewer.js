@@ -237,6 +237,8 @@ class Events {
             this.noteFlight(e, t, groups, products);
         }
         this.length = Math.max(1, ...next, ...this.flights.map(f => f.to));
+        for (const [warp, open] of groups) for (const group of open) /* nobody waits for them */
+            this.flights.push({ warp, from: group.from, to: this.length, what: "copies", events: group.events });
         const order = Array.from({ length: this.count }, (_, i) => i);
         order.sort((a, b) => this.time[a] - this.time[b] || a - b);
         this.order = Int32Array.from(order);
@@ -727,7 +729,7 @@ function drawTime() {
         c.fillText("warp " + w, 6, y(w) + TIME.bar / 2);
     }
     c.beginPath();
-    c.rect(TIME.left, 0, width - TIME.left, height);
+    c.rect(TIME.left - 2, 0, width - TIME.left + 2, height);
     c.clip();
     drawWaits(c, v, zoom, x, y);
     const colours = KINDS.map(k => theme("--fig-" + k.colour));
@@ -931,9 +933,9 @@ function copyView(v, e) {
         element("h4", {}, `where they go${labels.common ? ": " + labels.common : ""}`),
         laneBoxes(shape.lanes, i => Math.floor((to[i] - (range ? range.start : 0)) / 4) % COLOURS, i => labels.of[i],
                   i => `lane ${shape.lanes[i]}: ${nameOf(space, to[i], range && range.element || 4)}`),
-        element("p", {}, flight ? `In flight from step ${v.time[e]} to step ${flight.to}, where the warp waits for it. ` : "No wait for it is in this trace. ",
+        element("p", {}, flight && flight.wait !== undefined ? `In flight from step ${v.time[e]} to step ${flight.to}, where the warp waits for it. ` : "No wait for it is in this trace. ",
             `${plural(v.cost[e][COUNTER.SHARED_STORES], "wavefront")} to store it.`,
-            flight ? element("button", { onclick: () => { viewer.event = flight.wait; draw(); } }, "go to the wait") : ""),
+            flight && flight.wait !== undefined ? element("button", { onclick: () => { viewer.event = flight.wait; draw(); } }, "go to the wait") : ""),
     ];
 }
 
@@ -958,7 +960,19 @@ function drawEvent() {
     } else {
         content = [element("p", {}, sentence(v, e) + ".")];
     }
+    const words = debugWords(v, e);
+    if (words) content.push(element("p", { class: "faint" }, "Registers and local values here, when that thread comes for the first time: ", element("code", {}, words)));
     box.replaceChildren(...content);
+}
+
+/** The command that stops gdb where the event's first lane is; "" if there is none. */
+function debugWords(v, e) {
+    const about = viewer.about[viewer.shown], file = about.name.split("/").pop();
+    if (!about.debug || v.warp[e] === NO_WARP || v.site[e] < 0) return "";
+    const at = [0, 1, 2].map(frame => placeOf(v.site[e], frame)).find(place => place && place.file.split("/").pop() === file);
+    const lane = v.isAccess(e) ? v.shape[e].lanes[0] : lanesOf(v.shape[e])[0];
+    const index = indexIn([...viewer.launch.grid.slice(0, 2), 2], viewer.block.index).replace(/ /g, "");
+    return at ? `${about.debug} --block ${index} --thread ${32 * v.warp[e] + lane} --line ${at.line}` : "";
 }
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
@@ -1177,21 +1191,18 @@ function drawFindingArc(c, v, x, y) {
     const f = viewer.launch.findings[Math.min(viewer.findingIndex || 0, viewer.launch.findings.length - 1)];
     if (!f) return;
     const events = eventsOfFinding(f).filter(e => e >= 0 && v.warp[e] !== NO_WARP);
-    c.strokeStyle = c.fillStyle = theme("--fig-w");
-    c.lineWidth = 2;
     const points = events.map(e => [x(v.time[e] + 0.5), y(v.warp[e]) + TIME.bar / 2]);
-    for (const [px, py] of points) {
-        c.beginPath();
-        c.arc(px, py, 5, 0, 2 * Math.PI);
-        c.stroke();
+    const line = () => { c.beginPath(); c.moveTo(...points[0]); c.lineTo(...points[1]); c.stroke(); };
+    const ring = ([px, py]) => { c.beginPath(); c.arc(px, py, 5, 0, 2 * Math.PI); c.fill(); c.stroke(); };
+    for (const [colour, width] of [["--paper", 6], ["--fig-w", 2]]) { /* with a rim, to be seen on any bar */
+        c.strokeStyle = theme(colour);
+        c.fillStyle = theme("--paper");
+        c.lineWidth = width;
+        c.setLineDash(width > 2 ? [] : [4, 3]);
+        if (points.length > 1) line();
+        c.setLineDash([]);
+        points.forEach(ring);
     }
-    if (points.length < 2) return;
-    c.setLineDash([4, 3]);
-    c.beginPath();
-    c.moveTo(...points[0]);
-    c.lineTo(...points[1]);
-    c.stroke();
-    c.setLineDash([]);
 }
 
 /* ---- comparing ---------------------------------------------------------------------------------------------------- */
@@ -1316,7 +1327,7 @@ const NOTES = [
     "Sectors, wavefronts and conflicts are those of SIMT_COUNTERS, exactly: every number here is the sum of its events.",
     "A sector is 32 bytes, the least that global memory moves. A bank of shared memory gives one word of 4 bytes per wavefront; the same word may go to many lanes. Banks are counted from the beginning of the array.",
     "Bars below a warp: asynchronous copies and products in flight, from their start to the wait.",
-    "Not shown: registers and local variables of a lane; what matrix multiplies of a warpgroup read in shared memory; what constant memory gives.",
+    "Not shown: registers and local variables of a lane, for which each event names the command that stops gdb there; what matrix multiplies of a warpgroup read in shared memory; what constant memory gives.",
 ];
 
 function helpDialog() {

@@ -12,7 +12,7 @@
 
 #include "plot.h"
 #include "records.h"
-#include "svg.h"
+#include "base/svg.h"
 #include "writing.h"
 
 static const char SHARED_PROBLEM[] = "heads_16_len_2048";

@@ -5,7 +5,7 @@
 #ifndef WARPWISE_DOCS_PLOT_H
 #define WARPWISE_DOCS_PLOT_H
 
-#include "svg.h"
+#include "base/svg.h"
 
 /** @brief From values to pixels; logarithmic where base is not 0. */
 struct axis {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "svg.h"
+#include "base/svg.h"
 #include "writing.h"
 
 enum { LINE = 18, MARGIN = 16, TOP = 52 };

@@ -37,8 +37,8 @@ endfunction()
 function(sources_of name out)
     set(sources "")
     included_by(${FIGURES_FOLDER}/${name}.cu "${SOURCE}/solutions/${name};${SOURCE}/lessons/${name};${SOURCE}/common/contracts;${SOURCE}/common/decode;${SOURCE}/docs/site;${FIGURES_FOLDER};${SOURCE}/common")
-    foreach(part IN ITEMS svg writing) # of the library
-        included_by(${SOURCE}/docs/site/${part}.c ${SOURCE}/docs/site)
+    foreach(part IN ITEMS docs/site/writing.c common/base/svg.c) # of the libraries
+        included_by(${SOURCE}/${part} "${SOURCE}/docs/site;${SOURCE}/common")
     endforeach()
     list(SORT sources)
     set(${out} ${sources} PARENT_SCOPE)

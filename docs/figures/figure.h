@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <vector>
 
-#include "svg.h"
+#include "base/svg.h"
 #include "writing.h"
 
 /** An array that host and kernel share by copying; freed at the end. */

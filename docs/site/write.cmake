@@ -1,4 +1,4 @@
-# Writes the site: pages of numbers, Doxygen, then copies of the files that pages link to, then the search index.
+# Writes the site: pages of numbers, Doxygen, links to traces, then copies of the files that pages link to, then the search index.
 #   -DSOURCE= top folder  -DBUILD= build/docs  -DPAGES= -DDOXYGEN= -DINDEX= programs
 file(REMOVE_RECURSE ${BUILD}/html ${BUILD}/skeletons ${BUILD}/results)
 file(MAKE_DIRECTORY ${BUILD}/results)
@@ -27,6 +27,22 @@ endif()
 if(NOT status EQUAL 0)
     message(FATAL_ERROR "Doxygen failed: ${status}")
 endif()
+
+# Where a lesson's page links to the page on traces, and the target traces has made one of its solution, that is a click away.
+foreach(lesson IN LISTS lessons)
+    string(SUBSTRING ${lesson} 0 2 number)
+    set(page ${BUILD}/html/lesson_${number}.html)
+    if(NOT EXISTS ${BUILD}/traces/${number}.html OR NOT EXISTS ${page})
+        continue()
+    endif()
+    configure_file(${BUILD}/traces/${number}.html ${BUILD}/html/traces/${number}.html COPYONLY)
+    file(READ ${page} text)
+    string(REGEX REPLACE "(<a class=\"el\" href=\"trace[.]html\"[^>]*>[^<]*</a>)" "\\1 (<a href=\"traces/${number}.html\">the solution's</a>)" linked "${text}")
+    if(linked STREQUAL text)
+        message(NOTICE "warning: ${page} does not link to its trace")
+    endif()
+    file(WRITE ${page} "${linked}")
+endforeach()
 
 # files/ holds what pages link to and Doxygen does not show.
 file(GLOB pages ${BUILD}/html/*.html)

@@ -1,4 +1,4 @@
-/* Strings for pages, and files as a whole. */
+/* Files as a whole, and the end of a program. */
 #include "writing.h"
 
 #include <stdarg.h>
@@ -19,26 +19,6 @@ void fail(const char *format, ...)
 void text_add(struct text *text, const char *string)
 {
     text_append(text, string, strlen(string));
-}
-
-void text_add_escaped(struct text *text, const char *characters, size_t length)
-{
-    for (size_t i = 0; i < length; i++) switch (characters[i]) {
-        case '&':
-            text_add(text, "&amp;");
-            break;
-        case '<':
-            text_add(text, "&lt;");
-            break;
-        case '>':
-            text_add(text, "&gt;");
-            break;
-        case '"':
-            text_add(text, "&quot;");
-            break;
-        default:
-            text_append(text, &characters[i], 1);
-        }
 }
 
 char *read_whole(const char *path)

@@ -1,6 +1,6 @@
 /**
  * @file writing.h
- * @brief What the programs under docs/ read and write: strings for pages, and files as a whole.
+ * @brief What the programs under docs/ read and write: files as a whole.
  */
 #ifndef WARPWISE_DOCS_WRITING_H
 #define WARPWISE_DOCS_WRITING_H
@@ -13,9 +13,6 @@ extern "C" {
 
 /** @brief Appends a string. */
 void text_add(struct text *text, const char *string);
-
-/** @brief Appends a string with the characters that mean something in HTML and XML written out. */
-void text_add_escaped(struct text *text, const char *characters, size_t length);
 
 /**
  * @brief Reads a whole file.

@@ -12,6 +12,12 @@ add_shell_test(course.hunt ${course_tests}/hunt.test 120 hunt/sandbox)
 add_shell_test(course.grade ${course_tests}/grade.test 240 grading/sandbox)
 add_shell_test(course.schedulers ${course_tests}/schedulers.test 240 schedulers/sandbox)
 if(WARPWISE_WITH_SIMT)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/solutions)
+        add_test(NAME course.debug
+                 COMMAND ${CMAKE_COMMAND} -DWARPWISE=$<TARGET_FILE:warpwise> -DSOURCE=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/debug
+                         -P ${course_tests}/debug.cmake)
+        set_tests_properties(course.debug PROPERTIES TIMEOUT 300 SKIP_REGULAR_EXPRESSION "debug skipped: " FIXTURES_REQUIRED kernels)
+    endif()
     add_shell_test(course.desk ${course_tests}/desk.test 600 desk_of_a_student)
     add_test(NAME selftest.class
              COMMAND ${CMAKE_COMMAND} -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -DBINARY_DIR=${PROJECT_BINARY_DIR}

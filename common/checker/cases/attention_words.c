@@ -136,18 +136,22 @@ const char *attention_purpose(const struct lesson_case *item)
     return group_purpose(item);
 }
 
+/* Pairs of a query and a key that it sees, of one head: row i sees the first i + 1 + kv_len - q_len keys if causal, else all. */
+static double pairs_of(double q_len, double kv_len, int causal)
+{
+    if (!(q_len > 0 && kv_len > 0)) return 0;
+    const double fewest = kv_len - q_len + 1 > 1 ? kv_len - q_len + 1 : 1; /* of rows that see any */
+    return causal ? (fewest + kv_len) * (kv_len - fewest + 1) / 2 : q_len * kv_len;
+}
+
 void attention_cost(const struct lesson_case *item, struct lesson_cost *cost)
 {
     const int *extent = item->extent;
     double rows = (double)extent[AT_BATCH] * extent[AT_HEADS] * extent[AT_Q_LEN];
     double kv_rows = (double)extent[AT_BATCH] * extent[AT_KV_HEADS] * extent[AT_KV_LEN];
-    double head_dim = extent[AT_HEAD_DIM], pairs = 0.0;
-    for (int i = 0; i < extent[AT_Q_LEN]; i++) {
-        int seen =
-            item->value[AT_CAUSAL] == 1 ? i + 1 + extent[AT_KV_LEN] - extent[AT_Q_LEN] : extent[AT_KV_LEN];
-        pairs += seen > 0 ? seen : 0;
-    }
-    pairs *= (double)extent[AT_BATCH] * extent[AT_HEADS];
+    double head_dim = extent[AT_HEAD_DIM];
+    double pairs = pairs_of(extent[AT_Q_LEN], extent[AT_KV_LEN], item->value[AT_CAUSAL] == 1) *
+                   extent[AT_BATCH] * extent[AT_HEADS];
     double matrix = rows * extent[AT_KV_LEN];
     double lse = item->null_buffer == ATTENTION_LSE ? 0.0 : rows;
     *cost = (struct lesson_cost){.oracle_ops = pairs * head_dim * 12.0 + matrix * 20.0};

@@ -1,12 +1,12 @@
 /**
  * @file svg.h
- * @brief Draws SVG for figures and charts. Colours are names that the site defines for dark and light; alone, a picture
+ * @brief Draws SVG: figures, charts, pictures of a kernel. Colours are names that the site defines for dark and light; alone, a picture
  *        follows the system. Coordinates are pixels, y down.
  */
-#ifndef WARPWISE_DOCS_SVG_H
-#define WARPWISE_DOCS_SVG_H
+#ifndef WARPWISE_BASE_SVG_H
+#define WARPWISE_BASE_SVG_H
 
-#include "base/text.h"
+#include "text.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,7 +55,7 @@ __attribute__((format(printf, 6, 7))) void svg_title(struct svg *svg, double x, 
  * @param[in] svg   the picture; its size counts from 0 0
  * @param[in] path  file to write
  * @param[in] label what a reader who cannot see it is told
- * @return 0, or -1 if it cannot be written
+ * @return 0, or -1 if it cannot be written (a message is on stderr)
  */
 int svg_write(struct svg *svg, const char *path, const char *label);
 

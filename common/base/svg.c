@@ -1,12 +1,13 @@
-/* Draws SVG for figures and charts. */
+/**
+ * @file svg.c
+ * @brief Draws SVG.
+ */
 #include "svg.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "writing.h"
 
 /* name, light, dark: the same as in site.css. */
 static const char *const COLOURS[][3] = {
@@ -16,6 +17,11 @@ static const char *const COLOURS[][3] = {
     {"s", "#0b5cad", "#7ab8f5"},     {"t", "#c05a0a", "#f0a35e"},     {"u", "#1a7f4b", "#6fd39a"},
     {"v", "#8a3fa8", "#d2a8f0"},     {"w", "#b3303a", "#f28b82"},     {"x", "#54708c", "#a9bdd1"},
 };
+
+static void add(struct text *text, const char *string)
+{
+    text_append(text, string, strlen(string));
+}
 
 void svg_rect(struct svg *svg, double x, double y, double width, double height, const char *fill,
               const char *stroke)
@@ -31,7 +37,7 @@ void svg_line(struct svg *svg, double x1, double y1, double x2, double y2, const
                "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" class=\"s-%s\" stroke-width=\"%g\"", x1,
                y1, x2, y2, stroke, width);
     if (dash != NULL) text_print(&svg->body, " stroke-dasharray=\"%s\"", dash);
-    text_add(&svg->body, "/>\n");
+    add(&svg->body, "/>\n");
 }
 
 void svg_arrow(struct svg *svg, double x1, double y1, double x2, double y2, const char *stroke)
@@ -46,7 +52,7 @@ void svg_arrow(struct svg *svg, double x1, double y1, double x2, double y2, cons
 
 void svg_path(struct svg *svg, const double *points, int count, const char *stroke, double width)
 {
-    text_add(&svg->body, "<path d=\"");
+    add(&svg->body, "<path d=\"");
     for (int i = 0; i < count; i++)
         text_print(&svg->body, "%s%.1f %.1f", i == 0 ? "M" : "L", points[2 * i], points[2 * i + 1]);
     text_print(&svg->body, "\" class=\"f-none s-%s\" stroke-width=\"%g\"/>\n", stroke, width);
@@ -67,7 +73,7 @@ static void add_text(struct svg *svg, double x, double y, double size, enum svg_
                "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%g\" text-anchor=\"%s\" class=\"f-%s\"%s>", x, y,
                size, anchors[anchor], fill, bold ? " font-weight=\"600\"" : "");
     text_add_escaped(&svg->body, line, strlen(line));
-    text_add(&svg->body, "</text>\n");
+    add(&svg->body, "</text>\n");
 }
 
 void svg_text(struct svg *svg, double x, double y, double size, enum svg_anchor anchor, const char *fill,
@@ -95,23 +101,24 @@ int svg_write(struct svg *svg, const char *path, const char *label)
                "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %g %g\" width=\"%g\" height=\"%g\" "
                "role=\"img\" ",
                svg->width, svg->height, svg->width, svg->height);
-    text_add(&out, "font-family=\"system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif\" aria-label=\"");
+    add(&out, "font-family=\"system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif\" aria-label=\"");
     text_add_escaped(&out, label, strlen(label));
-    text_add(&out, "\">\n<style>\n");
+    add(&out, "\">\n<style>\n");
     size_t colours = sizeof COLOURS / sizeof COLOURS[0];
     for (size_t i = 0; i < colours; i++)
         text_print(&out, ".f-%s{fill:var(--fig-%s,%s)}.s-%s{stroke:var(--fig-%s,%s)}\n", COLOURS[i][0],
                    COLOURS[i][0], COLOURS[i][1], COLOURS[i][0], COLOURS[i][0], COLOURS[i][1]);
-    text_add(&out, ".f-none{fill:none}.s-none{stroke:none}\n@media(prefers-color-scheme:dark){\n");
+    add(&out, ".f-none{fill:none}.s-none{stroke:none}\n@media(prefers-color-scheme:dark){\n");
     for (size_t i = 0; i < colours; i++)
         text_print(&out, ".f-%s{fill:var(--fig-%s,%s)}.s-%s{stroke:var(--fig-%s,%s)}\n", COLOURS[i][0],
                    COLOURS[i][0], COLOURS[i][2], COLOURS[i][0], COLOURS[i][0], COLOURS[i][2]);
-    text_add(&out, "}\n</style>\n");
+    add(&out, "}\n</style>\n");
     text_print(&out, "<rect width=\"%g\" height=\"%g\" class=\"f-paper\"/>\n", svg->width, svg->height);
-    if (svg->body.data != NULL) text_add(&out, svg->body.data);
-    text_add(&out, "</svg>\n");
-    int status = write_if_changed(path, out.data);
+    if (svg->body.data != NULL) add(&out, svg->body.data);
+    add(&out, "</svg>\n");
+    int error = write_file(path, out.data, out.length);
+    if (error) fprintf(stderr, "%s: %s\n", path, strerror(error));
     text_free(&out);
     text_free(&svg->body);
-    return status;
+    return error ? -1 : 0;
 }
