@@ -116,24 +116,19 @@ int add_site_link(struct text *out, const struct site *site, const char *from, c
 
 void add_lesson_table(struct text *out, const struct site *site)
 {
-    text_add(out, "| lesson | contract | to fill in | solution | why it is fast | speed "
-                  "|\n|---|---|---|---|---|---|\n");
+    text_add(out, "| lesson | contract | to fill in | speed |\n|---|---|---|---|\n");
     for (int i = 0; i < site->lesson_count; i++) {
         const struct lesson_folder *lesson = &site->lessons[i];
         const char *number = lesson->number;
-        if (lesson->is_python) {
-            text_print(out, "| [%s %s](@ref lesson_%s) | | | | [notes](@ref notes_%s) | |\n", number,
-                       lesson->title, number, number);
-            continue;
-        }
-        text_print(out, "| [%s %s](@ref lesson_%s) | [contract](@ref lessons/%s/%s.h) ", number,
-                   lesson->title, number, lesson->folder, lesson->topic);
-        text_print(out, "| [skeleton](@ref skeleton_%s) | [solution](@ref solutions/%s/%s.cu) ", number,
-                   lesson->folder, lesson->topic);
-        text_print(out, "| [notes](@ref notes_%s) ", number);
-        if (lesson->measured)
-            text_print(out, "| [measured](@ref measured_%s) |\n", lesson->folder);
+        text_print(out, "| [%s %s](@ref lesson_%s) ", number, lesson->title, number);
+        if (lesson->is_python)
+            text_add(out, "| | |");
         else
-            text_add(out, "| not yet |\n");
+            text_print(out, "| [contract](@ref lessons/%s/%s.h) | [skeleton](@ref skeleton_%s) |",
+                       lesson->folder, lesson->topic, number);
+        if (lesson->measured)
+            text_print(out, " [measured](@ref measured_%s) |\n", lesson->folder);
+        else
+            text_add(out, " |\n");
     }
 }
