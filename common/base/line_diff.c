@@ -102,8 +102,8 @@ static void print_hunk(const struct edit *edits, size_t begin, size_t end, size_
         olds += edits[i].mark != '+';
         news += edits[i].mark != '-';
     }
-    text_print(out, "@@ -%zu,%zu +%zu,%zu @@\n", old_before + edits[begin].old_line + (olds > 0),
-               olds, new_before + edits[begin].new_line + (news > 0), news);
+    text_print(out, "@@ -%zu,%zu +%zu,%zu @@\n", old_before + edits[begin].old_line + (olds > 0), olds,
+               new_before + edits[begin].new_line + (news > 0), news);
     for (size_t i = begin; i < end; i++) text_print(out, "%c%s\n", edits[i].mark, edits[i].line);
 }
 
@@ -132,7 +132,8 @@ size_t line_diff_from(const char *old_text, const char *old_begin, const char *n
     text_append(out, "", 0);
     for (size_t i = 0; i < count; i++) changed += edits[i].mark != ' ';
     for (size_t from = 0; find_hunk(edits, count, from, &begin, &end); from = end)
-        print_hunk(edits, begin, end, lines_before(old_text, old_begin), lines_before(new_text, new_begin), out);
+        print_hunk(edits, begin, end, lines_before(old_text, old_begin), lines_before(new_text, new_begin),
+                   out);
     free(edits);
     free_lines(&a);
     free_lines(&b);

@@ -46,7 +46,8 @@ static int read_both(const char *mine, const char *solution, struct text *a, str
 /* What stands below the comment at the head, which says who the file is for. */
 static const char *below_head(const char *text)
 {
-    const char *head = strstr(text, "// [student: head]\n"), *end = head ? strstr(head, "// [/student]\n") : NULL;
+    const char *head = strstr(text, "// [student: head]\n"),
+               *end = head ? strstr(head, "// [/student]\n") : NULL;
     return end ? end + strlen("// [/student]\n") : text;
 }
 
@@ -102,7 +103,8 @@ const struct command diff_command = {
     .name = "diff",
     .operand = "NN",
     .summary = "my kernel against the solution, once it has passed",
-    .details = "Lines marked - are yours, lines marked + the solution's. The comment at the head of the file is left out.\n"
+    .details = "Lines marked - are yours, lines marked + the solution's. The comment at the head of the file "
+               "is left out.\n"
                "Exit 0, or 2 if it has not passed yet or there is no solution here.",
     .options = options,
     .run = run_diff,

@@ -84,7 +84,10 @@ static const char *colour_of(const struct record *record)
               (strncmp(kernel, "lesson ", 7) == 0 && strcmp(kernel + 7, record->lesson) == 0);
     if (!own) return "x";
     if (type == NULL) return "ink";
-    return strcmp(type, "f32") == 0 ? "s" : strcmp(type, "f16") == 0 ? "t" : strcmp(type, "fp8") == 0 ? "w" : "v";
+    return strcmp(type, "f32") == 0   ? "s"
+           : strcmp(type, "f16") == 0 ? "t"
+           : strcmp(type, "fp8") == 0 ? "w"
+                                      : "v";
 }
 
 /* "05 flash_attention_2, f16" */
@@ -567,8 +570,7 @@ static int draw_sweep(const struct sweep *sweep)
         }
     }
     struct svg svg = {.width = WIDTH};
-    struct axis x = {least_x, most_x, 70, svg.width - 24 - 6.7 * (double)longest, 2},
-                y = {0, 0, 350, 70, 10};
+    struct axis x = {least_x, most_x, 70, svg.width - 24 - 6.7 * (double)longest, 2}, y = {0, 0, 350, 70, 10};
     axis_round(&y, least_y, most_y);
     svg_title(&svg, 16, 24, 15, SVG_START, "%s", sweep->title);
     plot_axes(&svg, &x, &y, sweep->x_title, sweep->y_title);

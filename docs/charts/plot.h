@@ -11,7 +11,7 @@
 struct axis {
     double least, most; /**< values at the ends */
     double from, to;    /**< pixels at the ends */
-    double base;        /**< 2: a tick at every power; 10: at every power, and between them where they are few */
+    double base; /**< 2: a tick at every power; 10: at every power, and between them where they are few */
 };
 
 enum { PLOT_POINTS_MAX = 64, PLOT_SERIES_MAX = 24 };

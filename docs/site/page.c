@@ -266,7 +266,8 @@ static void add_map(struct page *page)
     text_print(&path, "%s/lessons/README.md", page->site->root);
     char *course = read_whole(path.data);
     const char *map = course == NULL ? NULL : strstr(course, "\n## The map\n");
-    const char *begin = map == NULL ? NULL : strstr(map, "\n```\n"), *end = begin == NULL ? NULL : strstr(begin + 5, "\n```\n");
+    const char *begin = map == NULL ? NULL : strstr(map, "\n```\n"),
+               *end = begin == NULL ? NULL : strstr(begin + 5, "\n```\n");
     if (end == NULL)
         warn(page, "no map in", path.data);
     else {
