@@ -89,7 +89,7 @@ static void enter_cell(struct section *section, const struct html_piece *piece, 
     int row = strcmp(piece->name, "tr") == 0, cell = strcmp(piece->name, "td") == 0;
     if (row && piece->kind == HTML_OPEN) end_section(section, out);
     if (cell && piece->kind == HTML_OPEN)
-        *in_heading = section->text.length == 0 && *section->heading == '\0' ? 'd' : '\0';
+        *in_heading = *section->heading == '\0' ? 'd' : '\0'; // the first one
     if (cell && piece->kind == HTML_CLOSE) {
         *in_heading = '\0';
         text_add(&section->text, " ");

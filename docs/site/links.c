@@ -21,27 +21,15 @@ static int ends_with(const char *string, const char *end)
     return length >= end_length && strcmp(string + length - end_length, end) == 0;
 }
 
-/* Files that Doxygen reads, so that it has a page for them. Keep in step with INPUT and EXCLUDE in Doxyfile.in. */
+/* Files that Doxygen reads, so that it has a page for them. Keep in step with INPUT in Doxyfile.in. */
 static int is_input(const char *path)
 {
-    static const char *const folders[] = {"common/base/",
-                                          "common/build/",
-                                          "common/checker/",
-                                          "common/companion/",
-                                          "common/course/",
-                                          "common/device_limits/",
-                                          "common/generate/",
-                                          "common/grading/",
-                                          "common/judging/",
-                                          "common/protocol/",
-                                          "common/runner/",
-                                          "common/sandbox/",
-                                          "common/simt/",
-                                          "common/warpwise/",
-                                          "docs/",
-                                          "tests/"};
+    static const char *const folders[] = {"common/contracts/", "common/decode/", "common/python/",
+                                          "lessons/",          "reference/",     "solutions/"};
+    int read = 0;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
-        if (strncmp(path, folders[i], strlen(folders[i])) == 0) return 0;
+        read |= strncmp(path, folders[i], strlen(folders[i])) == 0;
+    if (!read) return 0;
     return ends_with(path, ".h") || (ends_with(path, ".cu") && strncmp(path, "solutions/", 10) == 0);
 }
 
