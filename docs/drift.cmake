@@ -1,9 +1,9 @@
 # Draws again and compares with what is committed: pictures.
-#   -DPROGRAM=  run as PROGRAM BEFORE WORK  -DCOMMITTED= the folder to compare with  -DWORK= an empty place
-#   -DONLY=  the picture to compare, if not all
+#   -DPROGRAM=  run as PROGRAM BEFORE WORK TREE  -DCOMMITTED= the folder to compare with  -DWORK= an empty place
+#   -DTREE= the top folder  -DONLY=  the picture to compare, if not all
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
-execute_process(COMMAND ${PROGRAM} ${BEFORE} ${WORK} RESULT_VARIABLE status)
+execute_process(COMMAND ${PROGRAM} ${BEFORE} ${WORK} ${TREE} RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
     message(FATAL_ERROR "${PROGRAM} failed: ${status}")
 endif()

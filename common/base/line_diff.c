@@ -94,30 +94,46 @@ static int find_hunk(const struct edit *edits, size_t count, size_t from, size_t
     return 1;
 }
 
-static void print_hunk(const struct edit *edits, size_t begin, size_t end, struct text *out)
+static void print_hunk(const struct edit *edits, size_t begin, size_t end, size_t old_before,
+                       size_t new_before, struct text *out)
 {
     size_t olds = 0, news = 0;
     for (size_t i = begin; i < end; i++) {
         olds += edits[i].mark != '+';
         news += edits[i].mark != '-';
     }
-    text_print(out, "@@ -%zu,%zu +%zu,%zu @@\n", edits[begin].old_line + (olds > 0), olds,
-               edits[begin].new_line + (news > 0), news);
+    text_print(out, "@@ -%zu,%zu +%zu,%zu @@\n", old_before + edits[begin].old_line + (olds > 0), olds,
+               new_before + edits[begin].new_line + (news > 0), news);
     for (size_t i = begin; i < end; i++) text_print(out, "%c%s\n", edits[i].mark, edits[i].line);
+}
+
+/* How many lines stand before @p at in @p text. */
+static size_t lines_before(const char *text, const char *at)
+{
+    size_t count = 0;
+    for (; text < at; text++) count += *text == '\n';
+    return count;
 }
 
 size_t line_diff(const char *old_text, const char *new_text, struct text *out)
 {
+    return line_diff_from(old_text, old_text, new_text, new_text, out);
+}
+
+size_t line_diff_from(const char *old_text, const char *old_begin, const char *new_text,
+                      const char *new_begin, struct text *out)
+{
     struct lines a, b;
     size_t changed = 0, begin, end;
-    split_lines(old_text, &a);
-    split_lines(new_text, &b);
+    split_lines(old_begin, &a);
+    split_lines(new_begin, &b);
     struct edit *edits = must_allocate((a.count + b.count + 1) * sizeof *edits);
     size_t count = find_edits(&a, &b, edits);
     text_append(out, "", 0);
     for (size_t i = 0; i < count; i++) changed += edits[i].mark != ' ';
     for (size_t from = 0; find_hunk(edits, count, from, &begin, &end); from = end)
-        print_hunk(edits, begin, end, out);
+        print_hunk(edits, begin, end, lines_before(old_text, old_begin), lines_before(new_text, new_begin),
+                   out);
     free(edits);
     free_lines(&a);
     free_lines(&b);

@@ -154,6 +154,10 @@ static int start_debugger(const char *debugger, const char *kernel, enum device 
     struct argument_list arguments = {0};
     argument_add(&arguments, debugger);
     argument_add(&arguments, "-q");
+    if (!*colour_on(COLOUR_BOLD)) { /* NO_COLOR, of which gdb does not know */
+        argument_add(&arguments, "-ex");
+        argument_add(&arguments, "set style enabled off");
+    }
     argument_add(&arguments, "-x");
     if (device == DEVICE_SIMT) {
         argument_add(&arguments, in_source("common/companion/debugger.py"));

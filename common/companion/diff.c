@@ -43,11 +43,19 @@ static int read_both(const char *mine, const char *solution, struct text *a, str
     return EXIT_PASS;
 }
 
+/* What stands below the comment at the head, which says who the file is for. */
+static const char *below_head(const char *text)
+{
+    const char *head = strstr(text, "// [student: head]\n"),
+               *end = head ? strstr(head, "// [/student]\n") : NULL;
+    return end ? end + strlen("// [/student]\n") : text;
+}
+
 static int compare(const char *mine, const char *solution)
 {
     struct text a = {0}, b = {0}, out = {0};
     if (read_both(mine, solution, &a, &b) != EXIT_PASS) return EXIT_TROUBLE;
-    size_t changed = line_diff(a.data, b.data, &out);
+    size_t changed = line_diff_from(a.data, below_head(a.data), b.data, below_head(b.data), &out);
     if (changed) {
         char *heading = format_string("--- %s\n+++ %s\n%s", course_short_path(mine),
                                       course_short_path(solution), out.data);
@@ -95,7 +103,8 @@ const struct command diff_command = {
     .name = "diff",
     .operand = "NN",
     .summary = "my kernel against the solution, once it has passed",
-    .details = "Lines marked - are yours, lines marked + the solution's.\n"
+    .details = "Lines marked - are yours, lines marked + the solution's. The comment at the head of the file "
+               "is left out.\n"
                "Exit 0, or 2 if it has not passed yet or there is no solution here.",
     .options = options,
     .run = run_diff,

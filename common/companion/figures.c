@@ -209,6 +209,14 @@ static void put_value(struct figures *figures, struct figure figure, const char 
     figures_put(figures, &figure, exact);
 }
 
+/* Operations per second: of integers they are not floating-point operations. */
+static void put_rate(struct figures *figures, struct figure figure, const struct result_row *row, double us)
+{
+    int integers = strstr(row->shape, "int8") != NULL;
+    put_value(figures, figure, integers ? "tops" : "tflops", row->flop / us * 1e-6,
+              integers ? "TOP/s" : "TFLOP/s", 0);
+}
+
 static void put_times(struct figures *figures, struct figure figure, const struct result_row *row)
 {
     double copy = device_fact(device_measure(), "copy_gbps"), gbps = row->min_bytes / row->median_us * 1e-3;
@@ -218,7 +226,7 @@ static void put_times(struct figures *figures, struct figure figure, const struc
     put_value(figures, figure, "time_p90", row->p90_us, "us", 0);
     put_value(figures, figure, "flop", row->flop, "flop", 0);
     put_value(figures, figure, "min_bytes", row->min_bytes, "B", 0);
-    put_value(figures, figure, "tflops", row->flop / row->median_us * 1e-6, "TFLOP/s", 0);
+    put_rate(figures, figure, row, row->median_us);
     put_value(figures, figure, "gb_per_s", gbps, "GB/s", 0);
     if (copy > 0) put_value(figures, figure, "share_of_copy", gbps / copy, "1", 0);
     put_value(figures, figure, "workspace", row->workspace_bytes, "B", 0);
@@ -292,7 +300,7 @@ static void put_peers(struct figures *figures, const struct result_row *row, con
         struct figure figure = new_figure(DEVICE_GPU, row->lesson, name, row->test_case, command);
         double us = atof(facts->value[i]);
         put_value(figures, figure, "time", us, "us", 0);
-        if (row->flop > 0) put_value(figures, figure, "tflops", row->flop / us * 1e-6, "TFLOP/s", 0);
+        if (row->flop > 0) put_rate(figures, figure, row, us);
         free(name);
     }
 }

@@ -115,10 +115,10 @@ static int find_tools(const struct lesson_folder *lesson, struct tools *tools)
 {
     tools->nvcc = find_nvcc();
     if (!tools->nvcc)
-        return complain(
-            "sass needs nvcc of the CUDA Toolkit, which is neither on the PATH nor in /usr/local/cuda/bin; "
-            "a GPU it does not need. On the software device: %s profile %s",
-            program_name(), lesson->number);
+        return complain("sass needs nvcc, and cuobjdump or nvdisasm, of the CUDA Toolkit. nvcc is neither on "
+                        "the PATH nor in "
+                        "/usr/local/cuda/bin. A GPU is not needed. On the software device: %s profile %s",
+                        program_name(), lesson->number);
     tools->disassembler = find_disassembler(tools->nvcc);
     if (tools->disassembler) return EXIT_PASS;
     return complain("neither cuobjdump nor nvdisasm is on the PATH or beside %s. They are parts of the CUDA "

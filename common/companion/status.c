@@ -158,7 +158,7 @@ static const struct option_description no_options[] = {{0}};
 
 const struct command status_command = {
     .name = "status",
-    .summary = "where you are and what is next; the same as warpwise alone",
+    .summary = "your progress, and what is next; the same as warpwise alone",
     .details =
         "A state is that of the last whole check. PASS, FAIL, BUILD_ERROR, CRASH, TIMEOUT; NOT_STARTED\n"
         "as long as every part of the file says TODO; NO_DEVICE where nothing can run. \"edited since\"\n"

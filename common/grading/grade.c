@@ -287,7 +287,7 @@ const struct command grade_command = {
     .name = "grade",
     .operand = "DIR",
     .many = 1,
-    .summary = "grade a class: a folder of submissions, one folder a student",
+    .summary = "grade a class: a folder of submissions, one folder per student",
     .details =
         "warpwise grade SUBMISSIONS --out OUT          grades SUBMISSIONS/STUDENT/lessons/NN_topic/topic.cu\n"
         "warpwise grade --merge OUT1 OUT2 --out OUT    puts the parts of a class together\n\n"

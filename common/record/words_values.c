@@ -366,9 +366,10 @@ static void add_place(struct sentence *s, const struct record *r)
         add(s, "only %s from %" PRId64 " on are wrong", what, from);
     else
         add(s, "only %s from %" PRId64 " of %" PRId64 " on are wrong%s", what, from, extent,
-            r->number[RECORD_N_TILE] != 0 ? ": where do the next blocks of columns, of 128 bytes a row, lie? "
-                                            "(offsets, strides of a descriptor)"
-                                          : "");
+            r->number[RECORD_N_TILE] != 0
+                ? ": where do the next blocks of columns, of 128 bytes per row, lie? "
+                  "(offsets, strides of a descriptor)"
+                : "");
 }
 
 static void add_columns_exchanged(struct sentence *s, const struct record *r)

@@ -148,6 +148,10 @@ static const struct command *find_command(const char *name)
     }
     names[listed] = "help";
     const char *near = nearest_name(name, names);
+    for (int i = 0; i < COMMAND_COUNT && !near; i++) { /* a word of what a command is for */
+        const char *summary = course_commands[i]->summary;
+        if (summary && strlen(name) > 3 && strstr(summary, name)) near = course_commands[i]->name;
+    }
     if (near) {
         complain("there is no command \"%s\". Did you mean %s?", name, near);
     } else {

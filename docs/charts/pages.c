@@ -46,24 +46,65 @@ static void add_time(struct text *out, double us)
         text_print(out, us >= 99.95 ? " %.0f µs |" : " %.1f µs |", us);
 }
 
+/* Do both rows come from one run? */
+static int same_run(const struct record *a, const struct record *b)
+{
+    return strcmp(a->command, b->command) == 0 && strcmp(a->date, b->date) == 0;
+}
+
+/* Is this row of a table the first of its run? @p metric NULL: whatever was measured. */
+static int begins_run(const struct records *gpu, size_t at, const char *metric)
+{
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(gpu->at[i].lesson, gpu->at[at].lesson) == 0 && same_run(&gpu->at[i], &gpu->at[at]) &&
+            (metric == NULL || strcmp(gpu->at[i].metric, metric) == 0))
+            return 0;
+    return 1;
+}
+
+static void add_run(struct text *out, const struct record *record)
+{
+    text_print(out, "Measured by %.*s, %s:\n\n", (int)strcspn(record->command, ":"), record->command,
+               record->date);
+}
+
+static void add_time_row(struct text *out, const struct records *gpu, const struct record *record)
+{
+    const char *slash = strchr(record->case_name, '/');
+    double rate = value_of(gpu, record, "tflops");
+    text_print(out, "| `%s` | %s |", record->kernel, slash == NULL ? record->case_name : slash + 1);
+    add_time(out, record->value);
+    if (isnan(rate))
+        add_cell(out, value_of(gpu, record, "tops"), 1, " TOP/s");
+    else
+        add_cell(out, rate, 1, "");
+    add_cell(out, value_of(gpu, record, "gb_per_s"), 1, "");
+    add_cell(out, value_of(gpu, record, "share_of_copy"), 100, "%");
+    text_add(out, "\n");
+}
+
+/* A table for each run. */
 static int add_times(struct text *out, const struct records *gpu, const char *number)
 {
     int rows = 0;
     for (size_t i = 0; i < gpu->count; i++) {
-        const struct record *record = &gpu->at[i];
-        if (strcmp(record->lesson, number) != 0 || strcmp(record->metric, "time") != 0) continue;
-        if (rows++ == 0)
-            text_add(out, "| part or kernel | case | time | TFLOP/s | GB/s | of the copy rate | measured by "
-                          "|\n|---|---|---|---|---|---|---|\n");
-        const char *slash = strchr(record->case_name, '/');
-        text_print(out, "| `%s` | %s |", record->kernel, slash == NULL ? record->case_name : slash + 1);
-        add_time(out, record->value);
-        add_cell(out, value_of(gpu, record, "tflops"), 1, "");
-        add_cell(out, value_of(gpu, record, "gb_per_s"), 1, "");
-        add_cell(out, value_of(gpu, record, "share_of_copy"), 100, "%");
-        text_print(out, " %.*s, %s |\n", (int)strcspn(record->command, ":"), record->command, record->date);
+        const struct record *first = &gpu->at[i];
+        if (strcmp(first->lesson, number) != 0 || strcmp(first->metric, "time") != 0 ||
+            !begins_run(gpu, i, "time"))
+            continue;
+        add_run(out, first);
+        text_add(out, "| part or kernel | case | time | TFLOP/s | GB/s | of the copy rate |\n"
+                      "|---|---|---|---|---|---|\n");
+        for (size_t j = i; j < gpu->count; j++) {
+            const struct record *record = &gpu->at[j];
+            if (strcmp(record->lesson, number) != 0 || strcmp(record->metric, "time") != 0 ||
+                !same_run(record, first))
+                continue;
+            add_time_row(out, gpu, record);
+            rows++;
+        }
+        text_add(out, "\n");
     }
-    if (rows > 0) text_add(out, "\n");
     return rows;
 }
 
@@ -106,31 +147,53 @@ static void add_lesson(struct text *out, const struct records *gpu, const struct
 
 static void add_limits(struct text *out, const struct records *gpu)
 {
-    text_add(out, "## Limits of the device\n\n| | case | | measured by |\n|---|---|---|---|\n");
+    text_add(out, "## Limits of the device\n\n");
     for (size_t i = 0; i < gpu->count; i++) {
-        const struct record *record = &gpu->at[i];
-        if (strcmp(record->lesson, "limits") != 0) continue;
-        text_print(out, "| %s | %s | %g %s | %s, %s |\n", record->kernel, record->case_name, record->value,
-                   strcmp(record->unit, "1") == 0 ? "" : record->unit, record->command, record->date);
+        const struct record *first = &gpu->at[i];
+        if (strcmp(first->lesson, "limits") != 0 || !begins_run(gpu, i, NULL)) continue;
+        add_run(out, first);
+        text_add(out, "| | case | |\n|---|---|---|\n");
+        for (size_t j = i; j < gpu->count; j++) {
+            const struct record *record = &gpu->at[j];
+            if (strcmp(record->lesson, "limits") == 0 && same_run(record, first))
+                text_print(out, "| %s | %s | %g %s |\n", record->kernel, record->case_name, record->value,
+                           strcmp(record->unit, "1") == 0 ? "" : record->unit);
+        }
+        text_add(out, "\n");
     }
-    text_add(out, "\n");
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Every chart of docs/results, with what it tells a reader who cannot see it. */
+static void add_charts(struct text *out, const char *tree)
+{
+    char path[2048], *names[64];
+    int count = 0;
+    snprintf(path, sizeof path, "%s/docs/results", tree);
+    DIR *folder = opendir(path);
+    if (folder == NULL) fail("%s: cannot be read", path);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL && count < 64;)
+        if (strstr(entry->d_name, ".svg") != NULL) names[count++] = strdup(entry->d_name);
+    closedir(folder);
+    qsort(names, (size_t)count, sizeof names[0], compare_names);
+    for (int i = 0; i < count; i++) {
+        snprintf(path, sizeof path, "%s/docs/results/%s", tree, names[i]);
+        char *svg = read_whole(path), *label = svg == NULL ? NULL : strstr(svg, "aria-label=\"");
+        if (label == NULL) fail("%s: has no label", path);
+        label += strlen("aria-label=\"");
+        text_print(out, "![%.*s.](%s)\n\n", (int)strcspn(label, "\""), label, names[i]);
+        free(svg);
+        free(names[i]);
+    }
 }
 
 static int write_measured_page(const struct records *gpu, const struct records *simt, const char *tree,
                                const char *out_folder)
 {
-    static const char *const charts[][2] = {
-        {"ladder", "The same attention, lesson by lesson."},
-        {"roofline", "The fastest part of each lesson at the problem of the ladder or, if it has none, at "
-                     "its fastest case."},
-        {"sequence_sweep", "Speed by length of the sequence."},
-        {"heads_sweep", "One block per head needs heads: lesson 04 beside lesson 02."},
-        {"decode", "Lesson 06: bytes per second."},
-        {"product_sweep", "Products by size."},
-        {"product_steps", "The steps to lesson 10, in f32 at 4096."},
-        {"attention_steps", "The steps to lesson 12, beside FlashAttention-2 and cuDNN."},
-        {"hopper_attention_64_steps", "The steps to lesson 16, head_dim 64."},
-        {"hopper_attention_128_steps", "The steps to lesson 16, head_dim 128."}};
     static struct lesson_folder lessons[LESSONS_MAX];
     int count = find_lessons(tree, lessons);
     struct text out = {0};
@@ -139,12 +202,7 @@ static int write_measured_page(const struct records *gpu, const struct records *
                "# Every measured number\n\nMeasured on an %s. This page is written from [the files of "
                "results](README.md), which say how and when.\n\n",
                gpu->count > 0 ? gpu->at[0].device : "unknown device");
-    for (size_t i = 0; i < sizeof charts / sizeof charts[0]; i++) {
-        snprintf(path, sizeof path, "%s/docs/results/%s.svg", tree, charts[i][0]);
-        char *there = read_whole(path);
-        if (there != NULL) text_print(&out, "![%s](%s.svg)\n\n", charts[i][1], charts[i][0]);
-        free(there);
-    }
+    add_charts(&out, tree);
     for (int i = 0; i < count; i++) add_lesson(&out, gpu, simt, &lessons[i]);
     add_limits(&out, gpu);
     snprintf(path, sizeof path, "%s/measured.md", out_folder);

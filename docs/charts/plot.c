@@ -14,10 +14,22 @@ double axis_place(const struct axis *axis, double value)
     return axis->from + share * (axis->to - axis->from);
 }
 
-const char *plot_colour(int number)
+/* The largest of 1, 2, 5 times a power of 10 that is no more than @p value; or the least that is no less. */
+static double round_value(double value, int up)
 {
-    static const char *const colours[] = {"s", "t", "u", "v", "w", "x"};
-    return colours[number % 6];
+    static const double steps[] = {1, 2, 5, 10};
+    double power = pow(10, floor(log10(value) + 1e-9)), found = power;
+    for (int i = 0; i < 4; i++) {
+        if (up && steps[i] * power >= value * 0.9999) return steps[i] * power;
+        if (steps[i] * power <= value * 1.0001) found = steps[i] * power;
+    }
+    return found;
+}
+
+void axis_round(struct axis *axis, double least, double most)
+{
+    axis->least = round_value(least * 0.999, 0);
+    axis->most = round_value(most, 1);
 }
 
 /* 0.1, 64, 4096, 16k */
@@ -41,29 +53,27 @@ static void add_tick(struct svg *svg, const struct axis *x, const struct axis *y
     }
 }
 
-static void add_ticks(struct svg *svg, const struct axis *x, const struct axis *y, int along_x)
+void plot_ticks(struct svg *svg, const struct axis *x, const struct axis *y, int along_x)
 {
     const struct axis *axis = along_x ? x : y;
-    if (axis->base > 0) {
-        double power = ceil(log(axis->least) / log(axis->base) - 1e-9);
-        for (double value; (value = pow(axis->base, power)) <= axis->most * 1.0001; power++)
-            add_tick(svg, x, y, value, along_x);
-    } else {
-        double step = pow(10, floor(log10(axis->most - axis->least)));
-        if ((axis->most - axis->least) / step < 2.5)
-            step /= 5;
-        else if ((axis->most - axis->least) / step < 5)
-            step /= 2;
-        for (double value = axis->least; value <= axis->most * 1.0001; value += step)
-            add_tick(svg, x, y, value, along_x);
-    }
+    static const double few[] = {1}, some[] = {1, 2, 5}, many[] = {1, 2, 3, 5, 7};
+    double decades = axis->most / axis->least;
+    const double *steps = axis->base != 10 || decades > 999 ? few : decades > 11 ? some : many;
+    int count = steps == few ? 1 : steps == some ? 3 : 5;
+    double power = pow(axis->base, floor(log(axis->least) / log(axis->base) + 1e-9));
+    for (; power <= axis->most * 1.0001; power *= axis->base)
+        for (int i = 0; i < count; i++) {
+            double value = power * steps[i];
+            if (value > axis->least * 0.9999 && value < axis->most * 1.0001)
+                add_tick(svg, x, y, value, along_x);
+        }
 }
 
 void plot_axes(struct svg *svg, const struct axis *x, const struct axis *y, const char *x_title,
                const char *y_title)
 {
-    add_ticks(svg, x, y, 1);
-    add_ticks(svg, x, y, 0);
+    plot_ticks(svg, x, y, 1);
+    plot_ticks(svg, x, y, 0);
     svg_line(svg, x->from, y->from, x->to, y->from, "ink", 1, NULL);
     svg_line(svg, x->from, y->from, x->from, y->to, "ink", 1, NULL);
     svg_text(svg, (x->from + x->to) / 2, y->from + 36, 13, SVG_MIDDLE, "ink", "%s", x_title);
@@ -129,11 +139,11 @@ void plot_series(struct svg *svg, const struct axis *x, const struct axis *y, co
             points[2 * j] = axis_place(x, series[i].x[j]);
             points[2 * j + 1] = axis_place(y, series[i].y[j]);
         }
-        svg_path(svg, points, series[i].count, plot_colour(i), 2);
+        svg_path(svg, points, series[i].count, series[i].colour, 2);
         for (int j = 0; j < series[i].count; j++)
-            svg_dot(svg, points[2 * j], points[2 * j + 1], 3, plot_colour(i));
+            svg_dot(svg, points[2 * j], points[2 * j + 1], 3, series[i].colour);
         double end = points[2 * series[i].count - 2];
         svg_line(svg, end + 5, points[2 * series[i].count - 1], x->to + 8, places[i], "line", 1, NULL);
-        svg_text(svg, x->to + 11, places[i] + 4, 12.5, SVG_START, plot_colour(i), "%s", series[i].name);
+        svg_text(svg, x->to + 11, places[i] + 4, 12.5, SVG_START, series[i].colour, "%s", series[i].name);
     }
 }

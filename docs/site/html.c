@@ -94,9 +94,9 @@ void html_decode(char *text)
 {
     static const struct {
         const char *entity, *character;
-    } entities[] = {{"&amp;", "&"},    {"&lt;", "<"},    {"&gt;", ">"},    {"&quot;", "\""},
-                    {"&nbsp;", " "},   {"&ndash;", "–"}, {"&mdash;", "—"}, {"&times;", "×"},
-                    {"&middot;", "·"}, {"&micro;", "µ"}};
+    } entities[] = {{"&amp;", "&"},   {"&zwj;", ""},     {"&lt;", "<"},    {"&gt;", ">"},
+                    {"&quot;", "\""}, {"&nbsp;", " "},   {"&ndash;", "–"}, {"&mdash;", "—"},
+                    {"&times;", "×"}, {"&middot;", "·"}, {"&micro;", "µ"}};
     char *to = text;
     for (const char *from = text; *from != '\0';) {
         size_t taken = 0;

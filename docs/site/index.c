@@ -82,6 +82,20 @@ static int is_noise(const struct html_piece *piece)
            (strcmp(class, "toc") == 0 || strcmp(class, "ttc") == 0 || strcmp(class, "belongs") == 0);
 }
 
+/* In the glossary every row is a section of its own, whose heading is the word: what stands in the first cell. */
+static void enter_cell(struct section *section, const struct html_piece *piece, char *in_heading,
+                       struct text *out)
+{
+    int row = strcmp(piece->name, "tr") == 0, cell = strcmp(piece->name, "td") == 0;
+    if (row && piece->kind == HTML_OPEN) end_section(section, out);
+    if (cell && piece->kind == HTML_OPEN)
+        *in_heading = *section->heading == '\0' ? 'd' : '\0'; // the first one
+    if (cell && piece->kind == HTML_CLOSE) {
+        *in_heading = '\0';
+        text_add(&section->text, " ");
+    }
+}
+
 static void index_page(const char *name, const char *html, struct text *out)
 {
     struct section section = {.url = ""};
@@ -106,6 +120,9 @@ static void index_page(const char *name, const char *html, struct text *out)
         } else if (piece.kind == HTML_OPEN && is_noise(&piece)) {
             snprintf(noise, sizeof noise, "%s", piece.name);
             noise_depth = 1;
+        } else if (in_contents && strcmp(name, "glossary.html") == 0 &&
+                   (strcmp(piece.name, "tr") == 0 || strcmp(piece.name, "td") == 0)) {
+            enter_cell(&section, &piece, in_heading, out);
         } else if (piece.name[0] == 'h' && isdigit((unsigned char)piece.name[1]) && in_contents) {
             if (piece.kind == HTML_OPEN) end_section(&section, out);
             snprintf(in_heading, sizeof in_heading, "%s", piece.kind == HTML_OPEN ? "h" : "");

@@ -21,27 +21,15 @@ static int ends_with(const char *string, const char *end)
     return length >= end_length && strcmp(string + length - end_length, end) == 0;
 }
 
-/* Files that Doxygen reads, so that it has a page for them. Keep in step with INPUT and EXCLUDE in Doxyfile.in. */
+/* Files that Doxygen reads, so that it has a page for them. Keep in step with INPUT in Doxyfile.in. */
 static int is_input(const char *path)
 {
-    static const char *const folders[] = {"common/base/",
-                                          "common/build/",
-                                          "common/checker/",
-                                          "common/companion/",
-                                          "common/course/",
-                                          "common/device_limits/",
-                                          "common/generate/",
-                                          "common/grading/",
-                                          "common/judging/",
-                                          "common/protocol/",
-                                          "common/runner/",
-                                          "common/sandbox/",
-                                          "common/simt/",
-                                          "common/warpwise/",
-                                          "docs/",
-                                          "tests/"};
+    static const char *const folders[] = {"common/contracts/", "common/decode/", "common/python/",
+                                          "lessons/",          "reference/",     "solutions/"};
+    int read = 0;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
-        if (strncmp(path, folders[i], strlen(folders[i])) == 0) return 0;
+        read |= strncmp(path, folders[i], strlen(folders[i])) == 0;
+    if (!read) return 0;
     return ends_with(path, ".h") || (ends_with(path, ".cu") && strncmp(path, "solutions/", 10) == 0);
 }
 
@@ -116,24 +104,19 @@ int add_site_link(struct text *out, const struct site *site, const char *from, c
 
 void add_lesson_table(struct text *out, const struct site *site)
 {
-    text_add(out, "| lesson | contract | to fill in | solution | why it is fast | speed "
-                  "|\n|---|---|---|---|---|---|\n");
+    text_add(out, "| lesson | contract | to fill in | speed |\n|---|---|---|---|\n");
     for (int i = 0; i < site->lesson_count; i++) {
         const struct lesson_folder *lesson = &site->lessons[i];
         const char *number = lesson->number;
-        if (lesson->is_python) {
-            text_print(out, "| [%s %s](@ref lesson_%s) | | | | [notes](@ref notes_%s) | |\n", number,
-                       lesson->title, number, number);
-            continue;
-        }
-        text_print(out, "| [%s %s](@ref lesson_%s) | [contract](@ref lessons/%s/%s.h) ", number,
-                   lesson->title, number, lesson->folder, lesson->topic);
-        text_print(out, "| [skeleton](@ref skeleton_%s) | [solution](@ref solutions/%s/%s.cu) ", number,
-                   lesson->folder, lesson->topic);
-        text_print(out, "| [notes](@ref notes_%s) ", number);
-        if (lesson->measured)
-            text_print(out, "| [measured](@ref measured_%s) |\n", lesson->folder);
+        text_print(out, "| [%s %s](@ref lesson_%s) ", number, lesson->title, number);
+        if (lesson->is_python)
+            text_add(out, "| | |");
         else
-            text_add(out, "| not yet |\n");
+            text_print(out, "| [contract](@ref lessons/%s/%s.h) | [skeleton](@ref skeleton_%s) |",
+                       lesson->folder, lesson->topic, number);
+        if (lesson->measured)
+            text_print(out, " [measured](@ref measured_%s) |\n", lesson->folder);
+        else
+            text_add(out, " |\n");
     }
 }

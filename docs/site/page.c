@@ -178,6 +178,20 @@ static void add_lesson_links(struct page *page)
     text_add(page->out, "\n@htmlonly[block]\n</div>\n@endhtmlonly\n\n");
 }
 
+/* All lessons, for the side of a lesson's page. */
+static void add_sidebar(struct page *page)
+{
+    text_add(page->out, "\n@htmlonly[block]\n<nav class=\"lessons\" aria-label=\"lessons\">\n");
+    for (int i = 0; i < page->site->lesson_count; i++) {
+        const struct lesson_folder *lesson = &page->site->lessons[i];
+        text_print(page->out, "<a href=\"lesson_%s.html\"%s>%s ", lesson->number,
+                   lesson == page->lesson ? " aria-current=\"page\"" : "", lesson->number);
+        text_add_escaped(page->out, lesson->title, strlen(lesson->title));
+        text_add(page->out, "</a>\n");
+    }
+    text_add(page->out, "</nav>\n@endhtmlonly\n\n");
+}
+
 /* What is to be read after the lesson, at its end. */
 static void add_solution_links(struct page *page)
 {
@@ -206,7 +220,10 @@ static void add_heading(struct page *page, const char *line)
         if (label != NULL) length = (int)(label - heading);
         text_print(page->out, "# %.*s {#%s}\n", length, heading, page->name);
         if (strcmp(page->name, "mainpage") != 0) text_add(page->out, "\n[TOC]\n");
-        if (page->lesson != NULL) add_lesson_links(page);
+        if (page->lesson != NULL) {
+            add_sidebar(page);
+            add_lesson_links(page);
+        }
         return;
     }
     char slug[256], label[512];
@@ -242,6 +259,26 @@ static void add_fence(struct page *page, const char *info)
     text_add(page->out, c ? "```{.c}\n" : "```{.unparsed}\n");
 }
 
+/* The course's map: the first block of its section on the course's page. */
+static void add_map(struct page *page)
+{
+    struct text path = {0};
+    text_print(&path, "%s/lessons/README.md", page->site->root);
+    char *course = read_whole(path.data);
+    const char *map = course == NULL ? NULL : strstr(course, "\n## The map\n");
+    const char *begin = map == NULL ? NULL : strstr(map, "\n```\n"),
+               *end = begin == NULL ? NULL : strstr(begin + 5, "\n```\n");
+    if (end == NULL)
+        warn(page, "no map in", path.data);
+    else {
+        add_fence(page, "");
+        text_append(page->out, begin + 5, (size_t)(end - begin) - 4);
+        text_add(page->out, "```\n");
+    }
+    free(course);
+    text_free(&path);
+}
+
 static void add_line(struct page *page, const char *line)
 {
     if (line[0] == '#' && line[strspn(line, "#")] == ' ')
@@ -252,6 +289,8 @@ static void add_line(struct page *page, const char *line)
         text_add(page->out, line); // indented code, or the rest of a list item
     else if (strncmp(line, "<!-- lessons -->", 16) == 0)
         add_lesson_table(page->out, page->site);
+    else if (strncmp(line, "<!-- map -->", 12) == 0)
+        add_map(page);
     else if (strncmp(line, "**Next:** [", 11) == 0)
         return; // for readers of the Markdown: pages of the site have links to both sides, add_pager()
     else

@@ -26,6 +26,10 @@ for (const table of document.querySelectorAll(".markdownTable")) {
     }
 }
 
+// The contents of a page are folded where they do not stand at the side (site.css).
+for (const heading of document.querySelectorAll(".toc h3"))
+    heading.addEventListener("click", () => heading.parentElement.classList.toggle("open"));
+
 // ---- search: every word must occur in a section; titles count more than text ------------------------------------
 
 const field = document.getElementById("search");
@@ -34,6 +38,8 @@ const found = document.getElementById("found");
 function score(entry, words) {
     const [url, page, heading, text] = entry.map((part) => part.toLowerCase());
     let sum = url.startsWith("lesson_") ? 6 : 0;
+    if (url.startsWith("glossary")) // what the word means comes before where it is used
+        sum += words.every((word) => heading.split(/[\s,()]+/).includes(word)) ? 40 : 0;
     for (const word of words) {
         const here = (heading.includes(word) ? 8 : 0) + (page.includes(word) ? 4 : 0) + (text.includes(word) ? 1 : 0);
         if (here === 0) return -1;

@@ -47,7 +47,7 @@ struct gpu_ranks {
 struct layer_sizes {
     int rows;     /**< tokens, each of a request of its own: 1 .. 65535 */
     int width;    /**< elements of x, a multiple of 4 */
-    int heads;    /**< a multiple of ranks */
+    int heads;    /**< a multiple of ranks, at most 65535 */
     int head_dim; /**< a multiple of 4, at most 128 */
     int inner;    /**< hidden units of the MLP, a multiple of 4 * ranks */
     int position; /**< of the tokens: so many keys are in the cache before */

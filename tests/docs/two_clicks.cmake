@@ -1,4 +1,5 @@
-# From the start page one click leads to any lesson's idea, contract, solution and measured numbers. The contract says of what
+# From the start page one click leads to any lesson's idea, contract, skeleton and measured numbers, and not to its solution, which the
+# lesson's page leads to. The contract says of what
 # is launched and what it costs; the numbers are there: rows of a table, not a heading alone. Only of a lesson that is still
 # being written, where `warpwise new-lesson` left something to FILL IN, nothing need have been measured.
 #   -DSITE= build/docs/html  -DLESSONS= lessons/
@@ -22,7 +23,7 @@ foreach(lesson IN LISTS lessons)
         continue()
     endif()
     string(REPLACE "_" "__" page ${topic}) # as Doxygen writes file names
-    set(targets lesson_${number}.html ${page}_8h.html ${page}_8cu.html skeleton_${number}.html notes_${number}.html)
+    set(targets lesson_${number}.html ${page}_8h.html skeleton_${number}.html)
     file(STRINGS ${LESSONS}/${lesson}/README.md unfinished REGEX "FILL IN")
     if(NOT unfinished)
         list(APPEND targets "measured.html#measured_${lesson}")
@@ -30,7 +31,12 @@ foreach(lesson IN LISTS lessons)
     foreach(target IN LISTS targets)
         need("the start page does not lead to ${target}" "${start}" "href=\"${target}\"")
     endforeach()
+    if(start MATCHES "href=\"${page}_8cu.html\"")
+        message(SEND_ERROR "${lesson}: the start page leads to the solution")
+    endif()
     file(READ ${SITE}/lesson_${number}.html idea)
+    need("the page does not lead to the solution" "${idea}" "href=\"${page}_8cu.html\"")
+    need("the page does not lead to the notes" "${idea}" "href=\"notes_${number}.html\"")
     need("the page has no section of the idea" "${idea}" "lesson_${number}_the_idea")
     need("the page ends without a way back" "${idea}" "rel=\"prev\"")
     need("the page ends without a way on" "${idea}" "rel=\"next\"")

@@ -1,5 +1,6 @@
 """What all tests of the Python package share, and the report that a student reads."""
 
+import collections
 import inspect
 
 import numpy
@@ -76,14 +77,22 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(f"\n{fail}. Add --tb=short -k WORDS to see where, of tests whose name has the words.")
         if any(CALL in report.nodeid for report in failed):
             terminalreporter.write_line(f"What C is given is wrong ({CALL}), so no kernel is started: the other tests are skipped.")
-    waiting = {what_is_started(report) for report in terminalreporter.stats.get("skipped", [])} - {""}
+    skipped = terminalreporter.stats.get("skipped", [])
+    waiting = {what_is_started(report) for report in skipped} - {""}
     if waiting and not getattr(warpwise.interface.AttentionArgs, "_fields_", []):
         waiting.add("structure")  # a plan needs it, and is the first to say so
     if waiting:
         regions = [name for name in REGIONS if name in waiting] + sorted(waiting - set(REGIONS))
         terminalreporter.write_line(f"\nNot started: {', '.join(regions)}. What needs it is skipped.")
+    reasons = collections.Counter(why_skipped(report) for report in skipped if not what_is_started(report))
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"Skipped, {count}: {reason}")
     if warpwise.interface.torch is None:
         terminalreporter.write_line("\nPython has no PyTorch here: nothing of autograd and operators was tested.")
+
+
+def why_skipped(report):
+    return report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else str(report.longrepr)
 
 
 def what_is_started(report):

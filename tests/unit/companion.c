@@ -45,6 +45,12 @@ static void test_line_diff(void)
                 "@@ -1,8 +1,8 @@\n-1\n+x\n a\n b\n c\n d\n e\n f\n-2\n+y\n");
     expect_diff("1\na\nb\nc\nd\ne\nf\ng\n2\n", "x\na\nb\nc\nd\ne\nf\ng\ny\n", 4,
                 "@@ -1,4 +1,4 @@\n-1\n+x\n a\n b\n c\n@@ -6,4 +6,4 @@\n e\n f\n g\n-2\n+y\n");
+    /* What stands before the beginnings is not compared; lines keep their numbers. */
+    static const char mine[] = "head\nof\na\n1\n", theirs[] = "other\na\n2\n";
+    struct text out = {0};
+    line_diff_from(mine, mine + strlen("head\nof\n"), theirs, theirs + strlen("other\n"), &out);
+    expect_text("a difference below the head", out.data, "@@ -3,2 +2,2 @@\n a\n-1\n+2\n");
+    text_free(&out);
 }
 
 static void expect_wrapped(const char *text, int used, int indent, int width, const char *wanted)

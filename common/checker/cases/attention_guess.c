@@ -40,7 +40,7 @@ static const struct mistake_row MISTAKES[] = {
     {ONE_KEY_MORE, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL, .message = "mask off by one: a query sees one key too many"},
     {NOT_CAUSAL, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL, .message = "as without the causal mask"},
     {MASK_TOP_LEFT, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL,
-     .message = "as if the causal mask began at the top left, with query i seeing keys up to i: the last it sees is i + kv_len - q_len"},
+     .message = "as if the causal mask began at the top left, with query i seeing keys up to i; correct: up to i + kv_len - q_len"},
     {HEAD_MODULO, RECORD_CAUSE_KV_HEAD, .where = S | O | W | GROUPS,
      .message = "wrong K/V head: h %% kv_heads in place of h / (heads / kv_heads)"},
     {HEAD_SAME, RECORD_CAUSE_KV_HEAD, .where = S | O | W | GROUPS,

@@ -60,7 +60,7 @@ static const struct mistake_row MISTAKES[] = {
     {FACTOR_OF_DV, RECORD_CAUSE_SCALE, .message = "dV is times scale: P^T dO has no factor"},
     {ONE_KEY_MORE, RECORD_CAUSE_MASK, .message = "mask off by one: every query sees one key too many"},
     {ONE_KEY_LESS, RECORD_CAUSE_MASK, .message = "mask off by one: every query sees one key too few"},
-    {TOP_LEFT, RECORD_CAUSE_MASK, .message = "the mask is aligned to the top left: query i sees keys up to i + kv_len - q_len"},
+    {TOP_LEFT, RECORD_CAUSE_MASK, .message = "the mask is aligned to the top left; correct: query i sees keys up to i + kv_len - q_len"},
     {NO_MASK, RECORD_CAUSE_MASK, .message = "as without the causal mask"},
     {QUERY_OF_TILE, RECORD_CAUSE_MASK,
      .message = "the mask counts the queries of a tile from 0: keys_seen() takes the query's number in its head",
