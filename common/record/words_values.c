@@ -407,7 +407,7 @@ static void add_pattern(struct sentence *s, const struct record *r)
             r->real[1]);
         break;
     case RECORD_CAUSE_NAN_LOST:
-        add(s, "a NaN of the input was swallowed: it must come out where it belongs");
+        add(s, "a NaN was lost, one of the input or one of 0 * infinity: it must come out where it belongs");
         break;
     case RECORD_CAUSE_NAN:
         add_nan(s, r);

@@ -418,6 +418,7 @@ int engine_guess(const struct lesson_case *item, const float *const *data, int i
     }
     while (TOLD[index].words == NULL) index--, guess->told--;
     guess->value = last.logits[at];
+    guess->votes = 1;
     guess->cause = TOLD[index].cause;
     snprintf(guess->words, sizeof guess->words, "%s", TOLD[index].words);
     return 1;

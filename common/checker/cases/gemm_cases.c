@@ -515,7 +515,6 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
     bad_case(&any, "", KERNEL_OK, family);
     unsigned bit = family_bit(any.extent);
     int choices = family->last_choice - family->first_choice + 1, turn = 0;
-    const struct lesson_case *first_shape = &cases[count];
     for (size_t i = 0; i < COUNT_OF(SHAPES) && count < capacity; i++) {
         if (!(SHAPES[i].families & bit)) continue;
         shape_case(&cases[count], &SHAPES[i], family);
@@ -526,7 +525,6 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
         turn += !last;
         count++;
     }
-    count = case_table_add_refused(cases, count, capacity, first_shape, "launch_refused");
     count = grid_cases(family, cases, count, capacity);
     count = bad_cases(family, bit, cases, count, capacity);
     count = bad_pairs(family, bit, cases, count, capacity);

@@ -242,6 +242,7 @@ struct described {
 struct lesson_guess {
     double value;            /**< what it would give there */
     int told;                /**< the first guess that tells the same */
+    int votes;               /**< 1: the cases of a part choose among guesses like it; else it is told of this case alone */
     enum record_cause cause; /**< what it is about */
     char words[RECORD_NOTE]; /**< what to tell */
 };

@@ -145,7 +145,6 @@ static double weight_of(const struct mistake *mistake, double score, double max)
     case SCORES_AS_WEIGHTS:
         return score;
     case WEIGHTS_CUT:
-    case SMALL_WEIGHTS_CUT:
         return below < -mistake->size ? 0.0 : exp(below);
     case POWERS_OF_2:
         return exp(below * LN_2);

@@ -23,7 +23,7 @@ enum attention_mistake {
     MAX_FROM_ZERO, OWN_LANE, LANES_BY_ONE, LANES_BY_TWO, MAX_OF_BLOCKS_WARP, MAX_OF_KEYS_WARP,
     /* weights, their sum, and values */
     UNDIVIDED, DIVIDED_TWICE, DIVIDED_BY_LANE, DIVIDED_BY_WARP, SCORES_AS_WEIGHTS, POWERS_OF_2, POWERS_OF_E,
-    WEIGHTS_CUT, SMALL_WEIGHTS_CUT /* weights below exp(-[size]) are 0 */,
+    WEIGHTS_CUT /* those below exp(-[size]) are 0 */,
     LAST_VALUES_MISSING, FIRST_VALUES_MISSING, VALUES_OF_FIRST_TILE /* of [keys] */,
     LSE_WITHOUT_MAX, LSE_MAX_ONLY, LSE_IN_BASE_2, LSE_OF_MEAN,
     /* what a kernel forgets from one tile of [keys] to the next */

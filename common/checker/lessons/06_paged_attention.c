@@ -311,10 +311,8 @@ static int cases(struct lesson_case *cases, int capacity)
     /* clang-format on */
     int count = 0;
     for (int part = 0; part < PARTS; part++) {
-        const struct lesson_case *simplest = &cases[count]; /* a part's cases go from simple to involved */
         for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
             if (TABLE[i].parts >> part & 1) good_case(&cases[count++], &TABLE[i], part);
-        count = case_table_add_refused(cases, count, capacity, simplest, "launch_refused");
         for (int i = 0; i < BAD_COUNT && count < capacity; i++) {
             struct lesson_case *item = &cases[count++];
             good_case(item, &shape, part);

@@ -431,10 +431,8 @@ static int cases(struct lesson_case *cases, int capacity)
 {
     int count = 0;
     for (int part = 0; part < DECODE_PARTS; part++) {
-        const struct lesson_case *simplest = &cases[count]; /* a part's cases go from simple to involved */
         for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
             if (TABLE[i].parts >> part & 1) good_case(&cases[count++], &TABLE[i], part);
-        count = case_table_add_refused(cases, count, capacity, simplest, "launch_refused");
         count = bad_cases(cases, count, capacity, part);
         count = short_cases(cases, count, capacity, part);
         count = property_cases(cases, count, capacity, part);

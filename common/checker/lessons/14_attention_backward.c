@@ -296,12 +296,8 @@ static int cases(struct lesson_case *cases, int capacity)
 {
     int count = 0;
     for (int kind = 0; kind < KINDS; kind++) {
-        const struct lesson_case *simplest = &cases[count];
-        char name[LESSON_NAME];
         for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
             if (TABLE[i].kinds >> kind & 1) good_case(&cases[count++], &TABLE[i], kind);
-        snprintf(name, sizeof name, "launch_refused%s", KIND[kind].suffix);
-        count = case_table_add_refused(cases, count, capacity, simplest, name);
         count = bad_cases(cases, count, capacity, kind);
         count = old_devices(cases, count, capacity, kind);
         count = property_cases(cases, count, capacity, kind);

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "checker/cases/case_table.h"
 #include "making.h"
 
 /* ---- status words and streams ----------------------------------------------------------------------------- */
@@ -48,14 +49,8 @@ void make_default_stream(struct making *m)
 
 void make_refused_launch(struct making *m)
 {
-    struct lesson_case *item = making_add(m, m->simplest, "launch_refused");
-    if (item == NULL) return;
-    item->group = GROUP_BAD_INPUT;
-    item->weight = 1;
-    item->devices = ON_SIMT; /* how a GPU reports a broken capture is not known here */
-    item->flags = CASE_REFUSE_LAUNCHES;
-    item->untouched = 0;
-    item->expected = KERNEL_CUDA_ERROR;
+    struct lesson_case *item = making_refuse(m, "launch_refused", KERNEL_CUDA_ERROR);
+    if (item != NULL) case_table_refuse_launches(item);
 }
 
 /* ---- state ------------------------------------------------------------------------------------------------ */
