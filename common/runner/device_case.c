@@ -126,7 +126,8 @@ static int fill_small(struct device_case *run, unsigned index, const struct devi
     size_t guard = run->item->guard_bytes;
     make_guard(run, 2 * index, staging);
     make_guard(run, 2 * index + 1, staging + guard + buffer->bytes);
-    if (wire->role == WIRE_IN) memcpy(staging + guard, image_at(run, wire->contents), buffer->bytes);
+    if (wire->role == WIRE_IN && wire->contents != 0)
+        memcpy(staging + guard, image_at(run, wire->contents), buffer->bytes);
     return move(run, buffer->start - guard, staging, buffer->bytes + 2 * guard, 0);
 }
 
@@ -151,7 +152,7 @@ static int fill_at_first(struct device_case *run, unsigned index, const struct d
     if (guard > 0 && wire->row_bytes == 0 && buffer->bytes + 2 * guard <= STAGING_BYTES)
         return fill_small(run, index, buffer);
     if (fill_guards(run, index, buffer) != 0 || fill_gaps(run, wire, buffer) != 0) return -1;
-    if (wire->role != WIRE_IN) return 0;
+    if (wire->role != WIRE_IN || wire->contents == 0) return 0;
     return move_contents(run, wire, buffer, image_at(run, wire->contents), buffer->bytes, 0);
 }
 

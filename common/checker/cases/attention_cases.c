@@ -43,7 +43,6 @@ enum shape_flags {
     LSE_OFFSET = 8,
     MANY_KEYS = 32,   /* so many that one block per 256 keys makes the grid too high: launched, not run */
     LONG_HEADS = 64,  /* likewise with head_dim */
-    MANY_HEADS = 128, /* likewise with heads */
 };
 
 /** One line: the same shape and data for every kind in the set. */
@@ -152,7 +151,6 @@ static const struct shape_row SHAPES[] = {
     {"decode_head_dim_128",      GROUP_EDGES,    TILED,            ON_ANY,  2,     4,     2,     1,     65,  128, CAUSAL,                  -0.1, DIST_NORMAL},
     {"tail_129x64",              GROUP_EDGES,    TILED,            ON_ANY,  1,     2,     2,   129,     64,   64, NO_LSE,                  -0.3, DIST_NORMAL},
     {"heads_70001",              GROUP_EDGES,    TILED,            ON_GPU,  1, 70001, 70001,     2,      3,   32, 0,                          0, DIST_NORMAL},
-    {"heads_70001_launched",     GROUP_EDGES,    WHOLE,            ON_SIMT, 1,     2,     2,     2,      3,   32, MANY_HEADS,                 0, DIST_NORMAL},
     {"queries_70001",            GROUP_EDGES,    TILED,            ON_GPU,  1,     1,     1, 70001,      3,   32, 0,                          0, DIST_NORMAL},
     {"keys_70001",               GROUP_EDGES,    TILED,            ON_GPU,  1,     1,     1,     3,  70001,   32, 0,                          0, DIST_NORMAL},
     {"whole_tiles_128",          GROUP_EDGES,    TILED,            ON_ANY,  2,     2,     1,    64,     64,  128, CAUSAL,                     0, DIST_NORMAL},
@@ -315,10 +313,6 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
         item->value[row->flags & MANY_KEYS ? AT_KV_LEN : AT_HEAD_DIM] = 17000001;
         item->flags |= CASE_LAUNCH_ONLY;
     }
-    if (row->flags & MANY_HEADS) {
-        item->value[AT_HEADS] = item->value[AT_KV_HEADS] = 70001;
-        item->flags |= CASE_LAUNCH_ONLY;
-    }
     if (is_called_once(row, family)) item->flags |= CASE_ONE_CALL;
     if (row->distribution == DIST_NORMAL) item->flags |= CASE_UNIT_SCALE;
 }
@@ -420,7 +414,6 @@ int attention_cases(const struct attention_family *family, struct lesson_case *c
         if (family->part[kind] < 0) continue;
         for (size_t i = 0; i < sizeof SHAPES / sizeof SHAPES[0] && count < capacity; i++) {
             if (!(SHAPES[i].kinds & bit)) continue;
-            if (SHAPES[i].flags & MANY_HEADS && family->workspace) continue; /* it would be too small */
             if (!family->tiled && family->max_head_dim > 0 && SHAPES[i].head_dim > family->max_head_dim)
                 continue;
             shape_case(&cases[count++], &SHAPES[i], (enum attention_kind)kind, family);

@@ -160,8 +160,7 @@ static int fewer(struct lesson_case *cases, int first, int count, int bf16)
 {
     int kept = first, edges = 1, numerics = 0;
     for (int i = first; i < count; i++) {
-        int every = cases[i].flags & CASE_LAUNCH_ONLY || cases[i].distribution == DIST_OCTAVES ||
-                    cases[i].distribution == DIST_MINUS_INFINITE;
+        int every = cases[i].distribution == DIST_OCTAVES || cases[i].distribution == DIST_MINUS_INFINITE;
         if (bf16 && !every && cases[i].group == GROUP_EDGES && edges++ % 4 != 0) continue;
         if (bf16 && !every && cases[i].group == GROUP_NUMERICS && numerics++ % 2 != 0) continue;
         cases[kept] = cases[i];

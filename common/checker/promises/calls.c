@@ -150,8 +150,15 @@ void make_other_chips(struct making *m)
     add_chips(m, 0);
 }
 
+/* With many times as many tiles as SMs, where there is a batch: blocks that stay have several each. */
 void make_few_sms(struct making *m)
 {
+    enum { MANY = 24 };
+    const struct described *line = described_extent(m->lesson, m->part, "batch");
     struct lesson_case *item = add_flagged(m, "on_few_sms", CASE_SMALL_DEVICE);
-    if (item != NULL) item->devices = ON_SIMT;
+    if (item == NULL) return;
+    item->devices = ON_SIMT;
+    if (line == NULL || line->first > MANY) return;
+    item->value[line->at] = item->extent[line->at] = MANY;
+    if (m->lesson->settle != NULL) m->lesson->settle(item);
 }
