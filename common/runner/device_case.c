@@ -279,15 +279,14 @@ static int copy_buffer_back(struct device_case *run, int set, unsigned index, in
     size_t guard = run->item->guard_bytes;
     if (wire->copy[copy] == 0 || buffer->start == NULL) return 0;
     unsigned char *to = image_at(run, wire->copy[copy]);
-    int contents = wire->role != WIRE_WORKSPACE || (run->item->flags & WIRE_KEEP_WORKSPACE);
+    const int unread = wire->role == WIRE_IN && wire->contents == 0;
+    int contents = !unread && (wire->role != WIRE_WORKSPACE || (run->item->flags & WIRE_KEEP_WORKSPACE));
     if (contents && wire->row_bytes == 0 && buffer->bytes == wire->bytes)
         return move(run, buffer->start - guard, to, buffer->bytes + 2 * guard, 1);
     if (move(run, buffer->start - guard, to, guard, 1) != 0) return -1;
     to += guard;
-    if (contents) {
-        if (move_contents(run, wire, buffer, to, buffer->bytes, 1) != 0) return -1;
-        to += wire->bytes;
-    }
+    if (contents && move_contents(run, wire, buffer, to, buffer->bytes, 1) != 0) return -1;
+    if (contents || unread) to += wire->bytes;
     return move(run, buffer->start + buffer->span, to, guard, 1);
 }
 

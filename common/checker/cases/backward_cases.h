@@ -38,7 +38,6 @@ enum backward_distribution {
     NAN_K, /* in a key of one head */
     NAN_V,
     NAN_DOUT,
-    LSE_LOWEST,       /* lse of one row of each head is -infinity, and it sees keys */
     NAN_V_WEIGHTLESS, /* NaN in a value of one head; its weight is 0 in every row */
     BACKWARD_DISTRIBUTIONS
 };

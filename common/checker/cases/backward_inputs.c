@@ -216,10 +216,7 @@ static void forward_rows(void *context, size_t first, size_t last)
         if (visible > (int)period) visible = (int)period;
         ref_attention_backward_row(&shape, visible, q, NULL, m->k + kv, m->v + kv, &row);
         double share = backward_share(m->item);
-        if (m->index == BW_LSE && m->item->distribution == LSE_LOWEST && at % q_len == 3)
-            m->data[at] = -INFINITY;
-        else if (m->index == BW_LSE)
-            m->data[at] = (float)(row.lse - log(share));
+        if (m->index == BW_LSE) m->data[at] = (float)(row.lse - log(share));
         for (size_t d = 0; d < head_dim && m->index == BW_OUT; d++)
             m->data[at * head_dim + d] = (float)(share * row.out[d]);
     }

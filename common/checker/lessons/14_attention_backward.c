@@ -136,7 +136,6 @@ static const struct table_row TABLE[] = {
     {"scale_largest",        GROUP_NUMERICS, H,      1,  1,  1,    17,    40,  32, 0,     (double)FLT_MAX, ZERO_PRODUCTS},
     {"nan_q",                GROUP_NUMERICS, F | HB, 1,  3,  3,    20,    40,  32, 0,                    0, NAN_Q},
     {"nan_q_next_head",      GROUP_NUMERICS, F | H,  1,  3,  3,    40,    16,  32, 0,                    0, NAN_Q},
-    {"lse_minus_infinity",   GROUP_NUMERICS, F | HB, 1,  2,  2,     9,    40,  32, 0,                    0, LSE_LOWEST},
     {"nan_k",                GROUP_NUMERICS, F | B,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_K},
     {"nan_v",                GROUP_NUMERICS, F | H,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_V},
     {"nan_dout",             GROUP_NUMERICS, F | B,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_DOUT},

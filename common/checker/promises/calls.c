@@ -158,7 +158,6 @@ void make_few_sms(struct making *m)
     struct lesson_case *item = add_flagged(m, "on_few_sms", CASE_SMALL_DEVICE);
     if (item == NULL) return;
     item->devices = ON_SIMT;
-    if (line == NULL || line->first > MANY) return;
+    if (line == NULL || m->lesson->settle != NULL) return; /* other extents follow from this one */
     item->value[line->at] = item->extent[line->at] = MANY;
-    if (m->lesson->settle != NULL) m->lesson->settle(item);
 }

@@ -262,7 +262,7 @@ int compare_untouched(const struct judged *judged, struct record *found)
         enum wire_role role = item->buffer[b].role;
         for (int run = 0; run < (role == WIRE_IN ? 1 : 2); run++)
             if (!guards_of(judged, b, run, found)) return 0;
-        if (role != WIRE_IN || item->settled.null_buffer == b) continue;
+        if (role != WIRE_IN || item->settled.null_buffer == b || item->settled.unread >> b & 1) continue;
         size_t at = first_modified(judged, b);
         if (at == lesson_elems(&item->buffer[b])) continue;
         find(found, RECORD_WROTE_INPUT, RECORD_ANY_VARIANT, &item->buffer[b], at);
