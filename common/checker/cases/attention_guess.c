@@ -121,6 +121,21 @@ static const struct mistake_row MISTAKES[] = {
     {HALF_OF_LANES, RECORD_CAUSE_WARP_REDUCTION, .where = M | W,
      .message = "divided by half of the partial sums, those of the first %d threads: does the reduction begin with half of them?",
      .sizes = {16, 32, 64, 128}},
+    {OWN_PART_ONLY, RECORD_CAUSE_PARTIALS, .where = W,
+     .message = "only the keys of a query's own part count, of %d equal parts: in a ring, what comes from other ranks is not merged",
+     .sizes = {2, 4, 8}},
+    {TILES_SCALE_POSITIVE, RECORD_CAUSE_SCALE, .where = W,
+     .message = "a negative scale is taken as positive in all K/V tiles but the last, of %d keys, the first that a loop from the "
+                "end comes to", .sizes = {64, 128}},
+    {REFILLED_LATE, RECORD_CAUSE_KV_TILES, .where = W,
+     .message = "a stage is refilled with the wrong tile of %d keys: the next one in its stage lies as many tiles on as there are "
+                "stages", .sizes = {64, 128, 64, 128, 64, 128}, .others = {2, 2, 3, 3, 4, 4}},
+    {MASK_OF_FIRST_ROWS, RECORD_CAUSE_MASK, .where = W | CAUSAL,
+     .message = "rows from %d on of a tile are masked as its first rows are: is the consumer's, or the warp's, number in the row?",
+     .sizes = {64, 16, 64}, .others = {128, 64, 192}},
+    {QUERIES_OF_FIRST_ROWS, RECORD_CAUSE_Q_ROWS, .where = W,
+     .message = "rows from %d on of a tile have the queries of its first rows: is the consumer's, or the warp's, number in the row?",
+     .sizes = {64, 16, 64}, .others = {128, 64, 192}},
 };
 /* clang-format on */
 
@@ -145,6 +160,8 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
         return attention_storage(item) == STORAGE_F16;
     case SCALE_POSITIVE:
         return item->real[AT_SCALE] < 0.0;
+    case TILES_SCALE_POSITIVE:
+        return item->real[AT_SCALE] < 0.0 && kv_len > size;
     /* with a small head_dim all zeros may have other causes: then "all zero" is all that can be said */
     case EVERY_SCORE_0:
         return head_dim >= 32;
@@ -163,6 +180,13 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     case K_TRANSPOSED:
     case V_TRANSPOSED:
         return head_dim > 1 && kv_len > 1;
+    case OWN_PART_ONLY:
+        return kv_len == extent[AT_Q_LEN] && kv_len % size == 0;
+    case REFILLED_LATE:
+        return kv_len > size * mistake->other;
+    case MASK_OF_FIRST_ROWS:
+    case QUERIES_OF_FIRST_ROWS:
+        return extent[AT_Q_LEN] > size;
     case LAST_TILE_ONLY:
     case FIRST_TILE_ONLY:
     case HALF_OF_LANES:
@@ -200,6 +224,13 @@ static int seen_by_mask(const struct lesson_case *item, int number, size_t i)
     return seen + (number == ONE_KEY_MORE) - (number == LAST_KEY_UNSEEN);
 }
 
+/* The row that @p i is taken for where a tile's rows are taken for its first ones. */
+static size_t first_rows_of(const struct mistake *mistake, size_t i)
+{
+    const size_t tile = (size_t)mistake->other;
+    return i / tile * tile + i % tile % (size_t)mistake->size;
+}
+
 /* Which keys count, and how many keys past the end count with score 0. */
 static void count_keys(struct wrong_row *row)
 {
@@ -207,17 +238,30 @@ static void count_keys(struct wrong_row *row)
     const int kv_len = row->item->extent[AT_KV_LEN], size = mistake->size, number = mistake->number;
     const int in_tiles = number == NOT_MASKED || number == TILES_OF_FIRST_QUERY;
     const int end = in_tiles ? end_of_tiles(row->item, mistake, row->query) : 0;
-    int last = number == NOT_MASKED ? end : seen_by_mask(row->item, number, row->query);
+    const size_t query = number == MASK_OF_FIRST_ROWS ? first_rows_of(mistake, row->query) : row->query;
+    int last = number == NOT_MASKED ? end : seen_by_mask(row->item, number, query);
     if (number == TILES_OF_FIRST_QUERY && last > end) last = end;
     last = last < 0 ? 0 : last > kv_len ? kv_len : last;
     if (number == TAIL_MISSING && last > kv_len / size * size) last = kv_len / size * size;
     if ((number == FIRST_TILE_ONLY || number == FIRST_STEP_ONLY) && last > size) last = size;
-    row->last = last;
     row->first = number == LAST_TILE_ONLY && last > 0 ? (last - 1) / size * size : 0;
+    if (number == OWN_PART_ONLY) {
+        const int part = kv_len / size, own = (int)row->query / part * part;
+        row->first = own;
+        if (last > own + part) last = own + part;
+    }
+    row->last = last;
     row->zeros = number == ONE_MORE_AS_ZERO                     ? 1
                  : number == NOT_MASKED && end > kv_len         ? end - kv_len
                  : number == TAIL_AS_ZEROS && kv_len % size > 0 ? size - kv_len % size
                                                                 : 0;
+}
+
+/* Tiles come from the last to the first, as in lesson 16: the last ones fill the stages, each later one is one too far. */
+static int refilled(const struct wrong_row *row, int key)
+{
+    const int tile = row->mistake.size, tiles = (row->last + tile - 1) / tile;
+    return key / tile < tiles - row->mistake.other ? key + tile : key;
 }
 
 static size_t place_of(const struct wrong_row *row, int key)
@@ -229,6 +273,7 @@ static size_t place_of(const struct wrong_row *row, int key)
     if (number == HEAD_SAME) head = row->h;
     if (number == HEAD_NO_BATCH) sequence = 0;
     if (number == HEAD_BATCH_STRIDE_1) sequence = row->b;
+    if (number == REFILLED_LATE) key = refilled(row, key);
     const size_t first =
         (sequence + head) % ((size_t)extent[AT_BATCH] * kv_heads) * (size_t)extent[AT_KV_LEN];
     return (first + (size_t)key) * row->head_dim;
@@ -254,6 +299,8 @@ static struct wrong_row open_row(const struct lesson_case *item, const float *co
                             .place = place_of,
                             .scale = wrong_scale(item->real[AT_SCALE], head_dim)};
     if (item->extent[EX_KIND] == ATTENTION_SOFTMAX) row.given = data[ATTENTION_MATRIX] + unit * kv_len;
+    if (mistake->number == QUERIES_OF_FIRST_ROWS)
+        row.q -= (row.query - first_rows_of(mistake, row.query)) * head_dim;
     count_keys(&row);
     return row;
 }

@@ -62,7 +62,8 @@ enum attention_distribution {
     DIST_NAN_Q,      /* a NaN in some query rows */
     DIST_NAN_K,      /* a NaN in one key row of one head */
     DIST_NAN_V,      /* a NaN in one value row of one head */
-    DIST_NAN_HIDDEN, /* NaN in keys that only the last query rows see, and here and there in their values */
+    /* NaN in keys that only the last query rows see, and NaN or, in odd heads, infinity here and there in their values */
+    DIST_NAN_HIDDEN,
     DIST_NAN_WEIGHTLESS, /* a NaN in three value rows of one head, whose weight is 0 */
     DIST_INFINITE, /* +infinity in some query rows, -infinity in a key row, both in a value row of one head */
     DIST_MINUS_INFINITE, /* scores of -infinity: all those of some rows, and in one head those of the first half of the keys */

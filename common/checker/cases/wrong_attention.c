@@ -90,6 +90,8 @@ double wrong_score(const struct wrong_row *row, int key)
         return 0.0 * dot + bias;
     case SCALE_POSITIVE:
         return dot * fabs(row->scale);
+    case TILES_SCALE_POSITIVE:
+        return dot * (key / mistake->size < (row->last - 1) / mistake->size ? fabs(row->scale) : row->scale);
     case SCALE_TWICE:
         return dot * row->scale * row->scale;
     default:

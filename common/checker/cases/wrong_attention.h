@@ -39,7 +39,10 @@ enum attention_mistake {
     /* what a kernel forgets from one piece of the keys to the next: wrong_row_in_pieces() */
     PIECES_KEEP_O, PIECES_KEEP_L, PIECES_KEEP_BOTH, PIECES_TAKEN_FOR_SUM, PIECES_ADDED_WHOLE, PARTS_ADDED, PARTS_O_ADDED,
     PARTS_L_ADDED, PARTS_ALIKE,
-    K_TRANSPOSED, V_TRANSPOSED, HALF_OF_LANES /* of twice [threads] */
+    K_TRANSPOSED, V_TRANSPOSED, HALF_OF_LANES /* of twice [threads] */,
+    OWN_PART_ONLY /* of [parts] */, REFILLED_LATE /* tiles of [keys], [other] stages */,
+    /* of tiles of [other] rows those from [rows] on are taken for the first ones: by the mask, or for their queries */
+    MASK_OF_FIRST_ROWS, QUERIES_OF_FIRST_ROWS, TILES_SCALE_POSITIVE /* all of [keys] but the last */
     /* clang-format on */
 };
 

@@ -134,7 +134,7 @@ static const struct table_row TABLE[] = {
     {"hidden_high",          GROUP_NUMERICS, F | HB, 1,  1,  1,    40,    60,  32, CAUSAL,               0, HIDDEN_HIGH},
     {"scale_largest",        GROUP_NUMERICS, F | B,  1,  1,  1,    17,    40,  32, 0,     (double)FLT_MAX, SMALL_PRODUCTS},
     {"scale_largest",        GROUP_NUMERICS, H,      1,  1,  1,    17,    40,  32, 0,     (double)FLT_MAX, ZERO_PRODUCTS},
-    {"nan_q",                GROUP_NUMERICS, F | HB, 1,  3,  3,    20,    40,  32, 0,                    0, NAN_Q},
+    {"nan_q",                GROUP_NUMERICS, F|HB|DF, 1,  3,  3,    20,    40,  32, 0,                    0, NAN_Q},
     {"nan_q_next_head",      GROUP_NUMERICS, F | H,  1,  3,  3,    40,    16,  32, 0,                    0, NAN_Q},
     {"nan_k",                GROUP_NUMERICS, F | B,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_K},
     {"nan_v",                GROUP_NUMERICS, F | H,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_V},

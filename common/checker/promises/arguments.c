@@ -132,6 +132,17 @@ void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index
 
 /* ---- grids ------------------------------------------------------------------------------------------------ */
 
+/* 1 if the contract refuses @p many of an extent: a case that must be refused has fewer, and no more than a grid can have. */
+static int is_limited(const struct making *m, const struct described *extent, int64_t many)
+{
+    enum { MOST = 65535 };
+    for (int i = 0; i < m->count; i++)
+        if (m->cases[i].part == m->part && m->cases[i].expected == KERNEL_INVALID_DIMENSION &&
+            m->cases[i].value[extent->at] > MOST && m->cases[i].value[extent->at] <= many)
+            return 1;
+    return 0;
+}
+
 /* The device checks the launches and runs nothing, so that buffers may be small. A workspace would have to be large. */
 void make_many(struct making *m)
 {
@@ -143,10 +154,11 @@ void make_many(struct making *m)
                                *with = described_extent(m->lesson, m->part, "kv_heads");
         char name[NAME];
         snprintf(name, sizeof name, "many_%s", extents[i]);
-        struct lesson_case *item = line != NULL ? making_add(m, m->simplest, name) : NULL;
+        if (line == NULL || is_limited(m, line, MANY)) continue;
+        struct lesson_case *item = making_add(m, m->simplest, name);
         if (item == NULL) continue;
         item->value[line->at] = MANY;
-        if (strcmp(extents[i], "heads") == 0 && with != NULL) item->value[with->at] = MANY;
+        if (strcmp(extents[i], "heads") == 0 && with != NULL) item->value[line->at] *= item->value[with->at];
         item->flags |= CASE_LAUNCH_ONLY;
         item->devices = ON_SIMT;
     }
@@ -183,6 +195,24 @@ void make_odd_scalars(struct making *m)
             snprintf(name, sizeof name, "%s_%s", line->name, odd[i].suffix);
             struct lesson_case *item = making_refuse(m, name, KERNEL_INVALID_CONFIG);
             if (item != NULL) item->real[line->at] = odd[i].value;
+        }
+}
+
+void make_finite_scalars(struct making *m)
+{
+    static const struct {
+        const char *suffix;
+        double value;
+    } finite[] = {{"minus_half", -0.5}, {"small", 1e-7}};
+    for (const struct described *line = NULL;
+         (line = described_next(m->lesson, m->part, DESCRIBED_SCALAR, line)) != NULL;)
+        for (size_t i = 0; i < sizeof finite / sizeof finite[0]; i++) {
+            char name[NAME];
+            snprintf(name, sizeof name, "%s_%s", line->name, finite[i].suffix);
+            struct lesson_case *item = making_add(m, m->simplest, name);
+            if (item == NULL) continue;
+            item->real[line->at] = finite[i].value;
+            item->flags &= ~(unsigned)CASE_UNIT_SCALE;
         }
 }
 

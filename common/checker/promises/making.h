@@ -57,6 +57,10 @@ void make_small_extents(struct making *m);
 void make_ratios(struct making *m);
 /** @brief Turns @p item into number @p index of these. */
 void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index);
+/** @brief Appends factors that are negative or small. */
+void make_finite_scalars(struct making *m);
+/** @brief Appends rows that are further apart than they are long. */
+void make_longer_rows(struct making *m);
 /** @brief Appends launches for more heads, rows or sequences than a grid's y and z can count. */
 void make_many(struct making *m);
 /** @brief Appends rows that begin beyond 2^31 elements. */

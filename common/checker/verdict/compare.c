@@ -340,6 +340,16 @@ static int is_kept(const struct judged *judged, int b, int run, size_t at)
            bits_after(judged, b, run, at) == bits_before(judged, b, run, at);
 }
 
+int compare_written(const struct judged *judged, int b, struct record *found)
+{
+    const struct buffer_comparison *wrong = &judged->buffer[b];
+    for (size_t i = 0; i < wrong->wrong && i < WRONG_KEPT; i++)
+        if (!is_kept(judged, b, 0, wrong->first[i].at)) return 1;
+    find(found, RECORD_NEVER_WRITTEN, RECORD_NEVER, &judged->item->buffer[b], wrong->first[0].at);
+    set_numbers(found, wrong->wrong, lesson_elems(&judged->item->buffer[b]));
+    return 0;
+}
+
 int compare_two_places(const struct judged *judged)
 {
     return (session_case(judged->session, judged->index)->flags & WIRE_TWO_PLACES) != 0;
