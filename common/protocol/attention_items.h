@@ -37,8 +37,8 @@ enum attention_value {
     AT_CAUSAL,
     AT_DTYPE,
     AT_NULL_ARGS, /* 1: args itself is NULL */
-    AT_KIND, /* enum attention_kind */
-    AT_SEED  /* seed of a random rotation; 0: none */
+    AT_KIND,      /* enum attention_kind */
+    AT_SEED       /* seed of a random rotation; 0: none */
 };
 
 enum { AT_SCALE = 0 /* lesson_case.real */ };

@@ -1066,7 +1066,8 @@ static void test_chosen_guess(int same)
 static void test_thorough_guess(int thorough)
 {
     static const struct ordered all = {"xxxxx", "xxxxx", "", ""};
-    static const char *const fits[2][5] = {{"100001", "000001", "000001", "1", ""}, {"200001", "000001", "000001", "2", ""}};
+    static const char *const fits[2][5] = {{"100001", "000001", "000001", "1", ""},
+                                           {"200001", "000001", "000001", "2", ""}};
     struct check *check = open_check("12");
     int index[5], place = 0;
     fill_ordered(check, &all);

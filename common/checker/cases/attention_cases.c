@@ -41,8 +41,8 @@ enum shape_flags {
     NO_LSE = 2,
     TWO_STREAMS = 4,
     LSE_OFFSET = 8,
-    MANY_KEYS = 32,   /* so many that one block per 256 keys makes the grid too high: launched, not run */
-    LONG_HEADS = 64,  /* likewise with head_dim */
+    MANY_KEYS = 32,  /* so many that one block per 256 keys makes the grid too high: launched, not run */
+    LONG_HEADS = 64, /* likewise with head_dim */
 };
 
 /** One line: the same shape and data for every kind in the set. */

@@ -242,9 +242,9 @@ struct described {
 
 /** @brief A guess of what went wrong, at one element. */
 struct lesson_guess {
-    double value;            /**< what it would give there */
-    int told;                /**< the first guess that tells the same */
-    int votes;               /**< 1: the cases of a part choose among guesses like it; else it is told of this case alone */
+    double value; /**< what it would give there */
+    int told;     /**< the first guess that tells the same */
+    int votes; /**< 1: the cases of a part choose among guesses like it; else it is told of this case alone */
     enum record_cause cause; /**< what it is about */
     char words[RECORD_NOTE]; /**< what to tell */
 };

@@ -132,7 +132,8 @@ void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index
 
 /* ---- grids ------------------------------------------------------------------------------------------------ */
 
-/* 1 if the contract refuses @p many of an extent: a case that must be refused has fewer, and no more than a grid can have. */
+/* 1 if the contract refuses @p many of an extent: a case that must be refused has no more; or if that many queries would need a
+ * cache as long. */
 static int is_limited(const struct making *m, const struct described *extent, int64_t many)
 {
     enum { MOST = 65535 };
@@ -140,7 +141,7 @@ static int is_limited(const struct making *m, const struct described *extent, in
         if (m->cases[i].part == m->part && m->cases[i].expected == KERNEL_INVALID_DIMENSION &&
             m->cases[i].value[extent->at] > MOST && m->cases[i].value[extent->at] <= many)
             return 1;
-    return 0;
+    return strcmp(extent->name, "q_len") == 0 && described_extent(m->lesson, m->part, "max_len") != NULL;
 }
 
 /* The device checks the launches and runs nothing, so that buffers may be small. A workspace would have to be large. */

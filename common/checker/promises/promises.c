@@ -103,7 +103,8 @@ int promises_row(const char *name)
 }
 
 /* Whether an extent of the case, of those that lesson.def names, is in this range; where it names none, a name has to do. */
-static int has_extent(const struct lesson *lesson, const struct lesson_case *item, int64_t least, int64_t most)
+static int has_extent(const struct lesson *lesson, const struct lesson_case *item, int64_t least,
+                      int64_t most)
 {
     const struct described *line = described_next(lesson, item->part, DESCRIBED_EXTENT, NULL);
     if (line == NULL) return 1;
@@ -113,7 +114,8 @@ static int has_extent(const struct lesson *lesson, const struct lesson_case *ite
 }
 
 /* What a case must be to show a row, whatever it is called: only refusals show that something is refused. */
-static int can_show(const struct lesson *lesson, const struct promise *promise, const struct lesson_case *item)
+static int can_show(const struct lesson *lesson, const struct promise *promise,
+                    const struct lesson_case *item)
 {
     enum { MOST_BLOCKS_Y = 65535 };
     const int of_refusals =
@@ -145,7 +147,8 @@ struct cell promises_cell(const struct lesson *lesson, const struct lesson_case 
     if (not_held != NULL) return (struct cell){CELL_NOT_HELD, 0, not_held->words};
     struct cell cell = {.state = CELL_SHOWN, .cases = 0};
     if (shown != NULL || promise->shown != NULL)
-        cell.cases = called(lesson, cases, count, promise, part, shown != NULL ? shown->words : promise->shown);
+        cell.cases =
+            called(lesson, cases, count, promise, part, shown != NULL ? shown->words : promise->shown);
     if (cell.cases > 0) return cell;
     cell = (struct cell){.state = CELL_EMPTY};
     if (shown != NULL) return cell;

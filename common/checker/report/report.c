@@ -143,7 +143,9 @@ static const char *purpose_of(const struct check *check, int index)
     if (item->expected != KERNEL_OK && (verdict->finding_count > 0 || verdict->printed[0] != '\0'))
         return "these arguments are to be refused: the entry point has to check them before it launches "
                "anything";
-    return lesson->purpose != NULL && explains(check, index) && !is_harmless(check, index) ? lesson->purpose(item) : NULL;
+    return lesson->purpose != NULL && explains(check, index) && !is_harmless(check, index)
+               ? lesson->purpose(item)
+               : NULL;
 }
 
 void report_case(const struct check *check, int index, FILE *out)

@@ -255,8 +255,10 @@ static void mark_unreached(struct check *check)
 static int is_unexplained(const struct check *check, int index)
 {
     const struct verdict *verdict = &check->verdicts[index];
-    const int differs = verdict->record.kind == RECORD_WRONG_VALUE || verdict->record.kind == RECORD_RUNS_DIFFER;
-    return verdict->state == STATE_FAIL && differs && verdict->finding_count == 0 && check->cases[index].repeat == 1 &&
+    const int differs =
+        verdict->record.kind == RECORD_WRONG_VALUE || verdict->record.kind == RECORD_RUNS_DIFFER;
+    return verdict->state == STATE_FAIL && differs && verdict->finding_count == 0 &&
+           check->cases[index].repeat == 1 &&
            (verdict->record.certainty == RECORD_NO_CAUSE || verdict->record.certainty == RECORD_WHERE_ONLY);
 }
 
@@ -264,7 +266,8 @@ static int is_unexplained(const struct check *check, int index)
 static void try_alone(struct check *check, struct item *items)
 {
     const struct options *options = &check->options;
-    if (options->bench || options->profile_checker || options->dump || check->stopped || check->overdue) return;
+    if (options->bench || options->profile_checker || options->dump || check->stopped || check->overdue)
+        return;
     for (int part = 0; part < options->lesson->part_count; part++) {
         int at = 0;
         while (at < check->case_count && (check->cases[at].part != part || !is_unexplained(check, at))) at++;
@@ -275,7 +278,9 @@ static void try_alone(struct check *check, struct item *items)
         make_item(check, at, 0, &items[session.count++]);
         run_session(check, &session);
         const int passes = check->verdicts[at].state == STATE_PASS;
-        if (passes) before.record.cause = RECORD_CAUSE_KEPT, before.record.certainty = RECORD_CAUSE, before.stage = NULL;
+        if (passes)
+            before.record.cause = RECORD_CAUSE_KEPT, before.record.certainty = RECORD_CAUSE,
+            before.stage = NULL;
         check->verdicts[at] = before;
     }
 }

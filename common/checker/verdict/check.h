@@ -11,7 +11,7 @@
 enum {
     CHECK_CASES = 1024,
     CHECK_GUESSES = 160, /* of a lesson, that the cases of a part vote on */
-    CHECK_NAMES = 64,   /* --case, --limit and --peer may be given this often at most */
+    CHECK_NAMES = 64,    /* --case, --limit and --peer may be given this often at most */
     VERDICT_TEXT = 400,
     VERDICT_FINDINGS = 4
 };
@@ -83,7 +83,7 @@ struct verdict {
     struct record record; /**< what is wrong, and the usual cause */
     /** 1: the lesson's guess fits the wrong elements; 2: the right ones, too, and so everything that came out */
     unsigned char guesses[CHECK_GUESSES];
-    int guess_count; /**< how many fit */
+    int guess_count;   /**< how many fit */
     int special;       /**< 1: what fails, fails for special values or places alone: see judge_item() */
     int all_zero;      /**< enum diagnosed_zeros, of the output that is wrong */
     const char *stage; /**< what the right outputs say about the wrong ones, or NULL */
