@@ -44,7 +44,7 @@ function(apply_mutant mutant source out)
 
     string(FIND "${rest}" "\n<<<<\n" head_end)
     string(SUBSTRING "${rest}" 0 ${head_end} head)
-    string(REGEX REPLACE "(^|\n)(why|killed-by|on-gpu|covered-by|device|names|hunt|source): [^\n]*" "" head "${head}")
+    string(REGEX REPLACE "(^|\n)(why|killed-by|on-gpu|covered-by|device|names|says|hunt|source): [^\n]*" "" head "${head}")
     if(NOT head STREQUAL "")
         message(FATAL_ERROR "${mutant}: before its first block stands what is no line of a mutant:${head}")
     endif()

@@ -49,7 +49,13 @@ endif()
 string(REPLACE " " "" expected "${expected}")
 execute_process(COMMAND ${WARPWISE} check ${number} --kernel ${WORKDIR}/${file} --device ${DEVICE} ${arguments}
                         --order ${ORDERS} --expect FAIL --expect-case ${expected}
-                RESULT_VARIABLE result)
+                OUTPUT_VARIABLE screen ECHO_OUTPUT_VARIABLE RESULT_VARIABLE result)
+# "says: REGEX": what the software device's check of these cases says of the cause.
+file(STRINGS ${MUTANT} says REGEX "^says: ")
+string(REPLACE "says: " "" says "${says}")
+if(says AND DEVICE STREQUAL simt AND NOT screen MATCHES "${says}")
+    message(FATAL_ERROR "the check does not say \"${says}\"")
+endif()
 if(result EQUAL 77)
     message("mutant skipped: no device")
 elseif(NOT result EQUAL 0)

@@ -37,12 +37,8 @@ enum attention_value {
     AT_CAUSAL,
     AT_DTYPE,
     AT_NULL_ARGS, /* 1: args itself is NULL */
-    /* bytes by which workspace_bytes is less than the workspace asked for; may be negative */
-    AT_WORKSPACE_SHORTAGE,
-    /* 1: pointers that the kernel has no use for point to memory that it must not write */
-    AT_STRAY_WORKSPACE,
-    AT_KIND, /* enum attention_kind */
-    AT_SEED  /* seed of a random rotation; 0: none */
+    AT_KIND,      /* enum attention_kind */
+    AT_SEED       /* seed of a random rotation; 0: none */
 };
 
 enum { AT_SCALE = 0 /* lesson_case.real */ };

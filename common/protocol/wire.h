@@ -104,7 +104,8 @@ struct wire_buffer {
     /** inputs of 32-bit integers: a timed call may find other integers below this (wire_other_number());
      *  0: never */
     uint64_t below;
-    uint64_t contents;        /**< in, inout: where the initial contents are, @c bytes long */
+    uint64_t
+        contents; /**< in, inout: where the initial contents are, @c bytes long; 0: nothing is written there */
     uint32_t poison[2];       /**< if it is only written: the word that fills it before run 0 and run 1 */
     uint64_t copy[WIRE_RUNS]; /**< where guard zone, contents and guard zone are copied back to */
 };

@@ -85,6 +85,7 @@
     X(RECORD_CAUSE_LATER_PART, "later-part")                                                                 \
     X(RECORD_CAUSE_FIRST_PART, "first-part")                                                                 \
     X(RECORD_CAUSE_GROWING, "growing")                                                                       \
+    X(RECORD_CAUSE_KEPT, "kept")                                                                             \
     X(RECORD_CAUSE_LSE_RIGHT, "lse-is-right")                                                                \
     /* ends of a runner, findings of the device, what was returned */                                        \
     X(RECORD_CAUSE_DIVISION_BY_ZERO, "division-by-zero")                                                     \

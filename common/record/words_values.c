@@ -408,7 +408,12 @@ static void add_pattern(struct sentence *s, const struct record *r)
             r->real[1]);
         break;
     case RECORD_CAUSE_NAN_LOST:
-        add(s, "a NaN of the input was swallowed: it must come out where it belongs");
+        add(s, "a NaN was lost, one of the input or one of 0 * infinity: it must come out where it belongs");
+        break;
+    case RECORD_CAUSE_KEPT:
+        add(s, "alone this case passes: something is kept from an earlier call, in a static or __device__ "
+               "variable, in an "
+               "attribute that is set once, or in device memory");
         break;
     case RECORD_CAUSE_NAN:
         add_nan(s, r);
@@ -507,12 +512,14 @@ static void add_cause(struct sentence *s, const struct record *r)
             "there one transfer too many?");
         break;
     case RECORD_CAUSE_LAUNCH_REFUSED:
-        add_note_or(s, r,
-                    "the runtime refused a call: a launch of no block, of too many (did a product or sum "
-                    "overflow?), of more than 1024 threads, or of more than 48 KB of shared memory that were "
-                    "not asked for; a tensor map of an address or row length that is no multiple of 16 "
-                    "bytes; or, while "
-                    "capturing, a wait or an allocation");
+        add_note_or(
+            s, r,
+            "the runtime refused a call: a launch of no block, of too many (gridDim.y and gridDim.z end "
+            "at 65,535; did a product or sum overflow?), of more than 1024 threads, or of more than 48 KB of "
+            "shared memory that were "
+            "not asked for; a tensor map of an address or row length that is no multiple of 16 "
+            "bytes; or, while "
+            "capturing, a wait or an allocation");
         break;
     case RECORD_CAUSE_VALID_REFUSED:
         add(s, "valid arguments are refused: %s", what_refuses(r));

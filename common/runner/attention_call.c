@@ -7,7 +7,6 @@
 void attention_args_of(const struct wire_case *item, void *const *buffers, struct attention_args *args)
 {
     const int64_t *value = item->value;
-    int64_t workspace = (int64_t)item->buffer[ATTENTION_WORKSPACE].bytes - value[AT_WORKSPACE_SHORTAGE];
     *args = (struct attention_args){
         .batch = (int)value[AT_BATCH],
         .heads = (int)value[AT_HEADS],
@@ -24,9 +23,6 @@ void attention_args_of(const struct wire_case *item, void *const *buffers, struc
         .out = buffers[ATTENTION_OUT],
         .lse = buffers[ATTENTION_LSE],
         .workspace = buffers[ATTENTION_WORKSPACE],
-        .workspace_bytes = workspace > 0 ? (size_t)workspace : 0,
+        .workspace_bytes = item->buffer[ATTENTION_WORKSPACE].bytes,
     };
-    if (!value[AT_STRAY_WORKSPACE]) return;
-    args->workspace = (char *)buffers[ATTENTION_OUT] + 3;
-    args->workspace_bytes = 5;
 }

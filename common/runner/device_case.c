@@ -127,7 +127,8 @@ static int fill_small(struct device_case *run, unsigned index, const struct devi
     size_t guard = run->item->guard_bytes;
     make_guard(run, 2 * index, staging);
     make_guard(run, 2 * index + 1, staging + guard + buffer->bytes);
-    if (wire->role == WIRE_IN) memcpy(staging + guard, image_at(run, wire->contents), buffer->bytes);
+    if (wire->role == WIRE_IN && wire->contents != 0)
+        memcpy(staging + guard, image_at(run, wire->contents), buffer->bytes);
     return move(run, buffer->start - guard, staging, buffer->bytes + 2 * guard, 0);
 }
 
@@ -152,7 +153,7 @@ static int fill_at_first(struct device_case *run, unsigned index, const struct d
     if (guard > 0 && wire->row_bytes == 0 && buffer->bytes + 2 * guard <= STAGING_BYTES)
         return fill_small(run, index, buffer);
     if (fill_guards(run, index, buffer) != 0 || fill_gaps(run, wire, buffer) != 0) return -1;
-    if (wire->role != WIRE_IN) return 0;
+    if (wire->role != WIRE_IN || wire->contents == 0) return 0;
     return move_contents(run, wire, buffer, image_at(run, wire->contents), buffer->bytes, 0);
 }
 
@@ -293,15 +294,14 @@ static int copy_buffer_back(struct device_case *run, int set, unsigned index, in
     size_t guard = run->item->guard_bytes;
     if (wire->copy[copy] == 0 || buffer->start == NULL) return 0;
     unsigned char *to = image_at(run, wire->copy[copy]);
-    int contents = wire->role != WIRE_WORKSPACE || (run->item->flags & WIRE_KEEP_WORKSPACE);
+    const int unread = wire->role == WIRE_IN && wire->contents == 0;
+    int contents = !unread && (wire->role != WIRE_WORKSPACE || (run->item->flags & WIRE_KEEP_WORKSPACE));
     if (contents && wire->row_bytes == 0 && buffer->bytes == wire->bytes)
         return move(run, buffer->start - guard, to, buffer->bytes + 2 * guard, 1);
     if (move(run, buffer->start - guard, to, guard, 1) != 0) return -1;
     to += guard;
-    if (contents) {
-        if (move_contents(run, wire, buffer, to, buffer->bytes, 1) != 0) return -1;
-        to += wire->bytes;
-    }
+    if (contents && move_contents(run, wire, buffer, to, buffer->bytes, 1) != 0) return -1;
+    if (contents || unread) to += wire->bytes;
     return move(run, buffer->start + buffer->span, to, guard, 1);
 }
 

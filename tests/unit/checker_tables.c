@@ -217,6 +217,7 @@ static void try_guesses_of(const struct lesson *lesson, const struct lesson_case
         if (known < 0) return;
         if (known == 0) guess->words[0] = '\0';
         if (guess->words[0] == '\0') continue;
+        expect(!guess->votes || index < CHECK_GUESSES, item->name, "a guess is not voted on");
         expect(guess->cause != RECORD_NO_CAUSE_KNOWN, item->name, guess->words);
         if (guess->cause == RECORD_CAUSE_PARTIALS)
             guess->words[0] = '\0'; /* it says how many, which is not what is told as one */

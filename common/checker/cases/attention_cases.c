@@ -41,10 +41,8 @@ enum shape_flags {
     NO_LSE = 2,
     TWO_STREAMS = 4,
     LSE_OFFSET = 8,
-    OTHER_WORKSPACE = 16,
-    MANY_KEYS = 32,   /* so many that one block per 256 keys makes the grid too high: launched, not run */
-    LONG_HEADS = 64,  /* likewise with head_dim */
-    MANY_HEADS = 128, /* likewise with heads */
+    MANY_KEYS = 32,  /* so many that one block per 256 keys makes the grid too high: launched, not run */
+    LONG_HEADS = 64, /* likewise with head_dim */
 };
 
 /** One line: the same shape and data for every kind in the set. */
@@ -130,8 +128,6 @@ static const struct shape_row SHAPES[] = {
     {"scale_negative",           GROUP_EDGES,    S | WHOLE,        ON_ANY,  1,     1,     1,    16,     40,   32, 0,                       -0.5, DIST_NORMAL},
     {"scale_tiny",               GROUP_EDGES,    S | WHOLE,        ON_ANY,  1,     1,     1,     9,     40,   32, 0,                       1e-7, DIST_NORMAL},
     {"two_streams",              GROUP_EDGES,    ALL,              ON_ANY,  2,     2,     1,    40,     65,   32, CAUSAL | TWO_STREAMS,       0, DIST_NORMAL},
-    {"other_workspace",          GROUP_EDGES,    ANY_SIZE,         ON_ANY,  1,     2,     1,     5,      9,    8, OTHER_WORKSPACE,            0, DIST_NORMAL},
-    {"other_workspace",          GROUP_EDGES,    TILED,            ON_ANY,  1,     2,     1,     5,      9,   32, OTHER_WORKSPACE,            0, DIST_NORMAL},
 
     /* All pairs of values of: storage type, head_dim, mask, group, batch, one row or key more than a tile,
      * no lse, scale. A * tiled kernel may have a path for each. */
@@ -155,7 +151,6 @@ static const struct shape_row SHAPES[] = {
     {"decode_head_dim_128",      GROUP_EDGES,    TILED,            ON_ANY,  2,     4,     2,     1,     65,  128, CAUSAL,                  -0.1, DIST_NORMAL},
     {"tail_129x64",              GROUP_EDGES,    TILED,            ON_ANY,  1,     2,     2,   129,     64,   64, NO_LSE,                  -0.3, DIST_NORMAL},
     {"heads_70001",              GROUP_EDGES,    TILED,            ON_GPU,  1, 70001, 70001,     2,      3,   32, 0,                          0, DIST_NORMAL},
-    {"heads_70001_launched",     GROUP_EDGES,    WHOLE,            ON_SIMT, 1,     2,     2,     2,      3,   32, MANY_HEADS,                 0, DIST_NORMAL},
     {"queries_70001",            GROUP_EDGES,    TILED,            ON_GPU,  1,     1,     1, 70001,      3,   32, 0,                          0, DIST_NORMAL},
     {"keys_70001",               GROUP_EDGES,    TILED,            ON_GPU,  1,     1,     1,     3,  70001,   32, 0,                          0, DIST_NORMAL},
     {"whole_tiles_128",          GROUP_EDGES,    TILED,            ON_ANY,  2,     2,     1,    64,     64,  128, CAUSAL,                     0, DIST_NORMAL},
@@ -285,16 +280,6 @@ static void name_case(struct lesson_case *item, enum attention_kind kind,
     snprintf(item->name, sizeof item->name, "%s/%s", part, name);
 }
 
-/* A workspace larger than needed; where none is needed, a workspace that the kernel must not access. */
-static void give_other_workspace(struct lesson_case *item, enum attention_kind kind,
-                                 const struct attention_family *family)
-{
-    if (kind == ATTENTION_WHOLE && family->workspace != WORKSPACE_NONE)
-        item->value[AT_WORKSPACE_SHORTAGE] = -512;
-    else
-        item->value[AT_STRAY_WORKSPACE] = 1;
-}
-
 /* Most cases of the groups edges and numerics call a kernel once. The basic cases and the properties,
  * which have shapes of all kinds, already show for each part whether two calls give the same bits and
  * whether the first call leaves something that the second one uses. Only a tiled kernel has separate paths
@@ -328,11 +313,6 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
         item->value[row->flags & MANY_KEYS ? AT_KV_LEN : AT_HEAD_DIM] = 17000001;
         item->flags |= CASE_LAUNCH_ONLY;
     }
-    if (row->flags & MANY_HEADS) {
-        item->value[AT_HEADS] = item->value[AT_KV_HEADS] = 70001;
-        item->flags |= CASE_LAUNCH_ONLY;
-    }
-    if (row->flags & OTHER_WORKSPACE) give_other_workspace(item, kind, family);
     if (is_called_once(row, family)) item->flags |= CASE_ONE_CALL;
     if (row->distribution == DIST_NORMAL) item->flags |= CASE_UNIT_SCALE;
 }
@@ -432,15 +412,12 @@ int attention_cases(const struct attention_family *family, struct lesson_case *c
     for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
         unsigned bit = kind_bit(kind, family->tiled, (int)family->dtype);
         if (family->part[kind] < 0) continue;
-        const struct lesson_case *first = &cases[count];
         for (size_t i = 0; i < sizeof SHAPES / sizeof SHAPES[0] && count < capacity; i++) {
             if (!(SHAPES[i].kinds & bit)) continue;
-            if (SHAPES[i].flags & MANY_HEADS && family->workspace) continue; /* it would be too small */
             if (!family->tiled && family->max_head_dim > 0 && SHAPES[i].head_dim > family->max_head_dim)
                 continue;
             shape_case(&cases[count++], &SHAPES[i], (enum attention_kind)kind, family);
         }
-        count = case_table_add_refused(cases, count, capacity, first, "launch_refused");
         for (size_t i = 0; i < sizeof BAD / sizeof BAD[0] && count < capacity; i++)
             if (BAD[i].of & bit) bad_case(&cases[count++], &BAD[i], (enum attention_kind)kind, family);
     }

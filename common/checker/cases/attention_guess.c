@@ -99,22 +99,21 @@ static const struct mistake_row MISTAKES[] = {
      .message = "q, k, v and out are bf16, and are treated as if they were f16"},
     {TREATED_AS_BF16, RECORD_CAUSE_STORAGE_TYPE, .where = W,
      .message = "q, k, v and out are f16, and are treated as if they were bf16"},
-    {WEIGHTS_CUT, RECORD_CAUSE_WEIGHTS, .where = M | W, .message = "weights below exp(-%d) are taken as 0", .sizes = {20}},
+    /* Where all that is wrong is 0, each of these fits: the first is nearest to what the kernel does. */
+    {WEIGHTS_CUT, RECORD_CAUSE_WEIGHTS, .where = M | W, .message = "small weights, below exp(-%d), are taken as 0",
+     .sizes = {80, 60, 40, 30, 20, 14, 10, 8}},
     {LSE_WITHOUT_MAX, RECORD_CAUSE_LSE, .where = M | W | IN_LSE,
      .message = "lse is the logarithm of the sum without the maximum: lse = m + log(l)"},
     {LSE_MAX_ONLY, RECORD_CAUSE_LSE, .where = M | W | IN_LSE, .message = "lse is the maximum alone: lse = m + log(l)"},
     {LSE_IN_BASE_2, RECORD_CAUSE_LSE, .where = M | W | IN_LSE, .message = "lse is in base 2: multiply it by log(2)"},
     {LSE_OF_MEAN, RECORD_CAUSE_LSE, .where = M | W | IN_LSE,
      .message = "lse is m + log of the weights after they were divided, which is m"},
-    /* Up to here there are as many as the cases of a part vote on (CHECK_GUESSES); these are tried where none of them fits. */
     {TILES_OF_FIRST_QUERY, RECORD_CAUSE_Q_TILES, .where = W | CAUSAL,
      .message = "the loop over K/V tiles ends with the keys that the first query of a Q tile sees: the last one sees the most",
      .sizes = {32, 64, 128, 32, 64, 128}, .others = {64, 64, 64, 128, 128, 128}},
     {ELEMENTS_MISSING, RECORD_CAUSE_HEAD_DIM, .where = S | W,
      .message = "the last %d elements of q and k are missing in every score: does the loop over head_dim take its last step?",
      .sizes = {8, 16, 32}},
-    {SMALL_WEIGHTS_CUT, RECORD_CAUSE_WEIGHTS, .where = M | W,
-     .message = "small weights, below exp(-%d), are taken as 0", .sizes = {8, 10, 14, 30, 40, 60, 80}},
     {K_TRANSPOSED, RECORD_CAUSE_KV_ROWS, .where = S | W,
      .message = "K is read as if it were transposed: element d of key j is k[j * head_dim + d], not k[d * kv_len + j]"},
     {V_TRANSPOSED, RECORD_CAUSE_KV_ROWS, .where = O | W,
@@ -122,6 +121,21 @@ static const struct mistake_row MISTAKES[] = {
     {HALF_OF_LANES, RECORD_CAUSE_WARP_REDUCTION, .where = M | W,
      .message = "divided by half of the partial sums, those of the first %d threads: does the reduction begin with half of them?",
      .sizes = {16, 32, 64, 128}},
+    {OWN_PART_ONLY, RECORD_CAUSE_PARTIALS, .where = W,
+     .message = "only the keys of a query's own part count, of %d equal parts: in a ring, what comes from other ranks is not merged",
+     .sizes = {2, 4, 8}},
+    {TILES_SCALE_POSITIVE, RECORD_CAUSE_SCALE, .where = W,
+     .message = "a negative scale is taken as positive in all K/V tiles but the last, of %d keys, the first that a loop from the "
+                "end comes to", .sizes = {64, 128}},
+    {REFILLED_LATE, RECORD_CAUSE_KV_TILES, .where = W,
+     .message = "a stage is refilled with the wrong tile of %d keys: the next one in its stage lies as many tiles on as there are "
+                "stages", .sizes = {64, 128, 64, 128, 64, 128}, .others = {2, 2, 3, 3, 4, 4}},
+    {MASK_OF_FIRST_ROWS, RECORD_CAUSE_MASK, .where = W | CAUSAL,
+     .message = "rows from %d on of a tile are masked as its first rows are: is the consumer's, or the warp's, number in the row?",
+     .sizes = {64, 16, 64}, .others = {128, 64, 192}},
+    {QUERIES_OF_FIRST_ROWS, RECORD_CAUSE_Q_ROWS, .where = W,
+     .message = "rows from %d on of a tile have the queries of its first rows: is the consumer's, or the warp's, number in the row?",
+     .sizes = {64, 16, 64}, .others = {128, 64, 192}},
 };
 /* clang-format on */
 
@@ -146,6 +160,8 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
         return attention_storage(item) == STORAGE_F16;
     case SCALE_POSITIVE:
         return item->real[AT_SCALE] < 0.0;
+    case TILES_SCALE_POSITIVE:
+        return item->real[AT_SCALE] < 0.0 && kv_len > size;
     /* with a small head_dim all zeros may have other causes: then "all zero" is all that can be said */
     case EVERY_SCORE_0:
         return head_dim >= 32;
@@ -164,6 +180,13 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     case K_TRANSPOSED:
     case V_TRANSPOSED:
         return head_dim > 1 && kv_len > 1;
+    case OWN_PART_ONLY:
+        return kv_len == extent[AT_Q_LEN] && kv_len % size == 0;
+    case REFILLED_LATE:
+        return kv_len > size * mistake->other;
+    case MASK_OF_FIRST_ROWS:
+    case QUERIES_OF_FIRST_ROWS:
+        return extent[AT_Q_LEN] > size;
     case LAST_TILE_ONLY:
     case FIRST_TILE_ONLY:
     case HALF_OF_LANES:
@@ -201,6 +224,13 @@ static int seen_by_mask(const struct lesson_case *item, int number, size_t i)
     return seen + (number == ONE_KEY_MORE) - (number == LAST_KEY_UNSEEN);
 }
 
+/* The row that @p i is taken for where a tile's rows are taken for its first ones. */
+static size_t first_rows_of(const struct mistake *mistake, size_t i)
+{
+    const size_t tile = (size_t)mistake->other;
+    return i / tile * tile + i % tile % (size_t)mistake->size;
+}
+
 /* Which keys count, and how many keys past the end count with score 0. */
 static void count_keys(struct wrong_row *row)
 {
@@ -208,17 +238,30 @@ static void count_keys(struct wrong_row *row)
     const int kv_len = row->item->extent[AT_KV_LEN], size = mistake->size, number = mistake->number;
     const int in_tiles = number == NOT_MASKED || number == TILES_OF_FIRST_QUERY;
     const int end = in_tiles ? end_of_tiles(row->item, mistake, row->query) : 0;
-    int last = number == NOT_MASKED ? end : seen_by_mask(row->item, number, row->query);
+    const size_t query = number == MASK_OF_FIRST_ROWS ? first_rows_of(mistake, row->query) : row->query;
+    int last = number == NOT_MASKED ? end : seen_by_mask(row->item, number, query);
     if (number == TILES_OF_FIRST_QUERY && last > end) last = end;
     last = last < 0 ? 0 : last > kv_len ? kv_len : last;
     if (number == TAIL_MISSING && last > kv_len / size * size) last = kv_len / size * size;
     if ((number == FIRST_TILE_ONLY || number == FIRST_STEP_ONLY) && last > size) last = size;
-    row->last = last;
     row->first = number == LAST_TILE_ONLY && last > 0 ? (last - 1) / size * size : 0;
+    if (number == OWN_PART_ONLY) {
+        const int part = kv_len / size, own = (int)row->query / part * part;
+        row->first = own;
+        if (last > own + part) last = own + part;
+    }
+    row->last = last;
     row->zeros = number == ONE_MORE_AS_ZERO                     ? 1
                  : number == NOT_MASKED && end > kv_len         ? end - kv_len
                  : number == TAIL_AS_ZEROS && kv_len % size > 0 ? size - kv_len % size
                                                                 : 0;
+}
+
+/* Tiles come from the last to the first, as in lesson 16: the last ones fill the stages, each later one is one too far. */
+static int refilled(const struct wrong_row *row, int key)
+{
+    const int tile = row->mistake.size, tiles = (row->last + tile - 1) / tile;
+    return key / tile < tiles - row->mistake.other ? key + tile : key;
 }
 
 static size_t place_of(const struct wrong_row *row, int key)
@@ -230,6 +273,7 @@ static size_t place_of(const struct wrong_row *row, int key)
     if (number == HEAD_SAME) head = row->h;
     if (number == HEAD_NO_BATCH) sequence = 0;
     if (number == HEAD_BATCH_STRIDE_1) sequence = row->b;
+    if (number == REFILLED_LATE) key = refilled(row, key);
     const size_t first =
         (sequence + head) % ((size_t)extent[AT_BATCH] * kv_heads) * (size_t)extent[AT_KV_LEN];
     return (first + (size_t)key) * row->head_dim;
@@ -255,6 +299,8 @@ static struct wrong_row open_row(const struct lesson_case *item, const float *co
                             .place = place_of,
                             .scale = wrong_scale(item->real[AT_SCALE], head_dim)};
     if (item->extent[EX_KIND] == ATTENTION_SOFTMAX) row.given = data[ATTENTION_MATRIX] + unit * kv_len;
+    if (mistake->number == QUERIES_OF_FIRST_ROWS)
+        row.q -= (row.query - first_rows_of(mistake, row.query)) * head_dim;
     count_keys(&row);
     return row;
 }

@@ -308,7 +308,10 @@ static double element(const struct lesson_case *item, int index, int head, int r
     case DIST_NAN_V:
         return index == ATTENTION_V && head == 1 && row == 7 && column == 3 ? (double)NAN : noise;
     case DIST_NAN_HIDDEN:
-        return is_hidden_nan(item, index, head, row, column) ? (double)NAN : noise;
+        if (!is_hidden_nan(item, index, head, row, column)) return noise;
+        return index == ATTENTION_V && head % 2 == 1 && item->extent[EX_TILED] != ATTENTION_E4M3_TILES
+                   ? (double)INFINITY
+                   : (double)NAN;
     case DIST_OCTAVES:
         return index == ATTENTION_V   ? noise
                : index == ATTENTION_K ? 100.0 * noise

@@ -55,14 +55,15 @@ enum attention_distribution {
     DIST_LARGE,  /* scores of magnitude 1e4: exp overflows unless the maximum is subtracted */
     /* every score far below zero: exp underflows, and a running maximum initialized with 0 is wrong */
     DIST_LOW,
-    DIST_DOMINANT,   /* one key takes nearly all the weight, late in the row */
-    DIST_EQUAL,      /* all scores of a row are equal */
-    DIST_RISING,     /* scores grow along the row: every tile brings a new maximum */
-    DIST_FALLING,    /* the first key has the largest score */
-    DIST_NAN_Q,      /* a NaN in some query rows */
-    DIST_NAN_K,      /* a NaN in one key row of one head */
-    DIST_NAN_V,      /* a NaN in one value row of one head */
-    DIST_NAN_HIDDEN, /* NaN in keys that only the last query rows see, and here and there in their values */
+    DIST_DOMINANT, /* one key takes nearly all the weight, late in the row */
+    DIST_EQUAL,    /* all scores of a row are equal */
+    DIST_RISING,   /* scores grow along the row: every tile brings a new maximum */
+    DIST_FALLING,  /* the first key has the largest score */
+    DIST_NAN_Q,    /* a NaN in some query rows */
+    DIST_NAN_K,    /* a NaN in one key row of one head */
+    DIST_NAN_V,    /* a NaN in one value row of one head */
+    /* NaN in keys that only the last query rows see, and NaN or, in odd heads, infinity here and there in their values */
+    DIST_NAN_HIDDEN,
     DIST_NAN_WEIGHTLESS, /* a NaN in three value rows of one head, whose weight is 0 */
     DIST_INFINITE, /* +infinity in some query rows, -infinity in a key row, both in a value row of one head */
     DIST_MINUS_INFINITE, /* scores of -infinity: all those of some rows, and in one head those of the first half of the keys */

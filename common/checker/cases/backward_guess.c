@@ -17,7 +17,7 @@ enum backward_mistake {
     /* the scale, of dQ and dK */
     NO_FACTOR, FACTOR_TWICE, FACTOR_OF_DV,
     /* the mask, by tiles of [queries or keys] */
-    ONE_KEY_MORE, ONE_KEY_LESS, TOP_LEFT, NO_MASK, QUERY_OF_TILE, KEY_OF_TILE, KEY_OF_WARP,
+    ONE_KEY_MORE, ONE_KEY_LESS, TOP_LEFT, NO_MASK, MASK_LATE, QUERY_OF_TILE, KEY_OF_TILE, KEY_OF_WARP,
     /* which terms are summed up: heads, and tiles of [queries or keys] */
     FIRST_OF_GROUP, LAST_OF_GROUP, HEAD_MODULO, FIRST_TILE, FIRST_KEY_TILE, LAST_TILE, LAST_KEY_TILE, FIRST_SLICE,
     FIRST_QUERIES, WALK_FROM_0, TILE_BEFORE,
@@ -62,6 +62,9 @@ static const struct mistake_row MISTAKES[] = {
     {ONE_KEY_LESS, RECORD_CAUSE_MASK, .message = "mask off by one: every query sees one key too few"},
     {TOP_LEFT, RECORD_CAUSE_MASK, .message = "the mask is aligned to the top left; correct: query i sees keys up to i + kv_len - q_len"},
     {NO_MASK, RECORD_CAUSE_MASK, .message = "as without the causal mask"},
+    {MASK_LATE, RECORD_CAUSE_MASK,
+     .message = "mask off by one: the first query of a tile sees one key too many: does a tile whose last key it does not see "
+                "count as one without a mask?", .sizes = {128, 64, 128, 64}, .others = {32, 32, 64, 64}},
     {QUERY_OF_TILE, RECORD_CAUSE_MASK,
      .message = "the mask counts the queries of a tile from 0: keys_seen() takes the query's number in its head",
      .sizes = {32, 16, 64}},
@@ -177,6 +180,8 @@ static int sees(const struct guess *g, size_t i, size_t j)
         key = j / 16 * 16 + j % 8 + i % 2 * 8;
         query = query_by_y(i, j);
     }
+    if (mask == MASK_LATE && (key + 1) % tile == 0 && query % (size_t)g->mistake.other == 0)
+        return (long)key <= keys_taken(g, (long)query);
     return (long)key < keys_taken(g, (long)query);
 }
 

@@ -127,20 +127,14 @@ struct lesson_case *case_table_find(struct lesson_case *cases, int count, const 
 
 /* ---- launches that are refused ---------------------------------------------------------------------------- */
 
-int case_table_add_refused(struct lesson_case *cases, int count, int capacity, const struct lesson_case *like,
-                           const char *name)
+void case_table_refuse_launches(struct lesson_case *item)
 {
-    if (count >= capacity) return count;
-    struct lesson_case *item = &cases[count];
-    *item = *like;
-    snprintf(item->name, sizeof item->name, "%.*s/%s", (int)strcspn(like->name, "/"), like->name, name);
     item->group = GROUP_BAD_INPUT;
     item->weight = 1;
     item->devices = ON_SIMT; /* how a GPU reports a broken capture is not known here */
     item->flags = CASE_REFUSE_LAUNCHES;
     item->untouched = 0;
     item->expected = KERNEL_CUDA_ERROR;
-    return count + 1;
 }
 
 /* ---- cases made of others ---------------------------------------------------------------------------------- */

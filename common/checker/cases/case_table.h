@@ -23,11 +23,9 @@ int case_table_check(const struct lesson *lesson, const struct lesson_case *case
  *         is wrong: the program reports it and ends with exit code 2. */
 struct lesson_case *case_table_find(struct lesson_case *cases, int count, const char *name);
 
-/** @brief Appends a copy of @p like, a good case, as "part/NAME", with a runtime that refuses its
- *         launches: the entry point has to return ::KERNEL_CUDA_ERROR and to clear the error. Returns the
- *         new count. */
-int case_table_add_refused(struct lesson_case *cases, int count, int capacity, const struct lesson_case *like,
-                           const char *name);
+/** @brief Turns a good case into one whose launches the runtime refuses: the entry point has to return ::KERNEL_CUDA_ERROR
+ *         and to clear the error. */
+void case_table_refuse_launches(struct lesson_case *item);
 
 /** @brief A call that must be refused: one value, pointer or storage type is wrong; or several are, and
  *         the one that the contract names first decides. */

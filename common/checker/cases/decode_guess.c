@@ -200,14 +200,11 @@ static struct wrong_row open_row(const struct lesson_case *item, const float *co
 }
 
 /* What one number holds that a kernel or the choice leaves, by its name: the report shows numbers. The text depends on the
- * case, so these guesses come after those on which the cases of a part vote. */
+ * case, so the cases of a part do not vote on it. */
 static int number_guess(const struct lesson_case *item, int index, int buffer, struct lesson_guess *guess)
 {
-    enum { VOTED_ON = 64 }; /* CHECK_GUESSES */
     static const char *const variant[] = {"DECODE_AUTO", "DECODE_MHA", "DECODE_FLASH_1", "DECODE_FLASH_2"};
     const int invalid = item->extent[EX_FAULT] != POSITIONS_SOUND;
-    if (index < VOTED_ON) return 0;
-    index -= VOTED_ON;
     if (buffer == DC_CHOSEN && index <= DECODE_FLASH_2) {
         guess->value = index;
         guess->cause = RECORD_CAUSE_VARIANT;

@@ -32,6 +32,7 @@ enum distribution {
     /* infinities of either sign in the value of one token, at every place within a vector load */
     INFINITE_VALUE,
     LARGE_VALUES, /* near the largest half, of either sign: the sum exceeds it before it is divided */
+    STEEP,        /* slopes of 1e37 */
     NAN_REST,
     CHEAP
 };

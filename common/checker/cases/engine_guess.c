@@ -19,10 +19,10 @@
 enum twist {
     /* clang-format off */
     /* norms */
-    NO_EPSILON, SUM_FOR_MEAN, NO_DIVISION, SQUARES_OF_SLICE, SPANS_CUT, NO_GAIN, NO_HEAD_NORM, GAIN_OF_Q, GAIN_OF_K,
+    NO_EPSILON, EPSILON_BUILT_IN, HEADS_EPSILON, SUM_FOR_MEAN, NO_DIVISION, SQUARES_OF_SLICE, SPANS_CUT, NO_GAIN, NO_HEAD_NORM, GAIN_OF_Q, GAIN_OF_K,
     /* rotations */
     NO_ROPE, ROPE_NEIGHBOURS, ROPE_NEIGHBOURS_GAINS /* with the gains, too, of neighbours */, ROPE_BACKWARDS, ROPE_LOW_SIGN,
-    ROPE_HIGH_SIGN, ROPE_BY_ROW, GAIN_AFTER_ROPE,
+    ROPE_HIGH_SIGN, ROPE_OF_QUERIES, ROPE_OF_KEYS /* by the position after theirs */, ROPE_BY_ROW, GAIN_AFTER_ROPE,
     /* attention */
     NO_SCALE, OWN_KEY_HIDDEN, KV_HEAD_MODULO, ONE_CACHE,
     /* the residual state, the MLP, the head */
@@ -37,6 +37,8 @@ static const struct {
     const char *words; /* NULL: those of the one before */
 } TOLD[] = {
     [NO_EPSILON] = {RECORD_CAUSE_NORM, "as if epsilon were 0: a norm divides by the root of mean + epsilon"},
+    [EPSILON_BUILT_IN] = {RECORD_CAUSE_NORM, "as if epsilon were 1e-6, whatever the configuration says"},
+    [HEADS_EPSILON] = {RECORD_CAUSE_NORM, "as if epsilon were 1e-6 in the norms of heads, whatever the configuration says"},
     [SUM_FOR_MEAN] = {RECORD_CAUSE_NORM, "a norm divides by the root of the sum of the squares, not of their mean"},
     [NO_DIVISION] = {RECORD_CAUSE_NORM, "a norm does not divide: x / sqrt(mean(x^2) + epsilon) comes before its gain"},
     [SQUARES_OF_SLICE] = {RECORD_CAUSE_NORM,
@@ -54,6 +56,10 @@ static const struct {
     [ROPE_BACKWARDS] = {RECORD_CAUSE_ROPE, "rope rotates backwards: (low cos - high sin, high cos + low sin)"},
     [ROPE_LOW_SIGN] = {RECORD_CAUSE_ROPE, "rope has a wrong sign: (low cos - high sin, high cos + low sin)"},
     [ROPE_HIGH_SIGN] = {RECORD_CAUSE_ROPE, NULL},
+    [ROPE_OF_QUERIES] = {RECORD_CAUSE_ROPE,
+                         "queries are rotated by another position than that of their token: by the next one, or keys by the one before"},
+    [ROPE_OF_KEYS] = {RECORD_CAUSE_ROPE,
+                      "keys are rotated by another position than that of their token: by the next one, or queries by the one before"},
     [ROPE_BY_ROW] = {RECORD_CAUSE_ROPE, "rope rotates by the number of a row in its step, not by its position in the text"},
     [GAIN_AFTER_ROPE] = {RECORD_CAUSE_ROPE,
                          "queries and keys are multiplied with the gain after their rotation: the norm, with its gain, "
@@ -118,11 +124,16 @@ static int is_cut(const struct decoder *d, size_t inputs, size_t at)
     return 1;
 }
 
+static double epsilon_of(const struct decoder *d, enum twist built_in)
+{
+    return d->twist == NO_EPSILON ? 0.0 : d->twist == built_in ? 1e-6 : (double)d->plan.config.epsilon;
+}
+
 /* y = x / rms(x) * gain, for a state. */
 static void norm(const struct decoder *d, const double *x, const float *gain, double *y)
 {
     const size_t hidden = (size_t)d->plan.config.hidden;
-    const double epsilon = d->twist == NO_EPSILON ? 0.0 : (double)d->plan.config.epsilon;
+    const double epsilon = epsilon_of(d, EPSILON_BUILT_IN);
     const double count = d->twist == SUM_FOR_MEAN ? 1.0 : (double)hidden;
     double sum = 0.0;
     for (size_t i = 0; i < hidden; i++) sum += is_cut(d, hidden, i) ? 0.0 : x[i] * x[i];
@@ -172,7 +183,7 @@ static void turn(const struct decoder *d, double *head, const float *gain, int p
     double sum = 0.0;
     for (size_t i = 0; i < dim; i++) sum += head[i] * head[i];
     const double factor =
-        d->twist == NO_HEAD_NORM ? 1.0 : 1.0 / sqrt(sum / (double)dim + (double)d->plan.config.epsilon);
+        d->twist == NO_HEAD_NORM ? 1.0 : 1.0 / sqrt(sum / (double)dim + epsilon_of(d, HEADS_EPSILON));
     for (size_t i = 0; i < half; i++) {
         const size_t at_low = neighbours ? 2 * i : i, at_high = neighbours ? 2 * i + 1 : i + half;
         const int own = d->twist == ROPE_NEIGHBOURS_GAINS,
@@ -232,7 +243,7 @@ static void append(const struct decoder *d, const struct engine_layer *at, const
     project(d, of_keys + kv_width * hidden, d->h, hidden, kv_width, value);
     for (size_t head = 0; head < (size_t)c->kv_heads; head++)
         turn(d, key + head * dim, d->weights + (d->twist == GAIN_OF_Q ? at->q_norm : at->k_norm),
-             d->twist == ROPE_BY_ROW ? row_of(d, piece, t) : t);
+             d->twist == ROPE_BY_ROW ? row_of(d, piece, t) : t + (d->twist == ROPE_OF_KEYS));
 }
 
 static void attention(const struct decoder *d, const struct engine_layer *at, const struct piece *piece,
@@ -247,7 +258,7 @@ static void attention(const struct decoder *d, const struct engine_layer *at, co
     for (size_t head = 0; head < (size_t)c->heads; head++) {
         const size_t kv = d->twist == KV_HEAD_MODULO ? head % (size_t)c->kv_heads : head / group;
         turn(d, d->q + head * dim, d->weights + (d->twist == GAIN_OF_K ? at->k_norm : at->q_norm),
-             d->twist == ROPE_BY_ROW ? row_of(d, piece, t) : t);
+             d->twist == ROPE_BY_ROW ? row_of(d, piece, t) : t + (d->twist == ROPE_OF_QUERIES));
         attend(d, d->q + head * dim, keys + kv * dim, values + kv * dim, count, d->attended + head * dim);
     }
     add_to_state(d, d->weights + at->o, d->attended, engine_q_width(c), STATE_LOST_BY_ATTENTION, state);
@@ -418,6 +429,7 @@ int engine_guess(const struct lesson_case *item, const float *const *data, int i
     }
     while (TOLD[index].words == NULL) index--, guess->told--;
     guess->value = last.logits[at];
+    guess->votes = 1;
     guess->cause = TOLD[index].cause;
     snprintf(guess->words, sizeof guess->words, "%s", TOLD[index].words);
     return 1;

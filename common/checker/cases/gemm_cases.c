@@ -158,6 +158,9 @@ static const struct shape_row SHAPES[] = {
     {"sums_beyond_half",       GROUP_NUMERICS, H,        ANY,          33,      40,   70,      0,      0,      0, 0,                              0x1p-9,        1.0, GEMM_HUGE},
     {"overflow",               GROUP_NUMERICS, H,        ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_HUGE},
     {"subnormal",              GROUP_NUMERICS, P | H,    ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_SUBNORMAL},
+    /* What a tile of the operand holds past k is that of an earlier slice: infinity, which times 0 is NaN. */
+    {"inf_a_deep",             GROUP_NUMERICS, F_ALL,    ANY,          64,      33,  104,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_A},
+    {"inf_b_deep",             GROUP_NUMERICS, F_ALL,    ANY,          33,      64,  104,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_B},
     {"inf_b",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_B},
     {"deep_1100",              GROUP_EDGES,    SIZES,    ANY,           2,       3, 1100,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"m_129",                  GROUP_EDGES,    SIZES,    ANY,         129,      64,   64,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
@@ -515,7 +518,6 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
     bad_case(&any, "", KERNEL_OK, family);
     unsigned bit = family_bit(any.extent);
     int choices = family->last_choice - family->first_choice + 1, turn = 0;
-    const struct lesson_case *first_shape = &cases[count];
     for (size_t i = 0; i < COUNT_OF(SHAPES) && count < capacity; i++) {
         if (!(SHAPES[i].families & bit)) continue;
         shape_case(&cases[count], &SHAPES[i], family);
@@ -526,7 +528,6 @@ int gemm_cases(const struct gemm_family *family, struct lesson_case *cases, int 
         turn += !last;
         count++;
     }
-    count = case_table_add_refused(cases, count, capacity, first_shape, "launch_refused");
     count = grid_cases(family, cases, count, capacity);
     count = bad_cases(family, bit, cases, count, capacity);
     count = bad_pairs(family, bit, cases, count, capacity);

@@ -21,7 +21,7 @@ enum gemm_mistake {
     A_UNSIGNED, B_UNSIGNED, BOTH_UNSIGNED, SIXTEEN_BITS, SATURATED, AS_FLOAT,
     /* scales */
     NO_ROW_SCALE, NO_COLUMN_SCALE, NO_SCALES, NO_BIAS, SCALES_EXCHANGED, BIAS_FIRST, ROW_SCALE_BY_COLUMN, ROW_SIGN_LOST,
-    COLUMN_SIGN_LOST, SIGNS_LOST,
+    COLUMN_SIGN_LOST, SIGNS_LOST, SUM_0_UNSCALED, SUM_0_IS_0,
     /* whose sum is stored */
     EVEN_ROWS_TWICE, EVEN_COLUMNS_TWICE, NEXT_ROWS, NEXT_COLUMNS, ROWS_EIGHT_APART, ROWS_INTERLEAVED, COLUMNS_INTERLEAVED,
     BOTH_INTERLEAVED, ROWS_IN_HALVES, COLUMNS_IN_HALVES
@@ -90,6 +90,10 @@ static const struct mistake_row MISTAKES_OF_BYTES[] = {
      .message = "the sign of a column's scale is lost: where column_scales is negative, its magnitude is taken"},
     {SIGNS_LOST, RECORD_CAUSE_DEQUANTISATION, .where = SCALED,
      .message = "the signs of both scales are lost: the magnitudes are taken"},
+    {SUM_0_UNSCALED, RECORD_CAUSE_DEQUANTISATION, .where = SCALED,
+     .message = "a sum of 0 is not multiplied by its scales: 0 times an infinite scale is NaN"},
+    {SUM_0_IS_0, RECORD_CAUSE_BIAS, .where = SCALED | A_BIAS,
+     .message = "where a sum is 0, so is the result: the scales may be infinite, and the bias is added in any case"},
     {AS_FLOAT, RECORD_CAUSE_ACCUMULATOR, .where = NOT_SCALED,
      .message = "the sum is rounded to a float, which holds every whole number only up to 2^24"},
     {EVEN_ROWS_TWICE, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS,
@@ -259,12 +263,14 @@ static double scaled(const struct lesson_case *item, const float *const *data, c
                      size_t i, size_t j, double sum)
 {
     if (!(item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED)) return sum;
+    if (sum == 0.0 && m->number == SUM_0_IS_0) return 0.0;
     size_t row = is(m, SCALES_EXCHANGED, ROW_SCALE_BY_COLUMN) ? j : i,
            column = m->number == SCALES_EXCHANGED ? i : j;
     double of_row = scale_of(data[INT8_ROW_SCALES][row], is(m, NO_ROW_SCALE, NO_SCALES),
                              is(m, ROW_SIGN_LOST, SIGNS_LOST));
     double of_column = scale_of(data[INT8_COLUMN_SCALES][column], is(m, NO_COLUMN_SCALE, NO_SCALES),
                                 is(m, COLUMN_SIGN_LOST, SIGNS_LOST));
+    if (sum == 0.0 && m->number == SUM_0_UNSCALED) of_row = of_column = 1.0;
     double bias = item->extent[INT8_EX_BIAS] && m->number != NO_BIAS ? (double)data[INT8_BIAS][j] : 0.0;
     return m->number == BIAS_FIRST ? (sum + bias) * of_row * of_column : sum * of_row * of_column + bias;
 }

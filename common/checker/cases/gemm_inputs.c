@@ -110,7 +110,8 @@ static double element(const struct lesson_case *item, int index, int line, int p
     case GEMM_INF_A:
     case GEMM_INF_B:
         if (a != (item->distribution == GEMM_INF_A) || line % 5 != 1) return noise;
-        if (p == k / 3) return (double)INFINITY;
+        if (p == (k / 3 + line) % k)
+            return (double)INFINITY; /* a line each, so that every place within a slice has one */
         return line % 10 == 6 && p == k - 1 ? (double)-INFINITY : noise;
     case GEMM_NAN_AB:
         return (double)NAN;

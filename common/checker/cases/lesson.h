@@ -93,6 +93,8 @@ struct lesson_case {
     int apart[LESSON_STARTS];
     /** set of 1 << buffer: outputs that must stay unchanged even if the call succeeds */
     unsigned untouched;
+    /** set of 1 << buffer: inputs that must not be read: nothing is written there before the call */
+    unsigned unread;
     /** set of 1 << buffer: outputs to which the contract lets blocks add in any order. Their bits may
      *  differ from run to run, so the values of both runs are compared with the oracle */
     unsigned order_free;
@@ -240,8 +242,9 @@ struct described {
 
 /** @brief A guess of what went wrong, at one element. */
 struct lesson_guess {
-    double value;            /**< what it would give there */
-    int told;                /**< the first guess that tells the same */
+    double value; /**< what it would give there */
+    int told;     /**< the first guess that tells the same */
+    int votes; /**< 1: the cases of a part choose among guesses like it; else it is told of this case alone */
     enum record_cause cause; /**< what it is about */
     char words[RECORD_NOTE]; /**< what to tell */
 };

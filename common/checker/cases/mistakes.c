@@ -18,6 +18,7 @@ const struct mistake_row *mistake_at(const struct mistake_row *rows, size_t coun
             while (names_size && row->sizes[same] != size) same++;
             *mistake = (struct mistake){row->number, size, row->others[*index]};
             guess->told -= *index - same;
+            guess->votes = 1;
             guess->cause = row->cause;
             snprintf(guess->words, sizeof guess->words, row->message, size, size == 1 ? "" : "s");
             return row;

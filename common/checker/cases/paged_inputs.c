@@ -260,7 +260,10 @@ void paged_fill(const struct lesson_case *item, int index, size_t elems, struct 
      * kernel that reads them gets right */
     case PA_SLOPES:
         for (size_t h = 0; h < elems; h++)
-            data[h] = (float)((h % 3 == 1 ? -0.5 : 1.0) * exp2(-8.0 * (double)(elems - h) / (double)elems));
+            data[h] =
+                item->distribution == STEEP
+                    ? 1e37f
+                    : (float)((h % 3 == 1 ? -0.5 : 1.0) * exp2(-8.0 * (double)(elems - h) / (double)elems));
         break;
     case PA_STATUS:
         data[0] = (float)item->extent[EX_STATUS];

@@ -90,6 +90,8 @@ double wrong_score(const struct wrong_row *row, int key)
         return 0.0 * dot + bias;
     case SCALE_POSITIVE:
         return dot * fabs(row->scale);
+    case TILES_SCALE_POSITIVE:
+        return dot * (key / mistake->size < (row->last - 1) / mistake->size ? fabs(row->scale) : row->scale);
     case SCALE_TWICE:
         return dot * row->scale * row->scale;
     default:
@@ -145,7 +147,6 @@ static double weight_of(const struct mistake *mistake, double score, double max)
     case SCORES_AS_WEIGHTS:
         return score;
     case WEIGHTS_CUT:
-    case SMALL_WEIGHTS_CUT:
         return below < -mistake->size ? 0.0 : exp(below);
     case POWERS_OF_2:
         return exp(below * LN_2);

@@ -23,7 +23,7 @@ enum attention_mistake {
     MAX_FROM_ZERO, OWN_LANE, LANES_BY_ONE, LANES_BY_TWO, MAX_OF_BLOCKS_WARP, MAX_OF_KEYS_WARP,
     /* weights, their sum, and values */
     UNDIVIDED, DIVIDED_TWICE, DIVIDED_BY_LANE, DIVIDED_BY_WARP, SCORES_AS_WEIGHTS, POWERS_OF_2, POWERS_OF_E,
-    WEIGHTS_CUT, SMALL_WEIGHTS_CUT /* weights below exp(-[size]) are 0 */,
+    WEIGHTS_CUT /* those below exp(-[size]) are 0 */,
     LAST_VALUES_MISSING, FIRST_VALUES_MISSING, VALUES_OF_FIRST_TILE /* of [keys] */,
     LSE_WITHOUT_MAX, LSE_MAX_ONLY, LSE_IN_BASE_2, LSE_OF_MEAN,
     /* what a kernel forgets from one tile of [keys] to the next */
@@ -39,7 +39,10 @@ enum attention_mistake {
     /* what a kernel forgets from one piece of the keys to the next: wrong_row_in_pieces() */
     PIECES_KEEP_O, PIECES_KEEP_L, PIECES_KEEP_BOTH, PIECES_TAKEN_FOR_SUM, PIECES_ADDED_WHOLE, PARTS_ADDED, PARTS_O_ADDED,
     PARTS_L_ADDED, PARTS_ALIKE,
-    K_TRANSPOSED, V_TRANSPOSED, HALF_OF_LANES /* of twice [threads] */
+    K_TRANSPOSED, V_TRANSPOSED, HALF_OF_LANES /* of twice [threads] */,
+    OWN_PART_ONLY /* of [parts] */, REFILLED_LATE /* tiles of [keys], [other] stages */,
+    /* of tiles of [other] rows those from [rows] on are taken for the first ones: by the mask, or for their queries */
+    MASK_OF_FIRST_ROWS, QUERIES_OF_FIRST_ROWS, TILES_SCALE_POSITIVE /* all of [keys] but the last */
     /* clang-format on */
 };
 

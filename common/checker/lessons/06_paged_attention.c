@@ -107,6 +107,8 @@ static const struct table_row TABLE[] = {
     {"alibi",                   GROUP_EDGES,    A,                3,     4,    2,  64,   16,   130, MIXED,             NORMAL,         {.alibi = 1}},
     {"alibi_128",               GROUP_EDGES,    A,                2,     8,    2, 128,   32,   130, MIXED,             NORMAL,         {.alibi = 1}},
     {"alibi_32",                GROUP_EDGES,    A,                2,     2,    2,  32,   16,   130, MIXED,             NORMAL,         {.alibi = 1}},
+    /* The slope times a position would overflow; times the distance to the last token, it hides all but that. */
+    {"alibi_steep",             GROUP_EDGES,    A,                2,     4,    2,  32,   16,   100, FULL,              STEEP,          {.alibi = 1}},
     {"scale_explicit",          GROUP_EDGES,    A,                2,     2,    1,  64,   16,    50, FULL,              NORMAL,         {.scale = 0.25}},
     {"scale_negative",          GROUP_EDGES,    A,                2,     2,    1,  64,   16,    50, FULL,              NORMAL,         {.scale = -0.5}},
     {"two_streams",             GROUP_EDGES,    A,                3,     4,    2,  64,   16,   150, MIXED,             NORMAL,         {.two_streams = 1}},
@@ -131,6 +133,8 @@ static const struct table_row TABLE[] = {
     {"nan_key",                 GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   100, FULL,              NAN_KEY,        {0}},
     {"nan_value",               GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   100, FULL,              NAN_VALUE,      {0}},
     {"nan_value_weightless",    GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   100, FULL,              NAN_WEIGHTLESS, {0}},
+    /* The weights of whole partitions become 0. */
+    {"nan_value_overtaken",     GROUP_NUMERICS, A,                2,     2,    1,  64,   16,   600, FULL,              NAN_OVERTAKEN,  {0}},
     {"infinite_key",            GROUP_NUMERICS, A,                2,     8,    2,  64,   16,   100, FULL,              INFINITE_KEY,   {0}},
     {"infinite_value",          GROUP_NUMERICS, A,                2,     8,    2,  64,   16,   100, FULL,              INFINITE_VALUE, {0}},
     {"large_values",            GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   200, FULL,              LARGE_VALUES,   {0}},
@@ -240,6 +244,10 @@ static void settle_outcome(struct lesson_case *item)
 {
     int refused = item->extent[EX_STATUS] != KERNEL_OK || item->extent[EX_BREAK] != SOUND;
     item->untouched = item->part == PART_VALIDATE || refused ? 1u << PA_OUT : 0;
+    /* a status that is bad before the call forbids to read what it may be about */
+    item->unread = item->part != PART_VALIDATE && item->extent[EX_STATUS] != KERNEL_OK
+                       ? 1u << PA_TABLE | 1u << PA_K | 1u << PA_V
+                       : 0;
 }
 
 static void good_case(struct lesson_case *item, const struct table_row *row, int part)
@@ -311,10 +319,8 @@ static int cases(struct lesson_case *cases, int capacity)
     /* clang-format on */
     int count = 0;
     for (int part = 0; part < PARTS; part++) {
-        const struct lesson_case *simplest = &cases[count]; /* a part's cases go from simple to involved */
         for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
             if (TABLE[i].parts >> part & 1) good_case(&cases[count++], &TABLE[i], part);
-        count = case_table_add_refused(cases, count, capacity, simplest, "launch_refused");
         for (int i = 0; i < BAD_COUNT && count < capacity; i++) {
             struct lesson_case *item = &cases[count++];
             good_case(item, &shape, part);

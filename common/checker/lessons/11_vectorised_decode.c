@@ -85,6 +85,7 @@ static const struct table_row TABLE[] = {
     {"split_mixed",          GROUP_EDGES,    F,     F16,   4,    3,    1,   64,   1,  1500, NAN_REST,       {.on_device = 1}},
     /* More splits than a warp has lanes; the last of them hold the key that decides. */
     {"splits_34",            GROUP_EDGES,    F,     F16,   1,    1,    1,   64,   1,  6500, RISING,         {0}},
+    {"splits_132",           GROUP_EDGES,    F,     F16,   1,    1,    1,   64,   1, 25343, RISING,         {0}},
     {"split_gqa_7",          GROUP_EDGES,    F,     F16,   1,   14,    2,   64,   1,  1500, NAN_REST,       {.on_device = 1}},
     {"split_gqa_5",          GROUP_EDGES,    F,     F16,   1,    5,    1,  128,   1,  1050, NAN_REST,       {0}},
     {"shorter_than_cache",   GROUP_EDGES,    ALL,   F16,   2,    2,    1,   64,   1,    40, NAN_REST,       {.room = 500}},
@@ -431,10 +432,8 @@ static int cases(struct lesson_case *cases, int capacity)
 {
     int count = 0;
     for (int part = 0; part < DECODE_PARTS; part++) {
-        const struct lesson_case *simplest = &cases[count]; /* a part's cases go from simple to involved */
         for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
             if (TABLE[i].parts >> part & 1) good_case(&cases[count++], &TABLE[i], part);
-        count = case_table_add_refused(cases, count, capacity, simplest, "launch_refused");
         count = bad_cases(cases, count, capacity, part);
         count = short_cases(cases, count, capacity, part);
         count = property_cases(cases, count, capacity, part);

@@ -102,6 +102,7 @@ static const struct table_row TABLE[] = {
     {"gqa_11",               GROUP_EDGES,    FH,     1, 22,  2,     3,     5,  32, 0,                    0, NORMAL},
     {"diagonal_126",         GROUP_EDGES,    F|HB|DH, 1, 1,  1,     3,   129,  32, CAUSAL,               0, NORMAL},
     {"slices_3",             GROUP_EDGES,    DH,     1,  2,  1,    70,   300,  32, CAUSAL,               0, NORMAL},
+    {"slices_4",             GROUP_EDGES,    DF,     1,  1,  1,     8,   500,  32, 0,                    0, NORMAL},
     {"slices_of_several",    GROUP_EDGES,    DH,     1,  1,  1,     3,  4300,  32, CAUSAL,               0, NORMAL},
     {"scale_explicit",       GROUP_EDGES,    F|HB|DH, 1, 1,  1,    33,    40,  32, 0,                  0.3, NORMAL},
     {"scale_negative",       GROUP_EDGES,    F | H,  1,  1,  1,    33,    40,  32, CAUSAL,            -0.25, NORMAL},
@@ -133,7 +134,8 @@ static const struct table_row TABLE[] = {
     {"hidden_high",          GROUP_NUMERICS, F | HB, 1,  1,  1,    40,    60,  32, CAUSAL,               0, HIDDEN_HIGH},
     {"scale_largest",        GROUP_NUMERICS, F | B,  1,  1,  1,    17,    40,  32, 0,     (double)FLT_MAX, SMALL_PRODUCTS},
     {"scale_largest",        GROUP_NUMERICS, H,      1,  1,  1,    17,    40,  32, 0,     (double)FLT_MAX, ZERO_PRODUCTS},
-    {"nan_q",                GROUP_NUMERICS, F | HB, 1,  3,  3,    20,    40,  32, 0,                    0, NAN_Q},
+    {"nan_q",                GROUP_NUMERICS, F|HB|DF, 1,  3,  3,    20,    40,  32, 0,                    0, NAN_Q},
+    {"nan_q_next_head",      GROUP_NUMERICS, F | H,  1,  3,  3,    40,    16,  32, 0,                    0, NAN_Q},
     {"nan_k",                GROUP_NUMERICS, F | B,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_K},
     {"nan_v",                GROUP_NUMERICS, F | H,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_V},
     {"nan_dout",             GROUP_NUMERICS, F | B,  1,  3,  3,    20,    40,  32, 0,                    0, NAN_DOUT},
@@ -159,7 +161,7 @@ static void settle(struct lesson_case *item, int kind)
     for (int i = 0; i <= BW_HEAD_DIM; i++) item->value[i] = item->extent[i];
     item->value[BW_DTYPE] = item->value[BW_ENTRY] = (int)KIND[kind].dtype;
     item->value[BW_IS_DETERMINISTIC] = KIND[kind].part == PART_DETERMINISTIC;
-    item->order_free = KIND[kind].part == PART_DETERMINISTIC ? 0 : 1u << BW_DQ | 1u << BW_DK | 1u << BW_DV;
+    item->order_free = KIND[kind].part == PART_DETERMINISTIC ? 0 : 1u << BW_DQ;
     item->null_buffer = item->misaligned_buffer = -1;
     item->expected = KERNEL_OK;
     item->repeat = 1;
@@ -296,12 +298,8 @@ static int cases(struct lesson_case *cases, int capacity)
 {
     int count = 0;
     for (int kind = 0; kind < KINDS; kind++) {
-        const struct lesson_case *simplest = &cases[count];
-        char name[LESSON_NAME];
         for (size_t i = 0; i < sizeof TABLE / sizeof TABLE[0] && count < capacity; i++)
             if (TABLE[i].kinds >> kind & 1) good_case(&cases[count++], &TABLE[i], kind);
-        snprintf(name, sizeof name, "launch_refused%s", KIND[kind].suffix);
-        count = case_table_add_refused(cases, count, capacity, simplest, name);
         count = bad_cases(cases, count, capacity, kind);
         count = old_devices(cases, count, capacity, kind);
         count = property_cases(cases, count, capacity, kind);

@@ -158,10 +158,9 @@ static int add_two_faults(const char *part, const char *dtype, const char *name,
  * form pairs stay together. */
 static int fewer(struct lesson_case *cases, int first, int count, int bf16)
 {
-    int kept = first, edges = 0, numerics = 0;
+    int kept = first, edges = 1, numerics = 0;
     for (int i = first; i < count; i++) {
-        int every = cases[i].flags & CASE_LAUNCH_ONLY || cases[i].distribution == DIST_OCTAVES ||
-                    cases[i].distribution == DIST_MINUS_INFINITE;
+        int every = cases[i].distribution == DIST_OCTAVES || cases[i].distribution == DIST_MINUS_INFINITE;
         if (bf16 && !every && cases[i].group == GROUP_EDGES && edges++ % 4 != 0) continue;
         if (bf16 && !every && cases[i].group == GROUP_NUMERICS && numerics++ % 2 != 0) continue;
         cases[kept] = cases[i];
@@ -188,12 +187,12 @@ static int kept_for_fp8(const struct lesson_case *item, int edge)
         if (strcmp(item->name, left_out[i]) == 0) return 0;
     if (item->group == GROUP_SPEED) return strcmp(item->name, "fp8/qwen3_8b_prefill_8") == 0;
     return item->group != GROUP_EDGES || edge % 8 == 0 || (item->flags & CASE_TWO_STREAMS) ||
-           item->null_buffer == ATTENTION_LSE || item->value[AT_WORKSPACE_SHORTAGE] != 0;
+           item->null_buffer == ATTENTION_LSE || strcmp(item->name, "fp8/heads_70001") == 0;
 }
 
 static int add_fp8(const struct attention_family *family, struct lesson_case *cases, int count, int capacity)
 {
-    int first = count, kept = count, edges = 0;
+    int first = count, kept = count, edges = 1;
     count = attention_cases(family, cases, count, capacity);
     for (int i = first; i < count; i++)
         if (kept_for_fp8(&cases[i], cases[i].group == GROUP_EDGES ? edges++ : 0)) cases[kept++] = cases[i];

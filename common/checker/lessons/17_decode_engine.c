@@ -298,8 +298,6 @@ static int cases(struct lesson_case *cases, int capacity)
         cases[count++] = case_of(&TABLE[i]);
     for (int i = ENGINE_RIGHT + 1; i < ENGINE_MISTAKES && count < capacity; i++)
         cases[count++] = bad_case_of(i);
-    count = case_table_add_refused(cases, count, capacity, case_table_find(cases, count, "step/one_token"),
-                                   "launch_refused");
     struct lesson_case *little =
         case_table_copy(cases, &count, capacity, "step", "four_requests", "little_shared_memory");
     struct lesson_case *old = case_table_copy(cases, &count, capacity, "step", "one_token", "old_device");

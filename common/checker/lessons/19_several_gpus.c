@@ -304,12 +304,9 @@ static int cases(struct lesson_case *cases, int capacity)
     for (size_t i = 0; i < sizeof RINGS / sizeof RINGS[0] && count < capacity; i++)
         cases[count++] = ring_case(&RINGS[i]);
     for (int part = PART_LAYER; part <= PART_RING; part++) {
-        char two[LESSON_NAME], one[LESSON_NAME];
+        char two[LESSON_NAME];
         snprintf(two, sizeof two, "%s/two_ranks", PART_NAME[part]);
-        snprintf(one, sizeof one, "%s/one_rank", PART_NAME[part]);
         count = add_bad_cases(part, case_table_find(cases, count, two), cases, count, capacity);
-        count = case_table_add_refused(cases, count, capacity, case_table_find(cases, count, one),
-                                       "launch_refused");
     }
     return count;
 }

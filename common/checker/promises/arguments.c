@@ -110,18 +110,10 @@ void make_small_extents(struct making *m)
 static const int RATIOS[] = {1, 2, 3, 5, 7, 11, 17};
 enum { KV_HEADS = 2, RATIO_COUNT = sizeof RATIOS / sizeof RATIOS[0] };
 
-static const struct described *extent_line(const struct lesson *lesson, int part, const char *name)
-{
-    const struct described *line = NULL;
-    while ((line = described_next(lesson, part, DESCRIBED_EXTENT, line)) != NULL)
-        if (strcmp(line->name, name) == 0) return line;
-    return NULL;
-}
-
 /* They are made of the case that refusals are made of, which has two K/V heads. */
 void make_ratios(struct making *m)
 {
-    if (m->sound == NULL || extent_line(m->lesson, m->part, "kv_heads") == NULL) return;
+    if (m->sound == NULL || described_extent(m->lesson, m->part, "kv_heads") == NULL) return;
     struct lesson_case *item = making_add(m, m->sound, "ratios_of_heads");
     if (item == NULL) return;
     item->group = GROUP_PROPERTIES;
@@ -132,10 +124,45 @@ void make_ratios(struct making *m)
 
 void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index)
 {
-    const int heads = extent_line(lesson, item->part, "heads")->at,
-              kv_heads = extent_line(lesson, item->part, "kv_heads")->at;
+    const int heads = described_extent(lesson, item->part, "heads")->at,
+              kv_heads = described_extent(lesson, item->part, "kv_heads")->at;
     item->value[kv_heads] = item->extent[kv_heads] = KV_HEADS;
     item->value[heads] = item->extent[heads] = KV_HEADS * RATIOS[index % RATIO_COUNT];
+}
+
+/* ---- grids ------------------------------------------------------------------------------------------------ */
+
+/* 1 if the contract refuses @p many of an extent: a case that must be refused has no more; or if that many queries would need a
+ * cache as long. */
+static int is_limited(const struct making *m, const struct described *extent, int64_t many)
+{
+    enum { MOST = 65535 };
+    for (int i = 0; i < m->count; i++)
+        if (m->cases[i].part == m->part && m->cases[i].expected == KERNEL_INVALID_DIMENSION &&
+            m->cases[i].value[extent->at] > MOST && m->cases[i].value[extent->at] <= many)
+            return 1;
+    return strcmp(extent->name, "q_len") == 0 && described_extent(m->lesson, m->part, "max_len") != NULL;
+}
+
+/* The device checks the launches and runs nothing, so that buffers may be small. A workspace would have to be large. */
+void make_many(struct making *m)
+{
+    enum { MANY = 70001 };
+    static const char *const extents[] = {"batch", "heads", "q_len", "rows"};
+    if (making_most_workspace(m->lesson, m->simplest) > 0) return;
+    for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++) {
+        const struct described *line = described_extent(m->lesson, m->part, extents[i]),
+                               *with = described_extent(m->lesson, m->part, "kv_heads");
+        char name[NAME];
+        snprintf(name, sizeof name, "many_%s", extents[i]);
+        if (line == NULL || is_limited(m, line, MANY)) continue;
+        struct lesson_case *item = making_add(m, m->simplest, name);
+        if (item == NULL) continue;
+        item->value[line->at] = MANY;
+        if (strcmp(extents[i], "heads") == 0 && with != NULL) item->value[line->at] *= item->value[with->at];
+        item->flags |= CASE_LAUNCH_ONLY;
+        item->devices = ON_SIMT;
+    }
 }
 
 void make_unknown_options(struct making *m)
@@ -169,6 +196,24 @@ void make_odd_scalars(struct making *m)
             snprintf(name, sizeof name, "%s_%s", line->name, odd[i].suffix);
             struct lesson_case *item = making_refuse(m, name, KERNEL_INVALID_CONFIG);
             if (item != NULL) item->real[line->at] = odd[i].value;
+        }
+}
+
+void make_finite_scalars(struct making *m)
+{
+    static const struct {
+        const char *suffix;
+        double value;
+    } finite[] = {{"minus_half", -0.5}, {"small", 1e-7}};
+    for (const struct described *line = NULL;
+         (line = described_next(m->lesson, m->part, DESCRIBED_SCALAR, line)) != NULL;)
+        for (size_t i = 0; i < sizeof finite / sizeof finite[0]; i++) {
+            char name[NAME];
+            snprintf(name, sizeof name, "%s_%s", line->name, finite[i].suffix);
+            struct lesson_case *item = making_add(m, m->simplest, name);
+            if (item == NULL) continue;
+            item->real[line->at] = finite[i].value;
+            item->flags &= ~(unsigned)CASE_UNIT_SCALE;
         }
 }
 

@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "checker/cases/case_table.h"
 #include "making.h"
 
 /* ---- status words and streams ----------------------------------------------------------------------------- */
@@ -48,14 +49,8 @@ void make_default_stream(struct making *m)
 
 void make_refused_launch(struct making *m)
 {
-    struct lesson_case *item = making_add(m, m->simplest, "launch_refused");
-    if (item == NULL) return;
-    item->group = GROUP_BAD_INPUT;
-    item->weight = 1;
-    item->devices = ON_SIMT; /* how a GPU reports a broken capture is not known here */
-    item->flags = CASE_REFUSE_LAUNCHES;
-    item->untouched = 0;
-    item->expected = KERNEL_CUDA_ERROR;
+    struct lesson_case *item = making_refuse(m, "launch_refused", KERNEL_CUDA_ERROR);
+    if (item != NULL) case_table_refuse_launches(item);
 }
 
 /* ---- state ------------------------------------------------------------------------------------------------ */
@@ -155,8 +150,14 @@ void make_other_chips(struct making *m)
     add_chips(m, 0);
 }
 
+/* With many times as many tiles as SMs, where there is a batch: blocks that stay have several each. */
 void make_few_sms(struct making *m)
 {
+    enum { MANY = 24 };
+    const struct described *line = described_extent(m->lesson, m->part, "batch");
     struct lesson_case *item = add_flagged(m, "on_few_sms", CASE_SMALL_DEVICE);
-    if (item != NULL) item->devices = ON_SIMT;
+    if (item == NULL) return;
+    item->devices = ON_SIMT;
+    if (line == NULL || m->lesson->settle != NULL) return; /* other extents follow from this one */
+    item->value[line->at] = item->extent[line->at] = MANY;
 }

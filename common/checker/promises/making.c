@@ -21,6 +21,14 @@ const struct described *described_next(const struct lesson *lesson, int part, en
     return NULL;
 }
 
+const struct described *described_extent(const struct lesson *lesson, int part, const char *name)
+{
+    const struct described *line = NULL;
+    while ((line = described_next(lesson, part, DESCRIBED_EXTENT, line)) != NULL)
+        if (strcmp(line->name, name) == 0) return line;
+    return NULL;
+}
+
 const struct described *described_about(const struct lesson *lesson, int part, enum described_kind kind,
                                         const char *row)
 {
@@ -58,6 +66,14 @@ int making_workspace(const struct lesson *lesson, const struct lesson_case *item
     for (int b = 0; b < count; b++)
         if (buffer[b].role == WIRE_WORKSPACE) return b;
     return -1;
+}
+
+size_t making_most_workspace(const struct lesson *lesson, const struct lesson_case *item)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    const int workspace = making_workspace(lesson, item);
+    lesson->buffers(item, buffer);
+    return workspace >= 0 ? lesson_bytes(&buffer[workspace]) : 0;
 }
 
 /* ---- making cases ----------------------------------------------------------------------------------------- */

@@ -27,6 +27,9 @@ const struct lesson_case *making_like(const struct making *m);
 const struct described *described_next(const struct lesson *lesson, int part, enum described_kind kind,
                                        const struct described *line);
 
+/** @brief The line about extent @p name; NULL if there is none. */
+const struct described *described_extent(const struct lesson *lesson, int part, const char *name);
+
 /** @brief The line of this kind that is about row @p row, or about all rows of its kind: "workspace" stands for "workspace.larger". */
 const struct described *described_about(const struct lesson *lesson, int part, enum described_kind kind,
                                         const char *row);
@@ -36,6 +39,9 @@ int making_matches(const char *patterns, const char *name);
 
 /** @brief The index of the part's workspace among the buffers of @p item; -1 if it has none. */
 int making_workspace(const struct lesson *lesson, const struct lesson_case *item);
+
+/** @brief Bytes of the workspace that such extents get: the limit of one that the kernel chooses. */
+size_t making_most_workspace(const struct lesson *lesson, const struct lesson_case *item);
 
 /** @brief Appends what shows that a null pointer is refused. */
 void make_null_pointers(struct making *m);
@@ -51,6 +57,12 @@ void make_small_extents(struct making *m);
 void make_ratios(struct making *m);
 /** @brief Turns @p item into number @p index of these. */
 void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index);
+/** @brief Appends factors that are negative or small. */
+void make_finite_scalars(struct making *m);
+/** @brief Appends rows that are further apart than they are long. */
+void make_longer_rows(struct making *m);
+/** @brief Appends launches for more heads, rows or sequences than a grid's y and z can count. */
+void make_many(struct making *m);
 /** @brief Appends rows that begin beyond 2^31 elements. */
 void make_far_rows(struct making *m);
 /** @brief Appends what shows that options and storage types without a meaning are refused. */

@@ -102,12 +102,39 @@ int promises_row(const char *name)
     return row;
 }
 
-/* How many of the part's cases are called as @p patterns say. */
-static int called(const struct lesson_case *cases, int count, int part, const char *patterns)
+/* Whether an extent of the case, of those that lesson.def names, is in this range; where it names none, a name has to do. */
+static int has_extent(const struct lesson *lesson, const struct lesson_case *item, int64_t least,
+                      int64_t most)
+{
+    const struct described *line = described_next(lesson, item->part, DESCRIBED_EXTENT, NULL);
+    if (line == NULL) return 1;
+    for (; line != NULL; line = described_next(lesson, item->part, DESCRIBED_EXTENT, line))
+        if (item->value[line->at] >= least && item->value[line->at] <= most) return 1;
+    return 0;
+}
+
+/* What a case must be to show a row, whatever it is called: only refusals show that something is refused. */
+static int can_show(const struct lesson *lesson, const struct promise *promise,
+                    const struct lesson_case *item)
+{
+    enum { MOST_BLOCKS_Y = 65535 };
+    const int of_refusals =
+        strstr(promise->words, "refused") != NULL || strncmp(promise->name, "refusal.", 8) == 0;
+    if ((item->expected != KERNEL_OK) != of_refusals) return 0;
+    if (strcmp(promise->name, "extent.one") == 0) return item->repeat > 1 || has_extent(lesson, item, 1, 1);
+    if (strcmp(promise->name, "extent.grid") == 0)
+        return has_extent(lesson, item, MOST_BLOCKS_Y + 1, INT64_MAX);
+    return 1;
+}
+
+/* How many of the part's cases are called as @p patterns say, and can show the row. */
+static int called(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                  const struct promise *promise, int part, const char *patterns)
 {
     int found = 0;
     for (int i = 0; i < count; i++)
-        found += cases[i].part == part && making_matches(patterns, strchr(cases[i].name, '/') + 1);
+        found += cases[i].part == part && making_matches(patterns, strchr(cases[i].name, '/') + 1) &&
+                 can_show(lesson, promise, &cases[i]);
     return found;
 }
 
@@ -120,7 +147,8 @@ struct cell promises_cell(const struct lesson *lesson, const struct lesson_case 
     if (not_held != NULL) return (struct cell){CELL_NOT_HELD, 0, not_held->words};
     struct cell cell = {.state = CELL_SHOWN, .cases = 0};
     if (shown != NULL || promise->shown != NULL)
-        cell.cases = called(cases, count, part, shown != NULL ? shown->words : promise->shown);
+        cell.cases =
+            called(lesson, cases, count, promise, part, shown != NULL ? shown->words : promise->shown);
     if (cell.cases > 0) return cell;
     cell = (struct cell){.state = CELL_EMPTY};
     if (shown != NULL) return cell;

@@ -65,3 +65,17 @@ void make_far_rows(struct making *m)
         if (line->first == 1) add_far(m, line, 1);
     }
 }
+
+void make_longer_rows(struct making *m)
+{
+    enum { MORE = 8 };
+    for (const struct described *line = NULL;
+         (line = described_next(m->lesson, m->part, DESCRIBED_STRIDE, line)) != NULL;) {
+        char name[LESSON_NAME / 2];
+        snprintf(name, sizeof name, "longer_%s", line->name);
+        struct lesson_case *item = making_add(m, m->simplest, name);
+        if (item == NULL) continue;
+        item->extent[line->at] += line->first * MORE;
+        item->value[line->at] = item->extent[line->at];
+    }
+}

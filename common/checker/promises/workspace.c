@@ -91,15 +91,6 @@ void make_unneeded_workspaces(struct making *m)
     }
 }
 
-/* The limit of a workspace that the kernel chooses is the size of the buffer that such extents would get. */
-static size_t most_workspace(const struct lesson *lesson, const struct lesson_case *item)
-{
-    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
-    const int workspace = making_workspace(lesson, item);
-    lesson->buffers(item, buffer);
-    return workspace >= 0 ? lesson_bytes(&buffer[workspace]) : 0;
-}
-
 /* Three times a power of two, so that no product of 32 bits is 0 by chance. */
 void make_workspace_queries(struct making *m)
 {
@@ -125,6 +116,6 @@ void make_workspace_queries(struct making *m)
         item->weight = 1;
         item->flags |= CASE_ASK_ONLY;
         if (m->lesson->workspace_bytes(item) == SIZE_MAX)
-            item->workspace_most = most_workspace(m->lesson, item);
+            item->workspace_most = making_most_workspace(m->lesson, item);
     }
 }

@@ -98,6 +98,21 @@ static int is_at_the_end(const struct verdict *verdict)
     return finding->message != RECORD_SAYS_OBJECTS_LEFT || finding->number[1] == 0;
 }
 
+/* 1 if what is special about a case is so of more cases of the part that pass than that fail. */
+static int is_harmless(const struct check *check, int index)
+{
+    const struct lesson *lesson = check->options.lesson;
+    const char *purpose = lesson->purpose(&check->cases[index]);
+    int surplus = 0;
+    for (int i = 0; i < check->case_count && purpose != NULL; i++) {
+        if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
+        const char *other = lesson->purpose(&check->cases[i]);
+        if (other != NULL && strcmp(other, purpose) == 0)
+            surplus += check->verdicts[i].state == STATE_PASS ? 1 : -1;
+    }
+    return surplus > 0;
+}
+
 /* 1 if what is special about a case may be why it fails: not what the device found, nor a mistake that a guess names, nor what
  * most basic cases of the part show as well. */
 static int explains(const struct check *check, int index)
@@ -128,7 +143,9 @@ static const char *purpose_of(const struct check *check, int index)
     if (item->expected != KERNEL_OK && (verdict->finding_count > 0 || verdict->printed[0] != '\0'))
         return "these arguments are to be refused: the entry point has to check them before it launches "
                "anything";
-    return lesson->purpose != NULL && explains(check, index) ? lesson->purpose(item) : NULL;
+    return lesson->purpose != NULL && explains(check, index) && !is_harmless(check, index)
+               ? lesson->purpose(item)
+               : NULL;
 }
 
 void report_case(const struct check *check, int index, FILE *out)

@@ -253,6 +253,40 @@ static void mark_unreached(struct check *check)
     }
 }
 
+/* 1 if a case alone may show more: wrong values, of whose cause nothing is known for sure. */
+static int is_unexplained(const struct check *check, int index)
+{
+    const struct verdict *verdict = &check->verdicts[index];
+    const int differs =
+        verdict->record.kind == RECORD_WRONG_VALUE || verdict->record.kind == RECORD_RUNS_DIFFER;
+    return verdict->state == STATE_FAIL && differs && verdict->finding_count == 0 &&
+           check->cases[index].repeat == 1 &&
+           (verdict->record.certainty == RECORD_NO_CAUSE || verdict->record.certainty == RECORD_WHERE_ONLY);
+}
+
+/* What passes in a runner of its own fails for what an earlier call has left. Of each part one case is tried. */
+static void try_alone(struct check *check, struct item *item)
+{
+    const struct options *options = &check->options;
+    if (options->bench || options->dump || check->stopped || check->overdue)
+        return;
+    for (int part = 0; part < options->lesson->part_count; part++) {
+        int at = 0;
+        while (at < check->case_count && (check->cases[at].part != part || !is_unexplained(check, at))) at++;
+        if (at == check->case_count || check->broken[0] != '\0') continue;
+        struct verdict before = check->verdicts[at];
+        struct session session;
+        start_session(check, &session, item);
+        make_item(check, at, 0, &item[session.count++]);
+        run_session(check, &session);
+        const int passes = check->verdicts[at].state == STATE_PASS;
+        if (passes)
+            before.record.cause = RECORD_CAUSE_KEPT, before.record.certainty = RECORD_CAUSE,
+            before.stage = NULL;
+        check->verdicts[at] = before;
+    }
+}
+
 /** Cases that one worker checks: a piece of the order. */
 struct unit {
     int first, last;
@@ -397,6 +431,7 @@ void check_run(struct check *check)
         divide(check, item, &division);
         workers_run(check, division.units, check_unit, &division);
         if (check->workers > 1) check_crowded_out(check, &division);
+        try_alone(check, item);
     }
     free(item);
     diagnose_parts(check);

@@ -10,8 +10,8 @@
 
 enum {
     CHECK_CASES = 1024,
-    CHECK_GUESSES = 64, /* of a lesson, one bit each */
-    CHECK_NAMES = 64,   /* --case, --limit and --peer may be given this often at most */
+    CHECK_GUESSES = 160, /* of a lesson, that the cases of a part vote on */
+    CHECK_NAMES = 64,    /* --case, --limit and --peer may be given this often at most */
     VERDICT_TEXT = 400,
     VERDICT_FINDINGS = 4
 };
@@ -83,9 +83,9 @@ struct verdict {
     enum state state;
     double budget_share;  /**< largest error as a share of what is allowed */
     struct record record; /**< what is wrong, and the usual cause */
-    uint64_t guesses;     /**< bit i: the lesson's guess i fits the wrong elements */
-    /** those of these that also give the right elements, and so everything that came out */
-    uint64_t thorough;
+    /** 1: the lesson's guess fits the wrong elements; 2: the right ones, too, and so everything that came out */
+    unsigned char guesses[CHECK_GUESSES];
+    int guess_count;   /**< how many fit */
     int special;       /**< 1: what fails, fails for special values or places alone: see judge_item() */
     int all_zero;      /**< enum diagnosed_zeros, of the output that is wrong */
     const char *stage; /**< what the right outputs say about the wrong ones, or NULL */

@@ -277,7 +277,7 @@ int compare_untouched(const struct judged *judged, struct record *found)
         enum wire_role role = item->buffer[b].role;
         for (int run = 0; run < (role == WIRE_IN ? 1 : 2); run++)
             if (!guards_of(judged, b, run, found)) return 0;
-        if (role != WIRE_IN || item->settled.null_buffer == b) continue;
+        if (role != WIRE_IN || item->settled.null_buffer == b || item->settled.unread >> b & 1) continue;
         size_t at = first_modified(judged, b);
         if (at == lesson_elems(&item->buffer[b])) continue;
         find(found, RECORD_WROTE_INPUT, RECORD_ANY_VARIANT, &item->buffer[b], at);
@@ -353,6 +353,16 @@ static int is_kept(const struct judged *judged, int b, int run, size_t at)
 {
     return judged->item->buffer[b].role == WIRE_OUT &&
            bits_after(judged, b, run, at) == bits_before(judged, b, run, at);
+}
+
+int compare_written(const struct judged *judged, int b, struct record *found)
+{
+    const struct buffer_comparison *wrong = &judged->buffer[b];
+    for (size_t i = 0; i < wrong->wrong && i < WRONG_KEPT; i++)
+        if (!is_kept(judged, b, 0, wrong->first[i].at)) return 1;
+    find(found, RECORD_NEVER_WRITTEN, RECORD_NEVER, &judged->item->buffer[b], wrong->first[0].at);
+    set_numbers(found, wrong->wrong, lesson_elems(&judged->item->buffer[b]));
+    return 0;
 }
 
 int compare_two_places(const struct judged *judged)

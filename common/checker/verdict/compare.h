@@ -59,6 +59,10 @@ int compare_untouched(const struct judged *judged, struct record *found);
 /** @brief 1 if no output was touched (a refused call); else 0 with a record. */
 int compare_refused(const struct judged *judged, struct record *found);
 
+/** @brief 0 with a record if what is wrong in output @p b is what lay there before the call; else 1. For a case that is called once:
+ *         of others compare_runs() has found that. */
+int compare_written(const struct judged *judged, int b, struct record *found);
+
 /** @brief 1 if both runs gave the same bits and wrote everything; else 0 with a record. */
 int compare_runs(const struct judged *judged, struct record *found);
 

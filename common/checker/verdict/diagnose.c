@@ -207,15 +207,25 @@ static void tell_guess(struct record *record, const struct lesson_guess *guess)
     snprintf(record->note, sizeof record->note, "%s", guess->words);
 }
 
+/* 1 if all that is wrong should be infinite or NaN. */
+static int only_special(const struct symptoms *s)
+{
+    for (size_t i = 0; i < s->kept; i++)
+        if (isfinite(s->found->first[i].expected)) return 0;
+    return 1;
+}
+
 /* The lesson's guesses: each gives the value that a well-known mistake would have led to, and must do so within
  * @p slack times the bound, and @p rounding of its own size. Nothing but zeros is near the small values of many a mistake,
- * and comes of those alone that leave nothing. The first that fits is told, until all cases are known. */
+ * and comes of those alone that leave nothing. The first that fits what is right, too, is told, or else the first, until all
+ * cases are known. Where nothing is wrong but what should be infinite or NaN, a guess has to fit all that came out: nearly every
+ * mistake loses those. */
 static int guessed_within(const struct symptoms *s, double slack, double rounding, struct record *record)
 {
     struct check *check = s->judged->session->check;
     const struct lesson *lesson = check->options.lesson;
     size_t step = s->kept > LOOKED_AT ? s->kept / LOOKED_AT : 1;
-    int zeros = only_zeros(s), fitting = 0;
+    int zeros = only_zeros(s), special = only_special(s), fitting = 0, best = 0;
     for (int index = 0; lesson->guess != NULL; index++) {
         struct lesson_guess guess = {0};
         int known = 0, fits = 1, numbers = 0;
@@ -236,10 +246,15 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
         }
         if (known < 0) break;
         if (known == 0 || !fits || numbers == 0) continue;
-        if (fitting++ == 0) tell_guess(record, &guess);
-        if (index >= CHECK_GUESSES) break; /* no bit for it */
-        s->verdict->guesses |= UINT64_C(1) << index;
-        if (is_thorough(s, index, slack, rounding)) s->verdict->thorough |= UINT64_C(1) << index;
+        const int thorough = is_thorough(s, index, slack, rounding);
+        if (special && !thorough) continue;
+        const int votes = guess.votes && index < CHECK_GUESSES;
+        if (fitting++ == 0 || (thorough && !best)) tell_guess(record, &guess);
+        best |= thorough;
+        if (!votes && (best || s->verdict->guess_count > 0)) break;
+        if (!votes) continue;
+        s->verdict->guesses[index] = (unsigned char)(1 + thorough);
+        s->verdict->guess_count++;
         check->guess[index] = guess;
     }
     return fitting > 0;
@@ -565,14 +580,15 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
         {growing, RECORD_WHERE_ONLY},  {lse_right, RECORD_WHERE_ONLY}};
     struct symptoms symptoms;
     struct record *record = &verdict->record;
-    verdict->guesses = verdict->thorough = 0;
+    memset(verdict->guesses, 0, sizeof verdict->guesses);
+    verdict->guess_count = 0;
     if (!find_symptoms(&symptoms, judged, buffer, verdict)) return;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
         if (!patterns[i].fits(&symptoms, record)) continue;
         record->certainty = patterns[i].certainty;
         break;
     }
-    if (verdict->guesses > 0 || record->cause == RECORD_CAUSE_ALL_ZERO) return;
+    if (verdict->guess_count > 0 || record->cause == RECORD_CAUSE_ALL_ZERO) return;
     /* Many mistakes cause infinities, zeros or a constant factor: where they lie says more. */
     if (record->certainty == RECORD_CAUSE) every_second(&symptoms, record);
     if (record->certainty != RECORD_ROUNDING) add_stage(judged, verdict);
@@ -657,14 +673,15 @@ static void spread_zeros(struct check *check, int part)
     }
 }
 
-/* The guesses with the same message as guess @p index. */
-static uint64_t same_guesses(const struct check *check, int index)
+/* How well guess @p index, or another one with its message, fits a case: 0 not, 1 its wrong elements, 2 all. */
+static int fit_with_same(const struct check *check, int index, const struct verdict *verdict)
 {
-    uint64_t same = 0;
+    int best = 0;
     for (int i = 0; i < CHECK_GUESSES; i++)
-        same |= (uint64_t)(check->guess[i].cause != 0 && check->guess[i].told == check->guess[index].told)
-                << i;
-    return same;
+        if (check->guess[i].cause != 0 && check->guess[i].told == check->guess[index].told &&
+            verdict->guesses[i] > best)
+            best = verdict->guesses[i];
+    return best;
 }
 
 /* In a small case many guesses fit. Of those, the one that fits the most cases of the part is reported; a
@@ -672,20 +689,15 @@ static uint64_t same_guesses(const struct check *check, int index)
 static void choose_guesses(struct check *check, int part)
 {
     int votes[CHECK_GUESSES] = {0};
-    for (int guess = 0; guess < CHECK_GUESSES; guess++) {
-        uint64_t same = check->guess[guess].cause != 0 ? same_guesses(check, guess) : 0;
-        for (int i = 0; i < check->case_count && same != 0; i++) {
-            const struct verdict *verdict = &check->verdicts[i];
-            if (check->cases[i].part == part)
-                votes[guess] += ((verdict->guesses & same) != 0) + ((verdict->thorough & same) != 0);
-        }
-    }
+    for (int guess = 0; guess < CHECK_GUESSES; guess++)
+        for (int i = 0; i < check->case_count && check->guess[guess].cause != 0; i++)
+            if (check->cases[i].part == part && check->verdicts[i].guess_count > 0)
+                votes[guess] += fit_with_same(check, guess, &check->verdicts[i]);
     for (int i = 0; i < check->case_count; i++) {
         struct verdict *verdict = &check->verdicts[i];
         int most = -1;
         for (int guess = 0; guess < CHECK_GUESSES && check->cases[i].part == part; guess++)
-            if ((verdict->guesses >> guess & 1) != 0 && (most < 0 || votes[guess] > votes[most]))
-                most = guess;
+            if (verdict->guesses[guess] != 0 && (most < 0 || votes[guess] > votes[most])) most = guess;
         if (most >= 0) tell_guess(&verdict->record, &check->guess[most]);
     }
 }

@@ -280,6 +280,11 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
     const struct buffer_comparison *found = &judged->buffer[buffer];
     const struct lesson_buffer *shape = &judged->item->buffer[buffer];
     const struct wrong *wrong = &found->first[0];
+    struct record unwritten = {0};
+    if (judged->item->one_call && !compare_written(judged, buffer, &unwritten)) {
+        say_found(verdict, &unwritten);
+        return;
+    }
     struct record *record = say(verdict, STATE_FAIL, RECORD_WRONG_VALUE, RECORD_ANY_VARIANT);
     compare_place(shape, wrong->at, record);
     record->value = (struct record_value){.expected = wrong->expected,

@@ -260,7 +260,7 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
     buffer->below = session_others_below(session, item, index);
     for (int run = 0; run < 2; run++) buffer->poison[run] = session_poison(item, index, run);
     if (has_contents(role)) {
-        buffer->contents = *at;
+        if (!(item->settled.unread >> index & 1)) buffer->contents = *at;
         store_input(session, item, index, (unsigned char *)session->header + *at);
         *at += wire_round(buffer->bytes);
     }
