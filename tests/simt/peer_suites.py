@@ -4,7 +4,7 @@
     python3 tests/simt/peer_suites.py LIST [--seconds 60] [--jobs 2] [--table]
 
 LIST has a line per run, `SUITE | PROGRAM | LABEL | COMMAND`. The label is the suite's own: `wrong` or `right`,
-or, where it is about races only, `racy` or `race-free`; then other kinds of findings do not count. A program may have several
+or, where it is about races and barriers only, `racy` or `race-free`; then other kinds of findings do not count. A program may have several
 lines (inputs, sizes): it is found if one of its runs has a finding, and clean if all end without. A program that simtcc does not
 build has one line, with no command. peer_labels.txt beside this script overrules labels that are wrong, with the reason of each.
 
@@ -23,6 +23,7 @@ import sys
 
 LABELS = pathlib.Path(__file__).resolve().parent / "peer_labels.txt"
 FINDING = re.compile(r"^simt: ([a-z-]+): .*", re.M)
+COUNTED = {"divergent-barrier", "deadlock", "clean", "not ended", "not built", "crash"}  # for labels about races
 VERDICTS = ["found", "missed", "false alarm", "clean", "not ended", "not built"]
 
 
@@ -58,7 +59,7 @@ def run(command, seconds):
 
 def verdict(label, outcomes):
     if label in ("racy", "race-free"):
-        outcomes = [kind if kind in ("clean", "not ended", "not built", "crash") or kind.endswith("-race") else "clean" for kind in outcomes]
+        outcomes = [kind if kind in COUNTED or kind.endswith("-race") else "clean" for kind in outcomes]
     label = {"racy": "wrong", "race-free": "right"}.get(label, label)
     for outcome in ("not built", "crash"):
         if outcome in outcomes:
