@@ -426,6 +426,8 @@ void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *r
 void simt_swap_checks(void *address, size_t bytes);
 /** @brief Ends it. */
 void simt_atomic_end(void *address, size_t bytes);
+/** @brief Ends a compare-and-swap. @p swapped: whether it has replaced what was there. */
+void simt_swap_end(void *address, size_t bytes, int swapped);
 
 /** @brief cudaGridDependencySynchronize: the launch in front is over, for the running thread. */
 void simt_grids_wait(void);

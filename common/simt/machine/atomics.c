@@ -42,7 +42,10 @@ void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *r
     if (global && !(how & SIMT_BLOCK_SCOPE))
         simt_note_atomic(w, wide ? how : how & ~(unsigned)(SIMT_ACQUIRE | SIMT_RELEASE));
     if (!(how & SIMT_ONLY_STORES)) simt_flag_read(w, (uintptr_t)address, how);
-    if (!(how & SIMT_ONLY_LOADS)) simt_flag_write(w, (uintptr_t)address, how);
+    if (!(how & SIMT_ONLY_LOADS)) {
+        simt_lock_written(w, (uintptr_t)address);
+        simt_flag_write(w, (uintptr_t)address, how);
+    }
     if (simt_tls_watch != NULL)
         simt_check(address, bytes,
                    how & SIMT_ONLY_LOADS ? SIMT_READ | ACCESS_VOLATILE
@@ -66,6 +69,13 @@ void simt_block_atomic_begin(void *address, size_t bytes, const void *return_add
 void simt_atomic_end(void *address, size_t bytes)
 {
     (void)address, (void)bytes;
+}
+
+void simt_swap_end(void *address, size_t bytes, int swapped)
+{
+    struct worker *w = simt_tls_worker;
+    if (w != NULL && swapped && simt_is_global(w, address)) simt_lock_taken(w, (uintptr_t)address, w->grid.last.before);
+    simt_atomic_end(address, bytes);
 }
 
 /* ---- std::atomic and the compiler's builtins, in kernels and in host code ----------------------------- */

@@ -171,7 +171,7 @@ bool simt_runs_first_block(const struct worker *w)
 static void begin_result(struct result *result)
 {
     result->touches.count = result->text.count = result->releases.count = result->cluster_phases.count = 0;
-    result->fence_clocks.count = result->turns.count = 0;
+    result->fence_clocks.count = result->turns.count = result->locks.count = 0;
     memset(&result->counters, 0, sizeof result->counters);
 }
 
@@ -374,6 +374,7 @@ bool simt_blocks_grid_barrier(struct worker *w, const struct simt_site *site)
     w->grid.met = w->grid.acquired = false;
     for (unsigned i = 0; i < w->threads; i++) {
         w->thread[i].fence.phase = 0;
+        w->thread[i].lock = 0;
         w->thread[i].met = w->thread[i].acquired = w->thread[i].saw_acquired = false;
     }
     w->shadow.touch_tick = ++*w->time.clock;

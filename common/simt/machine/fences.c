@@ -116,12 +116,40 @@ void simt_note_atomic(struct worker *w, unsigned how)
     if (w->grid.fences != 0 && !(how & SIMT_ONLY_LOADS)) release_fenced(w);
 }
 
+static void note_lock(struct worker *w, uint32_t id)
+{
+    enum { MOST = 64 }; /* sums by compare-and-swap look like locks, too */
+    struct vector *locks = &w->result->locks;
+    if (locks->count >= MOST) return;
+    *(struct lock *)simt_vector_grow(locks, sizeof(struct lock)) =
+        (struct lock){w->time.tick, id, (uint16_t)w->thread_index};
+}
+
+void simt_lock_taken(struct worker *w, uintptr_t address, uint64_t before)
+{
+    if (w->current->unlocked == address) return; /* by a swap back */
+    simt_new_tick(w, w->warp);
+    w->current->lock = address;
+    note_lock(w, (uint32_t)((address + before * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u >> 32) | 1u);
+}
+
+void simt_lock_written(struct worker *w, uintptr_t address)
+{
+    struct thread *t = w->current;
+    t->unlocked = 0;
+    if (t->lock != address) return;
+    t->unlocked = address;
+    t->lock = 0;
+    note_lock(w, 0);
+}
+
 void simt_note_volatile(struct worker *w, const void *address, int access)
 {
     const unsigned how = access == SIMT_WRITE ? SIMT_ONLY_STORES : SIMT_ONLY_LOADS;
-    if (access == SIMT_WRITE)
+    if (access == SIMT_WRITE) {
+        simt_lock_written(w, (uintptr_t)address);
         simt_flag_write(w, (uintptr_t)address, how);
-    else
+    } else
         simt_flag_read(w, (uintptr_t)address, how);
     if (simt_is_global(w, address)) simt_note_atomic(w, how);
 }

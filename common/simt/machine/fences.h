@@ -24,6 +24,12 @@ static inline bool simt_is_global(const struct worker *w, const void *address)
  *        follow, or a barrier of the block. @p how: a set of enum simt_atomic_how.
  */
 void simt_note_atomic(struct worker *w, unsigned how);
+/**
+ * @brief The running thread's compare-and-swap of @p address, which held @p before, has succeeded: it may have taken a lock, until it
+ *        writes there again (simt_lock_written). Of two blocks that take one lock either may be the first, whichever was here.
+ */
+void simt_lock_taken(struct worker *w, uintptr_t address, uint64_t before);
+void simt_lock_written(struct worker *w, uintptr_t address);
 /** @brief A flag may be read and set through a volatile as well. */
 void simt_note_volatile(struct worker *w, const void *address, int access);
 /** @brief Whether the running thread has acquired what earlier blocks released. */

@@ -31,6 +31,7 @@ struct trace {
     uint32_t launch;
     uint8_t flags;
     uint32_t turn, released; /* in which turn of the block it was, and in which it was released; 0: in none */
+    uint32_t lock;           /* that the thread held; 0: none */
     uint32_t cluster_phase;  /* of its cluster's barrier */
     uint64_t cluster;        /* 0: of none */
 };
@@ -108,7 +109,7 @@ struct replay {
     const struct touch *touch;
     uint64_t block;
     uint8_t flags;
-    uint32_t turn, released;
+    uint32_t turn, released, lock;
     uint32_t cluster_phase;
     uint64_t cluster;
     struct vector *findings;
@@ -207,6 +208,8 @@ static bool are_ordered(const struct trace *r, const struct replay *now)
     if (r->block == (uint32_t)now->block) return true;
     if (now->cluster != 0 && r->cluster == now->cluster && r->cluster_phase != now->cluster_phase)
         return true;
+    if (r->lock != 0 && r->lock == now->lock && !(r->flags & now->flags & ACQUIRED))
+        return false; /* which of the two had it first is chance, and the one behind needs a fence */
     if (now->flags & ACQUIRED && r->flags & RELEASED && (now->turn == 0 || r->released <= now->turn))
         return true;
     if (now->flags & ACQUIRED && r->flags & ATOMIC && r->turn < now->turn && follows_own_atomic(now))
@@ -255,6 +258,7 @@ static access_id me(struct replay *now)
                            .flags = now->flags,
                            .turn = now->turn,
                            .released = now->released,
+                           .lock = now->lock,
                            .cluster_phase = now->cluster_phase,
                            .cluster = now->cluster};
     }
@@ -515,7 +519,7 @@ static uint8_t flags_of(const struct touch *touch, bool released)
 
 /* Records that the block has made already, by line: touches of a few lines alternate. */
 struct made {
-    uint32_t pc, record, cluster_phase, turn, released;
+    uint32_t pc, record, cluster_phase, turn, released, lock;
     uint8_t flags;
 };
 
@@ -526,6 +530,15 @@ static uint32_t turn_of(const struct result *result, const struct touch *touch)
     uint32_t number = 0;
     for (size_t i = 0; i < result->turns.count && turn[i].phase <= touch->phase; i++) number = turn[i].number;
     return number;
+}
+
+/* The lock that the thread held. */
+static uint32_t lock_of(const struct result *result, const struct touch *touch)
+{
+    const struct lock *lock = result->locks.data;
+    for (size_t i = result->locks.count; i-- > 0;)
+        if (lock[i].thread == touch->thread && lock[i].tick <= touch->tick) return lock[i].id;
+    return 0;
 }
 
 /* How many phases of the cluster's barrier were over before the touch. */
@@ -552,16 +565,18 @@ void simt_inter_block_check(struct result *result, uint32_t cluster_phase, struc
                              .touch = touch,
                              .block = block,
                              .turn = turn_of(result, touch),
+                             .lock = lock_of(result, touch),
                              .cluster_phase = cluster_phase,
                              .cluster = result->cluster,
                              .findings = findings};
         now.flags = flags_of(touch, is_released(result, touch, &now.released));
         struct made *slot = &made[(touch->pc ^ touch->pc >> 4) % KEPT];
         const bool known = slot->pc == touch->pc && slot->flags == now.flags && slot->turn == now.turn &&
-                           slot->released == now.released && slot->cluster_phase == now.cluster_phase &&
+                           slot->released == now.released && slot->lock == now.lock && slot->cluster_phase == now.cluster_phase &&
                            slot->record >= before_block;
         if (known && records.count > slot->record) now.record = slot->record;
         replay_touch(&now);
-        *slot = (struct made){touch->pc, now.record, now.cluster_phase, now.turn, now.released, now.flags};
+        *slot = (struct made){touch->pc,   now.record,   now.cluster_phase,
+                               now.turn, now.released, now.lock, now.flags};
     }
 }

@@ -229,11 +229,16 @@ void simt_begin_block(struct worker *w)
 bool simt_run_block(struct worker *w)
 {
     enum { ROUNDS = 2 }; /* in the first one some threads may not yet have come to what others wait for */
+    enum { LATE = 64 };  /* rounds in which the last warp of a random order runs only if the others wait: they get far ahead of it */
+    unsigned rounds = 0;
     bool ran;
     do {
         ran = false;
-        for (unsigned i = 0; i < w->warps && !w->abandoned; i++)
-            ran |= run_warp(w, &w->warp_of[warp_at(w, i)]);
+        for (unsigned i = 0; i < w->warps && !w->abandoned; i++) {
+            const bool late = simt_settings.order == ORDER_RANDOM && i + 1 == w->warps && rounds < LATE;
+            if (!late || !ran || w->schedule.spun) ran |= run_warp(w, &w->warp_of[warp_at(w, i)]);
+        }
+        rounds++;
         w->schedule.rounds_spun = w->schedule.spun ? w->schedule.rounds_spun + 1 : 0;
         if (w->schedule.spun && !w->abandoned) simt_cluster_schedule_yield(w);
         w->schedule.spun = false;

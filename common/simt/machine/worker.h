@@ -67,6 +67,7 @@ struct result {
     struct vector releases;           /**< struct fence: those that an atomic followed */
     struct vector fence_clocks;       /**< uint32_t, one for each thread of the block: struct fence's clock */
     struct vector turns;              /**< struct turn */
+    struct vector locks;              /**< struct lock */
     struct vector
         cluster_phases; /**< uint32_t: the block's phase when a phase of its cluster's barrier was over */
     uint64_t cluster;   /**< 1 + which cluster it is of; 0: of none with other blocks */
@@ -81,6 +82,12 @@ struct result {
 /** From this phase on the block has had this turn (blocks.c). */
 struct turn {
     uint32_t phase, number;
+};
+
+/** From this tick on the thread holds a lock, or none that is known. */
+struct lock {
+    uint32_t tick, id; /**< of its address and of the value that means free; 0: none */
+    uint16_t thread;
 };
 
 /** A __threadfence: what it makes visible to whoever sees a later atomic of the block. */
@@ -157,6 +164,7 @@ struct __attribute__((aligned(64))) thread {
     bool grids_waited;                       /**< for the launch in front (dependent_launch.c) */
     struct fence fence;                      /**< its last one that no atomic has followed yet */
     struct flag_fence flag_fence;
+    uintptr_t lock, unlocked; /**< that it has taken by a compare-and-swap; that its last atomic gave back */
     bool saw_flag,
         saw_acquired; /**< since its last fence it has read a flag; and one of a thread that has acquired */
     bool met;         /**< it has read atomically what other blocks may have written, */

@@ -349,6 +349,33 @@ template <bool RIGHT> static __global__ void lock_of_blocks(int *out)
     atomicExch(&out[2], 0);
 }
 
+/** Only one of the blocks lacks it, whichever has the lock first. */
+// pair: lock_of_one is global-race
+template <bool RIGHT> static __global__ void lock_of_one(int *out)
+{
+    if (threadIdx.x != 0) return;
+    while (atomicCAS(&out[2], 0, 1) != 0) continue;
+    if (RIGHT || blockIdx.x == 0)
+        __threadfence();
+    else
+        __threadfence_block();
+    out[1] += 1; // here: lock_of_one
+    __threadfence();
+    atomicExch(&out[2], 0);
+}
+
+/** What a block claims for itself it needs no fence for, even if others claim from the same word later. */
+// pair: claimed is global-race
+template <bool RIGHT> static __global__ void claimed(int *out)
+{
+    if (threadIdx.x != 0) return;
+    if (atomicCAS(&out[4 + blockIdx.x], 0, 1) == 0) out[6 + blockIdx.x] = 1; // here: claimed
+    if (RIGHT) __threadfence();
+    if (atomicAdd(&out[2], 1) != BLOCKS - 1) return;
+    __threadfence();
+    *out = out[6] + out[7]; // here: claimed
+}
+
 /** The last block reads what the others left: the fence behind the ticket is missing, and there is no barrier either. */
 // pair: ticket_reader is global-race
 template <bool RIGHT> static __global__ void ticket_reader(int *out)
@@ -521,6 +548,8 @@ template <bool RIGHT> static __global__ void part_ends(int *out)
     X(narrow_fence)                                                                                          \
     X(narrow_acquire)                                                                                        \
     X(volatile_late)                                                                                         \
+    X(claimed)                                                                                               \
+    X(lock_of_one)                                                                                           \
     X(lock_of_blocks)                                                                                        \
     X(ticket_reader)                                                                                         \
     X(sum_before_ticket)                                                                                     \

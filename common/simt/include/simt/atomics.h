@@ -58,7 +58,7 @@ SIMT_ATOMIC(atomicDec, unsigned int, old == 0 || old > value ? value : old - 1)
         begin(address, sizeof(T), SIMT_CALLER);                                                              \
         T old = *address;                                                                                    \
         if (old == compare) *address = value;                                                                \
-        simt_atomic_end(address, sizeof(T));                                                                 \
+        simt_swap_end(address, sizeof(T), old == compare);                                                   \
         return old;                                                                                          \
     }
 #define SIMT_ATOMIC_CAS(T)                                                                                   \

@@ -110,7 +110,7 @@ template <thread_scope SCOPE, typename T> SIMT_OUTLINE bool atomic_swap(T *objec
     simt_swap_checks(object, sizeof(T));
     atomic_begin<SCOPE>(object, sizeof(T), order, 0, SIMT_CALLER);
     const bool same = __atomic_compare_exchange(object, expected, &value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-    simt_atomic_end(object, sizeof(T));
+    simt_swap_end(object, sizeof(T), same);
     return same;
 }
 SIMT_OUTLINE void fence_host(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
