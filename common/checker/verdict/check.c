@@ -5,12 +5,10 @@
  */
 #include "check.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -399,27 +397,13 @@ static void check_crowded_out(struct check *check, const struct division *divisi
     memcpy(check->chosen, kept, sizeof kept);
 }
 
-/* It is no matter if there is none. */
-static void open_progress(struct check *check)
-{
-    const size_t bytes = 2 * sizeof check->progress[0];
-    int file = check->options.progress != NULL ? open(check->options.progress, O_RDWR | O_CLOEXEC) : -1;
-    if (file < 0) return;
-    void *mapped = ftruncate(file, (off_t)bytes) == 0
-                       ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
-                       : MAP_FAILED;
-    close(file);
-    if (mapped == MAP_FAILED) return;
-    check->progress = mapped;
-    for (int i = 0; i < check->case_count; i++)
-        if (check->chosen[i]) check->progress[1] += (uint32_t)inputs_of(check, i);
-}
-
 void check_run(struct check *check)
 {
     static struct division division;
     struct item *item = malloc(sizeof *item);
-    open_progress(check);
+    uint32_t inputs = 0;
+    for (int i = 0; i < check->case_count; i++) inputs += check->chosen[i] ? (uint32_t)inputs_of(check, i) : 0;
+    workers_open_progress(check, inputs);
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     check->begin = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;

@@ -5,10 +5,12 @@
 #include "workers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,4 +85,18 @@ void workers_run(struct check *check, int units, void (*work)(struct check *chec
     }
     if (count == 0) work_on(check, units, work, context);
     while (count > 0) await(check, worker[--count]);
+}
+
+void workers_open_progress(struct check *check, uint32_t inputs)
+{
+    const size_t bytes = 2 * sizeof check->progress[0];
+    int file = check->options.progress != NULL ? open(check->options.progress, O_RDWR | O_CLOEXEC) : -1;
+    if (file < 0) return;
+    void *mapped = ftruncate(file, (off_t)bytes) == 0
+                       ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                       : MAP_FAILED;
+    close(file);
+    if (mapped == MAP_FAILED) return;
+    check->progress = mapped;
+    check->progress[1] = inputs;
 }

@@ -20,3 +20,6 @@ int workers_of(const struct check *check);
  */
 void workers_run(struct check *check, int units, void (*work)(struct check *check, int unit, void *context),
                  void *context);
+
+/** @brief Maps the file that options.progress names, if there is one: @p inputs are to be judged. It is no matter if that fails. */
+void workers_open_progress(struct check *check, uint32_t inputs);
