@@ -75,12 +75,23 @@ static int first_of_part(const struct results *results, size_t index)
     return 1;
 }
 
+/* A report about the watched file, which is named by its last part alone: lines of a terminal are few. */
+static void add_report(const struct watch *watch, const char *report, struct text *out)
+{
+    char *path = copy_string(course_short_path(watch->file.path)), *slash = strrchr(path, '/');
+    if (slash) slash[1] = '\0';
+    for (const char *at; slash && (at = strstr(report, path)); report = at + strlen(path))
+        text_append(out, report, (size_t)(at - report));
+    text_print(out, "%s\n", report);
+    free(path);
+}
+
 /* The first case that the report shows, then the progress of each part, without points, which a quick
  * round cannot know. */
-static void describe_results(const struct results *results, struct text *out)
+static void describe_results(const struct watch *watch, const struct results *results, struct text *out)
 {
     const struct result_row *first = results_shown(results, 1);
-    if (first) text_print(out, "%s\n", first->text);
+    if (first) add_report(watch, first->text, out);
     for (size_t i = 0; i < results->count; i++) {
         const struct result_row *row = &results->rows[i];
         int cases = 0, passed = 0;
@@ -142,7 +153,7 @@ static void describe_verdict(const struct watch *watch, const struct judgement *
     } else if (state == STATE_NOT_STARTED) {
         describe_beginning(watch, out);
     } else {
-        describe_results(&judgement->results, out);
+        describe_results(watch, &judgement->results, out);
     }
     if (whole && state == STATE_IN_PROGRESS) {
         char *next = kernel_next_region(watch->lesson, watch->file.path);
