@@ -26,10 +26,9 @@ enum {
     BW_CAUSAL,
     BW_IS_DETERMINISTIC,
     BW_DTYPE,
-    BW_ENTRY,             /* which entry point to call: the dtype it is for */
-    BW_NULL_ARGS,         /* 1: args itself is NULL */
-    BW_OMITTED,           /* set of 1 << buffer: gradients passed as NULL */
-    BW_WORKSPACE_SHORTAGE /* bytes by which workspace_bytes is less than the workspace asked for */
+    BW_ENTRY,     /* which entry point to call: the dtype it is for */
+    BW_NULL_ARGS, /* 1: args itself is NULL */
+    BW_OMITTED    /* set of 1 << buffer: gradients passed as NULL */
 };
 
 #endif

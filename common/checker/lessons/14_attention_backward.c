@@ -41,16 +41,7 @@ static const char *const PART_NAME[] = {
 #include "description/part_names.h"
 };
 
-enum {
-    CAUSAL = 1,
-    TWO_STREAMS = 2,
-    GPU_ONLY = 4,
-    NO_DQ = 8,
-    NO_DK = 16,
-    NO_DV = 32,
-    PERIODIC = 64,
-    MORE_WORKSPACE = 128
-};
+enum { CAUSAL = 1, TWO_STREAMS = 2, GPU_ONLY = 4, NO_DQ = 8, NO_DK = 16, NO_DV = 32, PERIODIC = 64 };
 
 /** One line: the same shape and data for every kind in the set. */
 struct table_row {
@@ -108,7 +99,6 @@ static const struct table_row TABLE[] = {
     {"scale_negative",       GROUP_EDGES,    F | H,  1,  1,  1,    33,    40,  32, CAUSAL,            -0.25, NORMAL},
     {"scale_tiny",           GROUP_EDGES,    F,      1,  1,  1,    17,    40,  32, 0,                 1e-7, NORMAL},
     {"two_streams",          GROUP_EDGES,    F|H|DB, 1,  2,  1,    20,    40,  32, CAUSAL | TWO_STREAMS, 0, NORMAL},
-    {"more_workspace",       GROUP_EDGES,    F|H|DF, 1,  2,  1,     9,    20,  32, MORE_WORKSPACE,       0, NORMAL},
     {"dq_alone",             GROUP_EDGES,    F|B|DH, 1,  2,  1,    40,    70,  32, NO_DK | NO_DV,        0, NORMAL},
     {"dk_alone",             GROUP_EDGES,    F|H|DF, 1,  2,  1,    40,    70,  32, NO_DQ | NO_DV,        0, NORMAL},
     {"dv_alone",             GROUP_EDGES,    FH,     1,  2,  1,    40,    70,  32, NO_DQ | NO_DK,        0, NORMAL},
@@ -192,7 +182,6 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
     item->extent[EX_PERIOD] = row->flags & PERIODIC ? DISTINCT_KEYS : 0;
     if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
     if (row->distribution == NORMAL && row->scale == 0.0) item->flags |= CASE_UNIT_SCALE;
-    if (row->flags & MORE_WORKSPACE) item->value[BW_WORKSPACE_SHORTAGE] = -512;
     omit(item, row->flags);
 }
 
@@ -233,8 +222,7 @@ static void spoil(struct lesson_case *item, const struct bad_argument *row)
     item->group = GROUP_BAD_INPUT;
     item->weight = 1;
     case_table_spoil(item, row, BW_DTYPE);
-    int of_workspace = row->null_buffer == BW_WORKSPACE || row->misaligned_buffer == BW_WORKSPACE ||
-                       row->at == BW_WORKSPACE_SHORTAGE;
+    int of_workspace = row->null_buffer == BW_WORKSPACE || row->misaligned_buffer == BW_WORKSPACE;
     if (of_workspace && row->at != BW_HEAD_DIM) item->flags |= CASE_IF_WORKSPACE;
 }
 

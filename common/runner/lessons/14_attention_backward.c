@@ -39,9 +39,6 @@ static void args_of(const struct wire_case *item, void *const *buffers, struct a
         .workspace = buffers[BW_WORKSPACE],
         .workspace_bytes = (size_t)item->buffer[BW_WORKSPACE].bytes,
     };
-    if (value[BW_WORKSPACE_SHORTAGE] == 0) return;
-    int64_t left = (int64_t)attention_backward_workspace_bytes(args) - value[BW_WORKSPACE_SHORTAGE];
-    args->workspace_bytes = left > 0 ? (size_t)left : 0;
 }
 
 enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream)
