@@ -74,7 +74,8 @@ void simt_atomic_end(void *address, size_t bytes)
 void simt_swap_end(void *address, size_t bytes, int swapped)
 {
     struct worker *w = simt_tls_worker;
-    if (w != NULL && swapped && simt_is_global(w, address)) simt_lock_taken(w, (uintptr_t)address, w->grid.last.before);
+    if (w != NULL && swapped && simt_is_global(w, address))
+        simt_lock_taken(w, (uintptr_t)address, w->grid.last.before);
     simt_atomic_end(address, bytes);
 }
 

@@ -572,11 +572,11 @@ void simt_inter_block_check(struct result *result, uint32_t cluster_phase, struc
         now.flags = flags_of(touch, is_released(result, touch, &now.released));
         struct made *slot = &made[(touch->pc ^ touch->pc >> 4) % KEPT];
         const bool known = slot->pc == touch->pc && slot->flags == now.flags && slot->turn == now.turn &&
-                           slot->released == now.released && slot->lock == now.lock && slot->cluster_phase == now.cluster_phase &&
-                           slot->record >= before_block;
+                           slot->released == now.released && slot->lock == now.lock &&
+                           slot->cluster_phase == now.cluster_phase && slot->record >= before_block;
         if (known && records.count > slot->record) now.record = slot->record;
         replay_touch(&now);
-        *slot = (struct made){touch->pc,   now.record,   now.cluster_phase,
-                               now.turn, now.released, now.lock, now.flags};
+        *slot = (struct made){touch->pc,    now.record, now.cluster_phase, now.turn,
+                              now.released, now.lock,   now.flags};
     }
 }
