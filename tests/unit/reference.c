@@ -16,6 +16,7 @@
 #include "qwen3.h"
 #include "reference_values.h"
 #include "softmax.h"
+#include "w4.h"
 
 enum { RANDOM_INPUTS = 100, MAX_ELEMS = 4096, MAX_COLS = 64 };
 
@@ -1068,6 +1069,61 @@ static void sums_of_one_sign_lose_more(void)
     }
 }
 
+/* ---- weights of four bits -------------------------------------------------------------------------------- */
+
+enum { W4_COLUMNS = 72, W4_ROWS = 128, W4_NUMBERS = W4_ROWS * 128, W4_SLICE_BYTES = 2048 };
+
+/** The words 0x76543210 and 0xfedcba98 as both formats read them. */
+static void w4_words_by_hand(void)
+{
+    const float words[] = {0x10, 0x32, 0x54, 0x76, 0x98 - 256, 0xba - 256, 0xdc - 256, 0xfe - 256};
+    const int awq[] = {0, 4, 1, 5, 2, 6, 3, 7};
+    struct ref_w4_shape shape = {16, 64, 64, 0};
+    for (int column = 0; column < 16; column++) {
+        int right = column / 8 * 8 + awq[column % 8];
+        expect_near("AWQ", column, ref_w4_stored(&shape, words, 0, column), right, 0.0);
+        expect_near("AWQ's zero", column, ref_w4_stored_zero(&shape, words, 0, column), right, 0.0);
+    }
+    shape.gptq = 1;
+    for (int i = 0; i < 16; i++) {
+        expect_near("GPTQ", i, ref_w4_stored(&shape, words, i % 8, i / 8), i, 0.0);
+        expect_near("GPTQ's zero", i, ref_w4_stored_zero(&shape, words, 0, i), (i + 1) % 16, 0.0);
+    }
+    expect_near("no zeros", 0, ref_w4_stored_zero(&shape, NULL, 0, 5), 8.0, 0.0);
+}
+
+/** No two weights share a place, each is found again there, and a few are where the contract's formula says. */
+static void w4_places_are_each_taken_once(void)
+{
+    static unsigned char taken[W4_NUMBERS];
+    struct ref_w4_shape shape = {W4_COLUMNS, W4_ROWS, 64, 0};
+    for (int row = 0; row < W4_ROWS; row++)
+        for (int column = 0; column < W4_COLUMNS; column++) {
+            int found_row, found_column;
+            size_t at = ref_w4_place(&shape, row, column);
+            if (at >= W4_NUMBERS || taken[at]++ != 0) fail("weight [%d, %d] is at %zu", row, column, at);
+            ref_w4_weight_at(&shape, at, &found_row, &found_column);
+            if (found_row != row || found_column != column)
+                fail("%zu is [%d, %d]", at, found_row, found_column);
+        }
+    /* slice 1 of strip 1: 3 * 512 words; block 3, lane 3, word 1: 397 more, and their number 6 */
+    expect_near("place", 0, (double)ref_w4_place(&shape, 64 + 48 + 4 + 3, 64 + 6),
+                8.0 * (1536 + 384 + 13) + 6, 0.0);
+}
+
+static void w4_weights_by_hand(void)
+{
+    static float weights[W4_SLICE_BYTES], w[64 * 8];
+    const float zeros[] = {0x21, 0x43, 0x65, -121},
+                scales[] = {1, 2, 4, 8, 0.5f, -1, 0, 3}; /* 1, 2, ... 7, 8 */
+    struct ref_w4_shape shape = {8, 64, 64, 0};
+    weights[ref_w4_place(&shape, 5, 3) / 2] = ref_w4_place(&shape, 5, 3) % 2 ? (float)(0xd0 - 256) : 0xd;
+    ref_w4_weights(&shape, weights, zeros, scales, w);
+    expect_near("W[5, 3]", 0, w[5 * 8 + 3], (13 - 4) * 8, 0.0);
+    expect_near("W[5, 5]", 0, w[5 * 8 + 5], 6, 0.0);
+    expect_near("W[63, 7]", 0, w[63 * 8 + 7], -24, 0.0);
+}
+
 static const struct {
     void (*function)(void);
     const char *name;
@@ -1109,6 +1165,9 @@ static const struct {
     {freivalds_finds_exchanged_columns, "freivalds_finds_exchanged_columns"},
     {freivalds_x_is_centred, "freivalds_x_is_centred"},
     {freivalds_reads_only_what_counts, "freivalds_reads_only_what_counts"},
+    {w4_words_by_hand, "w4_words_by_hand"},
+    {w4_places_are_each_taken_once, "w4_places_are_each_taken_once"},
+    {w4_weights_by_hand, "w4_weights_by_hand"},
     {layer_by_hand, "layer_by_hand"},
     {layer_without_an_mlp_is_attention, "layer_without_an_mlp_is_attention"},
     {errors_with_one_cause_add_up, "errors_with_one_cause_add_up"},

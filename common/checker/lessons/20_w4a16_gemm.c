@@ -103,7 +103,7 @@ static const struct product_row PRODUCTS_OF[] = {
     {"edge_127x72x64",       GROUP_EDGES,    TILES,    ANY,    127,   72,   64,   64,  0,  0, 1, B, NORMAL},
     {"edge_129x264x192",     GROUP_EDGES,    TILES,    ANY,    129,  264,  192,   64,  8,  8, 3, H, NORMAL},
     {"edge_128x256x448_whole",GROUP_EDGES,   TILES,    ANY,    128,  256,  448, WHOLE, 0,  0, 2, H, NORMAL},
-    {"tiles_10_by_2",        GROUP_EDGES,    TENSOR,   ANY,   1161,  264,   64,   64,  0,  0, 1, H, NORMAL},
+    {"tiles_10_by_2",        GROUP_EDGES,    TENSOR,   ANY,   1033,  264,   64,   64,  0,  0, 1, H, NORMAL},
     {"more_splits_than_slices",GROUP_EDGES,  SPLIT,    ANY,     17,   72,  256,   64,  0,  0,32, H, NORMAL},
     {"splits_32",            GROUP_EDGES,    SPLIT,    ANY,      2,   72, 4096,  128,  0,  8,32, H, NORMAL},
     {"splits_1",             GROUP_EDGES,    SPLIT,    ANY,     20,  136,  192,   64,  0,  8, 1, H, NORMAL},
@@ -223,6 +223,7 @@ static struct lesson_case product_case(int part, const struct product_row *row)
     set(&item, W4_LDA, row->k + row->more_a), set(&item, W4_LDC, row->n + row->more_c);
     set(&item, W4_SPLITS, row->splits), set(&item, W4_DTYPE, row->dtype);
     item.distribution = row->distribution;
+    if (row->m > 1000 && row->group != GROUP_SPEED) item.flags |= CASE_ONE_CALL; /* twenty large tiles */
     return item;
 }
 
@@ -284,10 +285,10 @@ static int cases(struct lesson_case *cases, int capacity)
 static void vary(struct lesson_case *item, int index, struct rng *rng)
 {
     static const int groups[] = {32, 64, 128, WHOLE};
-    int of = groups[rng_between(rng, 0, 3)], k = (of == 128 ? 128 : 64) * rng_between(rng, 1, 5);
-    int most = item->part == PART_VECTOR ? W4_VECTOR_ROWS : index % 10 == 0 ? 140 : 40;
+    int of = groups[rng_between(rng, 0, 3)], k = (of == 128 ? 128 : 64) * rng_between(rng, 1, 3);
+    int most = item->part == PART_VECTOR ? W4_VECTOR_ROWS : index % 25 == 0 ? 140 : 20;
     item->seed = rng_next(rng);
-    set_shape(item, rng_between(rng, 1, most), 8 * rng_between(rng, 1, 24), k, of);
+    set_shape(item, rng_between(rng, 1, most), 8 * rng_between(rng, 1, 14), k, of);
     set(item, W4_LDA, k + 8 * rng_between(rng, 0, 2)),
         set(item, W4_LDC, item->extent[W4_N] + 8 * rng_between(rng, 0, 2));
     set(item, W4_DTYPE, rng_between(rng, 0, 1) ? DTYPE_F16 : DTYPE_BF16);
