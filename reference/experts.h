@@ -35,6 +35,8 @@ void ref_experts_group(const float *chosen, int64_t pairs, int experts, double *
  * @brief A row of A times the transpose of W: n sums of k products.
  * @param[in]  a         host, f64 [k]
  * @param[in]  w         host, f32 [n, k]
+ * @param[in]  n         rows of w, >= 1
+ * @param[in]  k         columns of a and w, >= 1
  * @param[out] row       host, f64 [n]
  * @param[out] magnitude host, f64 [n]: the sums of the absolute values of the products
  */

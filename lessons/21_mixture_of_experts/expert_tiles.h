@@ -70,10 +70,10 @@ struct tile {
 
 /** @brief The arguments of the kernel of many rows. */
 struct product {
-    CUtensorMap a; /**< [rows, k] as TMA sees it */
-    CUtensorMap w; /**< [experts * lines, k] */
-    struct grouped_gemm_args args;
-    int lines;   /**< rows of w of an expert: n, or 2 n */
+    CUtensorMap a;                 /**< [rows, k] as TMA sees it */
+    CUtensorMap w;                 /**< [experts * lines, k] */
+    struct grouped_gemm_args args; /**< what the entry point was given */
+    int lines;                     /**< rows of w of an expert: n, or 2 n */
     int second;  /**< rows of w from the first half of a tile's to the second: n from gate to up, or HALF_N */
     int columns; /**< of C of a tile */
     int tiles_n; /**< tiles in a row of tiles */

@@ -9,11 +9,12 @@
 
 /** @brief What lies in the workspace, one after another, each at a multiple of 256 bytes. */
 struct scratch {
-    int *chosen, *row_of; // [tokens, top_k]
-    float *weights;       // [tokens, top_k]
-    int *offsets;         // [experts + 1]
-    char *rows;           // [pairs, hidden]: what experts are given, then what they return
-    char *inner;          // [pairs, inner]
+    int *chosen;    /**< [tokens, top_k] the expert of each pair */
+    int *row_of;    /**< [tokens, top_k] its row */
+    float *weights; /**< [tokens, top_k] and its weight */
+    int *offsets;   /**< [experts + 1] the first row of each expert */
+    char *rows;     /**< [pairs, hidden]: what experts are given, then what they return */
+    char *inner;    /**< [pairs, inner] silu(gate) * up */
 };
 
 /** @brief The next @p bytes of a workspace whose first @p used are taken. */

@@ -96,7 +96,7 @@ step_ladder() {
 }
 
 # The steps of lesson 15 beside cuBLAS in one run, those of lesson 16 in another, where the GPU has what they need; with PyTorch,
-# lesson 16 beside cuDNN and FlashAttention-2.
+# lesson 16 beside cuDNN and FlashAttention-2, and lesson 21 beside PyTorch's grouped product.
 step_hopper_ladder() {
     [ "$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1)" = 9.0 ] || return 0
     nvcc -O3 -std=c++17 -gencode=arch=compute_90a,code=sm_90a -DWARPWISE_HAVE_CUBLAS -Icommon/contracts \
@@ -107,6 +107,7 @@ step_hopper_ladder() {
         build/nvcc/hopper_attention_ladder 1024 2048 8192 | tee "$out/hopper_attention_ladder.csv" || return 1
     if python3 -c 'import torch' 2>/dev/null; then
         python3 tests/gpu/time_hopper_attention.py | tee "$out/peers_16.csv"
+        python3 tests/gpu/time_mixture_of_experts.py | tee "$out/peers_21.csv"
     fi
 }
 
