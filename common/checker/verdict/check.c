@@ -266,8 +266,7 @@ static int is_unexplained(const struct check *check, int index)
 static void try_alone(struct check *check, struct item *item)
 {
     const struct options *options = &check->options;
-    if (options->bench || options->dump || check->stopped || check->overdue)
-        return;
+    if (options->bench || options->dump || check->stopped || check->overdue) return;
     for (int part = 0; part < options->lesson->part_count; part++) {
         int at = 0;
         while (at < check->case_count && (check->cases[at].part != part || !is_unexplained(check, at))) at++;
@@ -402,7 +401,8 @@ void check_run(struct check *check)
     static struct division division;
     struct item *item = malloc(sizeof *item);
     uint32_t inputs = 0;
-    for (int i = 0; i < check->case_count; i++) inputs += check->chosen[i] ? (uint32_t)inputs_of(check, i) : 0;
+    for (int i = 0; i < check->case_count; i++)
+        inputs += check->chosen[i] ? (uint32_t)inputs_of(check, i) : 0;
     workers_open_progress(check, inputs);
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
