@@ -208,9 +208,7 @@ __device__ inline void copy_slice(struct slice<T, SIZE> *to, const struct w4a16_
     int thread = (int)threadIdx.x % SHARE, there = at < end, slices = args.k / SLICE;
     for (int i = thread; i < SIZE::TILE_M * ROW_CHUNKS; i += SHARE) {
         int row = i / ROW_CHUNKS, chunk = i % ROW_CHUNKS;
-        // far rows: no address may lie outside of A, even if nothing is read there
-        const T *from = (const T *)args.a + (size_t)min(m + row, args.m - 1) * args.lda + (size_t)at * SLICE +
-                        chunk * CHUNK;
+        const T *from = (const T *)args.a + (size_t)(m + row) * args.lda + (size_t)at * SLICE + chunk * CHUNK;
         copy_16_bytes(&to->a[row][chunk ^ row % 8], from, there && m + row < args.m);
     }
     for (int i = thread; i < SIZE::WARPS_N * STRIP_BLOCKS * WARP; i += SHARE) {

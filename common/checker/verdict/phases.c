@@ -23,19 +23,18 @@ void phases_add(struct check *check, const struct item *item, enum check_phase p
     add(check, item, phase, phases_now() - begin);
 }
 
-void phases_add_runner(struct session *session, int index, double seconds)
+void phases_add_runner(struct check *check, const struct item *item, const struct wire_result *result,
+                       double seconds)
 {
     static const enum check_phase of_runner[WIRE_LAPS] = {
         [WIRE_LAP_PLACE] = PHASE_PLACE, [WIRE_LAP_POISON] = PHASE_POISON, [WIRE_LAP_KERNEL] = PHASE_KERNEL,
         [WIRE_LAP_BACK] = PHASE_BACK,   [WIRE_LAP_TIMING] = PHASE_TIMING, [WIRE_LAP_FREE] = PHASE_FREE};
-    const struct item *item = &session->item[index];
-    const struct wire_result *result = &session_case(session, index)->result;
     const uint64_t all = (uint64_t)(seconds * 1e9);
     uint64_t told = 0;
     for (int lap = 0; lap < WIRE_LAPS; lap++) {
         const uint64_t ns = result->lap_ns[lap] < all - told ? result->lap_ns[lap] : all - told;
-        add(session->check, item, of_runner[lap], ns);
+        add(check, item, of_runner[lap], ns);
         told += ns;
     }
-    add(session->check, item, PHASE_REPLY, all - told);
+    add(check, item, PHASE_REPLY, all - told);
 }

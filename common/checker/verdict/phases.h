@@ -16,4 +16,5 @@ uint64_t phases_now(void);
 void phases_add(struct check *check, const struct item *item, enum check_phase phase, uint64_t begin);
 
 /** @brief Adds what the runner says about an item that took @p seconds, and what it did not say. */
-void phases_add_runner(struct session *session, int index, double seconds);
+void phases_add_runner(struct check *check, const struct item *item, const struct wire_result *result,
+                       double seconds);

@@ -507,7 +507,7 @@ static int run_item(struct session *session, struct child *child, int index)
     enum child_event event =
         child_await(child, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
     item->host_seconds = now_seconds() - begin;
-    phases_add_runner(session, index, item->host_seconds);
+    phases_add_runner(session->check, item, &session_case(session, index)->result, item->host_seconds);
     item->end = end_of(event);
     child->box.text[child->box.text_used] = '\0';
     take_records(session, item);
