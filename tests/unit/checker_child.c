@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -114,6 +115,27 @@ static struct check *checked(const char *behaviour, enum device device, const ch
     return check;
 }
 
+/* All cases of a part, by so many workers; the result stays until the next call. */
+static const struct check *checked_by(int workers, const char *behaviour)
+{
+    static struct check *shared[2];
+    struct check **check = &shared[workers > 1];
+    if (*check == NULL)
+        *check = mmap(NULL, sizeof **check, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (*check == MAP_FAILED) exit(2);
+    setenv("SIMT_FAKE", behaviour, 1);
+    memset(*check, 0, sizeof **check);
+    (*check)->options = (struct options){
+        .lesson = options_lesson("03"), .runner = FAKE_RUNNER, .device = DEVICE_SIMT, .time_limit = 60.0};
+    (*check)->case_count = promises_cases((*check)->options.lesson, (*check)->cases, CHECK_CASES);
+    for (int i = 0; i < (*check)->case_count; i++)
+        (*check)->chosen[i] = strncmp((*check)->cases[i].name, "merge/", 6) == 0 &&
+                              ((*check)->cases[i].devices & (1u << DEVICE_SIMT)) != 0;
+    (*check)->workers = workers;
+    check_run(*check);
+    return *check;
+}
+
 static const char *headline_of(const struct verdict *verdict)
 {
     static char text[VERDICT_TEXT];
@@ -175,6 +197,26 @@ static void try_all(void)
         expect(waitpid(-1, NULL, WNOHANG) < 0, trial->behaviour, "left a process behind");
         expect_whole_rows(check, trial->behaviour);
         free(check);
+    }
+}
+
+/* However many workers share the cases, each case has its verdict once, and the same. */
+static void try_workers(void)
+{
+    static const char *const behaviours[] = {"good", "copy", "crash"};
+    for (size_t i = 0; i < sizeof behaviours / sizeof behaviours[0]; i++) {
+        const struct check *alone = checked_by(1, behaviours[i]), *shared = checked_by(3, behaviours[i]);
+        expect(shared->workers == 3 && shared->next_unit > 3, behaviours[i], "the cases were not shared");
+        expect(waitpid(-1, NULL, WNOHANG) < 0, behaviours[i], "left a worker behind");
+        for (int at = 0; at < alone->case_count; at++) {
+            if (!alone->chosen[at]) continue;
+            char text[VERDICT_TEXT];
+            snprintf(text, sizeof text, "%s", headline_of(&alone->verdicts[at]));
+            expect(alone->verdicts[at].state == shared->verdicts[at].state &&
+                       alone->judged[at] == shared->judged[at] &&
+                       strcmp(text, headline_of(&shared->verdicts[at])) == 0,
+                   behaviours[i], alone->cases[at].name);
+        }
     }
 }
 
@@ -398,6 +440,7 @@ int main(void)
     sandbox_prepare();
     try_all();
     unlink(mark);
+    try_workers();
     try_two_cases();
     try_many_late();
     try_many_greedy();
