@@ -397,6 +397,23 @@ static void add_neighbours(struct sentence *s, const struct record *r)
 }
 
 /* Patterns of wrong elements. */
+/* Rows, or pieces of rows, that stand in each other's place. */
+static void add_exchanged(struct sentence *s, const struct record *r)
+{
+    const int64_t from = r->number[RECORD_N_FROM];
+    if (r->cause == RECORD_CAUSE_SWIZZLED)
+        add(s,
+            "pieces of 16 bytes are exchanged within rows of %" PRId64 " bytes, as a swizzle does: what is "
+            "written to shared memory, and what is read from there (or the tensor map), must have the same "
+            "one",
+            from);
+    else
+        add(s, from == 8
+                   ? "rows 8 apart are exchanged: of a fragment of 16 rows, a lane has elements of rows g "
+                     "and g + 8"
+                   : "neighbouring rows are exchanged");
+}
+
 static void add_pattern(struct sentence *s, const struct record *r)
 {
     const int64_t from = r->number[RECORD_N_FROM];
@@ -444,17 +461,8 @@ static void add_pattern(struct sentence *s, const struct record *r)
             r->number[RECORD_N_AXIS], r->number[RECORD_N_AXIS] + 1, r->memory.buffer);
         break;
     case RECORD_CAUSE_SWIZZLED:
-        add(s,
-            "pieces of 16 bytes are exchanged within rows of %" PRId64 " bytes, as a swizzle does: what is "
-            "written to shared memory, and what is read from there (or the tensor map), must have the same "
-            "one",
-            from);
-        break;
     case RECORD_CAUSE_ROWS_EXCHANGED:
-        add(s, from == 8
-                   ? "rows 8 apart are exchanged: of a fragment of 16 rows, a lane has elements of rows g "
-                     "and g + 8"
-                   : "neighbouring rows are exchanged");
+        add_exchanged(s, r);
         break;
     case RECORD_CAUSE_COLUMNS_EXCHANGED:
         add_columns_exchanged(s, r);

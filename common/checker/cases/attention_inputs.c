@@ -156,6 +156,14 @@ static int is_hidden_nan(const struct lesson_case *item, int index, int head, in
     return index == ATTENTION_K || (hidden % 3 == 0 && column == lone_column(item, head, row));
 }
 
+/* What must not count behind the mask: NaN, or in the values of odd heads infinity. */
+static double hidden_value(const struct lesson_case *item, int index, int head)
+{
+    const int infinite =
+        index == ATTENTION_V && head % 2 == 1 && item->extent[EX_TILED] != ATTENTION_E4M3_TILES;
+    return infinite ? (double)INFINITY : (double)NAN;
+}
+
 /* A few of the last values are NaN. Their places are random, and the property has many inputs. */
 static double seldom_nan(struct rng *rng, double noise)
 {
@@ -308,10 +316,7 @@ static double element(const struct lesson_case *item, int index, int head, int r
     case DIST_NAN_V:
         return index == ATTENTION_V && head == 1 && row == 7 && column == 3 ? (double)NAN : noise;
     case DIST_NAN_HIDDEN:
-        if (!is_hidden_nan(item, index, head, row, column)) return noise;
-        return index == ATTENTION_V && head % 2 == 1 && item->extent[EX_TILED] != ATTENTION_E4M3_TILES
-                   ? (double)INFINITY
-                   : (double)NAN;
+        return is_hidden_nan(item, index, head, row, column) ? hidden_value(item, index, head) : noise;
     case DIST_OCTAVES:
         return index == ATTENTION_V   ? noise
                : index == ATTENTION_K ? 100.0 * noise
