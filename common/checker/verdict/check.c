@@ -367,9 +367,9 @@ static void divide(const struct check *check, struct item *item, struct division
     }
     const double most = sum / (pieces_each * check->workers);
     for (int at = 0; at < check->case_count; at++) {
-        struct unit *last = &division->unit[division->units - 1];
-        const int goes_on = division->units > 0 && (check->workers == 1 || last->price + price[at] <= most ||
-                                                    belongs_to_last(check, division, at));
+        struct unit *last = division->units > 0 ? &division->unit[division->units - 1] : NULL;
+        const int goes_on = last != NULL && (check->workers == 1 || last->price + price[at] <= most ||
+                                             belongs_to_last(check, division, at));
         if (!goes_on) {
             last = &division->unit[division->units++];
             *last = (struct unit){.first = at};
