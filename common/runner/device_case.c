@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock.h"
 #include "simt_only.h"
 
 enum {
@@ -202,13 +201,18 @@ static void name_next_allocation(const struct wire_buffer *wire)
 
 enum { KEPT_BYTES = 1 << 20 }; /* larger buffers are allocated for each case */
 
-/* On a GPU small buffers of one's own runner stay allocated from case to case: several runners at once wait for each other in the
- * driver. They lie between guard zones like all others; memory beyond these is of no case. */
+static int keeps;
+
+void keep_small_buffers(void)
+{
+    keeps = 1;
+}
+
 static unsigned char *kept_memory(const struct device_case *run, int set, unsigned index, size_t bytes)
 {
     static unsigned char *kept[2][WIRE_BUFFERS];
     void *memory = NULL;
-    if (run->item->guard_bytes == 0 || bytes > KEPT_BYTES || runner_is_locked()) return NULL;
+    if (!keeps || run->item->guard_bytes == 0 || bytes > KEPT_BYTES) return NULL;
     if (kept[set][index] == NULL && cudaMalloc(&memory, KEPT_BYTES) == cudaSuccess) kept[set][index] = memory;
     return kept[set][index];
 }

@@ -27,6 +27,13 @@ struct device_case {
     uint64_t lap_begin;     /**< when what is under way began, in nanoseconds */
 };
 
+/**
+ * @brief From now on, small buffers on a GPU stay allocated from case to case: several runners at once would wait for each other in
+ *        the driver. They lie between guard zones like all others. Not for a sanitizer, which knows allocations and no guard zones,
+ *        nor for somebody else's kernel, which could leave something behind them.
+ */
+void keep_small_buffers(void);
+
 /** @brief Makes the streams and the buffers of a case; 0, or -1 with the error noted. */
 int set_up(struct device_case *run);
 void tear_down(struct device_case *run);

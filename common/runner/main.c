@@ -137,6 +137,7 @@ static int session(int image_descriptor, int control, int replies, int locked)
     if (locked && gpu && !failed) warm_up_driver();
     if (locked && gpu && !failed && lesson_warm_up != NULL) lesson_warm_up();
     if (locked) lock_runner(gpu);
+    if (!locked) keep_small_buffers();
     if (boundary_open != NULL && simt_seal_settings != NULL) simt_seal_settings();
     if (reply(replies, WIRE_READY, 0) != 0) return EXIT_USAGE;
     if (failed) return EXIT_NO_DEVICE;
