@@ -200,6 +200,13 @@ static void try_all(void)
     }
 }
 
+static void told(const struct check *check, int at, char *text, size_t size)
+{
+    const struct verdict *verdict = &check->verdicts[at];
+    snprintf(text, size, "%s: %s after %d inputs: %s", check->cases[at].name, state_name(verdict->state),
+             check->judged[at], headline_of(verdict));
+}
+
 /* However many workers share the cases, each case has its verdict once, and the same. */
 static void try_workers(void)
 {
@@ -210,12 +217,12 @@ static void try_workers(void)
         expect(waitpid(-1, NULL, WNOHANG) < 0, behaviours[i], "left a worker behind");
         for (int at = 0; at < alone->case_count; at++) {
             if (!alone->chosen[at]) continue;
-            char text[VERDICT_TEXT];
-            snprintf(text, sizeof text, "%s", headline_of(&alone->verdicts[at]));
-            expect(alone->verdicts[at].state == shared->verdicts[at].state &&
-                       alone->judged[at] == shared->judged[at] &&
-                       strcmp(text, headline_of(&shared->verdicts[at])) == 0,
-                   behaviours[i], alone->cases[at].name);
+            char one[VERDICT_TEXT + 128], three[VERDICT_TEXT + 128];
+            told(alone, at, one, sizeof one);
+            told(shared, at, three, sizeof three);
+            expect(alone->judged[at] == alone->cases[at].repeat, behaviours[i], one);
+            expect(strcmp(one, three) == 0, behaviours[i], one);
+            expect(strcmp(one, three) == 0, "by three workers", three);
         }
     }
 }

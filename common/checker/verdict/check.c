@@ -281,6 +281,7 @@ static void try_alone(struct check *check, struct item *item)
             before.record.cause = RECORD_CAUSE_KEPT, before.record.certainty = RECORD_CAUSE,
             before.stage = NULL;
         check->verdicts[at] = before;
+        check->judged[at] = 1;
     }
 }
 
@@ -360,6 +361,7 @@ static void divide(const struct check *check, struct item *item, struct division
 {
     const int pieces_each = check->options.device == DEVICE_GPU ? 1 : 4;
     double price[CHECK_CASES], sum = 0.0;
+    division->units = 0;
     for (int at = 0; at < check->case_count; at++) {
         const int i = division->order[at].index;
         price[at] = check->workers > 1 && check->chosen[i] ? price_of(check, i, item) : 0.0;
