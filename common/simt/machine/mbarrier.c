@@ -545,7 +545,9 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
         complete = t->predicate != 0;
         simt_mark_at(w, TRACE_AWAIT, address, pc); /* now that it is over: a mark may suspend, too */
     }
-    if (complete && b->phase == phase + (asleep ? 1 : 0)) note_left(w, b, w->thread_index, w->time.tick, pc);
+    /* if all have arrived and only bytes are missing, it is the wrong phase: what is read now is a missing-wait */
+    if (complete && b->pending != 0 && b->phase == phase + (asleep ? 1 : 0))
+        note_left(w, b, w->thread_index, w->time.tick, pc);
     if (complete && !relaxed && b->remote) simt_note_atomic(w, SIMT_ACQUIRE | SIMT_ONLY_LOADS);
     if (complete && !relaxed) t->acquired |= w->grid.met; /* whoever arrived may have */
     return complete;
