@@ -109,6 +109,7 @@ struct check {
     struct text *sentence;
     /* difference of line numbers: those in the student's file minus those in the text that is read */
     int shift;
+    int of_headers; /* 1: what follows comes from a macro of the device's headers, or of the system's */
 };
 
 static int refuse(struct check *check, int line, const char *format, const struct word *word)
@@ -368,7 +369,7 @@ static int check_written_word(struct check *check, struct scan *s, const struct 
 int source_check_text(const char *text, const char *name, const struct lesson_folder *lesson,
                       struct text *sentence)
 {
-    struct check check = {name, lesson, sentence, 0};
+    struct check check = {.name = name, .lesson = lesson, .sentence = sentence};
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3; /* a byte-order mark */
     if (!check_bytes(&check, text)) return 0;
     struct scan s = scan_open(text, strlen(text), NULL);
@@ -490,6 +491,9 @@ static int check_word(struct check *check, struct scan *s, const struct word *wo
     if (word_in(word, assembly))
         return refuse(check, word->line, "inline assembly (%.*s) is not allowed on this device", word);
     if (word_in(word, attributes)) return check_attribute(check, s);
+    if (!check->of_headers && word->length > 5 && strncmp(word->start, "simt_", 5) == 0)
+        return refuse(check, word->line, "%.*s: names that begin with simt_ are the software device's own",
+                      word);
     return check_builtin(check, word);
 }
 
@@ -508,6 +512,9 @@ static int check_marker(struct check *check, const struct scan *whole, const str
                refuse(check, directive->line, "a line marker: %.*s", &file);
         struct word path = {TOKEN_LITERAL, file.start + 1, file.length - 2, 0};
         *ours = fine && word_is(&path, main_file);
+        struct word flag = next_word_of(&s);
+        for (check->of_headers = 0; flag.kind != TOKEN_END; flag = next_word_of(&s))
+            check->of_headers |= word_is(&flag, "3");
         check->shift = atoi(number.start) - directive->line - 1;
     } else if (*ours && word_is(&number, "pragma")) {
         fine = check_pragma(check, &s, directive->line);
@@ -531,7 +538,7 @@ static int check_made_word(struct check *check, struct scan *s, const struct wor
 int source_check_preprocessed(const char *text, const char *main_file, const char *name,
                               struct text *sentence)
 {
-    struct check check = {name, NULL, sentence, 0};
+    struct check check = {.name = name, .sentence = sentence};
     struct scan s = scan_open(text, strlen(text), NULL);
     int ours = 0, fine = 1;
     while (fine && s.at + 1 < s.tokens.count) {
