@@ -30,6 +30,7 @@
 #include "course/described.h"
 #include "course/device.h"
 #include "course/places.h"
+#include "source_check.h"
 
 enum { BUILD_SECONDS = 300, MOST_ERROR_LINES = 12, KEEP_DAYS = 14, MOST_TRIES = 3 };
 
@@ -298,6 +299,25 @@ static char *note_of_refusal(const char *folder)
     return format_string("%s/refused", folder);
 }
 
+/* The sentence if a macro of the file has changed a header in the preprocessor's output @p text, else NULL. */
+static char *would_refuse_macro(const struct recipe *recipe, const char *folder, const char *source,
+                                const char *text)
+{
+    struct process_end end;
+    struct text headers = {0};
+    char *includes = source_includes_alone(source), *sentence = NULL;
+    char *file = format_string("%s/headers.cu", folder), *made = format_string("%s/headers.ii", folder);
+    const char *const words[] = {"-E", file, NULL};
+    if (includes && write_file(file, includes, strlen(includes)) == 0 &&
+        run_compiler(recipe, folder, words, made, &end) && read_file(made, &headers) == 0)
+        sentence = checks_headers(recipe, text, headers.data, file);
+    text_free(&headers);
+    free(made);
+    free(file);
+    free(includes);
+    return sentence;
+}
+
 static char *would_refuse_lines(const struct recipe *recipe, const char *folder, const char *source)
 {
     struct process_end end;
@@ -309,6 +329,7 @@ static char *would_refuse_lines(const struct recipe *recipe, const char *folder,
         !sentence && recipe->device == DEVICE_SIMT && run_compiler(recipe, folder, words, made, &end);
     if (opened && read_file(files, &list) == 0) sentence = checks_dependencies(recipe, list.data, folder);
     if (opened && !sentence && read_file(made, &text) == 0) sentence = checks_preprocessed(recipe, text.data);
+    if (text.data && !sentence) sentence = would_refuse_macro(recipe, folder, source, text.data);
     text_free(&list);
     text_free(&text);
     free(files);

@@ -118,6 +118,13 @@ char *checks_preprocessed(const struct recipe *recipe, const char *text)
     return sentence.data;
 }
 
+char *checks_headers(const struct recipe *recipe, const char *text, const char *plain, const char *plain_file)
+{
+    struct text sentence = {0};
+    source_check_headers(text, recipe->kernel, plain, plain_file, name_of(recipe), &sentence);
+    return sentence.data;
+}
+
 /* ---- the object ---------------------------------------------------------------------------------------- */
 
 /* All headers of the device as one text, to look words up in. */

@@ -20,6 +20,10 @@ char *checks_text(const struct recipe *recipe, const char *source);
 char *checks_dependencies(const struct recipe *recipe, const char *list, const char *inside);
 /** @brief Checks the preprocessor's output (simt). */
 char *checks_preprocessed(const struct recipe *recipe, const char *text);
+/** @brief Checks, in the preprocessor's output @p text (simt), that no macro of the file has changed a header; @p plain is the output
+ *         for @p plain_file, which has what source_includes_alone() left of the file. */
+char *checks_headers(const struct recipe *recipe, const char *text, const char *plain,
+                     const char *plain_file);
 /** @brief Checks the object file at @p path. */
 char *checks_object(const struct recipe *recipe, const char *source, const char *path);
 

@@ -300,6 +300,35 @@ static int check_preprocessed(struct work *work, const char *path)
     return !sentence || refuse(work, sentence);
 }
 
+/* What the compiler makes of the file's headers alone, in @p plain: 1, or 0 after a refusal. */
+static int compare_headers(struct work *work, const char *path, const char *plain_file, const char *plain)
+{
+    struct text text = {0}, headers = {0};
+    if (!read_left(path, &text) || !read_left(plain, &headers)) return lost(work, "kernel.ii");
+    char *sentence = checks_headers(work->recipe, text.data, headers.data, plain_file);
+    text_free(&text);
+    text_free(&headers);
+    return !sentence || refuse(work, sentence);
+}
+
+/* Looks whether a macro of the file has changed a header in the preprocessor's output @p path. */
+static int check_headers(struct work *work, const char *path)
+{
+    char *includes = source_includes_alone(work->source.data);
+    char *file = format_string("%s/headers.cu", work->inside),
+         *plain = format_string("%s/headers.ii", work->inside);
+    const char *const preprocess[] = {"-E", file, "-o", plain, NULL};
+    int fine = 1;
+    if (includes) {
+        fine = write_file(file, includes, strlen(includes)) == 0 || lost(work, "headers.cu");
+        fine = fine && run(work, preprocess) && compare_headers(work, path, file, plain);
+    }
+    free(plain);
+    free(file);
+    free(includes);
+    return fine;
+}
+
 static int check_object(struct work *work, const char *path)
 {
     char *sentence = checks_object(work->recipe, work->source.data, path);
@@ -359,7 +388,7 @@ static int build_object(struct work *work, const char *object)
     const char *const preprocess[] = {"-MD", "-MF", list, "-E", work->recipe->kernel, "-o", text, NULL};
     const char *const compile[] = {"-c", text, "-o", object, NULL};
     int built = run(work, preprocess) && check_dependencies(work, list) && check_preprocessed(work, text) &&
-                run(work, compile);
+                check_headers(work, text) && run(work, compile);
     free(text);
     free(list);
     return built;

@@ -109,6 +109,7 @@ struct check {
     struct text *sentence;
     /* difference of line numbers: those in the student's file minus those in the text that is read */
     int shift;
+    int of_headers; /* 1: what follows comes from a macro of the device's headers, or of the system's */
 };
 
 static int refuse(struct check *check, int line, const char *format, const struct word *word)
@@ -368,7 +369,7 @@ static int check_written_word(struct check *check, struct scan *s, const struct 
 int source_check_text(const char *text, const char *name, const struct lesson_folder *lesson,
                       struct text *sentence)
 {
-    struct check check = {name, lesson, sentence, 0};
+    struct check check = {.name = name, .lesson = lesson, .sentence = sentence};
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0) text += 3; /* a byte-order mark */
     if (!check_bytes(&check, text)) return 0;
     struct scan s = scan_open(text, strlen(text), NULL);
@@ -490,6 +491,9 @@ static int check_word(struct check *check, struct scan *s, const struct word *wo
     if (word_in(word, assembly))
         return refuse(check, word->line, "inline assembly (%.*s) is not allowed on this device", word);
     if (word_in(word, attributes)) return check_attribute(check, s);
+    if (!check->of_headers && word->length > 5 && strncmp(word->start, "simt_", 5) == 0)
+        return refuse(check, word->line, "%.*s: names that begin with simt_ are the software device's own",
+                      word);
     return check_builtin(check, word);
 }
 
@@ -508,6 +512,9 @@ static int check_marker(struct check *check, const struct scan *whole, const str
                refuse(check, directive->line, "a line marker: %.*s", &file);
         struct word path = {TOKEN_LITERAL, file.start + 1, file.length - 2, 0};
         *ours = fine && word_is(&path, main_file);
+        struct word flag = next_word_of(&s);
+        for (check->of_headers = 0; flag.kind != TOKEN_END; flag = next_word_of(&s))
+            check->of_headers |= word_is(&flag, "3");
         check->shift = atoi(number.start) - directive->line - 1;
     } else if (*ours && word_is(&number, "pragma")) {
         fine = check_pragma(check, &s, directive->line);
@@ -531,7 +538,7 @@ static int check_made_word(struct check *check, struct scan *s, const struct wor
 int source_check_preprocessed(const char *text, const char *main_file, const char *name,
                               struct text *sentence)
 {
-    struct check check = {name, NULL, sentence, 0};
+    struct check check = {.name = name, .sentence = sentence};
     struct scan s = scan_open(text, strlen(text), NULL);
     int ours = 0, fine = 1;
     while (fine && s.at + 1 < s.tokens.count) {
@@ -542,6 +549,101 @@ int source_check_preprocessed(const char *text, const char *main_file, const cha
             fine = check_made_word(&check, &s, &word);
     }
     scan_close(&s);
+    return fine;
+}
+
+/* ---- headers, which no macro of the file may change ------------------------------------------------------ */
+
+char *source_includes_alone(const char *text)
+{
+    struct scan s = scan_open(text, strlen(text), NULL);
+    struct text includes = {0};
+    int defined = 0, late = 0;
+    while (s.at + 1 < s.tokens.count) {
+        struct word word = next_word_of(&s);
+        defined |= word.kind == TOKEN_DEFINE;
+        if (word.kind != TOKEN_DIRECTIVE) continue;
+        struct scan inside = directive_of(&s, &word);
+        struct word what = next_word_of(&inside);
+        defined |= word_is(&what, "undef");
+        if (word_is(&what, "include")) {
+            const char *name = what.start + what.length + strspn(what.start + what.length, " \t");
+            size_t length = *name != '\0' ? 1 + strcspn(name + 1, *name == '<' ? ">" : "\"") : 0;
+            text_print(&includes, "#include %.*s%c\n", (int)length, name, *name == '<' ? '>' : '"');
+            late |= defined;
+        }
+        scan_close(&inside);
+    }
+    scan_close(&s);
+    if (!late) text_free(&includes);
+    return includes.data;
+}
+
+/** A line of a header in the preprocessor's output. */
+struct header_line {
+    const char *file, *text;
+    size_t file_length, length;
+    int number;
+};
+
+/* The lines of headers in the output for @p main_file from @p *at on, one for each call; 0 at the end. The file and the number of
+ * @p line go on from call to call. */
+static int next_header_line(const char **at, const char *main_file, struct header_line *line)
+{
+    while (**at != '\0') {
+        const char *text = *at;
+        const size_t length = strcspn(text, "\n");
+        *at += length + (text[length] == '\n');
+        line->number++;
+        if (text[0] == '#' && text[1] == ' ' && isdigit((unsigned char)text[2])) {
+            const char *quote = strchr(text, '"');
+            line->number = atoi(text + 2) - 1;
+            line->file = quote != NULL ? quote + 1 : text + length;
+            line->file_length = strcspn(line->file, "\"\n");
+            continue;
+        }
+        const int ours =
+            line->file_length == strlen(main_file) && strncmp(line->file, main_file, line->file_length) == 0;
+        line->text = text;
+        line->length = length;
+        if (!ours && length > 0) return 1;
+    }
+    return 0;
+}
+
+static int compare_bytes(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    return a_length != b_length ? (a_length < b_length ? -1 : 1) : memcmp(a, b, a_length);
+}
+
+static int by_place_and_text(const void *a, const void *b)
+{
+    const struct header_line *left = a, *right = b;
+    if (left->number != right->number) return left->number < right->number ? -1 : 1;
+    const int files = compare_bytes(left->file, left->file_length, right->file, right->file_length);
+    return files != 0 ? files : compare_bytes(left->text, left->length, right->text, right->length);
+}
+
+int source_check_headers(const char *text, const char *main_file, const char *plain, const char *plain_file,
+                         const char *name, struct text *sentence)
+{
+    struct header_line line = {.file = ""};
+    struct text known = {0};
+    int fine = 1;
+    for (const char *at = plain; next_header_line(&at, plain_file, &line);)
+        text_append(&known, (const char *)&line, sizeof line);
+    const size_t count = known.length / sizeof line;
+    if (count > 0) qsort(known.data, count, sizeof line, by_place_and_text);
+    line = (struct header_line){.file = ""};
+    for (const char *at = text; fine && next_header_line(&at, main_file, &line);) {
+        fine = count > 0 && bsearch(&line, known.data, count, sizeof line, by_place_and_text) != NULL;
+        if (!fine)
+            text_print(
+                sentence,
+                "%s: a macro of this file changes line %d of %.*s: put each #include above each #define",
+                name, line.number, (int)line.file_length, line.file);
+    }
+    text_free(&known);
     return fine;
 }
 

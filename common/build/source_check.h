@@ -27,6 +27,15 @@ int source_check_text(const char *text, const char *name, const struct lesson_fo
 int source_check_preprocessed(const char *text, const char *main_file, const char *name,
                               struct text *sentence);
 
+/** @brief The #include lines of a file that passed source_check_text(), and nothing else, if a macro is defined or undefined before one
+ *         of them; else NULL: then no macro can change a header. The caller frees it. */
+char *source_includes_alone(const char *text);
+
+/** @brief Checks that every header reads in @p text, the preprocessor's output for @p main_file, as in @p plain, the output for
+ *         @p plain_file, which has the same #include lines and nothing else. */
+int source_check_headers(const char *text, const char *main_file, const char *plain, const char *plain_file,
+                         const char *name, struct text *sentence);
+
 /** @brief Where a compiler may open files: lists of paths without symbolic links, each ended by NULL. */
 struct source_places {
     const char *const *folders;  /**< no files but those at or below these */

@@ -67,7 +67,7 @@ extern _Thread_local struct simt_extent simt_thread_index, simt_block_index, sim
 #endif
 
 /** @brief This block's dynamic shared memory; @p name is what the source calls it, for reports. NULL on the host. */
-void *simt_dynamic_shared(const char *name, size_t element_bytes);
+void *simtcc_dynamic_shared(const char *name, size_t element_bytes);
 
 /* ---- launching ------------------------------------------------------------------------------------------- */
 
@@ -357,6 +357,9 @@ void simt_access(const void *address, size_t bytes, int access, const void *retu
 /** @brief 1 if the running CUDA thread may access these bytes at all, which are not counted: its stack, shared memory of its block, one
  *         allocation or variable; to read, also constants of the program and arguments. */
 int simt_reaches(const void *address, size_t bytes, int access);
+
+/** @brief 1 if these bytes are the running CUDA thread's own local memory, or no CUDA thread runs. */
+int simt_is_own_local(const void *address, size_t bytes);
 
 /** @brief The same for an access that others may be waiting for: volatile, or relaxed. */
 void simt_access_volatile(const void *address, size_t bytes, int access, const void *return_address);

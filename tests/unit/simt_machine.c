@@ -182,7 +182,7 @@ static void test_reduce(void)
 static void stage_kernel(const void *p)
 {
     const struct arguments *a = p;
-    short *halves = simt_dynamic_shared("stage", sizeof *halves);
+    short *halves = simtcc_dynamic_shared("stage", sizeof *halves);
     int *whole = (int *)halves;
     const unsigned i = thread_index();
     for (int round = 0; round < 3; round++) {
@@ -584,7 +584,7 @@ static void test_unwritten_shared(void)
 static void dynamic_overrun_kernel(const void *p)
 {
     (void)p;
-    int *stage = simt_dynamic_shared("stage", sizeof *stage);
+    int *stage = simtcc_dynamic_shared("stage", sizeof *stage);
     stage[thread_index()] = 1;
 }
 

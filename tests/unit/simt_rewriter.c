@@ -13,81 +13,85 @@ struct rewriting {
     const char *expected; /* NULL: unchanged */
 };
 
-#define SITE(name) "simt_site{__FILE__, __LINE__, \"" name "\", nullptr}"
+#define SITE(name) "simtcc_site{__FILE__, __LINE__, \"" name "\", nullptr}"
 #define HOST " SIMT_HOST_FUNCTION;"
 #define SHARED "SIMT_RED_ZONE; SIMT_SHARED "
-#define SHARED_ARRAY(type) "SIMT_RED_ZONE; alignas(simt_array_alignment<" type ">()) SIMT_SHARED "
+#define SHARED_ARRAY(type) "SIMT_RED_ZONE; alignas(simtcc_array_alignment<" type ">()) SIMT_SHARED "
 
 static const struct rewriting launches[] = {
-    {"plain", "k<<<1, 32>>>(x, 0);", "simt_launch_of(" SITE("k") ", k, simt_configure(1, 32))(x, 0);"},
+    {"plain", "k<<<1, 32>>>(x, 0);", "simtcc_launch_of(" SITE("k") ", k, simtcc_configure(1, 32))(x, 0);"},
     {"four parts", "k<<<dim3(a, b), c, d, e>>>();",
-     "simt_launch_of(" SITE("k") ", k, simt_configure(dim3(a, b), c, d, e))();"},
+     "simtcc_launch_of(" SITE("k") ", k, simtcc_configure(dim3(a, b), c, d, e))();"},
     {"braces in the configuration", "k<<<dim3{a, 1}, {32, 2}>>>(x)",
-     "simt_launch_of(" SITE("k") ", k, simt_configure(dim3{a, 1}, {32, 2}))(x)"},
+     "simtcc_launch_of(" SITE("k") ", k, simtcc_configure(dim3{a, 1}, {32, 2}))(x)"},
     {"brackets in a macro", "#define ON(g, b) <<<g, b>>>\nk ON(1, 32)(x); n::k<3> ON(1, 2) (x);",
-     "#define ON(g, b) simt_configure(g, b)\nsimt_launch_of(" SITE(
-         "k") ", k , ON(1, 32))(x); simt_launch_of(" SITE("k") ", n::k<3> , ON(1, 2)) (x);"},
+     "#define ON(g, b) simtcc_configure(g, b)\nsimtcc_launch_of(" SITE(
+         "k") ", k , ON(1, 32))(x); simtcc_launch_of(" SITE("k") ", n::k<3> , ON(1, 2)) (x);"},
     {"brackets in a macro without parameters", "#define ON <<<1, 2>>>\n#define ON2\nk ON (x); f(ON2 (x));",
-     "#define ON simt_configure(1, 2)\n#define ON2\nsimt_launch_of(" SITE("k") ", k , ON) (x); f(ON2 (x));"},
-    {"blanks", "k <<< 1 , 2 >>> ( x )", "simt_launch_of(" SITE("k") ", k , simt_configure( 1 , 2 )) ( x )"},
+     "#define ON simtcc_configure(1, 2)\n#define ON2\nsimtcc_launch_of(" SITE(
+         "k") ", k , ON) (x); f(ON2 (x));"},
+    {"blanks", "k <<< 1 , 2 >>> ( x )",
+     "simtcc_launch_of(" SITE("k") ", k , simtcc_configure( 1 , 2 )) ( x )"},
     {"several lines keep their lines", "k<<<1,\n2>>>(\nx)",
-     "simt_launch_of(" SITE("k") ", k, simt_configure(1,\n2))(\nx)"},
+     "simtcc_launch_of(" SITE("k") ", k, simtcc_configure(1,\n2))(\nx)"},
     {"template arguments", "k<4, (a > b)><<<1, 2>>>(x)",
-     "simt_launch_of(" SITE("k") ", k<4, (a > b)>, simt_configure(1, 2))(x)"},
+     "simtcc_launch_of(" SITE("k") ", k<4, (a > b)>, simtcc_configure(1, 2))(x)"},
     {"nested template arguments", "n::k<A<B<int>>><<<1, f<3>(x)>>>(y)",
-     "simt_launch_of(" SITE("k") ", n::k<A<B<int>>>, simt_configure(1, f<3>(x)))(y)"},
-    {"global scope", "::k<<<1, 2>>>(x)", "simt_launch_of(" SITE("k") ", ::k, simt_configure(1, 2))(x)"},
+     "simtcc_launch_of(" SITE("k") ", n::k<A<B<int>>>, simtcc_configure(1, f<3>(x)))(y)"},
+    {"global scope", "::k<<<1, 2>>>(x)", "simtcc_launch_of(" SITE("k") ", ::k, simtcc_configure(1, 2))(x)"},
     {"member of a template", "S<3>::k<<<1, 2>>>(x)",
-     "simt_launch_of(" SITE("k") ", S<3>::k, simt_configure(1, 2))(x)"},
+     "simtcc_launch_of(" SITE("k") ", S<3>::k, simtcc_configure(1, 2))(x)"},
     {"pointer in a structure", "p->k<<<1, 2>>>(x)",
-     "simt_launch_of(" SITE("k") ", p->k, simt_configure(1, 2))(x)"},
+     "simtcc_launch_of(" SITE("k") ", p->k, simtcc_configure(1, 2))(x)"},
     {"array of pointers", "ks[i]<<<1, 2>>>(x)",
-     "simt_launch_of(" SITE("ks") ", ks[i], simt_configure(1, 2))(x)"},
+     "simtcc_launch_of(" SITE("ks") ", ks[i], simtcc_configure(1, 2))(x)"},
     {"result of a call", "pick(n)<<<1, 2>>>(x)",
-     "simt_launch_of(" SITE("pick") ", pick(n), simt_configure(1, 2))(x)"},
-    {"parenthesised", "(*k)<<<1, 2>>>(x)", "simt_launch_of(" SITE("k") ", (*k), simt_configure(1, 2))(x)"},
+     "simtcc_launch_of(" SITE("pick") ", pick(n), simtcc_configure(1, 2))(x)"},
+    {"parenthesised", "(*k)<<<1, 2>>>(x)",
+     "simtcc_launch_of(" SITE("k") ", (*k), simtcc_configure(1, 2))(x)"},
     {"after if", "if (a) k<<<1, 2>>>(x); else return;",
-     "if (a) simt_launch_of(" SITE("k") ", k, simt_configure(1, 2))(x); else return;"},
+     "if (a) simtcc_launch_of(" SITE("k") ", k, simtcc_configure(1, 2))(x); else return;"},
     {"macro body", "#define RUN(k, ...) \\\n  k<<<1, 2>>>(__VA_ARGS__)\nint a;",
-     "#define RUN(k, ...) \\\n  simt_launch_of(" SITE("k") ", k, simt_configure(1, 2))(__VA_ARGS__)\nint a;"},
+     "#define RUN(k, ...) \\\n  simtcc_launch_of(" SITE(
+         "k") ", k, simtcc_configure(1, 2))(__VA_ARGS__)\nint a;"},
     {"two in a line", "a<<<1, 2>>>(x); b<<<3, 4>>>(y);",
-     "simt_launch_of(" SITE("a") ", a, simt_configure(1, 2))(x); simt_launch_of(" SITE(
-         "b") ", b, simt_configure(3, 4))(y);"},
+     "simtcc_launch_of(" SITE("a") ", a, simtcc_configure(1, 2))(x); simtcc_launch_of(" SITE(
+         "b") ", b, simtcc_configure(3, 4))(y);"},
     {"declared first", "__global__ void k(int *p);\nk<<<1, 2>>>(0);",
-     "__global__ void k(int *p);\nsimt_launch_of(" SITE("k") ", k, simt_configure(1, 2))(0);"},
+     "__global__ void k(int *p);\nsimtcc_launch_of(" SITE("k") ", k, simtcc_configure(1, 2))(0);"},
     {"deduced template", "template <typename T> __global__ void k(T *p, int *q) {}\nk<<<1, 2>>>(p, NULL);",
-     "template <typename T> __global__ void k(T *p, int *q) {}\nsimt_launch_deduced(" SITE(
-         "k") ", [](auto... simt_a) { k(simt_a...); }, simt_configure(1, 2))(p, nullptr);"},
+     "template <typename T> __global__ void k(T *p, int *q) {}\nsimtcc_launch_deduced(" SITE(
+         "k") ", [](auto... simtcc_a) { k(simtcc_a...); }, simtcc_configure(1, 2))(p, nullptr);"},
     {"explicit template", "template <int N, class T = float> __global__ void k(T *p) {}\nk<3><<<1, 2>>>(p);",
-     "template <int N, class T = float> __global__ void k(T *p) {}\nsimt_launch_of(" SITE(
-         "k") ", k<3>, simt_configure(1, 2))(p);"},
+     "template <int N, class T = float> __global__ void k(T *p) {}\nsimtcc_launch_of(" SITE(
+         "k") ", k<3>, simtcc_configure(1, 2))(p);"},
     {"partly deduced template", "template <int N, class T>\n__global__ void k(T *p) {}\nk<3><<<1, 2>>>(p);",
-     "template <int N, class T>\n__global__ void k(T *p) {}\nsimt_launch_deduced(" SITE(
-         "k") ", [](auto... simt_a) { k<3>(simt_a...); }, simt_configure(1, 2))(p);"},
+     "template <int N, class T>\n__global__ void k(T *p) {}\nsimtcc_launch_deduced(" SITE(
+         "k") ", [](auto... simtcc_a) { k<3>(simtcc_a...); }, simtcc_configure(1, 2))(p);"},
     {"template parameter pack", "template <int... N> __global__ void k(int *p) {}\nk<3, 4><<<1, 2>>>(p);",
-     "template <int... N> __global__ void k(int *p) {}\nsimt_launch_deduced(" SITE(
-         "k") ", [](auto... simt_a) { k<3, 4>(simt_a...); }, simt_configure(1, 2))(p);"},
+     "template <int... N> __global__ void k(int *p) {}\nsimtcc_launch_deduced(" SITE(
+         "k") ", [](auto... simtcc_a) { k<3, 4>(simtcc_a...); }, simtcc_configure(1, 2))(p);"},
     {"overloads",
      "__global__ void k(int *p) {}\n__global__ void __launch_bounds__(32) k(float *p) {}\nk<<<1, 2>>>(p);",
      "__global__ void k(int *p) {}\n__global__ void __launch_bounds__(32) k(float *p) "
-     "{}\nsimt_launch_deduced(" SITE(
-         "k") ", [](auto... simt_a) { k(simt_a...); }, simt_configure(1, 2))(p);"},
+     "{}\nsimtcc_launch_deduced(" SITE(
+         "k") ", [](auto... simtcc_a) { k(simtcc_a...); }, simtcc_configure(1, 2))(p);"},
     {"default argument left out", "__global__ void k(int *p, int n = 3);\nk<<<1, 2>>>(p); k<<<1, 2>>>(p, 4);",
-     "__global__ void k(int *p, int n = 3);\nsimt_launch_deduced(" SITE("k") ", [](auto... simt_a) { "
-                                                                             "k(simt_a...); }, "
-                                                                             "simt_configure(1, 2))(p); "
-                                                                             "simt_launch_of(" SITE(
-                                                                                 "k") ", k, "
-                                                                                      "simt_configure(1, "
-                                                                                      "2))(p, 4);"},
+     "__global__ void k(int *p, int n = 3);\nsimtcc_launch_deduced(" SITE("k") ", [](auto... simtcc_a) { "
+                                                                               "k(simtcc_a...); }, "
+                                                                               "simtcc_configure(1, 2))(p); "
+                                                                               "simtcc_launch_of(" SITE(
+                                                                                   "k") ", k, "
+                                                                                        "simtcc_configure(1, "
+                                                                                        "2))(p, 4);"},
     {"specialisation of a template",
      "template <int N> __global__ void k() {}\ntemplate <> __global__ void k<3>() {}\nk<3><<<1, 2>>>();",
-     "template <int N> __global__ void k() {}\ntemplate <> __global__ void k<3>() {}\nsimt_launch_of(" SITE(
-         "k") ", k<3>, simt_configure(1, 2))();"},
+     "template <int N> __global__ void k() {}\ntemplate <> __global__ void k<3>() {}\nsimtcc_launch_of(" SITE(
+         "k") ", k<3>, simtcc_configure(1, 2))();"},
     {"cudaLaunchKernel", "cudaLaunchKernel((const void *)k, g, b, args);",
-     "simt_launch_by_array(" SITE("k") ",        k, g, b, args);"},
+     "simtcc_launch_by_array(" SITE("k") ",        k, g, b, args);"},
     {"cudaLaunchKernel with a C++ cast", "cudaLaunchKernel(reinterpret_cast<void *>(&n::k<3>), g, b, args);",
-     "simt_launch_by_array(" SITE("k") ",       (&n::k<3>), g, b, args);"},
+     "simtcc_launch_by_array(" SITE("k") ",       (&n::k<3>), g, b, args);"},
     {"no launch: shifts and comparisons", "a << b << c; d < e; f > g >> h;", NULL},
     {"no launch: comment, string, raw string",
      "// k<<<1, 2>>>(x)\n/* k<<<1, 2>>>(x) */ \"k<<<1, 2>>>(x) \\\" <<<\"; R\"q(k<<<1, 2>>>(x) )\" )q\"; "
@@ -96,7 +100,7 @@ static const struct rewriting launches[] = {
     {"no launch: continued comment", "// a \\\nk<<<1, 2>>>(x)\n", NULL},
     {"no launch: other directives", "#if 0 <<< 1\n#error k<<<1, 2>>>(x) \\\n k<<<1, 2>>>(x)\n#endif\n", NULL},
     {"numbers with quotes", "int a = 1'000'000; k<<<1'0, 1.5e-3>>>(x);",
-     "int a = 1'000'000; simt_launch_of(" SITE("k") ", k, simt_configure(1'0, 1.5e-3))(x);"},
+     "int a = 1'000'000; simtcc_launch_of(" SITE("k") ", k, simtcc_configure(1'0, 1.5e-3))(x);"},
 };
 
 static const struct rewriting variables[] = {
@@ -108,7 +112,7 @@ static const struct rewriting variables[] = {
     {"static and volatile", "{ static __shared__ volatile int a; }",
      "{ " SHARED "    volatile int a; SIMT_SHAPE(a); }"},
     {"alignment goes to the front", "{ __shared__ alignas(16) half a[N * (M + 1)]; }",
-     "{ SIMT_RED_ZONE; alignas(simt_array_alignment<half >()) alignas ( 16 ) SIMT_SHARED        half a[N * "
+     "{ SIMT_RED_ZONE; alignas(simtcc_array_alignment<half >()) alignas ( 16 ) SIMT_SHARED        half a[N * "
      "(M + 1)]; SIMT_SHAPE(a); }"},
     {"structure defined in place", "{ __shared__ struct { int a, b; } s, t; }",
      "{ " SHARED "  struct { int a, b; } s, t; }"},
@@ -119,21 +123,21 @@ static const struct rewriting variables[] = {
     {"at file scope", "namespace n {\n__shared__ int a;\n}",
      "namespace n {\n" SHARED "  int a; SIMT_SHAPE(a);\n}"},
     {"dynamic", "void f() { extern __shared__ float4 s[]; }",
-     "void f() {" HOST "     float4 *const s = (float4 *)simt_dynamic_shared(\"s\", sizeof(float4 )); }"},
+     "void f() {" HOST "     float4 *const s = (float4 *)simtcc_dynamic_shared(\"s\", sizeof(float4 )); }"},
     {"dynamic, aligned", "void f() { extern __shared__ __align__(16) unsigned char s[]; }",
-     "void f() {" HOST "          unsigned char *const s = (unsigned char *)simt_dynamic_shared(\"s\", "
+     "void f() {" HOST "          unsigned char *const s = (unsigned char *)simtcc_dynamic_shared(\"s\", "
      "sizeof(unsigned char )); }"},
     {"dynamic, of rows", "void f() { extern __shared__ float s[][33]; }",
      "void f() {" HOST
-     "     float (*const s)[33] = (float (*)[33])simt_dynamic_shared(\"s\", sizeof(float [33])); "
+     "     float (*const s)[33] = (float (*)[33])simtcc_dynamic_shared(\"s\", sizeof(float [33])); "
      "}"},
     {"dynamic, at file scope", "extern \"C\" { extern __shared__ int s[]; }",
-     "extern \"C\" {       __attribute__((unused)) static const simt_dynamic_array<int > s{\"s\"}; }"},
+     "extern \"C\" {       __attribute__((unused)) static const simtcc_dynamic_array<int > s{\"s\"}; }"},
     {"file scope after branches that open one brace",
      "#if A\nvoid f(int) {\n#else\nvoid f() {\n#endif\n}\nextern __shared__ int s[];",
      "#if A\nvoid f(int) {" HOST "\n#else\nvoid f() {" HOST
      "\n#endif\n}\n      __attribute__((unused)) static const "
-     "simt_dynamic_array<int > s{\"s\"};"},
+     "simtcc_dynamic_array<int > s{\"s\"};"},
     {"device variable", "__device__ int a; static __device__ float b[3] = {1};",
      "static simt_device_variable int a; static simt_device_variable float b[3] = {1};"},
     {"device variables of one file",
@@ -171,27 +175,28 @@ static const struct rewriting variables[] = {
      "__global__ void k(M a, PARAMETER(b)) {} template <typename... A> __global__ void k(A... a) {}", NULL},
     {"declared only", "__global__ void k(const __grid_constant__ M a);", NULL},
     {"inline PTX", "__device__ void f() { asm volatile(\"bar.sync %0;\" : : \"r\"(a) : \"memory\"); }",
-     "__device__ void f() { simt_ptx_at  (SIMT_PTX_SITE(1, \"bar.sync %0;\")  ,  simt_in(\"r\", (a)) , "
+     "__device__ void f() { simtcc_ptx_at  (SIMT_PTX_SITE(1, \"bar.sync %0;\")  ,  simt_in(\"r\", (a)) , "
      "simt_clobbers( \"memory\")); }"},
     {"inline PTX with outputs",
      "__device__ void f() { asm(\"mov.u32 %0, %1;\" : \"=r\"(a[1]), \"+f\"(b) : \"n\"(c ? 1 : 2)); }",
-     "__device__ void f() { simt_ptx_at(SIMT_PTX_SITE(0, \"mov.u32 %0, %1;\") ,  simt_out(\"=r\", (a[1])), "
+     "__device__ void f() { simtcc_ptx_at(SIMT_PTX_SITE(0, \"mov.u32 %0, %1;\") ,  simt_out(\"=r\", (a[1])), "
      "simt_out(\"+f\", "
      "(b)) ,  simt_constant(\"n\", (c ? 1 : 2))); }"},
     {"inline PTX, no outputs", "__global__ void f() { asm volatile(\"st.shared.u32 [%0], 1;\" ::\"r\"(a)); }",
-     "__global__ void f() { simt_ptx_at  (SIMT_PTX_SITE(1, \"st.shared.u32 [%0], 1;\") , simt_in(\"r\", "
+     "__global__ void f() { simtcc_ptx_at  (SIMT_PTX_SITE(1, \"st.shared.u32 [%0], 1;\") , simt_in(\"r\", "
      "(a))); }"},
     {"inline PTX, colons without blanks",
      "__device__ void f() { asm(\"mov.f32 %0, %0;\":\"+f\"(x)::\"memory\"); }",
-     "__device__ void f() { simt_ptx_at(SIMT_PTX_SITE(0, \"mov.f32 %0, %0;\"), simt_out(\"+f\", (x)), "
+     "__device__ void f() { simtcc_ptx_at(SIMT_PTX_SITE(0, \"mov.f32 %0, %0;\"), simt_out(\"+f\", (x)), "
      "simt_clobbers(\"memory\")); }"},
     {"inline PTX in a macro", "#define LANE(x) asm(\"mov.u32 %0, %%laneid;\" : \"=r\"(x))\nint x;",
-     "#define LANE(x) simt_ptx_at(SIMT_PTX_SITE(0, \"mov.u32 %0, %%laneid;\") ,  simt_out(\"=r\", (x)))\nint "
+     "#define LANE(x) simtcc_ptx_at(SIMT_PTX_SITE(0, \"mov.u32 %0, %%laneid;\") ,  simt_out(\"=r\", "
+     "(x)))\nint "
      "x;"},
     {"inline PTX in a lambda", "void g() { h([] __device__(int i) { asm(\"trap;\"); }); }",
-     "void g() {" HOST " h([] __device__(int i) { simt_ptx_at(SIMT_PTX_SITE(0, \"trap;\")); }); }"},
+     "void g() {" HOST " h([] __device__(int i) { simtcc_ptx_at(SIMT_PTX_SITE(0, \"trap;\")); }); }"},
     {"text and constraints of macros", "#define F(D, I, L) asm(I \" %0, %1;\" : \"=\" L(D) : _L_(D))\nint x;",
-     "#define F(D, I, L) simt_ptx_at(SIMT_PTX_SITE(0, I \" %0, %1;\") ,  simt_out(\"=\" L, (D)) ,  "
+     "#define F(D, I, L) simtcc_ptx_at(SIMT_PTX_SITE(0, I \" %0, %1;\") ,  simt_out(\"=\" L, (D)) ,  "
      "simt_in(_L_, (D)))\nint x;"},
     {"assembly of the host",
      "void f() { asm volatile(\"cpuid\" : \"=a\"(x) : \"0\"(y)); asm(\"pause\"); asm volatile(\"\" ::: "
@@ -206,7 +211,7 @@ static const struct rewriting variables[] = {
      "__host__ void g() {" HOST " asm volatile(NOPS); }\n"
      "__host__ __device__ void h() { asm(\"nop\"); }\nasm(\".globl x\");"},
     {"PTX of both sides", "__host__ __device__ void h() { asm(\"{ mov.b32 %0, 1; }\" : \"=r\"(x)); }",
-     "__host__ __device__ void h() { simt_ptx_at(SIMT_PTX_SITE(0, \"{ mov.b32 %0, 1; }\") ,  "
+     "__host__ __device__ void h() { simtcc_ptx_at(SIMT_PTX_SITE(0, \"{ mov.b32 %0, 1; }\") ,  "
      "simt_out(\"=r\", (x))); }"},
     {"names in assembly", "int f() __asm__(\"g\");", NULL},
 };

@@ -458,6 +458,15 @@ void simt_check(const void *pointer, size_t bytes, int access, bool aligned, con
 }
 
 /* The image's writable part is in the arena's question: of it only variables of the program count. */
+int simt_is_own_local(const void *pointer, size_t bytes)
+{
+    const struct worker *w = simt_tls_worker;
+    const uintptr_t address = (uintptr_t)pointer, last = address + bytes - (bytes > 0);
+    return w == NULL || (address - w->local.stacks < w->local.stacks_bytes && last >= address &&
+                         last - w->local.stacks < w->local.stacks_bytes &&
+                         !is_of_another_thread(w, address) && !is_of_another_thread(w, last));
+}
+
 int simt_reaches(const void *pointer, size_t bytes, int access)
 {
     const struct worker *w = simt_tls_worker;

@@ -33,7 +33,7 @@ const struct simt_identity *simt_self(void)
     return simt_tls_self;
 }
 
-void *simt_dynamic_shared(const char *name, size_t element_bytes)
+void *simtcc_dynamic_shared(const char *name, size_t element_bytes)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL) return NULL;

@@ -509,6 +509,7 @@ struct program *ptx_compile(const struct simt_ptx_site *site, const struct simt_
     struct compiling c = {.site = site, .given = given, .givens = givens};
     struct program *p = c.program = calloc(1, sizeof *p);
     if (p == NULL) abort();
+    *p = (struct program){.site = site, .operand = given, .operands = givens};
     ptx_parse(&c, word);
     for (unsigned i = 0; i < givens; i++) p->words += given[i].slots;
     p->ops = c.refusal == NULL ? c.instructions : 0;

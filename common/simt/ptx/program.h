@@ -50,13 +50,16 @@ struct op {
 enum { NO_SLOT = UINT16_MAX };
 
 struct program {
+    const struct simt_ptx_site *site;       /**< of the statement, */
+    const struct simt_ptx_operand *operand; /**< and its operands, as compiled */
+    unsigned operands;
     struct op *op;
     unsigned ops;
     uint64_t *constant; /**< the last slots of the register file */
     unsigned words;     /**< number of slots of the statement's operands */
     unsigned registers; /**< number of slots before the constants */
     unsigned constants;
-    struct program *next; /**< list of all programs, so that none counts as a leak */
+    struct program *next; /**< of the same bucket */
 };
 
 /** @brief One thread in one statement. */

@@ -12,16 +12,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct program *compiled(struct simt_ptx_site *site, const struct simt_ptx_operand *operand,
+/* Programs are here, by statement, and not beside the statement's text, which lies in memory that kernels may write. */
+enum { BUCKETS = 1024 };
+static struct program *bucket[BUCKETS];
+
+static struct program **bucket_of(const struct simt_ptx_site *site)
+{
+    return &bucket[(uintptr_t)site / sizeof *site % BUCKETS];
+}
+
+static struct program *find(const struct simt_ptx_site *site, const struct simt_ptx_operand *operand,
+                            unsigned operands)
+{
+    struct program *p = __atomic_load_n(bucket_of(site), __ATOMIC_ACQUIRE);
+    while (p != NULL && (p->site != site || p->operand != operand || p->operands != operands)) p = p->next;
+    return p;
+}
+
+static struct program *compiled(const struct simt_ptx_site *site, const struct simt_ptx_operand *operand,
                                 unsigned operands, const uint64_t *word)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     char *refusal = NULL;
     pthread_mutex_lock(&lock);
-    struct program *p = site->program;
+    struct program *p = find(site, operand, operands);
     if (p == NULL) {
         p = ptx_compile(site, operand, operands, word, &refusal);
-        if (refusal == NULL) __atomic_store_n(&site->program, p, __ATOMIC_RELEASE);
+        p->next = *bucket_of(site);
+        if (refusal == NULL) __atomic_store_n(bucket_of(site), p, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);
     if (refusal != NULL)
@@ -47,18 +65,25 @@ static void run_with_registers(struct run *run, const struct program *p, const u
     run_operations(run, p);
 }
 
-static struct program *program_of(struct simt_ptx_site *site, const struct simt_ptx_operand *operand,
+static struct program *program_of(const struct simt_ptx_site *site, const struct simt_ptx_operand *operand,
                                   unsigned operands, const uint64_t *word)
 {
-    struct program *p = __atomic_load_n(&site->program, __ATOMIC_ACQUIRE);
+    struct program *p = find(site, operand, operands);
     return __builtin_expect(p == NULL, 0) ? compiled(site, operand, operands, word) : p;
 }
 
-void simt_ptx_run(struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
+/* Registers, and variables that stand for them, are the thread's own; anything else is an access like any other. */
+static void check_own(const void *address, size_t bytes, int access, const void *return_address)
+{
+    if (!simt_is_own_local(address, bytes)) simt_access(address, bytes, access, return_address);
+}
+
+void simt_ptx_run(const struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
                   uint64_t *word, const void *return_address)
 {
     struct program *p = program_of(site, operand, operands, word);
     struct run run = {.pc = return_address, .site = site};
+    check_own(word, p->words * sizeof *word, SIMT_READ | SIMT_WRITE, return_address);
     /* usually one instruction: it can work directly on the operands */
     if (p->registers + p->constants == p->words) {
         run.reg = word;
@@ -88,12 +113,20 @@ static size_t bytes_of(const struct simt_ptx_operand *operand)
     }
 }
 
+static int access_of(const struct simt_ptx_operand *operand)
+{
+    return operand->use == SIMT_PTX_OUT      ? SIMT_WRITE
+           : operand->use == SIMT_PTX_IN_OUT ? SIMT_READ | SIMT_WRITE
+                                             : SIMT_READ;
+}
+
 static void load_operands(const struct simt_ptx_operand *operand, unsigned operands, uint64_t *word,
-                          void *const *place)
+                          void *const *place, const void *return_address)
 {
     for (unsigned i = 0, at = 0; i < operands; at += operand[i++].slots) {
         if (operand[i].slots == 0 || place[at] == NULL) continue;
         word[at] = 0;
+        check_own(place[at], bytes_of(&operand[i]), access_of(&operand[i]), return_address);
         if (operand[i].use != SIMT_PTX_OUT) memcpy(&word[at], place[at], bytes_of(&operand[i]));
     }
 }
@@ -106,10 +139,10 @@ static void store_outputs(const struct simt_ptx_operand *operand, unsigned opera
     }
 }
 
-void simt_ptx_run_late(struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
-                       uint64_t *word, void *const *place, const void *return_address)
+void simt_ptx_run_late(const struct simt_ptx_site *site, const struct simt_ptx_operand *operand,
+                       unsigned operands, uint64_t *word, void *const *place, const void *return_address)
 {
-    load_operands(operand, operands, word, place);
+    load_operands(operand, operands, word, place, return_address);
     struct program *p = program_of(site, operand, operands, word);
     struct run run = {.pc = return_address, .site = site, .place = place};
     run.reg = __builtin_alloca((p->registers + p->constants) * sizeof *run.reg);

@@ -309,6 +309,14 @@ static void copy_element(char *to, const char *from, unsigned bytes)
 
 /* ---- load and store ------------------------------------------------------------------------------------ */
 
+/* A fragment is registers of its thread; one that lies elsewhere is read and written there, as any variable. */
+static void touch_fragment(const struct simt_fragment *kind, const void *x, int access,
+                           const void *return_address)
+{
+    const size_t bytes = (size_t)kind->elements * bytes_of(kind);
+    if (!simt_is_own_local(x, bytes)) simt_access(x, bytes, access, return_address);
+}
+
 void simt_matrix_load(const struct simt_site *site, const struct simt_fragment *kind, void *x,
                       const void *tile, unsigned ldm, const void *return_address)
 {
@@ -319,6 +327,7 @@ void simt_matrix_load(const struct simt_site *site, const struct simt_fragment *
     const unsigned lane = simt_self() != NULL ? simt_self()->lane : 0;
     const struct element *element = elements_of(kind, lane);
     touch_tile(&t, lane);
+    touch_fragment(kind, x, SIMT_WRITE, return_address);
     for (unsigned i = 0; i < different; i++)
         copy_element((char *)x + (size_t)i * bytes,
                      (const char *)tile + offset_of(kind, element[i], ldm) * bytes, bytes);
@@ -334,6 +343,7 @@ void simt_matrix_store(const struct simt_site *site, const struct simt_fragment 
     const unsigned bytes = bytes_of(kind);
     demand_whole_warp(site);
     demand_alignment(&t);
+    touch_fragment(kind, x, SIMT_READ, return_address);
     demand_set(site, kind, x);
     const unsigned lane = simt_self() != NULL ? simt_self()->lane : 0;
     const struct element *element = elements_of(kind, lane);
@@ -516,6 +526,9 @@ static void complete_product(void *const operand[32], void *const result[32], un
 void simt_matrix_multiply(const struct simt_site *site, const struct simt_product *product)
 {
     demand_whole_warp(site);
+    for (int i = 0; i < 4; i++)
+        touch_fragment(product->kind[i], product->x[i], i == 0 ? SIMT_WRITE : SIMT_READ,
+                       __builtin_return_address(0));
     for (int i = 1; i < 4; i++) demand_set(site, product->kind[i], product->x[i]);
     const unsigned char sum = product->kind[0]->type;
     simt_warp_gather(site, 0xffffffffu,

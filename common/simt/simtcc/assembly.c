@@ -196,7 +196,7 @@ void rewrite_assembly(struct rewriter *r, size_t i)
     if (!take_apart(t, i, &a)) return;
     if (is_label && !a.is_volatile && a.colon[1] == a.close && r->side != SIDE_DEVICE) return;
     if (!is_ptx(r, &a)) return;
-    edit_add(r, t->list[i].start, t->list[i].length, format_string("simt_ptx_at"));
+    edit_add(r, t->list[i].start, t->list[i].length, format_string("simtcc_ptx_at"));
     if (a.open > i + 1) edit_remove_tokens(r, i + 1, a.open - 1);
     edit_add(r, token_end(t, a.open), 0, format_string("SIMT_PTX_SITE(%d, ", a.is_volatile));
     edit_add(r, token_end(t, a.end[0] - 1), 0, format_string(")"));

@@ -329,9 +329,9 @@ static int begin_launch(struct rewriter *r, size_t i, size_t arguments)
         for (c.name = c.first; t->list[c.name].kind != TOKEN_WORD && c.name < i - 1;) c.name++;
     const struct token *name = &t->list[c.name];
     edit_add(r, t->list[c.first].start, 0,
-             format_string("%s(simt_site{__FILE__, __LINE__, \"%.*s\", nullptr}, %s",
-                           deduced ? "simt_launch_deduced" : "simt_launch_of", (int)name->length,
-                           t->source + name->start, deduced ? "[](auto... simt_a) { " : ""));
+             format_string("%s(simtcc_site{__FILE__, __LINE__, \"%.*s\", nullptr}, %s",
+                           deduced ? "simtcc_launch_deduced" : "simtcc_launch_of", (int)name->length,
+                           t->source + name->start, deduced ? "[](auto... simtcc_a) { " : ""));
     if (deduced) spell_null_pointers(r, arguments);
     return deduced;
 }
@@ -343,7 +343,7 @@ void rewrite_launch(struct rewriter *r, size_t i)
     if (i == 0 || end == 0) return;
     const int deduced = begin_launch(r, i, end + 1);
     edit_add(r, t->list[i].start, t->list[i].length,
-             format_string("%s, simt_configure(", deduced ? "(simt_a...); }" : ""));
+             format_string("%s, simtcc_configure(", deduced ? "(simtcc_a...); }" : ""));
     edit_add(r, t->list[end].start, t->list[end].length, format_string("))"));
 }
 
@@ -352,7 +352,7 @@ void rewrite_brackets_macro(struct rewriter *r, size_t i)
     const struct tokens *t = r->tokens;
     const size_t end = end_of_brackets(t, i);
     if (end == 0) return;
-    edit_add(r, t->list[i + 1].start, t->list[i + 1].length, format_string("simt_configure("));
+    edit_add(r, t->list[i + 1].start, t->list[i + 1].length, format_string("simtcc_configure("));
     edit_add(r, t->list[end].start, t->list[end].length, format_string(")"));
 }
 
@@ -366,7 +366,7 @@ void rewrite_launch_by_macro(struct rewriter *r, size_t i)
     const size_t last = macro->takes_arguments ? match_forward(t, i + 1) : i;
     if (!token_is(t, last + 1, "(")) return;
     const int deduced = begin_launch(r, i, last + 1);
-    edit_add(r, t->list[i].start, 0, format_string("%s, ", deduced ? "(simt_a...); }" : ""));
+    edit_add(r, t->list[i].start, 0, format_string("%s, ", deduced ? "(simtcc_a...); }" : ""));
     edit_add(r, token_end(t, last), 0, format_string(")"));
 }
 
@@ -376,7 +376,7 @@ void rewrite_launch_call(struct rewriter *r, size_t i)
 {
     const struct tokens *t = r->tokens;
     const char *by =
-        token_is(t, i, "cudaLaunchKernel") ? "simt_launch_by_array" : "simt_launch_cooperatively";
+        token_is(t, i, "cudaLaunchKernel") ? "simtcc_launch_by_array" : "simtcc_launch_cooperatively";
     if (!token_is(t, i + 1, "(")) return;
     size_t first = i + 2, last = first;
     if (token_is(t, first, "(")) { /* (const void *) */
@@ -393,6 +393,6 @@ void rewrite_launch_call(struct rewriter *r, size_t i)
     while (token_is(t, first, "&") || token_is(t, first, "(")) first++;
     for (last = first; token_is(t, last + 1, "::") && t->list[last + 2].kind == TOKEN_WORD;) last += 2;
     edit_add(r, t->list[i].start, token_end(t, i + 1) - t->list[i].start,
-             format_string("%s(simt_site{__FILE__, __LINE__, \"%.*s\", nullptr}, ", by,
+             format_string("%s(simtcc_site{__FILE__, __LINE__, \"%.*s\", nullptr}, ", by,
                            (int)t->list[last].length, t->source + t->list[last].start));
 }

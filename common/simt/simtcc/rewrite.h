@@ -4,8 +4,8 @@
  *
  * | written | becomes |
  * |---|---|
- * | `k<<<grid, block>>>(a)` | `simt_launch_of(site, k, simt_configure(grid, block))(a)` |
- * | `#define ON(g, b) <<<g, b>>>` and `k ON(1, 32)(a)` | `simt_configure(g, b)` and `simt_launch_of(site, k, ON(1, 32))(a)` |
+ * | `k<<<grid, block>>>(a)` | `simtcc_launch_of(site, k, simtcc_configure(grid, block))(a)` |
+ * | `#define ON(g, b) <<<g, b>>>` and `k ON(1, 32)(a)` | `simtcc_configure(g, b)` and `simtcc_launch_of(site, k, ON(1, 32))(a)` |
  * | the same, k an overload or a template with deduced arguments | the call in a generic lambda |
  * | `__shared__ float a[32], b;` | a red zone and a thread_local variable for each |
  * | `extern __shared__ T s[];` | a pointer to the block's dynamic shared memory |

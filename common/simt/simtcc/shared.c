@@ -107,12 +107,12 @@ static void rewrite_dynamic(struct rewriter *r, size_t i, size_t end, const char
     }
     if (rest_length == 0) {
         edit_add(r, start, length,
-                 format_string("*const %.*s = (%s*)simt_dynamic_shared(\"%.*s\", sizeof(%s))", name_length,
+                 format_string("*const %.*s = (%s*)simtcc_dynamic_shared(\"%.*s\", sizeof(%s))", name_length,
                                name, type, name_length, name, type));
         return;
     }
     edit_add(r, start, length,
-             format_string("(*const %.*s)%.*s = (%s(*)%.*s)simt_dynamic_shared(\"%.*s\", sizeof(%s%.*s))",
+             format_string("(*const %.*s)%.*s = (%s(*)%.*s)simtcc_dynamic_shared(\"%.*s\", sizeof(%s%.*s))",
                            name_length, name, rest_length, rest, type, rest_length, rest, name_length, name,
                            type, rest_length, rest));
 }
@@ -129,7 +129,7 @@ static void rewrite_dynamic_type(struct rewriter *r, const struct declaration *d
     int rest_length = (int)(token_end(t, rest - 1) - token_end(t, close));
     edit_remove_tokens(r, d->first, d->declarators - 1);
     edit_add(r, t->list[d->declarators].start, 0,
-             format_string("__attribute__((unused)) static const simt_dynamic_array<%s%.*s> ", type,
+             format_string("__attribute__((unused)) static const simtcc_dynamic_array<%s%.*s> ", type,
                            rest_length, t->source + token_end(t, close)));
 }
 
@@ -163,7 +163,7 @@ static char *spell_shape(const struct tokens *t, size_t i, size_t end)
 static char *spell_array(const struct tokens *t, size_t i, size_t end, const char *type)
 {
     for (; i < end && !token_is(t, i, ","); i++)
-        if (token_is(t, i, "[")) return format_string("alignas(simt_array_alignment<%s>()) ", type);
+        if (token_is(t, i, "[")) return format_string("alignas(simtcc_array_alignment<%s>()) ", type);
     return strdup("");
 }
 

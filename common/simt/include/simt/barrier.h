@@ -199,7 +199,7 @@ SIMT_INLINE void memcpy_async_tx(T *to, const T *from, aligned_size_t<Alignment>
     static_assert(Alignment >= 16, "cuda::device::memcpy_async_tx: sizes and addresses are multiples of 16");
     const unsigned int shared = (unsigned int)__cvta_generic_to_shared(to), count = (unsigned int)bytes.value,
                        object = (unsigned int)__cvta_generic_to_shared(b.simt_word());
-    simt_ptx_at(SIMT_PTX_SITE(1, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"),
+    simtcc_ptx_at(SIMT_PTX_SITE(1, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"),
                 simt_in("r", shared), simt_in("l", from), simt_in("r", count), simt_in("r", object),
                 simt_clobbers("memory"));
 }

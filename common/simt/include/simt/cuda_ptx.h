@@ -66,8 +66,8 @@ SIMT_INLINE uint32_t simt_shared(const void *pointer)
 }
 
 /* One instruction; its operands follow. What has no output is for memory or for other threads. */
-#define SIMT_PTX(text, ...) simt_ptx_at(SIMT_PTX_SITE(1, text), __VA_ARGS__, simt_clobbers("memory"))
-#define SIMT_PTX_ALONE(text) simt_ptx_at(SIMT_PTX_SITE(1, text), simt_clobbers("memory"))
+#define SIMT_PTX(text, ...) simtcc_ptx_at(SIMT_PTX_SITE(1, text), __VA_ARGS__, simt_clobbers("memory"))
+#define SIMT_PTX_ALONE(text) simtcc_ptx_at(SIMT_PTX_SITE(1, text), simt_clobbers("memory"))
 
 /* ---- mbarriers -------------------------------------------------------------------------------------------- */
 

@@ -95,7 +95,7 @@ template <> struct simt_parameter_mark<true> {
 
 /** @brief How a shared array of @p T begins: where a tile of a warp matrix operation may begin, as on hardware; an array of
  *         structures as they are, or the compiler would copy those in pieces that their members are not. */
-template <typename T> constexpr size_t simt_array_alignment()
+template <typename T> constexpr size_t simtcc_array_alignment()
 {
     return __is_class(T) && alignof(T) < sizeof(T) ? alignof(T) : alignof(T) > 32 ? alignof(T) : 32;
 }
@@ -263,13 +263,13 @@ SIMT_INLINE void *__cvta_constant_to_generic(size_t address)
 
 /* ---- shared memory ------------------------------------------------------------------------------------- */
 
-extern "C" void *simt_dynamic_shared(const char *name, size_t element_bytes);
+extern "C" void *simtcc_dynamic_shared(const char *name, size_t element_bytes);
 
 /** @brief What `extern __shared__ T name[]` becomes outside a function: acts as an array in functions. */
-template <typename T> struct simt_dynamic_array {
+template <typename T> struct simtcc_dynamic_array {
     const char *name;
-    operator T *() const { return static_cast<T *>(simt_dynamic_shared(name, sizeof(T))); }
-    template <typename U> explicit operator U *() const { return (U *)simt_dynamic_shared(name, sizeof(T)); }
+    operator T *() const { return static_cast<T *>(simtcc_dynamic_shared(name, sizeof(T))); }
+    template <typename U> explicit operator U *() const { return (U *)simtcc_dynamic_shared(name, sizeof(T)); }
 };
 
 /* ---- the C library in kernels -------------------------------------------------------------------------- */

@@ -35,7 +35,10 @@ struct simt_configuration {
     simt_extent cluster;
 };
 
-SIMT_INLINE simt_configuration simt_configure(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
+/* What simtcc writes into a kernel file begins with simtcc_: what begins with simt_ can only come from these headers. */
+using simtcc_site = simt_site;
+
+SIMT_INLINE simt_configuration simtcc_configure(dim3 grid, dim3 block, size_t dynamic_shared_bytes = 0,
                                               cudaStream_t stream = 0)
 {
     return simt_configuration{grid, block, dynamic_shared_bytes, stream, 0, 0, {0, 0, 0}};
@@ -169,7 +172,7 @@ template <typename... P> struct simt_launcher {
 };
 
 template <typename... P>
-SIMT_INLINE simt_launcher<P...> simt_launch_of(simt_site site, void (*kernel)(P...),
+SIMT_INLINE simt_launcher<P...> simtcc_launch_of(simt_site site, void (*kernel)(P...),
                                                simt_configuration configuration)
 {
     return simt_launcher<P...>{site, configuration, kernel};
@@ -187,7 +190,7 @@ template <typename F> struct simt_deduced_launcher {
 };
 
 template <typename F>
-SIMT_INLINE simt_deduced_launcher<F> simt_launch_deduced(simt_site site, F call,
+SIMT_INLINE simt_deduced_launcher<F> simtcc_launch_deduced(simt_site site, F call,
                                                          simt_configuration configuration)
 {
     return simt_deduced_launcher<F>{site, configuration, call};
@@ -248,16 +251,16 @@ SIMT_INLINE cudaError_t simt_launch_array(const simt_site &site, const simt_conf
 }
 
 template <typename... P>
-SIMT_INLINE cudaError_t simt_launch_by_array(simt_site site, void (*kernel)(P...), dim3 grid, dim3 block,
+SIMT_INLINE cudaError_t simtcc_launch_by_array(simt_site site, void (*kernel)(P...), dim3 grid, dim3 block,
                                              void **arguments, size_t dynamic_shared_bytes = 0,
                                              cudaStream_t stream = 0)
 {
-    simt_configuration configuration = simt_configure(grid, block, dynamic_shared_bytes, stream);
+    simt_configuration configuration = simtcc_configure(grid, block, dynamic_shared_bytes, stream);
     return simt_launch_array(site, configuration, kernel, arguments,
                              typename simt_count_to<sizeof...(P)>::type());
 }
 
-SIMT_INLINE cudaError_t simt_launch_by_array(simt_site site, const void *, dim3, dim3, void **, size_t = 0,
+SIMT_INLINE cudaError_t simtcc_launch_by_array(simt_site site, const void *, dim3, dim3, void **, size_t = 0,
                                              cudaStream_t = 0)
 {
     return simt_launch_untyped(&site);
@@ -265,17 +268,17 @@ SIMT_INLINE cudaError_t simt_launch_by_array(simt_site site, const void *, dim3,
 
 /** @brief cudaLaunchCooperativeKernel, rewritten in the same way. */
 template <typename... P>
-SIMT_INLINE cudaError_t simt_launch_cooperatively(simt_site site, void (*kernel)(P...), dim3 grid, dim3 block,
+SIMT_INLINE cudaError_t simtcc_launch_cooperatively(simt_site site, void (*kernel)(P...), dim3 grid, dim3 block,
                                                   void **arguments, size_t dynamic_shared_bytes = 0,
                                                   cudaStream_t stream = 0)
 {
-    simt_configuration configuration = simt_configure(grid, block, dynamic_shared_bytes, stream);
+    simt_configuration configuration = simtcc_configure(grid, block, dynamic_shared_bytes, stream);
     configuration.cooperative = 1;
     return simt_launch_array(site, configuration, kernel, arguments,
                              typename simt_count_to<sizeof...(P)>::type());
 }
 
-SIMT_INLINE cudaError_t simt_launch_cooperatively(simt_site site, const void *, dim3, dim3, void **, size_t = 0,
+SIMT_INLINE cudaError_t simtcc_launch_cooperatively(simt_site site, const void *, dim3, dim3, void **, size_t = 0,
                                                   cudaStream_t = 0)
 {
     return simt_launch_untyped(&site);

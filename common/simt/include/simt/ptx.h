@@ -8,7 +8,7 @@
  *
  * as
  *
- *     simt_ptx_at(SIMT_PTX_SITE(1, "add.s32 %0, %1, %2;"), simt_out("=r", (d)), simt_in("r", (a)),
+ *     simtcc_ptx_at(SIMT_PTX_SITE(1, "add.s32 %0, %1, %2;"), simt_out("=r", (d)), simt_in("r", (a)),
  *                 simt_constant("n", (8)), simt_clobbers("memory"));
  *
  * Operands travel by value in one struct and come back in it, so that the student's variables stay in registers. Two kinds of
@@ -50,18 +50,17 @@ struct simt_ptx_site {
     const char *text;
     int is_volatile;
     int architecture; /**< __CUDA_ARCH__ of the code around: 900 for sm_90, 901 for sm_90a */
-    void *program;    /**< what the text was compiled to, when it was first come by */
 };
 
 /** @brief Runs the statement for the calling thread. @p word has its operands, one after the other, and receives the outputs. */
-void simt_ptx_run(struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
+void simt_ptx_run(const struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
                   uint64_t *word, const void *return_address);
 
 /**
  * @brief The same for a statement whose outputs may be written after it is over. @p place has, a word each, where the operand's
  *        variable is (NULL for what is no variable); the variables are read and written there, not in @p word.
  */
-void simt_ptx_run_late(struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
+void simt_ptx_run_late(const struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
                        uint64_t *word, void *const *place, const void *return_address);
 
 #ifdef __cplusplus
@@ -268,7 +267,7 @@ SIMT_OUTLINE void simt_ptx_late_step(struct simt_ptx_site *site, uint64_t *word,
 }
 
 template <typename... Operand>
-SIMT_INLINE void simt_ptx_at(struct simt_ptx_site_of<SIMT_PTX_LATE> *site, Operand... operand)
+SIMT_INLINE void simtcc_ptx_at(struct simt_ptx_site_of<SIMT_PTX_LATE> *site, Operand... operand)
 {
     constexpr unsigned count = (1u + ... + (unsigned)Operand::slots);
     uint64_t word[count];
@@ -279,13 +278,13 @@ SIMT_INLINE void simt_ptx_at(struct simt_ptx_site_of<SIMT_PTX_LATE> *site, Opera
 }
 
 template <typename... Operand>
-SIMT_INLINE void simt_ptx_at(struct simt_ptx_site_of<SIMT_PTX_PLAIN> *site, Operand... operand)
+SIMT_INLINE void simtcc_ptx_at(struct simt_ptx_site_of<SIMT_PTX_PLAIN> *site, Operand... operand)
 {
     simt_ptx_plain(&site->site, operand...);
 }
 
 template <typename... Operand>
-SIMT_INLINE void simt_ptx_at(struct simt_ptx_site_of<SIMT_PTX_BLANK> *, Operand...)
+SIMT_INLINE void simtcc_ptx_at(struct simt_ptx_site_of<SIMT_PTX_BLANK> *, Operand...)
 {
 }
 
@@ -298,7 +297,7 @@ SIMT_INLINE void simt_ptx_at(struct simt_ptx_site_of<SIMT_PTX_BLANK> *, Operand.
 #define SIMT_PTX_SITE(is_volatile, ...)                                                                      \
     (__extension__({                                                                                         \
         static struct simt_ptx_site_of<simt_ptx_manner_of(__VA_ARGS__)> simt_here = {                        \
-            {{__FILE__, __LINE__, "asm", nullptr}, __VA_ARGS__, is_volatile, SIMT_PTX_ARCHITECTURE, nullptr}}; \
+            {{__FILE__, __LINE__, "asm", nullptr}, __VA_ARGS__, is_volatile, SIMT_PTX_ARCHITECTURE}};      \
         &simt_here;                                                                                          \
     }))
 

@@ -124,7 +124,7 @@ template <typename Kernel, typename... Arguments>
 void start(const device_policy &policy, const char *name, unsigned int blocks, unsigned int threads, Kernel kernel,
            Arguments... arguments)
 {
-    need(simt_start(true, place_of(name), simt_configure(dim3(blocks), dim3(threads), 0, policy.stream),
+    need(simt_start(true, place_of(name), simtcc_configure(dim3(blocks), dim3(threads), 0, policy.stream),
                     (const void *)kernel, kernel, arguments...),
          name);
 }
