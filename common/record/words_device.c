@@ -85,7 +85,8 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_MBARRIER_EARLY_END] =
         "+phase {n0} ends when {n1} bytes have come of {n2} expected, and {n3} asynchronous operations that "
         "report to it are still under way",
-    [RECORD_SAYS_MBARRIER_OVERTAKEN] = "+phase {n0} may end while a warp is still in its wait for the phase before",
+    [RECORD_SAYS_MBARRIER_OVERTAKEN] =
+        "+phase {n0} may end while a warp is still in its wait for the phase before",
 
     [RECORD_SAYS_NO_WARPGROUP] =
         "{s0} by a warp that is in no warpgroup: the block has {n0} threads, and a warpgroup is "

@@ -313,7 +313,8 @@ static bool knows_left(const struct worker *w, const struct worker *owner, unsig
                        const struct mbarrier_left *left)
 {
     if (left->tick == UINT32_MAX) return false;
-    if (simt_happens_before(w, (struct epoch){owner, COLUMN_PRODUCT + warp / 4, left->tick}, EDGE_SYNCHRONISED))
+    if (simt_happens_before(w, (struct epoch){owner, COLUMN_PRODUCT + warp / 4, left->tick},
+                            EDGE_SYNCHRONISED))
         return true;
     for (unsigned rest = left->lanes; rest != 0; rest &= rest - 1) {
         const unsigned thread = warp * WARP_LANES + (unsigned)__builtin_ctz(rest);
@@ -329,7 +330,8 @@ static void order_waits(const struct worker *w, const struct worker *owner, stru
     for (unsigned i = 0; i < owner->warps; i++) {
         struct mbarrier_left *left = &b->left[i];
         if (left->lanes == 0 || left->phase != b->phase) continue;
-        if ((owner == w && i == w->thread_index / WARP_LANES) || knows_left(w, owner, i, left)) left->lanes = 0;
+        if ((owner == w && i == w->thread_index / WARP_LANES) || knows_left(w, owner, i, left))
+            left->lanes = 0;
     }
 }
 

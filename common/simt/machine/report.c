@@ -262,7 +262,8 @@ static bool explains(const struct record *race, const struct record *r)
 /* What may have come of another finding: of a value that was not there yet, of an index made of it. */
 static bool may_follow(const struct record *r)
 {
-    return r->kind == RECORD_UNINITIALIZED_READ || r->kind == RECORD_OUT_OF_BOUNDS || r->kind == RECORD_MISALIGNED;
+    return r->kind == RECORD_UNINITIALIZED_READ || r->kind == RECORD_OUT_OF_BOUNDS ||
+           r->kind == RECORD_MISALIGNED;
 }
 
 /* Leaves one of those that read the same, and none that another one explains. Returns how many remain. */
