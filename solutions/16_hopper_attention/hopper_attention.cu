@@ -237,11 +237,17 @@ template <typename SIZE>
 __device__ inline void pass_tiles(const struct shared_memory &s, struct query_tile tile, struct ring *ring)
 {
     // [student: pass_tiles]
+    int own =
+        OWN_BARRIER +
+        consumer<
+            SIZE>(); // one thread releases: all four warps must have left the wait, which no product says here
     for (int i = tile.count - 1; i >= 0; i--, advance<SIZE::STAGES>(ring)) {
         mbarrier_wait(&s.k.full[ring->stage], ring->parity);
+        named_barrier(own, WARPGROUP);
         release<SIZE>(s.k, ring->stage, i, tile.kv_bh);
         if (i < tile.whole - 1) wait_for_turn<SIZE>(), pass_turn<SIZE>();
         mbarrier_wait(&s.v.full[ring->stage], ring->parity);
+        named_barrier(own, WARPGROUP);
         release<SIZE>(s.v, ring->stage, i, tile.kv_bh);
     }
     // [/student]
