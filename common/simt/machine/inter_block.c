@@ -181,7 +181,8 @@ static void check_written(const struct replay *now)
         touch->kind & (TOUCH_WRITE | TOUCH_STORED | TOUCH_PADDED))
         return;
     if (touch->kind & TOUCH_WHOLE && there != 0) return;
-    if (touch->kind & TOUCH_ACQUIRED && now->turn != 0) return; /* a later block may have written it, in its turn */
+    if (touch->kind & TOUCH_ACQUIRED && now->turn != 0)
+        return; /* a later block may have written it, in its turn */
     const unsigned missing = now->mask & ~there;
     if (!(touch->kind & (TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC))) simt_launch_order_read(now->word, kernel);
     add_finding(now, touch->unit >= 4 ? now->mask : missing, RECORD_UNINITIALIZED_READ,
