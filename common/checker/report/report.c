@@ -373,7 +373,9 @@ static void report_every_case(const struct check *check, int part)
         const struct verdict *verdict = &check->verdicts[i];
         if (!check->chosen[i] || item->part != part) continue;
         printf("    %-11s %-40s %s", state_name(verdict->state), item->name, report_group(item->group));
-        if (item->expected == KERNEL_OK && verdict->state == STATE_PASS) {
+        if (item->flags & CASE_LAUNCH_ONLY) {
+            printf(", its launches alone: too large to run here");
+        } else if (item->expected == KERNEL_OK && verdict->state == STATE_PASS) {
             printf(", error %.1f%% of its budget", 100.0 * verdict->budget_share);
             if (verdict->sampled > 0)
                 printf(", sampled %zu of %zu rows%s", verdict->sampled, verdict->units,
