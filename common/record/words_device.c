@@ -85,6 +85,8 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_MBARRIER_EARLY_END] =
         "+phase {n0} ends when {n1} bytes have come of {n2} expected, and {n3} asynchronous operations that "
         "report to it are still under way",
+    [RECORD_SAYS_MBARRIER_OVERTAKEN] =
+        "+phase {n0} may end while a warp is still in its wait for the phase before",
 
     [RECORD_SAYS_NO_WARPGROUP] =
         "{s0} by a warp that is in no warpgroup: the block has {n0} threads, and a warpgroup is "
@@ -443,6 +445,9 @@ static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_MBARRIER_STATE] = "a state holds for its own phase and the one after it",
     [RECORD_ADVICE_MBARRIER_EXPECT] =
         "expect the bytes of all of them (mbarrier.arrive.expect_tx), tensor elements out of range included",
+    [RECORD_ADVICE_MBARRIER_OVERTAKEN] =
+        "who arrives has to know that all warps have left the wait (an arrival of each warp, or bar.sync "
+        "before the one arrival); a warp that is late waits for ever",
     [RECORD_ADVICE_MBARRIER_NONE] = "no mbarrier has been initialised there (mbarrier.init)",
     [RECORD_ADVICE_MBARRIER_INVALIDATED] = "the mbarrier there has been invalidated (mbarrier.inval)",
     [RECORD_ADVICE_MBARRIER_OVERWRITTEN] = "the mbarrier there has been overwritten since it was initialised",

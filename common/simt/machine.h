@@ -600,8 +600,6 @@ void simt_device_is_broken(void);
 
 /** @brief SIMT_DEVICE: 75, 80, 86, 89 or 90. */
 int simt_compute_capability(void);
-/** @brief SIMT_WORKERS or the number of cores. */
-int simt_workers(void);
 
 #ifdef __cplusplus
 }

@@ -26,7 +26,7 @@
 #include "vector_types.h"
 
 #define SIMT_ERROR_ENUMERATOR(name, value, text) name = value,
-enum cudaError { SIMT_ERRORS(SIMT_ERROR_ENUMERATOR) cudaErrorApiFailureBase = 10000 };
+enum cudaError { SIMT_ERRORS(SIMT_ERROR_ENUMERATOR) SIMT_OTHER_ERRORS, cudaErrorApiFailureBase = 10000 };
 #undef SIMT_ERROR_ENUMERATOR
 typedef enum cudaError cudaError_t;
 
@@ -218,11 +218,11 @@ enum cudaFuncAttribute {
 };
 
 struct cudaFuncAttributes {
-    size_t sharedSizeBytes;        /**< bytes of `__shared__` variables */
-    size_t constSizeBytes;         /**< 0: not known */
-    size_t localSizeBytes;         /**< 0: not known */
+    size_t sharedSizeBytes; /**< bytes of `__shared__` variables */
+    size_t constSizeBytes;  /**< 0: not known */
+    size_t localSizeBytes;  /**< 0: not known */
     int maxThreadsPerBlock;
-    int numRegs;                   /**< 0: there are no registers to count on this device */
+    int numRegs; /**< 0: there are no registers to count on this device */
     int ptxVersion;
     int binaryVersion;
     int cacheModeCA;
@@ -349,7 +349,9 @@ typedef struct cudaLaunchConfig_st {
     unsigned int numAttrs;
 } cudaLaunchConfig_t;
 
-typedef struct CUuuid_st { char bytes[16]; } cudaUUID_t;
+typedef struct CUuuid_st {
+    char bytes[16];
+} cudaUUID_t;
 
 /** @brief The fields that both CUDA 12 and CUDA 13 have, so that what compiles here compiles there. */
 struct cudaDeviceProp {

@@ -142,12 +142,9 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
     simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
 }
 
-enum { ARGUMENT_BYTES = 4096 };
-
 static bool is_argument(const struct worker *w, uintptr_t address, int access)
 {
-    const size_t bytes = w->launch->args_bytes > ARGUMENT_BYTES ? w->launch->args_bytes : ARGUMENT_BYTES;
-    return access & SIMT_READ && address - w->bounds.args < bytes;
+    return access & SIMT_READ && address - w->bounds.args < w->bounds.args_bytes;
 }
 
 /* A graded runner keeps the arguments of a launch among its own variables. */
@@ -409,6 +406,7 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         see_shared(w, PLACE_DYNAMIC, address, bytes, access, aligned, pc);
         return;
     }
+    if (is_argument(w, address, access)) return; /* each thread reads all of them */
     const bool data = address - w->space[PLACE_DATA].base < w->space[PLACE_DATA].bytes;
     look_closely(w, data ? PLACE_DATA : PLACE_OTHER, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0),
                  pc);
@@ -482,7 +480,7 @@ int simt_reaches(const void *pointer, size_t bytes, int access)
     if (simt_device_contains(pointer, bytes)) return !simt_image_constant(address) || access == SIMT_READ;
     if (access != SIMT_READ || address - simt_image.data < simt_image.data_end - simt_image.data) return 0;
     return (address >= simt_image.low && address + bytes <= simt_image.high) ||
-           (address >= w->bounds.args && address + bytes <= w->bounds.args + 4096) ||
+           (address >= w->bounds.args && address + bytes <= w->bounds.args + w->bounds.args_bytes) ||
            (address >= (uintptr_t)w->thread && address + bytes <= (uintptr_t)w->thread + sizeof w->thread);
 }
 

@@ -273,6 +273,7 @@ void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t co
     b->in_flight = 0;
     b->remote = false;
     b->at = NULL;
+    memset(b->left, 0, sizeof b->left);
     note_initialiser(w, b, pc);
     const uint64_t word = word_of(w, b);
     memcpy(address, &word, sizeof word);
@@ -291,6 +292,68 @@ void simt_mbarrier_inval(const struct simt_site *site, void *address, const void
     memset(address, 0, OBJECT_BYTES);
 }
 
+/* ---- waits that a phase may overtake -------------------------------------------------------------------- */
+
+/*
+ * A wait knows a phase by its parity, or as the one before. If the next phase can end while a warp is still in it, the warp
+ * finds the phase after that, and waits for ever or for other data. Lanes of a warp are taken to leave a wait together.
+ */
+static void note_left(struct worker *w, struct mbarrier *b, unsigned thread, uint32_t tick, const void *pc)
+{
+    struct mbarrier_left *left = &b->left[thread / WARP_LANES];
+    if (!w->checking) return;
+    if (left->phase != b->phase || left->lanes == 0)
+        *left = (struct mbarrier_left){.phase = b->phase, .tick = tick, .at = pc};
+    if (left->tick == UINT32_MAX) left->tick = tick;
+    left->lanes |= 1u << thread % WARP_LANES;
+}
+
+/* The products of a warpgroup are those of all its warps. */
+static bool knows_left(const struct worker *w, const struct worker *owner, unsigned warp,
+                       const struct mbarrier_left *left)
+{
+    if (left->tick == UINT32_MAX) return false;
+    if (simt_happens_before(w, (struct epoch){owner, COLUMN_PRODUCT + warp / 4, left->tick},
+                            EDGE_SYNCHRONISED))
+        return true;
+    for (unsigned rest = left->lanes; rest != 0; rest &= rest - 1) {
+        const unsigned thread = warp * WARP_LANES + (unsigned)__builtin_ctz(rest);
+        if (simt_happens_before(w, (struct epoch){owner, thread, left->tick}, EDGE_SYNCHRONISED)) return true;
+    }
+    return false;
+}
+
+/* The running thread arrives: the phase will end after what it knows. */
+static void order_waits(const struct worker *w, const struct worker *owner, struct mbarrier *b)
+{
+    if (!w->checking) return;
+    for (unsigned i = 0; i < owner->warps; i++) {
+        struct mbarrier_left *left = &b->left[i];
+        if (left->lanes == 0 || left->phase != b->phase) continue;
+        if ((owner == w && i == w->thread_index / WARP_LANES) || knows_left(w, owner, i, left))
+            left->lanes = 0;
+    }
+}
+
+/* The phase ends. */
+static void found_overtaken(struct worker *w, const struct mbarrier *b)
+{
+    if (!w->checking || b->at == NULL) return;
+    for (unsigned i = 0; i < w->warps; i++) {
+        const struct mbarrier_left *left = &b->left[i];
+        if (left->lanes == 0 || left->phase != b->phase) continue;
+        struct finding f =
+            finding_at(w, b->address, RECORD_BARRIER_PHASE, RECORD_ADVICE_MBARRIER_OVERTAKEN, b->at);
+        f.message = RECORD_SAYS_MBARRIER_OVERTAKEN;
+        f.words = *SIMT_SAYS(.number = {b->phase});
+        f.actor[0] = simt_mbarrier_actor(w, b->last, b->at, SIMT_ATOMIC);
+        simt_finding_pair(&f, simt_mbarrier_actor(w, i * WARP_LANES + (unsigned)__builtin_ctz(left->lanes),
+                                                  left->at, SIMT_ATOMIC));
+        simt_found(w, &f);
+        return;
+    }
+}
+
 /* ---- phases ------------------------------------------------------------------------------------------- */
 
 static bool waits_for(const struct worker *w, const struct thread *t, const struct mbarrier *b)
@@ -302,10 +365,11 @@ static bool waits_for(const struct worker *w, const struct thread *t, const stru
  * A wait for a phase happens after the arrivals in it, but not after those of a later phase that is over by
  * the time the thread goes on.
  */
-static void wake(struct worker *w, unsigned thread, const struct mbarrier *complete)
+static void wake(struct worker *w, unsigned thread, struct mbarrier *complete)
 {
     struct thread *t = &w->thread[thread];
     if (complete != NULL && !t->mbarrier_relaxed) simt_clock_acquire(w, thread, &complete->done);
+    if (complete != NULL) note_left(w, complete, thread, UINT32_MAX, t->pc);
     t->wait = WAIT_NONE;
     t->predicate = complete != NULL;
     w->warp_of[thread / WARP_LANES].ready |= 1u << thread % WARP_LANES;
@@ -330,6 +394,7 @@ static void complete_phase(struct worker *w, struct mbarrier *b)
 {
     if (b->pending != 0 || b->tx != 0) return;
     if (b->in_flight != 0) found_early_end(w, b);
+    found_overtaken(w, b);
     simt_clock_join(w, &b->done, &b->arrived);
     b->phase++;
     b->pending = b->count;
@@ -400,6 +465,7 @@ uint64_t simt_mbarrier_arrive(const struct simt_site *site, void *address, uint3
     simt_mark_at(w, TRACE_ARRIVE, address, pc);
     const uint64_t state = state_of(b);
     if (bytes > MOST_ARRIVALS) refuse(w, b->address, pc, RECORD_ADVICE_MBARRIER_BYTES);
+    order_waits(w, owner, b);
     if (!(how & SIMT_MBARRIER_RELAXED)) release(w, owner, b);
     expect(owner, b, bytes);
     take_arrivals(w, b, count, pc);
@@ -430,7 +496,10 @@ uint32_t simt_mbarrier_report(struct worker *w, struct mbarrier *b, uint64_t byt
     b->in_flight--;
     b->came += bytes;
     b->tx -= (int64_t)bytes;
-    if (arrives && b->pending > 0) b->pending--;
+    if (arrives && b->pending > 0) {
+        b->pending--;
+        memset(b->left, 0, sizeof b->left); /* what its thread knew is not kept */
+    }
     w->mbarriers.idle = 0;
     complete_phase(w, b);
     return tick;
@@ -459,7 +528,7 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
     struct thread *t = w->current;
     uint32_t phase;
     bool complete = is_complete(w, b, pc, state, (how & SIMT_MBARRIER_PARITY) != 0, &phase);
-    const bool relaxed = (how & SIMT_MBARRIER_RELAXED) != 0;
+    const bool relaxed = (how & SIMT_MBARRIER_RELAXED) != 0, asleep = !complete;
     if (complete && !relaxed) simt_clock_acquire(w, w->thread_index, &b->done);
     if (!complete) {
         const uint64_t asked = (uint64_t)(b - w->mbarriers.at + 1) << 32 | phase;
@@ -478,6 +547,9 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
         complete = t->predicate != 0;
         simt_mark_at(w, TRACE_AWAIT, address, pc); /* now that it is over: a mark may suspend, too */
     }
+    /* if all have arrived and only bytes are missing, it is the wrong phase: what is read now is a missing-wait */
+    if (complete && b->pending != 0 && b->phase == phase + (asleep ? 1 : 0))
+        note_left(w, b, w->thread_index, w->time.tick, pc);
     if (complete && !relaxed && b->remote) simt_note_atomic(w, SIMT_ACQUIRE | SIMT_ONLY_LOADS);
     if (complete && !relaxed) t->acquired |= w->grid.met; /* whoever arrived may have */
     return complete;

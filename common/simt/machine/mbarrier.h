@@ -11,6 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/** A warp whose wait for a phase is over. In the phase that comes now its lanes have to be known to have left the wait. */
+struct mbarrier_left {
+    uint32_t phase; /**< the phase that comes now */
+    uint32_t tick;  /**< when the first lane left the wait, or UINT32_MAX: none has yet */
+    unsigned lanes; /**< that were to leave; 0: an arrival in this phase comes after one of them */
+    const void *at; /**< their wait */
+};
+
 /** @brief An mbarrier. Its eight bytes of shared memory hold its index here. */
 struct mbarrier {
     bool live;
@@ -33,6 +41,7 @@ struct mbarrier {
     bool init_found; /**< the missing fence has been reported */
     unsigned last;   /**< thread that arrived last, or simt_foreign_actor(), */
     const void *at;  /**< there; NULL: none has */
+    struct mbarrier_left left[MAX_WARPS];
     struct vector_clock arrived,
         done; /**< what the threads know that arrived: so far in this phase, and in all complete ones */
 };

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PRINTED = 20 /* a launch */ };
 
@@ -27,15 +28,31 @@ void simt_record_sink(void (*take)(const struct record *record))
     sink = take;
 }
 
+/* A screen holds one report: on a terminal a later finding is a line. */
+static void put_short(const struct record *record)
+{
+    char text[RECORD_REPORT], line[RECORD_REPORT];
+    static bool hinted;
+    record_headline(record, text, sizeof text);
+    record_print_line(&record->actor[0].at[0], line, sizeof line);
+    fprintf(stderr, "simt: also %s: %s at %s\n", record_kind_name(record->kind), text, line);
+    if (!hinted) fputs("  (to read all of each: 2>FILE)\n", stderr);
+    hinted = true;
+}
+
 void simt_record_put(const struct record *record)
 {
     char text[RECORD_REPORT];
+    static bool any;
     if (sink != NULL) {
         sink(record);
-        return;
+    } else if (any && isatty(STDERR_FILENO)) {
+        put_short(record);
+    } else {
+        any = true;
+        record_print(record, text, sizeof text);
+        fprintf(stderr, "simt: %s\n", text);
     }
-    record_print(record, text, sizeof text);
-    fprintf(stderr, "simt: %s\n", text);
 }
 
 /* ---- what was accessed --------------------------------------------------------------------------------- */
@@ -242,6 +259,13 @@ static bool explains(const struct record *race, const struct record *r)
            record_same_place(&race->actor[1], &r->actor[0]);
 }
 
+/* What may have come of another finding: of a value that was not there yet, of an index made of it. */
+static bool may_follow(const struct record *r)
+{
+    return r->kind == RECORD_UNINITIALIZED_READ || r->kind == RECORD_OUT_OF_BOUNDS ||
+           r->kind == RECORD_MISALIGNED;
+}
+
 /* Leaves one of those that read the same, and none that another one explains. Returns how many remain. */
 static int merge(struct record *r, size_t count)
 {
@@ -317,7 +341,9 @@ void simt_report(struct vector *list, const struct simt_launch *launch)
     const int different = merge(r, count);
     simt_finding_count_more(different);
     flockfile(stderr);
-    for (size_t i = 0, printed = 0; i < count && printed < PRINTED; i++) {
+    for (size_t turn = 0, printed = 0; turn < 2 * count && printed < PRINTED; turn++) {
+        const size_t i = turn % count;
+        if (may_follow(&r[i]) != (turn >= count)) continue;
         if (r[i].seen != 0 && told != NULL) told(&f[i], &r[i]);
         if (r[i].seen == 0 || is_reported(&r[i])) continue;
         simt_record_put(&r[i]);

@@ -188,8 +188,3 @@ int simt_compute_capability(void)
 {
     return simt_settings.device;
 }
-
-int simt_workers(void)
-{
-    return simt_settings.workers;
-}

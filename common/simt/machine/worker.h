@@ -247,7 +247,8 @@ struct bounds {
     unsigned next_live;
     unsigned operand_owner; /**< tls_owner of the matrix that a product reads */
     const struct symbol *last_variable;
-    uintptr_t args; /**< of the kernel */
+    uintptr_t args; /**< of the kernel: a page at least */
+    size_t args_bytes;
 };
 
 /** When it is now (happens_before.h). */

@@ -388,13 +388,14 @@ static enum cudaMemcpyKind settle_kind(const struct copy_operation *c, struct si
 
 cudaError_t runtime_copy(struct copy_operation c, cudaStream_t stream, struct simt_site site)
 {
+    enum { PAGE = 4096 }; /* null, or an element of it */
     RETURN_IF_LOST();
     if ((unsigned)c.kind > cudaMemcpyDefault) return runtime_result(cudaErrorInvalidMemcpyDirection);
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     if (c.width == 0 || c.rows == 0) return cudaSuccess;
     if (c.rows > 1 && (c.width > c.to_pitch || c.width > c.from_pitch))
         return runtime_result(cudaErrorInvalidPitchValue);
-    if (c.to == NULL || c.from == NULL) return runtime_result(cudaErrorInvalidValue);
+    if ((uintptr_t)c.to < PAGE || (uintptr_t)c.from < PAGE) return runtime_result(cudaErrorInvalidValue);
     c.kind = settle_kind(&c, site);
     if (runtime_host_is_kept_out() && c.kind == cudaMemcpyDeviceToHost) {
         simt_finding(RECORD_HOST_POINTER, &site, RECORD_SAYS_BRINGS_TO_HOST, SIMT_SAYS(.name = {site.what}));

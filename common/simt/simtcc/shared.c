@@ -275,7 +275,7 @@ void externs_collect(struct kernels *kernels, const struct tokens *t, size_t i)
     const size_t name = variable_name(t, i);
     int of_device = 0;
     for (size_t j = declaration_start(t, i); j < name; j++) of_device |= is_of_device(t, j);
-    if (!of_device) return;
+    if (!of_device || token_is(t, name + 1, "=")) return; /* with a value it is defined here */
     kernels->externs =
         array_grow(kernels->externs, &kernels->extern_capacity, kernels->extern_count, sizeof(char *));
     kernels->externs[kernels->extern_count++] =
@@ -289,19 +289,26 @@ void rewrite_own_variable(struct rewriter *r, size_t i)
     const struct tokens *t = r->tokens;
     const size_t first = declaration_start(t, i), name = variable_name(t, first);
     int is_const = 0;
+    size_t extern_at = name; /* of one that has a value */
     if (r->kernels->relocatable || r->function_depth > 0 || name <= i) return;
     for (size_t j = first; j < name; j++) {
         if (token_is(t, j, "const")) is_const = 1;
         if (token_is(t, j, "*")) is_const = 0;
         if (j < i && is_of_device(t, j)) return; /* its first word has been here */
+        if (token_is(t, j, "extern") && token_is(t, name + 1, "=")) {
+            extern_at = j;
+            continue;
+        }
         for (size_t w = 0; w < sizeof shared_words / sizeof shared_words[0]; w++)
             if (token_is(t, j, shared_words[w])) return;
         if (token_is(t, j, "::") && j + 1 == name) return; /* a member of a class */
     }
     for (size_t e = 0; e < r->kernels->extern_count; e++)
         if (token_is(t, name, r->kernels->externs[e])) return;
-    if (is_const) return; /* it is the file's own already */
-    edit_insert(r, t->list[i].start, "static ");
+    if (extern_at < name)
+        edit_add(r, t->list[extern_at].start, t->list[extern_at].length, format_string("static"));
+    else if (!is_const) /* which is the file's own already */
+        edit_insert(r, t->list[i].start, "static ");
 }
 
 void rewrite_device_variable(struct rewriter *r, size_t i)

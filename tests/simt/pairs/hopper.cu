@@ -84,6 +84,26 @@ static __global__ void lane_waits(const int *, int *out, const __grid_constant__
     out[i] = values[i ^ 33]; // here: lane_waits
 }
 
+/** The next phase ends while a warp may still be in its wait for the one before: it would find the phase after both. */
+// pair: wait_overtaken is barrier-phase
+template <bool RIGHT>
+static __global__ void wait_overtaken(const int *, int *out, const __grid_constant__ CUtensorMap)
+{
+    SHARED_BARRIERS;
+    init_all(full, empty, WARP);
+    if (threadIdx.x >= WARP) {
+        mbarrier_arrive(&empty[0]);
+        mbarrier_wait(&full[0], 0); // here: wait_overtaken
+        mbarrier_arrive(&empty[0]);
+    } else if (threadIdx.x == 0) {
+        mbarrier_wait(&empty[0], 0);
+        mbarrier_arrive(&full[0]);
+        if (RIGHT) mbarrier_wait(&empty[0], 1);
+        mbarrier_arrive(&full[0]); // here: wait_overtaken
+    }
+    out[threadIdx.x] = 1;
+}
+
 // pair: after_inval is barrier-phase
 template <bool RIGHT>
 static __global__ void after_inval(const int *, int *out, const __grid_constant__ CUtensorMap)
@@ -876,6 +896,7 @@ typedef void launcher(const int *in, int *out, CUtensorMap map);
     X(parity_of_next)                                                                                        \
     X(lane_arrives)                                                                                          \
     X(lane_waits)                                                                                            \
+    X(wait_overtaken)                                                                                        \
     X(after_inval)                                                                                           \
     X(not_initialised)                                                                                       \
     X(arrival_too_many)                                                                                      \

@@ -74,6 +74,8 @@ static void bad_memory_calls(int *out)
                 cudaErrorInvalidMemcpyDirection);
     expect_code("cudaMemcpy to NULL", cudaMemcpy(NULL, host, 4, cudaMemcpyHostToDevice),
                 cudaErrorInvalidValue);
+    expect_code("cudaMemcpy from an element of NULL",
+                cudaMemcpy(out, (int *)NULL + 1, 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
     (void)cudaGetLastError();
 }
 

@@ -67,8 +67,7 @@
     X(cudaErrorNotPermitted, 800, "operation not permitted")                                                 \
     X(cudaErrorNotSupported, 801, "operation not supported")                                                 \
     X(cudaErrorSystemNotReady, 802, "system not yet initialized")                                            \
-    X(cudaErrorSystemDriverMismatch, 803,                                                                    \
-      "system has unsupported display driver / cuda driver combination")                                     \
+    X(cudaErrorSystemDriverMismatch, 803, "system has unsupported display driver / cuda driver combination") \
     X(cudaErrorCompatNotSupportedOnDevice, 804, "forward compatibility was attempted on non supported HW")   \
     X(cudaErrorStreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")            \
     X(cudaErrorStreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")     \
@@ -91,5 +90,28 @@
     X(cudaErrorFunctionNotLoaded, 913,                                                                       \
       "the function handle is not loaded when calling an API that requires a loaded function")               \
     X(cudaErrorUnknown, 999, "unknown error")
+
+/* Those that this device never gives: old headers of samples name them. */
+#define SIMT_OTHER_ERRORS                                                                                    \
+    cudaErrorProfilerDisabled = 5, cudaErrorProfilerNotInitialized, cudaErrorProfilerAlreadyStarted,         \
+    cudaErrorProfilerAlreadyStopped, cudaErrorInvalidTexture = 18, cudaErrorInvalidTextureBinding,           \
+    cudaErrorInvalidChannelDescriptor, cudaErrorTextureFetchFailed = 23, cudaErrorTextureNotBound,           \
+    cudaErrorInvalidFilterSetting = 26, cudaErrorInvalidNormSetting, cudaErrorMixedDeviceExecution,          \
+    cudaErrorMemoryValueTooLarge = 32, cudaErrorStubLibrary = 34, cudaErrorCallRequiresNewerDriver = 36,     \
+    cudaErrorInvalidSurface, cudaErrorDuplicateTextureName = 44, cudaErrorDuplicateSurfaceName,              \
+    cudaErrorIncompatibleDriverContext = 49, cudaErrorLaunchMaxDepthExceeded = 65,                           \
+    cudaErrorLaunchFileScopedTex, cudaErrorLaunchFileScopedSurf, cudaErrorSyncDepthExceeded,                 \
+    cudaErrorLaunchPendingCountExceeded, cudaErrorDeviceNotLicensed = 102,                                   \
+    cudaErrorSoftwareValidityNotEstablished, cudaErrorStartupFailure = 127,                                  \
+    cudaErrorMapBufferObjectFailed = 205, cudaErrorArrayIsMapped = 207, cudaErrorAlreadyMapped,              \
+    cudaErrorAlreadyAcquired = 210, cudaErrorNotMapped, cudaErrorNotMappedAsArray,                           \
+    cudaErrorNotMappedAsPointer, cudaErrorInvalidGraphicsContext = 219, cudaErrorNvlinkUncorrectable,        \
+    cudaErrorJitCompilerNotFound, cudaErrorJitCompilationDisabled = 223, cudaErrorUnsupportedExecAffinity,   \
+    cudaErrorUnsupportedDevSideSync, cudaErrorSharedObjectSymbolNotFound = 302,                              \
+    cudaErrorSharedObjectInitFailed, cudaErrorLossyQuery = 402, cudaErrorSetOnActiveProcess = 708,           \
+    cudaErrorMpsConnectionFailed = 805, cudaErrorMpsRpcFailure, cudaErrorMpsServerNotReady,                  \
+    cudaErrorMpsMaxClientsReached, cudaErrorMpsMaxConnectionsReached, cudaErrorMpsClientTerminated,          \
+    cudaErrorCdpNotSupported, cudaErrorCdpVersionMismatch, cudaErrorExternalDevice = 911,                    \
+    cudaErrorInvalidResourceType = 914, cudaErrorInvalidResourceConfiguration
 
 #endif
