@@ -112,8 +112,6 @@ static const struct shape_row SHAPES[] = {
     {"queries_258_causal",       GROUP_EDGES,    PRODUCTS,         ON_ANY,  1,     1,     1,   258,      5,    3, CAUSAL,                     0, DIST_NORMAL},
     {"queries_257_causal",       GROUP_EDGES,    PRODUCTS,         ON_ANY,  1,     1,     1,   257,      5,    3, CAUSAL,                     0, DIST_NORMAL},
     {"queries_255",              GROUP_EDGES,    PRODUCTS,         ON_ANY,  1,     1,     1,   255,      5,    3, 0,                          0, DIST_NORMAL},
-    {"rows_70001",               GROUP_EDGES,    ANY_SIZE,         ON_GPU,  1,     1,     1, 70001,      3,    2, 0,                          0, DIST_NORMAL},
-    {"heads_70001",              GROUP_EDGES,    PRODUCTS,         ON_GPU,  1, 70001, 70001,     2,      3,    2, 0,                          0, DIST_NORMAL},
     {"keys_70001",               GROUP_EDGES,    PRODUCTS,         ON_GPU,  1,     1,     1,     3,  70001,    2, 0,                          0, DIST_NORMAL},
     {"keys_17000001",            GROUP_EDGES,    S,                ON_SIMT, 1,     1,     1,     1,      8,    2, MANY_KEYS,                  0, DIST_NORMAL},
     {"head_dim_17000001",        GROUP_EDGES,    O,                ON_SIMT, 1,     1,     1,     1,      2,    8, LONG_HEADS,                 0, DIST_NORMAL},
@@ -150,8 +148,6 @@ static const struct shape_row SHAPES[] = {
     {"decode_head_dim_64",       GROUP_EDGES,    TILED,            ON_ANY,  2,     2,     2,     1,     65,   64, 0,                          0, DIST_NORMAL},
     {"decode_head_dim_128",      GROUP_EDGES,    TILED,            ON_ANY,  2,     4,     2,     1,     65,  128, CAUSAL,                  -0.1, DIST_NORMAL},
     {"tail_129x64",              GROUP_EDGES,    TILED,            ON_ANY,  1,     2,     2,   129,     64,   64, NO_LSE,                  -0.3, DIST_NORMAL},
-    {"heads_70001",              GROUP_EDGES,    TILED,            ON_GPU,  1, 70001, 70001,     2,      3,   32, 0,                          0, DIST_NORMAL},
-    {"queries_70001",            GROUP_EDGES,    TILED,            ON_GPU,  1,     1,     1, 70001,      3,   32, 0,                          0, DIST_NORMAL},
     {"keys_70001",               GROUP_EDGES,    TILED,            ON_GPU,  1,     1,     1,     3,  70001,   32, 0,                          0, DIST_NORMAL},
     {"whole_tiles_128",          GROUP_EDGES,    TILED,            ON_ANY,  2,     2,     1,    64,     64,  128, CAUSAL,                     0, DIST_NORMAL},
     {"tail_17x129",              GROUP_EDGES,    TILED,            ON_ANY,  1,     2,     2,    17,    129,   32, CAUSAL,                   0.3, DIST_NORMAL},
@@ -163,7 +159,8 @@ static const struct shape_row SHAPES[] = {
     {"equal_scores",             GROUP_NUMERICS, TILED,            ON_ANY,  1,     1,     1,     2,   2500,   32, 0,                          0, DIST_EQUAL},
     {"large_values",             GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,     9,    130,   32, 0,                          0, DIST_LARGE_VALUES},
     {"small_values",             GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,     9,    130,   32, 0,                          0, DIST_SMALL_VALUES},
-    {"rising_scores",            GROUP_NUMERICS, M | WHOLE,        ON_ANY,  1,     2,     2,     9,    200,   32, 0,                          0, DIST_RISING},
+    {"rising_scores",            GROUP_NUMERICS, M | W,            ON_ANY,  1,     2,     2,     9,    200,   32, 0,                          0, DIST_RISING},
+    {"rising_scores",            GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,    64,    140,   32, 0,                          0, DIST_RISING},
     {"falling_scores",           GROUP_NUMERICS, M | WHOLE,        ON_ANY,  1,     2,     2,     9,    200,   32, 0,                          0, DIST_FALLING},
     {"large_negative_scale",     GROUP_NUMERICS, S | W,            ON_ANY,  1,     2,     2,     9,     65,   32, 0,                      -0.25, DIST_LARGE},
     {"low_logits_causal",        GROUP_NUMERICS, M | W,            ON_ANY,  1,     2,     1,    70,     81,   16, CAUSAL,                     0, DIST_LOW},
@@ -192,6 +189,7 @@ static const struct shape_row SHAPES[] = {
     {"scale_largest",            GROUP_NUMERICS, S | W | T | B,    ON_ANY,  1,     2,     2,     9,     40,   32, 0,               (double)FLT_MAX, DIST_SMALL_PRODUCTS},
     {"scale_largest",            GROUP_NUMERICS, H | C | F,        ON_ANY,  1,     2,     2,     9,     40,   32, 0,               (double)FLT_MAX, DIST_ZEROS},
     {"scale_lowest",             GROUP_NUMERICS, S | W | T | B,    ON_ANY,  1,     1,     1,     9,     40,   32, CAUSAL,         -(double)FLT_MAX, DIST_SMALL_PRODUCTS},
+    {"scale_largest_128",        GROUP_NUMERICS, T | B,            ON_ANY,  1,     1,     1,    64,    384,  128, 0,               (double)FLT_MAX, DIST_SMALL_PRODUCTS},
     {"nan_q",                    GROUP_NUMERICS, S | M | WHOLE,    ON_ANY,  1,     2,     2,    33,     40,   32, 0,                          0, DIST_NAN_Q},
     {"nan_k",                    GROUP_NUMERICS, S | WHOLE,        ON_ANY,  2,     4,     2,    20,     40,   32, 0,                          0, DIST_NAN_K},
     {"nan_v",                    GROUP_NUMERICS, O | WHOLE,        ON_ANY,  2,     4,     2,    20,     40,   32, 0,                          0, DIST_NAN_V},
@@ -475,6 +473,7 @@ static struct extents longest_extents(const struct lesson_case *item, int index,
     struct extents longest = {8, 24, pairs ? 1 : index % 4 == 0 ? 7 : 2, pairs ? 1 : 2, pairs ? 2 : 1};
     if (index % 16 < 2) longest.keys = 80;
     if (tiled && (index / 2) % 16 == 3) longest.rows = 140;
+    if (attention_on_tensor_cores(tiled) && pairs && (index / 2) % 4 == 1) longest.rows = 28; /* two to a fragment */
     if (tiled == ATTENTION_TENSOR_TILES && pairs && (index / 2) % 4 == 1) longest.keys = 110;
     if (tiled == ATTENTION_HOPPER_TILES && pairs && (index / 2) % 4 == 1) {
         /* A tile with few keys, some of them masked, and one with many: in some rows m rises from the

@@ -122,7 +122,6 @@ static const struct table_row TABLE[] = {
     {"found_too_long",          GROUP_EDGES,    A,                2,     4,    2,  32,   16,    90, FULL,              NORMAL,         {.fault = LENGTH_TOO_LONG, .validated = 1}},
     {"wrong_and_captured",      GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NORMAL,         {.fault = ENTRY_ONE_TOO_HIGH, .captured = 1, .validated = 1}},
     {"batch_33",                GROUP_EDGES,    A,               33,     8,    2, 128,   16,   700, MIXED,             NAN_REST,       {.gpu_only = 1, .alibi = 1}},
-    {"batch_70000",             GROUP_EDGES,    A,            70000,     1,    1,  32,   16,     3, MIXED,             NAN_REST,       {.gpu_only = 1}},
     {"lengths_1_to_32768",      GROUP_EDGES,    A,                8,     8,    2,  64,   16, 32768, MIXED,             NAN_REST,       {.gpu_only = 1}},
 
     {"large_logits",            GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   100, FULL,              LARGE,          {0}},

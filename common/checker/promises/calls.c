@@ -153,7 +153,7 @@ void make_other_chips(struct making *m)
 /* With many times as many tiles as SMs, where there is a batch: blocks that stay have several each. */
 void make_few_sms(struct making *m)
 {
-    enum { MANY = 24 };
+    enum { MANY = 72 };
     const struct described *line = described_extent(m->lesson, m->part, "batch");
     struct lesson_case *item = add_flagged(m, "on_few_sms", CASE_SMALL_DEVICE);
     if (item == NULL) return;
