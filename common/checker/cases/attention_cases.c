@@ -39,7 +39,6 @@ enum { BAD_WEIGHT = 1, GOOD_WEIGHT = 2 };
 enum shape_flags {
     CAUSAL = 1,
     NO_LSE = 2,
-    TWO_STREAMS = 4,
     LSE_OFFSET = 8,
     MANY_KEYS = 32,  /* so many that one block per 256 keys makes the grid too high: launched, not run */
     LONG_HEADS = 64, /* likewise with head_dim */
@@ -125,7 +124,6 @@ static const struct shape_row SHAPES[] = {
     {"scale_explicit",           GROUP_EDGES,    S | WHOLE,        ON_ANY,  1,     2,     2,    33,     40,   32, 0,                       0.25, DIST_NORMAL},
     {"scale_negative",           GROUP_EDGES,    S | WHOLE,        ON_ANY,  1,     1,     1,    16,     40,   32, 0,                       -0.5, DIST_NORMAL},
     {"scale_tiny",               GROUP_EDGES,    S | WHOLE,        ON_ANY,  1,     1,     1,     9,     40,   32, 0,                       1e-7, DIST_NORMAL},
-    {"two_streams",              GROUP_EDGES,    ALL,              ON_ANY,  2,     2,     1,    40,     65,   32, CAUSAL | TWO_STREAMS,       0, DIST_NORMAL},
 
     /* All pairs of values of: storage type, head_dim, mask, group, batch, one row or key more than a tile,
      * no lse, scale. A * tiled kernel may have a path for each. */
@@ -284,8 +282,7 @@ static void name_case(struct lesson_case *item, enum attention_kind kind,
  * for its edges, and is called twice there, too. */
 static int is_called_once(const struct shape_row *row, const struct attention_family *family)
 {
-    return !family->tiled && (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS) &&
-           !(row->flags & TWO_STREAMS);
+    return !family->tiled && (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS);
 }
 
 static void shape_case(struct lesson_case *item, const struct shape_row *row, enum attention_kind kind,
@@ -306,7 +303,6 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
         item->misaligned_buffer = ATTENTION_LSE;
         item->misalignment = sizeof(float);
     }
-    if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
     if (row->flags & (MANY_KEYS | LONG_HEADS)) {
         item->value[row->flags & MANY_KEYS ? AT_KV_LEN : AT_HEAD_DIM] = 17000001;
         item->flags |= CASE_LAUNCH_ONLY;
@@ -473,7 +469,8 @@ static struct extents longest_extents(const struct lesson_case *item, int index,
     struct extents longest = {8, 24, pairs ? 1 : index % 4 == 0 ? 7 : 2, pairs ? 1 : 2, pairs ? 2 : 1};
     if (index % 16 < 2) longest.keys = 80;
     if (tiled && (index / 2) % 16 == 3) longest.rows = 140;
-    if (attention_on_tensor_cores(tiled) && pairs && (index / 2) % 4 == 1) longest.rows = 28; /* two to a fragment */
+    if (attention_on_tensor_cores(tiled) && pairs && (index / 2) % 4 == 1)
+        longest.rows = 28; /* two to a fragment */
     if (tiled == ATTENTION_TENSOR_TILES && pairs && (index / 2) % 4 == 1) longest.keys = 110;
     if (tiled == ATTENTION_HOPPER_TILES && pairs && (index / 2) % 4 == 1) {
         /* A tile with few keys, some of them masked, and one with many: in some rows m rises from the

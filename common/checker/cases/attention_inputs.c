@@ -296,8 +296,7 @@ static double element(const struct lesson_case *item, int index, int head, int r
         return index != ATTENTION_V && (column == 5 || column == 90) ? noise + OUTLIER : noise;
     case DIST_UNEVEN:
         return noise * ldexp(1.0, (row / 128 + (index == ATTENTION_Q)) % 3 - 1 + (row >= 640) * 4 +
-                                      (index == ATTENTION_V) *
-                                          (8 * (row + 1 == item->extent[AT_KV_LEN]) - 6 * head));
+                                      (index == ATTENTION_V) * (8 * (row >= 4096) - 6 * head));
     case DIST_UNEVEN_ROWS:
         return row % 128 / 16 == 7 - head % 8 ? 8.0 * noise : noise;
     case DIST_ZEROS:

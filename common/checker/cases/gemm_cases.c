@@ -39,7 +39,6 @@ enum { BAD_WEIGHT = 1, GOOD_WEIGHT = 2, FIRST_BAD_M = 33, FIRST_BAD_N = 35, FIRS
 enum shape_flags {
     TA = 1,
     TB = 2,
-    TWO_STREAMS = 4,
     OFFSET_A = 8, /* begins one element after a multiple of 256 bytes */
     OFFSET_B = 16,
     OFFSET_C = 32,
@@ -109,7 +108,6 @@ static const struct shape_row SHAPES[] = {
     {"start_of_a_odd",         GROUP_EDGES,    ALL,      ANY,          64,      64,   64,      0,      0,      0, OFFSET_A,                          1.0,        0.0, GEMM_NORMAL},
     {"start_of_b_odd",         GROUP_EDGES,    ALL,      ANY,          64,      64,   64,      0,      0,      0, OFFSET_B,                          1.0,        0.0, GEMM_NORMAL},
     {"start_of_c_odd",         GROUP_EDGES,    ALL,      ANY,          64,      64,   64,      0,      0,      0, OFFSET_C,                          1.0,        0.0, GEMM_NORMAL},
-    {"two_streams",            GROUP_EDGES,    ALL,      ANY,          70,      90,   50,      0,      0,      0, TWO_STREAMS,                       1.0,        0.0, GEMM_NORMAL},
     {"tall_8500000",           GROUP_EDGES,    SIZES,    ON_GPU,  8500000,       1,    1,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"broad_8500000",          GROUP_EDGES,    SIZES,    ON_GPU,        1, 8500000,    1,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
 
@@ -353,7 +351,6 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row,
         .distribution = row->distribution};
     set_leading(item->extent, row->more_a, row->more_b, row->more_c);
     settle(item, family, row->name);
-    if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
     if (row->distribution == GEMM_NORMAL && row->k > 0) item->flags |= CASE_UNIT_SCALE;
     if (row->flags & SMALL_DEVICE) item->flags |= CASE_SMALL_DEVICE;
     if (row->flags & UNUSED) {

@@ -145,7 +145,8 @@ static int is_limited(const struct making *m, const struct described *extent, in
 }
 
 /* As many of an extent as @p many, and as many K/V heads, if it is heads. */
-static struct lesson_case *add_many(struct making *m, const char *name, const struct described *extent, int many)
+static struct lesson_case *add_many(struct making *m, const char *name, const struct described *extent,
+                                    int many)
 {
     const struct described *with = described_extent(m->lesson, m->part, "kv_heads");
     const int grouped = with != NULL && strcmp(extent->name, "heads") == 0;
@@ -158,14 +159,9 @@ static struct lesson_case *add_many(struct making *m, const char *name, const st
 /* On a GPU, with what comes out: blocks may be left out. The software device would take minutes for as many. */
 static void add_results_of_many(struct making *m, const struct described *extent, int many)
 {
-    static const char *const small[] = {"batch", "heads", "kv_heads", "q_len", "kv_len"};
     char name[NAME];
+    const struct lesson_case least = making_least(m);
     struct making alone = *m;
-    struct lesson_case least = *m->simplest;
-    for (size_t i = 0; i < sizeof small / sizeof small[0]; i++) {
-        const struct described *line = described_extent(m->lesson, m->part, small[i]);
-        if (line != NULL) least.value[line->at] = least.extent[line->at] = i < 3 ? 1 : 3;
-    }
     alone.simplest = &least;
     snprintf(name, sizeof name, "results_of_many_%s", extent->name);
     struct lesson_case *item = add_many(&alone, name, extent, many);

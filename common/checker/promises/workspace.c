@@ -92,8 +92,8 @@ void make_unneeded_workspaces(struct making *m)
 }
 
 /* The contract's size of @p item with three extents of these sizes: SIZE_MAX if it does not fit in 63 bits. */
-static size_t bytes_with(const struct making *m, struct lesson_case *item, const struct described *const *line,
-                         int third)
+static size_t bytes_with(const struct making *m, struct lesson_case *item,
+                         const struct described *const *line, int third)
 {
     enum { LARGE = 1 << 30 };
     for (int i = 0; i < 3; i++) item->value[line[i]->at] = i < 2 ? LARGE : third;
@@ -107,8 +107,10 @@ static void make_64_bits(struct making *m, const struct lesson_case *like)
     const struct described *line[3] = {NULL, NULL, NULL};
     struct lesson_case large = *like;
     while ((line[0] = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line[0])) != NULL)
-        for (line[1] = line[0]; (line[1] = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line[1])) != NULL;)
-            for (line[2] = line[1]; (line[2] = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line[2])) != NULL;
+        for (line[1] = line[0];
+             (line[1] = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line[1])) != NULL;)
+            for (line[2] = line[1];
+                 (line[2] = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line[2])) != NULL;
                  large = *like)
                 for (int third = 2; third < MOST; third++) {
                     const size_t before = bytes_with(m, &large, line, third - 1);
