@@ -255,8 +255,9 @@ static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_GRID_DEPENDENCY] =
         "that kernel may still be running: wait for it, by cudaGridDependencySynchronize() or what the "
         "course wraps it in, wait_for_kernel_before()",
-    [RECORD_ADVICE_STREAMS_SHARE] = "two calls on two streams run at the same time, and both use it: what a call keeps from one "
-                                    "kernel to the next belongs in its own workspace",
+    [RECORD_ADVICE_STREAMS_SHARE] =
+        "two calls on two streams run at the same time, and both use it: what a call keeps from one "
+        "kernel to the next belongs in its own workspace",
     [RECORD_ADVICE_GRID_DEPENDENCY_BETWEEN] =
         "that kernel may still be running: the one between did not "
         "wait for it (cudaGridDependencySynchronize(), in the course wait_for_kernel_before())",

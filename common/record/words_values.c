@@ -133,7 +133,8 @@ static void add_large_error(struct sentence *s, const struct record *r)
 
 static void add_workspace(struct sentence *s, const struct record *r)
 {
-    const uint64_t asked = (uint64_t)r->number[RECORD_N_FIRST], contract = (uint64_t)r->number[RECORD_N_SECOND];
+    const uint64_t asked = (uint64_t)r->number[RECORD_N_FIRST],
+                   contract = (uint64_t)r->number[RECORD_N_SECOND];
     add(s,
         r->message == RECORD_STATUS_WORKSPACE
             ? "asked for %" PRIu64 " bytes of workspace, but was given the %" PRIu64 " of the contract"

@@ -167,6 +167,8 @@ static const struct shape_row SHAPES[] = {
     {"tiles_9_by_2",           GROUP_EDGES,    ALL,      ANY,         517,      70,   17,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"large_tiles_9_by_2",     GROUP_EDGES,    G | I,    ANY,        2049,     129,    3,      0,      0,      0, FIRST_CHOICE | SMALL_DEVICE,       1.0,        0.0, GEMM_NORMAL},
     {"start_of_c_at_16_of_32", GROUP_EDGES,    P,        ANY,          64,      64,   64,      0,      0,      0, C_AT_16,                           1.0,        0.0, GEMM_NORMAL},
+    /* On a GPU: more tiles than 65,535, whose results are looked at. */
+    {"rows_8388737",           GROUP_EDGES,    ALL,      ON_GPU,   8388737,       1,    1,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"deep_1025",              GROUP_EDGES,    SIZES,    ANY,           2,       3, 1025,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     /* Tiles whose first row begins beyond 2^31 elements: row 128 in f16, 256 in f32. */
     {"far_tiles_of_a",         GROUP_EDGES,    ALL,      ANY,         272,       8,   24,      0,      0,      0, FAR_A,                             1.0,        0.0, GEMM_NORMAL},

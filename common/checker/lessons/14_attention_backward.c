@@ -437,7 +437,8 @@ static const char *purpose(const struct lesson_case *item)
     case SURPLUS:
         return "lse is less than that of the scores: P is exp(S - lse), also where that is more than 1";
     case LSE_MINUS_INFINITE:
-        return "lse is -infinity in a row that sees keys: only the mask says which rows see none, and this one's P is "
+        return "lse is -infinity in a row that sees keys: only the mask says which rows see none, and this "
+               "one's P is "
                "exp(S - lse)";
     case HIDDEN_HIGH:
         return "scores behind the mask are far above lse: their exp(S - lse) is infinite, and infinity times "

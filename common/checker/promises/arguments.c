@@ -144,32 +144,19 @@ static int is_limited(const struct making *m, const struct described *extent, in
     return strcmp(extent->name, "q_len") == 0 && described_extent(m->lesson, m->part, "max_len") != NULL;
 }
 
-/* As many of an extent as @p many, and as many K/V heads, if it is heads. */
-static struct lesson_case *add_many(struct making *m, const char *name, const struct described *extent,
-                                    int many)
-{
-    const struct described *with = described_extent(m->lesson, m->part, "kv_heads");
-    const int grouped = with != NULL && strcmp(extent->name, "heads") == 0;
-    struct lesson_case *item = making_add(m, m->simplest, name);
-    if (item == NULL) return NULL;
-    item->value[extent->at] = grouped ? many * item->value[with->at] : many;
-    return item;
-}
-
 /* On a GPU, with what comes out: blocks may be left out. The software device would take minutes for as many. */
 static void add_results_of_many(struct making *m, const struct described *extent, int many)
 {
     char name[NAME];
     const struct lesson_case least = making_least(m);
-    struct making alone = *m;
-    alone.simplest = &least;
+    const struct described *with = described_extent(m->lesson, m->part, "kv_heads");
+    const int alone = with == NULL || strcmp(extent->name, "heads") != 0 || m->lesson->settle != NULL ||
+                      described_next(m->lesson, m->part, DESCRIBED_STRIDE, NULL) != NULL;
     snprintf(name, sizeof name, "results_of_many_%s", extent->name);
-    struct lesson_case *item = add_many(&alone, name, extent, many);
-    m->count = alone.count;
+    struct lesson_case *item = making_add(m, &least, name);
     if (item == NULL) return;
-    item->extent[extent->at] = many;
-    if (strcmp(extent->name, "heads") == 0 && described_extent(m->lesson, m->part, "kv_heads") != NULL)
-        item->value[described_extent(m->lesson, m->part, "kv_heads")->at] = 1;
+    item->value[extent->at] = item->extent[extent->at] = many;
+    if (!alone) item->value[with->at] = item->extent[with->at] = many; /* else other extents follow from it */
     if (m->lesson->settle != NULL) m->lesson->settle(item);
     item->devices = ON_GPU;
 }
@@ -180,14 +167,17 @@ void make_many(struct making *m)
     enum { MANY = 70001 };
     static const char *const extents[] = {"batch", "heads", "q_len", "rows"};
     for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++) {
-        const struct described *line = described_extent(m->lesson, m->part, extents[i]);
+        const struct described *line = described_extent(m->lesson, m->part, extents[i]),
+                               *with = described_extent(m->lesson, m->part, "kv_heads");
         char name[NAME];
         snprintf(name, sizeof name, "many_%s", extents[i]);
         if (line == NULL || is_limited(m, line, MANY)) continue;
         add_results_of_many(m, line, MANY);
         if (making_most_workspace(m->lesson, m->simplest) > 0) continue;
-        struct lesson_case *item = add_many(m, name, line, MANY);
+        struct lesson_case *item = making_add(m, m->simplest, name);
         if (item == NULL) continue;
+        item->value[line->at] = MANY;
+        if (strcmp(extents[i], "heads") == 0 && with != NULL) item->value[line->at] *= item->value[with->at];
         item->flags |= CASE_LAUNCH_ONLY;
         item->devices = ON_SIMT;
     }

@@ -121,7 +121,7 @@ const struct promise promise_table[] = {
 
     {"refusal.order", "of two faults the contract's first decides", NULL, NULL, make_several_faults, NULL, NULL},
     {"refusal.untouched", "a refused call writes nothing", "every case that must be refused compares outputs", NULL, NULL, NULL, NULL},
-    {"refusal.nothing_launched", "a refused call launches nothing", "every case that must be refused: the device counts launches by what they write and find", NULL, NULL, NULL, NULL},
+    {"refusal.nothing_launched", "a refused call launches nothing", "every case that must be refused: the software device tells of work that a stream was given before", NULL, NULL, NULL, NULL},
     {"refusal.launch", "a launch that the runtime refuses is reported, and its error cleared", NULL, NULL, make_refused_launch, NULL, NULL},
 
     {"stream.given", "everything is launched on the stream that was given", "the device holds every call to its stream", NULL, NULL, NULL, NULL},

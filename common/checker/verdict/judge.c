@@ -224,7 +224,8 @@ static void judge_status(const struct session *session, const struct item *item,
 static int limit_kept(const struct item *item, const struct wire_result *result, struct verdict *verdict)
 {
     const uint64_t most = item->settled.workspace_most, asked = result->workspace_asked;
-    if (!(item->settled.flags & CASE_ASK_ONLY) || most == 0 || (most == SIZE_MAX ? asked == most : asked <= most))
+    if (!(item->settled.flags & CASE_ASK_ONLY) || most == 0 ||
+        (most == SIZE_MAX ? asked == most : asked <= most))
         return 1;
     struct record *record = say(verdict, STATE_FAIL, RECORD_WRONG_WORKSPACE, RECORD_ASKED_WORKSPACE);
     record->number[RECORD_N_FIRST] = (int64_t)asked;

@@ -147,8 +147,7 @@ static void perform_launch(const struct operation *operation)
     running_in = operation->stream;
     running_on = operation->device;
     struct simt_overlap elsewhere = running_elsewhere(operation->stream);
-    int error =
-        simt_run_behind(operation->as.launch.launch, elsewhere.count > 0 ? &elsewhere : &running);
+    int error = simt_run_behind(operation->as.launch.launch, elsewhere.count > 0 ? &elsewhere : &running);
     watch_launch(operation->as.launch.launch, operation->stream);
     if (error != 0) runtime_lose(operation->device, (cudaError_t)error);
 }

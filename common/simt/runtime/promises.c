@@ -29,7 +29,7 @@ struct party {
 static unsigned promised;
 static struct party parties[PROMISE_STREAMS]; /* the first ones are the given streams */
 static int given = 1;
-static unsigned long call; /* events of other calls are ignored */
+static unsigned long call;          /* events of other calls are ignored */
 static struct operation first_work; /* of the call, if it has given any to a stream */
 static int has_work;
 
@@ -186,9 +186,9 @@ void simt_promise_broken_off(int refused)
 {
     broken_off = 1;
     if (refused && has_work)
-        simt_finding(RECORD_WROTE_REFUSED, &first_work.site, RECORD_SAYS_WORK_REFUSED,
-                     SIMT_SAYS(.name = {first_work.kind == OPERATION_LAUNCH ? "a kernel"
-                                                                            : first_work.site.what}));
+        simt_finding(
+            RECORD_WROTE_REFUSED, &first_work.site, RECORD_SAYS_WORK_REFUSED,
+            SIMT_SAYS(.name = {first_work.kind == OPERATION_LAUNCH ? "a kernel" : first_work.site.what}));
 }
 
 static void check_joined(void)
