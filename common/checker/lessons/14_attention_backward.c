@@ -120,7 +120,8 @@ static const struct table_row TABLE[] = {
     {"large_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, LARGE_GRADIENT},
     {"small_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, SMALL_GRADIENT},
     {"surplus",              GROUP_NUMERICS, F|HB|DF, 1, 2,  1,    33,    40,  32, CAUSAL,               0, SURPLUS},
-    {"lse_minus_infinite",   GROUP_NUMERICS, F | H | DF, 1, 1, 1,  17,    40,  32, 0,                    0, LSE_MINUS_INFINITE},
+    /* D, and with it dK, is infinite or NaN: the sum of P * dP, or that of O * dO */
+    {"lse_minus_infinite",   GROUP_NUMERICS, F | H | DF, 1, 1, 1,  17,    40,  32, NO_DK,                0, LSE_MINUS_INFINITE},
     {"hidden_high",          GROUP_NUMERICS, F | HB, 1,  1,  1,    40,    60,  32, CAUSAL,               0, HIDDEN_HIGH},
     {"scale_largest",        GROUP_NUMERICS, F | B,  1,  1,  1,    17,    40,  32, 0,     (double)FLT_MAX, SMALL_PRODUCTS},
     {"scale_largest",        GROUP_NUMERICS, H,      1,  1,  1,    17,    40,  32, 0,     (double)FLT_MAX, ZERO_PRODUCTS},
