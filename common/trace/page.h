@@ -16,6 +16,8 @@ struct trace_shown {
     const char *name;          /**< what it is of: a kernel file, a case */
     const char *kernel;        /**< the kernel file, if the trace may name it without its folder; or NULL */
     const char *debug;         /**< the command that starts a debugger on it, or NULL */
+    const struct text *variables; /**< JSON: what variables held (companion/values.py), or NULL */
+    const char *no_variables;  /**< why there is none of that, or NULL */
     const struct trace *trace; /**< what is in it */
     size_t first;              /**< of its launches, the first that is shown */
     size_t count;              /**< how many are shown */
