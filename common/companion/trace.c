@@ -56,7 +56,8 @@ static int read_thread(const char *text, int *thread)
     const long value = strtol(text, &end, 10);
     *thread = (int)value;
     if (end != text && !*end && value >= 0 && value < BLOCK_THREADS) return EXIT_PASS;
-    return complain("--thread takes the number of a thread in its block, 0 to %d, or none; not \"%s\".", BLOCK_THREADS - 1, text);
+    return complain("--thread takes the number of a thread in its block, 0 to %d, or none; not \"%s\".",
+                    BLOCK_THREADS - 1, text);
 }
 
 /* Kernel files of a lesson: the one that is asked for, and the one to compare it with. */
@@ -92,7 +93,8 @@ static int trace_lesson(const struct command_line *line, struct traced *sources,
         if (code != EXIT_PASS) return code;
     }
     for (size_t i = 0; i < *count && thread != NO_THREAD; i++)
-        traced_look_at_variables(lesson, kernels[i], item->name, blocks ? blocks : "some", thread, &sources[i]);
+        traced_look_at_variables(lesson, kernels[i], item->name, blocks ? blocks : "some", thread,
+                                 &sources[i]);
     *title = format_string("%s %s, case %s", lesson->number, lesson->topic, item->name);
     for (size_t i = 0; i < *count; i++)
         sources[i].debug = format_string("%s debug %s%s --case %s", program_name(), lesson->number,
@@ -180,7 +182,8 @@ static const struct option_description options[] = {
     {"--solution", NULL, "the course's own solution", 0},
     {"--against", "FILE.cu", "compare with this file, in one page", 0},
     {"--block", "X,Y,Z", "this block, or all; without it, the first one and the first with a finding", 0},
-    {"--thread", "N", "show the variables of this thread, or none; without it, 0, or the one of a finding", 0},
+    {"--thread", "N", "show the variables of this thread, or none; without it, 0, or the one of a finding",
+     0},
     {"-o", "FILE.html", "the page; without it, trace.html", 0},
     {0},
 };

@@ -119,14 +119,20 @@ static void run_under_gdb(const char *gdb, const char *runner, const char *saved
 {
     struct process_end end;
     const char *slash = strrchr(kernel, '/');
-    char *word = format_string("warpwise-values %s %s %d %d %d", slash ? slash + 1 : kernel, path, MOST_ACCESSES,
-                               LOOK_SECONDS, VARIABLES_BYTES);
-    const char *arguments[] = {
-        gdb,   "-nx",  "-q",   "-batch", "-x",   in_source("common/companion/debugger.py"),
-        "-x",  in_source("common/companion/values.py"),
-        "-ex", word,   "--args", runner, "--case-file", saved, NULL};
+    char *word = format_string("warpwise-values %s %s %d %d %d", slash ? slash + 1 : kernel, path,
+                               MOST_ACCESSES, LOOK_SECONDS, VARIABLES_BYTES);
+    const char *arguments[] = {gdb,           "-nx",
+                               "-q",          "-batch",
+                               "-x",          in_source("common/companion/debugger.py"),
+                               "-x",          in_source("common/companion/values.py"),
+                               "-ex",         word,
+                               "--args",      runner,
+                               "--case-file", saved,
+                               NULL};
     show_progress("looking at variables ...");
-    process_run(&(struct process){.arguments = arguments, .environment = environment, .seconds = TRACE_SECONDS}, &end);
+    process_run(
+        &(struct process){.arguments = arguments, .environment = environment, .seconds = TRACE_SECONDS},
+        &end);
     show_progress(NULL);
     text_free(&end.output);
     free(word);
@@ -146,7 +152,8 @@ void traced_look_at_variables(const struct lesson_folder *lesson, const char *ke
     char *path = format_string("%s/variables.%ld", course_binary_dir(), (long)getpid());
     char *watched = watched_threads(traced, thread);
     const char *environment[] = {"SIMT_TRACE=/dev/null", format_string("SIMT_TRACE_BLOCKS=%s", blocks),
-                                 format_string("SIMT_TRACE_WATCHED=%s", watched ? watched : ""), "SIMT_REPORT=all", NULL};
+                                 format_string("SIMT_TRACE_WATCHED=%s", watched ? watched : ""),
+                                 "SIMT_REPORT=all", NULL};
     if (watched) run_under_gdb(gdb, build.runner, saved, kernel, environment, path);
     if (read_file(path, &traced->variables) == 0 && traced->variables.length <= 2 * VARIABLES_BYTES)
         traced->no_variables = NULL;

@@ -10,12 +10,12 @@
 
 /** @brief A trace, and where it came from. */
 struct traced {
-    char *name;          /**< what a page calls it */
-    const char *kernel;  /**< the kernel file, if it is a lesson's */
-    const char *debug;   /**< the command that starts a debugger on it, if it is a lesson's */
-    struct text bytes;   /**< the file */
-    struct trace trace;  /**< what is in it */
-    size_t first, count; /**< launches to show */
+    char *name;               /**< what a page calls it */
+    const char *kernel;       /**< the kernel file, if it is a lesson's */
+    const char *debug;        /**< the command that starts a debugger on it, if it is a lesson's */
+    struct text bytes;        /**< the file */
+    struct trace trace;       /**< what is in it */
+    size_t first, count;      /**< launches to show */
     struct text variables;    /**< what variables held, as values.py writes it; empty if nobody has looked */
     const char *no_variables; /**< why nobody has, or NULL */
 };

@@ -189,12 +189,11 @@ static void fill_texts(struct grade_result *result)
 static int result_from(const struct journal_record *record, struct grade_result *result)
 {
     *result = (struct grade_result){0};
-    const struct text_field texts[] = {{"student", &result->student}, {"lesson", &result->lesson},
-                                       {"key", &result->key},         {"sentence", &result->sentence},
-                                       {"file", &result->file},       {"sha256", &result->sha256},
-                                       {"model", &result->model},     {"driver", &result->driver},
-                                       {"at", &result->at},           {"log", &result->log},
-                                       {"notes", &result->notes}};
+    const struct text_field texts[] = {
+        {"student", &result->student},   {"lesson", &result->lesson}, {"key", &result->key},
+        {"sentence", &result->sentence}, {"file", &result->file},     {"sha256", &result->sha256},
+        {"model", &result->model},       {"driver", &result->driver}, {"at", &result->at},
+        {"log", &result->log},           {"notes", &result->notes}};
     const struct number_field numbers[] = {{"seconds", &result->seconds}};
     if (strcmp(record_value(record, "kind"), "result") != 0) return -1;
     result->device = strcmp(record_value(record, "device"), "gpu") == 0 ? DEVICE_GPU : DEVICE_SIMT;

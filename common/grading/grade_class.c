@@ -215,8 +215,7 @@ int grade_class_settle(struct grade_class *class)
 static void add_unit(struct grade_class *class, const char *student, const struct lesson_folder *lesson,
                      int exercise, enum device device, const char *fingerprint)
 {
-    struct grade_unit unit = {
-        .student = student, .lesson = lesson, .exercise = exercise, .device = device};
+    struct grade_unit unit = {.student = student, .lesson = lesson, .exercise = exercise, .device = device};
     grade_key(&unit, &class->book, fingerprint, unit.key);
     char *name = grade_unit_name(&unit);
     const struct grade_result *known = grade_book_find(&class->book, student, name, device);
@@ -264,7 +263,8 @@ static void list_exercises(struct grade_class *class, const char *student, const
 {
     size_t count;
     struct exercise *exercises = exercises_of(lesson, &count);
-    for (size_t i = 0; i < count && class->book.devices[DEVICE_SIMT] && is_sound(class, lesson, DEVICE_SIMT); i++) {
+    for (size_t i = 0; i < count && class->book.devices[DEVICE_SIMT] && is_sound(class, lesson, DEVICE_SIMT);
+         i++) {
         const int number = exercises[i].number;
         char *fingerprint = grade_fingerprint(class->plan.submissions, student, lesson, number);
         if (*fingerprint) add_unit(class, student, lesson, number, DEVICE_SIMT, fingerprint);
@@ -320,8 +320,8 @@ static void tell_progress(const struct grade_class *class, const struct grade_un
                       class->ungraded ? ", some not graded" : "", shown, unit->lesson->number,
                       state_name(result->state));
     } else {
-        printf("[%zu/%zu] %s %s %s %s\n", class->done, all, shown, result->lesson,
-               device_name(unit->device), state_name(result->state));
+        printf("[%zu/%zu] %s %s %s %s\n", class->done, all, shown, result->lesson, device_name(unit->device),
+               state_name(result->state));
         fflush(stdout);
     }
     free(shown);
@@ -458,8 +458,8 @@ static void tell_unsound(const struct grade_class *class)
 
 int grade_class_run(struct grade_class *class)
 {
-    size_t most = (class->book.student_count + 1) *
-                  (class->lesson_count * DEVICE_COUNT + count_exercises(class));
+    size_t most =
+        (class->book.student_count + 1) * (class->lesson_count * DEVICE_COUNT + count_exercises(class));
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     char *workers = format_string("%ld", processors > class->plan.jobs ? processors / class->plan.jobs : 1);
     setenv("SIMT_WORKERS", workers, 0); /* results do not depend on the number of workers */

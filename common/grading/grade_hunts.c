@@ -61,8 +61,8 @@ static void put_exercise(const struct grade_result *result, const struct exercis
     const struct noted noted = read_notes(result->notes);
     const int level = level_of(result, exercise), count = points_of(result, level, &noted);
     put_csv(out, result->student);
-    text_print(out, ",%.*s,%d,%d,%s,%d,", (int)strcspn(result->lesson, "/"), result->lesson,
-               exercise->number, level, state_name(result->state), count);
+    text_print(out, ",%.*s,%d,%d,%s,%d,", (int)strcspn(result->lesson, "/"), result->lesson, exercise->number,
+               level, state_name(result->state), count);
     if (noted.hints >= 0) text_print(out, "%d", noted.hints);
     text_print(out, ",");
     if (noted.minutes >= 0) text_print(out, "%ld", noted.minutes);

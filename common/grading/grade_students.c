@@ -74,12 +74,11 @@ char *grade_fingerprint(const char *folder, const char *student, const struct le
     char *path = format_string("%s/%s", folder, student);
     submission_find(path, lesson, exercise, &submission);
     char *notes = exercise ? submission_notes(path, lesson, exercise) : copy_string("");
-    char *fingerprint =
-        exercise && submission.state == SUBMISSION_NOT_STARTED
-            ? copy_string("")
-            : format_string("%s %s %s %s%s%s", submission_state_name(submission.state),
-                            submission.found ? submission.found : "", submission.sha256, submission.sentence,
-                            *notes ? " " : "", notes);
+    char *fingerprint = exercise && submission.state == SUBMISSION_NOT_STARTED
+                            ? copy_string("")
+                            : format_string("%s %s %s %s%s%s", submission_state_name(submission.state),
+                                            submission.found ? submission.found : "", submission.sha256,
+                                            submission.sentence, *notes ? " " : "", notes);
     free(notes);
     submission_free(&submission);
     free(path);

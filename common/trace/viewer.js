@@ -1031,7 +1031,7 @@ function variableRows(access) {
 function drawVariables() {
     const v = viewer.events, e = viewer.event, watched = watchedOf(v), about = viewer.about[viewer.shown], box = byId("variables");
     const say = text => box.replaceChildren(element("h4", {}, "Variables"), element("p", { class: "faint" }, text));
-    if (!about.variables) return say(about.noVariables ? about.noVariables + "." : "Of this trace nobody has looked at them.");
+    if (!about.variables) return say(about.noVariables ? about.noVariables + "." : "Shown of a lesson's kernel, for one thread, where gdb is installed: warpwise trace NN --thread N.");
     if (!watched || !watched.accesses.length) return say("In this block nobody has looked at them, or the thread has no access.");
     const access = accessAt(v, e), here = access && access.event === e;
     const next = watched.accesses.find(a => v.place[a.event] > v.place[e]), last = watched.accesses[watched.accesses.length - 1];
@@ -1246,7 +1246,7 @@ function drawFinding() {
     const tabs = all.length > 1 ? element("span", { class: "buttons" }, ...all.slice(0, 12).map((other, i) =>
         element("button", { class: i === index ? "on" : "", onclick: () => showFinding(i) }, `${i + 1} ${other.kind}`))) : "";
     const cards = f.actors.map((a, i) => element("div", { class: "card" },
-        element("b", {}, `${a.access & ATOMIC ? "atomic" : a.access & WRITE ? "write" : "read"}, ${i === 0 && f.actors.length > 1 ? "first" : f.actors.length > 1 ? "second" : "here"}`),
+        element("b", {}, (f.actors.length > 1 ? ["one access: ", "the other: "][i] : "here: ") + (a.access & ATOMIC ? "atomic" : a.access & WRITE ? "write" : "read")),
         element("span", {}, `block ${indexIn(viewer.launch.grid, a.block)} thread ${a.thread} (warp ${Math.floor(a.thread / 32)} lane ${a.thread % 32}), ${lineText(a.site)}`),
         events[i] >= 0 ? element("button", { onclick: () => { viewer.event = events[i]; viewer.line = null; draw(); } }, `step ${viewer.events.time[events[i]]}`)
             : element("span", { class: "faint" }, a.block === viewer.block.index ? "the access itself ended the block" : "not in this block")));

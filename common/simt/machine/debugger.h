@@ -43,7 +43,8 @@ struct simt_debugger {
     struct worker *const *workers; /**< those that are there; NULL behind the last */
 };
 
-extern uint64_t simt_debugger_place[2]; /**< of the thread at which simt_debugger_stop() is called: launch and block */
+extern uint64_t
+    simt_debugger_place[2]; /**< of the thread at which simt_debugger_stop() is called: launch and block */
 /** @brief Where a debugger stops: it does nothing. */
 void simt_debugger_stop(void);
 
