@@ -32,11 +32,12 @@ class Watch:
             self.variables.append(key)
         return self.numbers[key]
 
-    def visible(self, frame):
-        """The names that a frame sees of its own function, the innermost ones first."""
+    def visible(self, depth, frame):
+        """What a frame sees of its own function, the innermost ones first: symbols, and the numbers of their variables."""
         block = frame.block()
-        key = str(block.function), block.start, block.end
+        key = depth, block.start, block.end, frame.name()
         if key not in self.symbols:
+            function = (frame.name() or "?").split("(")[0].split("<")[0]
             found = {}
             while block is not None:
                 for symbol in block:
@@ -46,7 +47,7 @@ class Watch:
                 if block.function is not None:
                     break
                 block = block.superblock
-            self.symbols[key] = list(found.values())
+            self.symbols[key] = [(symbol, self.number(depth, function, symbol.name, str(symbol.type))) for symbol in found.values()]
         return self.symbols[key]
 
     def values(self, frame):
@@ -56,13 +57,12 @@ class Watch:
             frames.append(frame)
             frame = frame.older()
         for depth, at in enumerate(reversed(frames)):
-            function = (at.name() or "?").split("(")[0].split("<")[0]
-            for symbol in self.visible(at):
+            for symbol, number in self.visible(depth, at):
                 try:
-                    kind, text = str(symbol.type), text_of(symbol.value(at))
+                    text = text_of(symbol.value(at))
                 except (gdb.error, ValueError, OverflowError):
-                    kind, text = str(symbol.type), ""
-                yield self.number(depth, function, symbol.name, kind), text
+                    text = ""
+                yield number, text
 
     def note(self):
         """Of the thread that is about to do something. Whether there is room for more."""
@@ -97,8 +97,11 @@ def text_of(value):
         value = value.referenced_value()
     if value.is_optimized_out:
         return ""
-    if value.type.strip_typedefs().code == gdb.TYPE_CODE_PTR:
+    code = value.type.strip_typedefs().code
+    if code == gdb.TYPE_CODE_PTR:
         return "0x%x" % int(value)
+    if code == gdb.TYPE_CODE_INT and value.type.sizeof > 1:
+        return str(int(value))
     text = value.format_string(max_elements=MOST_ELEMENTS, symbols=False)
     if text.replace("<optimized out>", "").strip("{}[]., ") == "":
         return ""
