@@ -30,7 +30,7 @@ static const struct command *const course_commands[] = {&status_command,   &next
                                                         &tour_command,     &grade_command,
                                                         &handout_command,  &new_lesson_command,
                                                         &doctor_command,   &completion_command,
-                                                        &generate_command, &hunt_command,
+                                                        &generate_command, &serve_bench_command, &hunt_command,
                                                         &debug_command,    &editor_command,
                                                         &ran_command,      NULL};
 enum { COMMAND_COUNT = sizeof course_commands / sizeof course_commands[0] - 1, HELP_WIDTH = 20 };

@@ -420,7 +420,7 @@ static void test_logits(void)
     struct ref_qwen3_layer layers[8];
     for (int i = 0; i < c->layers; i++) {
         const float *all[MODEL_LAYER_TENSORS];
-        for (int id = 0; id < MODEL_LAYER_TENSORS; id++) all[id] = read_all(model, (enum model_tensor)id, i);
+        for (int id = 0; id < MODEL_ROUTER; id++) all[id] = read_all(model, (enum model_tensor)id, i);
         layers[i] = (struct ref_qwen3_layer){all[0], all[1], all[2], all[3], all[4], all[5],
                                              all[6], all[7], all[8], all[9], all[10], NULL};
     }
