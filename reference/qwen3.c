@@ -103,7 +103,8 @@ static void project(const struct context *c, const float *weights, struct noisy 
             squares += term * term;
             variance += (double)w[i] * (double)w[i] * x.variance[i];
         }
-        double own = of_sum(c, inputs, squares, passed) + rounded(sqrt(squares), c->r->products) + rounded(sum, u);
+        double own =
+            of_sum(c, inputs, squares, passed) + rounded(sqrt(squares), c->r->products) + rounded(sum, u);
         if (add) {
             own += (double)inputs * rounded(out.x[row], c->r->sums);
             sum += out.x[row];
@@ -257,8 +258,8 @@ static double of_weight(const struct context *c, struct noisy logits, const int 
 }
 
 /* x += the weighted sum of what the token's experts make of h. What each makes, and the sum, are stored. */
-static void mix_experts(const struct context *c, const struct ref_qwen3_layer *w, struct noisy h, struct noisy x,
-                        const struct layer_scratch *l)
+static void mix_experts(const struct context *c, const struct ref_qwen3_layer *w, struct noisy h,
+                        struct noisy x, const struct layer_scratch *l)
 {
     const size_t hidden = (size_t)c->s->hidden;
     int chosen[MOST_TOP_K];
@@ -323,8 +324,8 @@ size_t ref_qwen3_scratch_elems(const struct ref_qwen3_sizes *s, size_t count, si
            kv_width = (size_t)s->kv_heads * (size_t)s->head_dim;
     size_t of_token = (size_t)s->hidden + (size_t)s->vocab;
     size_t of_experts = s->experts > 0 ? 2 * (size_t)s->experts + 2 * (size_t)s->hidden : 0;
-    return 2 * (count * of_token + of_experts + (given + count) * (2 * kv_width + 1) + (size_t)s->hidden + 2 * q_width +
-                2 * (size_t)s->intermediate + (size_t)s->vocab + added_elems(s, count));
+    return 2 * (count * of_token + of_experts + (given + count) * (2 * kv_width + 1) + (size_t)s->hidden +
+                2 * q_width + 2 * (size_t)s->intermediate + (size_t)s->vocab + added_elems(s, count));
 }
 
 /* Keys and values of the positions before the tokens. */

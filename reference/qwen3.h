@@ -72,7 +72,8 @@ struct ref_qwen3_rounding {
     double scores; /**< unit roundoff of softmax's weights where they are multiplied with V */
     int drawn; /**< computations with random roundings, beside which the deviation is made; 0: of the model alone */
     double products; /**< unit roundoff of what products with a layer's matrices give, and of their weights */
-    double levels; /**< what such a product takes is rounded to the largest of the row / levels; 0: it is not */
+    double
+        levels; /**< what such a product takes is rounded to the largest of the row / levels; 0: it is not */
 };
 
 /** @brief Keys, after norm and rotation, and values: of positions before a text, and what the text adds to them. */

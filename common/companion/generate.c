@@ -66,7 +66,8 @@ static int run_tool(struct argument_list *words)
         .arguments = words->items, .environment = environment, .seconds = COMPILER_SECONDS};
     process_run(&process, &end);
     if (end.exit_code != 0)
-        fprintf(stderr, "%s", end.output.length ? end.output.data : format_string("%s did not start\n", *words->items));
+        fprintf(stderr, "%s",
+                end.output.length ? end.output.data : format_string("%s did not start\n", *words->items));
     free(compiler);
     free(words->items);
     *words = (struct argument_list){0};
@@ -88,7 +89,8 @@ static int build_others(const struct others *others, enum device device, const c
     argument_add(&words, "-o");
     argument_add(&words, object);
     int failed = run_tool(&words);
-    argument_add_words(&words, "ld -r --force-group-allocation -o"); /* or the linker would still choose among groups */
+    argument_add_words(
+        &words, "ld -r --force-group-allocation -o"); /* or the linker would still choose among groups */
     argument_add(&words, whole);
     argument_add(&words, object);
     if (!failed) failed = run_tool(&words);
@@ -187,7 +189,8 @@ static int run_generate(const struct command_line *line)
         given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
     struct others others;
     if (build_kernel_file_usable(kernel) != EXIT_PASS ||
-        find_others(option_value(line, "--model"), option_value(line, "--solution") != NULL, &others) != EXIT_PASS)
+        find_others(option_value(line, "--model"), option_value(line, "--solution") != NULL, &others) !=
+            EXIT_PASS)
         return EXIT_TROUBLE;
     char *folder = in_build("generate");
     char *program = format_string("%s/%s%s%.2s", folder, device_name(device), others.lesson ? "_" : "",
@@ -198,7 +201,8 @@ static int run_generate(const struct command_line *line)
     char *made_object = format_string("%s.o", made), *object = format_string("%s.o", program);
     const int built = build_program(kernel, &others, device, made, made_object);
     if (built != EXIT_PASS) return built;
-    if (rename(made, program) != 0 || (others.products && rename(made_object, object) != 0)) return complain("%s cannot be written: %s.", program, strerror(errno));
+    if (rename(made, program) != 0 || (others.products && rename(made_object, object) != 0))
+        return complain("%s cannot be written: %s.", program, strerror(errno));
     return run_program(program, line);
 }
 
@@ -223,8 +227,10 @@ const struct command generate_command = {
     .name = "generate",
     .summary = "text from a model, by your kernels of lesson 17",
     .details = "A folder is as Hugging Face's transformers write it: config.json, weights as .safetensors,\n"
-               "tokenizer.json. Its matrices are floats, or of 4 bits (AWQ, GPTQ: your kernels of lesson 20 multiply),\n"
-               "or of 8 (compressed-tensors: lesson 13), or it has experts (Qwen3-MoE: lesson 21). Tokens per second of prompts and of what follows are told at the end.",
+               "tokenizer.json. Its matrices are floats, or of 4 bits (AWQ, GPTQ: your kernels of lesson 20 "
+               "multiply),\n"
+               "or of 8 (compressed-tensors: lesson 13), or it has experts (Qwen3-MoE: lesson 21). Tokens "
+               "per second of prompts and of what follows are told at the end.",
     .options = options,
     .run = run_generate,
 };

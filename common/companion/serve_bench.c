@@ -31,7 +31,8 @@ enum { BLOCK = 16, MOST_RATES = 32, MOST_FILE = 1 << 24 };
 static const struct chip {
     const char *name;
     double memory, bandwidth, peak;
-} chips[] = {{"a100", 80e9, 2.039e12, 312e12}, {"h100", 80e9, 3.35e12, 989e12}, {"h200", 141e9, 4.8e12, 989e12}};
+} chips[] = {
+    {"a100", 80e9, 2.039e12, 312e12}, {"h100", 80e9, 3.35e12, 989e12}, {"h200", 141e9, 4.8e12, 989e12}};
 
 /* What a run is about. */
 struct bench {
@@ -86,7 +87,8 @@ static double all_weight_bytes(const struct model_config *c)
 {
     double shared, of_expert;
     count_weights(c, &shared, &of_expert);
-    return weight_bytes(c) * (shared + of_expert * c->experts) + 2.0 * (c->tied ? 1 : 2) * c->vocab * c->hidden;
+    return weight_bytes(c) * (shared + of_expert * c->experts) +
+           2.0 * (c->tied ? 1 : 2) * c->vocab * c->hidden;
 }
 
 static double step_seconds(const struct bench *b, const struct work *w)
@@ -95,7 +97,8 @@ static double step_seconds(const struct bench *b, const struct work *w)
     double shared, of_expert;
     count_weights(c, &shared, &of_expert);
     const double head = (double)c->vocab * c->hidden;
-    const double hit = c->experts > 0 ? c->experts * (1.0 - pow(1.0 - (double)c->top_k / c->experts, w->rows)) : 0.0;
+    const double hit =
+        c->experts > 0 ? c->experts * (1.0 - pow(1.0 - (double)c->top_k / c->experts, w->rows)) : 0.0;
     const double bytes = weight_bytes(c) * (shared + of_expert * hit) + (w->wanted > 0.0 ? 2.0 * head : 0.0) +
                          position_bytes(c) * (w->positions + w->rows);
     const double operations = 2.0 * w->rows * (shared + of_expert * c->top_k) + 2.0 * w->wanted * head +
@@ -128,7 +131,8 @@ static double find_limit(const struct bench *b, const struct load_request *reque
     double held = 0.0, steps = 0.0, output = 0.0, prompts = 0.0;
     for (int i = 0; i < b->requests; i++) {
         output += requests[i].output;
-        held += requests[i].output * (requests[i].prompt + requests[i].output / 2.0); /* positions times steps */
+        held +=
+            requests[i].output * (requests[i].prompt + requests[i].output / 2.0); /* positions times steps */
     }
     const double length = held / output, blocks = (double)b->limits.blocks;
     const double taken = fmin(b->limits.max_running, blocks * BLOCK / (length + BLOCK / 2.0));
@@ -151,7 +155,8 @@ static double find_limit(const struct bench *b, const struct load_request *reque
 /* ---- options -------------------------------------------------------------------------------------------------- */
 
 /* A number of the command line; 0, or -1 after a complaint. */
-static int take_number(const struct command_line *line, const char *name, double least, double most, double *to)
+static int take_number(const struct command_line *line, const char *name, double least, double most,
+                       double *to)
 {
     const char *text = option_value(line, name);
     char *end;
@@ -195,7 +200,8 @@ static int take_model(const struct command_line *line, struct bench *b)
     const char *name = option_value(line, "--model"), *chip = option_value(line, "--chip");
     char error[MODEL_ERROR] = "", *path;
     name = name ? name : "8B", chip = chip ? chip : "h100";
-    path = strcmp(name, "tiny") == 0 ? in_source("common/model/tiny/config.json") : format_string("%s/config.json", name);
+    path = strcmp(name, "tiny") == 0 ? in_source("common/model/tiny/config.json")
+                                     : format_string("%s/config.json", name);
     if (model_config_named(&b->model, name) != 0 && model_config_read(&b->model, path, error) != 0)
         return complain("%s.", error);
     for (size_t i = 0; i < sizeof chips / sizeof chips[0]; i++)
@@ -221,8 +227,8 @@ static int take_options(const struct command_line *line, struct bench *b)
     if (blocks == 0) blocks = fmin(floor(room / (BLOCK * position_bytes(&b->model))), 1e8);
     if (blocks < 1) return complain("the model does not fit the memory of the %s.", b->chip->name);
     b->launch = launch * 1e-6, b->requests = (int)requests, b->seed = (uint64_t)seed;
-    b->limits = (struct scheduler_limits){
-        (int)blocks, BLOCK, (int)running, (int)fmax(rows, running), 2 * b->lengths.most, 1};
+    b->limits = (struct scheduler_limits){(int)blocks,         BLOCK, (int)running, (int)fmax(rows, running),
+                                          2 * b->lengths.most, 1};
     return EXIT_PASS;
 }
 
@@ -247,7 +253,8 @@ static int take_rates(const struct command_line *line, struct bench *b)
 static void print_table(const struct bench *b)
 {
     printf("                          first token, ms         between tokens, ms        requests\n"
-           "requests/s  load  tokens/s     50%%    90%%    99%%     50%%    90%%    99%%   waiting  most  running\n");
+           "requests/s  load  tokens/s     50%%    90%%    99%%     50%%    90%%    99%%   waiting  most  "
+           "running\n");
     for (int i = 0; i < b->rate_count; i++) {
         const struct load_result *r = &b->results[i];
         printf("%10.2f %5.2f %9.0f %7.0f %6.0f %6.0f %7.1f %6.1f %6.1f %9.1f %5d %8.1f\n", b->rates[i],
@@ -260,14 +267,17 @@ static void print_table(const struct bench *b)
 static int write_csv(const struct bench *b, const char *path)
 {
     struct text text = {0};
-    text_print(&text, "rate,load,requests_per_second,tokens_per_second,first_50_s,first_90_s,first_99_s,between_50_s,"
-                    "between_90_s,between_99_s,waiting,most_waiting,running,busy,steps,recomputed\n");
+    text_print(
+        &text,
+        "rate,load,requests_per_second,tokens_per_second,first_50_s,first_90_s,first_99_s,between_50_s,"
+        "between_90_s,between_99_s,waiting,most_waiting,running,busy,steps,recomputed\n");
     for (int i = 0; i < b->rate_count; i++) {
         const struct load_result *r = &b->results[i];
-        text_print(&text, "%.6g,%.4f,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%d,%.6g,%.4f,%lld,%d\n", b->rates[i],
-                 b->rates[i] / b->limit, r->requests_per_second, r->tokens_per_second, r->first.at_50,
-                 r->first.at_90, r->first.at_99, r->between.at_50, r->between.at_90, r->between.at_99, r->waiting,
-                 r->most_waiting, r->running, r->busy, r->steps, r->recomputed);
+        text_print(&text, "%.6g,%.4f,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%d,%.6g,%.4f,%lld,%d\n",
+                   b->rates[i], b->rates[i] / b->limit, r->requests_per_second, r->tokens_per_second,
+                   r->first.at_50, r->first.at_90, r->first.at_99, r->between.at_50, r->between.at_90,
+                   r->between.at_99, r->waiting, r->most_waiting, r->running, r->busy, r->steps,
+                   r->recomputed);
     }
     const int failed = write_file(path, text.data, text.length);
     text_free(&text);
@@ -344,10 +354,11 @@ static int run_serve_bench(const struct command_line *line)
     b.limit = find_limit(&b, requests);
     if (take_rates(line, &b) != EXIT_PASS) return EXIT_TROUBLE;
     qsort(b.rates, (size_t)b.rate_count, sizeof *b.rates, by_rate);
-    printf("modelled: %s, %.3g TB/s, %.3g TFLOP/s, %.3g us per kernel beside its work; %d blocks of %d, %d requests at "
+    printf("modelled: %s, %.3g TB/s, %.3g TFLOP/s, %.3g us per kernel beside its work; %d blocks of %d, %d "
+           "requests at "
            "once, %d rows in a step\n",
-           b.chip->name, b.chip->bandwidth * 1e-12, b.chip->peak * 1e-12, b.launch * 1e6, b.limits.blocks, BLOCK,
-           b.limits.max_running, b.limits.max_rows);
+           b.chip->name, b.chip->bandwidth * 1e-12, b.chip->peak * 1e-12, b.launch * 1e6, b.limits.blocks,
+           BLOCK, b.limits.max_running, b.limits.max_rows);
     printf("limit, calculated: %.2f requests/s\n\n", b.limit);
     for (int i = 0; i < b.rate_count; i++) {
         load_make(requests, b.requests, b.rates[i], &b.lengths, b.seed);
@@ -383,8 +394,9 @@ static const struct option_description options[] = {
 const struct command serve_bench_command = {
     .name = "serve-bench",
     .summary = "requests that arrive at random: what they wait, rate by rate",
-    .details = "Lesson 17's scheduler under load. Nothing runs on a device: a step takes as long as the bytes and\n"
-               "operations of its rows at the rates of a chip's data sheet. The limit is calculated by itself.",
+    .details =
+        "Lesson 17's scheduler under load. Nothing runs on a device: a step takes as long as the bytes and\n"
+        "operations of its rows at the rates of a chip's data sheet. The limit is calculated by itself.",
     .options = options,
     .run = run_serve_bench,
 };

@@ -53,7 +53,7 @@ struct engine_model {
     const void *weights;         /**< device, f16 [engine_weight_elems()], aligned to 16 bytes */
     void *cache;     /**< device, f16 [engine_cache_elems()], aligned to 16 bytes; kept from step to step */
     void *workspace; /**< device scratch memory, 256-byte aligned */
-    size_t workspace_bytes; /**< size of it */
+    size_t workspace_bytes;                 /**< size of it */
     const struct engine_products *products; /**< host; not looked at where nothing is elsewhere */
 };
 

@@ -21,12 +21,12 @@ struct load_request {
 
 /** @brief Where lengths come from. */
 struct load_lengths {
-    double prompt;      /**< mean of log-normal lengths */
-    double output;      /**< likewise */
-    double spread;      /**< standard deviation of their logarithms; 0: all are the mean */
-    int most;           /**< longest prompt, and output; longer ones become this */
-    const int *pairs;   /**< [2 * pair_count] prompt, output; taken at random in place of these; NULL: none */
-    int pair_count;     /**< of them */
+    double prompt;    /**< mean of log-normal lengths */
+    double output;    /**< likewise */
+    double spread;    /**< standard deviation of their logarithms; 0: all are the mean */
+    int most;         /**< longest prompt, and output; longer ones become this */
+    const int *pairs; /**< [2 * pair_count] prompt, output; taken at random in place of these; NULL: none */
+    int pair_count;   /**< of them */
 };
 
 /** @brief Fills @p requests with @p count requests, Poisson at @p rate per second. The same seed gives the same requests, only closer

@@ -43,13 +43,12 @@ static inline void decoder_upload_all(const struct decoder *d, const struct mode
     decoder_upload(model, MODEL_EMBEDDING, 0, weights);
     for (int i = 0; i < c->layers; i++) {
         const struct engine_layer at = engine_layer_at(c, i);
-        const size_t places[MODEL_ROUTER] = {
-            at.input_norm, at.qkv,
-            at.qkv + q,    at.qkv + q + kv,
-            at.q_norm,     at.k_norm,
-            at.o,          at.mlp_norm,
-            at.gate_up,    at.gate_up + (size_t)c->intermediate * hidden,
-            at.down};
+        const size_t places[MODEL_ROUTER] = {at.input_norm, at.qkv,
+                                             at.qkv + q,    at.qkv + q + kv,
+                                             at.q_norm,     at.k_norm,
+                                             at.o,          at.mlp_norm,
+                                             at.gate_up,    at.gate_up + (size_t)c->intermediate * hidden,
+                                             at.down};
         for (int id = 0; id < MODEL_ROUTER; id++) {
             const int of_mlp = id >= MODEL_GATE;
             if (model_is_matrix((enum model_tensor)id) &&

@@ -123,17 +123,17 @@ enum products_matrix { PRODUCTS_QKV, PRODUCTS_O, PRODUCTS_GATE_UP, PRODUCTS_DOWN
 static const struct {
     enum model_tensor tensors[3]; /**< in their order */
     int count;                    /**< of them */
-} products_tensors[PRODUCTS_MATRICES] = {{{MODEL_Q, MODEL_K, MODEL_V}, 3},
-                                         {{MODEL_O}, 1},
-                                         {{MODEL_GATE, MODEL_UP}, 2},
-                                         {{MODEL_DOWN}, 1}};
+} products_tensors[PRODUCTS_MATRICES] = {
+    {{MODEL_Q, MODEL_K, MODEL_V}, 3}, {{MODEL_O}, 1}, {{MODEL_GATE, MODEL_UP}, 2}, {{MODEL_DOWN}, 1}};
 
 /** @brief Rows (outputs) and columns (inputs) of such a matrix. */
 static inline void products_shape(const struct engine_config *c, enum products_matrix matrix, int *n, int *k)
 {
     const int q = (int)engine_q_width(c), kv = (int)engine_kv_width(c);
-    const int shape[PRODUCTS_MATRICES][2] = {
-        {q + 2 * kv, c->hidden}, {c->hidden, q}, {2 * c->intermediate, c->hidden}, {c->hidden, c->intermediate}};
+    const int shape[PRODUCTS_MATRICES][2] = {{q + 2 * kv, c->hidden},
+                                             {c->hidden, q},
+                                             {2 * c->intermediate, c->hidden},
+                                             {c->hidden, c->intermediate}};
     *n = shape[matrix][0], *k = shape[matrix][1];
 }
 

@@ -27,8 +27,8 @@ struct products {
 };
 
 /** @brief Block (row), a warp for every eighth expert: logits = router h, in f32. */
-static __global__ void products_router_kernel(float *logits, const __half *h, const __half *router, int experts,
-                                              int hidden)
+static __global__ void products_router_kernel(float *logits, const __half *h, const __half *router,
+                                              int experts, int hidden)
 {
     const int lane = (int)threadIdx.x % 32;
     const __half *of_row = h + (size_t)blockIdx.x * (size_t)hidden;
@@ -80,7 +80,8 @@ static inline void products_upload(const struct model *model, int layer, struct 
 }
 
 /** @brief All experts of all layers, to the device. @p engine is referred to. */
-static inline struct engine_products *products_open(const struct model *model, const struct engine_model *engine)
+static inline struct engine_products *products_open(const struct model *model,
+                                                    const struct engine_model *engine)
 {
     const struct model_config *m = model_config(model);
     const struct engine_config *c = &engine->config;
@@ -96,8 +97,9 @@ static inline struct engine_products *products_open(const struct model *model, c
     p->args.dtype = DTYPE_F16, p->args.x = p->h, p->args.logits = p->logits, p->args.out = p->y;
     p->args.workspace_bytes = mixture_of_experts_workspace_bytes(&p->args);
     if (p->args.workspace_bytes == 0) {
-        fprintf(stderr, "generate: mixture_of_experts_workspace_bytes() says 0: lesson 21 is not written, or not "
-                        "for these sizes\n");
+        fprintf(stderr,
+                "generate: mixture_of_experts_workspace_bytes() says 0: lesson 21 is not written, or not "
+                "for these sizes\n");
         exit(2);
     }
     p->args.workspace = decoder_allocate(p->args.workspace_bytes, "the experts' workspace");

@@ -12,7 +12,8 @@ static inline struct engine_products *products_open(const struct model *model, c
 {
     const struct model_config *c = model_config(model);
     if (c->storage == MODEL_FLOATS && c->experts == 0) return NULL;
-    fprintf(stderr, "generate: this program was built for a model without experts and with matrices of floats\n");
+    fprintf(stderr,
+            "generate: this program was built for a model without experts and with matrices of floats\n");
     exit(2);
 }
 

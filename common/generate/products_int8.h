@@ -50,7 +50,8 @@ static __global__ void products_round_kernel(int8_t *a, float *scales, const __h
     __shared__ float largest[PRODUCT_THREADS];
     const __half *of_row = h + (size_t)blockIdx.x * (size_t)k;
     float most = 0.0f;
-    for (int i = (int)threadIdx.x; i < k; i += PRODUCT_THREADS) most = fmaxf(most, fabsf(__half2float(of_row[i])));
+    for (int i = (int)threadIdx.x; i < k; i += PRODUCT_THREADS)
+        most = fmaxf(most, fabsf(__half2float(of_row[i])));
     largest[threadIdx.x] = most;
     for (int stride = PRODUCT_THREADS / 2; stride > 0; stride /= 2) {
         __syncthreads(); // the largest of all threads, or of both halves, are there
@@ -61,7 +62,8 @@ static __global__ void products_round_kernel(int8_t *a, float *scales, const __h
     const float scale = largest[0] / 127.0f, factor = scale > 0.0f ? 1.0f / scale : 0.0f;
     if (threadIdx.x == 0) scales[blockIdx.x] = scale;
     for (int i = (int)threadIdx.x; i < k; i += PRODUCT_THREADS)
-        a[(size_t)blockIdx.x * (size_t)k + (size_t)i] = (int8_t)__float2int_rn(__half2float(of_row[i]) * factor);
+        a[(size_t)blockIdx.x * (size_t)k + (size_t)i] =
+            (int8_t)__float2int_rn(__half2float(of_row[i]) * factor);
 }
 
 static enum kernel_status products_multiply(const struct products *p, enum products_matrix matrix, int layer,

@@ -10,7 +10,7 @@
 
 /** @brief All matrices of all layers, and what a product works with. */
 struct products {
-    struct engine_products calls; /**< first: a pointer to it is one to all of it */
+    struct engine_products calls;      /**< first: a pointer to it is one to all of it */
     const struct engine_model *engine; /**< sizes, and the norms' gains */
     __half *h;                         /**< [max_rows, widest input] */
     products_y *y;                     /**< [max_rows, widest output] */
@@ -23,8 +23,8 @@ static enum kernel_status products_multiply(const struct products *p, enum produ
                                             int rows, const __half *a, cudaStream_t stream);
 
 /** @brief h = norm(x), with the gain at @p gain of the weights. */
-static inline enum kernel_status products_norm(const struct products *p, const float *x, size_t gain, int rows,
-                                               cudaStream_t stream)
+static inline enum kernel_status products_norm(const struct products *p, const float *x, size_t gain,
+                                               int rows, cudaStream_t stream)
 {
     const struct engine_config *c = &p->engine->config;
     products_norm_kernel<<<rows, PRODUCT_THREADS, 0, stream>>>(
@@ -32,8 +32,8 @@ static inline enum kernel_status products_norm(const struct products *p, const f
     return launch_status();
 }
 
-static enum kernel_status products_qkv(const struct engine_products *self, int layer, int rows, const float *x,
-                                       float *qkv, cudaStream_t stream)
+static enum kernel_status products_qkv(const struct engine_products *self, int layer, int rows,
+                                       const float *x, float *qkv, cudaStream_t stream)
 {
     const struct products *p = (const struct products *)self;
     const struct engine_config *c = &p->engine->config;
@@ -77,16 +77,19 @@ static void products_upload(struct products *p, const struct model *model, enum 
                             int layer, struct products_stored *to);
 
 /** @brief All matrices of all layers, to the device. @p engine is referred to. */
-static inline struct engine_products *products_open(const struct model *model, const struct engine_model *engine)
+static inline struct engine_products *products_open(const struct model *model,
+                                                    const struct engine_model *engine)
 {
     const struct engine_config *c = &engine->config;
     struct products *p = (struct products *)calloc(1, sizeof *p);
     p->calls = {products_qkv, products_o, products_mlp};
     p->engine = engine;
     p->h = (__half *)decoder_allocate((size_t)c->max_rows * products_widest(c, 1) * sizeof *p->h, "inputs");
-    p->y = (products_y *)decoder_allocate((size_t)c->max_rows * products_widest(c, 0) * sizeof *p->y, "outputs");
+    p->y =
+        (products_y *)decoder_allocate((size_t)c->max_rows * products_widest(c, 0) * sizeof *p->y, "outputs");
     products_scratch_open(&p->scratch, c, model);
-    p->layers = (struct products_stored(*)[PRODUCTS_MATRICES])calloc((size_t)c->layers + 1, sizeof *p->layers);
+    p->layers =
+        (struct products_stored(*)[PRODUCTS_MATRICES])calloc((size_t)c->layers + 1, sizeof *p->layers);
     for (int layer = 0; layer < c->layers; layer++)
         for (int i = 0; i < PRODUCTS_MATRICES; i++)
             products_upload(p, model, (enum products_matrix)i, layer, &p->layers[layer][i]);

@@ -24,13 +24,20 @@ struct model {
 };
 
 static const char *const NAMES[MODEL_TENSORS] = {
-    [MODEL_INPUT_NORM] = "input_layernorm", [MODEL_Q] = "self_attn.q_proj",
-    [MODEL_K] = "self_attn.k_proj",         [MODEL_V] = "self_attn.v_proj",
-    [MODEL_Q_NORM] = "self_attn.q_norm",    [MODEL_K_NORM] = "self_attn.k_norm",
-    [MODEL_O] = "self_attn.o_proj",         [MODEL_MLP_NORM] = "post_attention_layernorm",
-    [MODEL_GATE] = "mlp.gate_proj",         [MODEL_UP] = "mlp.up_proj",
-    [MODEL_DOWN] = "mlp.down_proj",         [MODEL_ROUTER] = "mlp.gate",
-    [MODEL_EMBEDDING] = "model.embed_tokens", [MODEL_LAST_NORM] = "model.norm",
+    [MODEL_INPUT_NORM] = "input_layernorm",
+    [MODEL_Q] = "self_attn.q_proj",
+    [MODEL_K] = "self_attn.k_proj",
+    [MODEL_V] = "self_attn.v_proj",
+    [MODEL_Q_NORM] = "self_attn.q_norm",
+    [MODEL_K_NORM] = "self_attn.k_norm",
+    [MODEL_O] = "self_attn.o_proj",
+    [MODEL_MLP_NORM] = "post_attention_layernorm",
+    [MODEL_GATE] = "mlp.gate_proj",
+    [MODEL_UP] = "mlp.up_proj",
+    [MODEL_DOWN] = "mlp.down_proj",
+    [MODEL_ROUTER] = "mlp.gate",
+    [MODEL_EMBEDDING] = "model.embed_tokens",
+    [MODEL_LAST_NORM] = "model.norm",
     [MODEL_HEAD] = "lm_head",
 };
 
@@ -175,15 +182,15 @@ static struct expected expected_of(const struct model_config *c, enum model_tens
 {
     int64_t rows, columns;
     model_shape(c, id, &rows, &columns);
-    if (c->storage != MODEL_FLOATS && model_is_matrix(id))
-        return expected_of_matrix(c, part, rows, columns);
-    const struct expected vector = {"weight", NULL, 1, {columns}}, matrix = {"weight", NULL, 2, {rows, columns}};
+    if (c->storage != MODEL_FLOATS && model_is_matrix(id)) return expected_of_matrix(c, part, rows, columns);
+    const struct expected vector = {"weight", NULL, 1, {columns}},
+                          matrix = {"weight", NULL, 2, {rows, columns}};
     if (part != MODEL_VALUES) return (struct expected){0};
     return is_vector(id) ? vector : matrix;
 }
 
-static int wrong_shape(const struct expected *e, enum model_tensor id, const struct tensor *tensor, char *text,
-                       size_t size)
+static int wrong_shape(const struct expected *e, enum model_tensor id, const struct tensor *tensor,
+                       char *text, size_t size)
 {
     const int64_t *shape = tensor->shape;
     if (tensor->rank == e->rank && shape[0] == e->shape[0] && (e->rank == 1 || shape[1] == e->shape[1]))
@@ -251,7 +258,8 @@ static int find_part(struct model *model, enum model_tensor id, int layer, enum 
         return -1;
     }
     if (part == MODEL_ORDER && !in_order(found, c->group)) {
-        snprintf(error, MODEL_ERROR, "tensor '%s': inputs in another order (desc_act) are not supported", name);
+        snprintf(error, MODEL_ERROR, "tensor '%s': inputs in another order (desc_act) are not supported",
+                 name);
         return -1;
     }
     model->tensors[place_of(c, id, part, layer)] = found;

@@ -23,7 +23,7 @@ enum model_storage {
     MODEL_FLOATS, /**< f32, f16 or bf16 */
     MODEL_AWQ,    /**< 4 bits, `quant_method` awq */
     MODEL_GPTQ,   /**< 4 bits, gptq */
-    MODEL_INT8    /**< 8 bits, compressed-tensors: activations are rounded to 8 bits, too, row by row when they are multiplied */
+    MODEL_INT8 /**< 8 bits, compressed-tensors: activations are rounded to 8 bits, too, row by row when they are multiplied */
 };
 
 /** @brief Sizes and constants of a decoder. */
@@ -74,7 +74,7 @@ enum model_part {
     MODEL_VALUES, /**< `weight`, or `qweight` of 4 bits: its elements */
     MODEL_SCALES, /**< `scales` [inputs / group, outputs], or of 8 bits `weight_scale` [outputs, 1] */
     MODEL_ZEROS,  /**< `qzeros` */
-    MODEL_ORDER,  /**< `g_idx` of GPTQ, the group of each input: only the order in which they lie is accepted */
+    MODEL_ORDER, /**< `g_idx` of GPTQ, the group of each input: only the order in which they lie is accepted */
     MODEL_PARTS
 };
 

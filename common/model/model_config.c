@@ -142,7 +142,8 @@ static void take_four_bits(struct config_file *f, const struct json_value *from,
     if (!bits || bits->kind != JSON_NUMBER || bits->number != 4.0) refuse(f, "bits", "is not 4");
     if (version && !json_is(version, config->storage == MODEL_AWQ ? "gemm" : "gptq"))
         refuse(f, config->storage == MODEL_AWQ ? "version" : "checkpoint_format", "is not supported");
-    if (config->storage == MODEL_AWQ && !is_true(f, from, "zero_point")) refuse(f, "zero_point", "is not true");
+    if (config->storage == MODEL_AWQ && !is_true(f, from, "zero_point"))
+        refuse(f, "zero_point", "is not true");
     if (!group || group->kind != JSON_NUMBER ||
         (group->number != 32.0 && group->number != 64.0 && group->number != 128.0 && group->number != -1.0)) {
         refuse(f, "group_size", "is none of 32, 64, 128 and -1");
@@ -173,7 +174,8 @@ static void take_eight_bits(struct config_file *f, const struct json_value *from
             !json_is(json_find(&f->json, side, "strategy"), strategies[i]) ||
             is_true(f, side, "dynamic") != (i == 1))
             refuse(f, sides[i],
-                   i ? "is not symmetric, dynamic, of 8 bits per token" : "is not symmetric, of 8 bits per channel");
+                   i ? "is not symmetric, dynamic, of 8 bits per token"
+                     : "is not symmetric, of 8 bits per channel");
     }
 }
 

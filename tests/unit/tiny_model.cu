@@ -38,14 +38,15 @@ static float *bytes_of(const struct tensor *part)
 }
 
 /** A matrix of 4 or 8 bits as floats, [outputs, inputs]. */
-static void read_stored(const struct model *model, enum model_tensor tensor, int layer, int outputs, int inputs,
-                        float *to)
+static void read_stored(const struct model *model, enum model_tensor tensor, int layer, int outputs,
+                        int inputs, float *to)
 {
     const struct model_config *c = model_config(model);
     const struct tensor *values = model_part(model, tensor, layer, MODEL_VALUES),
                         *scales = model_part(model, tensor, layer, MODEL_SCALES),
                         *zeros = model_part(model, tensor, layer, MODEL_ZEROS);
-    const struct ref_w4_shape shape = {outputs, inputs, c->group > 0 ? c->group : inputs, c->storage == MODEL_GPTQ};
+    const struct ref_w4_shape shape = {outputs, inputs, c->group > 0 ? c->group : inputs,
+                                       c->storage == MODEL_GPTQ};
     float *numbers = bytes_of(values), *of_zeros = zeros ? bytes_of(zeros) : NULL;
     float *factors = (float *)malloc(scales->elems * sizeof *factors);
     tensor_to_floats(scales, 0, scales->elems, factors);
@@ -89,9 +90,9 @@ static double *find_deviations(const struct model *model, const int *tokens, siz
 {
     enum { LEVELS = 127 };
     const struct model_config *c = model_config(model);
-    const struct ref_qwen3_sizes sizes = {c->layers,       c->hidden, c->heads,   c->kv_heads, c->head_dim,
-                                          c->intermediate, c->vocab,  c->epsilon, c->rope_base,
-                                          c->experts,      c->top_k,  c->renormalise};
+    const struct ref_qwen3_sizes sizes = {c->layers,    c->hidden,       c->heads, c->kv_heads,
+                                          c->head_dim,  c->intermediate, c->vocab, c->epsilon,
+                                          c->rope_base, c->experts,      c->top_k, c->renormalise};
     const int eight = c->storage == MODEL_INT8, four = c->storage != MODEL_FLOATS && !eight;
     const struct ref_qwen3_rounding rounding = {
         0x1p-11, 0x1p-24, 0x1p-24, 0, four ? 0x1p-11 : 0.0, eight ? (double)LEVELS : 0.0};
@@ -99,7 +100,8 @@ static double *find_deviations(const struct model *model, const int *tokens, siz
     for (int i = 0; i < c->layers; i++) {
         const float *all[MODEL_LAYER_TENSORS];
         for (int id = 0; id < MODEL_LAYER_TENSORS; id++) all[id] = read_all(model, (enum model_tensor)id, i);
-        layers[i] = {all[0], all[1], all[2], all[3], all[4], all[5], all[6], all[7], all[8], all[9], all[10], all[11]};
+        layers[i] = {all[0], all[1], all[2], all[3], all[4],  all[5],
+                     all[6], all[7], all[8], all[9], all[10], all[11]};
     }
     const struct ref_qwen3_weights weights = {read_all(model, MODEL_EMBEDDING, 0),
                                               read_all(model, MODEL_LAST_NORM, 0),
