@@ -492,16 +492,8 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
                                  .rows = rows,
                                  .epsilon = c->epsilon,
                                  .normed = b->normed};
-    const struct product down = {.weights = w + at.down,
-                                 .gain = NULL,
-                                 .x = b->gated,
-                                 .out = b->x,
-                                 .wanted = NULL,
-                                 .inputs = c->intermediate,
-                                 .outputs = c->hidden,
-                                 .rows = rows,
-                                 .epsilon = 0.0f,
-                                 .normed = NULL};
+    struct product down = o;
+    down.weights = w + at.down, down.x = b->gated, down.inputs = c->intermediate;
     const dim3 of_append(divide_up(heads, WARPS), rows),
         of_attend(c->heads, rows, rows <= SPREAD_ROWS ? c->head_dim / 8 : 1);
     const bool few = rows <= FEW_ROWS; // then one kernel does both
