@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plot.h"
 #include "base/layout.h"
-#include "plot.h"
 #include "records.h"
 #include "base/svg.h"
 #include "tree.h"

@@ -481,7 +481,8 @@ static void put_appended(const struct layer_work *w, size_t row, const struct re
 static void take_rows(void *context, size_t first, size_t last)
 {
     const struct layer_work *w = context;
-    const struct ref_qwen3_rounding rounding = {BOUND_U_F32, BOUND_U_F32, BOUND_U_F32, DRAWN};
+    const struct ref_qwen3_rounding rounding = {
+        .stored = BOUND_U_F32, .sums = BOUND_U_F32, .scores = BOUND_U_F32, .drawn = DRAWN};
     const size_t width = V(w->item, AT_WIDTH), all = V(w->item, AT_LAYER_HEADS) * V(w->item, AT_LAYER_DIM);
     const size_t rows = V(w->item, AT_ROWS), position = V(w->item, AT_POSITION), room = V(w->item, AT_ROOM);
     double *memory =
