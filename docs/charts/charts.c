@@ -77,14 +77,20 @@ static const char *type_of(const struct record *record)
     return NULL;
 }
 
+/* Is this the lesson's own, and no rival? */
+static int is_own(const struct record *record)
+{
+    const char *kernel = record->kernel;
+    return is_part(record) || strncmp(kernel, "Python", 6) == 0 ||
+           (strncmp(kernel, "step ", 5) == 0 && strstr(kernel, "cuBLAS") == NULL) ||
+           (strncmp(kernel, "lesson ", 7) == 0 && strcmp(kernel + 7, record->lesson) == 0);
+}
+
 /* A colour stands for a storage type; dots of what is not the lesson's own are grey. */
 static const char *colour_of(const struct record *record)
 {
-    const char *type = type_of(record), *kernel = record->kernel;
-    int own = is_part(record) || strncmp(kernel, "Python", 6) == 0 ||
-              (strncmp(kernel, "step ", 5) == 0 && strstr(kernel, "cuBLAS") == NULL) ||
-              (strncmp(kernel, "lesson ", 7) == 0 && strcmp(kernel + 7, record->lesson) == 0);
-    if (!own) return "x";
+    const char *type = type_of(record);
+    if (!is_own(record)) return "x";
     if (type == NULL) return "ink";
     return strcmp(type, "f32") == 0   ? "s"
            : strcmp(type, "f16") == 0 ? "t"
@@ -571,17 +577,12 @@ struct line {
     int count;
 };
 
-static int is_of_lesson(const struct line *line)
-{
-    return is_part(line->record[0]);
-}
-
-/* Does the line's run have a lesson's part at three sizes or more, and the longest such line, or the last of several as long? Then
+/* Does the line's run have a line of the lesson's own at three sizes or more, and the longest of its name, or the last as long? Then
  * libraries of the same run come with it. */
 static int run_is_kept(const struct line *lines, int count, const struct line *line)
 {
     for (int i = 0; i < count; i++) {
-        if (!is_of_lesson(&lines[i]) || !same_run(lines[i].record[0], line->record[0])) continue;
+        if (!is_own(lines[i].record[0]) || !same_run(lines[i].record[0], line->record[0])) continue;
         int best = lines[i].count >= 3;
         for (int j = 0; j < count && best; j++)
             if (strcmp(lines[i].name, lines[j].name) == 0)
