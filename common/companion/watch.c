@@ -106,6 +106,18 @@ static void describe_results(const struct watch *watch, const struct results *re
     }
 }
 
+/* "scores, softmax PASS": the parts that pass. */
+static void describe_success(const struct results *results, struct text *out)
+{
+    const char *before = "\n  ";
+    for (size_t i = 0; i < results->count; i++) {
+        if (results->rows[i].part_state != STATE_PASS || !first_of_part(results, i)) continue;
+        text_print(out, "%s%s", before, results->rows[i].part);
+        before = ", ";
+    }
+    text_print(out, " %s%s%s", colour_on(state_colour(STATE_PASS)), state_name(STATE_PASS), colour_off());
+}
+
 /* From the compiler's messages: the first error, with the line it shows. */
 static void describe_build_error(const char *report, struct text *out)
 {
@@ -157,8 +169,8 @@ static void describe_verdict(const struct watch *watch, const struct judgement *
     }
     if (whole && state == STATE_IN_PROGRESS) {
         char *next = kernel_next_region(watch->lesson, watch->file.path);
-        text_print(out, "\n  what is written passes; next: %s\n",
-                   next ? next : "a part that says NOT_STARTED");
+        describe_success(&judgement->results, out);
+        text_print(out, "; next: %s\n", next ? next : "a part that says NOT_STARTED");
         free(next);
     }
     if (whole && state == STATE_PASS) {
