@@ -318,7 +318,7 @@ static int run_watch(const struct command_line *line)
     skeleton_keep(watch.lesson);
     watched_open(&watch.file, kernel, option_value(line, "--poll") ? "poll" : way);
     watch.keys = screen_open();
-    printf("watching %s; ^C ends\n", course_short_path(kernel));
+    printf("watching %s; %s\n", course_short_path(kernel), watch.keys ? keys_line : "^C ends");
     fflush(stdout);
     watch_until_stopped(&watch);
     screen_close();
@@ -340,7 +340,7 @@ const struct command watch_command = {
     .summary = "build and check on every save; without NN the lesson that is next",
     .details =
         "First the cases that failed last, then the basic ones, then all: an error of the compiler or the\n"
-        "first wrong case is on the screen within a second or two. Keys: h hint, r again, q quit.\n"
+        "first wrong case is on the screen within seconds. Keys: h hint, r again, q quit.\n"
         "Exit 0 after q, by the signal after ^C; 77 where there is no device.",
     .options = options,
     .run = run_watch,
