@@ -439,7 +439,8 @@ struct dot {
 static void draw_roofs(struct svg *svg, const struct axis *x, const struct axis *y)
 {
     double memory = limit("peak", "gb_per_s") / 1e3; // TB/s: TFLOP/s for each FLOP a byte
-    static const char *const roofs[][2] = {{"peak f32", "peak, f32"}, {"peak f16", "peak, f16 on tensor cores"}};
+    static const char *const roofs[][2] = {{"peak f32", "peak, f32"},
+                                           {"peak f16", "peak, f16 on tensor cores"}};
     double top = 0;
     for (size_t i = 0; i < sizeof roofs / sizeof roofs[0]; i++) {
         double roof = limit(roofs[i][0], "tflops");
@@ -526,10 +527,11 @@ static int draw_roofline(void)
         svg_dot(&svg, axis_place(&x, dots[i].intensity), axis_place(&y, dots[i].record->value), 5,
                 colour_of(dots[i].record));
     }
-    add_source(&svg, &source,
-               "each dot from its lesson's own run: compare it with the roof, which is the chip's peak, not with "
-               "other dots",
-               y.from + 62);
+    add_source(
+        &svg, &source,
+        "each dot from its lesson's own run: compare it with the roof, which is the chip's peak, not with "
+        "other dots",
+        y.from + 62);
     return write_chart(&svg, "roofline", "Roofline with a measured kernel of each lesson");
 }
 
@@ -606,8 +608,7 @@ static int collect_lines(const struct sweep *sweep, struct line *kept)
         char name[96];
         series_name(record, name, sizeof name);
         int at = 0;
-        while (at < count &&
-               (strcmp(lines[at].name, name) != 0 || !same_run(lines[at].record[0], record)))
+        while (at < count && (strcmp(lines[at].name, name) != 0 || !same_run(lines[at].record[0], record)))
             at++;
         if (at == 2 * PLOT_SERIES_MAX) fail("more than %d series", at);
         if (at == count) {
@@ -674,7 +675,8 @@ static int draw_sweep(const struct sweep *sweep)
     double top = several ? 0 : 70, height = several ? 130 : 280;
     for (int from = 0, to = 0; from < count; from = to) {
         while (to < count && same_run(lines[to].record[0], lines[from].record[0])) to++;
-        if (several) head_panel(&svg, top + (from > 0 ? 80 : 56), lines[from].record[0]), top += from > 0 ? 116 : 92;
+        if (several)
+            head_panel(&svg, top + (from > 0 ? 80 : 56), lines[from].record[0]), top += from > 0 ? 116 : 92;
         draw_sweep_panel(&svg, sweep, lines + from, to - from, x, top, height);
         top += height;
     }

@@ -204,8 +204,8 @@ static void add_solution_links(struct page *page)
     if (lesson == NULL || strncmp(page->name, "lesson_", 7) != 0) return;
     text_print(page->out, "\n\nOnce your %s: ", lesson->is_python ? "functions pass" : "kernel passes");
     add_solution_link(page, "the solution");
-    text_print(page->out, ", and [why it %s](@ref notes_%s).\n", lesson->is_python ? "is as it is" : "is fast",
-               lesson->number);
+    text_print(page->out, ", and [why it %s](@ref notes_%s).\n",
+               lesson->is_python ? "is as it is" : "is fast", lesson->number);
 }
 
 static void add_heading(struct page *page, const char *line)
