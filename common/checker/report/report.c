@@ -457,16 +457,17 @@ void report_text(struct check *check)
 void report_list(const struct check *check)
 {
     const struct lesson *lesson = check->options.lesson;
-    for (int i = 0; i < check->case_count; i++) {
+    for (int at = 0; at < 2 * check->case_count; at++) { // those that run here first
         char shape[160];
+        const int i = at % check->case_count, here = (check->cases[i].devices >> check->options.device) & 1u;
         const struct lesson_case *item = &check->cases[i];
+        if (here != (at < check->case_count)) continue;
         lesson->describe(item, shape, sizeof shape);
         printf("%-42s %-10s %5.2f points  %s", item->name, report_group(item->group),
                check_points_max(check, i), shape);
         if (item->repeat > 1) printf("; %d random inputs", item->repeat);
         if (item->expected != KERNEL_OK) printf("; expects %s", kernel_status_name(item->expected));
-        if (!(item->devices & (1u << check->options.device)))
-            printf("; not on %s", device_name(check->options.device));
+        if (!here) printf("; not on %s", device_name(check->options.device));
         putchar('\n');
     }
 }
