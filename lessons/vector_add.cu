@@ -10,7 +10,7 @@ __global__ void add_kernel(const float *a, const float *b, float *sum, int count
 int main(void)
 {
     enum { COUNT = 1000, THREADS = 256, BLOCKS = (COUNT + THREADS - 1) / THREADS };
-    float a[COUNT], b[COUNT], sum[COUNT], *d_a, *d_b, *d_sum; // d_: in device memory
+    float a[COUNT], b[COUNT], sum[COUNT] = {0}, *d_a, *d_b, *d_sum; // d_: in device memory
     for (int i = 0; i < COUNT; i++) a[i] = (float)i, b[i] = 2.0f * (float)i;
     cudaMalloc(&d_a, sizeof a), cudaMalloc(&d_b, sizeof b), cudaMalloc(&d_sum, sizeof sum);
     cudaMemcpy(d_a, a, sizeof a, cudaMemcpyHostToDevice);

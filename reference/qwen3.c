@@ -8,6 +8,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "experts.h"
+
+enum { MOST_TOP_K = 32 };
+
 /** Values, and variances of the errors that another computation of them has. */
 struct noisy {
     double *x, *variance;
@@ -72,7 +76,20 @@ static double of_sum(const struct context *c, size_t count, double squares, doub
     return c->r->sums * c->r->sums * fmax((double)count * squares, passed / 3.0);
 }
 
-/* out = W x, or out += W x. A sum that begins with what is in out passes through that, too, with every product. */
+/* Rounds a row to whole multiples of its largest element / levels. */
+static void to_levels(const struct context *c, struct noisy row, size_t count)
+{
+    double largest = 0.0;
+    for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs(row.x[i]));
+    const double step = c->r->levels > 0.0 ? largest / c->r->levels : 0.0, own = step * step / 12.0;
+    for (size_t i = 0; i < count && step > 0.0; i++) {
+        row.x[i] = drawn(c, row.x[i], own);
+        row.variance[i] += own;
+    }
+}
+
+/* out = W x, or out += W x, where W x is rounded to u. A sum that begins with what is in out passes through that, too, with every
+ * product. */
 static void project(const struct context *c, const float *weights, struct noisy x, size_t inputs,
                     size_t outputs, int add, double u, struct noisy out)
 {
@@ -86,12 +103,13 @@ static void project(const struct context *c, const float *weights, struct noisy 
             squares += term * term;
             variance += (double)w[i] * (double)w[i] * x.variance[i];
         }
-        double own = of_sum(c, inputs, squares, passed);
+        double own =
+            of_sum(c, inputs, squares, passed) + rounded(sqrt(squares), c->r->products) + rounded(sum, u);
         if (add) {
             own += (double)inputs * rounded(out.x[row], c->r->sums);
             sum += out.x[row];
+            own += rounded(sum, c->r->sums);
         }
-        own += rounded(sum, add ? c->r->sums : u);
         out.x[row] = drawn(c, sum, own);
         out.variance[row] = (add ? out.variance[row] : 0.0) + variance + own;
     }
@@ -157,6 +175,8 @@ static void attend(const struct context *c, struct noisy q, struct noisy keys, s
 /* What a layer works with; keys and values of all positions. */
 struct layer_scratch {
     struct noisy h, q, keys, values, attended, gate, up;
+    struct noisy router, of_expert, mixed; /* of experts */
+    float *as_floats;                      /* [experts] what the router says */
 };
 
 static struct noisy exact(struct noisy to, const float *from, size_t count)
@@ -184,9 +204,11 @@ static void attention(struct context *c, const struct ref_qwen3_layer *w, struct
         const size_t t = c->given + i;
         struct noisy of_token = part(x, i * hidden), key = part(l->keys, t * kv_width);
         normalize(c, of_token, w->input_norm, hidden, c->r->stored, l->h);
-        project(c, w->q, l->h, hidden, q_width, 0, 0.0, l->q);
-        project(c, w->k, l->h, hidden, kv_width, 0, 0.0, key);
-        project(c, w->v, l->h, hidden, kv_width, 0, c->r->stored, part(l->values, t * kv_width));
+        to_levels(c, l->h, hidden);
+        project(c, w->q, l->h, hidden, q_width, 0, c->r->products, l->q);
+        project(c, w->k, l->h, hidden, kv_width, 0, c->r->products, key);
+        project(c, w->v, l->h, hidden, kv_width, 0, hypot(c->r->stored, c->r->products),
+                part(l->values, t * kv_width));
         for (int head = 0; head < s->kv_heads; head++)
             norm_and_rotate(c, part(key, (size_t)head * dim), w->k_norm, t);
         for (int head = 0; head < s->heads; head++) {
@@ -195,26 +217,71 @@ static void attention(struct context *c, const struct ref_qwen3_layer *w, struct
             attend(c, part(l->q, at), part(l->keys, kv_at), part(l->values, kv_at), kv_width, t,
                    part(l->attended, at));
         }
-        project(c, w->o, l->attended, q_width, hidden, 1, 0.0, of_token);
+        to_levels(c, l->attended, q_width);
+        project(c, w->o, l->attended, q_width, hidden, 1, c->r->products, of_token);
     }
 }
 
-/* x += D (silu(G h) * U h); silu(gate) * up comes to stand in place of the gate. */
-static void gated(const struct context *c, const struct ref_qwen3_layer *w, struct noisy h, struct noisy x,
-                  const struct layer_scratch *l)
+/* out = D (silu(G h) * U h), or out += that; silu(gate) * up comes to stand in place of the gate. @p u: roundoff of that product. */
+static void gated(const struct context *c, const struct ref_qwen3_layer *w, size_t expert, struct noisy h,
+                  int add, double u, struct noisy out, const struct layer_scratch *l)
 {
-    size_t hidden = (size_t)c->s->hidden, inner = (size_t)c->s->intermediate;
-    project(c, w->gate, h, hidden, inner, 0, 0.0, l->gate);
-    project(c, w->up, h, hidden, inner, 0, 0.0, l->up);
+    size_t hidden = (size_t)c->s->hidden, inner = (size_t)c->s->intermediate, at = expert * hidden * inner;
+    project(c, w->gate + at, h, hidden, inner, 0, c->r->products, l->gate);
+    project(c, w->up + at, h, hidden, inner, 0, c->r->products, l->up);
     for (size_t i = 0; i < inner; i++) {
-        double g = l->gate.x[i], u = l->up.x[i], sigmoid = 1.0 / (1.0 + exp(-g));
-        double slope = sigmoid * (1.0 + g * (1.0 - sigmoid)) * u, silu = g * sigmoid;
+        double g = l->gate.x[i], up = l->up.x[i], sigmoid = 1.0 / (1.0 + exp(-g));
+        double slope = sigmoid * (1.0 + g * (1.0 - sigmoid)) * up, silu = g * sigmoid;
         double variance = slope * slope * l->gate.variance[i] + silu * silu * l->up.variance[i];
-        double own = rounded(silu * u, 6.0 * c->r->sums) + rounded(silu * u, c->r->stored);
-        l->gate.x[i] = drawn(c, silu * u, own);
+        double own = rounded(silu * up, 6.0 * c->r->sums) + rounded(silu * up, c->r->stored);
+        l->gate.x[i] = drawn(c, silu * up, own);
         l->gate.variance[i] = variance + own;
     }
-    project(c, w->down, l->gate, inner, hidden, 1, 0.0, x);
+    to_levels(c, l->gate, inner);
+    project(c, w->down + at, l->gate, inner, hidden, add, u, out);
+}
+
+/* The variance of a token's weight for its choice @p j: softmax moves by p_j (dl_j - sum_i p_i dl_i), over those that it is taken of. */
+static double of_weight(const struct context *c, struct noisy logits, const int *chosen,
+                        const double *weights, int j)
+{
+    const int all = c->s->renormalise ? c->s->top_k : c->s->experts;
+    double sum = 0.0, variance = rounded(weights[j], 8.0 * c->r->sums), top = -(double)INFINITY;
+    for (int i = 0; i < c->s->experts; i++) top = fmax(top, logits.x[i]);
+    for (int i = 0; i < all; i++) sum += exp(logits.x[c->s->renormalise ? chosen[i] : i] - top);
+    for (int i = 0; i < all; i++) {
+        const int expert = c->s->renormalise ? chosen[i] : i;
+        const double moved = weights[j] * ((expert == chosen[j]) - exp(logits.x[expert] - top) / sum);
+        variance += moved * moved * logits.variance[expert];
+    }
+    return variance;
+}
+
+/* x += the weighted sum of what the token's experts make of h. What each makes, and the sum, are stored. */
+static void mix_experts(const struct context *c, const struct ref_qwen3_layer *w, struct noisy h,
+                        struct noisy x, const struct layer_scratch *l)
+{
+    const size_t hidden = (size_t)c->s->hidden;
+    int chosen[MOST_TOP_K];
+    double weights[MOST_TOP_K];
+    project(c, w->router, h, hidden, (size_t)c->s->experts, 0, 0.0, l->router);
+    for (int i = 0; i < c->s->experts; i++) l->as_floats[i] = (float)l->router.x[i];
+    ref_experts_route(l->as_floats, c->s->experts, c->s->top_k, c->s->renormalise, chosen, weights);
+    for (size_t i = 0; i < hidden; i++) l->mixed.x[i] = l->mixed.variance[i] = 0.0;
+    for (int j = 0; j < c->s->top_k; j++) {
+        const double variance = of_weight(c, l->router, chosen, weights, j);
+        gated(c, w, (size_t)chosen[j], h, 0, c->r->stored, l->of_expert, l);
+        for (size_t i = 0; i < hidden; i++) {
+            const double y = l->of_expert.x[i];
+            l->mixed.x[i] += weights[j] * y;
+            l->mixed.variance[i] += weights[j] * weights[j] * l->of_expert.variance[i] + y * y * variance;
+        }
+    }
+    for (size_t i = 0; i < hidden; i++) {
+        const double own = rounded(l->mixed.x[i], c->r->stored) + rounded(x.x[i] + l->mixed.x[i], c->r->sums);
+        x.x[i] = drawn(c, x.x[i] + l->mixed.x[i], own);
+        x.variance[i] += l->mixed.variance[i] + own;
+    }
 }
 
 static void mlp(struct context *c, const struct ref_qwen3_layer *w, struct noisy x,
@@ -224,7 +291,11 @@ static void mlp(struct context *c, const struct ref_qwen3_layer *w, struct noisy
     for (size_t t = 0; t < c->count; t++) {
         struct noisy of_token = part(x, t * hidden);
         normalize(c, of_token, w->mlp_norm, hidden, c->r->stored, l->h);
-        gated(c, w, l->h, of_token, l);
+        to_levels(c, l->h, hidden);
+        if (c->s->experts > 0)
+            mix_experts(c, w, l->h, of_token, l);
+        else
+            gated(c, w, 0, l->h, 1, c->r->products, of_token, l);
     }
 }
 
@@ -252,8 +323,9 @@ size_t ref_qwen3_scratch_elems(const struct ref_qwen3_sizes *s, size_t count, si
     size_t q_width = (size_t)s->heads * (size_t)s->head_dim,
            kv_width = (size_t)s->kv_heads * (size_t)s->head_dim;
     size_t of_token = (size_t)s->hidden + (size_t)s->vocab;
-    return 2 * (count * of_token + (given + count) * (2 * kv_width + 1) + (size_t)s->hidden + 2 * q_width +
-                2 * (size_t)s->intermediate + (size_t)s->vocab + added_elems(s, count));
+    size_t of_experts = s->experts > 0 ? 2 * (size_t)s->experts + 2 * (size_t)s->hidden : 0;
+    return 2 * (count * of_token + of_experts + (given + count) * (2 * kv_width + 1) + (size_t)s->hidden +
+                2 * q_width + 2 * (size_t)s->intermediate + (size_t)s->vocab + added_elems(s, count));
 }
 
 /* Keys and values of the positions before the tokens. */
@@ -294,6 +366,10 @@ static void follow_text(struct context c, const struct ref_qwen3_weights *weight
                               .attended = take(&c, (size_t)s->heads * dim),
                               .gate = take(&c, (size_t)s->intermediate),
                               .up = take(&c, (size_t)s->intermediate)};
+    if (s->experts > 0) {
+        l.router = take(&c, (size_t)s->experts), l.as_floats = (float *)take(&c, (size_t)s->experts).x;
+        l.of_expert = take(&c, hidden), l.mixed = take(&c, hidden);
+    }
     c.scores = scores.x;
     c.score_variance = scores.variance;
     for (size_t t = 0; t < count; t++)
@@ -384,7 +460,7 @@ static void go_through(struct context c, const struct ref_qwen3_layer *w, const 
     }
     project(&c, w->o, attended, q_width, hidden, 1, 0.0, x);
     report(kv, 2 * kv_width, step->appended, step->appended_deviation);
-    gated(&c, w, x, x, &l);
+    gated(&c, w, 0, x, 1, c.r->products, x, &l);
     report(x, hidden, step->out, step->deviation);
 }
 

@@ -35,6 +35,9 @@ struct ref_qwen3_sizes {
     int vocab;        /**< tokens */
     double epsilon;   /**< of RMSNorm */
     double rope_base; /**< of the rotary position embedding */
+    int experts;      /**< of each layer, in place of its MLP; 0: none */
+    int top_k;        /**< experts of a token, at most 32 */
+    int renormalise;  /**< 1: their weights are divided by their sum */
 };
 
 /** @brief Weights of one layer, as floats; shapes as in common/model/model.h. */
@@ -47,9 +50,10 @@ struct ref_qwen3_layer {
     const float *k_norm;     /**< MODEL_K_NORM */
     const float *o;          /**< MODEL_O */
     const float *mlp_norm;   /**< MODEL_MLP_NORM */
-    const float *gate;       /**< MODEL_GATE */
-    const float *up;         /**< MODEL_UP */
-    const float *down;       /**< MODEL_DOWN */
+    const float *gate;       /**< MODEL_GATE, of all experts one after another */
+    const float *up;         /**< MODEL_UP, likewise */
+    const float *down;       /**< MODEL_DOWN, likewise */
+    const float *router;     /**< MODEL_ROUTER; not looked at without experts */
 };
 
 /** @brief All weights, as floats. */
@@ -67,6 +71,9 @@ struct ref_qwen3_rounding {
     double sums;   /**< unit roundoff of accumulators and of x */
     double scores; /**< unit roundoff of softmax's weights where they are multiplied with V */
     int drawn; /**< computations with random roundings, beside which the deviation is made; 0: of the model alone */
+    double products; /**< unit roundoff of what products with a layer's matrices give, and of their weights */
+    double
+        levels; /**< what such a product takes is rounded to the largest of the row / levels; 0: it is not */
 };
 
 /** @brief Keys, after norm and rotation, and values: of positions before a text, and what the text adds to them. */

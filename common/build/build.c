@@ -218,21 +218,35 @@ static int is_error_line(const char *line)
            strstr(line, "multiple definition") || strstr(line, "ptxas fatal") || strstr(line, "ptxas error");
 }
 
-/* Keeps the first messages, and strips the source folder's name where what remains is a valid path. */
+static void add_error_line(struct text *errors, char *line, const char *prefix)
+{
+    char *place = strstr(line, prefix);
+    if (place) memmove(place, place + strlen(prefix), strlen(place + strlen(prefix)) + 1);
+    text_print(errors, "  %s\n", line);
+}
+
+/* Keeps the first messages, and strips the source folder's name where what remains is a valid path. Where an error lies in a given
+ * header's template, the line of the kernel file that asks for it comes first. */
 void build_pick_errors(const char *log, struct text *errors)
 {
     int lines = 0, following = 0;
-    char here[4096];
+    char here[4096], *asked = NULL;
     char *prefix = format_string("%s/", getcwd(here, sizeof here) ? here : "//");
     for (char *line; lines < MOST_ERROR_LINES && (line = next_word(&log, '\n')); free(line)) {
+        int is_error = is_error_line(line);
+        if (!asked && strstr(line, ".cu:") && strstr(line, "required from")) asked = copy_string(line);
+        if (is_error && asked && !strstr(line, ".cu:")) {
+            add_error_line(errors, asked, prefix);
+            lines++;
+        }
+        if (is_error) free(asked), asked = NULL;
         /* g++ shows the source line and a mark below it */
-        following = is_error_line(line) ? 3 : following - 1;
+        following = is_error ? 3 : following - 1;
         if (following <= 0) continue;
-        char *place = strstr(line, prefix);
-        if (place) memmove(place, place + strlen(prefix), strlen(place + strlen(prefix)) + 1);
-        text_print(errors, "  %s\n", line);
+        add_error_line(errors, line, prefix);
         lines++;
     }
+    free(asked);
     free(prefix);
 }
 

@@ -23,7 +23,7 @@ static int needs_no_gate(const char *name)
 {
     char *word = format_string(" %s ", name);
     int is_free = strstr(BOUNDARY_FREE, word) != NULL || strncmp(name, "_Z", 2) == 0 ||
-                  strncmp(name, "simt_", 5) == 0 || strncmp(name, "__tsan_", 7) == 0 ||
+                  strncmp(name, "simt", 4) == 0 || strncmp(name, "__tsan_", 7) == 0 ||
                   strncmp(name, "__ubsan_", 8) == 0 ||
                   strncmp(name, "__x86_indirect_thunk_", 21) == 0 || /* which is its own gate */
                   object_is_mathematics(name);

@@ -22,7 +22,7 @@
 #include "course/device.h"
 #include "course/places.h"
 
-enum { LOG_BYTES = 64 << 10, STEPS = 3 };
+enum { LOG_BYTES = 64 << 10, STEPS = 4, PLACES = 3 };
 
 const char *submission_state_name(enum submission_state state)
 {
@@ -228,20 +228,60 @@ static int open_folder(const char *folder, struct submission *submission)
     return -1;
 }
 
-void submission_find(const char *folder, const struct lesson_folder *lesson, struct submission *submission)
+/* Opens the first of the places where @p name may lie: of a lesson's kernel, or in its folder of exercises. As open_below(). */
+static int open_usual(int below, const struct lesson_folder *lesson, int hunt, const char *name,
+                      struct submission *submission)
+{
+    const char *const own[PLACES][STEPS + 1] = {
+        {"lessons", lesson->name, name}, {lesson->name, name}, {name}};
+    const char *const of_hunt[PLACES][STEPS + 1] = {{"lessons", lesson->name, "hunt", name},
+                                                    {lesson->name, "hunt", name}};
+    int file = -1;
+    for (size_t i = 0; i < PLACES && file == -1; i++) {
+        const char *const *steps = hunt ? of_hunt[i] : own[i];
+        if (*steps) file = open_below(below, steps, submission);
+    }
+    return file;
+}
+
+char *submission_notes(const char *folder, const struct lesson_folder *lesson, int exercise)
+{
+    struct submission submission = {.sentence = copy_string("")};
+    struct text content = {0};
+    char *number = format_string("%d ", exercise), *found = NULL;
+    int below = open_folder(folder, &submission);
+    int file = below >= 0 ? open_usual(below, lesson, 1, "notes", &submission) : -1;
+    if (file >= 0 && read_bounded(file, &content) == 0 && !memchr(content.data, '\0', content.length)) {
+        const char *rest = content.data;
+        for (char *line; !found && (line = next_word(&rest, '\n'));) {
+            if (strncmp(line, number, strlen(number)) == 0)
+                found = line;
+            else
+                free(line);
+        }
+    }
+    if (file >= 0) close(file);
+    if (below >= 0) close(below);
+    free(number);
+    text_free(&content);
+    submission_free(&submission);
+    return found ? found : copy_string("");
+}
+
+void submission_find(const char *folder, const struct lesson_folder *lesson, int exercise,
+                     struct submission *submission)
 {
     *submission = (struct submission){.state = SUBMISSION_READY, .sentence = copy_string("")};
     text_append(&submission->log, "", 0);
-    char *name = format_string("%s.cu", lesson->topic);
-    const char *const usual[][STEPS + 1] = {
-        {"lessons", lesson->name, name, NULL}, {lesson->name, name, NULL}, {name, NULL}};
+    char *name = exercise ? format_string("%02d.cu", exercise) : format_string("%s.cu", lesson->topic);
     int below = open_folder(folder, submission), file = below < 0 ? -2 : -1;
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0] && file == -1; i++)
-        file = open_below(below, usual[i], submission);
-    if (file == -1)
+    if (below >= 0) file = open_usual(below, lesson, exercise, name, submission);
+    if (file == -1 && !exercise)
         explain_absence(below, lesson, submission);
     else if (below >= 0)
         close(below);
+    if (file == -1 && exercise)
+        settle(submission, SUBMISSION_NOT_STARTED, format_string("there is no file hunt/%s", name));
     if (file >= 0) {
         struct text content = {0};
         int error = read_bounded(file, &content);
@@ -260,8 +300,8 @@ void submission_find(const char *folder, const struct lesson_folder *lesson, str
 
 /* ---- building it --------------------------------------------------------------------------------------- */
 
-void submission_build(const char *folder, const struct lesson_folder *lesson, enum device device,
-                      struct submission *submission)
+void submission_build(const char *folder, const struct lesson_folder *lesson, int exercise,
+                      enum device device, struct submission *submission)
 {
     static const enum submission_state states[] = {[BUILD_READY] = SUBMISSION_READY,
                                                    [BUILD_BROKEN] = SUBMISSION_BUILD_ERROR,
@@ -269,7 +309,7 @@ void submission_build(const char *folder, const struct lesson_folder *lesson, en
                                                    [BUILD_REFUSED] = SUBMISSION_REFUSED,
                                                    [BUILD_LATE] = SUBMISSION_TIMEOUT};
     struct build build;
-    submission_find(folder, lesson, submission);
+    submission_find(folder, lesson, exercise, submission);
     if (submission->state != SUBMISSION_READY) return;
     complaints_keep(1);
     build_untrusted(lesson, submission->kernel, device, &build);

@@ -8,6 +8,7 @@
  *
  *     lessons/NN_topic/topic.cu      NN_topic/topic.cu      topic.cu
  *
+ * or, of a debugging exercise, lessons/NN_topic/hunt/KK.cu or NN_topic/hunt/KK.cu,
  * and it is read once: what is summed, checked and built is that copy, over the tree of this course. Nothing
  * below the folder, nor the folder itself, is followed if it is a link, nothing but a plain file is opened.
  */
@@ -47,11 +48,19 @@ struct submission {
 enum { SUBMISSION_BYTES = 1 << 20 };
 
 /**
- * @brief Looks for the kernel file of @p lesson in @p folder and reads it; builds nothing.
+ * @brief Looks for the kernel file of @p lesson in @p folder and reads it; builds nothing. @p exercise is the number of a
+ *        debugging exercise, or 0 for the lesson's own file.
  *
  * The state is then READY although there is no runner yet, NOT_STARTED, REFUSED or TROUBLE.
  */
-void submission_find(const char *folder, const struct lesson_folder *lesson, struct submission *submission);
+void submission_find(const char *folder, const struct lesson_folder *lesson, int exercise,
+                     struct submission *submission);
+
+/**
+ * @brief What the student's tree noted of a debugging exercise, in the file `notes` beside it: the line that begins with its
+ *        number, "" if there is none. The caller frees it.
+ */
+char *submission_notes(const char *folder, const struct lesson_folder *lesson, int exercise);
 
 /**
  * @brief submission_find(), then builds what was found as a runner for @p device, as untrusted as it is.
@@ -59,8 +68,8 @@ void submission_find(const char *folder, const struct lesson_folder *lesson, str
  * Prints nothing. The same content is not built twice: a runner is kept under the hash of everything that
  * went into it.
  */
-void submission_build(const char *folder, const struct lesson_folder *lesson, enum device device,
-                      struct submission *submission);
+void submission_build(const char *folder, const struct lesson_folder *lesson, int exercise,
+                      enum device device, struct submission *submission);
 
 /** @brief Frees what @p submission holds. */
 void submission_free(struct submission *submission);

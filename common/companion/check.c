@@ -18,6 +18,7 @@
 #include "hunt.h"
 #include "judging/judging.h"
 #include "judging/results.h"
+#include "page.h"
 #include "progress.h"
 #include "skeleton.h"
 
@@ -36,7 +37,7 @@ struct check_plan {
     struct argument_list orders;
     struct text rows; /* of all runs, for --csv */
     char *rows_header;
-    int worst, ran;
+    int worst, ran, in_progress;
 };
 
 /* Trouble outranks a failure, a failure outranks a skip, a skip outranks a pass. */
@@ -173,6 +174,7 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     int code = plan->expects ? compare_with_expectation(plan, &judgement) : judgement.exit_code;
     plan->worst = plan->ran ? worse_exit(plan->worst, code) : code;
     plan->ran = 1;
+    plan->in_progress = judgement.state == STATE_IN_PROGRESS;
 }
 
 static void run_on_device(struct check_plan *plan, enum device device)
@@ -309,7 +311,12 @@ static void say_what_next(const struct check_plan *plan)
     if (option_value(plan->line, "--ctest") || !is_own_whole_check(plan, NULL)) return;
     const struct lesson_folder *next = plan->worst == EXIT_PASS ? standing_next(plan->lesson) : NULL;
     if (plan->worst != EXIT_PASS) name_unwritten(plan);
-    if (plan->worst == EXIT_FAIL) printf("stuck? %s hint %s\n", program_name(), number);
+    char *region = plan->in_progress ? kernel_next_region(plan->lesson, plan->kernel) : NULL;
+    if (region)
+        printf("next: %s\n", region);
+    else if (plan->worst == EXIT_FAIL)
+        printf("stuck? %s hint %s\n", program_name(), number);
+    free(region);
     if (next) printf("next: %s watch %s\n", program_name(), next->number);
     if (plan->worst == EXIT_PASS) printf("how fast? %s bench %s\n", program_name(), number);
     if (plan->worst == EXIT_SKIPPED) printf("begin: %s watch %s\n", program_name(), number);

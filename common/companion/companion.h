@@ -13,7 +13,7 @@ extern const struct command status_command, next_command, check_command, watch_c
     diff_command, reset_command, hunt_command, debug_command, editor_command;
 /* about measuring */
 extern const struct command bench_command, predict_command, profile_command, roofline_command, runner_command,
-    tour_command, sass_command, generate_command, trace_command;
+    tour_command, sass_command, generate_command, serve_bench_command, trace_command;
 extern const struct command doctor_command;
 /** @brief Takes option --ranks of @p line; EXIT_PASS, or EXIT_TROUBLE after a complaint. */
 int companion_limit_ranks(const struct command_line *line, const struct lesson_folder *lesson);

@@ -102,10 +102,17 @@ static char *start_words(const char *kernel, const struct stop *stop, const char
     return words.data;
 }
 
-/* cuda-gdb knows threads itself: a conditional breakpoint for each place. */
+/* cuda-gdb knows threads itself: a conditional breakpoint for each place. Its condition means something once there is device
+ * code: so the first launch stops, and only then the breakpoints are set (debugger_cuda.gdb). */
 static void add_cuda_stops(const char *kernel, const struct stop *stop, struct argument_list *arguments)
 {
     const char *slash = strrchr(kernel, '/'), *name = slash ? slash + 1 : kernel;
+    const char *const begin[] = {"set cuda break_on_launch application", "run",
+                                 "set cuda break_on_launch none"};
+    for (size_t i = 0; i < sizeof begin / sizeof begin[0]; i++) {
+        argument_add(arguments, "-ex");
+        argument_add(arguments, begin[i]);
+    }
     for (size_t i = 0; i < (stop->line ? 1 : stop->kernels); i++) {
         argument_add(arguments, "-ex");
         argument_add(
@@ -116,7 +123,7 @@ static void add_cuda_stops(const char *kernel, const struct stop *stop, struct a
                           stop->block[2], stop->thread));
     }
     argument_add(arguments, "-ex");
-    argument_add(arguments, "run");
+    argument_add(arguments, "continue");
 }
 
 /* Leaves a link at @p folder/@p name to what it is. */

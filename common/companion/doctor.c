@@ -184,9 +184,9 @@ static void look_at_gpu(void)
     }
     char *version = *places.nvcc ? ask(places.nvcc, "--version", "release") : NULL;
     report(version ? FINDING_OK : FINDING_OPTIONAL, "CUDA Toolkit",
-           version        ? version
-           : *places.nvcc ? format_string("%s does not run", places.nvcc)
-                          : "not found when this folder was configured",
+           version                                            ? version
+           : *places.nvcc && !strstr(places.nvcc, "NOTFOUND") ? format_string("%s does not run", places.nvcc)
+                                                              : "not found when this folder was configured",
            "install the CUDA Toolkit 12 or 13 with nvcc on the PATH and configure anew: cmake --fresh");
     if (version) report(FINDING_OK, "built for", places.cuda_architectures, "");
     free(version);
@@ -205,6 +205,8 @@ static void look_at_gpu(void)
 
 static void look_at_extras(void)
 {
+    report_program("addr2line", "--version", "",
+                   "names the lines of findings on simt (apt install binutils)");
     report_program("gdb", "--version", "", "steps through kernels: warpwise debug (apt install gdb)");
     report_program("doxygen", "--version", "", "builds the course's site (apt install doxygen)");
     report_program("dot", "-V", "", "draws its graphs (apt install graphviz)");

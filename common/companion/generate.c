@@ -2,7 +2,9 @@
  * @file generate.c
  * @brief warpwise generate: text from a model, by lesson 17's kernels, the student's or the course's.
  *
- * The program is common/generate/generate.cu; it is built with the kernel file at every call, which takes seconds.
+ * The program is common/generate/generate.cu; it is built with the kernel file at every call, which takes seconds. A model whose
+ * matrices are not all floats needs the kernels of another lesson, too. Kernels of two lessons may have the same name, and a linker
+ * would take either for both: so all that the other lesson's object file defines becomes local to it, but for what C can call.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -18,16 +20,29 @@
 #include "companion.h"
 #include "course/command.h"
 #include "course/course.h"
+#include "course/described.h"
 #include "course/device.h"
 #include "course/places.h"
+#include "model/model.h"
 
 enum { COMPILER_SECONDS = 300 };
 
-/* The compiler for the device and its options; 0 if it is not installed. */
-static int add_compiler(struct argument_list *words, enum device device)
+/* Who multiplies with matrices that lesson 17's products do not take. */
+struct others {
+    const char *products;               /* header of common/generate; NULL: nobody is needed */
+    const struct lesson_folder *lesson; /* whose kernels it calls */
+    char *kernel;                       /* file of it */
+};
+
+/* The compiler for the device and its options; 0 if it is not installed. A lesson may use what one architecture alone has. */
+static int add_compiler(struct argument_list *words, enum device device, const struct lesson_folder *lesson)
 {
+    const int last = course_described(lesson->topic)->last_architecture;
     argument_add(words, device == DEVICE_SIMT ? in_build("bin/simtcc") : places.nvcc);
-    argument_add_words(words, device == DEVICE_SIMT ? "-Og" : "-std=c++17 -O3 -arch=native");
+    argument_add_words(words, device == DEVICE_SIMT ? "-Og" : "-std=c++17 -O3");
+    if (device == DEVICE_GPU)
+        argument_add(words, last > 0 ? format_string("-gencode=arch=compute_%da,code=sm_%da", last, last)
+                                     : "-arch=native");
     if (device == DEVICE_GPU && *places.cuda_host) {
         argument_add(words, "-ccbin");
         argument_add(words, places.cuda_host);
@@ -35,37 +50,109 @@ static int add_compiler(struct argument_list *words, enum device device)
     return device == DEVICE_SIMT || *places.nvcc;
 }
 
-/* Builds @p kernel and the program around it as @p program. EXIT_PASS, or EXIT_TROUBLE after the
- * compiler's messages. */
-static int build_program(const char *kernel, enum device device, const char *program)
+static void add_folder(struct argument_list *words, const char *folder)
+{
+    argument_add(words, "-I");
+    argument_add(words, in_source(folder));
+}
+
+/* Runs a program that compiles or links. EXIT_PASS, or EXIT_FAIL after its messages. */
+static int run_tool(struct argument_list *words)
+{
+    struct process_end end;
+    char *compiler = format_string("CXX=%s", places.cxx);
+    const char *environment[] = {compiler, NULL};
+    struct process process = {
+        .arguments = words->items, .environment = environment, .seconds = COMPILER_SECONDS};
+    process_run(&process, &end);
+    if (end.exit_code != 0)
+        fprintf(stderr, "%s",
+                end.output.length ? end.output.data : format_string("%s did not start\n", *words->items));
+    free(compiler);
+    free(words->items);
+    *words = (struct argument_list){0};
+    return end.exit_code == 0 ? EXIT_PASS : EXIT_FAIL;
+}
+
+/* The other lesson's kernels as @p object, all of whose C++ names are its own. EXIT_PASS, or EXIT_FAIL after messages. */
+static int build_others(const struct others *others, enum device device, const char *object)
+{
+    char *whole = format_string("%s.whole.o", object);
+    struct argument_list words = {0};
+    (void)add_compiler(&words, device, others->lesson);
+    if (strcmp(places.cxx_id, "GNU") == 0) /* such symbols cannot be made local */
+        argument_add_words(&words, device == DEVICE_SIMT ? "-fno-gnu-unique" : "-Xcompiler -fno-gnu-unique");
+    add_folder(&words, "common/contracts");
+    add_folder(&words, format_string("lessons/%s", others->lesson->name));
+    argument_add_words(&words, "-c");
+    argument_add(&words, others->kernel);
+    argument_add(&words, "-o");
+    argument_add(&words, object);
+    int failed = run_tool(&words);
+    argument_add_words(
+        &words, "ld -r --force-group-allocation -o"); /* or the linker would still choose among groups */
+    argument_add(&words, whole);
+    argument_add(&words, object);
+    if (!failed) failed = run_tool(&words);
+    argument_add_words(&words, "objcopy --wildcard --keep-global-symbol=[!_]*");
+    argument_add(&words, whole);
+    argument_add(&words, object);
+    if (!failed) failed = run_tool(&words);
+    unlink(whole);
+    free(whole);
+    return failed;
+}
+
+/* Builds @p kernel and the program around it as @p program. EXIT_PASS, or EXIT_TROUBLE or EXIT_FAIL after
+ * messages. */
+static int build_program(const char *kernel, const struct others *others, enum device device,
+                         const char *program, const char *others_object)
 {
     static const char *const folders[] = {"common", "common/contracts", "common/decode",
                                           "lessons/17_decode_engine"};
     static const char *const libraries[] = {"lib/libengine.a", "lib/libmodel.a", "lib/libbase.a"};
     struct argument_list words = {0};
-    struct process_end end;
-    if (!add_compiler(&words, device)) return complain("there is no nvcc here; see warpwise doctor.");
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        argument_add(&words, "-I");
-        argument_add(&words, in_source(folders[i]));
+    if (!add_compiler(&words, device, course_find_lesson("17")))
+        return complain("there is no nvcc here; see warpwise doctor.");
+    if (others->products && build_others(others, device, others_object) != EXIT_PASS) return EXIT_FAIL;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) add_folder(&words, folders[i]);
+    if (others->products) {
+        add_folder(&words, format_string("lessons/%s", others->lesson->name));
+        argument_add(&words, format_string("-DPRODUCTS=\"%s\"", others->products));
     }
     argument_add(&words, format_string("-DTINY_MODEL=\"%s/common/model/tiny\"", places.source_dir));
     argument_add(&words, in_source("common/generate/generate.cu"));
     argument_add(&words, kernel);
+    if (others->products) argument_add(&words, others_object);
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
         argument_add(&words, in_build(libraries[i]));
     argument_add(&words, "-o");
     argument_add(&words, program);
-    char *compiler = format_string("CXX=%s", places.cxx);
-    const char *environment[] = {compiler, NULL};
-    struct process process = {
-        .arguments = words.items, .environment = environment, .seconds = COMPILER_SECONDS};
-    process_run(&process, &end);
-    free(compiler);
-    free(words.items);
-    if (end.exit_code == 0) return EXIT_PASS;
-    fputs(end.output.length ? end.output.data : "the compiler did not start\n", stderr);
-    return EXIT_FAIL;
+    return run_tool(&words);
+}
+
+/* Who else is needed for the model. EXIT_PASS, or EXIT_TROUBLE after a complaint. */
+static int find_others(const char *model, int solution, struct others *others)
+{
+    struct model_config config = {0};
+    char error[MODEL_ERROR] = "", *path = format_string("%s/config.json", model);
+    const int known = strcmp(model, "tiny") == 0 || model_config_named(&config, model) == 0;
+    const int failed = !known && model_config_read(&config, path, error) != 0;
+    free(path);
+    if (failed) return complain("%s.", error);
+    *others = (struct others){0};
+    const char *lesson = NULL;
+    if (config.experts > 0)
+        lesson = "21", others->products = "products_experts.h";
+    else if (config.storage == MODEL_INT8)
+        lesson = "13", others->products = "products_int8.h";
+    else if (config.storage != MODEL_FLOATS)
+        lesson = "20", others->products = "products_w4.h";
+    if (!lesson) return EXIT_PASS;
+    others->lesson = course_find_lesson(lesson);
+    if (!others->lesson) return EXIT_TROUBLE;
+    others->kernel = course_kernel_path(others->lesson, solution);
+    return build_kernel_file_usable(others->kernel);
 }
 
 /* Replaces this process by the program, and passes on the options meant for it. */
@@ -100,14 +187,22 @@ static int run_generate(const struct command_line *line)
     if (!choice.wanted[device]) return complain("there is no such device here; see warpwise doctor.");
     char *kernel =
         given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
-    if (build_kernel_file_usable(kernel) != EXIT_PASS) return EXIT_TROUBLE;
-    char *folder = in_build("generate"), *program = format_string("%s/%s", folder, device_name(device));
+    struct others others;
+    if (build_kernel_file_usable(kernel) != EXIT_PASS ||
+        find_others(option_value(line, "--model"), option_value(line, "--solution") != NULL, &others) !=
+            EXIT_PASS)
+        return EXIT_TROUBLE;
+    char *folder = in_build("generate");
+    char *program = format_string("%s/%s%s%.2s", folder, device_name(device), others.lesson ? "_" : "",
+                                  others.lesson ? others.lesson->name : "");
     char *made = format_string("%s.%d", program, (int)getpid());
     const int error = make_folders(folder);
     if (error) return complain("%s cannot be created: %s.", folder, strerror(error));
-    const int built = build_program(kernel, device, made);
+    char *made_object = format_string("%s.o", made), *object = format_string("%s.o", program);
+    const int built = build_program(kernel, &others, device, made, made_object);
     if (built != EXIT_PASS) return built;
-    if (rename(made, program) != 0) return complain("%s cannot be written: %s.", program, strerror(errno));
+    if (rename(made, program) != 0 || (others.products && rename(made_object, object) != 0))
+        return complain("%s cannot be written: %s.", program, strerror(errno));
     return run_program(program, line);
 }
 
@@ -132,7 +227,10 @@ const struct command generate_command = {
     .name = "generate",
     .summary = "text from a model, by your kernels of lesson 17",
     .details = "A folder is as Hugging Face's transformers write it: config.json, weights as .safetensors,\n"
-               "tokenizer.json. Tokens per second of prompts and of what follows are told at the end.",
+               "tokenizer.json. Its matrices are floats, or of 4 bits (AWQ, GPTQ: your kernels of lesson 20 "
+               "multiply),\n"
+               "or of 8 (compressed-tensors: lesson 13), or it has experts (Qwen3-MoE: lesson 21). Tokens "
+               "per second of prompts and of what follows are told at the end.",
     .options = options,
     .run = run_generate,
 };

@@ -1,7 +1,7 @@
 /**
  * @file hunt_notes.c
  * @brief What is remembered of debugging exercises, beside what progress.c remembers: a small file per lesson with a line
- *        "NUMBER LEVEL STATE OPENED CLOSED HINTS" for each that was opened.
+ *        "NUMBER LEVEL STATE OPENED CLOSED HINTS" for each that was opened. A copy lies beside the exercises, to be handed in.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +54,9 @@ void hunt_notes_write(const struct lesson_folder *lesson, const struct hunt_note
     int error = make_folders(folder);
     if (!error) error = write_file(path, content.data, content.length);
     if (error) complain("%s cannot be written (%s), so this is not remembered.", path, strerror(error));
+    char *beside = format_string("%s/lessons/%s/hunt/notes", course_source_dir(), lesson->name);
+    write_file(beside, content.data, content.length); /* to hand in with the exercises; for nothing else */
+    free(beside);
     text_free(&content);
     free(folder);
     free(path);

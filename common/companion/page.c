@@ -128,7 +128,7 @@ static char *next_field(const char **line)
     return field;
 }
 
-/* The first two fields of each line after @p opening, to the end of the table or comment. */
+/* The first two fields of each line after one that begins with @p opening, to the end of the table or comment. */
 static size_t read_fields(const struct lesson_folder *lesson, const char *opening, char *fields[][2],
                           size_t most)
 {
@@ -144,7 +144,7 @@ static size_t read_fields(const struct lesson_folder *lesson, const char *openin
             fields[count][0] = next_field(&field);
             fields[count++][1] = next_field(&field);
         }
-        inside |= strcmp(line, opening) == 0;
+        inside |= strncmp(line, opening, strlen(opening)) == 0;
     }
     free(path);
     text_free(&page);
@@ -247,6 +247,20 @@ static size_t open_region(const struct region *regions, size_t count, const char
     return i;
 }
 
+/* "step 4, " where row 4 of the page's table of steps is the first that names the region; otherwise "". */
+static char *step_of_region(const struct lesson_folder *lesson, const char *region)
+{
+    char *fields[MOST_STEPS][2], *step = NULL, *quoted = format_string("`%s`", region);
+    size_t count = read_fields(lesson, "| step | write |", fields, MOST_STEPS);
+    for (size_t i = 0; i < count; i++) {
+        if (!step && strstr(fields[i][1], quoted)) step = format_string("step %s, ", fields[i][0]);
+        free(fields[i][0]);
+        free(fields[i][1]);
+    }
+    free(quoted);
+    return step ? step : copy_string("");
+}
+
 char *kernel_next_region(const struct lesson_folder *lesson, const char *kernel)
 {
     struct text source = {0};
@@ -260,8 +274,10 @@ char *kernel_next_region(const struct lesson_folder *lesson, const char *kernel)
             found = open_region(regions, count, name);
     }
     if (found == count) found = open_region(regions, count, NULL);
+    char *step = found < count ? step_of_region(lesson, regions[found].name) : NULL;
     char *place =
-        found < count ? format_string("%s (line %d)", regions[found].name, regions[found].line) : NULL;
+        step ? format_string("%s%s (line %d)", step, regions[found].name, regions[found].line) : NULL;
+    free(step);
     for (size_t i = 0; i < count; i++) free(regions[i].name);
     for (size_t i = 0; i < step_count; i++) free(steps[i].regions), free(steps[i].test_case);
     text_free(&source);

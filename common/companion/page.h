@@ -75,5 +75,5 @@ size_t kernel_regions(const char *source, struct region regions[MAX_REGIONS]);
 int kernel_is_skeleton(const char *source);
 /** @brief "scores_kernel, block_max": the regions of a file that still say TODO; NULL if none does. */
 char *kernel_regions_left(const char *kernel);
-/** @brief "softmax_launch (line 147)": the region to write next, in the order of the page's steps; NULL if none says TODO. */
+/** @brief "step 4, softmax_launch (line 147)": the region to write next, in the order of the page's steps; NULL if none says TODO. */
 char *kernel_next_region(const struct lesson_folder *lesson, const char *kernel);

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <string.h>
 
 #include "base/layout.h"
@@ -63,6 +64,16 @@ static void print_lesson(const struct lesson_folder *lesson, int is_next)
            *points || *note ? " " : "", points, note);
 }
 
+/* Lessons without a kernel have no state here, but their numbers are not left out. */
+static void print_between(const char *number, const char *next)
+{
+    for (int i = atoi(number) + 1; i < atoi(next); i++) {
+        char *page = format_string("%s/lessons/%02d_python_interface/README.md", course_source_dir(), i);
+        if (access(page, R_OK) == 0) printf("  %02d %-21s checked by pytest\n", i, "python_interface");
+        free(page);
+    }
+}
+
 /* Prints one command, and why to run it. */
 static void print_what_to_do(const struct lesson_folder *lesson)
 {
@@ -99,7 +110,10 @@ static int run_status(const struct command_line *line)
     if (count == 0) return complain("there are no lessons in %s/lessons.", course_source_dir());
     for (size_t i = 0; i < count; i++) skeleton_keep(&lessons[i]);
     print_overview(lessons, count);
-    for (size_t i = 0; i < count; i++) print_lesson(&lessons[i], &lessons[i] == next);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0) print_between(lessons[i - 1].number, lessons[i].number);
+        print_lesson(&lessons[i], &lessons[i] == next);
+    }
     printf("\n");
     if (next) {
         print_what_to_do(next);

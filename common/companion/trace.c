@@ -24,7 +24,7 @@
 #include "trace/page.h"
 #include "traced.h"
 
-enum { MOST_TRACES = 2 };
+enum { MOST_TRACES = 2, BLOCK_THREADS = 1024, NO_THREAD = -2 };
 
 /* A path in a lesson's folder names the lesson, as everywhere. */
 static int is_trace(const char *path)
@@ -47,6 +47,19 @@ static int is_index(const char *blocks)
     return end > 0 && blocks[end] == '\0' && blocks[0] >= '0' && blocks[0] <= '9';
 }
 
+/* Whose variables are shown. */
+static int read_thread(const char *text, int *thread)
+{
+    char *end;
+    *thread = !text ? TRACED_USUAL_THREAD : NO_THREAD;
+    if (!text || strcmp(text, "none") == 0) return EXIT_PASS;
+    const long value = strtol(text, &end, 10);
+    *thread = (int)value;
+    if (end != text && !*end && value >= 0 && value < BLOCK_THREADS) return EXIT_PASS;
+    return complain("--thread takes the number of a thread in its block, 0 to %d, or none; not \"%s\".",
+                    BLOCK_THREADS - 1, text);
+}
+
 /* Kernel files of a lesson: the one that is asked for, and the one to compare it with. */
 static int trace_lesson(const struct command_line *line, struct traced *sources, size_t *count, char **title)
 {
@@ -54,7 +67,8 @@ static int trace_lesson(const struct command_line *line, struct traced *sources,
     const char *kernel = option_value(line, "--kernel"), *against = option_value(line, "--against");
     const struct lesson_folder *lesson = course_find_lesson(line->operand);
     struct catalogue catalogue;
-    if (!lesson) return EXIT_TROUBLE;
+    int thread;
+    if (!lesson || read_thread(option_value(line, "--thread"), &thread) != EXIT_PASS) return EXIT_TROUBLE;
     if (blocks && strcmp(blocks, "all") != 0 && !is_index(blocks))
         return complain("--block takes the index of a block, X, X,Y or X,Y,Z, or all; not \"%s\".", blocks);
     if (catalogue_read(lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
@@ -78,6 +92,9 @@ static int trace_lesson(const struct command_line *line, struct traced *sources,
         if (code == EXIT_SKIPPED) printf("no kernel was launched: is it written? the solution: --solution\n");
         if (code != EXIT_PASS) return code;
     }
+    for (size_t i = 0; i < *count && thread != NO_THREAD; i++)
+        traced_look_at_variables(lesson, kernels[i], item->name, blocks ? blocks : "some", thread,
+                                 &sources[i]);
     *title = format_string("%s %s, case %s", lesson->number, lesson->topic, item->name);
     for (size_t i = 0; i < *count; i++)
         sources[i].debug = format_string("%s debug %s%s --case %s", program_name(), lesson->number,
@@ -137,6 +154,8 @@ static int run_trace(const struct command_line *line)
         shown[i] = (struct trace_shown){.name = sources[i].name,
                                         .kernel = sources[i].kernel,
                                         .debug = sources[i].debug,
+                                        .variables = &sources[i].variables,
+                                        .no_variables = sources[i].no_variables,
                                         .trace = &sources[i].trace,
                                         .first = sources[i].first,
                                         .count = sources[i].count};
@@ -151,6 +170,7 @@ static int run_trace(const struct command_line *line)
         tell(&sources[i], &shown[i]);
         trace_free(&sources[i].trace);
         text_free(&sources[i].bytes);
+        text_free(&sources[i].variables);
     }
     text_free(&page);
     return EXIT_PASS;
@@ -162,6 +182,8 @@ static const struct option_description options[] = {
     {"--solution", NULL, "the course's own solution", 0},
     {"--against", "FILE.cu", "compare with this file, in one page", 0},
     {"--block", "X,Y,Z", "this block, or all; without it, the first one and the first with a finding", 0},
+    {"--thread", "N", "show the variables of this thread, or none; without it, 0, or the one of a finding",
+     0},
     {"-o", "FILE.html", "the page; without it, trace.html", 0},
     {0},
 };

@@ -14,10 +14,12 @@
 #include "base/terminal.h"
 #include "build/build.h"
 #include "course/command.h"
+#include "course/places.h"
 #include "profile.h"
 #include "progress.h"
 
 enum { TRACE_SECONDS = 600 };
+enum { MOST_ACCESSES = 10000, LOOK_SECONDS = 20, MOST_WATCHED = 16 /* blocks */, VARIABLES_BYTES = 2 << 20 };
 
 int traced_read(const char *path, struct traced *traced)
 {
@@ -88,4 +90,77 @@ int traced_run(const struct lesson_folder *lesson, const char *kernel, const cha
     free(chosen);
     text_free(&end.output);
     return code;
+}
+
+/* ---- variables ------------------------------------------------------------------------------------------------ */
+
+/* What SIMT_TRACE_WATCHED is to say: a thread of each block that is shown. */
+static char *watched_threads(const struct traced *traced, int thread)
+{
+    struct text list = {0};
+    size_t count = 0;
+    for (size_t i = traced->first; i < traced->first + traced->count; i++) {
+        const struct trace_launch *launch = &traced->trace.launches[i];
+        for (size_t k = 0; k < launch->block_count && count < MOST_WATCHED; k++) {
+            const uint64_t block = launch->blocks[k].index;
+            const int found = launch->finding_count > 0 && launch->found_block == block;
+            text_print(&list, "%s%zu:%llu:%llu", count++ ? "," : "", i, (unsigned long long)block,
+                       thread != TRACED_USUAL_THREAD ? (unsigned long long)thread
+                       : found                       ? (unsigned long long)launch->found_thread
+                                                     : 0);
+        }
+    }
+    return list.data;
+}
+
+/* Runs @p runner under gdb; what values.py wrote is in @p path then. */
+static void run_under_gdb(const char *gdb, const char *runner, const char *saved, const char *kernel,
+                          const char *const environment[], const char *path)
+{
+    struct process_end end;
+    const char *slash = strrchr(kernel, '/');
+    char *word = format_string("warpwise-values %s %s %d %d %d", slash ? slash + 1 : kernel, path,
+                               MOST_ACCESSES, LOOK_SECONDS, VARIABLES_BYTES);
+    const char *arguments[] = {gdb,           "-nx",
+                               "-q",          "-batch",
+                               "-x",          in_source("common/companion/debugger.py"),
+                               "-x",          in_source("common/companion/values.py"),
+                               "-ex",         word,
+                               "--args",      runner,
+                               "--case-file", saved,
+                               NULL};
+    show_progress("looking at variables ...");
+    process_run(
+        &(struct process){.arguments = arguments, .environment = environment, .seconds = TRACE_SECONDS},
+        &end);
+    show_progress(NULL);
+    text_free(&end.output);
+    free(word);
+}
+
+void traced_look_at_variables(const struct lesson_folder *lesson, const char *kernel, const char *test_case,
+                              const char *blocks, int thread, struct traced *traced)
+{
+    struct build build;
+    char *gdb = find_program("gdb");
+    traced->no_variables = "gdb, which looks at them, is not installed: apt install gdb";
+    if (!gdb) return;
+    build_runner(lesson, kernel, DEVICE_SIMT, BUILD_DEBUG, &build);
+    char *saved = build.state == BUILD_READY ? runner_save_case(lesson, test_case, DEVICE_SIMT) : NULL;
+    traced->no_variables = "gdb could not look at them here";
+    if (!saved) return;
+    char *path = format_string("%s/variables.%ld", course_binary_dir(), (long)getpid());
+    char *watched = watched_threads(traced, thread);
+    const char *environment[] = {"SIMT_TRACE=/dev/null", format_string("SIMT_TRACE_BLOCKS=%s", blocks),
+                                 format_string("SIMT_TRACE_WATCHED=%s", watched ? watched : ""),
+                                 "SIMT_REPORT=all", NULL};
+    if (watched) run_under_gdb(gdb, build.runner, saved, kernel, environment, path);
+    if (read_file(path, &traced->variables) == 0 && traced->variables.length <= 2 * VARIABLES_BYTES)
+        traced->no_variables = NULL;
+    else
+        text_free(&traced->variables);
+    unlink(path);
+    free(watched);
+    free(path);
+    free(gdb);
 }

@@ -106,6 +106,18 @@ static void describe_results(const struct watch *watch, const struct results *re
     }
 }
 
+/* "scores, softmax PASS": the parts that pass. */
+static void describe_success(const struct results *results, struct text *out)
+{
+    const char *before = "\n  ";
+    for (size_t i = 0; i < results->count; i++) {
+        if (results->rows[i].part_state != STATE_PASS || !first_of_part(results, i)) continue;
+        text_print(out, "%s%s", before, results->rows[i].part);
+        before = ", ";
+    }
+    text_print(out, " %s%s%s", colour_on(state_colour(STATE_PASS)), state_name(STATE_PASS), colour_off());
+}
+
 /* From the compiler's messages: the first error, with the line it shows. */
 static void describe_build_error(const char *report, struct text *out)
 {
@@ -157,8 +169,8 @@ static void describe_verdict(const struct watch *watch, const struct judgement *
     }
     if (whole && state == STATE_IN_PROGRESS) {
         char *next = kernel_next_region(watch->lesson, watch->file.path);
-        text_print(out, "\n  what is written passes; next: %s\n",
-                   next ? next : "a part that says NOT_STARTED");
+        describe_success(&judgement->results, out);
+        text_print(out, "; next: %s\n", next ? next : "a part that says NOT_STARTED");
         free(next);
     }
     if (whole && state == STATE_PASS) {
@@ -306,7 +318,7 @@ static int run_watch(const struct command_line *line)
     skeleton_keep(watch.lesson);
     watched_open(&watch.file, kernel, option_value(line, "--poll") ? "poll" : way);
     watch.keys = screen_open();
-    printf("watching %s; ^C ends\n", course_short_path(kernel));
+    printf("watching %s; %s\n", course_short_path(kernel), watch.keys ? keys_line : "^C ends");
     fflush(stdout);
     watch_until_stopped(&watch);
     screen_close();
@@ -328,7 +340,7 @@ const struct command watch_command = {
     .summary = "build and check on every save; without NN the lesson that is next",
     .details =
         "First the cases that failed last, then the basic ones, then all: an error of the compiler or the\n"
-        "first wrong case is on the screen within a second or two. Keys: h hint, r again, q quit.\n"
+        "first wrong case is on the screen within seconds. Keys: h hint, r again, q quit.\n"
         "Exit 0 after q, by the signal after ^C; 77 where there is no device.",
     .options = options,
     .run = run_watch,

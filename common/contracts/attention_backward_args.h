@@ -12,7 +12,8 @@
  * that of P the rounding of lse.
  *
  * dK and dV of a K/V head are sums over the query heads that read it. A query that sees no key (its lse is -infinity) has
- * the gradient 0 and adds nothing to any other.
+ * the gradient 0 and adds nothing to any other. The mask says which queries these are: one that sees keys and whose lse is
+ * -infinity all the same is held to the formulas, by which its P is infinite or NaN.
  *
  * That out and lse belong to q, k and v cannot be noticed: with others the result is what the formulas give. So they may be
  * those of a softmax that has more terms in its denominator, such as an attention sink; a row of P then sums to less than 1.

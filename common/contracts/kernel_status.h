@@ -7,7 +7,8 @@
  *
  * Unless its contract says otherwise, the same arguments give the same bits every time, on every stream and in whatever
  * order blocks run: an atomic may find a maximum or count, but atomicAdd of floats adds in another order each time, and so
- * rounds otherwise.
+ * rounds otherwise. Calls on two streams may run at the same time: what a call keeps from one kernel to the next lies in its
+ * own workspace, and in no variable.
  */
 #ifndef WARPWISE_KERNEL_STATUS_H
 #define WARPWISE_KERNEL_STATUS_H

@@ -7,6 +7,7 @@
  * come with all its earlier positions either in the cache or in the same step. Weights and the cache are f16.
  *
  *     weights   embedding, then for each layer norm, qkv, q norm, k norm, o, norm, gate, up, down; last norm; head if not tied
+ *               (without the matrices of config.elsewhere)
  *     cache     [layers, 2 (keys, values), num_blocks, block_size, kv_heads, head_dim]
  *
  * Position p of a request lies in block `table[p / block_size]` of each layer, at `p % block_size`.
@@ -20,6 +21,12 @@ enum {
     ENGINE_DIVISOR = 32,     /**< of hidden and intermediate: what four lanes load of a row at once */
     ENGINE_MOST_ROWS = 65535 /**< rows of a step at most: a grid has no more blocks in y */
 };
+
+/** @brief Matrices of the layers that are not among the weights, but behind struct engine_products: sums of these. */
+enum { ENGINE_ATTENTION_ELSEWHERE = 1 /**< qkv and o */, ENGINE_MLP_ELSEWHERE = 2 /**< gate_up and down */ };
+
+/** @brief Products with matrices elsewhere: 4-bit weights, 8-bit weights, experts. Declared in decode_engine.h. */
+struct engine_products;
 
 /** @brief Sizes and constants of a decoder, of its cache and of its steps. */
 struct engine_config {
@@ -37,6 +44,7 @@ struct engine_config {
     int max_rows;     /**< rows of a step, 1 .. ::ENGINE_MOST_ROWS */
     float epsilon;    /**< of RMSNorm */
     float rope_base;  /**< of the rotary position embedding */
+    int elsewhere;    /**< matrices that are not among the weights; 0: all of them are */
 };
 
 /** @brief A decoder. */
@@ -45,7 +53,8 @@ struct engine_model {
     const void *weights;         /**< device, f16 [engine_weight_elems()], aligned to 16 bytes */
     void *cache;     /**< device, f16 [engine_cache_elems()], aligned to 16 bytes; kept from step to step */
     void *workspace; /**< device scratch memory, 256-byte aligned */
-    size_t workspace_bytes; /**< size of it */
+    size_t workspace_bytes;                 /**< size of it */
+    const struct engine_products *products; /**< host; not looked at where nothing is elsewhere */
 };
 
 /** @brief One step. All pointers are device pointers, read when the kernels run. */
@@ -98,16 +107,19 @@ static inline size_t engine_embedding_elems(const struct engine_config *c)
 static inline struct engine_layer engine_layer_at(const struct engine_config *c, int index)
 {
     const size_t hidden = (size_t)c->hidden, dim = (size_t)c->head_dim, inner = (size_t)c->intermediate;
+    const size_t q = c->elsewhere & ENGINE_ATTENTION_ELSEWHERE ? 0 : engine_q_width(c) * hidden;
+    const size_t kv = c->elsewhere & ENGINE_ATTENTION_ELSEWHERE ? 0 : engine_kv_width(c) * hidden;
+    const size_t one = c->elsewhere & ENGINE_MLP_ELSEWHERE ? 0 : inner * hidden;
     struct engine_layer at;
     at.input_norm = 0;
     at.qkv = at.input_norm + hidden;
-    at.q_norm = at.qkv + (engine_q_width(c) + 2 * engine_kv_width(c)) * hidden;
+    at.q_norm = at.qkv + q + 2 * kv;
     at.k_norm = at.q_norm + dim;
     at.o = at.k_norm + dim;
-    at.mlp_norm = at.o + hidden * engine_q_width(c);
+    at.mlp_norm = at.o + q;
     at.gate_up = at.mlp_norm + hidden;
-    at.down = at.gate_up + 2 * inner * hidden;
-    at.end = at.down + hidden * inner;
+    at.down = at.gate_up + 2 * one;
+    at.end = at.down + one;
     const size_t first = engine_embedding_elems(c) + (size_t)index * at.end;
     size_t *const places[] = {&at.input_norm, &at.qkv,     &at.q_norm, &at.k_norm, &at.o,
                               &at.mlp_norm,   &at.gate_up, &at.down,   &at.end};
@@ -156,6 +168,7 @@ static inline int engine_config_fits(const struct engine_config *c)
         (c->head_dim != 32 && c->head_dim != 64 && c->head_dim != 128))
         return 0;
     if (c->max_rows < 1 || c->max_rows > ENGINE_MOST_ROWS || (c->tied != 0 && c->tied != 1)) return 0;
+    if ((c->elsewhere & ~(ENGINE_ATTENTION_ELSEWHERE | ENGINE_MLP_ELSEWHERE)) != 0) return 0;
     /* Any of these may be as large as this, and no sum of products of two is larger than 63 bits hold. */
     const int most = 1 << 24;
     if (c->layers > 4096 || c->hidden > most || c->heads > most / c->head_dim || c->intermediate > most ||
@@ -173,15 +186,16 @@ static inline int engine_config_fits(const struct engine_config *c)
  * @param model           may be NULL
  * @param batch           may be NULL
  * @param workspace_bytes what the step needs
- * @return ::KERNEL_OK; ::KERNEL_INVALID_CONFIG (a null pointer but the workspace's, and wanted_rows and logits where none
- *         are wanted; epsilon not finite or negative, rope_base not finite or not above 0); ::KERNEL_INVALID_DIMENSION (the
+ * @return ::KERNEL_OK; ::KERNEL_INVALID_CONFIG (a null pointer but the workspace's, wanted_rows and logits where none
+ *         are wanted, and products where nothing is elsewhere; epsilon not finite or negative, rope_base not finite or not above 0); ::KERNEL_INVALID_DIMENSION (the
  *         configuration, rows, wanted); ::KERNEL_ALIGNMENT_ERROR (weights and cache: 16 bytes, the others: 4);
  *         ::KERNEL_OUT_OF_MEMORY; ::KERNEL_ALIGNMENT_ERROR (workspace: 256)
  */
 static inline enum kernel_status engine_check(const struct engine_model *model,
                                               const struct engine_batch *batch, size_t workspace_bytes)
 {
-    if (model == NULL || batch == NULL || model->weights == NULL || model->cache == NULL)
+    if (model == NULL || batch == NULL || model->weights == NULL || model->cache == NULL ||
+        (model->config.elsewhere != 0 && model->products == NULL))
         return KERNEL_INVALID_CONFIG;
     if (batch->tokens == NULL || batch->positions == NULL || batch->requests == NULL || batch->tables == NULL)
         return KERNEL_INVALID_CONFIG;

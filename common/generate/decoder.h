@@ -5,17 +5,10 @@
 #ifndef WARPWISE_GENERATE_DECODER_H
 #define WARPWISE_GENERATE_DECODER_H
 
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "decode_engine.h"
-
-extern "C" {
-#include "model/model.h"
-}
+#ifndef PRODUCTS /* the header of this folder that multiplies with the matrices that are not f16 among the weights */
+#define PRODUCTS "products_f16.h"
+#endif
+#include PRODUCTS
 
 enum { DECODER_BUCKETS = 4 /* graphs, of 1, 2, 4 and 8 rows */, DECODER_FEW = 1 << (DECODER_BUCKETS - 1) };
 
@@ -31,6 +24,7 @@ struct decoder_rows {
 /** @brief A model on the device. */
 struct decoder {
     struct engine_model model;               /**< as engine_step() takes it */
+    struct engine_products *products;        /**< NULL: nothing is elsewhere */
     int max_requests;                        /**< rows of the tables */
     struct decoder_rows host;                /**< to be filled before a step */
     struct decoder_rows device;              /**< the same there */
@@ -40,68 +34,31 @@ struct decoder {
     cudaGraphExec_t graphs[DECODER_BUCKETS]; /**< a step of 1, 2, 4 and 8 rows; NULL: not captured yet */
 };
 
-/** @brief Ends the program if the runtime refused something. */
-static inline void decoder_need(cudaError_t error, const char *what)
-{
-    if (error == cudaSuccess) return;
-    fprintf(stderr, "generate: %s: %s\n", what, cudaGetErrorString(error));
-    exit(2);
-}
-
-/** @brief @p bytes of device memory. */
-static inline void *decoder_allocate(size_t bytes, const char *what)
-{
-    void *memory = NULL;
-    decoder_need(cudaMalloc(&memory, bytes), what);
-    return memory;
-}
-
-/** @brief A tensor as halves to elements @p at of the weights; ends the program if one is too large for f16. */
-static inline void decoder_upload(const struct decoder *d, const struct model *model,
-                                  enum model_tensor tensor, int layer, size_t at)
-{
-    enum { PIECE = 1 << 16 };
-    static float floats[PIECE];
-    static __half halves[PIECE];
-    int64_t rows, columns;
-    model_shape(model_config(model), tensor, &rows, &columns);
-    const size_t all = (size_t)rows * (size_t)columns;
-    for (size_t first = 0; first < all; first += PIECE) {
-        const size_t count = all - first < PIECE ? all - first : (size_t)PIECE;
-        model_read(model, tensor, layer, first, count, floats);
-        for (size_t i = 0; i < count; i++) {
-            halves[i] = __float2half(floats[i]);
-            if (!isfinite(__half2float(halves[i]))) {
-                fprintf(stderr, "generate: a weight, %g, is not finite in f16\n", (double)floats[i]);
-                exit(2);
-            }
-        }
-        __half *to = (__half *)d->model.weights + at + first;
-        decoder_need(cudaMemcpy(to, halves, count * sizeof *halves, cudaMemcpyHostToDevice),
-                     "copying weights");
-    }
-}
-
 /** @brief All weights; matrices that a product takes together lie one behind the other. */
 static inline void decoder_upload_all(const struct decoder *d, const struct model *model)
 {
     const struct engine_config *c = &d->model.config;
     const size_t hidden = (size_t)c->hidden, q = engine_q_width(c) * hidden, kv = engine_kv_width(c) * hidden;
-    decoder_upload(d, model, MODEL_EMBEDDING, 0, 0);
+    __half *const weights = (__half *)d->model.weights;
+    decoder_upload(model, MODEL_EMBEDDING, 0, weights);
     for (int i = 0; i < c->layers; i++) {
         const struct engine_layer at = engine_layer_at(c, i);
-        const size_t places[MODEL_LAYER_TENSORS] = {
-            at.input_norm, at.qkv,
-            at.qkv + q,    at.qkv + q + kv,
-            at.q_norm,     at.k_norm,
-            at.o,          at.mlp_norm,
-            at.gate_up,    at.gate_up + (size_t)c->intermediate * hidden,
-            at.down};
-        for (int id = 0; id < MODEL_LAYER_TENSORS; id++)
-            decoder_upload(d, model, (enum model_tensor)id, i, places[id]);
+        const size_t places[MODEL_ROUTER] = {at.input_norm, at.qkv,
+                                             at.qkv + q,    at.qkv + q + kv,
+                                             at.q_norm,     at.k_norm,
+                                             at.o,          at.mlp_norm,
+                                             at.gate_up,    at.gate_up + (size_t)c->intermediate * hidden,
+                                             at.down};
+        for (int id = 0; id < MODEL_ROUTER; id++) {
+            const int of_mlp = id >= MODEL_GATE;
+            if (model_is_matrix((enum model_tensor)id) &&
+                c->elsewhere & (of_mlp ? ENGINE_MLP_ELSEWHERE : ENGINE_ATTENTION_ELSEWHERE))
+                continue;
+            decoder_upload(model, (enum model_tensor)id, i, weights + places[id]);
+        }
     }
-    decoder_upload(d, model, MODEL_LAST_NORM, 0, engine_last_norm_at(c));
-    if (!c->tied) decoder_upload(d, model, MODEL_HEAD, 0, engine_head_at(c));
+    decoder_upload(model, MODEL_LAST_NORM, 0, weights + engine_last_norm_at(c));
+    if (!c->tied) decoder_upload(model, MODEL_HEAD, 0, weights + engine_head_at(c));
 }
 
 /** @brief Pointers into @p memory, which has room for all arrays. */
@@ -122,6 +79,8 @@ static inline struct engine_config decoder_config(const struct model_config *m, 
     c.block_size = 16;
     c.max_blocks = (context + c.block_size - 1) / c.block_size;
     c.num_blocks = c.max_blocks * max_requests;
+    if (m->storage != MODEL_FLOATS) c.elsewhere = ENGINE_ATTENTION_ELSEWHERE | ENGINE_MLP_ELSEWHERE;
+    if (m->experts > 0) c.elsewhere = ENGINE_MLP_ELSEWHERE;
     c.max_rows = max_rows < DECODER_FEW ? (int)DECODER_FEW : max_rows;
     return c;
 }
@@ -153,6 +112,8 @@ static inline void decoder_open(struct decoder *d, const struct model *model, in
     d->logits = (float *)decoder_allocate((size_t)c->max_rows * (size_t)c->vocab * sizeof(float), "logits");
     decoder_need(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "a stream");
     decoder_upload_all(d, model);
+    d->products = products_open(model, &d->model);
+    d->model.products = d->products;
 }
 
 /** @brief Releases it. */
@@ -161,6 +122,7 @@ static inline void decoder_close(struct decoder *d)
     for (int i = 0; i < DECODER_BUCKETS; i++)
         if (d->graphs[i]) cudaGraphExecDestroy(d->graphs[i]);
     cudaStreamDestroy(d->stream);
+    if (d->products) products_close(d->products);
     cudaFree((void *)d->model.weights);
     cudaFree(d->model.cache);
     cudaFree(d->model.workspace);

@@ -85,6 +85,7 @@ static int read_options(const struct command_line *line, struct grade_class *cla
     class->student = option_value(line, "--student");
     class->seed_given = option_value(line, "--secret-seed-file");
     class->without_isolation = option_value(line, "--without-isolation") != NULL;
+    class->hunts = option_value(line, "--hunts") != NULL;
     class->no_speed = option_value(line, "--no-speed") != NULL;
     class->device = option_value(line, "--device");
     class->similar = option_value(line, "--similarity");
@@ -268,6 +269,7 @@ static const struct option_description options[] = {
      "                            600 at least",
      0},
     {"--no-speed", NULL, "measure no speed: its points are withheld", 0},
+    {"--hunts", NULL, "the debugging exercises of these lessons, too: hunts.csv", 0},
     {"--overrides", "F", "CSV student,lesson,points,comment: points set by hand (95, +5, -10), comments", 0},
     {"--deadlines", "F", "CSV lesson,deadline,penalty_percent[,most_percent][,student]: late by the day", 0},
     {"--times", "F", "CSV student,time[,lesson]: when it was handed in", 0},

@@ -7,6 +7,7 @@
  *     grade_book.c       everything that is known about a class, and how the journal keeps it
  *     grade_unit.c       one lesson of one student on one device, in a process of its own
  *     grade_schedule.c   many of them at once: jobs, GPUs, progress
+ *     grade_hunts.c      debugging exercises: hunts.csv
  *     grade_score.c      points, from the checker's rows and the lesson's rubric
  *     grade_adjust.c     late days, points set by hand and comments (grade_late.c, grade_table.c)
  *     grade_names.c      whom its tables mean
@@ -68,6 +69,7 @@ struct grade_result {
     char *sentence; /**< why it was not run, or not graded; "" otherwise */
     char *file;     /**< below the student's folder */
     char *sha256;   /**< of the file */
+    char *notes;    /**< of a debugging exercise: what the student's tree noted of it; untrusted text */
     char *model, *driver; /**< of the device */
     char *at;             /**< when, UTC */
     double seconds;       /**< how long it took */
@@ -152,8 +154,10 @@ int grade_result_parse(const char *line, struct grade_result *result);
 /** @brief The names of the folders in @p folder, sorted; reports on stderr what is not a student's folder.
  *         @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_collect(const char *folder, char ***students, size_t *count);
-/** @brief A text that changes with what @p student has handed in for @p lesson; the caller frees it. */
-char *grade_fingerprint(const char *folder, const char *student, const struct lesson_folder *lesson);
+/** @brief A text that changes with what @p student has handed in for @p lesson, or for its debugging exercise of this number
+ *         (0: none); "" if there is no file for the exercise. The caller frees it. */
+char *grade_fingerprint(const char *folder, const char *student, const struct lesson_folder *lesson,
+                        int exercise);
 /** @brief The shard, from 1 to @p shards, of a student; it does not depend on the rest of the class. */
 unsigned grade_shard_of(const char *student, unsigned shards);
 
@@ -179,9 +183,15 @@ struct grade_plan {
 struct grade_unit {
     const char *student; /**< "" for the course's own solution */
     const struct lesson_folder *lesson;
+    int exercise; /**< the number of a debugging exercise of the lesson, or 0 for the lesson */
     enum device device;
     char key[65];
 };
+
+/** @brief What a result calls the unit's lesson: "02_tiled_attention", or "02_tiled_attention/hunt/07". The caller frees it. */
+char *grade_unit_name(const struct grade_unit *unit);
+/** @brief The number of the exercise that a result is of; 0: it is of a lesson. */
+int grade_exercise_of(const struct grade_result *result);
 
 /** @brief A hash of everything that the verdict on a unit depends on; @p fingerprint is that of the files
  *         handed in. */
@@ -280,6 +290,8 @@ int grade_visibility_check(const struct grade_book *book);
 /** @brief Writes all reports below @p out. @return EXIT_PASS, or EXIT_TROUBLE after a complaint */
 int grade_reports(const struct grade_book *book, const struct grade_sheet *sheets, const char *out);
 
+/** @brief The debugging exercises that were handed in, and each student's points for them; empty if there are none. */
+void grade_hunts(const struct grade_book *book, struct text *out);
 void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);
 /** @brief Tables that Canvas and Moodle import (grade_export.c). */
 void grade_canvas(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out);

@@ -72,6 +72,7 @@ void grade_result_line(const struct grade_result *result, struct text *line)
     put(line, "sentence", result->sentence);
     put(line, "file", result->file);
     put(line, "sha256", result->sha256);
+    put(line, "notes", result->notes);
     put(line, "model", result->model);
     put(line, "driver", result->driver);
     put(line, "at", result->at);
@@ -171,7 +172,7 @@ static void fill_texts(struct grade_result *result)
 {
     char **const texts[] = {&result->student, &result->lesson, &result->key,   &result->sentence,
                             &result->file,    &result->sha256, &result->model, &result->driver,
-                            &result->at,      &result->log};
+                            &result->at,      &result->log,    &result->notes};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) fill(texts[i]);
     for (size_t i = 0; i < result->row_count; i++) {
         struct grade_row *row = &result->rows[i];
@@ -188,11 +189,11 @@ static void fill_texts(struct grade_result *result)
 static int result_from(const struct journal_record *record, struct grade_result *result)
 {
     *result = (struct grade_result){0};
-    const struct text_field texts[] = {{"student", &result->student}, {"lesson", &result->lesson},
-                                       {"key", &result->key},         {"sentence", &result->sentence},
-                                       {"file", &result->file},       {"sha256", &result->sha256},
-                                       {"model", &result->model},     {"driver", &result->driver},
-                                       {"at", &result->at},           {"log", &result->log}};
+    const struct text_field texts[] = {
+        {"student", &result->student},   {"lesson", &result->lesson}, {"key", &result->key},
+        {"sentence", &result->sentence}, {"file", &result->file},     {"sha256", &result->sha256},
+        {"model", &result->model},       {"driver", &result->driver}, {"at", &result->at},
+        {"log", &result->log},           {"notes", &result->notes}};
     const struct number_field numbers[] = {{"seconds", &result->seconds}};
     if (strcmp(record_value(record, "kind"), "result") != 0) return -1;
     result->device = strcmp(record_value(record, "device"), "gpu") == 0 ? DEVICE_GPU : DEVICE_SIMT;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "build/build.h"
+#include "build/submission.h"
 #include "base/escape.h"
 #include "base/process.h"
 #include "base/sha256.h"
@@ -23,6 +24,7 @@
 #include "base/text.h"
 #include "course/course.h"
 #include "course/device.h"
+#include "course/exercise.h"
 #include "course/places.h"
 #include "grade.h"
 #include "journal.h"
@@ -211,11 +213,13 @@ int grade_class_settle(struct grade_class *class)
 
 /* A unit whose files are the same, byte for byte, as those of an earlier unit waits for that one's verdict. */
 static void add_unit(struct grade_class *class, const char *student, const struct lesson_folder *lesson,
-                     enum device device, const char *fingerprint)
+                     int exercise, enum device device, const char *fingerprint)
 {
-    struct grade_unit unit = {.student = student, .lesson = lesson, .device = device};
+    struct grade_unit unit = {.student = student, .lesson = lesson, .exercise = exercise, .device = device};
     grade_key(&unit, &class->book, fingerprint, unit.key);
-    const struct grade_result *known = grade_book_find(&class->book, student, lesson->name, device);
+    char *name = grade_unit_name(&unit);
+    const struct grade_result *known = grade_book_find(&class->book, student, name, device);
+    free(name);
     int again = class->student && *student;
     if (!again && known && known->graded && strcmp(known->key, unit.key) == 0) return;
     int same = !again && grade_book_judged(&class->book, unit.key) != NULL;
@@ -239,7 +243,7 @@ static void list_solutions(struct grade_class *class)
             sha256_end(&hash, digits);
             for (int device = 0; device < DEVICE_COUNT; device++) {
                 if (class->book.devices[device])
-                    add_unit(class, "", class->lessons[i], (enum device)device, digits);
+                    add_unit(class, "", class->lessons[i], 0, (enum device)device, digits);
             }
         }
         text_free(&content);
@@ -254,18 +258,45 @@ static int is_sound(const struct grade_class *class, const struct lesson_folder 
     return !solution || (solution->graded && solution->state == STATE_PASS);
 }
 
+/* Debugging exercises that were handed in. The software device alone sees every mistake. */
+static void list_exercises(struct grade_class *class, const char *student, const struct lesson_folder *lesson)
+{
+    size_t count;
+    struct exercise *exercises = exercises_of(lesson, &count);
+    for (size_t i = 0; i < count && class->book.devices[DEVICE_SIMT] && is_sound(class, lesson, DEVICE_SIMT);
+         i++) {
+        const int number = exercises[i].number;
+        char *fingerprint = grade_fingerprint(class->plan.submissions, student, lesson, number);
+        if (*fingerprint) add_unit(class, student, lesson, number, DEVICE_SIMT, fingerprint);
+        free(fingerprint);
+    }
+    free(exercises);
+}
+
+/* How many of them one student may hand in. */
+static size_t count_exercises(const struct grade_class *class)
+{
+    size_t all = 0, count;
+    for (size_t i = 0; class->hunts && i < class->lesson_count; i++) {
+        free(exercises_of(class->lessons[i], &count));
+        all += count;
+    }
+    return all;
+}
+
 static void list_students(struct grade_class *class)
 {
     for (size_t s = 0; s < class->book.student_count && !process_interrupted(); s++) {
         const char *student = class->book.students[s];
         if (class->student && strcmp(student, class->student) != 0) continue;
         for (size_t i = 0; i < class->lesson_count; i++) {
-            char *fingerprint = grade_fingerprint(class->plan.submissions, student, class->lessons[i]);
+            char *fingerprint = grade_fingerprint(class->plan.submissions, student, class->lessons[i], 0);
             for (int device = 0; device < DEVICE_COUNT; device++) {
                 if (class->book.devices[device] && is_sound(class, class->lessons[i], (enum device)device))
-                    add_unit(class, student, class->lessons[i], (enum device)device, fingerprint);
+                    add_unit(class, student, class->lessons[i], 0, (enum device)device, fingerprint);
             }
             free(fingerprint);
+            if (class->hunts) list_exercises(class, student, class->lessons[i]);
         }
     }
 }
@@ -289,8 +320,8 @@ static void tell_progress(const struct grade_class *class, const struct grade_un
                       class->ungraded ? ", some not graded" : "", shown, unit->lesson->number,
                       state_name(result->state));
     } else {
-        printf("[%zu/%zu] %s %s %s %s\n", class->done, all, shown, unit->lesson->name,
-               device_name(unit->device), state_name(result->state));
+        printf("[%zu/%zu] %s %s %s %s\n", class->done, all, shown, result->lesson, device_name(unit->device),
+               state_name(result->state));
         fflush(stdout);
     }
     free(shown);
@@ -311,12 +342,16 @@ static void tell_whether_same(const struct grade_result *known, const struct gra
 }
 
 /* A result counts only when it is in the journal. 0, or 1 after a complaint. */
-static int keep_result(struct grade_class *class, const struct grade_unit *unit,
-                       const struct grade_result *result)
+static int keep_result(struct grade_class *class, const struct grade_unit *unit, struct grade_result *result)
 {
     struct text line = {0};
     const struct grade_result *known =
-        grade_book_find(&class->book, unit->student, unit->lesson->name, unit->device);
+        grade_book_find(&class->book, unit->student, result->lesson, unit->device);
+    if (unit->exercise) {
+        char *folder = format_string("%s/%s", class->plan.submissions, unit->student);
+        result->notes = submission_notes(folder, unit->lesson, unit->exercise);
+        free(folder);
+    }
     if (class->student && *unit->student && known && known->graded && result->graded)
         tell_whether_same(known, result);
     grade_result_line(result, &line);
@@ -423,7 +458,8 @@ static void tell_unsound(const struct grade_class *class)
 
 int grade_class_run(struct grade_class *class)
 {
-    size_t most = (class->book.student_count + 1) * class->lesson_count * DEVICE_COUNT;
+    size_t most =
+        (class->book.student_count + 1) * (class->lesson_count * DEVICE_COUNT + count_exercises(class));
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     char *workers = format_string("%ld", processors > class->plan.jobs ? processors / class->plan.jobs : 1);
     setenv("SIMT_WORKERS", workers, 0); /* results do not depend on the number of workers */

@@ -22,6 +22,7 @@ struct grade_class {
     struct device_choice devices;
     unsigned shard, shards; /**< 0/0: the whole class */
     int no_speed;
+    int hunts;                           /**< debugging exercises are graded, too */
     int without_isolation;               /**< grade even if a part of the isolation is missing */
     const char *setting[GRADE_SETTINGS]; /**< as given now; NULL: as recorded */
     /** write the files for similarity checkers to this folder, and grade nothing; or NULL */

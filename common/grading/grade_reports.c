@@ -164,7 +164,7 @@ static int write_sheet(const struct grade_book *book, const struct grade_sheet *
 
 int grade_reports(const struct grade_book *book, const struct grade_sheet *sheets, const char *out)
 {
-    struct text csv = {0}, summary = {0}, canvas = {0}, moodle = {0};
+    struct text csv = {0}, summary = {0}, canvas = {0}, moodle = {0}, hunts = {0};
     int code = EXIT_PASS;
     for (size_t i = 0; i < book->student_count && code == EXIT_PASS; i++)
         code = write_sheet(book, &sheets[i], out);
@@ -172,6 +172,8 @@ int grade_reports(const struct grade_book *book, const struct grade_sheet *sheet
     grade_summary(book, sheets, &summary);
     grade_canvas(book, sheets, &canvas);
     grade_moodle(book, sheets, &moodle);
+    grade_hunts(book, &hunts);
+    if (code == EXIT_PASS && hunts.length) code = write_report(out, "hunts.csv", &hunts);
     if (code == EXIT_PASS) code = write_report(out, "canvas.csv", &canvas);
     if (code == EXIT_PASS) code = write_report(out, "moodle.csv", &moodle);
     if (code == EXIT_PASS) code = write_report(out, "summary.html", &summary);

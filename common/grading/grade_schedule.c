@@ -137,7 +137,7 @@ static int start(struct pool *pool, struct worker *worker, const struct grade_un
 static void make_ungraded(const struct grade_unit *unit, const char *sentence, struct grade_result *result)
 {
     *result = (struct grade_result){.student = copy_string(unit->student),
-                                    .lesson = copy_string(unit->lesson->name),
+                                    .lesson = grade_unit_name(unit),
                                     .device = unit->device,
                                     .key = copy_string(unit->key),
                                     .state = STATE_NOT_GRADED,

@@ -56,7 +56,7 @@ static int add_student(const struct grade_class *class, const struct lesson_fold
     char *folder = escape_folder_name(student), *name = format_string("%s.cpp", lesson->topic);
     char *to = format_string("%s/%s/submissions/%s", class->similar, lesson->name, folder);
     int code = EXIT_PASS;
-    submission_find(path, lesson, &submission);
+    submission_find(path, lesson, 0, &submission);
     if (submission.state == SUBMISSION_READY && submission.kernel) {
         code = copy_file(submission.kernel, to, name);
         *file = (struct similar_file){.student = student};

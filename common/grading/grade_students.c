@@ -67,14 +67,19 @@ int grade_collect(const char *folder, char ***students, size_t *count)
     return EXIT_PASS;
 }
 
-char *grade_fingerprint(const char *folder, const char *student, const struct lesson_folder *lesson)
+char *grade_fingerprint(const char *folder, const char *student, const struct lesson_folder *lesson,
+                        int exercise)
 {
     struct submission submission;
     char *path = format_string("%s/%s", folder, student);
-    submission_find(path, lesson, &submission);
-    char *fingerprint =
-        format_string("%s %s %s %s", submission_state_name(submission.state),
-                      submission.found ? submission.found : "", submission.sha256, submission.sentence);
+    submission_find(path, lesson, exercise, &submission);
+    char *notes = exercise ? submission_notes(path, lesson, exercise) : copy_string("");
+    char *fingerprint = exercise && submission.state == SUBMISSION_NOT_STARTED
+                            ? copy_string("")
+                            : format_string("%s %s %s %s%s%s", submission_state_name(submission.state),
+                                            submission.found ? submission.found : "", submission.sha256,
+                                            submission.sentence, *notes ? " " : "", notes);
+    free(notes);
     submission_free(&submission);
     free(path);
     return fingerprint;

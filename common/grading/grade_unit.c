@@ -99,6 +99,18 @@ static const char *tool_sum(const struct lesson_folder *lesson, enum device devi
     return digits;
 }
 
+char *grade_unit_name(const struct grade_unit *unit)
+{
+    return unit->exercise ? format_string("%s/hunt/%02d", unit->lesson->name, unit->exercise)
+                          : copy_string(unit->lesson->name);
+}
+
+int grade_exercise_of(const struct grade_result *result)
+{
+    const char *hunt = strstr(result->lesson, "/hunt/");
+    return hunt ? atoi(hunt + strlen("/hunt/")) : 0;
+}
+
 void grade_key(const struct grade_unit *unit, const struct grade_book *book, const char *fingerprint,
                char key[65])
 {
@@ -106,7 +118,9 @@ void grade_key(const struct grade_unit *unit, const struct grade_book *book, con
     sha256_begin(&hash);
     add_text(&hash, "unit 2");
     add_text(&hash, book->whole ? "whole isolation" : book->isolation);
-    add_text(&hash, unit->lesson->name);
+    char *name = grade_unit_name(unit);
+    add_text(&hash, name);
+    free(name);
     add_text(&hash, device_name(unit->device));
     add_text(&hash, tool_sum(unit->lesson, unit->device));
     add_text(&hash, book->seed);
@@ -184,7 +198,7 @@ static double seconds_since(const struct timespec *start)
 static struct timespec unit_start; /* one unit a process */
 static double unit_seconds;        /* seconds that it may take; 0: no limit */
 
-/* What all results of @p student took, except those of @p lesson; of all lessons if that is NULL. */
+/* What all results of @p student took in lessons, except those of @p lesson; of all lessons if that is NULL. */
 static double seconds_used(const struct grade_book *book, const char *student, const char *lesson)
 {
     double sum = 0;
@@ -192,7 +206,7 @@ static double seconds_used(const struct grade_book *book, const char *student, c
         const struct grade_result *result = &book->results[i];
         int counts =
             strcmp(result->student, student) == 0 && (!lesson || strcmp(result->lesson, lesson) != 0);
-        if (counts && result->seconds > 0) sum += result->seconds;
+        if (counts && !grade_exercise_of(result) && result->seconds > 0) sum += result->seconds;
     }
     return sum;
 }
@@ -207,6 +221,7 @@ static double seconds_allowed(const struct grade_plan *plan, const struct grade_
     double all = seconds_used(book, "", NULL), others = seconds_used(book, "", unit->lesson->name);
     double lesson = plan->lesson_seconds, student = plan->student_seconds;
     if (!(lesson > 0)) lesson = fmax(LESSON_SECONDS, MANY_TIMES * (all - others));
+    if (unit->exercise) return lesson;
     if (!(student > 0)) student = fmax(STUDENT_SECONDS, MANY_TIMES * all);
     return fmin(lesson, student - seconds_used(book, unit->student, unit->lesson->name));
 }
@@ -367,7 +382,7 @@ static void measure_speed(const struct grade_plan *plan, const struct grade_unit
                           const char *runner, struct grade_result *result)
 {
     struct judgement bench;
-    if (!plan->speed || !result->graded || !has_speed_case(result)) return;
+    if (!plan->speed || unit->exercise || !result->graded || !has_speed_case(result)) return;
     if (unit->device == DEVICE_GPU && *unit->student) {
         measure_beside_solution(plan, unit, kernel, runner, result);
         return;
@@ -422,7 +437,7 @@ static void grade_submission(const struct grade_plan *plan, const struct grade_u
     struct submission submission;
     char *folder = format_string("%s/%s", plan->submissions, unit->student);
     build_untrusted_at_most(unit_seconds);
-    submission_build(folder, unit->lesson, unit->device, &submission);
+    submission_build(folder, unit->lesson, unit->exercise, unit->device, &submission);
     free(folder);
     result->file = copy_string(submission.found ? submission.found : "");
     result->sha256 = copy_string(submission.sha256);
@@ -459,7 +474,7 @@ void grade_unit_run(const struct grade_plan *plan, const struct grade_unit *unit
     strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     text_append(&log, "", 0);
     *result = (struct grade_result){.student = copy_string(unit->student),
-                                    .lesson = copy_string(unit->lesson->name),
+                                    .lesson = grade_unit_name(unit),
                                     .device = unit->device,
                                     .key = copy_string(unit->key),
                                     .model = copy_string(facts->model ? facts->model : "software device"),

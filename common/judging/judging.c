@@ -214,7 +214,7 @@ static void judge_submission(const struct judgement_request *request, struct jud
 {
     struct submission submission;
     if (request->echo) printf("isolation: %s\n", sandbox_describe(course_source_dir()));
-    submission_build(request->submission, request->lesson, request->device, &submission);
+    submission_build(request->submission, request->lesson, 0, request->device, &submission);
     show_progress(NULL);
     if (submission.state == SUBMISSION_READY && request->build_only) {
         judgement->exit_code = EXIT_PASS;

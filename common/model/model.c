@@ -12,7 +12,6 @@
 
 #include "base/rng.h"
 #include "base/text.h"
-#include "safetensors.h"
 
 enum { MOST_FILES = 4096, MOST_INDEX = 64 << 20 };
 
@@ -20,18 +19,26 @@ struct model {
     struct model_config config;
     struct tensor_file *files;
     size_t file_count;
-    const struct tensor **tensors; /* [layers * MODEL_LAYER_TENSORS + the others]; NULL: from the seed */
+    const struct tensor **tensors; /* [MODEL_PARTS, MODEL_TENSORS, copies()]; NULL: from the seed */
     uint64_t seed;
 };
 
 static const char *const NAMES[MODEL_TENSORS] = {
-    [MODEL_INPUT_NORM] = "input_layernorm", [MODEL_Q] = "self_attn.q_proj",
-    [MODEL_K] = "self_attn.k_proj",         [MODEL_V] = "self_attn.v_proj",
-    [MODEL_Q_NORM] = "self_attn.q_norm",    [MODEL_K_NORM] = "self_attn.k_norm",
-    [MODEL_O] = "self_attn.o_proj",         [MODEL_MLP_NORM] = "post_attention_layernorm",
-    [MODEL_GATE] = "mlp.gate_proj",         [MODEL_UP] = "mlp.up_proj",
-    [MODEL_DOWN] = "mlp.down_proj",         [MODEL_EMBEDDING] = "model.embed_tokens",
-    [MODEL_LAST_NORM] = "model.norm",       [MODEL_HEAD] = "lm_head",
+    [MODEL_INPUT_NORM] = "input_layernorm",
+    [MODEL_Q] = "self_attn.q_proj",
+    [MODEL_K] = "self_attn.k_proj",
+    [MODEL_V] = "self_attn.v_proj",
+    [MODEL_Q_NORM] = "self_attn.q_norm",
+    [MODEL_K_NORM] = "self_attn.k_norm",
+    [MODEL_O] = "self_attn.o_proj",
+    [MODEL_MLP_NORM] = "post_attention_layernorm",
+    [MODEL_GATE] = "mlp.gate_proj",
+    [MODEL_UP] = "mlp.up_proj",
+    [MODEL_DOWN] = "mlp.down_proj",
+    [MODEL_ROUTER] = "mlp.gate",
+    [MODEL_EMBEDDING] = "model.embed_tokens",
+    [MODEL_LAST_NORM] = "model.norm",
+    [MODEL_HEAD] = "lm_head",
 };
 
 static int is_vector(enum model_tensor tensor)
@@ -55,6 +62,7 @@ void model_shape(const struct model_config *c, enum model_tensor tensor, int64_t
         [MODEL_GATE] = {c->intermediate, c->hidden},
         [MODEL_UP] = {c->intermediate, c->hidden},
         [MODEL_DOWN] = {c->hidden, c->intermediate},
+        [MODEL_ROUTER] = {c->experts, c->hidden},
         [MODEL_EMBEDDING] = {c->vocab, c->hidden},
         [MODEL_LAST_NORM] = {1, c->hidden},
         [MODEL_HEAD] = {c->vocab, c->hidden},
@@ -63,17 +71,27 @@ void model_shape(const struct model_config *c, enum model_tensor tensor, int64_t
     *columns = shape[tensor][1];
 }
 
-/* The index of a tensor in struct model's table. */
-static size_t place_of(const struct model_config *c, enum model_tensor tensor, int layer)
+int model_is_matrix(enum model_tensor tensor)
 {
-    if (tensor < MODEL_LAYER_TENSORS) return (size_t)layer * MODEL_LAYER_TENSORS + tensor;
-    if (tensor == MODEL_HEAD && c->tied) tensor = MODEL_EMBEDDING;
-    return (size_t)c->layers * MODEL_LAYER_TENSORS + (size_t)(tensor - MODEL_LAYER_TENSORS);
+    return tensor == MODEL_Q || tensor == MODEL_K || tensor == MODEL_V || tensor == MODEL_O ||
+           (tensor >= MODEL_GATE && tensor <= MODEL_DOWN);
 }
 
-static size_t places(const struct model_config *c)
+/* How often a tensor is there. */
+static int copies(const struct model_config *c, enum model_tensor tensor)
 {
-    return (size_t)c->layers * MODEL_LAYER_TENSORS + MODEL_TENSORS - MODEL_LAYER_TENSORS;
+    if (tensor >= MODEL_LAYER_TENSORS) return !(tensor == MODEL_HEAD && c->tied);
+    if (tensor == MODEL_ROUTER && c->experts == 0) return 0;
+    return tensor >= MODEL_GATE && tensor <= MODEL_DOWN && c->experts > 0 ? c->layers * c->experts
+                                                                          : c->layers;
+}
+
+/* The index of a part of a tensor in struct model's table. */
+static size_t place_of(const struct model_config *c, enum model_tensor tensor, enum model_part part,
+                       int layer)
+{
+    const size_t most = (size_t)c->layers * (size_t)(c->experts > 0 ? c->experts : 1);
+    return ((size_t)part * MODEL_TENSORS + tensor) * most + (size_t)layer;
 }
 
 /* ---- a folder --------------------------------------------------------------------------------------------- */
@@ -134,66 +152,130 @@ static int open_files(struct model *model, const char *folder, char error[MODEL_
     return failed;
 }
 
-static int wrong_shape(const struct model_config *c, enum model_tensor id, const struct tensor *tensor,
-                       char *text, size_t size)
+/* How a part of a tensor has to be stored. */
+struct expected {
+    const char *name, *dtype; /* dtype NULL: floats */
+    int rank;
+    int64_t shape[2];
+};
+
+/* Of a matrix whose elements are not floats; a part without a name is not there. */
+static struct expected expected_of_matrix(const struct model_config *c, enum model_part part, int64_t outputs,
+                                          int64_t inputs)
+{
+    const int64_t groups = c->group > 0 ? inputs / c->group : 1;
+    const struct expected eight[MODEL_PARTS] = {[MODEL_VALUES] = {"weight", "I8", 2, {outputs, inputs}},
+                                                [MODEL_SCALES] = {"weight_scale", NULL, 2, {outputs, 1}}};
+    const struct expected four[MODEL_PARTS] = {
+        [MODEL_VALUES] = {"qweight", "I32", 2, {inputs, outputs / 8}},
+        [MODEL_SCALES] = {"scales", NULL, 2, {groups, outputs}},
+        [MODEL_ZEROS] = {"qzeros", "I32", 2, {groups, outputs / 8}},
+    };
+    const struct expected values = {"qweight", "I32", 2, {inputs / 8, outputs}},
+                          order = {"g_idx", "I32", 1, {inputs}};
+    if (c->storage == MODEL_INT8) return eight[part];
+    if (c->storage == MODEL_GPTQ && part == MODEL_VALUES) return values;
+    return c->storage == MODEL_GPTQ && part == MODEL_ORDER ? order : four[part];
+}
+
+static struct expected expected_of(const struct model_config *c, enum model_tensor id, enum model_part part)
 {
     int64_t rows, columns;
     model_shape(c, id, &rows, &columns);
-    int vector = is_vector(id);
+    if (c->storage != MODEL_FLOATS && model_is_matrix(id)) return expected_of_matrix(c, part, rows, columns);
+    const struct expected vector = {"weight", NULL, 1, {columns}},
+                          matrix = {"weight", NULL, 2, {rows, columns}};
+    if (part != MODEL_VALUES) return (struct expected){0};
+    return is_vector(id) ? vector : matrix;
+}
+
+static int wrong_shape(const struct expected *e, enum model_tensor id, const struct tensor *tensor,
+                       char *text, size_t size)
+{
     const int64_t *shape = tensor->shape;
-    if (tensor->rank == (vector ? 1 : 2) && shape[tensor->rank - 1] == columns &&
-        (vector || shape[0] == rows))
+    if (tensor->rank == e->rank && shape[0] == e->shape[0] && (e->rank == 1 || shape[1] == e->shape[1]))
         return 0;
-    if (vector)
-        snprintf(text, size, "is no vector of %lld elements, as config.json asks", (long long)columns);
-    else if ((id == MODEL_EMBEDDING || id == MODEL_HEAD) && tensor->rank == 2 && shape[1] == columns)
+    if (e->rank == 1)
+        snprintf(text, size, "is no vector of %lld elements, as config.json asks", (long long)e->shape[0]);
+    else if ((id == MODEL_EMBEDDING || id == MODEL_HEAD) && tensor->rank == 2 && shape[1] == e->shape[1])
         snprintf(text, size, "has %lld rows, but the vocabulary of config.json %lld words",
-                 (long long)shape[0], (long long)rows);
+                 (long long)shape[0], (long long)e->shape[0]);
     else
-        snprintf(text, size, "is no matrix of %lld x %lld, as config.json asks", (long long)rows,
-                 (long long)columns);
+        snprintf(text, size, "is no matrix of %lld x %lld, as config.json asks", (long long)e->shape[0],
+                 (long long)e->shape[1]);
     return 1;
 }
 
-/* Finds the tensor in whichever file has it. */
-static int find_tensor(struct model *model, enum model_tensor id, int layer, char error[MODEL_ERROR])
+/* Inputs lie in the order of their groups, as the products take them; desc_act stores them otherwise. */
+static int in_order(const struct tensor *order, int group)
 {
-    char name[96], what[160];
-    if (id < MODEL_LAYER_TENSORS)
-        snprintf(name, sizeof name, "model.layers.%d.%s.weight", layer, NAMES[id]);
+    for (size_t i = 0; i < order->elems; i++) {
+        int32_t of_input;
+        memcpy(&of_input, order->data + i * sizeof of_input, sizeof of_input);
+        if (of_input != (group > 0 ? (int32_t)(i / (size_t)group) : 0)) return 0;
+    }
+    return 1;
+}
+
+/* What a tensor is called in its file, but for the part's name. */
+static void name_tensor(const struct model_config *c, enum model_tensor id, int layer, char *name,
+                        size_t size)
+{
+    const int experts = copies(c, id) > c->layers ? c->experts : 0;
+    if (id >= MODEL_LAYER_TENSORS)
+        snprintf(name, size, "%s", NAMES[id]);
+    else if (experts > 0) /* mlp.experts.5.gate_proj */
+        snprintf(name, size, "model.layers.%d.mlp.experts.%d%s", layer / experts, layer % experts,
+                 strchr(NAMES[id], '.'));
     else
-        snprintf(name, sizeof name, "%s.weight", NAMES[id]);
+        snprintf(name, size, "model.layers.%d.%s", layer, NAMES[id]);
+}
+
+/* Finds a part of the tensor in whichever file has it. */
+static int find_part(struct model *model, enum model_tensor id, int layer, enum model_part part,
+                     char error[MODEL_ERROR])
+{
+    const struct model_config *c = &model->config;
+    const struct expected expected = expected_of(c, id, part);
+    char whole[96], name[112], what[160];
+    if (!expected.name) return 0;
+    name_tensor(c, id, layer, whole, sizeof whole);
+    snprintf(name, sizeof name, "%s.%s", whole, expected.name);
     const struct tensor *found = NULL;
-    size_t file = 0;
-    for (; file < model->file_count && !found; file++) found = tensor_find(&model->files[file], name);
+    for (size_t file = 0; file < model->file_count && !found; file++)
+        found = tensor_find(&model->files[file], name);
     if (!found) {
         snprintf(error, MODEL_ERROR, "the model has no tensor '%s'", name);
         return -1;
     }
-    if (found->dtype == TENSOR_OTHER) {
-        snprintf(error, MODEL_ERROR, "tensor '%s' has elements of type %s; F32, F16 and BF16 can be read",
-                 name, found->dtype_name);
+    if (expected.dtype ? strcmp(found->dtype_name, expected.dtype) != 0 : found->dtype == TENSOR_OTHER) {
+        snprintf(error, MODEL_ERROR, "tensor '%s' has elements of type %s; %s can be read", name,
+                 found->dtype_name, expected.dtype ? expected.dtype : "F32, F16 and BF16");
         return -1;
     }
-    if (wrong_shape(&model->config, id, found, what, sizeof what)) {
+    if (wrong_shape(&expected, id, found, what, sizeof what)) {
         snprintf(error, MODEL_ERROR, "tensor '%s' %s", name, what);
         return -1;
     }
-    model->tensors[place_of(&model->config, id, layer)] = found;
+    if (part == MODEL_ORDER && !in_order(found, c->group)) {
+        snprintf(error, MODEL_ERROR, "tensor '%s': inputs in another order (desc_act) are not supported",
+                 name);
+        return -1;
+    }
+    model->tensors[place_of(c, id, part, layer)] = found;
     return 0;
 }
 
 static int find_tensors(struct model *model, char error[MODEL_ERROR])
 {
     const struct model_config *c = &model->config;
-    model->tensors = calloc(places(c), sizeof *model->tensors);
+    model->tensors = calloc(place_of(c, MODEL_INPUT_NORM, MODEL_PARTS, 0), sizeof *model->tensors);
     if (!model->tensors) abort();
-    for (int id = MODEL_LAYER_TENSORS; id < MODEL_TENSORS; id++)
-        if (!(id == MODEL_HEAD && c->tied) && find_tensor(model, (enum model_tensor)id, 0, error) != 0)
-            return -1;
-    for (int layer = 0; layer < c->layers; layer++)
-        for (int id = 0; id < MODEL_LAYER_TENSORS; id++)
-            if (find_tensor(model, (enum model_tensor)id, layer, error) != 0) return -1;
+    for (int id = 0; id < MODEL_TENSORS; id++)
+        for (int layer = 0; layer < copies(c, (enum model_tensor)id); layer++)
+            for (int part = 0; part < MODEL_PARTS; part++)
+                if (find_part(model, (enum model_tensor)id, layer, (enum model_part)part, error) != 0)
+                    return -1;
     return 0;
 }
 
@@ -246,13 +328,21 @@ static float to_bfloat16(float x)
     return x;
 }
 
+/* A number of its own for each tensor. */
+static uint64_t seed_of(const struct model_config *c, enum model_tensor tensor, int layer)
+{
+    enum { BEFORE = MODEL_ROUTER /* tensors of a layer that are made from a seed */ };
+    if (tensor < MODEL_LAYER_TENSORS) return (uint64_t)layer * BEFORE + tensor;
+    return (uint64_t)c->layers * BEFORE + (uint64_t)(tensor - MODEL_LAYER_TENSORS);
+}
+
 /* A generator from which any element can be computed without those before it. */
 static void make(const struct model *model, enum model_tensor tensor, int layer, size_t first, size_t count,
                  float *to)
 {
     int64_t rows, columns;
     model_shape(&model->config, tensor, &rows, &columns);
-    struct rng begin = {rng_mix(model->seed, place_of(&model->config, tensor, layer))};
+    struct rng begin = {rng_mix(model->seed, seed_of(&model->config, tensor, layer))};
     struct rng rng = rng_ahead(&begin, (uint64_t)first);
     double size = tensor >= MODEL_LAYER_TENSORS ? 0.02 : 1.0 / sqrt((double)columns);
     /* Evenly distributed numbers with that standard deviation: they take one random number per element,
@@ -269,7 +359,14 @@ void model_read(const struct model *model, enum model_tensor tensor, int layer, 
 {
     if (tensor == MODEL_HEAD && model->config.tied) tensor = MODEL_EMBEDDING;
     if (model->tensors)
-        tensor_to_floats(model->tensors[place_of(&model->config, tensor, layer)], first, count, to);
+        tensor_to_floats(model->tensors[place_of(&model->config, tensor, MODEL_VALUES, layer)], first, count,
+                         to);
     else
         make(model, tensor, layer, first, count, to);
+}
+
+const struct tensor *model_part(const struct model *model, enum model_tensor tensor, int layer,
+                                enum model_part part)
+{
+    return model->tensors ? model->tensors[place_of(&model->config, tensor, part, layer)] : NULL;
 }

@@ -111,10 +111,98 @@ static void take_stops(struct config_file *f, struct model_config *config)
         take_stop(f, config, m);
 }
 
+static int is_true(const struct config_file *f, const struct json_value *from, const char *name)
+{
+    const struct json_value *value = json_find(&f->json, from, name);
+    return value && value->kind == JSON_TRUE;
+}
+
+/* Qwen3-MoE: experts in every layer. */
+static void take_experts(struct config_file *f, struct model_config *config)
+{
+    const struct json_value *without = json_find(&f->json, f->root, "mlp_only_layers");
+    config->experts = whole(f, "num_experts", 65535, 0);
+    config->top_k = whole(f, "num_experts_per_tok", 65535, 0);
+    config->intermediate = whole(f, "moe_intermediate_size", MOST_EXTENT, 0);
+    config->renormalise = is_true(f, f->root, "norm_topk_prob");
+    if (config->top_k > config->experts) refuse(f, "num_experts_per_tok", "is more than num_experts");
+    if (whole(f, "decoder_sparse_step", 65535, 1) != 1)
+        refuse(f, "decoder_sparse_step", "is not 1: layers without experts are not supported");
+    if (without && without->kind != JSON_NULL && (without->kind != JSON_ARRAY || without->count > 0))
+        refuse(f, "mlp_only_layers", "is not empty: layers without experts are not supported");
+}
+
+/* 4 bits: AWQ's gemm version, or GPTQ. */
+static void take_four_bits(struct config_file *f, const struct json_value *from, struct model_config *config)
+{
+    const struct json_value *group = json_find(&f->json, from, "group_size"),
+                            *bits = json_find(&f->json, from, "bits");
+    const struct json_value *version =
+        json_find(&f->json, from, config->storage == MODEL_AWQ ? "version" : "checkpoint_format");
+    if (!bits || bits->kind != JSON_NUMBER || bits->number != 4.0) refuse(f, "bits", "is not 4");
+    if (version && !json_is(version, config->storage == MODEL_AWQ ? "gemm" : "gptq"))
+        refuse(f, config->storage == MODEL_AWQ ? "version" : "checkpoint_format", "is not supported");
+    if (config->storage == MODEL_AWQ && !is_true(f, from, "zero_point"))
+        refuse(f, "zero_point", "is not true");
+    if (!group || group->kind != JSON_NUMBER ||
+        (group->number != 32.0 && group->number != 64.0 && group->number != 128.0 && group->number != -1.0)) {
+        refuse(f, "group_size", "is none of 32, 64, 128 and -1");
+        return;
+    }
+    config->group = group->number < 0.0 ? 0 : (int)group->number;
+    const int inputs[] = {config->hidden, config->heads * config->head_dim, config->intermediate};
+    for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
+        if (inputs[i] % 64 != 0 || (config->kv_heads * config->head_dim) % 8 != 0)
+            refuse(f, "hidden_size", "or another extent of a matrix is no multiple of 64, as 4 bits need");
+        else if (config->group > 0 && inputs[i] % config->group != 0)
+            refuse(f, "group_size", "does not divide the inputs of every matrix");
+    }
+}
+
+/* The one form of compressed-tensors that lesson 13 multiplies: 8 bits, a scale per output and one per row of activations. */
+static void take_eight_bits(struct config_file *f, const struct json_value *from)
+{
+    const struct json_value *groups = json_find(&f->json, from, "config_groups");
+    const struct json_value *first = groups ? json_first(&f->json, groups) : NULL;
+    const char *const sides[] = {"weights", "input_activations"}, *const strategies[] = {"channel", "token"};
+    if (!first || json_next(&f->json, first)) refuse(f, "config_groups", "does not have one group");
+    for (int i = 0; i < 2 && first; i++) {
+        const struct json_value *side = json_find(&f->json, first, sides[i]);
+        const struct json_value *bits = side ? json_find(&f->json, side, "num_bits") : NULL;
+        if (!side || !bits || bits->kind != JSON_NUMBER || bits->number != 8.0 ||
+            !json_is(json_find(&f->json, side, "type"), "int") || !is_true(f, side, "symmetric") ||
+            !json_is(json_find(&f->json, side, "strategy"), strategies[i]) ||
+            is_true(f, side, "dynamic") != (i == 1))
+            refuse(f, sides[i],
+                   i ? "is not symmetric, dynamic, of 8 bits per token"
+                     : "is not symmetric, of 8 bits per channel");
+    }
+}
+
+static void take_storage(struct config_file *f, struct model_config *config)
+{
+    const struct json_value *from = json_find(&f->json, f->root, "quantization_config");
+    if (!from || from->kind == JSON_NULL) return;
+    const struct json_value *method = json_find(&f->json, from, "quant_method");
+    if (config->experts > 0)
+        refuse(f, "quantization_config", "is given, which is not supported with experts");
+    else if (json_is(method, "awq"))
+        config->storage = MODEL_AWQ;
+    else if (json_is(method, "gptq"))
+        config->storage = MODEL_GPTQ;
+    else if (json_is(method, "compressed-tensors"))
+        config->storage = MODEL_INT8;
+    else
+        refuse(f, "quant_method", "is none of \"awq\", \"gptq\" and \"compressed-tensors\"");
+    if (config->storage == MODEL_INT8) take_eight_bits(f, from);
+    if (config->storage == MODEL_AWQ || config->storage == MODEL_GPTQ) take_four_bits(f, from, config);
+}
+
 static void take_config(struct config_file *f, struct model_config *config)
 {
-    if (!json_is(json_find(&f->json, f->root, "model_type"), "qwen3"))
-        refuse(f, "model_type", "is not \"qwen3\"");
+    const struct json_value *type = json_find(&f->json, f->root, "model_type");
+    const int experts = json_is(type, "qwen3_moe");
+    if (!experts && !json_is(type, "qwen3")) refuse(f, "model_type", "is not \"qwen3\" or \"qwen3_moe\"");
     check_absent(f);
     config->layers = whole(f, "num_hidden_layers", MOST_LAYERS, 0);
     config->hidden = whole(f, "hidden_size", MOST_EXTENT, 0);
@@ -122,17 +210,20 @@ static void take_config(struct config_file *f, struct model_config *config)
     config->kv_heads = whole(f, "num_key_value_heads", 65535, config->heads);
     config->head_dim =
         whole(f, "head_dim", 1024, config->hidden / config->heads > 0 ? config->hidden / config->heads : 1);
-    config->intermediate = whole(f, "intermediate_size", MOST_EXTENT, 0);
+    if (experts)
+        take_experts(f, config);
+    else
+        config->intermediate = whole(f, "intermediate_size", MOST_EXTENT, 0);
     config->vocab = whole(f, "vocab_size", MOST_EXTENT, 0);
     config->max_context = whole(f, "max_position_embeddings", INT_MAX, 0);
     config->epsilon = positive(f, f->root, "rms_norm_eps", 1e-6);
     config->rope_base = rope_base(f);
-    const struct json_value *tied = json_find(&f->json, f->root, "tie_word_embeddings");
-    config->tied = tied && tied->kind == JSON_TRUE;
+    config->tied = is_true(f, f->root, "tie_word_embeddings");
     if (config->heads % config->kv_heads != 0)
         refuse(f, "num_key_value_heads", "does not divide num_attention_heads");
     if (config->head_dim % 2 != 0) refuse(f, "head_dim", "is odd");
     take_stops(f, config);
+    take_storage(f, config);
 }
 
 int model_config_read(struct model_config *config, const char *path, char error[MODEL_ERROR])

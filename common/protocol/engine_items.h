@@ -27,55 +27,58 @@ enum engine_manner {
     ENGINE_KEPT = 32 /* to be timed: the graph is kept from call to call */
 };
 
-/** @brief Which argument of the entry point is wrong. */
-enum engine_mistake {
-    ENGINE_RIGHT,
-    NULL_MODEL,
-    NULL_BATCH,
-    NULL_WEIGHTS,
-    NULL_CACHE,
-    NULL_TOKENS,
-    NULL_POSITIONS,
-    NULL_REQUESTS,
-    NULL_TABLES,
-    NULL_WANTED,
-    NULL_LOGITS,
-    NULL_WORKSPACE,
-    SHORT_WORKSPACE,
-    MISALIGNED_WORKSPACE,
-    MISALIGNED_WEIGHTS,
-    MISALIGNED_CACHE,
-    MISALIGNED_TOKENS,
-    MISALIGNED_POSITIONS,
-    MISALIGNED_REQUESTS,
-    MISALIGNED_TABLES,
-    MISALIGNED_WANTED,
-    MISALIGNED_LOGITS,
-    EPSILON_NAN,
-    EPSILON_NEGATIVE,
-    ROPE_BASE_ZERO,
-    ROPE_BASE_INFINITE,
-    ROWS_ZERO,
-    ROWS_NEGATIVE,
-    ROWS_TOO_MANY,
-    WANTED_NEGATIVE,
-    WANTED_TOO_MANY,
-    LAYERS_NEGATIVE,
-    HIDDEN_40,
-    HEADS_UNEVEN,
-    KV_HEADS_ZERO,
-    HEAD_DIM_48,
-    INTERMEDIATE_ZERO,
-    VOCAB_ZERO,
-    TIED_2,
-    BLOCK_SIZE_ZERO,
-    BLOCKS_OVERFLOW,
-    MAX_ROWS_70000,
-    NULL_TOKENS_AND_ROWS_ZERO,
-    ROWS_ZERO_AND_MISALIGNED_CACHE,
-    MISALIGNED_CACHE_AND_SHORT_WORKSPACE,
-    ENGINE_MISTAKES
-};
+/** @brief Which argument of the step is wrong: its number, the case's name, what is to be returned. */
+#define ENGINE_MISTAKE_LIST(X)                                                                               \
+    X(NULL_MODEL, "null_model", KERNEL_INVALID_CONFIG)                                                       \
+    X(NULL_BATCH, "null_batch", KERNEL_INVALID_CONFIG)                                                       \
+    X(NULL_WEIGHTS, "null_weights", KERNEL_INVALID_CONFIG)                                                   \
+    X(NULL_CACHE, "null_cache", KERNEL_INVALID_CONFIG)                                                       \
+    X(NULL_TOKENS, "null_tokens", KERNEL_INVALID_CONFIG)                                                     \
+    X(NULL_POSITIONS, "null_positions", KERNEL_INVALID_CONFIG)                                               \
+    X(NULL_REQUESTS, "null_requests", KERNEL_INVALID_CONFIG)                                                 \
+    X(NULL_TABLES, "null_tables", KERNEL_INVALID_CONFIG)                                                     \
+    X(NULL_WANTED, "null_wanted_rows", KERNEL_INVALID_CONFIG)                                                \
+    X(NULL_LOGITS, "null_logits", KERNEL_INVALID_CONFIG)                                                     \
+    X(NULL_WORKSPACE, "null_workspace", KERNEL_OUT_OF_MEMORY)                                                \
+    X(SHORT_WORKSPACE, "short_workspace", KERNEL_OUT_OF_MEMORY)                                              \
+    X(MISALIGNED_WORKSPACE, "misaligned_workspace", KERNEL_ALIGNMENT_ERROR)                                  \
+    X(MISALIGNED_WEIGHTS, "misaligned_weights", KERNEL_ALIGNMENT_ERROR)                                      \
+    X(MISALIGNED_CACHE, "misaligned_cache", KERNEL_ALIGNMENT_ERROR)                                          \
+    X(MISALIGNED_TOKENS, "misaligned_tokens", KERNEL_ALIGNMENT_ERROR)                                        \
+    X(MISALIGNED_POSITIONS, "misaligned_positions", KERNEL_ALIGNMENT_ERROR)                                  \
+    X(MISALIGNED_REQUESTS, "misaligned_requests", KERNEL_ALIGNMENT_ERROR)                                    \
+    X(MISALIGNED_TABLES, "misaligned_tables", KERNEL_ALIGNMENT_ERROR)                                        \
+    X(MISALIGNED_WANTED, "misaligned_wanted_rows", KERNEL_ALIGNMENT_ERROR)                                   \
+    X(MISALIGNED_LOGITS, "misaligned_logits", KERNEL_ALIGNMENT_ERROR)                                        \
+    X(EPSILON_NAN, "epsilon_nan", KERNEL_INVALID_CONFIG)                                                     \
+    X(EPSILON_NEGATIVE, "epsilon_negative", KERNEL_INVALID_CONFIG)                                           \
+    X(ROPE_BASE_ZERO, "rope_base_zero", KERNEL_INVALID_CONFIG)                                               \
+    X(ROPE_BASE_INFINITE, "rope_base_infinite", KERNEL_INVALID_CONFIG)                                       \
+    X(ROWS_ZERO, "rows_zero", KERNEL_INVALID_DIMENSION)                                                      \
+    X(ROWS_NEGATIVE, "rows_negative", KERNEL_INVALID_DIMENSION)                                              \
+    X(ROWS_TOO_MANY, "rows_above_max_rows", KERNEL_INVALID_DIMENSION)                                        \
+    X(WANTED_NEGATIVE, "wanted_negative", KERNEL_INVALID_DIMENSION)                                          \
+    X(WANTED_TOO_MANY, "wanted_above_rows", KERNEL_INVALID_DIMENSION)                                        \
+    X(LAYERS_NEGATIVE, "layers_negative", KERNEL_INVALID_DIMENSION)                                          \
+    X(HIDDEN_40, "hidden_40", KERNEL_INVALID_DIMENSION)                                                      \
+    X(HEADS_UNEVEN, "heads_3_of_2", KERNEL_INVALID_DIMENSION)                                                \
+    X(KV_HEADS_ZERO, "kv_heads_zero", KERNEL_INVALID_DIMENSION)                                              \
+    X(HEAD_DIM_48, "head_dim_48", KERNEL_INVALID_DIMENSION)                                                  \
+    X(INTERMEDIATE_ZERO, "intermediate_zero", KERNEL_INVALID_DIMENSION)                                      \
+    X(VOCAB_ZERO, "vocab_zero", KERNEL_INVALID_DIMENSION)                                                    \
+    X(TIED_2, "tied_2", KERNEL_INVALID_DIMENSION)                                                            \
+    X(BLOCK_SIZE_ZERO, "block_size_zero", KERNEL_INVALID_DIMENSION)                                          \
+    X(BLOCKS_OVERFLOW, "positions_overflow", KERNEL_INVALID_DIMENSION)                                       \
+    X(MAX_ROWS_70000, "max_rows_70000", KERNEL_INVALID_DIMENSION)                                            \
+    X(NULL_TOKENS_AND_ROWS_ZERO, "null_tokens_and_rows_zero", KERNEL_INVALID_CONFIG)                         \
+    X(ROWS_ZERO_AND_MISALIGNED_CACHE, "rows_zero_and_misaligned_cache", KERNEL_INVALID_DIMENSION)            \
+    X(MISALIGNED_CACHE_AND_SHORT_WORKSPACE, "misaligned_cache_and_short_workspace", KERNEL_ALIGNMENT_ERROR)
+
+/** @cond */
+#define ENGINE_MISTAKE_NUMBER(number, name, expected) number,
+/** @endcond */
+enum engine_mistake { ENGINE_RIGHT, ENGINE_MISTAKE_LIST(ENGINE_MISTAKE_NUMBER) ENGINE_MISTAKES };
+#undef ENGINE_MISTAKE_NUMBER
 
 enum {
     ENGINE_WEIGHTS,

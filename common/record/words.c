@@ -48,7 +48,8 @@ static void put_line(struct out *out, const struct record_line *line)
     else if (line->file[0] != '\0')
         put(out, "%s", line->file);
     else if (line->address != 0)
-        put(out, "address 0x%" PRIx64 " (no line known)", line->address);
+        put(out, "address 0x%" PRIx64 " (no line known: is addr2line, of binutils, installed?)",
+            line->address);
     else
         put(out, "an unknown place");
 }

@@ -196,6 +196,9 @@ static const char *const messages[RECORD_MESSAGES] = {
         "{s0} in an entry point, which launches and returns: it makes and destroys nothing",
     [RECORD_SAYS_WRITES_KEPT] =
         "{s0} writes {n0?an input|what lies between two rows of the output}: {memory}",
+    [RECORD_SAYS_WORK_REFUSED] =
+        "{s0} was given to a stream before the call was refused: all checks come first, so that a call that "
+        "is refused leaves no trace",
     [RECORD_SAYS_GROUP_OPEN] =
         "the entry point returns with a group open: ncclGroupStart without ncclGroupEnd, so that "
         "nothing in it has begun",
@@ -254,6 +257,9 @@ static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_GRID_DEPENDENCY] =
         "that kernel may still be running: wait for it, by cudaGridDependencySynchronize() or what the "
         "course wraps it in, wait_for_kernel_before()",
+    [RECORD_ADVICE_STREAMS_SHARE] =
+        "two calls on two streams run at the same time, and both use it: what a call keeps from one "
+        "kernel to the next belongs in its own workspace",
     [RECORD_ADVICE_GRID_DEPENDENCY_BETWEEN] =
         "that kernel may still be running: the one between did not "
         "wait for it (cudaGridDependencySynchronize(), in the course wait_for_kernel_before())",

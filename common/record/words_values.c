@@ -133,12 +133,14 @@ static void add_large_error(struct sentence *s, const struct record *r)
 
 static void add_workspace(struct sentence *s, const struct record *r)
 {
-    const int64_t asked = r->number[RECORD_N_FIRST], contract = r->number[RECORD_N_SECOND];
+    const uint64_t asked = (uint64_t)r->number[RECORD_N_FIRST],
+                   contract = (uint64_t)r->number[RECORD_N_SECOND];
     add(s,
         r->message == RECORD_STATUS_WORKSPACE
-            ? "asked for %" PRId64 " bytes of workspace, but was given the %" PRId64 " of the contract"
-            : "..._workspace_bytes() says %" PRId64 " bytes, the contract %" PRId64,
+            ? "asked for %" PRIu64 " bytes of workspace, but was given the %" PRIu64 " of the contract"
+            : "..._workspace_bytes() says %" PRIu64 " bytes, the contract %" PRIu64,
         asked, contract);
+    if (contract == SIZE_MAX) add(s, " (SIZE_MAX): no size fits in 63 bits");
 }
 
 static void add_own_memory(struct sentence *s, const struct record *r)

@@ -63,9 +63,10 @@ void entry_point_is_given_also(cudaStream_t stream)
     hold_to(promises);
 }
 
-void entry_point_failed(void)
+void entry_point_returned(enum kernel_status status)
 {
-    if (simt_promise_broken_off != NULL) simt_promise_broken_off();
+    if (simt_promise_broken_off == NULL || status == KERNEL_OK || status == KERNEL_NOT_STARTED) return;
+    simt_promise_broken_off(status != KERNEL_CUDA_ERROR); /* that one may come after a launch */
 }
 
 /* A graded runner of the software device has the host code in another process, see boundary/boundary.h. */
@@ -144,6 +145,7 @@ enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t st
     enum kernel_status status =
         told.flags & CASE_CAPTURED ? captured_call(call_lesson, &call, stream) : call_lesson(&call, stream);
     struct device_calls after = device_calls();
+    entry_point_returned(status);
     hold_to(0);
     if (simt_report_left_since != NULL) simt_report_left_since(objects);
     describe_launches(NULL);

@@ -38,8 +38,9 @@ void entry_point_is_given(cudaStream_t stream);
 /** @brief The same, besides: a stream of another device. */
 void entry_point_is_given_also(cudaStream_t stream);
 
-/** @brief In lesson_call(), before marshalling_may_look(1): it returned an error, and need not have joined its streams. */
-void entry_point_failed(void);
+/** @brief In lesson_call(), before marshalling_may_look(1): what it returned. One that failed need not have joined its streams; one
+ *         that refused the call must have given no work to any. */
+void entry_point_returned(enum kernel_status status);
 
 /** @brief Makes @p call once, into a graph, and launches that: what is judged is what the launch does. @p context is
  *         handed on to @p call. Returns what @p call did, or ::KERNEL_CUDA_ERROR. */

@@ -17,12 +17,13 @@ extern int simt_finding_count(void) __attribute__((weak));
 extern void simt_record_sink(void (*take)(const struct record *record)) __attribute__((weak));
 extern void simt_promise(unsigned promises, void *stream) __attribute__((weak));
 extern void simt_promise_also(void *stream) __attribute__((weak));
-extern void simt_promise_broken_off(void) __attribute__((weak));
+extern void simt_promise_broken_off(int refused) __attribute__((weak));
 extern void simt_collective_bytes(int device, unsigned long long *sent, unsigned long long *received)
     __attribute__((weak));
 extern void simt_pretend_multiprocessors(int count) __attribute__((weak));
 extern void simt_pretend_capability(int capability) __attribute__((weak));
 extern void simt_launch_only(int only) __attribute__((weak));
+extern void simt_watch_streams(int watch) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
 extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));
 extern void simt_device_forget(void *pointer, size_t bytes) __attribute__((weak));

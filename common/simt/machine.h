@@ -93,6 +93,7 @@ struct simt_running {
     uint32_t number;
     const char *kernel;
     struct simt_extent grid, block;
+    int elsewhere; /**< 1: in another stream, which is not waited for */
 };
 
 /** @brief All of those in front of the next launch. All zeros: none, everything is over. */
@@ -533,8 +534,8 @@ void simt_promise(unsigned promises, void *stream);
 /** @brief After simt_promise(): @p stream, of another device, is given as well. */
 void simt_promise_also(void *stream);
 /** @brief Before the next simt_promise(): the entry point has returned an error. Streams that it had no more occasion to join are no
- *         finding: the error is what is reported. */
-void simt_promise_broken_off(void);
+ *         finding: the error is what is reported. If it @p refused the call, work that it gave to a stream before is one. */
+void simt_promise_broken_off(int refused);
 /** @brief How many streams, events and graphs, plain and executable, the program has made so far. */
 unsigned long simt_objects_made(void);
 /** @brief A finding for each kind of them that was made after the first @p mark ones and is still there. */
@@ -550,6 +551,9 @@ void simt_pretend_capability(int capability);
 /** @brief From now on (1), until 0, launches are checked and not run, and fills do nothing: a problem may then be
  *         larger than any memory. */
 void simt_launch_only(int only);
+/** @brief From now on (1), until 0, kernels of different streams count as running at the same time: a finding if one writes what another
+ *         uses. */
+void simt_watch_streams(int watch);
 /** @brief From now on no allocation is refused because the host lacks the memory: the caller knows how much is touched. */
 void simt_trust_allocations(void);
 /** @brief Makes device memory unreachable (1) or reachable (0) for this process. */

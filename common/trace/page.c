@@ -98,7 +98,8 @@ static void put_sources(const struct trace_shown *shown, struct text *page)
 
 void trace_write_page(const char *title, struct trace_shown *shown, size_t count, struct text *page)
 {
-    const size_t rest = (size_t)1 << 20; /* the viewer, the sources as a rule */
+    size_t rest = (size_t)1 << 20; /* the viewer, the sources as a rule */
+    for (size_t i = 0; i < count; i++) rest += shown[i].variables ? shown[i].variables->length : 0;
     const size_t room = (TRACE_PAGE_BYTES - rest) / 4 * 3 / count - (MOST_SOURCES << 10);
     text_print(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -127,6 +128,13 @@ void trace_write_page(const char *title, struct trace_shown *shown, size_t count
         text_add_json(page, shown[i].name);
         text_print(page, ", \"debug\": ");
         text_add_json(page, shown[i].debug ? shown[i].debug : "");
+        text_print(page, ", \"noVariables\": ");
+        text_add_json(page, shown[i].no_variables ? shown[i].no_variables : "");
+        text_print(page, ", \"first\": %zu, \"variables\": ", shown[i].first);
+        if (shown[i].variables && shown[i].variables->length)
+            text_append(page, shown[i].variables->data, shown[i].variables->length);
+        else
+            text_print(page, "null");
         text_print(page, ", \"blocksLeftOut\": %zu, \"sources\": [", shown[i].blocks_left_out);
         put_sources(&shown[i], page);
         text_print(page, "]}");

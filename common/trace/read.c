@@ -133,6 +133,23 @@ static void read_block(struct reader *r, struct trace_launch *launch, size_t beg
     block->end = end;
 }
 
+/* Of a launch's first finding: the thread that acted last. */
+static void read_finding(struct reader *r, struct trace_launch *launch)
+{
+    enum { ACTORS = 2 };
+    if (launch->finding_count++ > 0) return;
+    free(text_of(r)); /* kind, text, how often, space, address, bytes */
+    free(text_of(r));
+    for (int i = 0; i < 4; i++) (void)number(r);
+    for (int i = 0; i < ACTORS; i++) {
+        const uint64_t site = number(r), block = number(r), thread = number(r);
+        (void)number(r);
+        if (site == 0) continue;
+        launch->found_block = block;
+        launch->found_thread = thread;
+    }
+}
+
 /* One chunk, which begins at @p begin; returns where it ends, or 0 if it is damaged. */
 static size_t read_chunk(struct trace *trace, size_t begin)
 {
@@ -153,7 +170,7 @@ static size_t read_chunk(struct trace *trace, size_t begin)
     struct trace_launch *launch = &trace->launches[trace->launch_count - 1];
     launch->end = end;
     if (letter == TRACE_BLOCK) read_block(&r, launch, begin, end);
-    if (letter == TRACE_FINDING) launch->finding_count++;
+    if (letter == TRACE_FINDING) read_finding(&r, launch);
     return r.damaged ? 0 : end;
 }
 

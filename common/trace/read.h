@@ -37,6 +37,8 @@ struct trace_launch {
     struct trace_block *blocks;     /**< those that are traced */
     size_t block_count;             /**< how many of them */
     size_t finding_count;           /**< how many findings it has */
+    uint64_t found_block;           /**< where the first of them happened: in this block, */
+    uint64_t found_thread;          /**< by this thread of it */
     size_t begin; /**< of its chunks in the file, without those of sites, which come before */
     size_t end;   /**< of the last of them */
 };

@@ -632,6 +632,7 @@ const STEPS = {
     sameBack: () => { const v = viewer.events, at = placeOf(v.site[viewer.event]); return at ? nextWhere(e => isAt(v, e, at), -1) : null; },
     conflict: () => { const v = viewer.events; return nextWhere(e => v.cost[e][COUNTER.CONFLICTS] > 0, 1, true); },
     waste: () => { const v = viewer.events; return nextWhere(e => v.wasted(e) > 0, 1, true); },
+    watched: () => { const v = viewer.events; return ((watchedOf(v) || { accesses: [] }).accesses.find(a => v.place[a.event] > v.place[viewer.event]) || {}).event; },
     up: () => otherWarp(-1),
     down: () => otherWarp(1),
     first: () => viewer.events.order[0],
@@ -639,7 +640,7 @@ const STEPS = {
     finding: () => { showFinding(((viewer.findingIndex === undefined ? -1 : viewer.findingIndex) + 1) % Math.max(1, viewer.launch.findings.length)); return null; },
 };
 const KEYS = { ArrowRight: "next", ArrowLeft: "back", ArrowUp: "up", ArrowDown: "down", b: "barrier", B: "barrierBack", n: "same",
-               N: "sameBack", c: "conflict", w: "waste", f: "finding", Home: "first", End: "last" };
+               N: "sameBack", c: "conflict", w: "waste", v: "watched", f: "finding", Home: "first", End: "last" };
 
 function isBarrier(e) {
     const kind = viewer.events.kind[e];
@@ -961,7 +962,7 @@ function drawEvent() {
         content = [element("p", {}, sentence(v, e) + ".")];
     }
     const words = debugWords(v, e);
-    if (words) content.push(element("p", { class: "faint" }, "Registers and local values here, when that thread comes for the first time: ", element("code", {}, words)));
+    if (words) content.push(element("p", { class: "faint" }, "Stop gdb here, when the first of these lanes comes for the first time: ", element("code", {}, words)));
     box.replaceChildren(...content);
 }
 
@@ -973,6 +974,72 @@ function debugWords(v, e) {
     const lane = v.isAccess(e) ? v.shape[e].lanes[0] : lanesOf(v.shape[e])[0];
     const index = indexIn([...viewer.launch.grid.slice(0, 2), 2], viewer.block.index).replace(/ /g, "");
     return at ? `${about.debug} --block ${index} --thread ${32 * v.warp[e] + lane} --line ${at.line}` : "";
+}
+
+/* ---- variables of a thread ----------------------------------------------------------------------------------------- */
+
+/* Optimised or not, compilers give an access another line of the same statement. */
+const SAME_STATEMENT = 3;
+
+/** Of the thread of this block that gdb watched: its accesses, each with what its variables held before it; null if none was. */
+function watchedOf(v) {
+    if (v.watched !== undefined) return v.watched;
+    const { first, variables } = viewer.about[viewer.shown];
+    const found = variables && variables.threads.find(t => t.launch === first + viewer.launchIndex && t.block === viewer.block.index);
+    if (!found) return v.watched = null;
+    const warp = Math.floor(found.thread / 32), lane = found.thread % 32, accesses = [];
+    const isOne = e => v.warp[e] === warp && (v.kind[e] === EVENT.LANES ? v.shape[e].mask : v.kind[e] === EVENT.MARK ? v.shape[e] : 0) >>> lane & 1;
+    let held = new Map();
+    for (let e = 0; e < v.count && accesses.length < found.accesses.length; e++) {
+        if (!isOne(e)) continue;
+        const [line, changed, gone] = found.accesses[accesses.length], places = viewer.sites[v.site[e]].lines;
+        if (places.length && !places.some(place => Math.abs(place.line - line) <= SAME_STATEMENT)) break; /* gdb's run went another way */
+        held = new Map(held);
+        for (const number of gone) held.delete(number);
+        for (let i = 0; i < changed.length; i += 2) held.set(changed[i], changed[i + 1]);
+        accesses.push({ event: e, line, held, changed: new Set(changed.filter((_, i) => i % 2 === 0)) });
+    }
+    return v.watched = { thread: found.thread, warp, lane, accesses, whole: variables.whole && accesses.length === found.accesses.length };
+}
+
+/** The watched thread's last access up to an event, or undefined. */
+function accessAt(v, e) {
+    const watched = watchedOf(v);
+    return watched ? watched.accesses.filter(a => v.place[a.event] <= v.place[e]).pop() : undefined;
+}
+
+/** A pointer into memory that the trace knows, by its name: &q[0,0,3,5]. */
+function valueText(text) {
+    const range = text.startsWith("0x") ? rangeOf(SPACE.GLOBAL, parseInt(text, 16)) : null;
+    return range ? "&" + range.name + elementOf(range, parseInt(text, 16), range.element || 1) : text;
+}
+
+function variableRows(access) {
+    const all = viewer.about[viewer.shown].variables.variables, frames = new Map();
+    for (const [number, text] of access.held) {
+        const [depth, owner, name, kind] = all[number], frame = frames.get(depth) || { owner, rows: [], nowhere: [] };
+        frames.set(depth, frame);
+        if (!text) frame.nowhere.push(name);
+        else frame.rows.push(element("tr", { class: access.changed.has(number) ? "changed" : "" }, element("th", {}, name),
+            element("td", {}, element("code", {}, valueText(text))), element("td", { class: "faint" }, kind)));
+    }
+    return [...frames].sort((a, b) => b[0] - a[0]).flatMap(([, frame]) => [
+        element("tr", {}, element("th", { colSpan: 3, class: "faint" }, "in ", element("b", {}, frame.owner),
+            frame.nowhere.length ? `; not in any register or memory here: ${frame.nowhere.join(", ")}` : "")), ...frame.rows]);
+}
+
+function drawVariables() {
+    const v = viewer.events, e = viewer.event, watched = watchedOf(v), about = viewer.about[viewer.shown], box = byId("variables");
+    const say = text => box.replaceChildren(element("h4", {}, "Variables"), element("p", { class: "faint" }, text));
+    if (!about.variables) return say(about.noVariables ? about.noVariables + "." : "Shown of a lesson's kernel, for one thread, where gdb is installed: warpwise trace NN --thread N.");
+    if (!watched || !watched.accesses.length) return say("In this block nobody has looked at them, or the thread has no access.");
+    const access = accessAt(v, e), here = access && access.event === e;
+    const next = watched.accesses.find(a => v.place[a.event] > v.place[e]), last = watched.accesses[watched.accesses.length - 1];
+    const when = !access ? "It has accessed nothing yet." : here ? "Before this access." : `Before its access at step ${v.time[access.event]}, line ${access.line}, the last one up to here.`;
+    const end = access === last && !watched.whole ? " Nobody has looked further." : "";
+    return box.replaceChildren(element("h4", {}, `Variables of thread ${watched.thread}: warp ${watched.warp}, lane ${watched.lane}`),
+        element("p", { class: "bar faint" }, when + end, next ? element("button", { onclick: () => step("watched"), title: "v" }, "its next access") : ""),
+        access ? element("div", { class: "scroll" }, element("table", {}, element("tbody", {}, ...variableRows(access)))) : "");
 }
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
@@ -1179,7 +1246,7 @@ function drawFinding() {
     const tabs = all.length > 1 ? element("span", { class: "buttons" }, ...all.slice(0, 12).map((other, i) =>
         element("button", { class: i === index ? "on" : "", onclick: () => showFinding(i) }, `${i + 1} ${other.kind}`))) : "";
     const cards = f.actors.map((a, i) => element("div", { class: "card" },
-        element("b", {}, `${a.access & ATOMIC ? "atomic" : a.access & WRITE ? "write" : "read"}, ${i === 0 && f.actors.length > 1 ? "first" : f.actors.length > 1 ? "second" : "here"}`),
+        element("b", {}, (f.actors.length > 1 ? ["one access: ", "the other: "][i] : "here: ") + (a.access & ATOMIC ? "atomic" : a.access & WRITE ? "write" : "read")),
         element("span", {}, `block ${indexIn(viewer.launch.grid, a.block)} thread ${a.thread} (warp ${Math.floor(a.thread / 32)} lane ${a.thread % 32}), ${lineText(a.site)}`),
         events[i] >= 0 ? element("button", { onclick: () => { viewer.event = events[i]; viewer.line = null; draw(); } }, `step ${viewer.events.time[events[i]]}`)
             : element("span", { class: "faint" }, a.block === viewer.block.index ? "the access itself ended the block" : "not in this block")));
@@ -1318,7 +1385,7 @@ function byId(id) {
 const HELP = [
     ["→ ←", "next event of this warp, and the one before"], ["↑ ↓", "the warp above or below, at the same step"],
     ["b, Shift b", "next barrier, and the one before"], ["n, Shift n", "next event of this line in any warp, and the one before"],
-    ["c", "next bank conflict"], ["w", "next access that wastes bytes"], ["f", "next finding"], ["Home, End", "first and last event"],
+    ["c", "next bank conflict"], ["w", "next access that wastes bytes"], ["f", "next finding"], ["v", "next access of the thread whose variables are shown"], ["Home, End", "first and last event"],
     ["+ −", "zoom the time line"], ["?", "this help"],
 ];
 
@@ -1327,7 +1394,8 @@ const NOTES = [
     "Sectors, wavefronts and conflicts are those of SIMT_COUNTERS, exactly: every number here is the sum of its events.",
     "A sector is 32 bytes, the least that global memory moves. A bank of shared memory gives one word of 4 bytes per wavefront; the same word may go to many lanes. Banks are counted from the beginning of the array.",
     "Bars below a warp: asynchronous copies and products in flight, from their start to the wait.",
-    "Not shown: registers and local variables of a lane, for which each event names the command that stops gdb there; what matrix multiplies of a warpgroup read in shared memory; what constant memory gives.",
+    "Variables are those of one thread, as gdb sees them in a second run, of the kernel built for a debugger: the same accesses in the same order. It shows arrays up to 8 elements.",
+    "Not shown: what matrix multiplies of a warpgroup read in shared memory; what constant memory gives.",
 ];
 
 function helpDialog() {
@@ -1351,7 +1419,7 @@ function buildPage(title) {
             element("section", { id: "source" }, element("h2", {}, "Source"),
                 element("p", { class: "bar" }, element("select", { id: "file", onchange: change => { viewer.line = { file: change.target.value, line: 0 }; draw(); } }),
                     element("span", { id: "metric", class: "buttons" })),
-                element("div", { id: "lines", tabIndex: 0, "aria-label": "source" })),
+                element("div", { id: "lines", tabIndex: 0, "aria-label": "source" }), element("div", { id: "variables" })),
             element("div", { id: "right" }, element("section", { id: "timeline" }, element("h2", {}, "Time "),
                 element("p", { class: "bar" }, element("span", { class: "buttons" },
                     element("button", { onclick: () => zoomBy(0.5), title: "zoom in" }, "+"), element("button", { onclick: () => zoomBy(2), title: "zoom out" }, "−"),
@@ -1437,6 +1505,7 @@ function draw() {
     drawSource();
     drawTime();
     drawEvent();
+    drawVariables();
     for (const button of byId("cellcolour").children) button.classList.toggle("on", button.value === viewer.cellColour);
     drawShared();
     drawCompare();

@@ -20,19 +20,16 @@
 #include "grading/grade.h"
 #include "judging/judging.h"
 
-static const struct command *const course_commands[] = {&status_command,   &next_command,
-                                                        &watch_command,    &check_command,
-                                                        &hint_command,     &diff_command,
-                                                        &reset_command,    &bench_command,
-                                                        &predict_command,  &profile_command,
-                                                        &trace_command,    &sass_command,
-                                                        &roofline_command, &runner_command,
-                                                        &tour_command,     &grade_command,
-                                                        &handout_command,  &new_lesson_command,
-                                                        &doctor_command,   &completion_command,
-                                                        &generate_command, &hunt_command,
-                                                        &debug_command,    &editor_command,
-                                                        &ran_command,      NULL};
+static const struct command *const course_commands[] = {
+    &status_command,      &next_command,       &watch_command,
+    &check_command,       &hint_command,       &diff_command,
+    &reset_command,       &bench_command,      &predict_command,
+    &profile_command,     &trace_command,      &sass_command,
+    &roofline_command,    &runner_command,     &tour_command,
+    &grade_command,       &handout_command,    &new_lesson_command,
+    &doctor_command,      &completion_command, &generate_command,
+    &serve_bench_command, &hunt_command,       &debug_command,
+    &editor_command,      &ran_command,        NULL};
 enum { COMMAND_COUNT = sizeof course_commands / sizeof course_commands[0] - 1, HELP_WIDTH = 20 };
 
 /* ---- help --------------------------------------------------------------------------------------------- */

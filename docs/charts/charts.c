@@ -4,8 +4,10 @@
  *
  *     draw_charts GPU.csv DIR TREE      writes DIR/ladder.svg, ...; TREE is the top folder, for the lessons' names
  *
- * Every chart shows one quantity of one device, each row or line from one run; a line below names the runs and how far measurements of
- * a run lay apart. Values are dots on a logarithmic axis, since what is compared are ratios; each has its name beside it.
+ * A chart shows one quantity of one device. Numbers of different runs are never on one axis: each run has a panel of its own, headed by
+ * its command and date. (The roofline has a dot from each lesson's run, to be compared with the chip's peaks and not with each other.)
+ * Values are dots on a logarithmic axis, since what is compared are ratios; each has its name beside it. The lines at the foot say how
+ * far the measurements of a run lay apart.
  */
 #include <ctype.h>
 #include <math.h>
@@ -13,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plot.h"
 #include "base/layout.h"
-#include "plot.h"
 #include "records.h"
 #include "base/svg.h"
 #include "tree.h"
 #include "writing.h"
 
-enum { ROWS_MAX = 40, RUNS_MAX = 32, WIDTH = 760 };
+enum { ROWS_MAX = 40, WIDTH = 760 };
 
 static const char SHARED_PROBLEM[] = "heads_16_len_2048";
 
@@ -75,14 +77,20 @@ static const char *type_of(const struct record *record)
     return NULL;
 }
 
+/* Is this the lesson's own, and no rival? */
+static int is_own(const struct record *record)
+{
+    const char *kernel = record->kernel;
+    return is_part(record) || strncmp(kernel, "Python", 6) == 0 ||
+           (strncmp(kernel, "step ", 5) == 0 && strstr(kernel, "cuBLAS") == NULL) ||
+           (strncmp(kernel, "lesson ", 7) == 0 && strcmp(kernel + 7, record->lesson) == 0);
+}
+
 /* A colour stands for a storage type; dots of what is not the lesson's own are grey. */
 static const char *colour_of(const struct record *record)
 {
-    const char *type = type_of(record), *kernel = record->kernel;
-    int own = is_part(record) || strncmp(kernel, "Python", 6) == 0 ||
-              (strncmp(kernel, "step ", 5) == 0 && strstr(kernel, "cuBLAS") == NULL) ||
-              (strncmp(kernel, "lesson ", 7) == 0 && strcmp(kernel + 7, record->lesson) == 0);
-    if (!own) return "x";
+    const char *type = type_of(record);
+    if (!is_own(record)) return "x";
     if (type == NULL) return "ink";
     return strcmp(type, "f32") == 0   ? "s"
            : strcmp(type, "f16") == 0 ? "t"
@@ -105,11 +113,14 @@ static void name_part(const struct record *record, char *name, size_t size)
 /* The records of a chart so far. */
 struct source {
     const struct record *first;
-    const char *runs[RUNS_MAX]; /* commands, each once */
-    const char *oldest, *newest;
-    int run_count, count, with_spread;
+    int count, with_spread;
     double spread; /* largest share that 10% or 90% lie from the median */
 };
+
+static int same_run(const struct record *a, const struct record *b)
+{
+    return strcmp(a->command, b->command) == 0 && strcmp(a->date, b->date) == 0;
+}
 
 static double share_apart(const struct record *record, const char *metric)
 {
@@ -118,19 +129,10 @@ static double share_apart(const struct record *record, const char *metric)
 
 static void source_add(struct source *source, const struct record *record)
 {
-    if (source->first == NULL) {
-        source->first = record;
-        source->oldest = source->newest = record->date;
-    }
+    if (source->first == NULL) source->first = record;
     if (!has_metric(record, source->first->metric) || strcmp(record->device, source->first->device) != 0)
         fail("%s of %s and %s of %s in one chart", source->first->metric, source->first->device,
              record->metric, record->device);
-    int run = 0;
-    while (run < source->run_count && strcmp(source->runs[run], record->command) != 0) run++;
-    if (run == RUNS_MAX) fail("a chart of more than %d runs", RUNS_MAX);
-    if (run == source->run_count) source->runs[source->run_count++] = record->command;
-    if (strcmp(record->date, source->oldest) < 0) source->oldest = record->date;
-    if (strcmp(record->date, source->newest) > 0) source->newest = record->date;
     source->count++;
     double apart = fmax(share_apart(record, "time_p10"), share_apart(record, "time_p90"));
     if (isnan(apart)) return;
@@ -138,36 +140,42 @@ static void source_add(struct source *source, const struct record *record)
     source->spread = fmax(source->spread, apart);
 }
 
-/* "warpwise bench 05 --solution" as "bench 05" */
-static void add_run(struct text *out, const char *command)
+/* "warpwise bench 05 --solution" as "bench 05, 2026-11-21" */
+static void add_run(struct text *out, const struct record *record)
 {
+    const char *command = record->command, *options = strstr(command, " --");
     size_t length = strcspn(command, ":");
-    const char *options = strstr(command, " --");
     if (options != NULL && (size_t)(options - command) < length) length = (size_t)(options - command);
     size_t skipped = strncmp(command, "warpwise ", 9) == 0 ? 9 : 0;
     text_append(out, command + skipped, length - skipped);
+    text_print(out, ", %s", record->date);
 }
 
-/* The lines at the foot of a chart, from @p y on; makes the picture as high as they need. */
-static void add_source(struct svg *svg, const struct source *source, double y)
+/* Heads a panel by its run. */
+static void head_panel(struct svg *svg, double y, const struct record *record)
+{
+    struct text out = {0};
+    add_run(&out, record);
+    svg_line(svg, 16, y - 20, svg->width - 16, y - 20, "line", 1, NULL);
+    svg_title(svg, 16, y, 12.5, SVG_START, "one run: %s", out.data);
+    text_free(&out);
+}
+
+/* The lines at the foot of a chart, from @p y on; makes the picture as high as they need. @p runs says how its runs are kept apart. */
+static void add_source(struct svg *svg, const struct source *source, const char *runs, double y)
 {
     struct text out = {0}, lines = {0};
     text_print(&out, "One %s, ", source->first->device);
-    if (source->run_count == 1)
+    if (runs == NULL) {
         text_add(&out, "one run: ");
-    else
-        text_print(&out, "%d runs: ", source->run_count);
-    for (int i = 0; i < source->run_count; i++) {
-        if (i > 0) text_add(&out, ", ");
-        add_run(&out, source->runs[i]);
+        add_run(&out, source->first);
+    } else {
+        text_add(&out, runs);
     }
-    text_print(&out, "; %s", source->oldest);
-    if (strcmp(source->oldest, source->newest) != 0) text_print(&out, " to %s", source->newest);
-    text_add(&out, source->run_count == 1 ? ". " : "; between runs clocks differ by a few percent. ");
     if (source->with_spread == 0)
-        text_add(&out, "Medians; no spread was recorded.");
+        text_add(&out, ". Medians; no spread was recorded.");
     else
-        text_print(&out, "Medians; 10%% to 90%% of the launches lie within %.1f%% of them%s.",
+        text_print(&out, ". Medians; 10%% to 90%% of the launches lie within %.1f%% of them%s.",
                    100 * source->spread,
                    source->with_spread == source->count ? "" : ", where that was recorded");
     layout_wrap_words(&lines, out.data, 0, 0, 118);
@@ -178,6 +186,8 @@ static void add_source(struct svg *svg, const struct source *source, double y)
     text_free(&out);
     text_free(&lines);
 }
+
+static const char PANELS[] = "a panel for each run: compare numbers of one panel only";
 
 static int write_chart(struct svg *svg, const char *name, const char *label)
 {
@@ -212,68 +222,123 @@ static void add_spread(struct svg *svg, const struct axis *x, double y, const st
     svg_line(svg, axis_place(x, value * low), y, axis_place(x, value * high), y, colour_of(record), 3, NULL);
 }
 
-/* A row for each: name, dot, value. @p limit, if it is a number, is a line that no dot can pass, by its name. */
-static int draw_rows(const struct rows *rows, const char *file, const char *title, const char *quantity,
-                     double scale, double limit_value, const char *limit_name)
+/* What the rows of a chart share. @p limit, if it is a number, is a line that no dot can pass, by its name. */
+struct rows_style {
+    const char *file, *title, *quantity;
+    double scale, limit;
+    const char *limit_name;
+};
+
+/* One run's rows below @p top: name, dot, value. Returns where the panel ends. */
+static double draw_panel(struct svg *svg, const struct rows *rows, int from, int to, size_t longest,
+                         const struct rows_style *style, double top)
 {
-    if (rows->count == 0) return 0; // not measured yet
-    struct source source = {0};
-    double least = INFINITY, most = isnan(limit_value) ? 0 : limit_value;
-    size_t longest = 0;
-    for (int i = 0; i < rows->count; i++) {
-        source_add(&source, rows->record[i]);
-        least = fmin(least, rows->record[i]->value * scale);
-        most = fmax(most, rows->record[i]->value * scale);
-        longest = fmax(longest, strlen(rows->name[i]));
+    double least = INFINITY, most = isnan(style->limit) ? 0 : style->limit;
+    for (int i = from; i < to; i++) {
+        least = fmin(least, rows->record[i]->value * style->scale);
+        most = fmax(most, rows->record[i]->value * style->scale);
     }
-    struct svg svg = {.width = WIDTH};
     struct axis x = {0, 0, 36 + 7.0 * (double)longest, WIDTH - 70, 10};
-    struct axis y = {0, 1, 64 + 26.0 * rows->count, 64, 0};
+    struct axis y = {0, 1, top + 26.0 * (to - from), top, 0};
     axis_round(&x, least, most);
-    svg_title(&svg, 16, 24, 15, SVG_START, "%s", title);
-    svg_text(&svg, 16, 43, 12.5, SVG_START, "faint", "%s, on a logarithmic axis", quantity);
-    plot_ticks(&svg, &x, &y, 1);
-    double limit_at = isnan(limit_value) ? 0 : axis_place(&x, limit_value);
+    plot_ticks(svg, &x, &y, 1);
+    double limit_at = isnan(style->limit) ? 0 : axis_place(&x, style->limit);
     if (limit_at > 0) {
-        svg_line(&svg, limit_at, y.to - 4, limit_at, y.from, "w", 1.6, "5 3");
-        svg_text(&svg, limit_at - 5, y.to - 4, 12, SVG_END, "w", "%s: %.0f", limit_name, limit_value);
+        svg_line(svg, limit_at, y.to - 4, limit_at, y.from, "w", 1.6, "5 3");
+        svg_text(svg, limit_at - 5, y.to - 4, 12, SVG_END, "w", "%s: %.0f", style->limit_name, style->limit);
     }
-    for (int i = 0; i < rows->count; i++) {
-        double middle = y.to + 26.0 * i + 14, value = rows->record[i]->value * scale,
+    for (int i = from; i < to; i++) {
+        double middle = y.to + 26.0 * (i - from) + 14, value = rows->record[i]->value * style->scale,
                at = axis_place(&x, value);
-        svg_line(&svg, x.from, middle, x.to, middle, "line", 0.6, "1 4");
-        svg_text(&svg, x.from - 12, middle + 4, 12.5, SVG_END, "ink", "%s", rows->name[i]);
-        add_spread(&svg, &x, middle, rows->record[i], scale);
-        svg_dot(&svg, at, middle, 5, colour_of(rows->record[i]));
+        svg_line(svg, x.from, middle, x.to, middle, "line", 0.6, "1 4");
+        svg_text(svg, x.from - 12, middle + 4, 12.5, SVG_END, "ink", "%s", rows->name[i]);
+        add_spread(svg, &x, middle, rows->record[i], style->scale);
+        svg_dot(svg, at, middle, 5, colour_of(rows->record[i]));
         int left = limit_at > at && limit_at < at + 50;
-        svg_text(&svg, left ? at - 10 : at + 10, middle + 4, 12.5, left ? SVG_END : SVG_START, "ink",
+        svg_text(svg, left ? at - 10 : at + 10, middle + 4, 12.5, left ? SVG_END : SVG_START, "ink",
                  value < 0.995  ? "%.3g"
                  : value < 9.95 ? "%.2f"
                  : value < 99.5 ? "%.1f"
                                 : "%.0f",
                  value);
     }
-    add_source(&svg, &source, y.from + 42);
-    return write_chart(&svg, file, title);
+    return y.from;
 }
 
-/* One problem, lesson by lesson: what computes it with as many operations as lesson 01 does, and so no gradient. */
+/* Rows of one run stand together, in order; a run stands where its first row did. */
+static void group_runs(struct rows *rows)
+{
+    struct rows grouped = {.count = 0};
+    for (int i = 0; i < rows->count; i++)
+        for (int j = i; j < rows->count && rows->record[i] != NULL; j++) {
+            if (rows->record[j] == NULL || (j > i && !same_run(rows->record[j], rows->record[i]))) continue;
+            rows_add(&grouped, rows->record[j], rows->name[j]);
+            if (j > i) rows->record[j] = NULL;
+        }
+    *rows = grouped;
+}
+
+static int draw_rows(struct rows *rows, const struct rows_style *style)
+{
+    if (rows->count == 0) return 0; // not measured yet
+    struct source source = {0};
+    size_t longest = 0;
+    group_runs(rows);
+    for (int i = 0; i < rows->count; i++) {
+        source_add(&source, rows->record[i]);
+        longest = fmax(longest, strlen(rows->name[i]));
+    }
+    struct svg svg = {.width = WIDTH};
+    svg_title(&svg, 16, 24, 15, SVG_START, "%s", style->title);
+    svg_text(&svg, 16, 43, 12.5, SVG_START, "faint", "%s, on a logarithmic axis", style->quantity);
+    int several = !same_run(rows->record[0], rows->record[rows->count - 1]);
+    double y = 22;
+    for (int from = 0, to = 0; from < rows->count; from = to) {
+        while (to < rows->count && same_run(rows->record[to], rows->record[from])) to++;
+        if (several) head_panel(&svg, y += 56, rows->record[from]);
+        y = draw_panel(&svg, rows, from, to, longest, style, y + (several ? 12 : 42));
+    }
+    add_source(&svg, &source, several ? PANELS : NULL, y + 42);
+    return write_chart(&svg, style->file, style->title);
+}
+
+/* A time of the shared problem: of a lesson's part that computes it with as many operations as lesson 01 does, and so no gradient; or
+ * of a rival. */
+static int is_of_ladder(const struct record *record)
+{
+    const struct record *definition =
+        find_record(&all.records, "01", "attention", "attention/heads_16_len_2048", "flop");
+    return definition != NULL && has_metric(record, "time") && strcmp(problem(record), SHARED_PROBLEM) == 0 &&
+           (!is_part(record) || metric_of(record, "flop") == definition->value);
+}
+
+/* Has the run of this record measured a lesson's part, and something else to compare it with? */
+static int has_company(const struct record *record)
+{
+    int parts = 0, others = 0;
+    for (size_t i = 0; i < all.records.count; i++) {
+        const struct record *other = &all.records.at[i];
+        if (!is_of_ladder(other) || !same_run(other, record)) continue;
+        parts += is_part(other);
+        others += strcmp(other->lesson, record->lesson) != 0 || is_part(other) != is_part(record);
+    }
+    return parts > 0 && others > 0;
+}
+
+/* One problem, lesson by lesson, as far as a run has measured several kernels that can be compared. */
 static int draw_ladder(void)
 {
     struct rows rows = {.count = 0};
-    double flop = 0;
     for (size_t i = 0; i < all.records.count; i++) {
         const struct record *record = &all.records.at[i];
         char name[96];
-        if (!has_metric(record, "time") || !is_part(record) || strcmp(problem(record), SHARED_PROBLEM) != 0)
-            continue;
-        if (flop == 0) flop = metric_of(record, "flop");
-        if (metric_of(record, "flop") != flop) continue;
+        if (!is_of_ladder(record) || !has_company(record)) continue;
         name_part(record, name, sizeof name);
-        rows_add(&rows, record, name);
+        rows_add(&rows, record, is_part(record) ? name : record->kernel);
     }
-    return draw_rows(&rows, "ladder", "Attention forward, 16 heads, 2048 queries and keys, head_dim 64",
-                     "milliseconds: further left is faster", 1e-3, NAN, NULL);
+    return draw_rows(&rows, &(struct rows_style){
+                                "ladder", "Attention forward, 16 heads, 2048 queries and keys, head_dim 64",
+                                "milliseconds: further left is faster", 1e-3, NAN, NULL});
 }
 
 /* Is this one of the kernels that a lesson's program of steps times? They are named "step ..." and "tile ...". */
@@ -304,7 +369,8 @@ static int draw_steps(const struct steps *steps)
             strcmp(problem(record), steps->problem) == 0 && is_step(record, "step "))
             rows_add(&rows, record, record->kernel + strlen("step "));
     }
-    return draw_rows(&rows, steps->file, steps->title, "TFLOP/s: further right is faster", 1, NAN, NULL);
+    return draw_rows(&rows, &(struct rows_style){steps->file, steps->title,
+                                                 "TFLOP/s: further right is faster", 1, NAN, NULL});
 }
 
 /* What a program measured of a lesson and its rivals in one run. */
@@ -330,7 +396,8 @@ static int draw_rivals(const struct rivals *rivals)
                  record->case_name);
         rows_add(&rows, record, name);
     }
-    return draw_rows(&rows, rivals->file, rivals->title, "TFLOP/s: further right is faster", 1, NAN, NULL);
+    return draw_rows(&rows, &(struct rows_style){rivals->file, rivals->title,
+                                                 "TFLOP/s: further right is faster", 1, NAN, NULL});
 }
 
 /* Rows of one problem stand together. */
@@ -353,8 +420,11 @@ static int draw_decode(void)
     for (int i = 0; i < rows.count; i++)
         snprintf(rows.name[i], sizeof rows.name[i], "%.50s, %.40s", problem(rows.record[i]),
                  rows.record[i]->kernel);
-    return draw_rows(&rows, "decode", "Decode with lesson 06", "GB/s: further right is faster", 1,
-                     limit("copy", "gb_per_s"), "a copy");
+    /* The copy of the same run, from a share of it. */
+    const struct record *one = rows.count > 0 ? rows.record[0] : NULL;
+    double copy = one == NULL ? NAN : one->value / metric_of(one, "share_of_copy");
+    return draw_rows(&rows, &(struct rows_style){"decode", "Decode with lesson 06",
+                                                 "GB/s: further right is faster", 1, copy, "a copy"});
 }
 
 /* ---- the roofline ---------------------------------------------------------------------------------------------------- */
@@ -365,31 +435,26 @@ struct dot {
     char name[96];
 };
 
+/* What the chip could do at its clock: of no run. */
 static void draw_roofs(struct svg *svg, const struct axis *x, const struct axis *y)
 {
-    double copy = limit("copy", "gb_per_s") / 1e3; // TB/s: TFLOP/s for each FLOP a byte
-    static const struct { /* what the chip could do at its clock, and what a library reaches, for reference */
-        const char *kernel, *text, *dashes;
-        int lower; /* the label of a line close below another one */
-    } roofs[] = {{"peak f32", "peak, f32", NULL, 0},
-                 {"cuBLAS f32", "cuBLAS f32", "5 4", 1},
-                 {"peak f16", "peak, f16 on tensor cores", NULL, 0},
-                 {"cuBLAS f16", "cuBLAS f16", "5 4", 1}};
+    double memory = limit("peak", "gb_per_s") / 1e3; // TB/s: TFLOP/s for each FLOP a byte
+    static const char *const roofs[][2] = {{"peak f32", "peak, f32"},
+                                           {"peak f16", "peak, f16 on tensor cores"}};
     double top = 0;
     for (size_t i = 0; i < sizeof roofs / sizeof roofs[0]; i++) {
-        double roof = limit(roofs[i].kernel, "tflops");
+        double roof = limit(roofs[i][0], "tflops");
         if (isnan(roof)) continue;
         top = fmax(top, roof);
-        double ridge = axis_place(x, roof / copy), level = axis_place(y, roof);
-        svg_line(svg, ridge, level, x->to, level, "ink", roofs[i].dashes ? 1.0 : 1.6, roofs[i].dashes);
+        double ridge = axis_place(x, roof / memory), level = axis_place(y, roof);
+        svg_line(svg, ridge, level, x->to, level, "ink", 1.6, NULL);
         /* Left of the ridge no kernel can be: there is room for words. */
-        svg_text(svg, ridge - (roofs[i].lower ? 26 : 8), level + (roofs[i].lower ? 9 : 1), 12, SVG_END, "ink",
-                 "%s: %.0f", roofs[i].text, roof);
+        svg_text(svg, ridge - 8, level + 1, 12, SVG_END, "ink", "%s: %.0f", roofs[i][1], roof);
     }
-    svg_line(svg, x->from, axis_place(y, copy * x->least), axis_place(x, top / copy), axis_place(y, top),
+    svg_line(svg, x->from, axis_place(y, memory * x->least), axis_place(x, top / memory), axis_place(y, top),
              "ink", 1.6, NULL);
-    svg_text(svg, axis_place(x, 0.16) + 12, axis_place(y, 0.16 * copy) + 8, 12, SVG_START, "ink",
-             "copy: %.0f GB/s", copy * 1e3);
+    svg_text(svg, axis_place(x, 0.16) + 12, axis_place(y, 0.16 * memory) + 8, 12, SVG_START, "ink",
+             "peak of memory: %.0f GB/s", memory * 1e3);
 }
 
 /* The problem that most lessons share, if the part has it. */
@@ -462,7 +527,11 @@ static int draw_roofline(void)
         svg_dot(&svg, axis_place(&x, dots[i].intensity), axis_place(&y, dots[i].record->value), 5,
                 colour_of(dots[i].record));
     }
-    add_source(&svg, &source, y.from + 62);
+    add_source(
+        &svg, &source,
+        "each dot from its lesson's own run: compare it with the roof, which is the chip's peak, not with "
+        "other dots",
+        y.from + 62);
     return write_chart(&svg, "roofline", "Roofline with a measured kernel of each lesson");
 }
 
@@ -506,15 +575,30 @@ static const struct sweep SWEEPS[] = {
 /* The records of a series, which are of one name and one run. */
 struct line {
     char name[96];
-    const char *command;
     const struct record *record[PLOT_POINTS_MAX];
     int count;
 };
 
-/* All series of at least two points, of each name the run that has most of them, and of several the last. */
-static int collect_lines(const struct sweep *sweep, struct line *lines)
+/* Does the line's run have a line of the lesson's own at three sizes or more, and the longest of its name, or the last as long? Then
+ * libraries of the same run come with it. */
+static int run_is_kept(const struct line *lines, int count, const struct line *line)
 {
-    int count = 0, kept = 0;
+    for (int i = 0; i < count; i++) {
+        if (!is_own(lines[i].record[0]) || !same_run(lines[i].record[0], line->record[0])) continue;
+        int best = lines[i].count >= 3;
+        for (int j = 0; j < count && best; j++)
+            if (strcmp(lines[i].name, lines[j].name) == 0)
+                best = j <= i ? lines[j].count <= lines[i].count : lines[j].count < lines[i].count;
+        if (best) return 1;
+    }
+    return 0;
+}
+
+/* The series of the runs that are kept; those of one run stand together. */
+static int collect_lines(const struct sweep *sweep, struct line *kept)
+{
+    static struct line lines[2 * PLOT_SERIES_MAX];
+    int count = 0, many = 0;
     for (size_t i = 0; i < all.records.count; i++) {
         const struct record *record = &all.records.at[i];
         if (number_in(problem(record), sweep->before, sweep->after) == 0 ||
@@ -524,58 +608,79 @@ static int collect_lines(const struct sweep *sweep, struct line *lines)
         char name[96];
         series_name(record, name, sizeof name);
         int at = 0;
-        while (at < count &&
-               (strcmp(lines[at].name, name) != 0 || strcmp(lines[at].command, record->command) != 0))
+        while (at < count && (strcmp(lines[at].name, name) != 0 || !same_run(lines[at].record[0], record)))
             at++;
         if (at == 2 * PLOT_SERIES_MAX) fail("more than %d series", at);
         if (at == count) {
-            lines[count++] = (struct line){.command = record->command};
+            lines[count++].count = 0;
             snprintf(lines[at].name, sizeof lines[at].name, "%s", name);
         }
         if (lines[at].count == PLOT_POINTS_MAX) fail("a series of more than %d points", PLOT_POINTS_MAX);
         lines[at].record[lines[at].count++] = record;
     }
+    int is_kept[2 * PLOT_SERIES_MAX];
+    for (int i = 0; i < count; i++) is_kept[i] = lines[i].count >= 2 && run_is_kept(lines, count, &lines[i]);
+    for (int i = 0; i < count; i++)
+        for (int j = i; j < count && is_kept[i]; j++) {
+            if (!is_kept[j] || !same_run(lines[j].record[0], lines[i].record[0])) continue;
+            kept[many++] = lines[j];
+            if (j > i) is_kept[j] = 0; // taken
+        }
+    return many;
+}
+
+/* One run's lines below @p top, @p height high. */
+static void draw_sweep_panel(struct svg *svg, const struct sweep *sweep, const struct line *lines, int count,
+                             struct axis x, double top, double height)
+{
+    static struct series series[PLOT_SERIES_MAX];
+    struct axis y = {0, 0, top + height, top, 10};
+    double least = INFINITY, most = 0;
+    if (count > PLOT_SERIES_MAX) fail("%s has more than %d lines", sweep->file, PLOT_SERIES_MAX);
     for (int i = 0; i < count; i++) {
-        int best = lines[i].count >= 2;
-        for (int j = 0; j < count && best; j++)
-            if (strcmp(lines[i].name, lines[j].name) == 0)
-                best = j <= i ? lines[j].count <= lines[i].count : lines[j].count < lines[i].count;
-        if (best) lines[kept++] = lines[i];
+        series[i] = (struct series){.colour = colour_of(lines[i].record[0])};
+        memcpy(series[i].name, lines[i].name, sizeof series[i].name);
+        for (int j = 0; j < lines[i].count; j++) {
+            const struct record *record = lines[i].record[j];
+            double value = record->value * (has_metric(record, "time") ? 1e-3 : 1);
+            series_add(&series[i], number_in(problem(record), sweep->before, sweep->after), value);
+            least = fmin(least, value), most = fmax(most, value);
+        }
     }
-    return kept;
+    axis_round(&y, least, most);
+    plot_axes(svg, &x, &y, sweep->x_title, sweep->y_title);
+    plot_series(svg, &x, &y, series, count);
 }
 
 static int draw_sweep(const struct sweep *sweep)
 {
     static struct line lines[2 * PLOT_SERIES_MAX];
-    static struct series series[PLOT_SERIES_MAX];
     int count = collect_lines(sweep, lines);
     if (count == 0) return 0; // not measured yet
-    if (count > PLOT_SERIES_MAX) fail("%s has more than %d lines", sweep->file, PLOT_SERIES_MAX);
     struct source source = {0};
-    double least_x = INFINITY, most_x = 0, least_y = INFINITY, most_y = 0;
+    double least = INFINITY, most = 0;
     size_t longest = 18; /* letters of the names right of the lines */
     for (int i = 0; i < count; i++) {
-        series[i] = (struct series){.colour = colour_of(lines[i].record[0])};
-        memcpy(series[i].name, lines[i].name, sizeof series[i].name);
-        longest = fmax(longest, strlen(series[i].name));
+        longest = fmax(longest, strlen(lines[i].name));
         for (int j = 0; j < lines[i].count; j++) {
-            const struct record *record = lines[i].record[j];
-            double x = number_in(problem(record), sweep->before, sweep->after),
-                   y = record->value * (has_metric(record, "time") ? 1e-3 : 1);
-            source_add(&source, record);
-            series_add(&series[i], x, y);
-            least_x = fmin(least_x, x), most_x = fmax(most_x, x);
-            least_y = fmin(least_y, y), most_y = fmax(most_y, y);
+            double x = number_in(problem(lines[i].record[j]), sweep->before, sweep->after);
+            source_add(&source, lines[i].record[j]);
+            least = fmin(least, x), most = fmax(most, x);
         }
     }
     struct svg svg = {.width = WIDTH};
-    struct axis x = {least_x, most_x, 70, svg.width - 24 - 6.7 * (double)longest, 2}, y = {0, 0, 350, 70, 10};
-    axis_round(&y, least_y, most_y);
+    struct axis x = {least, most, 70, svg.width - 24 - 6.7 * (double)longest, 2};
     svg_title(&svg, 16, 24, 15, SVG_START, "%s", sweep->title);
-    plot_axes(&svg, &x, &y, sweep->x_title, sweep->y_title);
-    plot_series(&svg, &x, &y, series, count);
-    add_source(&svg, &source, 412);
+    int several = !same_run(lines[0].record[0], lines[count - 1].record[0]);
+    double top = several ? 0 : 70, height = several ? 130 : 280;
+    for (int from = 0, to = 0; from < count; from = to) {
+        while (to < count && same_run(lines[to].record[0], lines[from].record[0])) to++;
+        if (several)
+            head_panel(&svg, top + (from > 0 ? 80 : 56), lines[from].record[0]), top += from > 0 ? 116 : 92;
+        draw_sweep_panel(&svg, sweep, lines + from, to - from, x, top, height);
+        top += height;
+    }
+    add_source(&svg, &source, several ? PANELS : NULL, top + 62);
     return write_chart(&svg, sweep->file, sweep->title);
 }
 

@@ -154,28 +154,33 @@ static void add_html(struct page *page, const char *text, size_t length)
 
 /* ---- whole lines -------------------------------------------------------------------------------------------------- */
 
+/* A link to the finished kernel, or to the finished Python, which Doxygen does not show. */
+static void add_solution_link(struct page *page, const char *words)
+{
+    const struct lesson_folder *lesson = page->lesson;
+    text_print(page->out, "[%s](%ssolutions/%s/%s.%s)", words, lesson->is_python ? "files/" : "@ref ",
+               lesson->folder, lesson->topic, lesson->is_python ? "py" : "cu");
+}
+
 /* Contract, skeleton and speed of the lesson, in one line under the title; on the page of the notes the lesson and the solution, too. */
 static void add_lesson_links(struct page *page)
 {
     const struct lesson_folder *lesson = page->lesson;
-    const char *folder = lesson->folder, *topic = lesson->topic, *number = lesson->number;
-    text_add(page->out, "\n@htmlonly[block]\n<div class=\"belongs\">\n@endhtmlonly\n\n");
+    const char *folder = lesson->folder, *topic = lesson->topic, *number = lesson->number, *between = " · ";
     int notes = strncmp(page->name, "notes_", 6) == 0;
-    if (notes) text_print(page->out, "[Lesson](@ref lesson_%s) · ", number);
-    if (lesson->is_python) {
-        text_print(page->out, "[Skeleton](files/lessons/%s/%s.py) · ", folder, topic);
-        text_print(page->out, "[Solution](files/solutions/%s/%s.py)\n", folder, topic);
-        text_add(page->out, "\n@htmlonly[block]\n</div>\n@endhtmlonly\n\n");
-        return;
-    }
-    text_print(page->out, "[Contract](@ref lessons/%s/%s.h) · [Skeleton](@ref skeleton_%s) · ", folder, topic,
-               number);
-    if (notes) text_print(page->out, "[Solution](@ref solutions/%s/%s.cu) · ", folder, topic);
-    if (lesson->measured)
-        text_print(page->out, "[Measured](@ref measured_%s)\n", folder);
+    text_add(page->out, "\n@htmlonly[block]\n<div class=\"belongs\">\n@endhtmlonly\n\n");
+    if (notes) text_print(page->out, "[Lesson](@ref lesson_%s)%s", number, between);
+    if (lesson->is_python)
+        text_print(page->out, "[Skeleton](files/lessons/%s/%s.py)", folder, topic);
     else
-        text_add(page->out, "not measured yet\n");
-    text_add(page->out, "\n@htmlonly[block]\n</div>\n@endhtmlonly\n\n");
+        text_print(page->out, "[Contract](@ref lessons/%s/%s.h)%s[Skeleton](@ref skeleton_%s)", folder, topic,
+                   between, number);
+    if (notes) text_add(page->out, between), add_solution_link(page, "Solution");
+    if (!lesson->is_python && lesson->measured)
+        text_print(page->out, "%s[Measured](@ref measured_%s)", between, folder);
+    else if (!lesson->is_python)
+        text_print(page->out, "%snot measured yet", between);
+    text_add(page->out, "\n\n@htmlonly[block]\n</div>\n@endhtmlonly\n\n");
 }
 
 /* All lessons, for the side of a lesson's page. */
@@ -197,15 +202,10 @@ static void add_solution_links(struct page *page)
 {
     const struct lesson_folder *lesson = page->lesson;
     if (lesson == NULL || strncmp(page->name, "lesson_", 7) != 0) return;
-    if (lesson->is_python) {
-        text_print(page->out, "\n\nOnce your functions pass: [why they are as they are](@ref notes_%s).\n",
-                   lesson->number);
-        return;
-    }
-    text_print(page->out,
-               "\n\nOnce your kernel passes: [the solution](@ref solutions/%s/%s.cu), and "
-               "[why it is fast](@ref notes_%s).\n",
-               lesson->folder, lesson->topic, lesson->number);
+    text_print(page->out, "\n\nOnce your %s: ", lesson->is_python ? "functions pass" : "kernel passes");
+    add_solution_link(page, "the solution");
+    text_print(page->out, ", and [why it %s](@ref notes_%s).\n",
+               lesson->is_python ? "is as it is" : "is fast", lesson->number);
 }
 
 static void add_heading(struct page *page, const char *line)

@@ -35,7 +35,8 @@ static void read_title(const char *root, struct lesson_folder *lesson)
     char *page = read_whole(path);
     if (page != NULL && strncmp(page, "# ", 2) == 0) {
         const char *title = page + 2;
-        while (isdigit((unsigned char)*title) || *title == ' ') title++;
+        title += strspn(title, "0123456789"); // not those of "20 4-bit weights"
+        title += *title == ' ';
         snprintf(lesson->title, sizeof lesson->title, "%.*s", (int)strcspn(title, "\n"), title);
     }
     free(page);

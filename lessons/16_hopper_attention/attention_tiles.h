@@ -135,7 +135,8 @@ __device__ inline struct shared_memory divide_shared(char *shared, const CUtenso
 
 /**
  * @brief Which consumer the thread's warp belongs to, from 0 on. The shuffle changes nothing, but it tells the compiler that all
- *        lanes have the same answer: otherwise it takes a wgmma that depends on it for one that not all lanes come to.
+ *        lanes have the same answer: otherwise it takes a wgmma that depends on it for one that not all lanes come to. All 32 lanes of
+ *        a warp must call it.
  */
 template <typename SIZE> __device__ inline int consumer(void)
 {

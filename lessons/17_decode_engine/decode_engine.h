@@ -12,6 +12,8 @@
  * A query sees the keys of its request at positions 0 .. its own, scores times 1 / sqrt(head_dim). Query head h reads key/value
  * head h / (heads / kv_heads). x, sums and softmax are f32; h, q, k, v, what attention gives and silu * up are rounded to f16.
  *
+ * Matrices of the layers may be *elsewhere*: then struct engine_products multiplies with them, and these bits are its own.
+ *
  * **Batched equals alone, bit for bit.** Every sum is taken in an order that depends on the sizes of the model only: what a row
  * gives does not depend on the other rows, on where it stands among them, or on how a prompt was cut into steps.
  * @see engine_args.h for sizes, weights and batch; oracle: ref_qwen3_logits() in reference/qwen3.h
@@ -26,6 +28,22 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/**
+ * @brief Who multiplies with matrices that are not f16 among the weights. Host functions, which launch and do not wait; each is called
+ *        only for matrices that the configuration says are elsewhere. rows: all of the step's, also those that pad.
+ */
+struct engine_products {
+    /** qkv [rows, (heads + 2 kv_heads) * head_dim] f32 = W_qkv norm(x), of x [rows, hidden] f32 */
+    enum kernel_status (*qkv)(const struct engine_products *self, int layer, int rows, const float *x,
+                              float *qkv, cudaStream_t stream);
+    /** x += W_o attended, f16 [rows, heads * head_dim] */
+    enum kernel_status (*o)(const struct engine_products *self, int layer, int rows, const void *attended,
+                            float *x, cudaStream_t stream);
+    /** x += MLP(norm(x)) */
+    enum kernel_status (*mlp)(const struct engine_products *self, int layer, int rows, float *x,
+                              cudaStream_t stream);
+};
 
 /**
  * @brief Bytes of scratch memory that a step of up to max_rows rows needs. It depends on the configuration only.
@@ -46,7 +64,8 @@ size_t engine_workspace_bytes(const struct engine_config *config);
  * @param[in] model  decoder, cache and workspace
  * @param[in] batch  rows and what is wanted of them
  * @param[in] stream where to launch
- * @return what engine_check() says; ::KERNEL_UNSUPPORTED_ARCHITECTURE on a GPU older than sm_80; ::KERNEL_CUDA_ERROR. A step
+ * @return what engine_check() says; ::KERNEL_UNSUPPORTED_ARCHITECTURE on a GPU older than sm_80; ::KERNEL_CUDA_ERROR; what
+ *         model->products says. A step
  *         that is refused leaves no trace
  * @launch 1 + 6 * layers kernels, of up to 2 rows 1 + 5 * layers, and one for the logits if any are wanted
  * @cost 2 operations per weight and row; the weights, read once for every 8 rows, or 32 to 128 of many; keys and values of each row's request

@@ -492,16 +492,8 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
                                  .rows = rows,
                                  .epsilon = c->epsilon,
                                  .normed = b->normed};
-    const struct product down = {.weights = w + at.down,
-                                 .gain = NULL,
-                                 .x = b->gated,
-                                 .out = b->x,
-                                 .wanted = NULL,
-                                 .inputs = c->intermediate,
-                                 .outputs = c->hidden,
-                                 .rows = rows,
-                                 .epsilon = 0.0f,
-                                 .normed = NULL};
+    struct product down = o;
+    down.weights = w + at.down, down.x = b->gated, down.inputs = c->intermediate;
     const dim3 of_append(divide_up(heads, WARPS), rows),
         of_attend(c->heads, rows, rows <= SPREAD_ROWS ? c->head_dim / 8 : 1);
     const bool few = rows <= FEW_ROWS; // then one kernel does both
@@ -509,12 +501,19 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
     void (*const attend)(struct layer_attention) = c->head_dim == 32   ? attend_kernel<4>
                                                    : c->head_dim == 64 ? attend_kernel<8>
                                                                        : attend_kernel<16>;
-    enum kernel_status status = launch_product<TO_QKV>(qkv, stream);
+    const struct engine_products *other = model->products;
+    const bool other_attention = c->elsewhere & ENGINE_ATTENTION_ELSEWHERE;
+    enum kernel_status status = other_attention ? other->qkv(other, index, rows, b->x, b->qkv, stream)
+                                                : launch_product<TO_QKV>(qkv, stream);
     if (status == KERNEL_OK && few) status = launch_few(a, stream);
     if (status == KERNEL_OK && !few) status = launch_early(append_kernel, of_append, THREADS, stream, a);
     if (status == KERNEL_OK && !few && !many) status = launch_early(attend, of_attend, THREADS, stream, a);
     if (status == KERNEL_OK && many) status = launch_prompt(a, stream);
-    if (status == KERNEL_OK) status = launch_product<TO_STATE>(o, stream);
+    if (status == KERNEL_OK)
+        status = other_attention ? other->o(other, index, rows, b->attended, b->x, stream)
+                                 : launch_product<TO_STATE>(o, stream);
+    if (status == KERNEL_OK && c->elsewhere & ENGINE_MLP_ELSEWHERE)
+        return other->mlp(other, index, rows, b->x, stream);
     if (status == KERNEL_OK) status = launch_product<TO_GATED>(gate, stream);
     return status == KERNEL_OK ? launch_product<TO_STATE>(down, stream) : status;
     // [/student]

@@ -16,6 +16,7 @@
 
 #include "base/rng.h"
 #include "engine/block_pool.h"
+#include "engine/load.h"
 #include "engine/sampler.h"
 #include "engine/scheduler.h"
 
@@ -442,9 +443,59 @@ static void test_settings(void)
         expect(sampling_check(&wrong[i]) != NULL, "wrong settings are accepted");
 }
 
+/* ---- load ------------------------------------------------------------------------------------------------- */
+
+static double one_second(void *context, const struct scheduler_step *step)
+{
+    (void)context, (void)step;
+    return 1.0;
+}
+
+/* One place and one step of a second per request is a queue M/D/1: rho^2 / (2 (1 - rho)) requests wait in the mean (Pollaczek and
+ * Khinchine). Arrivals within a step are queued at its end, half a second late in the mean while it runs: of a queue's mean that is
+ * rate * busy * 0.5 = rho^2 / 2 less. */
+static void test_load(void)
+{
+    enum { COUNT = 100000 };
+    const struct load_lengths ones = {1.0, 1.0, 0.0, 8, NULL, 0}, random = {100.0, 20.0, 0.6, 100, NULL, 0};
+    const struct scheduler_limits one = {4, 4, 1, 1, 8, 1}, some = {60, 4, 6, 30, 2000, 1};
+    struct load_request *requests = malloc(COUNT * sizeof *requests);
+    struct load_result result, again;
+    char error[SCHEDULER_ERROR];
+    const double rates[] = {0.5, 0.8};
+    for (int i = 0; i < 2; i++) {
+        const double rho = rates[i], waiting = rho * rho / (2.0 * (1.0 - rho)) - rho * rho / 2.0;
+        load_make(requests, COUNT, rho, &ones, 3);
+        expect(load_run(requests, COUNT, &one, one_second, NULL, &result, error) == 0, "a load runs");
+        /* the queue at 0.8 forgets within some tens of requests: thousands of means of their own, 5% are two of their deviations */
+        expect(fabs(result.waiting - waiting) < 0.05 * waiting, "the queue is not that of M/D/1");
+        expect(fabs(result.busy - rho) < 0.01, "the load is not rate times work");
+        expect(result.steps == COUNT && result.between.at_99 == 0.0 && result.first.at_50 >= 1.0,
+               "one step each");
+    }
+    load_make(requests, 300, 1e-4, &random, 4);
+    double mean = 0.0;
+    for (int i = 0; i < 300; i++) mean += requests[i].output / 300.0;
+    expect(fabs(mean - 20.0) < 3.0 * 20.0 * 0.66 / sqrt(300.0), "log-normal lengths have their mean");
+    expect(load_run(requests, 300, &some, one_second, NULL, &result, error) == 0 &&
+               result.most_waiting <= 1 && result.between.at_99 == 1.0,
+           "alone, a request has a token per step");
+    load_make(requests, 300, 10.0, &random, 4);
+    expect(load_run(requests, 300, &some, one_second, NULL, &result, error) == 0 && result.recomputed > 0,
+           "a cache with few blocks makes requests give theirs up, and all end");
+    expect(load_run(requests, 300, &some, one_second, NULL, &again, error) == 0 &&
+               memcmp(&result, &again, sizeof result) == 0,
+           "the same load twice gives the same");
+    requests[0].prompt = 5000;
+    expect(load_run(requests, 300, &some, one_second, NULL, &result, error) == -1,
+           "a request that cannot end");
+    free(requests);
+}
+
 int main(void)
 {
     test_blocks();
+    test_load();
     test_given_back_twice();
     test_requests();
     test_order();

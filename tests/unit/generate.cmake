@@ -1,5 +1,5 @@
-# Text from the tiny model on the software device, and its logits against those of an independent implementation.
-#   WARPWISE SIMTCC SOURCE LIBRARIES WORKDIR PROGRAM (what `warpwise generate` leaves)
+# Text from the tiny models on the software device, and their logits against those of an independent implementation.
+#   WARPWISE SIMTCC SOURCE LIBRARIES WORKDIR PROGRAM (what `warpwise generate` leaves) ALL (models: if not, two of them)
 cmake_minimum_required(VERSION 3.25)
 file(MAKE_DIRECTORY ${WORKDIR})
 set(tiny ${SOURCE}/common/model/tiny)
@@ -30,13 +30,41 @@ endif()
 expect(2 "config.json" ${PROGRAM} --model ${WORKDIR}/nowhere --prompt a)
 expect(2 "longer than|context" ${PROGRAM} --model tiny --prompt "a long text" --tokens 90 --context 20)
 
-execute_process(COMMAND ${SIMTCC} -Og "-DTINY_MODEL=\"${tiny}\"" -I ${SOURCE}/common -I ${SOURCE}/reference
-                        -I ${SOURCE}/common/contracts -I ${SOURCE}/common/decode -I ${SOURCE}/lessons/17_decode_engine
-                        ${SOURCE}/tests/unit/tiny_model.cu ${SOURCE}/solutions/17_decode_engine/decode_engine.cu
-                        ${LIBRARIES} -o ${WORKDIR}/tiny_model
-                RESULT_VARIABLE result)
-if(NOT result EQUAL 0)
-    message(FATAL_ERROR "tiny_model.cu does not build")
+# tool(COMMAND...): a compiler or linker, which has to succeed.
+function(tool)
+    execute_process(COMMAND ${ARGN} RESULT_VARIABLE result)
+    if(NOT result EQUAL 0)
+        message(FATAL_ERROR "${ARGN}")
+    endif()
+endfunction()
+
+# The models of common/model/tiny, what multiplies with their matrices, and the lesson whose kernels that calls: `warpwise generate`
+# leaves its object file beside the program.
+set(folders -I ${SOURCE}/common -I ${SOURCE}/reference -I ${SOURCE}/common/contracts -I ${SOURCE}/common/decode
+            -I ${SOURCE}/lessons/17_decode_engine)
+tool(${SIMTCC} -Og -c ${folders} ${SOURCE}/solutions/17_decode_engine/decode_engine.cu -o ${WORKDIR}/engine.o)
+set(models .=f16 awq=w4=20_w4a16_gemm)
+if(ALL)
+    list(APPEND models gptq=w4=20_w4a16_gemm int8=int8=13_int8_gemm moe=experts=21_mixture_of_experts)
 endif()
-expect(0 "of its bound" ${WORKDIR}/tiny_model)
-message("${said}")
+foreach(model IN LISTS models)
+    string(REPLACE "=" ";" model "${model}")
+    list(POP_FRONT model folder products lesson)
+    set(others "")
+    if(lesson)
+        string(SUBSTRING ${lesson} 0 2 number)
+        set(others -I ${SOURCE}/lessons/${lesson} ${PROGRAM}_${number}.o)
+        set(text --model ${tiny}/${folder} --prompt "A warp" --tokens 4)
+        if(NOT built_${products})
+            expect(0 "decode: 3 tokens" ${WARPWISE} generate --solution --device simt ${text})
+        endif()
+        expect(0 "decode: 9 tokens" ${PROGRAM}_${number} ${text} --requests 3)
+    endif()
+    if(NOT built_${products})
+        tool(${SIMTCC} -Og "-DPRODUCTS=\"products_${products}.h\"" ${folders} ${SOURCE}/tests/unit/tiny_model.cu
+             ${WORKDIR}/engine.o ${others} ${LIBRARIES} -o ${WORKDIR}/tiny_${products})
+        set(built_${products} ON)
+    endif()
+    expect(0 "of its bound" ${WORKDIR}/tiny_${products} ${tiny}/${folder})
+    message("${folder}: ${said}")
+endforeach()

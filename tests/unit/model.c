@@ -232,10 +232,10 @@ static void test_elements(void)
 
 /* ---- folders -------------------------------------------------------------------------------------------------- */
 
-/* A copy of a file of the tiny model in the work folder, with a piece of it replaced. */
-static void copy_changed(const char *name, const char *from, const char *to)
+/* A copy of a file of a tiny model in the work folder, with a piece of it replaced. @p of: folder of the model in tiny. */
+static void copy_changed(const char *of, const char *name, const char *from, const char *to)
 {
-    char *source = format_string("%s/%s", tiny, name), *target = format_string("%s/%s", work, name);
+    char *source = format_string("%s/%s/%s", tiny, of, name), *target = format_string("%s/%s", work, name);
     struct text content = {0};
     if (read_file(source, &content) != 0) fail("cannot read", source);
     for (size_t at = 0; from && at + strlen(from) <= content.length; at++)
@@ -258,45 +258,75 @@ static void copy_changed(const char *name, const char *from, const char *to)
 static void test_bad_folders(void)
 {
     static const struct {
-        const char *file, *from, *to, *words;
+        const char *of, *file, *from, *to, *words;
     } bad[] = {
-        {"config.json", "\"qwen3\"", "\"llama\"", "\"model_type\" is not \"qwen3\""},
-        {"config.json", "\"silu\"", "\"gelu\"", "\"hidden_act\""},
-        {"config.json", "\"attention_bias\": false", "\"attention_bias\": true", "\"attention_bias\" is on"},
-        {"config.json", "\"hidden_size\": 64", "\"hidden_siz\": 64", "\"hidden_size\" is missing"},
-        {"config.json", "\"hidden_size\": 64", "\"hidden_size\": 64.5",
+        {".", "config.json", "\"qwen3\"", "\"llama\"", "\"model_type\" is not \"qwen3\""},
+        {".", "config.json", "\"silu\"", "\"gelu\"", "\"hidden_act\""},
+        {".", "config.json", "\"attention_bias\": false", "\"attention_bias\": true",
+         "\"attention_bias\" is on"},
+        {".", "config.json", "\"hidden_size\": 64", "\"hidden_siz\": 64", "\"hidden_size\" is missing"},
+        {".", "config.json", "\"hidden_size\": 64", "\"hidden_size\": 64.5",
          "\"hidden_size\" is not a whole number"},
-        {"config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 0",
+        {".", "config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 0",
          "\"num_hidden_layers\" is not a whole number"},
-        {"config.json", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3", "does not divide"},
-        {"config.json", "\"head_dim\": 32", "\"head_dim\": 33", "\"head_dim\" is odd"},
-        {"config.json", "\"rms_norm_eps\": 1e-06", "\"rms_norm_eps\": 0",
+        {".", "config.json", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3", "does not divide"},
+        {".", "config.json", "\"head_dim\": 32", "\"head_dim\": 33", "\"head_dim\" is odd"},
+        {".", "config.json", "\"rms_norm_eps\": 1e-06", "\"rms_norm_eps\": 0",
          "\"rms_norm_eps\" is not a positive number"},
-        {"config.json", "\"rope_theta\"", "\"rope_thet\"", "\"rope_theta\" is missing"},
-        {"config.json", "\"eos_token_id\": 317", "\"eos_token_id\": 320", "no token of the vocabulary"},
-        {"config.json", "\"vocab_size\": 320", "\"vocab_size\": 330",
+        {".", "config.json", "\"rope_theta\"", "\"rope_thet\"", "\"rope_theta\" is missing"},
+        {".", "config.json", "\"eos_token_id\": 317", "\"eos_token_id\": 320", "no token of the vocabulary"},
+        {".", "config.json", "\"vocab_size\": 320", "\"vocab_size\": 330",
          "has 320 rows, but the vocabulary of config.json 330"},
-        {"config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3", "no tensor 'model.layers.2."},
-        {"config.json", "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false",
+        {".", "config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3",
+         "no tensor 'model.layers.2."},
+        {".", "config.json", "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false",
          "no tensor 'lm_head.weight'"},
-        {"config.json", "\"intermediate_size\": 96", "\"intermediate_size\": 97", "no matrix of 97 x 64"},
-        {"config.json", "{", "", "no valid JSON"},
-        {"model.safetensors", "model.norm.weight", "model.nrom.weight", "no tensor 'model.norm.weight'"},
-        {"model.safetensors", "\"BF16\"", "\"I16\" ", "elements of type I16"},
-        {"model.safetensors", "\"dtype\"", "\"dtypE\"", "element type"},
+        {".", "config.json", "\"intermediate_size\": 96", "\"intermediate_size\": 97",
+         "no matrix of 97 x 64"},
+        {".", "config.json", "{", "", "no valid JSON"},
+        {".", "model.safetensors", "model.norm.weight", "model.nrom.weight", "no tensor 'model.norm.weight'"},
+        {".", "model.safetensors", "\"BF16\"", "\"I16\" ", "elements of type I16"},
+        {".", "model.safetensors", "\"dtype\"", "\"dtypE\"", "element type"},
+        {"awq", "config.json", "\"awq\"", "\"exl\"", "\"quant_method\" is none of"},
+        {"awq", "config.json", "\"bits\": 4", "\"bits\": 3", "\"bits\" is not 4"},
+        {"awq", "config.json", "\"group_size\": 128", "\"group_size\": 96", "\"group_size\" is none of"},
+        {"awq", "config.json", "\"group_size\": 128", "\"group_size\": 64",
+         "q_proj.scales' is no matrix of 2 x 128"},
+        {"awq", "config.json", "\"intermediate_size\": 256", "\"intermediate_size\": 192", "does not divide"},
+        {"awq", "config.json", "\"zero_point\": true", "\"zero_point\": false", "\"zero_point\" is not true"},
+        {"awq", "model.safetensors", "down_proj.qzeros", "down_proj.qzeroz",
+         "no tensor 'model.layers.0.mlp.down_proj.qzeros'"},
+        {"awq", "model.safetensors", "\"I32\"", "\"F32\"", "elements of type F32; I32 can be read"},
+        {"gptq", "config.json", "\"gptq\",\n    \"bits", "\"awq\",\n    \"bits",
+         "\"zero_point\" is not true"},
+        {"gptq", "config.json", "\"checkpoint_format\": \"gptq\"", "\"checkpoint_format\": \"gptq_v2\"",
+         "is not supported"},
+        {"int8", "config.json", "\"symmetric\": true", "\"symmetric\": false",
+         "\"weights\" is not symmetric"},
+        {"int8", "config.json", "\"dynamic\": true", "\"dynamic\": false", "\"input_activations\" is not"},
+        {"int8", "model.safetensors", "weight_scale", "weight_scalf", "down_proj.weight_scale'"},
+        {"int8", "model.safetensors", "\"I8\"", "\"U8\"", "elements of type U8; I8 can be read"},
+        {"moe", "config.json", "\"num_experts\": 8", "\"num_experts\": 9",
+         "no tensor 'model.layers.0.mlp.experts.8.gate_proj.weight'"},
+        {"moe", "config.json", "\"num_experts_per_tok\": 2", "\"num_experts_per_tok\": 9",
+         "more than num_experts"},
+        {"moe", "config.json", "\"decoder_sparse_step\": 1", "\"decoder_sparse_step\": 2",
+         "layers without experts"},
+        {"moe", "model.safetensors", "mlp.gate.weight", "mlp.gat3.weight",
+         "no tensor 'model.layers.0.mlp.gate.weight'"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char error[MODEL_ERROR] = "";
-        copy_changed("config.json", NULL, NULL);
-        copy_changed("model.safetensors", NULL, NULL);
-        copy_changed(bad[i].file, bad[i].from, bad[i].to);
+        copy_changed(bad[i].of, "config.json", NULL, NULL);
+        copy_changed(bad[i].of, "model.safetensors", NULL, NULL);
+        copy_changed(bad[i].of, bad[i].file, bad[i].from, bad[i].to);
         struct model *model = model_open(work, error);
         expect_error(bad[i].to, model == NULL, error, bad[i].words);
         model_close(model);
     }
     char error[MODEL_ERROR] = "", *path = format_string("%s/model.safetensors", work);
-    copy_changed("config.json", NULL, NULL);
-    copy_changed("model.safetensors", NULL, NULL);
+    copy_changed(".", "config.json", NULL, NULL);
+    copy_changed(".", "model.safetensors", NULL, NULL);
     if (truncate(path, 100000) != 0) fail("cannot cut off", path);
     expect_error("a file cut off", model_open(work, error) == NULL, error, "the file is cut off");
     unlink(path);
@@ -311,8 +341,8 @@ static void test_index(void)
     char error[MODEL_ERROR] = "", *single = format_string("%s/model.safetensors", work),
          *index = format_string("%s.index.json", single);
     char *part = format_string("%s/part.safetensors", work);
-    copy_changed("config.json", NULL, NULL);
-    copy_changed("model.safetensors", NULL, NULL);
+    copy_changed(".", "config.json", NULL, NULL);
+    copy_changed(".", "model.safetensors", NULL, NULL);
     rename(single, part);
     write_text(index, "{\"weight_map\":{\"a\":\"part.safetensors\",\"b\":\"part.safetensors\"}}");
     struct model *model = model_open(work, error);
@@ -397,19 +427,20 @@ static void test_logits(void)
     }
     const struct model_config *c = model_config(model);
     const struct tensor *tokens = tensor_find(&file, "tokens"), *logits = tensor_find(&file, "logits");
-    struct ref_qwen3_sizes sizes = {c->layers,       c->hidden, c->heads,   c->kv_heads, c->head_dim,
-                                    c->intermediate, c->vocab,  c->epsilon, c->rope_base};
+    struct ref_qwen3_sizes sizes = {
+        c->layers, c->hidden,  c->heads,     c->kv_heads, c->head_dim, c->intermediate,
+        c->vocab,  c->epsilon, c->rope_base, 0,           0,           0};
     struct ref_qwen3_layer layers[8];
     for (int i = 0; i < c->layers; i++) {
         const float *all[MODEL_LAYER_TENSORS];
-        for (int id = 0; id < MODEL_LAYER_TENSORS; id++) all[id] = read_all(model, (enum model_tensor)id, i);
-        layers[i] = (struct ref_qwen3_layer){all[0], all[1], all[2], all[3], all[4], all[5],
-                                             all[6], all[7], all[8], all[9], all[10]};
+        for (int id = 0; id < MODEL_ROUTER; id++) all[id] = read_all(model, (enum model_tensor)id, i);
+        layers[i] = (struct ref_qwen3_layer){all[0], all[1], all[2], all[3], all[4],  all[5],
+                                             all[6], all[7], all[8], all[9], all[10], NULL};
     }
     struct ref_qwen3_weights weights = {read_all(model, MODEL_EMBEDDING, 0),
                                         read_all(model, MODEL_LAST_NORM, 0), read_all(model, MODEL_HEAD, 0),
                                         layers};
-    const struct ref_qwen3_rounding f64 = {0x1p-53, 0x1p-53, 0x1p-53, 0};
+    const struct ref_qwen3_rounding f64 = {0x1p-53, 0x1p-53, 0x1p-53, 0, 0.0, 0.0};
     size_t count = tokens->elems, elems = logits->elems;
     double *got = must_allocate(elems * sizeof *got), *deviation = must_allocate(elems * sizeof *deviation);
     double *scratch = must_allocate(ref_qwen3_scratch_elems(&sizes, count, 0) * sizeof *scratch);

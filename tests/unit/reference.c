@@ -965,14 +965,14 @@ static void freivalds_reads_only_what_counts(void)
 /* ---- a layer --------------------------------------------------------------------------------------------- */
 
 enum { LAYER_SCRATCH = 4096 };
-static const struct ref_qwen3_rounding exactly = {0x1p-53, 0x1p-53, 0x1p-53, 0};
+static const struct ref_qwen3_rounding exactly = {0x1p-53, 0x1p-53, 0x1p-53, 0, 0.0, 0.0};
 
 /* Queries are 0, so attention is the mean of the old value 2 and the new one 4; a gate of 1 passes 1 / (1 + 1/e) of up on. */
 static void layer_by_hand(void)
 {
     const float zero = 0.0f, wk = 3.0f, wv = 4.0f, wo = 0.5f, gate = 0.4f, up = 2.0f, down = 1.0f, x = 1.0f;
     const float key[2] = {7.0f, NAN}, value[2] = {2.0f, NAN};
-    const struct ref_qwen3_sizes sizes = {1, 1, 1, 1, 1, 1, 1, 0.0, 1.0};
+    const struct ref_qwen3_sizes sizes = {1, 1, 1, 1, 1, 1, 1, 0.0, 1.0, 0, 0, 0};
     const struct ref_qwen3_layer weights = {
         .q = &zero, .k = &wk, .v = &wv, .o = &wo, .gate = &gate, .up = &up, .down = &down};
     double out, deviation, appended[2], appended_deviation[2], scratch[LAYER_SCRATCH];
@@ -1002,7 +1002,7 @@ static void layer_without_an_mlp_is_attention(void)
         keys[half][i % (HEADS * (POSITION + 1) * DIM)] =
             j == POSITION ? x[head * DIM + d] : kv[half][(head * ROOM + j) * DIM + d];
     }
-    const struct ref_qwen3_sizes sizes = {1, WIDTH, HEADS, HEADS, DIM, 1, 1, 0.0, 1.0};
+    const struct ref_qwen3_sizes sizes = {1, WIDTH, HEADS, HEADS, DIM, 1, 1, 0.0, 1.0, 0, 0, 0};
     const struct ref_qwen3_layer weights = {
         .q = identity, .k = identity, .v = identity, .o = identity, .gate = none, .up = none, .down = none};
     const struct ref_layer_step step = {
@@ -1024,13 +1024,13 @@ static void errors_with_one_cause_add_up(void)
 {
     const float wq[4] = {10.0f}, wk[4] = {10.0f}, none[4] = {0.0f}, wo[4] = {1.0f, 1.0f, 1.0f, -1.0f};
     const float x[2] = {1.0f}, key[2] = {10.0f}, value[2] = {1.0f, 1.0f};
-    const struct ref_qwen3_sizes sizes = {1, 2, 1, 1, 2, 1, 1, 0.0, 1.0};
+    const struct ref_qwen3_sizes sizes = {1, 2, 1, 1, 2, 1, 1, 0.0, 1.0, 0, 0, 0};
     const struct ref_qwen3_layer weights = {
         .q = wq, .k = wk, .v = none, .o = wo, .gate = none, .up = none, .down = none};
     const double u = 1e-4, one = 0.25 * 10.0 / sqrt(2.0) * 10.0 * u / sqrt(3.0);
     double out[2], appended[4], appended_deviation[4], scratch[LAYER_SCRATCH], deviation[2][2];
     for (int i = 0; i < 2; i++) {
-        const struct ref_qwen3_rounding rounding = {u, 0.0, 0.0, i == 0 ? 0 : 1000};
+        const struct ref_qwen3_rounding rounding = {u, 0.0, 0.0, i == 0 ? 0 : 1000, 0.0, 0.0};
         const struct ref_layer_step step = {
             x, key, value, 2, 1, out, deviation[i], appended, appended_deviation};
         ref_layer_step(&sizes, &weights, &rounding, &step, scratch);
@@ -1050,8 +1050,8 @@ static void sums_of_one_sign_lose_more(void)
     static float none[WIDTH * WIDTH], down[2 * WIDTH], x[WIDTH];
     const float key[1] = {0.0f}, value[1] = {0.0f};
     double out[WIDTH], deviation[2][WIDTH], appended[2], appended_deviation[2], scratch[LAYER_SCRATCH];
-    const struct ref_qwen3_sizes sizes = {1, WIDTH, 1, 1, 1, 1, 1, 0.0, 1.0};
-    const struct ref_qwen3_rounding rounding = {0.0, 0x1p-24, 0.0, 0};
+    const struct ref_qwen3_sizes sizes = {1, WIDTH, 1, 1, 1, 1, 1, 0.0, 1.0, 0, 0, 0};
+    const struct ref_qwen3_rounding rounding = {0.0, 0x1p-24, 0.0, 0, 0.0, 0.0};
     for (int i = 0; i < WIDTH; i++) x[i] = 1.0f;
     for (int sign = 0; sign < 2; sign++) { /* v = sum of x, or of x with alternating signs */
         for (int i = 0; i < WIDTH; i++) down[i] = sign == 1 && i % 2 == 1 ? -1.0f : 1.0f;

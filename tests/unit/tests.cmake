@@ -98,11 +98,18 @@ endforeach()
 add_test(NAME unit.rooms COMMAND unit_rooms ${PROJECT_SOURCE_DIR} ${room_objects} COMMAND_EXPAND_LISTS)
 # It links the project's libraries into a program of simtcc, which knows nothing of sanitizers or of counted lines.
 if(WARPWISE_WITH_SIMT AND EXISTS ${PROJECT_SOURCE_DIR}/solutions AND NOT WARPWISE_SANITIZE AND NOT WARPWISE_COVERAGE)
-    add_test(NAME unit.generate COMMAND ${CMAKE_COMMAND} -DWARPWISE=$<TARGET_FILE:warpwise> -DSIMTCC=$<TARGET_FILE:simtcc>
-                                        "-DLIBRARIES=$<TARGET_FILE:reference>;$<TARGET_FILE:model>;$<TARGET_FILE:base>"
-                                        -DPROGRAM=${PROJECT_BINARY_DIR}/generate/simt -DSOURCE=${PROJECT_SOURCE_DIR}
-                                        -DWORKDIR=${PROJECT_BINARY_DIR}/unit_generate -P ${unit}/generate.cmake)
-    set_tests_properties(unit.generate PROPERTIES TIMEOUT 300)
+    foreach(all IN ITEMS OFF ON)
+        set(name unit.generate)
+        if(all)
+            set(name unit.generate_all)
+        endif()
+        add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -DWARPWISE=$<TARGET_FILE:warpwise> -DSIMTCC=$<TARGET_FILE:simtcc>
+                                      "-DLIBRARIES=$<TARGET_FILE:reference>;$<TARGET_FILE:model>;$<TARGET_FILE:base>"
+                                      -DPROGRAM=${PROJECT_BINARY_DIR}/generate/simt -DSOURCE=${PROJECT_SOURCE_DIR} -DALL=${all}
+                                      -DWORKDIR=${PROJECT_BINARY_DIR}/unit_generate -P ${unit}/generate.cmake)
+        set_tests_properties(${name} PROPERTIES TIMEOUT 600 RESOURCE_LOCK generate)
+    endforeach()
+    set_tests_properties(unit.generate_all PROPERTIES LABELS selftest)
 endif()
 if(WARPWISE_WITH_SIMT AND EXISTS ${PROJECT_SOURCE_DIR}/solutions)
     add_shell_test(unit.ranks_apart ${unit}/ranks_apart.test 300 unit_ranks_apart)
@@ -116,5 +123,5 @@ if(WARPWISE_WITH_SIMT AND CHROMIUM_EXECUTABLE)
     add_test(NAME viewer.drive
              COMMAND ${CMAKE_COMMAND} -DWARPWISE=$<TARGET_FILE:warpwise> -DSIMTCC=$<TARGET_FILE:simtcc> -DCHROMIUM=${CHROMIUM_EXECUTABLE}
                      -DSOURCE=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/viewer -P ${unit}/../viewer/drive.cmake)
-    set_tests_properties(viewer.drive PROPERTIES TIMEOUT 600)
+    set_tests_properties(viewer.drive PROPERTIES TIMEOUT 600 FIXTURES_REQUIRED kernels)
 endif()

@@ -4,7 +4,7 @@
  */
 "use strict";
 (() => {
-    const wrong = [], found = { events: 0, sectors: 0, wavefronts: 0, flights: 0, findings: 0 };
+    const wrong = [], found = { events: 0, sectors: 0, wavefronts: 0, flights: 0, findings: 0, watched: 0, indices: 0 };
     const expect = (holds, what) => { if (!holds && wrong.length < 20) wrong.push(what); };
     const press = key => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
     window.addEventListener("error", event => wrong.push(event.message));
@@ -33,6 +33,26 @@
         found.events += v.count;
         found.flights += v.flights.length;
         checkCosts(v);
+    }
+
+    /* Of the thread that gdb watched: each access has its variables. Lesson 02 stores tile[r + i][c]: those are the indices of its address. */
+    function checkVariables(v) {
+        const watched = watchedOf(v), about = viewer.about[viewer.shown];
+        if (!watched) return;
+        expect(watched.whole, `variables of block ${viewer.block.index} end after ${watched.accesses.length} accesses`);
+        for (const access of watched.accesses) {
+            const e = access.event, held = new Map([...access.held].map(([n, text]) => [about.variables.variables[n].slice(1, 3).join("."), Number(text)]));
+            const [r, i, c] = ["r", "i", "c"].map(name => held.get("load_tile." + name));
+            found.watched++;
+            if (!v.isShared(e) || !(v.shape[e].access & WRITE) || r === undefined) continue;
+            const address = v.addresses(e)[v.shape[e].lanes.indexOf(watched.lane)], range = rangeOf(v.shape[e].space & 7, address);
+            expect(String(indicesOf(range, address, v.shape[e].bytes)) === String([r + i, c]), `event ${e} is of ${r + i}, ${c}`);
+            found.indices++;
+        }
+        viewer.event = watched.accesses[0].event;
+        press("v");
+        expect(watched.accesses.length < 2 || viewer.event === watched.accesses[1].event, "v goes to the next access");
+        expect(byId("variables").textContent.includes(`thread ${watched.thread}`), "the thread is named");
     }
 
     function walk() {
@@ -74,6 +94,7 @@
                 enter(l, b);
                 checkBlock(viewer.events, block);
                 if (viewer.events.count && walks++ < 3) walk();
+                checkVariables(viewer.events);
                 checkFindings();
             }));
         });

@@ -39,7 +39,6 @@ enum { BAD_WEIGHT = 1, GOOD_WEIGHT = 2 };
 enum shape_flags {
     CAUSAL = 1,
     NO_LSE = 2,
-    TWO_STREAMS = 4,
     LSE_OFFSET = 8,
     MANY_KEYS = 32,  /* so many that one block per 256 keys makes the grid too high: launched, not run */
     LONG_HEADS = 64, /* likewise with head_dim */
@@ -112,8 +111,6 @@ static const struct shape_row SHAPES[] = {
     {"queries_258_causal",       GROUP_EDGES,    PRODUCTS,         ON_ANY,  1,     1,     1,   258,      5,    3, CAUSAL,                     0, DIST_NORMAL},
     {"queries_257_causal",       GROUP_EDGES,    PRODUCTS,         ON_ANY,  1,     1,     1,   257,      5,    3, CAUSAL,                     0, DIST_NORMAL},
     {"queries_255",              GROUP_EDGES,    PRODUCTS,         ON_ANY,  1,     1,     1,   255,      5,    3, 0,                          0, DIST_NORMAL},
-    {"rows_70001",               GROUP_EDGES,    ANY_SIZE,         ON_GPU,  1,     1,     1, 70001,      3,    2, 0,                          0, DIST_NORMAL},
-    {"heads_70001",              GROUP_EDGES,    PRODUCTS,         ON_GPU,  1, 70001, 70001,     2,      3,    2, 0,                          0, DIST_NORMAL},
     {"keys_70001",               GROUP_EDGES,    PRODUCTS,         ON_GPU,  1,     1,     1,     3,  70001,    2, 0,                          0, DIST_NORMAL},
     {"keys_17000001",            GROUP_EDGES,    S,                ON_SIMT, 1,     1,     1,     1,      8,    2, MANY_KEYS,                  0, DIST_NORMAL},
     {"head_dim_17000001",        GROUP_EDGES,    O,                ON_SIMT, 1,     1,     1,     1,      2,    8, LONG_HEADS,                 0, DIST_NORMAL},
@@ -127,7 +124,6 @@ static const struct shape_row SHAPES[] = {
     {"scale_explicit",           GROUP_EDGES,    S | WHOLE,        ON_ANY,  1,     2,     2,    33,     40,   32, 0,                       0.25, DIST_NORMAL},
     {"scale_negative",           GROUP_EDGES,    S | WHOLE,        ON_ANY,  1,     1,     1,    16,     40,   32, 0,                       -0.5, DIST_NORMAL},
     {"scale_tiny",               GROUP_EDGES,    S | WHOLE,        ON_ANY,  1,     1,     1,     9,     40,   32, 0,                       1e-7, DIST_NORMAL},
-    {"two_streams",              GROUP_EDGES,    ALL,              ON_ANY,  2,     2,     1,    40,     65,   32, CAUSAL | TWO_STREAMS,       0, DIST_NORMAL},
 
     /* All pairs of values of: storage type, head_dim, mask, group, batch, one row or key more than a tile,
      * no lse, scale. A * tiled kernel may have a path for each. */
@@ -150,8 +146,6 @@ static const struct shape_row SHAPES[] = {
     {"decode_head_dim_64",       GROUP_EDGES,    TILED,            ON_ANY,  2,     2,     2,     1,     65,   64, 0,                          0, DIST_NORMAL},
     {"decode_head_dim_128",      GROUP_EDGES,    TILED,            ON_ANY,  2,     4,     2,     1,     65,  128, CAUSAL,                  -0.1, DIST_NORMAL},
     {"tail_129x64",              GROUP_EDGES,    TILED,            ON_ANY,  1,     2,     2,   129,     64,   64, NO_LSE,                  -0.3, DIST_NORMAL},
-    {"heads_70001",              GROUP_EDGES,    TILED,            ON_GPU,  1, 70001, 70001,     2,      3,   32, 0,                          0, DIST_NORMAL},
-    {"queries_70001",            GROUP_EDGES,    TILED,            ON_GPU,  1,     1,     1, 70001,      3,   32, 0,                          0, DIST_NORMAL},
     {"keys_70001",               GROUP_EDGES,    TILED,            ON_GPU,  1,     1,     1,     3,  70001,   32, 0,                          0, DIST_NORMAL},
     {"whole_tiles_128",          GROUP_EDGES,    TILED,            ON_ANY,  2,     2,     1,    64,     64,  128, CAUSAL,                     0, DIST_NORMAL},
     {"tail_17x129",              GROUP_EDGES,    TILED,            ON_ANY,  1,     2,     2,    17,    129,   32, CAUSAL,                   0.3, DIST_NORMAL},
@@ -163,7 +157,8 @@ static const struct shape_row SHAPES[] = {
     {"equal_scores",             GROUP_NUMERICS, TILED,            ON_ANY,  1,     1,     1,     2,   2500,   32, 0,                          0, DIST_EQUAL},
     {"large_values",             GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,     9,    130,   32, 0,                          0, DIST_LARGE_VALUES},
     {"small_values",             GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,     9,    130,   32, 0,                          0, DIST_SMALL_VALUES},
-    {"rising_scores",            GROUP_NUMERICS, M | WHOLE,        ON_ANY,  1,     2,     2,     9,    200,   32, 0,                          0, DIST_RISING},
+    {"rising_scores",            GROUP_NUMERICS, M | W,            ON_ANY,  1,     2,     2,     9,    200,   32, 0,                          0, DIST_RISING},
+    {"rising_scores",            GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,    64,    140,   32, 0,                          0, DIST_RISING},
     {"falling_scores",           GROUP_NUMERICS, M | WHOLE,        ON_ANY,  1,     2,     2,     9,    200,   32, 0,                          0, DIST_FALLING},
     {"large_negative_scale",     GROUP_NUMERICS, S | W,            ON_ANY,  1,     2,     2,     9,     65,   32, 0,                      -0.25, DIST_LARGE},
     {"low_logits_causal",        GROUP_NUMERICS, M | W,            ON_ANY,  1,     2,     1,    70,     81,   16, CAUSAL,                     0, DIST_LOW},
@@ -192,6 +187,7 @@ static const struct shape_row SHAPES[] = {
     {"scale_largest",            GROUP_NUMERICS, S | W | T | B,    ON_ANY,  1,     2,     2,     9,     40,   32, 0,               (double)FLT_MAX, DIST_SMALL_PRODUCTS},
     {"scale_largest",            GROUP_NUMERICS, H | C | F,        ON_ANY,  1,     2,     2,     9,     40,   32, 0,               (double)FLT_MAX, DIST_ZEROS},
     {"scale_lowest",             GROUP_NUMERICS, S | W | T | B,    ON_ANY,  1,     1,     1,     9,     40,   32, CAUSAL,         -(double)FLT_MAX, DIST_SMALL_PRODUCTS},
+    {"scale_largest_128",        GROUP_NUMERICS, T | B,            ON_ANY,  1,     1,     1,    64,    384,  128, 0,               (double)FLT_MAX, DIST_SMALL_PRODUCTS},
     {"nan_q",                    GROUP_NUMERICS, S | M | WHOLE,    ON_ANY,  1,     2,     2,    33,     40,   32, 0,                          0, DIST_NAN_Q},
     {"nan_k",                    GROUP_NUMERICS, S | WHOLE,        ON_ANY,  2,     4,     2,    20,     40,   32, 0,                          0, DIST_NAN_K},
     {"nan_v",                    GROUP_NUMERICS, O | WHOLE,        ON_ANY,  2,     4,     2,    20,     40,   32, 0,                          0, DIST_NAN_V},
@@ -286,8 +282,7 @@ static void name_case(struct lesson_case *item, enum attention_kind kind,
  * for its edges, and is called twice there, too. */
 static int is_called_once(const struct shape_row *row, const struct attention_family *family)
 {
-    return !family->tiled && (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS) &&
-           !(row->flags & TWO_STREAMS);
+    return !family->tiled && (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS);
 }
 
 static void shape_case(struct lesson_case *item, const struct shape_row *row, enum attention_kind kind,
@@ -308,7 +303,6 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
         item->misaligned_buffer = ATTENTION_LSE;
         item->misalignment = sizeof(float);
     }
-    if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
     if (row->flags & (MANY_KEYS | LONG_HEADS)) {
         item->value[row->flags & MANY_KEYS ? AT_KV_LEN : AT_HEAD_DIM] = 17000001;
         item->flags |= CASE_LAUNCH_ONLY;
@@ -475,6 +469,8 @@ static struct extents longest_extents(const struct lesson_case *item, int index,
     struct extents longest = {8, 24, pairs ? 1 : index % 4 == 0 ? 7 : 2, pairs ? 1 : 2, pairs ? 2 : 1};
     if (index % 16 < 2) longest.keys = 80;
     if (tiled && (index / 2) % 16 == 3) longest.rows = 140;
+    if (attention_on_tensor_cores(tiled) && pairs && (index / 2) % 4 == 1)
+        longest.rows = 28; /* two to a fragment */
     if (tiled == ATTENTION_TENSOR_TILES && pairs && (index / 2) % 4 == 1) longest.keys = 110;
     if (tiled == ATTENTION_HOPPER_TILES && pairs && (index / 2) % 4 == 1) {
         /* A tile with few keys, some of them masked, and one with many: in some rows m rises from the

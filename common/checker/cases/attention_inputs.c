@@ -252,6 +252,8 @@ static double of_query(const struct lesson_case *item, int i)
         return faintness(item, i);
     case DIST_EXTREME:
         return i % 2 ? 1.0 : -1.0;
+    case DIST_RISING: /* from one tile of keys to the next by 4 to 20 in the exponent of 2, each amount in some row */
+        return 0.25 + (i % 64) / 96.0;
     default:
         return 1.0;
     }
@@ -293,8 +295,8 @@ static double element(const struct lesson_case *item, int index, int head, int r
     case DIST_OUTLIERS:
         return index != ATTENTION_V && (column == 5 || column == 90) ? noise + OUTLIER : noise;
     case DIST_UNEVEN:
-        return noise * ldexp(1.0, (row / 128 + (index == ATTENTION_Q)) % 3 - 1 + row / 640 * 4 -
-                                      (index == ATTENTION_V ? 6 * head : 0));
+        return noise * ldexp(1.0, (row / 128 + (index == ATTENTION_Q)) % 3 - 1 + (row >= 640) * 4 +
+                                      (index == ATTENTION_V) * (8 * (row >= 4096) - 6 * head));
     case DIST_UNEVEN_ROWS:
         return row % 128 / 16 == 7 - head % 8 ? 8.0 * noise : noise;
     case DIST_ZEROS:
@@ -338,6 +340,9 @@ static double element(const struct lesson_case *item, int index, int head, int r
         if (index == ATTENTION_V) return noise;
         return head % 2 == 0 ? ldexp(noise, index == ATTENTION_Q ? -60 : -68)
                              : ldexp(noise, index == ATTENTION_Q ? 3 : -126);
+    case DIST_RISING:
+        if (index == ATTENTION_Q && column > 0) return 0.0;
+        break;
     case DIST_FAINT:
     case DIST_FAINT_PARTS:
         if (index == ATTENTION_V && takes_weight(item, head, row)) return 0.0;

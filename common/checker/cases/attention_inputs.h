@@ -83,7 +83,8 @@ enum attention_distribution {
      * enormous */
     DIST_OCTAVES,
     DIST_OUTLIERS, /* two columns of q and k have a mean of 8, as some key columns of language models do */
-    /* the magnitude of queries, keys and values differs from one block of 128 rows to the next */
+    /* the magnitude of queries, keys and values differs from one block of 128 rows to the next;
+     * the largest values come after key 4096 */
     DIST_UNEVEN,
     DIST_UNEVEN_ROWS, /* 16 of each 128 rows are larger than the others; which ones depends on the head */
     DIST_ZEROS,       /* queries and keys are 0 */

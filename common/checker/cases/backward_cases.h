@@ -38,12 +38,13 @@ enum backward_distribution {
     NAN_K, /* in a key of one head */
     NAN_V,
     NAN_DOUT,
-    NAN_V_WEIGHTLESS, /* NaN in a value of one head; its weight is 0 in every row */
+    LSE_MINUS_INFINITE, /* of one row, whose scores are ordinary: its weights are infinite */
+    NAN_V_WEIGHTLESS,   /* NaN in a value of one head; its weight is 0 in every row */
     BACKWARD_DISTRIBUTIONS
 };
 
-/** @brief The sum of a row's weights, by the logsumexp that the kernel receives. */
-double backward_share(const struct lesson_case *item);
+/** @brief The sum of the weights of a head's row @p row, by the logsumexp that the kernel receives. */
+double backward_share(const struct lesson_case *item, size_t row);
 
 /** @brief How all buffers but lse are stored. */
 enum storage backward_storage(const struct lesson_case *item);

@@ -87,8 +87,9 @@ int backward_buffers(const struct lesson_case *item, struct lesson_buffer *buffe
 
 /* ---- q, k, v, dout ------------------------------------------------------------------------------------------ */
 
-double backward_share(const struct lesson_case *item)
+double backward_share(const struct lesson_case *item, size_t row)
 {
+    if (item->distribution == LSE_MINUS_INFINITE && row == 3) return (double)INFINITY;
     return item->distribution == SINK ? 0.5 : item->distribution == SURPLUS ? 4.0 : 1.0;
 }
 
@@ -215,10 +216,10 @@ static void forward_rows(void *context, size_t first, size_t last)
         make_row(m->item, BW_Q, at, q);
         if (visible > (int)period) visible = (int)period;
         ref_attention_backward_row(&shape, visible, q, NULL, m->k + kv, m->v + kv, &row);
-        double share = backward_share(m->item);
+        double share = backward_share(m->item, at % q_len);
         if (m->index == BW_LSE) m->data[at] = (float)(row.lse - log(share));
         for (size_t d = 0; d < head_dim && m->index == BW_OUT; d++)
-            m->data[at * head_dim + d] = (float)(share * row.out[d]);
+            m->data[at * head_dim + d] = (float)((isinf(share) ? 1.0 : share) * row.out[d]);
     }
     free(q);
     free(memory);

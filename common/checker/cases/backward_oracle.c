@@ -156,11 +156,12 @@ static void find_rates(struct head *h)
 }
 
 /* The logsumexp and output that the kernel receives may have more in their denominator: P is smaller then. */
-static void take_share(struct head *h)
+static void take_share(struct head *h, size_t row)
 {
-    double share = backward_share(h->item), d = 0.0;
+    double share = backward_share(h->item, row), d = 0.0;
     if (share == 1.0) return;
-    for (int c = 0; c < h->shape.head_dim; c++) d += (double)h->dout[c] * (h->row.out[c] *= share);
+    for (int c = 0; c < h->shape.head_dim; c++)
+        d += (double)h->dout[c] * (h->row.out[c] *= isinf(share) ? 1.0 : share);
     for (int j = 0; j < h->visible; j++) {
         h->row.probs[j] *= share;
         h->row.dscores[j] = h->row.probs[j] * (h->row.dprobs[j] - d);
@@ -181,7 +182,7 @@ static void find_row(struct head *h, const float *const *data, size_t at)
     h->visible = backward_copies(h->item, (int)(at % (size_t)h->shape.q_len), (double *)h->row.copies);
     if (h->visible > h->shape.kv_len) h->visible = h->shape.kv_len;
     ref_attention_backward_row(&h->shape, h->visible, h->q, h->dout, h->k, h->v, &h->row);
-    take_share(h);
+    take_share(h, at % (size_t)h->shape.q_len);
     h->plain_d = 0.0f;
     for (size_t d = 0; d < head_dim; d++) {
         sizes += fabs((double)h->dout[d] * h->row.out[d]);

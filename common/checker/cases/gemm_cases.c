@@ -39,7 +39,6 @@ enum { BAD_WEIGHT = 1, GOOD_WEIGHT = 2, FIRST_BAD_M = 33, FIRST_BAD_N = 35, FIRS
 enum shape_flags {
     TA = 1,
     TB = 2,
-    TWO_STREAMS = 4,
     OFFSET_A = 8, /* begins one element after a multiple of 256 bytes */
     OFFSET_B = 16,
     OFFSET_C = 32,
@@ -109,7 +108,6 @@ static const struct shape_row SHAPES[] = {
     {"start_of_a_odd",         GROUP_EDGES,    ALL,      ANY,          64,      64,   64,      0,      0,      0, OFFSET_A,                          1.0,        0.0, GEMM_NORMAL},
     {"start_of_b_odd",         GROUP_EDGES,    ALL,      ANY,          64,      64,   64,      0,      0,      0, OFFSET_B,                          1.0,        0.0, GEMM_NORMAL},
     {"start_of_c_odd",         GROUP_EDGES,    ALL,      ANY,          64,      64,   64,      0,      0,      0, OFFSET_C,                          1.0,        0.0, GEMM_NORMAL},
-    {"two_streams",            GROUP_EDGES,    ALL,      ANY,          70,      90,   50,      0,      0,      0, TWO_STREAMS,                       1.0,        0.0, GEMM_NORMAL},
     {"tall_8500000",           GROUP_EDGES,    SIZES,    ON_GPU,  8500000,       1,    1,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"broad_8500000",          GROUP_EDGES,    SIZES,    ON_GPU,        1, 8500000,    1,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
 
@@ -169,6 +167,8 @@ static const struct shape_row SHAPES[] = {
     {"tiles_9_by_2",           GROUP_EDGES,    ALL,      ANY,         517,      70,   17,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"large_tiles_9_by_2",     GROUP_EDGES,    G | I,    ANY,        2049,     129,    3,      0,      0,      0, FIRST_CHOICE | SMALL_DEVICE,       1.0,        0.0, GEMM_NORMAL},
     {"start_of_c_at_16_of_32", GROUP_EDGES,    P,        ANY,          64,      64,   64,      0,      0,      0, C_AT_16,                           1.0,        0.0, GEMM_NORMAL},
+    /* On a GPU: more tiles than 65,535, whose results are looked at. */
+    {"rows_8388737",           GROUP_EDGES,    ALL,      ON_GPU,   8388737,       1,    1,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"deep_1025",              GROUP_EDGES,    SIZES,    ANY,           2,       3, 1025,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     /* Tiles whose first row begins beyond 2^31 elements: row 128 in f16, 256 in f32. */
     {"far_tiles_of_a",         GROUP_EDGES,    ALL,      ANY,         272,       8,   24,      0,      0,      0, FAR_A,                             1.0,        0.0, GEMM_NORMAL},
@@ -353,7 +353,6 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row,
         .distribution = row->distribution};
     set_leading(item->extent, row->more_a, row->more_b, row->more_c);
     settle(item, family, row->name);
-    if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
     if (row->distribution == GEMM_NORMAL && row->k > 0) item->flags |= CASE_UNIT_SCALE;
     if (row->flags & SMALL_DEVICE) item->flags |= CASE_SMALL_DEVICE;
     if (row->flags & UNUSED) {

@@ -82,7 +82,8 @@ struct lesson_case {
     /** bytes by which the workspace is larger than the kernel asked for; if negative, the call is told of that many fewer */
     int64_t workspace_more;
     uint64_t
-        workspace_most; /**< with CASE_ASK_ONLY: what the kernel may ask for where the contract leaves it a choice */
+        workspace_most; /**< with CASE_ASK_ONLY: what the kernel may ask for where the contract leaves it a choice; SIZE_MAX: it must
+                             say that, since no size would fit */
     int capability; /**< what the software device says it is: 80 for an sm_80; 0: what it is */
     /** set of 1 << row of the table of promises (checker/promises) that the case was made for; 0: it is the lesson's own */
     uint64_t shows;

@@ -3,6 +3,7 @@
  * @brief Decode attention over pages: what a kernel would compute with a well-known mistake in it.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "paged_cases.h"
 #include "wrong_attention.h"
@@ -73,9 +74,29 @@ static double slope_of(const struct lesson_case *item, const float *const *data,
     return number == SLOPE_SIGN ? -(double)data[PA_SLOPES][h] : (double)data[PA_SLOPES][h];
 }
 
+/* What the status word says instead. */
+static int guess_status(int index, struct lesson_guess *guess)
+{
+    static const struct {
+        enum kernel_status value;
+        const char *words;
+    } other[] = {{KERNEL_OK,
+                  "what is wrong passed: right are lengths from 0 to max_context_len, and entries from 0 to "
+                  "num_blocks - 1; is a limit one too far?"},
+                 {KERNEL_INVALID_BLOCK_TABLE,
+                  "what is right was refused: a length of max_context_len is right, and entries "
+                  "past a sequence's last block are not looked at"}};
+    if (index >= (int)(sizeof other / sizeof other[0])) return -1;
+    guess->value = other[index].value;
+    guess->cause = RECORD_CAUSE_PAGE_TABLE;
+    snprintf(guess->words, sizeof guess->words, "%s", other[index].words);
+    return 1;
+}
+
 int paged_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                 struct lesson_guess *guess)
 {
+    if (buffer == PA_STATUS) return guess_status(index, guess);
     if (item->part == PART_VALIDATE || buffer != PA_OUT || item->untouched) return -1;
     const size_t head_dim = (size_t)item->extent[PA_HEAD_DIM], heads = (size_t)item->extent[PA_HEADS];
     const size_t unit = at / head_dim, b = unit / heads, h = unit % heads;

@@ -33,7 +33,6 @@ enum distribution {
 };
 
 enum row_flags {
-    TWO_STREAMS = 1,
     NO_LSE = 2,
     IN_OFFSET = 4 /* `in` begins 4 bytes after a multiple of 16 */
 };
@@ -100,7 +99,6 @@ static const struct table_row TABLE[] = {
     {"rows/more_rows_than_a_grid_is_high", GROUP_EDGES,      PART_ROWS,  ON_GPU,     70001,     5, NORMAL,                 1, 0},
     {"rows/wide_rows_70001",               GROUP_EDGES,      PART_ROWS,  ON_GPU,     70001,     8, NORMAL,                 1, 0},
     {"rows/no_lse",                        GROUP_EDGES,      PART_ROWS,  ON_ANY,         5,   100, NORMAL,                 1, NO_LSE},
-    {"rows/two_streams",                   GROUP_EDGES,      PART_ROWS,  ON_ANY,        20,   300, NORMAL,                 1, TWO_STREAMS},
     {"rows/offset_4_bytes",                GROUP_EDGES,      PART_ROWS,  ON_ANY,         5,   260, NORMAL,                 1, IN_OFFSET},
     {"rows/large",                         GROUP_NUMERICS,   PART_ROWS,  ON_ANY,         9,   300, LARGE,                  1, 0},
     {"rows/low",                           GROUP_NUMERICS,   PART_ROWS,  ON_ANY,         9,   300, LOW,                    1, 0},
@@ -158,7 +156,6 @@ static int cases(struct lesson_case *cases, int capacity)
         item->distribution = TABLE[i].distribution;
         item->repeat = TABLE[i].repeat;
         if (TABLE[i].distribution == NORMAL) item->flags |= CASE_UNIT_SCALE;
-        if (TABLE[i].flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
         if (TABLE[i].flags & NO_LSE) item->null_buffer = ROWS_LSE;
         if (!(TABLE[i].flags & IN_OFFSET)) continue;
         item->misaligned_buffer = ROWS_IN;

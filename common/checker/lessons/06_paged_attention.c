@@ -33,7 +33,7 @@ struct special {
     enum memory memory;
     int status;   /* what device_status holds before the call */
     double scale; /* 0: the usual one */
-    int alibi, two_streams;
+    int alibi;
     int captured;  /* the calls are captured into a graph */
     int validated; /* the validating kernel comes first */
     int few_sms;   /* the software device has few SMs: each block gets more keys */
@@ -111,7 +111,6 @@ static const struct table_row TABLE[] = {
     {"alibi_steep",             GROUP_EDGES,    A,                2,     4,    2,  32,   16,   100, FULL,              STEEP,          {.alibi = 1}},
     {"scale_explicit",          GROUP_EDGES,    A,                2,     2,    1,  64,   16,    50, FULL,              NORMAL,         {.scale = 0.25}},
     {"scale_negative",          GROUP_EDGES,    A,                2,     2,    1,  64,   16,    50, FULL,              NORMAL,         {.scale = -0.5}},
-    {"two_streams",             GROUP_EDGES,    A,                3,     4,    2,  64,   16,   150, MIXED,             NORMAL,         {.two_streams = 1}},
     {"captured",                GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NAN_REST,       {.captured = 1, .validated = 1}},
     {"validated",               GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NAN_REST,       {.validated = 1}},
     {"known_to_be_wrong",       GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NORMAL,         {.fault = ENTRY_HUGE, .status = KERNEL_INVALID_BLOCK_TABLE}},
@@ -122,7 +121,6 @@ static const struct table_row TABLE[] = {
     {"found_too_long",          GROUP_EDGES,    A,                2,     4,    2,  32,   16,    90, FULL,              NORMAL,         {.fault = LENGTH_TOO_LONG, .validated = 1}},
     {"wrong_and_captured",      GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NORMAL,         {.fault = ENTRY_ONE_TOO_HIGH, .captured = 1, .validated = 1}},
     {"batch_33",                GROUP_EDGES,    A,               33,     8,    2, 128,   16,   700, MIXED,             NAN_REST,       {.gpu_only = 1, .alibi = 1}},
-    {"batch_70000",             GROUP_EDGES,    A,            70000,     1,    1,  32,   16,     3, MIXED,             NAN_REST,       {.gpu_only = 1}},
     {"lengths_1_to_32768",      GROUP_EDGES,    A,                8,     8,    2,  64,   16, 32768, MIXED,             NAN_REST,       {.gpu_only = 1}},
 
     {"large_logits",            GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   100, FULL,              LARGE,          {0}},
@@ -166,7 +164,6 @@ static const struct table_row TABLE[] = {
     {"around_pages",            GROUP_EDGES,    V,                8,     2,    1,  32,   16,    70, AROUND_PAGES,      NORMAL,         {0}},
     {"wrong_before_now_sound",  GROUP_EDGES,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.status = KERNEL_INVALID_BLOCK_TABLE}},
     {"captured",                GROUP_EDGES,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.fault = ENTRY_NEGATIVE, .captured = 1}},
-    {"two_streams",             GROUP_EDGES,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {.two_streams = 1}},
 
     {"qwen3_8b_291",            GROUP_SPEED,    A,                1,    32,    8, 128,   16,   291, FULL,              NORMAL,         {0}},
     {"qwen3_8b_4096",           GROUP_SPEED,    A,                1,    32,    8, 128,   16,  4096, FULL,              CHEAP,          {.gpu_only = 1}},
@@ -278,7 +275,6 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
     settle_outcome(item);
     item->value[PA_VALIDATE_FIRST] = special->validated;
     item->value[PA_CAPTURED] = special->captured;
-    if (special->two_streams) item->flags |= CASE_TWO_STREAMS;
     if (special->few_sms) item->flags |= CASE_SMALL_DEVICE;
     if (row->distribution == NORMAL || row->distribution == NAN_REST) item->flags |= CASE_UNIT_SCALE;
 }

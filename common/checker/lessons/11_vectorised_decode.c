@@ -38,7 +38,7 @@ struct special {
     enum position_fault fault;
     int status; /* what device_status holds before the call */
     double scale;
-    int two_streams, captured, gpu_only;
+    int captured, gpu_only;
     int few_sms; /* the software device has few SMs: each block gets more keys */
     enum decode_variant variant;
 };
@@ -115,7 +115,6 @@ static const struct table_row TABLE[] = {
     {"scale_explicit",       GROUP_EDGES,    ALL,   F16,   2,    2,    1,   64,   1,    50, NORMAL,         {.scale = 0.25}},
     {"scale_negative",       GROUP_EDGES,    ALL,   F16,   2,    2,    1,   64,   1,    50, NORMAL,         {.scale = -0.5}},
     {"scale_tiny",           GROUP_EDGES,    H | D | M | F, F16, 2, 2, 1,   64,   1,    50, NORMAL,         {.scale = 1e-8}},
-    {"two_streams",          GROUP_EDGES,    ALL,   F16,   3,    4,    2,   64,   1,   150, NORMAL,         {.two_streams = 1}},
     {"captured",             GROUP_EDGES,    ALL,   F16,   2,    4,    2,   64,   1,   300, NAN_REST,       {.captured = 1, .on_device = 1, .host_says = 3}},
     {"captured_f32",         GROUP_EDGES,    D | M, F32,   2,    4,    2,   64,   1,   300, NAN_REST,       {.captured = 1, .on_device = 1, .host_says = 3}},
 
@@ -151,7 +150,6 @@ static const struct table_row TABLE[] = {
     {"queries_rows_apart",   GROUP_EDGES,    P | M, F16,   2,    2,    1,   40,   5,    10, NAN_REST,       {.further = 24}},
     {"queries_on_device",    GROUP_EDGES,    P | M, F16,   3,    2,    1,   64,   4,    50, NAN_REST,       {.on_device = 1, .host_says = 2}},
     {"queries_too_far",      GROUP_EDGES,    P | M, F16,   2,    2,    1,   64,   4,    50, NORMAL,         {.on_device = 1, .fault = POSITION_ONE_TOO_FAR}},
-    {"queries_two_streams",  GROUP_EDGES,    P,     F16,   2,    2,    1,   64,   9,     0, NORMAL,         {.two_streams = 1}},
     {"queries_large",        GROUP_NUMERICS, P,     F16,   2,    2,    1,   64,   9,   100, LARGE,          {0}},
     {"queries_rising",       GROUP_NUMERICS, P,     F16,   1,    1,    1,   16,   2,  2600, RISING,         {0}},
     {"queries_nan_key",      GROUP_NUMERICS, P,     F16,   2,    2,    1,   64,   9,    40, NAN_KEY,        {0}},
@@ -325,7 +323,6 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
     item->value[DC_LOADS] = loads_of(special, part);
     item->value[DC_VARIANT] = special->variant;
     item->value[DC_CAPTURED] = special->captured;
-    if (special->two_streams) item->flags |= CASE_TWO_STREAMS;
     if (special->few_sms) item->flags |= CASE_SMALL_DEVICE;
     if (row->distribution == NORMAL || row->distribution == NAN_REST) item->flags |= CASE_UNIT_SCALE;
 }

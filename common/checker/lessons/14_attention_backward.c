@@ -41,7 +41,7 @@ static const char *const PART_NAME[] = {
 #include "description/part_names.h"
 };
 
-enum { CAUSAL = 1, TWO_STREAMS = 2, GPU_ONLY = 4, NO_DQ = 8, NO_DK = 16, NO_DV = 32, PERIODIC = 64 };
+enum { CAUSAL = 1, GPU_ONLY = 4, NO_DQ = 8, NO_DK = 16, NO_DV = 32, PERIODIC = 64 };
 
 /** One line: the same shape and data for every kind in the set. */
 struct table_row {
@@ -98,7 +98,6 @@ static const struct table_row TABLE[] = {
     {"scale_explicit",       GROUP_EDGES,    F|HB|DH, 1, 1,  1,    33,    40,  32, 0,                  0.3, NORMAL},
     {"scale_negative",       GROUP_EDGES,    F | H,  1,  1,  1,    33,    40,  32, CAUSAL,            -0.25, NORMAL},
     {"scale_tiny",           GROUP_EDGES,    F,      1,  1,  1,    17,    40,  32, 0,                 1e-7, NORMAL},
-    {"two_streams",          GROUP_EDGES,    F|H|DB, 1,  2,  1,    20,    40,  32, CAUSAL | TWO_STREAMS, 0, NORMAL},
     {"dq_alone",             GROUP_EDGES,    F|B|DH, 1,  2,  1,    40,    70,  32, NO_DK | NO_DV,        0, NORMAL},
     {"dk_alone",             GROUP_EDGES,    F|H|DF, 1,  2,  1,    40,    70,  32, NO_DQ | NO_DV,        0, NORMAL},
     {"dv_alone",             GROUP_EDGES,    FH,     1,  2,  1,    40,    70,  32, NO_DQ | NO_DK,        0, NORMAL},
@@ -121,6 +120,8 @@ static const struct table_row TABLE[] = {
     {"large_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, LARGE_GRADIENT},
     {"small_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, SMALL_GRADIENT},
     {"surplus",              GROUP_NUMERICS, F|HB|DF, 1, 2,  1,    33,    40,  32, CAUSAL,               0, SURPLUS},
+    /* D, and with it dK, is infinite or NaN: the sum of P * dP, or that of O * dO */
+    {"lse_minus_infinite",   GROUP_NUMERICS, F | H | DF, 1, 1, 1,  17,    40,  32, NO_DK,                0, LSE_MINUS_INFINITE},
     {"hidden_high",          GROUP_NUMERICS, F | HB, 1,  1,  1,    40,    60,  32, CAUSAL,               0, HIDDEN_HIGH},
     {"scale_largest",        GROUP_NUMERICS, F | B,  1,  1,  1,    17,    40,  32, 0,     (double)FLT_MAX, SMALL_PRODUCTS},
     {"scale_largest",        GROUP_NUMERICS, H,      1,  1,  1,    17,    40,  32, 0,     (double)FLT_MAX, ZERO_PRODUCTS},
@@ -180,7 +181,6 @@ static void good_case(struct lesson_case *item, const struct table_row *row, int
              KIND[kind].suffix);
     item->value[BW_CAUSAL] = (row->flags & CAUSAL) != 0;
     item->extent[EX_PERIOD] = row->flags & PERIODIC ? DISTINCT_KEYS : 0;
-    if (row->flags & TWO_STREAMS) item->flags |= CASE_TWO_STREAMS;
     if (row->distribution == NORMAL && row->scale == 0.0) item->flags |= CASE_UNIT_SCALE;
     omit(item, row->flags);
 }
@@ -437,6 +437,10 @@ static const char *purpose(const struct lesson_case *item)
                "whatever it sums to";
     case SURPLUS:
         return "lse is less than that of the scores: P is exp(S - lse), also where that is more than 1";
+    case LSE_MINUS_INFINITE:
+        return "lse is -infinity in a row that sees keys: only the mask says which rows see none, and this "
+               "one's P is "
+               "exp(S - lse)";
     case HIDDEN_HIGH:
         return "scores behind the mask are far above lse: their exp(S - lse) is infinite, and infinity times "
                "0 is NaN";

@@ -101,7 +101,7 @@ static const struct attention_own_case OF_FP8[] = {
     {"infinite_saturates",        GROUP_NUMERICS,   ON_ANY,   1,      2,    2,    13,    140, 128, 0, 0.01, DIST_INFINITE},
     {"nan_behind_mask_150",       GROUP_NUMERICS,   ON_ANY,   1,      1,    1,   130,    150, 128, 1,    0, DIST_NAN_HIDDEN},
     {"uneven_queries_390",        GROUP_EDGES,      ON_ANY,   1,      1,    1,   390,     20, 128, 0,  0.2, DIST_UNEVEN},
-    {"uneven_keys_700",           GROUP_EDGES,      ON_ANY,   1,      2,    2,     3,    700, 128, 0, 0.02, DIST_UNEVEN},
+    {"uneven_keys_4160",          GROUP_EDGES,      ON_ANY,   1,      2,    2,     3,   4160, 128, 0, 2e-3, DIST_UNEVEN},
     {"uneven_rows_of_queries",    GROUP_EDGES,      ON_ANY,   1,      8,    8,   128,     20, 128, 0, 0.02, DIST_UNEVEN_ROWS},
     {"uneven_rows_of_keys",       GROUP_EDGES,      ON_ANY,   1,      8,    8,     3,    128, 128, 0, 0.02, DIST_UNEVEN_ROWS},
     {"scale_subnormal",           GROUP_EDGES,      ON_ANY,   1,      1,    1,     3,     40, 128, 0,1e-44, DIST_NORMAL},
@@ -158,9 +158,10 @@ static int add_two_faults(const char *part, const char *dtype, const char *name,
  * form pairs stay together. */
 static int fewer(struct lesson_case *cases, int first, int count, int bf16)
 {
-    int kept = first, edges = 1, numerics = 0;
+    int kept = first, edges = 4, numerics = 0;
     for (int i = first; i < count; i++) {
-        int every = cases[i].distribution == DIST_OCTAVES || cases[i].distribution == DIST_MINUS_INFINITE;
+        int every = cases[i].distribution == DIST_OCTAVES || cases[i].distribution == DIST_MINUS_INFINITE ||
+                    cases[i].distribution == DIST_SMALL_PRODUCTS;
         if (bf16 && !every && cases[i].group == GROUP_EDGES && edges++ % 4 != 0) continue;
         if (bf16 && !every && cases[i].group == GROUP_NUMERICS && numerics++ % 2 != 0) continue;
         cases[kept] = cases[i];
@@ -186,13 +187,12 @@ static int kept_for_fp8(const struct lesson_case *item, int edge)
     for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++)
         if (strcmp(item->name, left_out[i]) == 0) return 0;
     if (item->group == GROUP_SPEED) return strcmp(item->name, "fp8/qwen3_8b_prefill_8") == 0;
-    return item->group != GROUP_EDGES || edge % 8 == 0 || (item->flags & CASE_TWO_STREAMS) ||
-           item->null_buffer == ATTENTION_LSE || strcmp(item->name, "fp8/heads_70001") == 0;
+    return item->group != GROUP_EDGES || edge % 8 == 0 || item->null_buffer == ATTENTION_LSE;
 }
 
 static int add_fp8(const struct attention_family *family, struct lesson_case *cases, int count, int capacity)
 {
-    int first = count, kept = count, edges = 1;
+    int first = count, kept = count, edges = 4;
     count = attention_cases(family, cases, count, capacity);
     for (int i = first; i < count; i++)
         if (kept_for_fp8(&cases[i], cases[i].group == GROUP_EDGES ? edges++ : 0)) cases[kept++] = cases[i];
@@ -309,8 +309,9 @@ static int cases(struct lesson_case *cases, int capacity)
                                                "f16/queries_255",
                                                "f16/queries_300",
                                                "bf16/tiles_of_a_block_causal"};
-    for (size_t i = 0; i < sizeof long_on_simt / sizeof long_on_simt[0]; i++)
-        case_table_find(cases, count, long_on_simt[i])->devices = ON_GPU;
+    for (int i = 0; i < count; i++)
+        for (size_t k = 0; k < sizeof long_on_simt / sizeof long_on_simt[0]; k++)
+            if (strcmp(cases[i].name, long_on_simt[k]) == 0) cases[i].devices = ON_GPU;
     return count;
 }
 

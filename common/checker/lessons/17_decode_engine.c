@@ -155,55 +155,14 @@ static const struct table_row {
     /* clang-format on */
 };
 
-/** What must be refused, in the order of enum engine_mistake. */
+/** What must be refused. */
 static const struct bad_row {
     const char *name;
     enum kernel_status expected;
 } BAD[ENGINE_MISTAKES] = {
-    [NULL_MODEL] = {"null_model", KERNEL_INVALID_CONFIG},
-    [NULL_BATCH] = {"null_batch", KERNEL_INVALID_CONFIG},
-    [NULL_WEIGHTS] = {"null_weights", KERNEL_INVALID_CONFIG},
-    [NULL_CACHE] = {"null_cache", KERNEL_INVALID_CONFIG},
-    [NULL_TOKENS] = {"null_tokens", KERNEL_INVALID_CONFIG},
-    [NULL_POSITIONS] = {"null_positions", KERNEL_INVALID_CONFIG},
-    [NULL_REQUESTS] = {"null_requests", KERNEL_INVALID_CONFIG},
-    [NULL_TABLES] = {"null_tables", KERNEL_INVALID_CONFIG},
-    [NULL_WANTED] = {"null_wanted_rows", KERNEL_INVALID_CONFIG},
-    [NULL_LOGITS] = {"null_logits", KERNEL_INVALID_CONFIG},
-    [NULL_WORKSPACE] = {"null_workspace", KERNEL_OUT_OF_MEMORY},
-    [SHORT_WORKSPACE] = {"short_workspace", KERNEL_OUT_OF_MEMORY},
-    [MISALIGNED_WORKSPACE] = {"misaligned_workspace", KERNEL_ALIGNMENT_ERROR},
-    [MISALIGNED_WEIGHTS] = {"misaligned_weights", KERNEL_ALIGNMENT_ERROR},
-    [MISALIGNED_CACHE] = {"misaligned_cache", KERNEL_ALIGNMENT_ERROR},
-    [MISALIGNED_TOKENS] = {"misaligned_tokens", KERNEL_ALIGNMENT_ERROR},
-    [MISALIGNED_POSITIONS] = {"misaligned_positions", KERNEL_ALIGNMENT_ERROR},
-    [MISALIGNED_REQUESTS] = {"misaligned_requests", KERNEL_ALIGNMENT_ERROR},
-    [MISALIGNED_TABLES] = {"misaligned_tables", KERNEL_ALIGNMENT_ERROR},
-    [MISALIGNED_WANTED] = {"misaligned_wanted_rows", KERNEL_ALIGNMENT_ERROR},
-    [MISALIGNED_LOGITS] = {"misaligned_logits", KERNEL_ALIGNMENT_ERROR},
-    [EPSILON_NAN] = {"epsilon_nan", KERNEL_INVALID_CONFIG},
-    [EPSILON_NEGATIVE] = {"epsilon_negative", KERNEL_INVALID_CONFIG},
-    [ROPE_BASE_ZERO] = {"rope_base_zero", KERNEL_INVALID_CONFIG},
-    [ROPE_BASE_INFINITE] = {"rope_base_infinite", KERNEL_INVALID_CONFIG},
-    [ROWS_ZERO] = {"rows_zero", KERNEL_INVALID_DIMENSION},
-    [ROWS_NEGATIVE] = {"rows_negative", KERNEL_INVALID_DIMENSION},
-    [ROWS_TOO_MANY] = {"rows_above_max_rows", KERNEL_INVALID_DIMENSION},
-    [WANTED_NEGATIVE] = {"wanted_negative", KERNEL_INVALID_DIMENSION},
-    [WANTED_TOO_MANY] = {"wanted_above_rows", KERNEL_INVALID_DIMENSION},
-    [LAYERS_NEGATIVE] = {"layers_negative", KERNEL_INVALID_DIMENSION},
-    [HIDDEN_40] = {"hidden_40", KERNEL_INVALID_DIMENSION},
-    [HEADS_UNEVEN] = {"heads_3_of_2", KERNEL_INVALID_DIMENSION},
-    [KV_HEADS_ZERO] = {"kv_heads_zero", KERNEL_INVALID_DIMENSION},
-    [HEAD_DIM_48] = {"head_dim_48", KERNEL_INVALID_DIMENSION},
-    [INTERMEDIATE_ZERO] = {"intermediate_zero", KERNEL_INVALID_DIMENSION},
-    [VOCAB_ZERO] = {"vocab_zero", KERNEL_INVALID_DIMENSION},
-    [TIED_2] = {"tied_2", KERNEL_INVALID_DIMENSION},
-    [BLOCK_SIZE_ZERO] = {"block_size_zero", KERNEL_INVALID_DIMENSION},
-    [BLOCKS_OVERFLOW] = {"positions_overflow", KERNEL_INVALID_DIMENSION},
-    [MAX_ROWS_70000] = {"max_rows_70000", KERNEL_INVALID_DIMENSION},
-    [NULL_TOKENS_AND_ROWS_ZERO] = {"null_tokens_and_rows_zero", KERNEL_INVALID_CONFIG},
-    [ROWS_ZERO_AND_MISALIGNED_CACHE] = {"rows_zero_and_misaligned_cache", KERNEL_INVALID_DIMENSION},
-    [MISALIGNED_CACHE_AND_SHORT_WORKSPACE] = {"misaligned_cache_and_short_workspace", KERNEL_ALIGNMENT_ERROR},
+#define BAD_ROW(mistake, name, expected) [mistake] = {name, expected},
+    ENGINE_MISTAKE_LIST(BAD_ROW)
+#undef BAD_ROW
 };
 
 /* ---- schedules ----------------------------------------------------------------------------------------- */

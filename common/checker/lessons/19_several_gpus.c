@@ -148,66 +148,10 @@ static const struct ring_row {
 static const struct bad_row {
     const char *name;
     enum kernel_status expected;
-    unsigned devices;
 } BAD[ALL_MISTAKES] = {
-    [NULL_RANKS] = {"null_ranks", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_SIZES] = {"null_sizes", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_SHARDS] = {"null_shards", KERNEL_INVALID_CONFIG, ON_ANY},
-    [THREE_RANKS] = {"three_ranks", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NO_COUNT] = {"count_zero", KERNEL_INVALID_CONFIG, ON_ANY},
-    [COUNT_ABOVE_RANKS] = {"count_above_ranks", KERNEL_INVALID_CONFIG, ON_ANY},
-    [RANK_NEGATIVE] = {"rank_negative", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_COMM] = {"null_comm", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_TRANSFER] = {"null_transfer", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_ARRIVED] = {"null_arrived", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_USED] = {"null_used", KERNEL_INVALID_CONFIG, ON_ANY},
-    [CAUSAL_2] = {"causal_2", KERNEL_INVALID_CONFIG, ON_ANY},
-    [SCALE_NAN] = {"scale_nan", KERNEL_INVALID_CONFIG, ON_ANY},
-    [RING_HEADS_ZERO] = {"heads_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [PART_ZERO] = {"part_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [PART_TOO_LONG] = {"part_too_long", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [RING_DIM_132] = {"head_dim_132", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [RING_DIM_6] = {"head_dim_6", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [NULL_Q] = {"null_q", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_K] = {"null_k", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_V] = {"null_v", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_OUT] = {"null_out", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_LSE] = {"null_lse", KERNEL_INVALID_CONFIG, ON_ANY},
-    [MISALIGNED_Q] = {"misaligned_q", KERNEL_ALIGNMENT_ERROR, ON_ANY},
-    [MISALIGNED_K] = {"misaligned_k", KERNEL_ALIGNMENT_ERROR, ON_ANY},
-    [MISALIGNED_V] = {"misaligned_v", KERNEL_ALIGNMENT_ERROR, ON_ANY},
-    [MISALIGNED_OUT] = {"misaligned_out", KERNEL_ALIGNMENT_ERROR, ON_ANY},
-    [MISALIGNED_LSE] = {"misaligned_lse", KERNEL_ALIGNMENT_ERROR, ON_ANY},
-    [ROWS_ZERO] = {"rows_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [ROWS_70000] = {"rows_70000", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [WIDTH_6] = {"width_6", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [WIDTH_ZERO] = {"width_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [HEADS_UNEVEN] = {"heads_1_of_2_ranks", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [HEADS_ZERO] = {"heads_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [DIM_132] = {"head_dim_132", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [DIM_6] = {"head_dim_6", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [INNER_UNEVEN] = {"inner_4_of_2_ranks", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [POSITION_NEGATIVE] = {"position_negative", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [POSITION_FULL] = {"position_past_the_cache", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [X_TOO_LARGE] = {"x_too_large", KERNEL_INVALID_DIMENSION, ON_ANY},
-    [NULL_QKV] = {"null_qkv", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_O] = {"null_o", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_GATE_UP] = {"null_gate_up", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_DOWN] = {"null_down", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_CACHE] = {"null_cache", KERNEL_INVALID_CONFIG, ON_ANY},
-    [NULL_X] = {"null_x", KERNEL_INVALID_CONFIG, ON_ANY},
-    [MISALIGNED_QKV] = {"misaligned_qkv", KERNEL_ALIGNMENT_ERROR, ON_ANY},
-    [MISALIGNED_O] = {"misaligned_o", KERNEL_ALIGNMENT_ERROR, ON_ANY},
-    [MISALIGNED_GATE_UP] = {"misaligned_gate_up", KERNEL_ALIGNMENT_ERROR, ON_ANY},
-    [MISALIGNED_DOWN] = {"misaligned_down", KERNEL_ALIGNMENT_ERROR, ON_ANY},
-    [MISALIGNED_CACHE] = {"misaligned_cache", KERNEL_ALIGNMENT_ERROR, ON_ANY},
-    [MISALIGNED_X] = {"misaligned_x", KERNEL_ALIGNMENT_ERROR, ON_ANY},
-    [NULL_X_AND_ROWS_ZERO] = {"null_x_and_rows_zero", KERNEL_INVALID_DIMENSION, ON_ANY},
-    /* on one rank a ring needs no workspace */
-    [NULL_WORKSPACE] = {"null_workspace", KERNEL_OUT_OF_MEMORY, ON_SIMT},
-    [SHORT_WORKSPACE] = {"short_workspace", KERNEL_OUT_OF_MEMORY, ON_SIMT},
-    [MISALIGNED_WORKSPACE] = {"misaligned_workspace", KERNEL_ALIGNMENT_ERROR, ON_SIMT},
-    [NULL_INPUT_AND_WORKSPACE] = {"null_input_and_workspace", KERNEL_INVALID_CONFIG, ON_ANY},
+#define BAD_ROW(mistake, name, expected) [mistake] = {name, expected},
+    RING_MISTAKE_LIST(BAD_ROW) LAYER_MISTAKE_LIST(BAD_ROW) BOTH_MISTAKE_LIST(BAD_ROW)
+#undef BAD_ROW
 };
 
 static const char *const PART_NAME[] = {
@@ -279,7 +223,8 @@ static int add_bad_cases(int part, const struct lesson_case *like, struct lesson
         *item = *like;
         item->group = GROUP_BAD_INPUT;
         item->weight = 1;
-        item->devices = BAD[i].devices;
+        /* on one rank a ring needs no workspace */
+        item->devices = i >= NULL_WORKSPACE && i <= MISALIGNED_WORKSPACE ? ON_SIMT : ON_ANY;
         item->value[AT_MISTAKE] = i;
         item->expected = BAD[i].expected;
         snprintf(item->name, sizeof item->name, "%s/%s", PART_NAME[part], BAD[i].name);
@@ -536,7 +481,8 @@ static void put_appended(const struct layer_work *w, size_t row, const struct re
 static void take_rows(void *context, size_t first, size_t last)
 {
     const struct layer_work *w = context;
-    const struct ref_qwen3_rounding rounding = {BOUND_U_F32, BOUND_U_F32, BOUND_U_F32, DRAWN};
+    const struct ref_qwen3_rounding rounding = {
+        .stored = BOUND_U_F32, .sums = BOUND_U_F32, .scores = BOUND_U_F32, .drawn = DRAWN};
     const size_t width = V(w->item, AT_WIDTH), all = V(w->item, AT_LAYER_HEADS) * V(w->item, AT_LAYER_DIM);
     const size_t rows = V(w->item, AT_ROWS), position = V(w->item, AT_POSITION), room = V(w->item, AT_ROOM);
     double *memory =

@@ -144,18 +144,36 @@ static int is_limited(const struct making *m, const struct described *extent, in
     return strcmp(extent->name, "q_len") == 0 && described_extent(m->lesson, m->part, "max_len") != NULL;
 }
 
-/* The device checks the launches and runs nothing, so that buffers may be small. A workspace would have to be large. */
+/* On a GPU, with what comes out: blocks may be left out. The software device would take minutes for as many. */
+static void add_results_of_many(struct making *m, const struct described *extent, int many)
+{
+    char name[NAME];
+    const struct lesson_case least = making_least(m);
+    const struct described *with = described_extent(m->lesson, m->part, "kv_heads");
+    const int alone = with == NULL || strcmp(extent->name, "heads") != 0 || m->lesson->settle != NULL ||
+                      described_next(m->lesson, m->part, DESCRIBED_STRIDE, NULL) != NULL;
+    snprintf(name, sizeof name, "results_of_many_%s", extent->name);
+    struct lesson_case *item = making_add(m, &least, name);
+    if (item == NULL) return;
+    item->value[extent->at] = item->extent[extent->at] = many;
+    if (!alone) item->value[with->at] = item->extent[with->at] = many; /* else other extents follow from it */
+    if (m->lesson->settle != NULL) m->lesson->settle(item);
+    item->devices = ON_GPU;
+}
+
+/* The software device checks the launches and runs nothing, so that buffers may be small. A workspace would have to be large. */
 void make_many(struct making *m)
 {
     enum { MANY = 70001 };
     static const char *const extents[] = {"batch", "heads", "q_len", "rows"};
-    if (making_most_workspace(m->lesson, m->simplest) > 0) return;
     for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++) {
         const struct described *line = described_extent(m->lesson, m->part, extents[i]),
                                *with = described_extent(m->lesson, m->part, "kv_heads");
         char name[NAME];
         snprintf(name, sizeof name, "many_%s", extents[i]);
         if (line == NULL || is_limited(m, line, MANY)) continue;
+        add_results_of_many(m, line, MANY);
+        if (making_most_workspace(m->lesson, m->simplest) > 0) continue;
         struct lesson_case *item = making_add(m, m->simplest, name);
         if (item == NULL) continue;
         item->value[line->at] = MANY;

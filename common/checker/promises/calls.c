@@ -150,14 +150,16 @@ void make_other_chips(struct making *m)
     add_chips(m, 0);
 }
 
-/* With many times as many tiles as SMs, where there is a batch: blocks that stay have several each. */
+/* With many times as many tiles as SMs, where there is a batch: blocks that stay have many each. */
 void make_few_sms(struct making *m)
 {
-    enum { MANY = 24 };
+    enum { MANY = 72 };
     const struct described *line = described_extent(m->lesson, m->part, "batch");
-    struct lesson_case *item = add_flagged(m, "on_few_sms", CASE_SMALL_DEVICE);
+    const int many = line != NULL && m->lesson->settle == NULL; /* else other extents follow from this one */
+    const struct lesson_case least = making_least(m);
+    struct lesson_case *item = making_add(m, many ? &least : making_like(m), "on_few_sms");
     if (item == NULL) return;
+    item->flags |= CASE_SMALL_DEVICE;
     item->devices = ON_SIMT;
-    if (line == NULL || m->lesson->settle != NULL) return; /* other extents follow from this one */
-    item->value[line->at] = item->extent[line->at] = MANY;
+    if (many) item->value[line->at] = item->extent[line->at] = MANY;
 }

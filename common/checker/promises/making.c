@@ -137,3 +137,17 @@ const struct lesson_case *making_like(const struct making *m)
             m->lesson->number, line->words);
     exit(2);
 }
+
+struct lesson_case making_least(const struct making *m)
+{
+    static const char *const few[] = {"batch", "heads", "kv_heads", "q_len", "kv_len"};
+    struct lesson_case least = *m->simplest;
+    for (size_t i = 0; i < sizeof few / sizeof few[0]; i++) {
+        const struct described *line = described_extent(m->lesson, m->part, few[i]);
+        const int most = i < 3 ? 1 : 3; /* of sequences and heads, or of rows */
+        if (line != NULL && least.extent[line->at] > most)
+            least.value[line->at] = least.extent[line->at] = most;
+    }
+    if (m->lesson->settle != NULL) m->lesson->settle(&least);
+    return least;
+}

@@ -99,7 +99,7 @@ const struct promise promise_table[] = {
     {"extent.tiles", "a tile and one more or less, primes, between supported sizes", NULL, "tail_* edge_* prime_* cols_* pairs_* keys_* *_tail property_random* property_any_size queries_*", NULL, NULL, NULL},
     {"extent.small", "extents below the least are refused", NULL, NULL, make_small_extents, NULL, NULL},
     {"extent.ratios", "any number of query heads to a K/V head", NULL, NULL, make_ratios, has_grouped_heads, "has no grouped heads"},
-    {"extent.grid", "more blocks than a grid's y and z can count", NULL, "grid_of_* heads_70001* keys_17000001 head_dim_17000001 keys_66000 rows_70001 batch_70000 pairs_16800001 *70001", make_many, NULL, NULL},
+    {"extent.grid", "more blocks than a grid's y and z can count", NULL, "grid_of_* keys_17000001 head_dim_17000001 keys_66000 pairs_16800001 *70001", make_many, NULL, NULL},
     {"extent.overflow", "sizes whose products do not fit are refused", NULL, "*overflow* *too_large* *2147483647*", NULL, NULL, NULL},
 
     {"stride.longer", "rows further apart than they are long, by odd numbers, too", NULL, "rows_apart* *_rows_apart *_odd", make_longer_rows, has_stride, "rows follow each other"},
@@ -121,7 +121,7 @@ const struct promise promise_table[] = {
 
     {"refusal.order", "of two faults the contract's first decides", NULL, NULL, make_several_faults, NULL, NULL},
     {"refusal.untouched", "a refused call writes nothing", "every case that must be refused compares outputs", NULL, NULL, NULL, NULL},
-    {"refusal.nothing_launched", "a refused call launches nothing", "every case that must be refused: the device counts launches by what they write and find", NULL, NULL, NULL, NULL},
+    {"refusal.nothing_launched", "a refused call launches nothing", "every case that must be refused: the software device tells of work that a stream was given before", NULL, NULL, NULL, NULL},
     {"refusal.launch", "a launch that the runtime refuses is reported, and its error cleared", NULL, NULL, make_refused_launch, NULL, NULL},
 
     {"stream.given", "everything is launched on the stream that was given", "the device holds every call to its stream", NULL, NULL, NULL, NULL},

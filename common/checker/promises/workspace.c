@@ -91,12 +91,46 @@ void make_unneeded_workspaces(struct making *m)
     }
 }
 
+/* The contract's size of @p item with three extents of these sizes: SIZE_MAX if it does not fit in 63 bits. */
+static size_t bytes_with(const struct making *m, struct lesson_case *item,
+                         const struct described *const *line, int third)
+{
+    enum { LARGE = 1 << 30 };
+    for (int i = 0; i < 3; i++) item->value[line[i]->at] = i < 2 ? LARGE : third;
+    return m->lesson->workspace_bytes(item);
+}
+
+/* The first size that takes 64 bits: one that only looks for an overflow of 64 has none yet. */
+static void make_64_bits(struct making *m, const struct lesson_case *like)
+{
+    enum { MOST = 16 };
+    const struct described *line[3] = {NULL, NULL, NULL};
+    struct lesson_case large = *like;
+    while ((line[0] = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line[0])) != NULL)
+        for (line[1] = line[0];
+             (line[1] = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line[1])) != NULL;)
+            for (line[2] = line[1];
+                 (line[2] = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line[2])) != NULL;
+                 large = *like)
+                for (int third = 2; third < MOST; third++) {
+                    const size_t before = bytes_with(m, &large, line, third - 1);
+                    if (before == 0 || before == SIZE_MAX) break;
+                    if (bytes_with(m, &large, line, third) != SIZE_MAX) continue;
+                    struct lesson_case *item = making_add(m, &large, "workspace_of_64_bits");
+                    if (item == NULL) return;
+                    item->flags |= CASE_ASK_ONLY;
+                    item->workspace_most = SIZE_MAX;
+                    return;
+                }
+}
+
 /* Three times a power of two, so that no product of 32 bits is 0 by chance. */
 void make_workspace_queries(struct making *m)
 {
     enum { FACTOR = 3, MOST_DOUBLED = 29 };
     const struct lesson_case *like = making_like(m);
     if (!needs_one(m)) return;
+    if (m->lesson->workspace_bytes(like) != SIZE_MAX) make_64_bits(m, like);
     for (const struct described *line = NULL;
          (line = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line)) != NULL;) {
         struct lesson_case large = *like;

@@ -373,7 +373,9 @@ static void report_every_case(const struct check *check, int part)
         const struct verdict *verdict = &check->verdicts[i];
         if (!check->chosen[i] || item->part != part) continue;
         printf("    %-11s %-40s %s", state_name(verdict->state), item->name, report_group(item->group));
-        if (item->expected == KERNEL_OK && verdict->state == STATE_PASS) {
+        if (item->flags & CASE_LAUNCH_ONLY) {
+            printf(", its launches alone: too large to run here");
+        } else if (item->expected == KERNEL_OK && verdict->state == STATE_PASS) {
             printf(", error %.1f%% of its budget", 100.0 * verdict->budget_share);
             if (verdict->sampled > 0)
                 printf(", sampled %zu of %zu rows%s", verdict->sampled, verdict->units,
@@ -455,16 +457,17 @@ void report_text(struct check *check)
 void report_list(const struct check *check)
 {
     const struct lesson *lesson = check->options.lesson;
-    for (int i = 0; i < check->case_count; i++) {
+    for (int at = 0; at < 2 * check->case_count; at++) { // those that run here first
         char shape[160];
+        const int i = at % check->case_count, here = (check->cases[i].devices >> check->options.device) & 1u;
         const struct lesson_case *item = &check->cases[i];
+        if (here != (at < check->case_count)) continue;
         lesson->describe(item, shape, sizeof shape);
         printf("%-42s %-10s %5.2f points  %s", item->name, report_group(item->group),
                check_points_max(check, i), shape);
         if (item->repeat > 1) printf("; %d random inputs", item->repeat);
         if (item->expected != KERNEL_OK) printf("; expects %s", kernel_status_name(item->expected));
-        if (!(item->devices & (1u << check->options.device)))
-            printf("; not on %s", device_name(check->options.device));
+        if (!here) printf("; not on %s", device_name(check->options.device));
         putchar('\n');
     }
 }

@@ -219,15 +219,17 @@ static void judge_status(const struct session *session, const struct item *item,
     }
 }
 
-/* The size of a workspace that is asked for beyond any launch, where the contract only limits it. */
+/* The size of a workspace that is asked for beyond any launch: where the contract only limits it, no more than the limit;
+ * if that is SIZE_MAX, it must not fit. */
 static int limit_kept(const struct item *item, const struct wire_result *result, struct verdict *verdict)
 {
-    if (!(item->settled.flags & CASE_ASK_ONLY) || item->settled.workspace_most == 0 ||
-        result->workspace_asked <= item->settled.workspace_most)
+    const uint64_t most = item->settled.workspace_most, asked = result->workspace_asked;
+    if (!(item->settled.flags & CASE_ASK_ONLY) || most == 0 ||
+        (most == SIZE_MAX ? asked == most : asked <= most))
         return 1;
     struct record *record = say(verdict, STATE_FAIL, RECORD_WRONG_WORKSPACE, RECORD_ASKED_WORKSPACE);
-    record->number[RECORD_N_FIRST] = (int64_t)result->workspace_asked;
-    record->number[RECORD_N_SECOND] = (int64_t)item->settled.workspace_most;
+    record->number[RECORD_N_FIRST] = (int64_t)asked;
+    record->number[RECORD_N_SECOND] = (int64_t)most;
     return 0;
 }
 

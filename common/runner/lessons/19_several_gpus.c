@@ -633,7 +633,7 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
     marshalling_may_look(0);
     for (int i = 1; i < scene.gpus.count; i++) entry_point_is_given_also(scene.gpus.at[i].stream);
     const enum kernel_status status = scene.ring ? call_ring(&scene) : call_layer(&scene);
-    if (status != KERNEL_OK) entry_point_failed();
+    entry_point_returned(status);
     marshalling_may_look(1);
     close_groups();
     cudaSetDevice(0);

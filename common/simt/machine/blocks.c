@@ -420,5 +420,6 @@ uint32_t simt_blocks_begin(const struct simt_launch *launch, const struct simt_o
         simt_now.ring[i].waits_at = NULL;
         simt_finding_drop(&simt_now.ring[i].findings);
     }
-    return simt_inter_block_begin(launch, launch->early ? before : NULL);
+    const bool overlaps = launch->early || (before->count > 0 && before->launch[0].elsewhere);
+    return simt_inter_block_begin(launch, overlaps ? before : NULL);
 }

@@ -56,6 +56,7 @@ void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, e
                                                       .bytes = (uint16_t)part,
                                                       .access = (uint8_t)access,
                                                       .place = (uint8_t)place};
+        if (w->trace != NULL && place != PLACE_NONE) simt_trace_logged(w);
         address += part;
         bytes -= part;
     } while (bytes > 0);

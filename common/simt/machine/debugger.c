@@ -18,6 +18,20 @@ enum { REGISTERS = SIMT_DEBUGGER_UCONTEXT };
 
 struct worker *simt_all_workers[MAX_WORKERS];
 
+uint64_t simt_debugger_place[2];
+
+__attribute__((noinline, used)) void simt_debugger_access(uint64_t launch, uint64_t block)
+{
+    simt_debugger_place[0] = launch;
+    simt_debugger_place[1] = block;
+    simt_debugger_stop();
+}
+
+__attribute__((noinline, used)) void simt_debugger_stop(void)
+{
+    __asm__ volatile(""); /* or the call would be dropped */
+}
+
 __attribute__((used)) const struct simt_debugger simt_debugger = {
     .version = 1,
     .registers = REGISTERS,

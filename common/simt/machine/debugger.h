@@ -43,5 +43,17 @@ struct simt_debugger {
     struct worker *const *workers; /**< those that are there; NULL behind the last */
 };
 
+extern uint64_t
+    simt_debugger_place[2]; /**< of the thread at which simt_debugger_stop() is called: launch and block */
+/** @brief Where a debugger stops: it does nothing. */
+void simt_debugger_stop(void);
+
+/**
+ * @brief Lets a debugger see the variables of a thread at each entry of its log. In a traced block
+ *        (trace.h), SIMT_TRACE_WATCHED=LAUNCH:BLOCK:THREAD names such threads, with commas between several; launches are
+ *        counted from 0 on as in the trace, blocks and threads over x, then y, then z. What the lane does is about to happen.
+ */
+void simt_debugger_access(uint64_t launch, uint64_t block);
+
 extern struct worker *simt_all_workers[];        /**< MAX_WORKERS of them, from 0 on */
 extern const struct simt_debugger simt_debugger; /**< what the script reads */

@@ -314,8 +314,9 @@ static bool check_earlier_launch(const struct replay *now, unsigned mask, access
     for (unsigned i = 0; i < (early ? earlier_launches->count : earlier_launches->left); i++) {
         if (earlier_launches->launch[i].number != r->launch) continue;
         add_finding(now, mask, RECORD_GLOBAL_RACE,
-                    i < earlier_launches->left ? RECORD_ADVICE_GRID_DEPENDENCY_BETWEEN
-                                               : RECORD_ADVICE_GRID_DEPENDENCY,
+                    earlier_launches->launch[i].elsewhere ? RECORD_ADVICE_STREAMS_SHARE
+                    : i < earlier_launches->left          ? RECORD_ADVICE_GRID_DEPENDENCY_BETWEEN
+                                                          : RECORD_ADVICE_GRID_DEPENDENCY,
                     other, wrote ? SIMT_WRITE : SIMT_READ, &earlier_launches->launch[i]);
         return true;
     }

@@ -79,6 +79,7 @@ static void read_trace(void)
     if (text == NULL || *text == '\0') return;
     simt_settings.trace = text;
     simt_settings.workers = 1;
+    simt_settings.watched = getenv("SIMT_TRACE_WATCHED");
     if (blocks == NULL || strcmp(blocks, "some") == 0) return;
     if (strcmp(blocks, "all") == 0) {
         simt_settings.traced = TRACED_ALL;

@@ -25,7 +25,8 @@ struct __attribute__((aligned(4096))) settings { /* a page of their own, see sim
     const char *trace;    /**< file name, or NULL */
     enum traced traced;   /**< which blocks: the first and the first with a finding; one; all */
     struct simt_extent traced_block;
-    bool all_traffic; /**< counters have what goes other ways than loads and stores, too */
+    const char *watched; /**< threads that a debugger watches (debugger.h), or NULL */
+    bool all_traffic;    /**< counters have what goes other ways than loads and stores, too */
 };
 extern struct settings simt_settings;
 

@@ -5,6 +5,7 @@
 #include "trace.h"
 #include "arena.h"
 #include "counters.h"
+#include "debugger.h"
 #include "finding.h"
 #include "image.h"
 #include "machine.h"
@@ -16,12 +17,15 @@
 #include "worker.h"
 
 #include <pthread.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SITE_SLOTS = 4096, LISTS = 2 };
+#define NOBODY UINT_MAX
 
 /** What an event shares with the one before of its site, as a rule: then it need not be written again. */
 struct shape {
@@ -56,6 +60,7 @@ struct trace {
     struct slot slot[SITE_SLOTS];
     uint64_t bulks;                         /* copies that the block has begun */
     int warp;                               /* of the events written last; -1: none */
+    unsigned watched;                       /* by a debugger: the index of a thread of the block, or NOBODY */
     struct traced_range range[PLACE_COUNT]; /* that the last address of a place was in */
 };
 
@@ -382,6 +387,26 @@ static bool is_chosen(const struct worker *w)
     return w->result->order == 0 || !simt_traced.found;
 }
 
+/* Which of the block's threads SIMT_TRACE_WATCHED names. */
+static unsigned watched_thread(const struct worker *w)
+{
+    unsigned long long launch, block;
+    unsigned thread;
+    int used;
+    for (const char *at = simt_settings.watched; at != NULL; at = at[used] == ',' ? at + used + 1 : NULL) {
+        if (sscanf(at, "%llu:%llu:%u%n", &launch, &block, &thread, &used) != 3)
+            simt_die("SIMT_TRACE_WATCHED is \"%s\"; it must be LAUNCH:BLOCK:THREAD, or several with commas.",
+                     simt_settings.watched);
+        if (launch == simt_traced.launches && block == w->result->block) return thread;
+    }
+    return NOBODY;
+}
+
+void simt_trace_logged(struct worker *w)
+{
+    if (w->thread_index == w->trace->watched) simt_debugger_access(simt_traced.launches, w->result->block);
+}
+
 struct trace *simt_trace_begin(struct worker *w)
 {
     static _Thread_local struct trace *simt_recorder;
@@ -392,6 +417,7 @@ struct trace *simt_trace_begin(struct worker *w)
     simt_recorder->staged.count = 0;
     simt_recorder->warp = -1;
     simt_recorder->bulks = 0;
+    simt_recorder->watched = watched_thread(w);
     memset(simt_recorder->range, 0, sizeof simt_recorder->range);
     return simt_recorder;
 }

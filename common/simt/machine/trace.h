@@ -47,11 +47,14 @@ struct traced_launch {
     bool found;               /**< one of the blocks has a finding */
     const char *dynamic_name; /**< what the source calls dynamic shared memory */
     size_t dynamic_element_bytes;
+    uint64_t launches; /**< that are in the file already */
 };
 extern struct traced_launch simt_traced;
 
 /** @brief The recorder for the block that begins, or NULL if it is not traced. */
 struct trace *simt_trace_begin(struct worker *w);
+/** @brief The running thread has logged an entry: a debugger that watches the thread stops (debugger.h). */
+void simt_trace_logged(struct worker *w);
 /** @brief One instruction of some lanes, entry @p index of their logs. */
 void simt_trace_request(struct worker *w, const struct request *r, const struct log_entry *entry,
                         unsigned index);

@@ -202,4 +202,5 @@ void simt_trace_write(const struct simt_launch *launch, const struct counters *s
     findings.count = simt_traced.blocks.count = simt_traced.ranges.count = 0;
     simt_traced.found = false;
     simt_traced.dynamic_name = NULL;
+    simt_traced.launches++;
 }

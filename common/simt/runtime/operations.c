@@ -112,13 +112,43 @@ void runtime_settled(void)
     running.count = running.left = 0;
 }
 
+/* The launches of all streams since simt_watch_streams(1), of which any may still be running when another stream has its next one. */
+static int streams_watched;
+static struct simt_overlap watched;
+static cudaStream_t watched_in[sizeof watched.launch / sizeof *watched.launch];
+
+void simt_watch_streams(int watch)
+{
+    streams_watched = watch;
+    watched.count = 0;
+}
+
+static struct simt_overlap running_elsewhere(cudaStream_t stream)
+{
+    struct simt_overlap elsewhere = {0};
+    for (unsigned i = 0; i < watched.count; i++)
+        if (watched_in[i] != stream) elsewhere.launch[elsewhere.count++] = watched.launch[i];
+    elsewhere.left = elsewhere.count;
+    return elsewhere;
+}
+
+static void watch_launch(const struct simt_launch *launch, cudaStream_t stream)
+{
+    if (!streams_watched || watched.count == sizeof watched_in / sizeof *watched_in) return;
+    watched_in[watched.count] = stream;
+    watched.launch[watched.count++] =
+        (struct simt_running){simt_launch_number(), launch->kernel, launch->grid, launch->block, 1};
+}
+
 /** The launch itself succeeds; what a kernel did wrong is reported by the next call, as on hardware. */
 static void perform_launch(const struct operation *operation)
 {
     if (operation->stream != running_in || operation->device != running_on) runtime_settled();
     running_in = operation->stream;
     running_on = operation->device;
-    int error = simt_run_behind(operation->as.launch.launch, &running);
+    struct simt_overlap elsewhere = running_elsewhere(operation->stream);
+    int error = simt_run_behind(operation->as.launch.launch, elsewhere.count > 0 ? &elsewhere : &running);
+    watch_launch(operation->as.launch.launch, operation->stream);
     if (error != 0) runtime_lose(operation->device, (cudaError_t)error);
 }
 

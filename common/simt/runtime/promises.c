@@ -29,7 +29,9 @@ struct party {
 static unsigned promised;
 static struct party parties[PROMISE_STREAMS]; /* the first ones are the given streams */
 static int given = 1;
-static unsigned long call; /* events of other calls are ignored */
+static unsigned long call;          /* events of other calls are ignored */
+static struct operation first_work; /* of the call, if it has given any to a stream */
+static int has_work;
 
 /* ---- telling ------------------------------------------------------------------------------------------- */
 
@@ -162,6 +164,8 @@ void promises_see(const struct operation *o)
     party->known[party - parties]++;
     party->last = *o;
     party->kernel = kernel;
+    if (!has_work) first_work = *o;
+    has_work = 1;
 }
 
 void promises_lose_stream(struct CUstream_st *stream)
@@ -178,9 +182,13 @@ void promises_lose_stream(struct CUstream_st *stream)
 
 static int broken_off; /* it returned an error */
 
-void simt_promise_broken_off(void)
+void simt_promise_broken_off(int refused)
 {
     broken_off = 1;
+    if (refused && has_work)
+        simt_finding(
+            RECORD_WROTE_REFUSED, &first_work.site, RECORD_SAYS_WORK_REFUSED,
+            SIMT_SAYS(.name = {first_work.kind == OPERATION_LAUNCH ? "a kernel" : first_work.site.what}));
 }
 
 static void check_joined(void)
@@ -209,6 +217,7 @@ void simt_promise(unsigned promises, void *stream)
     if (promised & SIMT_ONE_STREAM) check_group_closed();
     promised = promises;
     broken_off = 0;
+    has_work = 0;
     waited_at = NULL;
     call++;
     given = 1;

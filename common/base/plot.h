@@ -2,10 +2,10 @@
  * @file plot.h
  * @brief Axes and series for the charts.
  */
-#ifndef WARPWISE_DOCS_PLOT_H
-#define WARPWISE_DOCS_PLOT_H
+#ifndef WARPWISE_BASE_PLOT_H
+#define WARPWISE_BASE_PLOT_H
 
-#include "base/svg.h"
+#include "svg.h"
 
 /** @brief From values to pixels, logarithmic; linear where base is 0, then without ticks. */
 struct axis {

@@ -3,9 +3,8 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-
-#include "writing.h"
 
 double axis_place(const struct axis *axis, double value)
 {
@@ -82,7 +81,10 @@ void plot_axes(struct svg *svg, const struct axis *x, const struct axis *y, cons
 
 void series_add(struct series *series, double x, double y)
 {
-    if (series->count == PLOT_POINTS_MAX) fail("a series of more than %d points", PLOT_POINTS_MAX);
+    if (series->count == PLOT_POINTS_MAX) {
+        fprintf(stderr, "a series of more than %d points\n", PLOT_POINTS_MAX);
+        exit(2);
+    }
     int at = series->count++;
     for (; at > 0 && series->x[at - 1] > x; at--) {
         series->x[at] = series->x[at - 1];
