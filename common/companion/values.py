@@ -11,7 +11,7 @@ import gdb
 
 MOST_ELEMENTS = 8  # of an array
 MOST_LETTERS = 80  # of a value
-MOST_FRAMES = 3  # of the kernel file, the innermost ones
+MOST_FRAMES = 6  # of the kernel file, the innermost ones
 
 
 class Watch:
