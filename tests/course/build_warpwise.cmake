@@ -6,7 +6,7 @@ function(build_warpwise places program)
         list(APPEND places ${SOURCE_DIR}/tests/course/build_trusting.c)
     endif()
     execute_process(COMMAND ${C_COMPILER} -std=c11 -D_GNU_SOURCE -O0 -I${SOURCE_DIR}/common ${places} -L${PARTS}
-                            -lwarpwise_parts -lcompanion -ltrace -lgrading -ljudging -lrecord -lbuild -lsimtcc_lexer -lcourse -lsandbox -lbase
+                            -lwarpwise_parts -lcompanion -lmodel -lengine -ltrace -lgrading -ljudging -lrecord -lbuild -lsimtcc_lexer -lcourse -lsandbox -lbase
                             -o ${program} -pthread -lm
                     COMMAND_ERROR_IS_FATAL ANY)
 endfunction()

@@ -9,6 +9,6 @@ build_warpwise() {
         -e "s|@WARPWISE_CUDA_ARCHITECTURES@|80-real;90-real;90-virtual|; s|@CMAKE_COMMAND@|$CMAKE|; s|@CMAKE_VERSION@|3.25|; s|@[A-Z_]*@||" \
         "$SOURCE_DIR/common/course/places.c.in" >build/generated/places.c
     $C_COMPILER -std=c11 -D_GNU_SOURCE -O0 -I"$SOURCE_DIR/common" build/generated/places.c ${TRUSTING:+"$SOURCE_DIR/tests/course/build_trusting.c"} \
-        -L"$PARTS" -lwarpwise_parts -lcompanion -ltrace -lgrading -ljudging -lrecord -lbuild -lsimtcc_lexer -lcourse -lsandbox -lbase \
+        -L"$PARTS" -lwarpwise_parts -lcompanion -lmodel -lengine -ltrace -lgrading -ljudging -lrecord -lbuild -lsimtcc_lexer -lcourse -lsandbox -lbase \
         -o build/bin/warpwise -pthread -lm
 }
