@@ -57,5 +57,5 @@ void simt_overlap_next(struct simt_overlap *overlap, const struct simt_launch *l
     if (!waited) overlap->left = overlap->count;
     if (overlap->count == MOST) forget_one(overlap);
     overlap->launch[overlap->count++] =
-        (struct simt_running){number, launch->kernel, launch->grid, launch->block};
+        (struct simt_running){number, launch->kernel, launch->grid, launch->block, 0};
 }
