@@ -189,6 +189,29 @@ class StopAt(gdb.Breakpoint):
         return state.machine.block(worker)[0] == self.of_block
 
 
+def lines_with_code():
+    """Of the kernel file: of each line the addresses where code of it begins, also where the compiler would not have a debugger stop."""
+    tables, where = {}, {}
+    for block in gdb.decode_line("%s:1" % state.file)[1] or ():
+        tables[block.symtab.objfile.filename, block.symtab.filename] = block.symtab
+    for table in tables.values():
+        last = None
+        for entry in sorted(table.linetable(), key=lambda entry: entry.pc):
+            if entry.line > 0 and entry.line != last:
+                where.setdefault(entry.line, []).append(entry.pc)
+            last = entry.line
+    return where
+
+
+def places_of(line):
+    """The places of a line of the kernel file. gdb itself would slide to the next line that has any."""
+    known = lines_with_code()
+    if known and line not in known:
+        near = sorted(sorted(known, key=lambda other: abs(other - line))[:3])
+        raise gdb.GdbError("no code is of line %d; of lines %s there is" % (line, ", ".join(str(other) for other in near)))
+    return ["*%d" % address for address in known.get(line, ())] or ["%s:%d" % (state.file, line)]
+
+
 def run_to(places, block, number):
     """Goes on until the thread is at one of these places."""
     state.restore()
@@ -271,7 +294,7 @@ class At(Words):
         worker = state.worker()
         number, block = state.number(worker), state.machine.block(worker)[0]
         line = numbers(argument, 1, "at")[0]
-        if not run_to(["%s:%d" % (state.file, line)], block, number):
+        if not run_to(places_of(line), block, number):
             raise gdb.GdbError("thread %d did not come to line %d again" % (number, line))
         show_stop()
 
@@ -425,12 +448,12 @@ class Warpwise_Start(Words):
         words = gdb.string_to_argv(argument)
         Warpwise_Wait.invoke(self, argument, from_tty)
         block, number = numbers(words[1], 3, "--block"), numbers(words[2], 1, "--thread")[0]
-        places = words[4 + len(state.kernels):] or state.kernels
         begin = gdb.Breakpoint("main", internal=True)
         begin.silent = True
         gdb.execute("run", to_string=True)
         begin.delete()
-        if run_to(places, block, number):
+        line = words[4 + len(state.kernels):]
+        if run_to(places_of(int(line[0].rpartition(":")[2])) if line else state.kernels, block, number):
             show_stop()
         else:
             print("No launch has a thread %d in block %s that comes there." % (number, index_text(block)))

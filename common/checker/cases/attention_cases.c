@@ -113,6 +113,7 @@ static const struct shape_row SHAPES[] = {
     {"queries_255",              GROUP_EDGES,    PRODUCTS,         ON_ANY,  1,     1,     1,   255,      5,    3, 0,                          0, DIST_NORMAL},
     {"keys_70001",               GROUP_EDGES,    PRODUCTS,         ON_GPU,  1,     1,     1,     3,  70001,    2, 0,                          0, DIST_NORMAL},
     {"keys_17000001",            GROUP_EDGES,    S,                ON_SIMT, 1,     1,     1,     1,      8,    2, MANY_KEYS,                  0, DIST_NORMAL},
+    {"results_of_17000001_keys", GROUP_EDGES,    S,                ON_GPU,  1,     1,     1,     1, 17000001,   2, 0,                         0, DIST_NORMAL},
     {"head_dim_17000001",        GROUP_EDGES,    O,                ON_SIMT, 1,     1,     1,     1,      2,    8, LONG_HEADS,                 0, DIST_NORMAL},
     {"keys_66000",               GROUP_EDGES,    M,                ON_ANY,  1,     1,     1,     1,  66000,    1, 0,                          0, DIST_NORMAL},
     {"keys_300",                 GROUP_EDGES,    ANY_SIZE,         ON_ANY,  1,     3,     1,     5,    300,    8, CAUSAL,                     0, DIST_NORMAL},
