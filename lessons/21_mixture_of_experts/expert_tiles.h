@@ -130,8 +130,10 @@ __device__ inline void multiply_slices(float (&sum)[SUMS], struct ring *ring, in
 /** @brief As multiply_slices(), for a warpgroup none of whose rows exist: it gives the stages back. */
 __device__ inline void skip_slices(struct ring *ring, int slices, const struct shared_memory &s)
 {
+    int own = (int)threadIdx.x / WARPGROUP; // the name of its barrier
     for (int slice = 0; slice < slices; slice++, advance<STAGES>(ring)) {
         mbarrier_wait(&s.full[ring->stage], ring->parity);
+        named_barrier(own, WARPGROUP); // one thread releases: all four warps must have left the wait
         release_stage(s, ring->stage);
     }
 }
