@@ -58,6 +58,7 @@ static int is_over(void *context)
     int key = screen_key();
     if (key == 'q') watch->quit = 1;
     if (key == 'h') show_hint(watch);
+    if (key == 'r') watch->reading = 0; /* this round's verdict is the one that is asked for */
     return watch->quit || watched_changed(&peek);
 }
 
