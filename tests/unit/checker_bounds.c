@@ -321,7 +321,8 @@ static const struct shape SHAPES[] = {
      SEES(WEIGHTS_IN_BFLOAT16) | SEES(WEIGHTS_CUT_OFF)},
     {"cores, one row of 16384", CORES_F16, 1, 16384, 64, 0, 0.0, DIST_NORMAL, SEES(SUMS_IN_HALF)},
     {"cores, equal scores", CORES_F16, 2, 2500, 64, 0, 0.0, DIST_EQUAL, SEES(SUMS_IN_HALF)},
-    {"cores, rising scores", CORES_F16, 64, 140, 64, 0, 0.0, DIST_RISING, 0}, /* one key has nearly all of the weight */
+    {"cores, rising scores", CORES_F16, 64, 140, 64, 0, 0.0, DIST_RISING,
+     0}, /* one key has nearly all of the weight */
     {"cores, falling scores", CORES_F16, 9, 200, 64, 0, 0.0, DIST_FALLING, SEES(WEIGHTS_IN_BFLOAT16)},
     {"cores, faint weights", CORES_F16, 16, 140, 64, 0, 0.0, DIST_FAINT, SEES(FAINT_WEIGHTS_LOST)},
     {"cores, large logits", CORES_F16, 33, 65, 64, 0, 0.0, DIST_LARGE, 0},
