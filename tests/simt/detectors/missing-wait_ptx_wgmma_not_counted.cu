@@ -1,5 +1,5 @@
 // expect: missing-wait at lines 27, 37
-/** The stage is given back by two warpgroups, and its mbarrier counts one: the producer comes after the product of the first. */
+/** Of two warpgroups the first gives the stage back, and the mbarrier counts one: the producer comes after the product of the first. */
 #include "warpgroups.h"
 
 #include "../hopper.h"
@@ -28,7 +28,7 @@ static __global__ void ptx_kernel(float *out)
             WGMMA_COMMIT();
             asm volatile("bar.sync 1, 256;" : : : "memory"); // both products are on their way
             WGMMA_WAIT(0);
-            if (threadIdx.x % GROUP == 0) mbarrier_arrive(&empty);
+            if (threadIdx.x == 0) mbarrier_arrive(&empty);
         }
         store(out, d);
     } else if (threadIdx.x == 2 * GROUP) {
