@@ -74,21 +74,27 @@ static void add_frame(struct line *line, char *frame)
 }
 
 /* Output of addr2line -a -i -f: per address one line "0x...", then pairs of function and file:line. Ends with the
- * stream, or with what is said of address 0, which is no line's. */
+ * stream, or with what is said of address 0, which is no line's. A function that the compiler has split seems to be called
+ * from its own head: that is no frame. */
 static void read_lines(FILE *output)
 {
-    char text[4096];
+    char text[4096], function[512] = "";
     struct line *line = NULL;
-    bool last = false;
-    for (bool function = true; fgets(text, sizeof text, output) != NULL; function = !function) {
+    bool last = false, split = false;
+    for (bool names = true; fgets(text, sizeof text, output) != NULL; names = !names) {
         if (strncmp(text, "0x", 2) == 0) {
             const uint32_t address = (uint32_t)strtoul(text, NULL, 16);
             last = address == 0;
             line = last ? NULL : find(address + 1);
-            function = false; /* the next line names a function */
-        } else if (!function && line != NULL) {
-            add_frame(line, text);
-        } else if (!function && last) {
+            names = false; /* the next line names a function */
+            function[0] = '\0';
+        } else if (names) {
+            text[strcspn(text, ".\n")] = '\0'; /* without .part.0 */
+            split = strcmp(text, function) == 0;
+            snprintf(function, sizeof function, "%.511s", text);
+        } else if (line != NULL) {
+            if (!split) add_frame(line, text);
+        } else if (last) {
             return;
         }
     }
