@@ -269,6 +269,13 @@ static int check_directive_words(struct check *check, struct scan *s)
     return 1;
 }
 
+/* The device's headers stand on macros of their own, which keep their meaning. */
+static int is_name_of_the_device(const struct word *word)
+{
+    return word->length > 4 &&
+           (strncmp(word->start, "simt", 4) == 0 || strncmp(word->start, "SIMT_", 5) == 0);
+}
+
 static int check_directive(struct check *check, const struct scan *whole, const struct word *directive)
 {
     static const char *const ordinary[] = {"undef", "if", "ifdef", "ifndef", "elif", "else", "endif", NULL};
@@ -281,10 +288,14 @@ static int check_directive(struct check *check, const struct scan *whole, const 
     } else if (word_is(&word, "pragma")) {
         fine = check_directive_words(check, &s) && check_pragma(check, &s, word.line);
     } else if (word.kind != TOKEN_END && !word_in(&word, of_words)) {
-        fine =
-            word_in(&word, ordinary)
-                ? check_directive_words(check, &s)
-                : refuse(check, word.line, "#%.*s is no directive that a kernel file has a use for", &word);
+        struct word after = word_at(&s, s.at);
+        if (word_is(&word, "undef") && is_name_of_the_device(&after))
+            fine = refuse(check, word.line, "#undef %.*s: that name is the software device's own", &after);
+        else
+            fine = word_in(&word, ordinary)
+                       ? check_directive_words(check, &s)
+                       : refuse(check, word.line, "#%.*s is no directive that a kernel file has a use for",
+                                &word);
     } else { /* its text is for people; a raw string in it would still continue past the line */
         for (size_t i = s.at; fine && i + 1 < s.tokens.count; i++) {
             word = word_at(&s, i);
@@ -355,10 +366,23 @@ static int check_pragma_operator(struct check *check, struct scan *s, const stru
     return fine;
 }
 
+static int check_defined_name(struct check *check, const struct scan *s, const struct word *define)
+{
+    struct scan inside = directive_of(s, define);
+    (void)next_word_of(&inside); /* define */
+    struct word name = next_word_of(&inside);
+    const int fine =
+        !is_name_of_the_device(&name) ||
+        refuse(check, define->line, "#define %.*s: that name is the software device's own", &name);
+    scan_close(&inside);
+    return fine;
+}
+
 static int check_written_word(struct check *check, struct scan *s, const struct word *word)
 {
     if (!check_plain(check, word)) return 0;
     if (word->kind == TOKEN_DIRECTIVE) return check_directive(check, s, word);
+    if (word->kind == TOKEN_DEFINE) return check_defined_name(check, s, word);
     if (word->kind != TOKEN_WORD) return 1;
     if (word_is(word, "_Pragma")) return check_pragma_operator(check, s, word);
     if (word_in(word, forbidden_words) || word_in(word, forbidden_attributes))
@@ -484,16 +508,31 @@ static int check_brackets(struct check *check, struct scan *s)
     return 1;
 }
 
+static int begins_with_one_of(const struct word *word, const char *const *prefixes)
+{
+    for (; *prefixes; prefixes++)
+        if (word->length >= strlen(*prefixes) && strncmp(word->start, *prefixes, strlen(*prefixes)) == 0)
+            return 1;
+    return 0;
+}
+
 static int check_word(struct check *check, struct scan *s, const struct word *word)
 {
     static const char *const assembly[] = {"asm", "__asm", "__asm__", NULL};
     static const char *const attributes[] = {"__attribute__", "__attribute", "__declspec", NULL};
+    static const char *const of_the_device[] = {"simt_", NULL};
+    /* calls that the compiler makes, on addresses that nobody has looked at */
+    static const char *const of_the_runtime[] = {"__cxa_",  "_Unwind_", "__throw_",
+                                                 "__tsan_", "__ubsan_", NULL};
     if (word_in(word, assembly))
         return refuse(check, word->line, "inline assembly (%.*s) is not allowed on this device", word);
     if (word_in(word, attributes)) return check_attribute(check, s);
-    if (!check->of_headers && word->length > 5 && strncmp(word->start, "simt_", 5) == 0)
+    if (!check->of_headers && begins_with_one_of(word, of_the_device))
         return refuse(check, word->line, "%.*s: names that begin with simt_ are the software device's own",
                       word);
+    if (!check->of_headers && begins_with_one_of(word, of_the_runtime))
+        return refuse(check, word->line,
+                      "%.*s is the compiler's own, and nothing that a kernel file has a use for", word);
     return check_builtin(check, word);
 }
 

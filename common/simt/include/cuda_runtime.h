@@ -28,13 +28,15 @@
 #define __cpp_lib_math_special_functions 201603L
 #endif
 
+/* Before the C++ library: its copies call memcpy() and its like, see simtcc's flags. */
+#include <string.h>
+
 /* nvcc includes these, in one version or another, and programs rely on it. */
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include <new>

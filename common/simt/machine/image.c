@@ -348,6 +348,19 @@ static bool is_local_of(const struct symbol *symbol, const char *prefix)
 }
 
 /* A launch whose template arguments were deduced names no instance: then the largest one counts. */
+/* A variable outside of all functions that no kernel could have: which kernels use the others is not known. */
+static size_t largest_of_file(void)
+{
+    enum { MOST = 48 << 10 };
+    size_t most = 0;
+    for (size_t i = 0; i < simt_image.shared_count; i++) {
+        const struct symbol *symbol = &simt_image.shared[i];
+        if (strncmp(symbol->linker_name, "_ZZ", 3) != 0 && symbol->bytes > MOST && symbol->bytes > most)
+            most = symbol->bytes;
+    }
+    return most;
+}
+
 size_t simt_static_shared_bytes(const char *kernel, const void *function)
 {
     char prefix[1024];
@@ -365,7 +378,7 @@ size_t simt_static_shared_bytes(const char *kernel, const void *function)
                 sum += simt_image.shared[k].bytes;
         if (sum > most) most = sum;
     }
-    return most;
+    return most + largest_of_file();
 }
 
 /* The rewriter puts a record into the kernel's body. */

@@ -53,6 +53,14 @@ static unsigned count_givens(const struct compiling *c)
     return c->givens - (c->givens > 0 && c->given[c->givens - 1].use == SIMT_PTX_CLOBBER);
 }
 
+/* A text is a string constant of the program, or other memory that the thread may read. */
+static void put_text(struct compiling *c, const char *text, FILE *out)
+{
+    while (simt_reaches(text, 1, SIMT_READ) && *text != '\0') fputc(*text++, out);
+    if (!simt_reaches(text, 1, SIMT_READ))
+        ptx_refuse(c, "a text of the constraint C lies where the thread may not read");
+}
+
 /* Inserts constants and texts; replaces comments by blanks. */
 static void expand(struct compiling *c, const uint64_t *word)
 {
@@ -74,7 +82,7 @@ static void expand(struct compiling *c, const uint64_t *word)
             if (given != NULL && given->use == SIMT_PTX_CONSTANT)
                 fprintf(out, "%lld", (long long)word[slot_of_given(c, (unsigned)index)]);
             else if (given != NULL && given->use == SIMT_PTX_TEXT)
-                fputs((const char *)(uintptr_t)word[slot_of_given(c, (unsigned)index)], out);
+                put_text(c, (const char *)(uintptr_t)word[slot_of_given(c, (unsigned)index)], out);
             else
                 fprintf(out, "%%%lu", index);
             s = after;

@@ -135,7 +135,8 @@ static void store_outputs(const struct simt_ptx_operand *operand, unsigned opera
 {
     for (unsigned i = 0, at = 0; i < operands; at += operand[i++].slots) {
         const bool written = operand[i].use == SIMT_PTX_OUT || operand[i].use == SIMT_PTX_IN_OUT;
-        if (written && !run->flying[at]) memcpy(run->place[at], &run->reg[at], bytes_of(&operand[i]));
+        if (written && operand[i].slots > 0 && !run->flying[at])
+            memcpy(run->place[at], &run->reg[at], bytes_of(&operand[i]));
     }
 }
 

@@ -217,21 +217,15 @@ static int cpu_has_half_and_fma(void)
 /** Makes the compiler report every memory access, one by one, as in the source. */
 static void add_device_flags(struct string_list *command, const struct compiler *compiler)
 {
-    static const char *const both[] = {"-gdwarf-4", /* with version 5, some addr2line report a wrong file */
-                                       "-fsanitize=thread",
-                                       "-ffp-contract=fast",
-                                       "-fno-pie",
-                                       "-fno-stack-protector",
-                                       "-fno-strict-aliasing",
-                                       "-fno-optimize-sibling-calls",
-                                       "-fno-builtin-printf",
-                                       "-fno-builtin-memcpy",
-                                       "-fno-builtin-memmove",
-                                       "-fno-builtin-memset",
-                                       "-U_FORTIFY_SOURCE",
-                                       "-Wno-unknown-pragmas",
-                                       "-Wno-psabi",
-                                       "-Wno-attributes"};
+    static const char *const both[] = {
+        "-gdwarf-4", /* with version 5, some addr2line report a wrong file */
+        "-fsanitize=thread", "-ffp-contract=fast", "-fno-pie", "-fno-stack-protector", "-fno-strict-aliasing",
+        "-fno-optimize-sibling-calls", "-fno-builtin-printf", "-fno-builtin-memcpy", "-fno-builtin-memmove",
+        "-fno-builtin-memset",
+        /* the C++ library's own copies: the compiler would open them after its reports */
+        "-D__builtin_memcpy=memcpy", "-D__builtin_memmove=memmove", "-D__builtin_memset=memset",
+        "-D__builtin_memcmp=memcmp", "-fno-builtin-memcmp", "-U_FORTIFY_SOURCE", "-Wno-unknown-pragmas",
+        "-Wno-psabi", "-Wno-attributes"};
     /* Some distributions' compilers begin every function with a landing pad: the list of kernels (SIMT_LISTED) names what
      * comes after it, and no function pointer points there. */
 #if defined(__aarch64__)

@@ -231,6 +231,14 @@ template <unsigned WORDS> struct simt_ptx_words {
     uint64_t word[WORDS];
 };
 
+/** @brief Only what simt_out(), simt_in() and simt_clobbers() make is an operand: its table says how many words travel. */
+template <typename T> constexpr bool simt_ptx_is_operand = false;
+template <char LETTER, bool VARIABLE, typename T>
+constexpr bool simt_ptx_is_operand<simt_ptx_input<LETTER, VARIABLE, T>> = true;
+template <char LETTER, bool READ, typename T>
+constexpr bool simt_ptx_is_operand<simt_ptx_output<LETTER, READ, T>> = true;
+template <bool MEMORY> constexpr bool simt_ptx_is_operand<simt_ptx_clobber<MEMORY>> = true;
+
 template <typename... Operand> static constexpr struct simt_ptx_operand simt_ptx_table[] = {Operand::what...};
 
 template <unsigned WORDS, typename... Operand>
@@ -269,6 +277,7 @@ SIMT_OUTLINE void simt_ptx_late_step(struct simt_ptx_site *site, uint64_t *word,
 template <typename... Operand>
 SIMT_INLINE void simtcc_ptx_at(struct simt_ptx_site_of<SIMT_PTX_LATE> *site, Operand... operand)
 {
+    static_assert((simt_ptx_is_operand<Operand> && ...), "asm: an operand of another type");
     constexpr unsigned count = (1u + ... + (unsigned)Operand::slots);
     uint64_t word[count];
     void *place[count];
@@ -280,6 +289,7 @@ SIMT_INLINE void simtcc_ptx_at(struct simt_ptx_site_of<SIMT_PTX_LATE> *site, Ope
 template <typename... Operand>
 SIMT_INLINE void simtcc_ptx_at(struct simt_ptx_site_of<SIMT_PTX_PLAIN> *site, Operand... operand)
 {
+    static_assert((simt_ptx_is_operand<Operand> && ...), "asm: an operand of another type");
     simt_ptx_plain(&site->site, operand...);
 }
 
