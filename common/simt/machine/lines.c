@@ -78,21 +78,24 @@ static void add_frame(struct line *line, char *frame)
  * from its own head: that is no frame. */
 static void read_lines(FILE *output)
 {
-    char text[4096], function[512] = "";
+    char text[4096], function[512] = "", file[sizeof text] = "";
     struct line *line = NULL;
-    bool last = false, split = false;
+    bool last = false, same = false;
     for (bool names = true; fgets(text, sizeof text, output) != NULL; names = !names) {
         if (strncmp(text, "0x", 2) == 0) {
             const uint32_t address = (uint32_t)strtoul(text, NULL, 16);
             last = address == 0;
             line = last ? NULL : find(address + 1);
             names = false; /* the next line names a function */
-            function[0] = '\0';
+            function[0] = file[0] = '\0';
         } else if (names) {
             text[strcspn(text, ".\n")] = '\0'; /* without .part.0 */
-            split = strcmp(text, function) == 0;
+            same = strcmp(text, function) == 0;
             snprintf(function, sizeof function, "%.511s", text);
         } else if (line != NULL) {
+            const size_t length = strcspn(text, ":");
+            const bool split = same && strlen(file) == length && strncmp(text, file, length) == 0;
+            snprintf(file, sizeof file, "%.*s", (int)length, text);
             if (!split) add_frame(line, text);
         } else if (last) {
             return;
