@@ -333,8 +333,7 @@ static double element(const struct lesson_case *item, int index, int head, int r
         if (index == ATTENTION_Q) return head % 2 == 1 && row % 3 == 1 ? -1.0 : 1.0;
         return head % 2 == 1 || row < item->extent[AT_KV_LEN] / 2 ? -(double)INFINITY : noise;
     case DIST_EXTREME: /* exact, so that all scores of a row are equal: the scale is a power of 2 */
-        if (index == ATTENTION_V)
-            return 4.0 + 0.5 * noise; /* does not sum to 0, which is what no weight gives */
+        if (index == ATTENTION_V) return 4.0 + 0.5 * noise; /* no sum of 0, which is what no weight gives */
         return column > 0 ? 0.0 : index == ATTENTION_Q ? of_query(item, row) : trend(item, head, row);
     case DIST_SMALL_PRODUCTS:
         if (index == ATTENTION_V) return noise;
