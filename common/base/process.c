@@ -46,6 +46,21 @@ int process_interrupted(void)
     return caught_signal;
 }
 
+int process_wait(struct pollfd *watched, size_t count, int most_ms)
+{
+    sigset_t stops, before;
+    struct timespec most = {most_ms / 1000, most_ms % 1000 * 1000000L};
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGHUP);
+    /* Nothing comes between the look and the wait: ppoll() lets signals in and waits in one step. */
+    sigprocmask(SIG_BLOCK, &stops, &before);
+    int ready = caught_signal ? 0 : ppoll(watched, count, most_ms < 0 ? NULL : &most, &before);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return ready < 0 ? 0 : ready;
+}
+
 static int (*is_unwanted)(void *);
 static void *unwanted_context;
 

@@ -5,6 +5,8 @@
 #ifndef WARPWISE_BASE_PROCESS_H
 #define WARPWISE_BASE_PROCESS_H
 
+#include <poll.h>
+
 #include "text.h"
 
 struct process {
@@ -34,6 +36,13 @@ void process_give_up_when(int (*unwanted)(void *), void *context);
 void process_catch_signals(void);
 /** @brief The signal that asked this program to stop, or 0. */
 int process_interrupted(void);
+/**
+ * @brief poll(), but no signal that asks this program to stop is slept through, however it falls.
+ * @param watched the descriptors, @p count of them
+ * @param most_ms how long to wait at most, in milliseconds; negative: without a limit
+ * @return how many are ready; 0 after @p most_ms or once process_interrupted() says so
+ */
+int process_wait(struct pollfd *watched, size_t count, int most_ms);
 
 /** @brief Arguments for a program, ended by NULL at all times. */
 struct argument_list {

@@ -9,7 +9,6 @@
  */
 #include "watched.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "base/text.h"
 #include "progress.h"
 
@@ -72,7 +72,7 @@ void watched_wait(const struct watched *watched, int keys)
     char events[4096];
     struct pollfd fds[2] = {{.fd = watched->notify, .events = POLLIN},
                             {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN}};
-    if (poll(fds, 2, watched->wait_ms) > 0 && fds[0].revents)
+    if (process_wait(fds, 2, watched->wait_ms) > 0 && fds[0].revents)
         while (read(watched->notify, events, sizeof events) > 0) continue;
 }
 

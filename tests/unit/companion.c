@@ -1,11 +1,15 @@
 /* Unit tests of the companion's parts that need no course around them: wrapped text, letters, lines that differ, bars. */
 #include <math.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/layout.h"
 #include "base/line_diff.h"
+#include "base/process.h"
 #include "base/text.h"
 #include "companion/limits.h"
 #include "companion/profile.h"
@@ -154,6 +158,25 @@ static void test_metrics(void)
     }
 }
 
+/* A signal that came before the wait ends it: without that, watch sleeps on after ^C. SIGALRM ends a test that sleeps. */
+static void test_wait(void)
+{
+    int ends[2], ready, after;
+    if (pipe(ends) != 0 || write(ends[1], "x", 1) != 1) abort();
+    struct pollfd watched = {.fd = ends[0], .events = POLLIN};
+    process_catch_signals();
+    ready = process_wait(&watched, 1, -1);
+    raise(SIGTERM);
+    alarm(60);
+    after = process_wait(NULL, 0, -1);
+    alarm(0);
+    if (ready != 1 || after != 0 || process_interrupted() != SIGTERM) {
+        printf("a wait gave %d and %d, signal %d, instead of 1 and 0, signal %d\n", ready, after,
+               process_interrupted(), SIGTERM);
+        failures++;
+    }
+}
+
 int main(void)
 {
     test_metrics();
@@ -162,6 +185,7 @@ int main(void)
     test_wrap();
     test_letters();
     test_bars();
+    test_wait();
     if (failures == 0) printf("the companion's parts are as they should be\n");
     return failures != 0;
 }
