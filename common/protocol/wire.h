@@ -63,13 +63,9 @@ enum case_flags {
     WIRE_TWO_PLACES = 16,
     /** the runtime refuses all launches: an entry point has to report that, and to clear the error */
     CASE_REFUSE_LAUNCHES = 32,
-    CASE_OLD_DEVICE = 64, /**< the software device says that it is an sm_75 */
     /** the software device calls the kernel once, and the results of that call stand for both runs: other
      *  cases show what a second call would. The checker decides this, and sets the flag for the runner */
     CASE_ONE_CALL = 128,
-    CASE_NEW_DEVICE = 256, /**< the software device says that it is an sm_100 */
-    /** the software device says that it is an sm_86, where a block has 99 KB of shared memory */
-    CASE_LITTLE_SHARED = 512,
     CASE_ASK_ONLY = 1024, /**< only the size of the workspace is asked for: no call is made */
     /** where no workspace is needed, an address that is none is given: misaligned, or NULL with all the bytes there are */
     CASE_STRAY_WORKSPACE = 2048,
@@ -79,9 +75,8 @@ enum case_flags {
     CASE_DEFAULT_STREAM = 32768, /**< the call is given the legacy default stream */
     /** flags that the runner gets just as the lesson sets them */
     CASE_SHARED_FLAGS = CASE_TWO_STREAMS | CASE_SMALL_DEVICE | CASE_LAUNCH_ONLY | CASE_REFUSE_LAUNCHES |
-                        CASE_OLD_DEVICE | CASE_NEW_DEVICE | CASE_LITTLE_SHARED | CASE_ASK_ONLY |
-                        CASE_STRAY_WORKSPACE | CASE_NULL_WORKSPACE | CASE_SAME_ADDRESSES | CASE_CAPTURED |
-                        CASE_DEFAULT_STREAM
+                        CASE_ASK_ONLY | CASE_STRAY_WORKSPACE | CASE_NULL_WORKSPACE | CASE_SAME_ADDRESSES |
+                        CASE_CAPTURED | CASE_DEFAULT_STREAM
 };
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */

@@ -128,7 +128,7 @@ static int run_one_by_one(struct device_case *run)
     return 0;
 }
 
-enum { FEW_SMS = 2 /* of a small device */, OLD_CAPABILITY = 75, LITTLE_SHARED = 86, NEW_CAPABILITY = 100 };
+enum { FEW_SMS = 2 /* of a small device */ };
 
 enum { ROOM = 1 << 20 /* bytes for a buffer of cases that have the same addresses */ };
 
@@ -136,12 +136,7 @@ enum { ROOM = 1 << 20 /* bytes for a buffer of cases that have the same addresse
 static void pretend(uint32_t flags, int capability)
 {
     /* first, since a device of few SMs is otherwise as this says */
-    if (simt_pretend_capability != NULL)
-        simt_pretend_capability(capability > 0               ? capability
-                                : flags & CASE_OLD_DEVICE    ? OLD_CAPABILITY
-                                : flags & CASE_LITTLE_SHARED ? LITTLE_SHARED
-                                : flags & CASE_NEW_DEVICE    ? NEW_CAPABILITY
-                                                             : 0);
+    if (simt_pretend_capability != NULL) simt_pretend_capability(capability);
     if (simt_pretend_multiprocessors != NULL)
         simt_pretend_multiprocessors(flags & CASE_SMALL_DEVICE ? FEW_SMS : 0);
     if (simt_launch_only != NULL) simt_launch_only((flags & CASE_LAUNCH_ONLY) != 0);

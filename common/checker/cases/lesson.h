@@ -87,6 +87,8 @@ struct lesson_case {
     int capability; /**< what the software device says it is: 80 for an sm_80; 0: what it is */
     /** set of 1 << row of the table of promises (checker/promises) that the case was made for; 0: it is the lesson's own */
     uint64_t shows;
+    const char *about; /**< what the case tests, if the table says so; NULL: purpose() does */
+    int scores; /**< 1 + which scores the table of promises gives it (promises/scores.c); 0: those that fill() makes */
     /** elements between a multiple of 256 bytes and the start of buffer 0, 1, ... */
     int start[LESSON_STARTS];
     /** elements from row to row of buffer 0, 1, ... on the device, for distances too large to fill or to

@@ -98,15 +98,21 @@ static int is_at_the_end(const struct verdict *verdict)
     return finding->message != RECORD_SAYS_OBJECTS_LEFT || finding->number[1] == 0;
 }
 
+static const char *about(const struct lesson *lesson, const struct lesson_case *item)
+{
+    if (item->about != NULL) return item->about;
+    return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
+}
+
 /* 1 if what is special about a case is so of more cases of the part that pass than that fail. */
 static int is_harmless(const struct check *check, int index)
 {
     const struct lesson *lesson = check->options.lesson;
-    const char *purpose = lesson->purpose(&check->cases[index]);
+    const char *purpose = about(lesson, &check->cases[index]);
     int surplus = 0;
     for (int i = 0; i < check->case_count && purpose != NULL; i++) {
         if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
-        const char *other = lesson->purpose(&check->cases[i]);
+        const char *other = about(lesson, &check->cases[i]);
         if (other != NULL && strcmp(other, purpose) == 0)
             surplus += check->verdicts[i].state == STATE_PASS ? 1 : -1;
     }
@@ -143,9 +149,7 @@ static const char *purpose_of(const struct check *check, int index)
     if (item->expected != KERNEL_OK && (verdict->finding_count > 0 || verdict->printed[0] != '\0'))
         return "these arguments are to be refused: the entry point has to check them before it launches "
                "anything";
-    return lesson->purpose != NULL && explains(check, index) && !is_harmless(check, index)
-               ? lesson->purpose(item)
-               : NULL;
+    return explains(check, index) && !is_harmless(check, index) ? about(lesson, item) : NULL;
 }
 
 void report_case(const struct check *check, int index, FILE *out)

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/parallel.h"
+#include "checker/promises/promises.h"
 #include "phases.h"
 #include "simt/findings.h"
 
@@ -124,6 +125,7 @@ static void store_input(struct session *session, struct item *item, int buffer, 
         return;
     }
     lesson->fill(&item->settled, buffer, elems, &rng, data);
+    promises_fill(&item->settled, item->buffer, buffer, data);
     struct storing storing = {item->buffer[buffer].storage, to, data};
     parallel_for(elems, 1 << 18, store_piece, &storing);
     item->input[buffer] = data;
