@@ -12,22 +12,30 @@
 
 #include "making.h"
 
-/* Elements are normal halves. Times log2(e) a score is still finite: many kernels take it so. */
+/* Elements are normal halves. Times log2(e) a score is still finite: many kernels take it so. Half a unit in the last place of one
+ * of 2^38 is an exponent that no float has. */
 static const struct {
-    double factor, query, key;        /* keys are as large as that to twice as large */
-} SIZES[] = {{1.0, 0x1.4p13, 0x1p14}, /* 2^27 to 2^29 */
-             {2.0, 0x1.4p13, 0x1p14},
-             {0x1p10, 0x1.4p14,
-              0x1p14}, /* half a unit in the last place of such a score is an exponent that no float has */
-             {-0x1p40, 0x1.4p14, 0x1p14},
-             {0x1p70, 0x1.4p14, 0x1p14},
-             {0x1p98, 0x1.4p14, 0x1p14},      /* the largest there are */
-             {0x1p120, 0x1.4p15, 0x1p-14},    /* the factor times a query is beyond float */
-             {0x1p120, 0x1.4p-14, 0x1p14},    /* times a key */
-             {0x1.cp127, 0x1.4p-14, 0x1p-14}, /* times log2(e) */
-             {0x1.cp127, 0x1.4p1, 0.0},       /* all three, and scores of 0 */
-             {-0x1.cp127, 0x1.4p1, 0.0}};
+    double factor, query, key; /* keys are as large as that to twice as large */
+} SIZES[] = {
+    /* clang-format off */
+    {1.0,          0x1.4p13,  0x1p14},  /* 2^27 to 2^29 */
+    {2.0,          0x1.4p13,  0x1p14},
+    {0x1p10,       0x1.4p14,  0x1p14},
+    {-0x1p40,      0x1.4p14,  0x1p14},
+    {0x1p70,       0x1.4p14,  0x1p14},
+    {0x1p98,       0x1.4p14,  0x1p14},  /* the largest there are */
+    {0x1p120,      0x1.4p15,  0x1p-14}, /* the factor times a query is beyond float */
+    {0x1p120,      0x1.4p-14, 0x1p14},  /* times a key */
+    {0x1.cp127,    0x1.4p-14, 0x1p-14}, /* times log2(e) */
+    {0x1.cp127,    0x1.4p1,   0.0},     /* all three, and scores of 0 */
+    {-0x1.cp127,   0x1.4p1,   0.0},
+    /* clang-format on */
+};
 enum { SIZE_COUNT = sizeof SIZES / sizeof SIZES[0], DISTINCT = 64 };
+
+static const char ABOUT[] =
+    "scores of 2^27 to 2^127, and scales up to the largest: the scale times an element of q or k, or times "
+    "log2(e), may be infinite where a score is not; and what a score is rounded by may be beyond exp";
 
 static int is_key(const char *name)
 {
@@ -72,10 +80,7 @@ void make_scores(struct making *m)
     item->group = GROUP_NUMERICS;
     item->flags = (item->flags | CASE_ENUMERATES) & ~(unsigned)CASE_UNIT_SCALE;
     item->property = MADE_SCORES;
-    item->about = "scores of 2^27 to 2^127, and scales up to the largest: the scale times an element of q or "
-                  "of k, or times "
-                  "log2(e), is beyond float where the score is not; and a score may be rounded by hundreds, "
-                  "always alike";
+    item->about = ABOUT;
     item->repeat = SIZE_COUNT;
     if (keys != NULL && m->lesson->settle == NULL) item->value[keys->at] = item->extent[keys->at] = KEYS;
 }
