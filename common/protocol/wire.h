@@ -133,6 +133,9 @@ struct wire_result {
     /** device memory that the kernel file's own variables take, on the software device */
     uint64_t variable_bytes;
     uint64_t constant_bytes; /**< the same for its __constant__ variables */
+    /** 1: what came of far parts tells nothing, since the device has too little memory, or does not run all blocks and a block
+     *  needed others, or did their work */
+    uint32_t not_told;
     uint32_t findings;       /**< number of findings of the software device during this case */
     uint32_t sample_count;
     float sample_us[WIRE_SAMPLES]; /**< time between the events around one call */
@@ -162,6 +165,10 @@ struct wire_case {
     /** bytes by which the workspace is larger than asked for; if negative, the call is told of that many fewer */
     int64_t workspace_more;
     uint32_t capability;     /**< what the software device says it is: 80 for an sm_80; 0: what it is */
+    /** the buffers' rows that lie apart are three parts of an axis of `total` elements: parts of `each`, `step` apart; total 0: none */
+    struct wire_parts {
+        uint64_t total, step, each;
+    } parts;
     uint32_t warm_up, timed; /**< launches in the timing loop, 0 for none; at most WIRE_SAMPLES timed */
     /** seconds of CPU time after which the software device stops the case and reports where it is; 0:
      *  never */

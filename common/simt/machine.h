@@ -554,6 +554,16 @@ void simt_launch_only(int only);
 /** @brief From now on (1), until 0, kernels of different streams count as running at the same time: a finding if one writes what another
  *         uses. */
 void simt_watch_streams(int watch);
+/**
+ * @brief From now on, until @p total is 0, of a launch only the blocks run that three parts of an axis are the share of: @p each of its
+ *        @p total elements, @p step apart. Memory that nobody wrote reads as zeros, but for the @p bytes of @p workspace.
+ */
+void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const void *workspace, size_t bytes);
+/** @brief 1 if what the launches since the last simt_run_share() left tells nothing: a block needed what others had not done, or did
+ *         their work, too. */
+int simt_share_left(void);
+/** @brief 1 if a copy or fill of so many bytes is left out: launches are shared, and it would take as much memory as the problem. */
+int simt_share_refuses(size_t bytes);
 /** @brief From now on no allocation is refused because the host lacks the memory: the caller knows how much is touched. */
 void simt_trust_allocations(void);
 /** @brief Makes device memory unreachable (1) or reachable (0) for this process. */

@@ -93,7 +93,10 @@ struct lesson_case {
     int start[LESSON_STARTS];
     /** elements from row to row of buffer 0, 1, ... on the device, for distances too large to fill or to
      *  compare; 0: as lesson_buffer says */
-    int apart[LESSON_STARTS];
+    int64_t apart[WIRE_BUFFERS];
+    /** if total is not 0: what lies apart are not rows but three parts of an axis, of `each` of its elements; the kernel is told of all
+     *  `total` of them, and the buffers here hold the parts alone */
+    struct wire_parts parts;
     /** set of 1 << buffer: outputs that must stay unchanged even if the call succeeds */
     unsigned untouched;
     /** set of 1 << buffer: inputs that must not be read: nothing is written there before the call */

@@ -379,6 +379,8 @@ static void report_every_case(const struct check *check, int part)
         printf("    %-11s %-40s %s", state_name(verdict->state), item->name, report_group(item->group));
         if (item->flags & CASE_LAUNCH_ONLY) {
             printf(", its launches alone: too large to run here");
+        } else if (verdict->not_told) {
+            printf(", not judged: its blocks need each other, or the device has too little memory");
         } else if (item->expected == KERNEL_OK && verdict->state == STATE_PASS) {
             printf(", error %.1f%% of its budget", 100.0 * verdict->budget_share);
             if (verdict->sampled > 0)

@@ -112,7 +112,7 @@ static void run_session(struct check *check, struct session *session)
 static int is_vast(const struct check *check, const struct item *item)
 {
     if (check->options.device == DEVICE_GPU) return 0;
-    for (int b = 0; b < LESSON_STARTS; b++)
+    for (int b = 0; b < WIRE_BUFFERS; b++)
         if (item->settled.apart[b] != 0) return 1;
     return 0;
 }

@@ -175,6 +175,7 @@ static int device_content(const struct session *session, int index, struct verdi
     if (result->cuda_error == 0) return 1;
     if (result->setup_failed && result->cuda_error == OUT_OF_MEMORY)
         session->check->crowded_out[item->case_index] = 1;
+    if (verdict->not_told) return 1;
     take_message(result, say(verdict, result->setup_failed ? STATE_NOT_GRADED : STATE_FAIL, RECORD_CUDA_ERROR,
                              RECORD_ANY_VARIANT));
     if (!result->setup_failed) doubt_workspace(session, index, verdict);
@@ -347,6 +348,9 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
         verdict->state = STATE_NOT_GRADED;
         return;
     }
+    size_t compared = 0;
+    for (int b = 0; b < judged->item->buffer_count; b++) compared += judged->buffer[b].compared;
+    verdict->not_told = judged->item->settled.parts.total > 0 && compared == 0;
     verdict->budget_share = judged->share;
     verdict->sampled = judged->sampled;
     verdict->units = judged->units;
@@ -453,7 +457,7 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
     const struct item *item = &session->item[index];
     struct judged judged;
     struct record found;
-    if (item->settled.flags & CASE_ASK_ONLY) return;
+    if (item->settled.flags & CASE_ASK_ONLY || verdict->not_told) return;
     uint64_t begin = phases_now();
     if (judged_open(&judged, session, index) != 0) {
         say_broken(verdict, RECORD_NO_MEMORY);
@@ -509,6 +513,7 @@ void judge_item(struct session *session, int index)
         session_case(session, index)->result.workspace_asked == 0)
         session->item[index].settled.expected = KERNEL_OK;
     session->check->options.lesson->describe(&item->settled, verdict.shape, sizeof verdict.shape);
+    verdict.not_told = item->settled.parts.total > 0 && session_case(session, index)->result.not_told;
     if (answered(session, index, &verdict) && device_content(session, index, &verdict) &&
         status_right(session, index, &verdict) && memory_right(session, index, &verdict))
         judge_data(session, index, &verdict);

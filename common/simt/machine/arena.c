@@ -64,8 +64,8 @@ void simt_arena_open(void)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (arena != (void *)ARENA_BASE)
         simt_die(
-            "cannot reserve 16 GiB of address space at 0x%zx for the device; is there a limit (ulimit -v)?",
-            (size_t)ARENA_BASE);
+            "cannot reserve %zu GiB of address space at 0x%zx for the device; is there a limit (ulimit -v)?",
+            ARENA_BYTES >> 30, (size_t)ARENA_BASE);
     simt_written = simt_reserve(ARENA_BYTES / 8, "what was written on the device");
     simt_kept = simt_reserve(ARENA_BYTES, "what is kept on the device");
 }
@@ -261,7 +261,8 @@ void simt_trust_allocations(void)
 static bool host_has_room(size_t bytes)
 {
     const double each = simt_settings.check ? 3.25 : 1.0;
-    return trusted || each * (double)(live_bytes + bytes) <= 0.875 * (double)host_memory();
+    return trusted || (live_bytes + bytes <= DEVICE_BYTES &&
+                       each * (double)(live_bytes + bytes) <= 0.875 * (double)host_memory());
 }
 
 /*
@@ -524,9 +525,9 @@ void simt_device_memory(size_t *free_bytes, size_t *total_bytes)
     pthread_mutex_lock(&lock);
     const double each = simt_settings.check ? 3.25 : 1.0;
     const double host = 0.875 * (double)host_memory() / each;
-    const size_t most = host < (double)ARENA_BYTES ? (size_t)host : ARENA_BYTES;
+    const size_t most = host < (double)DEVICE_BYTES ? (size_t)host : DEVICE_BYTES;
     *free_bytes = most > live_bytes ? most - live_bytes : 0;
-    *total_bytes = ARENA_BYTES;
+    *total_bytes = DEVICE_BYTES;
     pthread_mutex_unlock(&lock);
 }
 

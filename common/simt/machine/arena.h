@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 #define ARENA_BASE ((uintptr_t)0x10000000000)
-#define ARENA_BYTES ((size_t)16 << 30)
+#define ARENA_BYTES ((size_t)256 << 30) /* of addresses */
+#define DEVICE_BYTES ((size_t)16 << 30) /* of memory, as the device says */
 
 /** @brief A bit for each device byte: somebody wrote it. */
 extern uint8_t *simt_written;

@@ -19,6 +19,7 @@
 #include "pages.h"
 #include "products.h"
 #include "settings.h"
+#include "share.h"
 #include "shadow.h"
 #include "sizes.h"
 #include "worker.h"
@@ -285,6 +286,7 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
                                                    size_t bytes, int how, const void *pc)
 {
     const int access = how & ~MUST_BE_ALIGNED;
+    if (w->shadow.pages.count > SHARE_PAGES) simt_share_leave(w);
     if (place == PLACE_OTHER && w->cluster != NULL && simt_distributed_access(w, address, bytes, access, pc))
         return;
     if (place == PLACE_SHARED && is_index(address, bytes, access)) return;

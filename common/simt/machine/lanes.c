@@ -13,6 +13,7 @@
 #include "image.h"
 #include "machine.h"
 #include "settings.h"
+#include "share.h"
 #include "shadow.h"
 #include "sizes.h"
 #include "worker.h"
@@ -194,6 +195,7 @@ void simt_spin(struct worker *w, const void *pc)
     enum { SPINS = 4096, PAUSES = 4000, SHARED = 8 };
     struct thread *t = w->current;
     if (++t->spins < SPINS) return;
+    simt_share_leave(w);
     if (t->changes != w->grid.changes) t->pauses = 0;
     t->changes = w->grid.changes;
     t->pauses +=
