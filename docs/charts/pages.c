@@ -46,12 +46,6 @@ static void add_time(struct text *out, double us)
         text_print(out, us >= 99.95 ? " %.0f µs |" : " %.1f µs |", us);
 }
 
-/* Do both rows come from one run? */
-static int same_run(const struct record *a, const struct record *b)
-{
-    return strcmp(a->command, b->command) == 0 && strcmp(a->date, b->date) == 0;
-}
-
 /* Is this row of a table the first of its run? @p metric NULL: whatever was measured. */
 static int begins_run(const struct records *gpu, size_t at, const char *metric)
 {
