@@ -228,6 +228,8 @@ void case_table_place(struct lesson_case *item, int index, const struct lesson_b
 int case_table_means(const char *name, const struct lesson_case *item)
 {
     const char *slash = strchr(item->name, '/');
+    size_t length = strlen(name);
+    if (length > 0 && name[length - 1] == '/') return strncmp(name, item->name, length) == 0;
     return strcmp(name, item->name) == 0 || (slash != NULL && strcmp(name, slash + 1) == 0);
 }
 

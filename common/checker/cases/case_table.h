@@ -77,7 +77,8 @@ void case_table_place(struct lesson_case *item, int index, const struct lesson_b
 /** @brief How many of these items there are before they begin again. */
 int case_table_places(const struct lesson_buffer *buffers, int count);
 
-/** @brief 1 if @p name, as typed by a person, means @p item: its full name, or the name without the part. */
+/** @brief 1 if @p name, as typed by a person, means @p item: its full name, the name without the part,
+ *         or the part's with a slash at its end, which means all of its items. */
 int case_table_means(const char *name, const struct lesson_case *item);
 
 /** @brief Up to @p most names near to @p name, nearest first; returns how many. */
