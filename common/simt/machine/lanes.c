@@ -110,7 +110,7 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->spins = t->pauses = t->changes = 0;
         t->grids_waited = t->met = t->acquired = t->saw_flag = t->saw_acquired = false;
         t->flag_fence.tick = 0;
-        t->lock = t->unlocked = 0;
+        t->lock = t->unlocked = t->hold.address = 0;
         t->copies.count = 0;
         t->copy_group = 0;
         t->polled = 0;
