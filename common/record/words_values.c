@@ -331,10 +331,17 @@ static void add_note_or(struct sentence *s, const struct record *r, const char *
     add(s, "%s", r->note[0] != '\0' ? r->note : usual);
 }
 
+/* Where the logsumexp is right, what is not finite came after it. */
+static void add_lse_right(struct sentence *s, const struct record *r)
+{
+    if (r->number[RECORD_N_EXTENT] != 0) add(s, "; lse is right, so look at the product with V, not at the scores");
+}
+
 static void add_nan(struct sentence *s, const struct record *r)
 {
     add(s, "NaN in %s of the wrong elements: ", r->number[RECORD_N_FROM] != 0 ? "all" : "some");
     add_note_or(s, r, "0/0, infinity - infinity, or a NaN that was not to be read");
+    add_lse_right(s, r);
 }
 
 /* What to look at where an entry point refuses what it should take. */
@@ -388,14 +395,17 @@ static void add_columns_exchanged(struct sentence *s, const struct record *r)
 
 static void add_neighbours(struct sentence *s, const struct record *r)
 {
-    static const char *const neighbours[] = {
-        [RECORD_EVEN_ROWS] = "every wrong element is in an even row: the odd ones are right",
-        [RECORD_ODD_ROWS] = "every wrong element is in an odd row: the even ones are right",
-        [RECORD_EVEN_COLUMNS] = "every wrong element is in an even column: the odd ones are right",
-        [RECORD_ODD_COLUMNS] = "every wrong element is in an odd column: the even ones are right"};
-    const int64_t which = r->number[RECORD_N_NEIGHBOURS];
-    if (which <= RECORD_ALL_NEIGHBOURS || which > RECORD_ODD_COLUMNS) return;
-    add(s, "%s%s", s->used > 0 ? "; " : "", neighbours[which]);
+    const int64_t part = r->number[RECORD_N_NEIGHBOURS], period = part >> 16, count = (part & 0xffff) >> 1;
+    const int last = (part & 1) != 0;
+    const char *what = r->name[RECORD_NAME_AXIS];
+    if (period <= 0) return;
+    add(s, "%severy wrong element is in ", s->used > 0 ? "; " : "");
+    if (period == 2)
+        add(s, "an %s %s: the %s ones are right", last ? "odd" : "even", what, last ? "even" : "odd");
+    else if (last)
+        add(s, "the %ss from %" PRId64 " on of every %" PRId64 ": those before are right", what, count, period);
+    else
+        add(s, "the first %" PRId64 " %ss of every %" PRId64 ": the others are right", count, what, period);
 }
 
 /* Patterns of wrong elements. */
@@ -427,7 +437,11 @@ static void add_pattern(struct sentence *s, const struct record *r)
             r->real[1]);
         break;
     case RECORD_CAUSE_NAN_LOST:
-        add(s, "a NaN was lost, one of the input or one of 0 * infinity: it must come out where it belongs");
+        add(s, "a NaN was lost, one of the input, of 0 * infinity or of infinity - infinity: fmaxf, fminf and comparisons drop "
+               "one");
+        break;
+    case RECORD_CAUSE_AS_BEFORE:
+        add(s, "%s is as it was before the call: is it written in every case?", r->memory.buffer);
         break;
     case RECORD_CAUSE_KEPT:
         add(s, "alone this case passes: something is kept from an earlier call, in a static or __device__ "
@@ -438,7 +452,9 @@ static void add_pattern(struct sentence *s, const struct record *r)
         add_nan(s, r);
         break;
     case RECORD_CAUSE_INFINITY:
-        add(s, "infinity in all wrong elements: overflow, a division by zero, or a mask too many");
+        add(s, "infinity in all wrong elements: ");
+        add_note_or(s, r, "overflow, a division by zero, or a mask too many");
+        add_lse_right(s, r);
         break;
     case RECORD_CAUSE_ALL_ZERO:
         add(s, "all zero%s",
@@ -501,8 +517,11 @@ static void add_cause(struct sentence *s, const struct record *r)
         add(s, "an integer was divided by zero");
         break;
     case RECORD_CAUSE_HOST_POINTER:
-        add(s, "a function of the host used a pointer that is null, or is not the host's: device memory is "
-               "for kernels and cudaMemcpy");
+        if (r->name[RECORD_NAME_OTHER][0] != '\0')
+            add(s, "%s is NULL in this call, and was used before it was checked", r->name[RECORD_NAME_OTHER]);
+        else
+            add(s, "a function of the host used a pointer that is null, or is not the host's: device memory is "
+                   "for kernels and cudaMemcpy");
         break;
     case RECORD_CAUSE_SMALL_WORKSPACE:
         add(s,
@@ -533,6 +552,9 @@ static void add_cause(struct sentence *s, const struct record *r)
         break;
     case RECORD_CAUSE_VALID_REFUSED:
         add(s, "valid arguments are refused: %s", what_refuses(r));
+        break;
+    case RECORD_CAUSE_OTHER_REFUSAL:
+        add(s, "of several faults the first decides, in the order of @return in the lesson's header: what is looked at first?");
         break;
     default:
         add_pattern(s, r);
