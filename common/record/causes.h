@@ -73,6 +73,7 @@
     X(RECORD_CAUSE_ALL_ZERO, "all-zero")                                                                     \
     X(RECORD_CAUSE_WRONG_ARE_ZERO, "wrong-are-zero")                                                         \
     X(RECORD_CAUSE_CONSTANT_FACTOR, "constant-factor")                                                       \
+    X(RECORD_CAUSE_FACTOR_OF_ROW, "factor-of-row")                                                           \
     X(RECORD_CAUSE_OTHER_SIXTEEN_BITS, "other-sixteen-bits")                                                 \
     X(RECORD_CAUSE_COPY_OF_INPUT, "copy-of-input")                                                           \
     X(RECORD_CAUSE_TRANSPOSED, "transposed")                                                                 \
@@ -84,8 +85,7 @@
     X(RECORD_CAUSE_LAST_TILE, "last-tile")                                                                   \
     X(RECORD_CAUSE_LATER_PART, "later-part")                                                                 \
     X(RECORD_CAUSE_FIRST_PART, "first-part")                                                                 \
-    X(RECORD_CAUSE_GROWING, "growing")                                                                       \
-    X(RECORD_CAUSE_AS_BEFORE, "as-before")                                                               \
+    X(RECORD_CAUSE_AS_BEFORE, "as-before")                                                                   \
     X(RECORD_CAUSE_KEPT, "kept")                                                                             \
     X(RECORD_CAUSE_LSE_RIGHT, "lse-is-right")                                                                \
     /* ends of a runner, findings of the device, what was returned */                                        \

@@ -121,7 +121,8 @@ static const char *const messages[RECORD_MESSAGES] = {
         "nvcc accepts: use dynamic shared memory",
     [RECORD_SAYS_LAUNCH_UNDER] = "the launch of {s1} at {at} was refused: its {s0} is 0",
     [RECORD_SAYS_LAUNCH_OVER] = "the launch of {s1} at {at} was refused: its {s0} is {n0}, at most {n1}",
-    [RECORD_SAYS_LAUNCH_SHARED] = "the launch of {s1} at {at} was refused: it takes {n0} bytes of dynamic shared memory and may take {n1}; "
+    [RECORD_SAYS_LAUNCH_SHARED] = "the launch of {s1} at {at} was refused: it takes {n0} bytes of dynamic "
+                                  "shared memory and may take {n1}; "
                                   "cudaFuncSetAttribute allows it up to {n2} here",
     [RECORD_SAYS_DYNAMIC_PARALLELISM] =
         "dynamic parallelism is not supported (launch from the host): the kernel {s0} is launched",
@@ -245,6 +246,8 @@ static const char *const messages[RECORD_MESSAGES] = {
 
 static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_BARRIER] = "no barrier (__syncthreads, or __syncwarp within a warp) is between the two",
+    [RECORD_ADVICE_ONE_ELEMENT] = "the same line of both writes it: does its index tell these threads "
+                                  "(lanes, warps) apart? Else a barrier is missing",
     [RECORD_ADVICE_CLUSTER_BARRIER] =
         "no barrier of the cluster (barrier.cluster.arrive.release, then .wait.acquire; "
         "cluster_group::sync) is between the two",

@@ -334,7 +334,7 @@ static void add_note_or(struct sentence *s, const struct record *r, const char *
 /* Where the logsumexp is right, what is not finite came after it. */
 static void add_lse_right(struct sentence *s, const struct record *r)
 {
-    if (r->number[RECORD_N_EXTENT] != 0) add(s, "; lse is right, so look at the product with V, not at the scores");
+    if (r->number[RECORD_N_EXTENT] != 0) add(s, "; m and l are right, so it comes of P V");
 }
 
 static void add_nan(struct sentence *s, const struct record *r)
@@ -367,8 +367,9 @@ static void add_place(struct sentence *s, const struct record *r)
     if (r->cause == RECORD_CAUSE_LAST_TILE)
         add(s,
             "only the %s of the last tile are wrong (from %" PRId64 " of %" PRId64
-            " on, as with tiles of %" PRId64 "): is its tail handled?",
-            what, from, extent, r->number[RECORD_N_TILE]);
+            " on, as with tiles of %" PRId64 "): is its tail handled?%s",
+            what, from, extent, r->number[RECORD_N_TILE],
+            r->number[RECORD_N_TILE] <= 64 ? " Or does a later warp or warpgroup have these?" : "");
     else if (r->cause == RECORD_CAUSE_FIRST_PART)
         add(s, "only %s up to %" PRId64 " of %" PRId64 " are wrong", what, from, extent);
     else if (extent == 0)
@@ -403,7 +404,8 @@ static void add_neighbours(struct sentence *s, const struct record *r)
     if (period == 2)
         add(s, "an %s %s: the %s ones are right", last ? "odd" : "even", what, last ? "even" : "odd");
     else if (last)
-        add(s, "the %ss from %" PRId64 " on of every %" PRId64 ": those before are right", what, count, period);
+        add(s, "the %ss from %" PRId64 " on of every %" PRId64 ": those before are right", what, count,
+            period);
     else
         add(s, "the first %" PRId64 " %ss of every %" PRId64 ": the others are right", count, what, period);
 }
@@ -437,7 +439,8 @@ static void add_pattern(struct sentence *s, const struct record *r)
             r->real[1]);
         break;
     case RECORD_CAUSE_NAN_LOST:
-        add(s, "a NaN was lost, one of the input, of 0 * infinity or of infinity - infinity: fmaxf, fminf and comparisons drop "
+        add(s, "a NaN was lost, one of the input, of 0 * infinity or of infinity - infinity: fmaxf, fminf "
+               "and comparisons drop "
                "one");
         break;
     case RECORD_CAUSE_AS_BEFORE:
@@ -467,6 +470,13 @@ static void add_pattern(struct sentence *s, const struct record *r)
     case RECORD_CAUSE_CONSTANT_FACTOR:
         add(s, "constant factor: every wrong element is %.4g times what it should be", r->real[1]);
         break;
+    case RECORD_CAUSE_FACTOR_OF_ROW:
+        add(s,
+            "every wrong row is what it should be times a factor of its own, %.4g to %.4g: it was divided by "
+            "a wrong sum, or scaled "
+            "wrongly",
+            r->real[1], r->real[0]);
+        break;
     case RECORD_CAUSE_OTHER_SIXTEEN_BITS:
         add(s, "%s holds the bits of %s: its elements were stored as the other type of 16 bits",
             r->memory.buffer, from != 0 ? "bf16, and is f16" : "f16, and is bf16");
@@ -494,11 +504,6 @@ static void add_pattern(struct sentence *s, const struct record *r)
     case RECORD_CAUSE_FIRST_PART:
         add_place(s, r);
         break;
-    case RECORD_CAUSE_GROWING:
-        add(s,
-            "the error grows along %s: is what was summed rescaled when a later tile brings a new maximum?",
-            r->memory.buffer);
-        break;
     case RECORD_CAUSE_LSE_RIGHT:
         add(s,
             "lse is right, so scores, maximum and sum are: look at what the weights are multiplied with, and "
@@ -520,8 +525,9 @@ static void add_cause(struct sentence *s, const struct record *r)
         if (r->name[RECORD_NAME_OTHER][0] != '\0')
             add(s, "%s is NULL in this call, and was used before it was checked", r->name[RECORD_NAME_OTHER]);
         else
-            add(s, "a function of the host used a pointer that is null, or is not the host's: device memory is "
-                   "for kernels and cudaMemcpy");
+            add(s,
+                "a function of the host used a pointer that is null, or is not the host's: device memory is "
+                "for kernels and cudaMemcpy");
         break;
     case RECORD_CAUSE_SMALL_WORKSPACE:
         add(s,
@@ -554,7 +560,8 @@ static void add_cause(struct sentence *s, const struct record *r)
         add(s, "valid arguments are refused: %s", what_refuses(r));
         break;
     case RECORD_CAUSE_OTHER_REFUSAL:
-        add(s, "of several faults the first decides, in the order of @return in the lesson's header: what is looked at first?");
+        add(s, "of several faults the first decides, in the order of @return in the lesson's header: what is "
+               "looked at first?");
         break;
     default:
         add_pattern(s, r);

@@ -72,8 +72,8 @@ void attention_describe(const struct lesson_case *item, char *text, size_t size)
 #define ATTENTION_CASES                                                                                      \
     .buffers = attention_buffers, .fill = attention_fill, .units = attention_units,                          \
     .unit_elems = attention_unit_elems, .expect = attention_expect, .intermediate = attention_intermediate,  \
-    .guess = attention_guess, .not_finite = attention_not_finite, .trait = attention_trait, .cost = attention_cost,                              \
-    .workspace_bytes = attention_workspace_bytes, .describe = attention_describe, .turns = "q k v",          \
-    .purpose = attention_purpose, .distributions = DIST_COUNT
+    .guess = attention_guess, .not_finite = attention_not_finite, .trait = attention_trait,                  \
+    .cost = attention_cost, .workspace_bytes = attention_workspace_bytes, .describe = attention_describe,    \
+    .turns = "q k v", .purpose = attention_purpose, .distributions = DIST_COUNT
 
 #endif

@@ -74,10 +74,9 @@ static const struct mistake_row MISTAKES[] = {
     {LAST_TILE_ONLY, RECORD_CAUSE_KV_TILES, .where = O | W,
      .message = "only the last K/V tile counts, the keys from the last multiple of %d on: is what came before kept?",
      EVERY_TILE},
-    {FIRST_TILE_ONLY, RECORD_CAUSE_KV_TILES, .where = O | W,
-     .message = "only the first %d keys count: does every thread go on to what follows?", EVERY_TILE},
-    {FIRST_STEP_ONLY, RECORD_CAUSE_KV_TILES, .where = O | M | W,
-     .message = "only the first %d keys count: does every thread go on to its next key?", .sizes = {256}},
+    {FIRST_TILE_ONLY, RECORD_CAUSE_KV_TILES, .where = O | M | W,
+     .message = "only the first %d keys count: does every thread go on to what follows?",
+     .sizes = {8, 16, 32, 64, 128, 256}},
     {POWERS_OF_2, RECORD_CAUSE_EXPONENT, .where = M | W,
      .message = "as if exp2 were taken where exp is meant: is the score multiplied by log2(e)?"},
     {POWERS_OF_E, RECORD_CAUSE_EXPONENT, .where = M | W,
@@ -199,7 +198,6 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     case LAST_TILE_ONLY:
     case FIRST_TILE_ONLY:
     case HALF_OF_LANES:
-    case FIRST_STEP_ONLY:
     case LAST_VALUES_MISSING:
     case FIRST_VALUES_MISSING:
         return kv_len > size;
@@ -260,7 +258,7 @@ static void count_keys(struct wrong_row *row)
     }
     last = last < 0 ? 0 : last > kv_len ? kv_len : last;
     if (number == TAIL_MISSING && last > kv_len / size * size) last = kv_len / size * size;
-    if ((number == FIRST_TILE_ONLY || number == FIRST_STEP_ONLY) && last > size) last = size;
+    if (number == FIRST_TILE_ONLY && last > size) last = size;
     row->first = number == LAST_TILE_ONLY && last > 0 ? (last - 1) / size * size : 0;
     if (number == OWN_PART_ONLY) {
         const int part = kv_len / size, own = (int)row->query / part * part;
@@ -386,7 +384,6 @@ int attention_not_finite(const struct lesson_case *item, const float *const *dat
     const size_t columns = buffer == ATTENTION_LSE ? 1 : (size_t)item->extent[AT_HEAD_DIM];
     if (item->extent[EX_KIND] != ATTENTION_WHOLE || item->extent[EX_TILED] == ATTENTION_E4M3_TILES) return 0;
     struct wrong_row row = open_row(item, data, &none, at / columns, at % columns);
-    row.halves =
-        attention_on_tensor_cores(item->extent[EX_TILED]) && attention_storage(item) == STORAGE_F16;
+    row.halves = attention_on_tensor_cores(item->extent[EX_TILED]) && attention_storage(item) == STORAGE_F16;
     return wrong_row_not_finite(&row, item->extent[AT_KV_LEN], "behind the mask", words, size);
 }

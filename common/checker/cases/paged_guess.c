@@ -90,14 +90,17 @@ static int find_fault(const struct lesson_case *item, const float *const *data, 
     for (int b = 0; b < item->extent[PA_BATCH]; b++) {
         const float length = data[PA_LENS][b];
         if (length < 0.0f || length > (float)longest) {
-            snprintf(words, size, "context_lens[%d] is %.0f, of 0 to %d, and passed", b, (double)length, longest);
+            snprintf(words, size, "context_lens[%d] is %.0f, of 0 to %d, and passed", b, (double)length,
+                     longest);
             return 1;
         }
         for (int i = 0; i < paged_pages_of(item, (int)length); i++) {
             const float entry = data[PA_TABLE][b * across + i];
             if (entry >= 0.0f && entry < (float)pages) continue;
-            snprintf(words, size, "block_table[%d,%d] is %.0f, of 0 to %d, and passed: it is entry %d of %d that is needed", b, i,
-                     (double)entry, pages - 1, i, paged_pages_of(item, (int)length));
+            snprintf(
+                words, size,
+                "block_table[%d,%d] is %.0f, of 0 to %d, and passed: it is entry %d of %d that is needed", b,
+                i, (double)entry, pages - 1, i, paged_pages_of(item, (int)length));
             return 1;
         }
     }
@@ -113,7 +116,8 @@ static int guess_status(const struct lesson_case *item, const float *const *data
     guess->cause = RECORD_CAUSE_PAGE_TABLE;
     if (find_fault(item, data, guess->words, sizeof guess->words)) return index == 0;
     snprintf(guess->words, sizeof guess->words,
-             "what is right was refused: a length of max_context_len is right, and entries past a sequence's last block are not "
+             "what is right was refused: a length of max_context_len is right, and entries past a sequence's "
+             "last block are not "
              "looked at");
     return index == 1;
 }
@@ -162,6 +166,6 @@ int paged_not_finite(const struct lesson_case *item, const float *const *data, i
     const int page = item->extent[PA_BLOCK_SIZE];
     if (item->part == PART_VALIDATE || buffer != PA_OUT || item->untouched) return 0;
     const struct wrong_row row = open_row(item, data, none, at);
-    return wrong_row_not_finite(&row, (row.last + page - 1) / page * page,
-                                "past the last token of its page", words, size);
+    return wrong_row_not_finite(&row, (row.last + page - 1) / page * page, "past the last token of its page",
+                                words, size);
 }

@@ -320,7 +320,8 @@ int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place
     if (!are_finite(row->q, row->head_dim) || !keys_finite(row, row->first, row->last)) return 0;
     if (!keys_finite(row, row->last, end)) {
         snprintf(words, size,
-                 "no key that this row sees is infinite or NaN, but one %s is: its score counts, or its value, for a weight of 0 "
+                 "no key that this row sees is infinite or NaN, but one %s is: its score counts, or its "
+                 "value, for a weight of 0 "
                  "times NaN is NaN",
                  place);
         return 1;
@@ -329,24 +330,26 @@ int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place
     const struct {
         int holds;
         const char *words;
-    } beyond[] = {
-        {fabs(row->scale) / LN_2 > FLT_MAX, "scale * log2(e)"},
-        {e.log2 > FLT_MAX, "a score times log2(e)"},
-        {e.bias > FLT_MAX, "slope * t, where slope * (t - last) is not"},
-        {e.product > FLT_MAX, "a product of q and k without the scale"},
-        {row->scale < 0.0 && e.top - e.bottom > exp_most,
-         "exp(score - m), if m is the largest product of q and k times this negative scale: that is the smallest score"},
-        {e.log2 > far_apart,
-         "exp(score - m), if m is a rounded score and score is not (fmaf): floats as large as these are 16 and more apart"},
-        {e.rise > exp_most, "exp(score - m), if m is the maximum of earlier keys"},
-        {e.rise > log(half_most) && row->halves, "exp(score - m) as f16, above 65504, if m is the maximum of earlier keys"},
-        {e.top > exp_most, "exp(score), if no maximum is subtracted"}};
+    } beyond[] = {{fabs(row->scale) / LN_2 > FLT_MAX, "scale * log2(e)"},
+                  {e.log2 > FLT_MAX, "a score times log2(e)"},
+                  {e.bias > FLT_MAX, "slope * t, where slope * (t - last) is not"},
+                  {e.product > FLT_MAX, "a product of q and k without the scale"},
+                  {row->scale < 0.0 && e.top - e.bottom > exp_most,
+                   "exp(score - m), if m is the largest product of q and k times this negative scale: that "
+                   "is the smallest score"},
+                  {e.log2 > far_apart, "exp(score - m), if m is a rounded score and score is not (fmaf): "
+                                       "floats as large as these are 16 and more apart"},
+                  {e.rise > exp_most, "exp(score - m), if m is the maximum of earlier keys"},
+                  {e.rise > log(half_most) && row->halves,
+                   "exp(score - m) as f16, above 65504, if m is the maximum of earlier keys"},
+                  {e.top > exp_most, "exp(score), if no maximum is subtracted"}};
     const size_t count = sizeof beyond / sizeof beyond[0];
     size_t used = 0;
     for (size_t i = 0; i < count && used < size; i++)
         if (beyond[i].holds)
-            used += (size_t)snprintf(words + used, size - used, "%s%s", used > 0 ? "; or " : "all inputs are finite; beyond float here: ",
-                                     beyond[i].words);
+            used += (size_t)snprintf(
+                words + used, size - used, "%s%s",
+                used > 0 ? "; or " : "all inputs are finite; beyond float here: ", beyond[i].words);
     return used > 0;
 }
 

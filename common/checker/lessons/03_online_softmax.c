@@ -453,7 +453,15 @@ static double unscaled_sum(const float *in, int cols, int threads)
 
 /* What mistake.size is: columns; threads of a row; the distance of lanes that are never merged, each with mistake.other columns next
  * to each other; the only sum that is rescaled, the first or the second. */
-enum { TAIL_AS_ZEROS = 1, NOT_RESCALED, STEP_MISSING, STEP_OF_LANE_0, STEP_TWICE, ONE_RESCALED, NONE_RESCALED };
+enum {
+    TAIL_AS_ZEROS = 1,
+    NOT_RESCALED,
+    STEP_MISSING,
+    STEP_OF_LANE_0,
+    STEP_TWICE,
+    ONE_RESCALED,
+    NONE_RESCALED
+};
 #define EVERY_STEP                                                                                           \
     .message = "the reduction over a warp lacks a step: lanes %d apart are never merged",                    \
     .sizes = {1, 2, 4, 8, 16, 1, 2, 4, 8, 16}, .others = {1, 1, 1, 1, 1, 4, 4, 4, 4, 4}

@@ -410,7 +410,8 @@ static const char *purpose(const struct lesson_case *item)
     if (item->part == PART_VALIDATE && fault_of(item) != NULL) return fault_of(item);
     if (item->extent[EX_STATUS] > KERNEL_OK && item->extent[EX_STATUS] != KERNEL_INVALID_BLOCK_TABLE &&
         item->untouched)
-        return "device_status holds another error: whatever is not KERNEL_OK forbids to read anything else, and to write";
+        return "device_status holds another error: whatever is not KERNEL_OK forbids to read anything else, "
+               "and to write";
     if (item->extent[EX_BREAK] != SOUND && item->part != PART_VALIDATE)
         return "the table is wrong: the launcher returns KERNEL_OK, and out keeps what it held";
     if (item->extent[EX_LENGTHS] == FULL && item->extent[PA_MAX_CONTEXT_LEN] > LONG)

@@ -143,7 +143,8 @@ static int explains(const struct check *check, int index)
 {
     const struct verdict *verdict = &check->verdicts[index];
     int basic = 0, failed = 0;
-    if (!is_of_inputs(&check->cases[index], verdict) || verdict->record.guess > 0 || verdict->record.cause == RECORD_CAUSE_KEPT)
+    if (!is_of_inputs(&check->cases[index], verdict) || verdict->record.guess > 0 ||
+        verdict->record.cause == RECORD_CAUSE_KEPT)
         return 0;
     for (int i = 0; i < check->case_count; i++) {
         const struct lesson_case *item = &check->cases[i];

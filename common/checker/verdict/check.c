@@ -286,9 +286,12 @@ static void try_alone(struct check *check, struct item *item)
         run_session(check, &session);
         check->stopped = stopped;
         const int passes = check->verdicts[at].state == STATE_PASS;
-        if (passes)
-            before.record.cause = RECORD_CAUSE_KEPT, before.record.certainty = RECORD_CAUSE,
+        if (passes) {
+            before.record.cause = RECORD_CAUSE_KEPT, before.record.certainty = RECORD_CAUSE;
+            before.record.guess = before.guess_count = 0;
+            memset(before.guesses, 0, sizeof before.guesses);
             before.stage = NULL;
+        }
         check->verdicts[at] = before;
         check->judged[at] = 1;
     }

@@ -120,22 +120,38 @@ static int all_zero(const struct symptoms *s, struct record *record)
     return 1;
 }
 
-static int constant_factor(const struct symptoms *s, struct record *record)
+/* The factor from what is expected to what is there, the same for all wrong elements, or for those of each row; 0 if there is none. */
+static int find_factors(const struct symptoms *s, int by_row, double *least, double *most)
 {
+    const size_t columns = s->shape->extent[s->shape->rank - 1];
+    size_t used = 0, row = SIZE_MAX, in_row = 0;
     double factor = 0.0;
-    size_t used = 0;
+    *least = (double)INFINITY, *most = (double)-INFINITY;
     for (size_t i = 0; i < s->kept; i++) {
         const struct wrong *wrong = &s->found->first[i];
         if (isinf(wrong->expected)) return 0; /* anything divided by infinity is 0 */
         if (!(fabs(wrong->expected) > 100.0 * wrong->bound) || !isfinite(wrong->got)) continue;
-        double ratio = wrong->got / wrong->expected;
-        if (used == 0) factor = ratio;
+        const double ratio = wrong->got / wrong->expected;
+        if (used == 0 || (by_row && wrong->at / columns != row)) {
+            if (used > 0 && in_row < ENOUGH) return 0;
+            factor = ratio, row = wrong->at / columns, in_row = 0;
+        }
         if (!(fabs(ratio - factor) <= 1e-3 * fabs(factor))) return 0;
-        used++;
+        *least = fmin(*least, factor), *most = fmax(*most, factor);
+        used++, in_row++;
     }
-    if (used < ENOUGH || 2 * used < s->kept || fabs(factor - 1.0) < 1e-2) return 0;
-    record->cause = RECORD_CAUSE_CONSTANT_FACTOR;
-    record->real[1] = factor;
+    return used >= ENOUGH && 2 * used >= s->kept;
+}
+
+static int constant_factor(const struct symptoms *s, struct record *record)
+{
+    double least, most;
+    const int one = find_factors(s, 0, &least, &most);
+    if (!one && (s->shape->rank < 2 || !find_factors(s, 1, &least, &most))) return 0;
+    if (one && fabs(least - 1.0) < 1e-2) return 0;
+    record->cause = one ? RECORD_CAUSE_CONSTANT_FACTOR : RECORD_CAUSE_FACTOR_OF_ROW;
+    record->real[1] = least;
+    record->real[0] = most;
     return 1;
 }
 
@@ -239,6 +255,10 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
     const struct lesson *lesson = check->options.lesson;
     size_t step = s->kept > LOOKED_AT ? s->kept / LOOKED_AT : 1;
     int zeros = only_zeros(s), special = only_special(s), fitting = 0, best = 0;
+    double least, most;
+    const int one_number =
+        s->found->wrong <= s->shape->extent[s->shape->rank - 1] &&
+        find_factors(s, 0, &least, &most); /* a row divided by another sum: many sums come near */
     for (int index = 0; lesson->guess != NULL; index++) {
         struct lesson_guess guess = {0};
         int known = 0, fits = 1, numbers = 0;
@@ -262,6 +282,9 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
         const int thorough = is_thorough(s, index, slack, rounding);
         if (special && !thorough) continue;
         const int votes = guess.votes && index < CHECK_GUESSES;
+        if (one_number && !votes &&
+            (guess.cause == RECORD_CAUSE_RESCALE || guess.cause == RECORD_CAUSE_PARTIALS))
+            continue;
         if (fitting++ == 0 || (thorough && !best)) tell_guess(record, &guess);
         best |= thorough;
         if (!votes && (best || s->verdict->guess_count > 0)) break;
@@ -292,7 +315,8 @@ static int as_before(const struct symptoms *s, struct record *record)
 {
     if (s->shape->role != WIRE_INOUT) return 0;
     for (size_t i = 0; i < s->kept; i++)
-        if (!compare_element(s->found->first[i].got, (double)s->judged->inputs[s->buffer][s->found->first[i].at], 0.0))
+        if (!compare_element(s->found->first[i].got,
+                             (double)s->judged->inputs[s->buffer][s->found->first[i].at], 0.0))
             return 0;
     record->cause = RECORD_CAUSE_AS_BEFORE;
     return 1;
@@ -435,7 +459,8 @@ static int64_t part_of_periods(const unsigned char wrong[PLACES], size_t extent,
         places++;
     }
     const int last = low > 0;
-    if (places < ENOUGH_PLACES || extent < 2 * period || (last ? high + 1 < period : high + 1 == period)) return 0;
+    if (places < ENOUGH_PLACES || extent < 2 * period || (last ? high + 1 < period : high + 1 == period))
+        return 0;
     for (size_t i = 0; i < extent; i++) held += last ? i % period >= low : i % period <= high;
     if (4 * places < 3 * held) return 0;
     return RECORD_PART_OF(period, last ? low : high + 1, last);
@@ -453,7 +478,8 @@ static int every_second(const struct symptoms *s, struct record *record)
             const int64_t part = part_of_periods(wrong, s->shape->extent[axis], period);
             if (part == 0) continue;
             record->number[RECORD_N_NEIGHBOURS] = part;
-            snprintf(record->name[RECORD_NAME_AXIS], RECORD_TEXT, axis == s->shape->rank - 1 ? "column" : "row");
+            snprintf(record->name[RECORD_NAME_AXIS], RECORD_TEXT,
+                     axis == s->shape->rank - 1 ? "column" : "row");
             if (record->cause == RECORD_NO_CAUSE_KNOWN) record->cause = RECORD_CAUSE_EVERY_SECOND;
             return 1;
         }
@@ -571,21 +597,6 @@ static int permuted(const struct symptoms *s, struct record *record)
     return 0;
 }
 
-/* Compares the mean errors of the first and of the last quarter of the wrong elements. */
-static int growing(const struct symptoms *s, struct record *record)
-{
-    size_t quarter = s->kept / 4;
-    double early = 0.0, late = 0.0;
-    if (quarter < 8 || s->kept < s->found->wrong) return 0;
-    for (size_t i = 0; i < quarter; i++) {
-        early += fabs(s->found->first[i].got - s->found->first[i].expected);
-        late += fabs(s->found->first[s->kept - 1 - i].got - s->found->first[s->kept - 1 - i].expected);
-    }
-    if (!(late > 8.0 * early)) return 0;
-    record->cause = RECORD_CAUSE_GROWING;
-    return 1;
-}
-
 /* 0 if there are none. */
 static int find_symptoms(struct symptoms *symptoms, const struct judged *judged, int buffer,
                          struct verdict *verdict)
@@ -629,11 +640,11 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
         int (*fits)(const struct symptoms *, struct record *);
         enum record_certainty certainty;
     } patterns[] = {
-        {rounding, RECORD_ROUNDING},   {guessed, RECORD_CAUSE},           {as_before, RECORD_CAUSE},   {not_finite, RECORD_CAUSE},
-        {all_zero, RECORD_CAUSE},      {constant_factor, RECORD_CAUSE},   {other_sixteen_bits, RECORD_CAUSE},
-        {copy_of_input, RECORD_CAUSE}, {transposed, RECORD_CAUSE},        {permuted, RECORD_CAUSE},
-        {mask_seen, RECORD_CAUSE},     {every_second, RECORD_WHERE_ONLY}, {tails, RECORD_WHERE_ONLY},
-        {growing, RECORD_WHERE_ONLY},  {lse_right, RECORD_WHERE_ONLY}};
+        {rounding, RECORD_ROUNDING},        {guessed, RECORD_CAUSE},       {as_before, RECORD_CAUSE},
+        {not_finite, RECORD_CAUSE},         {all_zero, RECORD_CAUSE},      {constant_factor, RECORD_CAUSE},
+        {other_sixteen_bits, RECORD_CAUSE}, {copy_of_input, RECORD_CAUSE}, {transposed, RECORD_CAUSE},
+        {permuted, RECORD_CAUSE},           {mask_seen, RECORD_CAUSE},     {every_second, RECORD_WHERE_ONLY},
+        {tails, RECORD_WHERE_ONLY},         {lse_right, RECORD_WHERE_ONLY}};
     struct symptoms symptoms;
     struct record *record = &verdict->record;
     memset(verdict->guesses, 0, sizeof verdict->guesses);

@@ -229,8 +229,8 @@ static _Thread_local struct {
 static cudaError_t refuse_launch(const struct simt_launch *launch, enum record_message message,
                                  const char *what, uint64_t asked, uint64_t limit, uint64_t opt_in)
 {
-    refusal.words = (struct simt_words){
-        .name = {what, launch->kernel}, .number = {(int64_t)asked, (int64_t)limit, (int64_t)opt_in}};
+    refusal.words = (struct simt_words){.name = {what, launch->kernel},
+                                        .number = {(int64_t)asked, (int64_t)limit, (int64_t)opt_in}};
     refusal.message = message;
     refusal.site = launch->site;
     return cudaErrorInvalidValue;
@@ -259,8 +259,7 @@ static cudaError_t check_extents(const struct simt_launch *launch)
                    limit[] = {GRID_X_LIMIT,      GRID_YZ_LIMIT,     GRID_YZ_LIMIT,
                               THREADS_PER_BLOCK, THREADS_PER_BLOCK, BLOCK_Z_LIMIT};
     for (int i = 0; i < 6; i++) {
-        if (extent[i] == 0)
-            return refuse_launch(launch, RECORD_SAYS_LAUNCH_UNDER, names[i], 0, limit[i], 0);
+        if (extent[i] == 0) return refuse_launch(launch, RECORD_SAYS_LAUNCH_UNDER, names[i], 0, limit[i], 0);
         if (extent[i] > limit[i])
             return refuse_launch(launch, RECORD_SAYS_LAUNCH_OVER, names[i], extent[i], limit[i], 0);
     }
