@@ -128,7 +128,7 @@ struct wire_result {
     int32_t status[WIRE_RUNS]; /**< enum kernel_status */
     int32_t cuda_error;        /**< first error of the CUDA runtime, 0 if none */
     int32_t setup_failed;      /**< 1: the error came before the kernel was called */
-    char cuda_message[128];
+    char cuda_message[256]; /**< of that error; else why the device refused a launch, as far as it says so */
     uint64_t workspace_asked; /**< result of the lesson's ..._workspace_bytes() */
     /** device memory that the kernel file's own variables take, on the software device */
     uint64_t variable_bytes;

@@ -62,6 +62,8 @@ static int call(struct device_case *run, int set, int index)
     if (simt_turn_order != NULL) simt_turn_order(index);
     result->status[index] = (int32_t)call_kernel(run, set, stream, index == 0 ? &described : NULL);
     if (simt_turn_order != NULL) simt_turn_order(0);
+    if (simt_refused_launch != NULL && result->cuda_error == 0)
+        simt_refused_launch(result->cuda_message, sizeof result->cuda_message);
     if (index == 0) {
         result->launches = described.launches;
         result->calls_counted = described.calls_counted;

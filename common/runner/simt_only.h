@@ -39,6 +39,7 @@ extern void simt_turn_order(int turned) __attribute__((weak));
 extern unsigned long simt_objects_made(void) __attribute__((weak));
 extern void simt_report_left_since(unsigned long mark) __attribute__((weak));
 extern void simt_forbid_copies_to_host(int forbid) __attribute__((weak));
+extern void simt_refused_launch(char *text, size_t size) __attribute__((weak));
 extern void simt_calls(unsigned long *launches, unsigned long *graph_launches) __attribute__((weak));
 
 #endif

@@ -318,6 +318,10 @@ struct lesson {
      *         do with it; -1 if there is no such guess. Before the call told is @p index, and cause RECORD_CAUSE_GUESS. */
     int (*guess)(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  struct lesson_guess *guess);
+    /** @brief What may have made the element at @p at of @p buffer infinite or NaN, which is finite by contract: what of its row is
+     *         beyond float, or that inputs which it must not use are not finite. 0 if nothing is known. NULL: nothing is. */
+    int (*not_finite)(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
+                      char *words, size_t size);
     /** @brief What outputs that are right tell of the others: bit b of @p compared and of @p wrong is buffer b. NULL: nothing. */
     const char *(*stage)(const struct lesson_case *item, unsigned compared, unsigned wrong);
     /** @brief Trait @p index of a case: 1 if the case has it, 0 if not, -1 if there is no such trait. If
