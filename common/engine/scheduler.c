@@ -306,6 +306,7 @@ static int take_in(struct scheduler *s, struct entry *e)
     e->slot = slot;
     e->block_count = count;
     e->computed = e->copied >= 0 ? e->count - 1 : e->known * s->limits.block_size;
+    if (e->copied >= 0 && e->copied == e->blocks[e->known]) e->copied = -1; /* nobody had it: it is there */
     s->taken += e->count, s->found += e->computed;
     list_remove(&s->waiting, e);
     list_insert(&s->running, e);

@@ -59,7 +59,7 @@ struct scheduler_piece {
     const int *blocks; /**< the request's table: block of positions i * block_size ... */
     int block_count;   /**< of the table; enough for first + count positions */
     int samples;       /**< 1: the token after the last one is wanted */
-    int copied;        /**< block that is to be copied to blocks[first / block_size], piece by piece before anything of the step is
+    int copied; /**< block that is to be copied to blocks[first / block_size], piece by piece before anything of the step is
                             computed; -1: none */
 };
 
@@ -87,7 +87,8 @@ struct scheduler_counts {
     int waiting;     /**< requests without a place */
     int running;     /**< requests with a place */
     int free_blocks; /**< of the cache, also those that still hold a text */
-    long long taken; /**< tokens of all requests when they were taken in, with tokens that followed before they were put back */
+    long long
+        taken; /**< tokens of all requests when they were taken in, with tokens that followed before they were put back */
     long long found; /**< of these, such as did not have to be computed */
 };
 

@@ -76,11 +76,14 @@ static void test_texts(void)
     expect(block_pool_find(&pool, 0, &a) == blocks[0] && block_pool_find(&pool, of_a, &b) == blocks[1] &&
                block_pool_find(&pool, 0, &b) == blocks[2] && block_pool_find(&pool, of_b, &a) == -1,
            "not the block of that text");
+    for (int i = 1; i < 100; i++)
+        expect(block_pool_find(&pool, of_ab + i, &a) == -1, "the block of another text with these tokens");
     block_pool_share(&pool, blocks[0]);
     block_pool_give(&pool, 4, blocks);
     expect(pool.count == TOTAL - 1, "a block with two users is free when one of them is gone");
     block_pool_give(&pool, 1, blocks);
-    expect(pool.count == TOTAL && block_pool_find(&pool, of_a, &b) == blocks[1], "a free block keeps its text");
+    expect(pool.count == TOTAL && block_pool_find(&pool, of_a, &b) == blocks[1],
+           "a free block keeps its text");
     block_pool_share(&pool, blocks[2]);
     expect(block_pool_take(&pool, 2, again) == 0 && block_pool_find(&pool, 0, &a) == blocks[0],
            "blocks without a text are taken first");
@@ -337,9 +340,11 @@ static void test_shared(void)
     }
     const struct scheduler_step step = scheduler_plan(s);
     for (int i = 0; i < COUNT; i++) tokens[i] = 1;
-    expect(step.count == 7 && step.rows == 97 && step.pieces[1].first == COMMON && step.pieces[1].copied == -1,
+    expect(step.count == 7 && step.rows == 97 && step.pieces[1].first == COMMON &&
+               step.pieces[1].copied == -1,
            "one token and six pieces of what is not common");
-    expect(scheduler_count(s).free_blocks == 40 - (4 + 1) - 6, "each takes one block beside those of the first");
+    expect(scheduler_count(s).free_blocks == 40 - (4 + 1) - 6,
+           "each takes one block beside those of the first");
     expect(scheduler_cancel(s, 1) == 0, "the owner is cancelled");
     scheduler_finish(s, tokens);
     expect(scheduler_count(s).free_blocks == 40 - 3 - 6, "its sharers keep what it computed");
@@ -567,14 +572,47 @@ static double one_second(void *context, const struct scheduler_step *step)
     return 1.0;
 }
 
+/* A step of as many seconds as it has rows: what is found is saved. */
+static double rows_seconds(void *context, const struct scheduler_step *step)
+{
+    (void)context;
+    return step->rows;
+}
+
+/* Prompts of 100 tokens, 60 of which all have in common: of blocks of 4 all but the first request finds 60. */
+static void test_load_shared(void)
+{
+    enum { COUNT = 200 };
+    const struct load_lengths lengths = {100.0, 20.0, 0.0, 100, NULL, 0, 0.6};
+    struct scheduler_limits limits = {4000, 4, 6, 130, 2000, COUNT + 1, 1};
+    struct load_request *requests = malloc(COUNT * sizeof *requests);
+    struct load_result shared, alone;
+    char error[SCHEDULER_ERROR];
+    load_make(requests, COUNT, 1e-3, &lengths, 5);
+    expect(requests[0].common == 60, "what is common");
+    expect(load_run(requests, COUNT, &limits, rows_seconds, NULL, &shared, error) == 0, "a load runs");
+    const double rate = 0.6 * (COUNT - 1) / COUNT;
+    expect(shared.hit_rate <= rate && shared.hit_rate > rate - 0.01, "the hit rate is not the common share");
+    limits.share = 0;
+    expect(load_run(requests, COUNT, &limits, rows_seconds, NULL, &alone, error) == 0 &&
+               alone.hit_rate == 0.0,
+           "a hit rate without sharing");
+    expect(shared.first.at_50 < 0.6 * alone.first.at_50 && shared.blocks < alone.blocks &&
+               shared.busy < alone.busy,
+           "sharing saves no time and no blocks");
+    free(requests);
+}
+
 /* One place and one step of a second per request is a queue M/D/1: rho^2 / (2 (1 - rho)) requests wait in the mean (Pollaczek and
  * Khinchine). Arrivals within a step are queued at its end, half a second late in the mean while it runs: of a queue's mean that is
  * rate * busy * 0.5 = rho^2 / 2 less. */
 static void test_load(void)
 {
     enum { COUNT = 100000 };
-    const struct load_lengths ones = {1.0, 1.0, 0.0, 8, NULL, 0}, random = {100.0, 20.0, 0.6, 100, NULL, 0};
-    const struct scheduler_limits one = {4, 4, 1, 1, 8, 1, 0}, some = {60, 4, 6, 30, 2000, 1, 0};
+    const struct load_lengths ones = {1.0, 1.0, 0.0, 8, NULL, 0, 0.0},
+                              random = {100.0, 20.0, 0.6, 100, NULL, 0, 0.0};
+    const struct scheduler_limits one = {4, 4, 1, 1, 8, COUNT + 1, 0},
+                                  some = {60, 4, 6, 30, 2000, COUNT + 1, 0};
     struct load_request *requests = malloc(COUNT * sizeof *requests);
     struct load_result result, again;
     char error[SCHEDULER_ERROR];
@@ -613,6 +651,7 @@ int main(void)
     test_blocks();
     test_texts();
     test_load();
+    test_load_shared();
     test_given_back_twice();
     test_requests();
     test_shared();
