@@ -744,11 +744,14 @@ static void test_refused(void)
         open_case(&c, options_lesson("13"), "s32/square_64");
         struct wire_result *result = &session_case(&c.session, 0)->result;
         result->status[0] = result->status[1] = REFUSED[i].status;
+        const char *device = REFUSED[i].cause == RECORD_CAUSE_LAUNCH_REFUSED ? "its gridDim.y is 70000" : "";
+        snprintf(result->cuda_message, sizeof result->cuda_message, "%s", device);
         const struct verdict *verdict = judge_case(&c);
         expect(verdict->state == STATE_FAIL, "refused", headline_of(verdict));
         expect(verdict->record.cause == (int)REFUSED[i].cause &&
                    verdict->record.number[RECORD_N_FIRST] == (int64_t)REFUSED[i].status,
                "refused", pattern_of(verdict));
+        expect(strstr(pattern_of(verdict), device) != NULL, "refused", pattern_of(verdict));
         close_case(&c);
     }
 }
