@@ -100,7 +100,7 @@ static const struct mistake_row MISTAKES[] = {
      .message = "q, k, v and out are f16, and are treated as if they were bf16"},
     /* Where all that is wrong is 0, each of these fits: the first is nearest to what the kernel does. */
     {WEIGHTS_CUT, RECORD_CAUSE_WEIGHTS, .where = M | W, .message = "small weights, below exp(-%d), are taken as 0",
-     .sizes = {80, 60, 40, 30, 20, 17, 14, 10, 8}},
+     .sizes = {80, 60, 40, 30, 20, 14, 10, 8}},
     {LSE_OF_ROUNDED, RECORD_CAUSE_LSE, .where = W | IN_LSE,
      .message = "l sums weights that were rounded to 16 bits, as P is for its product: sum them before", .sizes = {11, 8}},
     {LSE_WITHOUT_MAX, RECORD_CAUSE_LSE, .where = M | W | IN_LSE,
