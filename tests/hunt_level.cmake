@@ -80,7 +80,7 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/apply_mutant.cmake)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
-set(ENV{WARPWISE_SIMT_OPTIMISE} -O0) # a mistake is one at every level
+unset(ENV{WARPWISE_SIMT_OPTIMISE}) # as a student builds: unoptimised, copies of structures as arguments escape the device
 if(NOT LESSONS)
     set(LESSONS "[0-9][0-9]")
 endif()
