@@ -219,6 +219,21 @@ static void resolve_near(const struct finding *f, struct record *r)
     r->advice = RECORD_ADVICE_INDEX_WRAPS;
 }
 
+/* What lies before one buffer also lies after another: nobody knows of which it was meant. */
+static void resolve_between(const struct finding *f, struct record *r)
+{
+    enum { FAR = 4 };
+    size_t past = 0;
+    if (f->kind != RECORD_OUT_OF_BOUNDS || f->place != PLACE_ARENA || r->message != RECORD_SAYS_NOTHING ||
+        r->memory.before == 0)
+        return;
+    const char *name = simt_arena_before(f->where, &past);
+    if (name == NULL || past > FAR * r->memory.before) return;
+    r->message = RECORD_SAYS_ALSO_PAST;
+    r->number[0] = (int64_t)past;
+    record_copy_text(r->name[0], sizeof r->name[0], name);
+}
+
 static void resolve(const struct finding *f, const struct simt_launch *launch, struct record *r)
 {
     *r = (struct record){.version = RECORD_VERSION,
@@ -232,6 +247,7 @@ static void resolve(const struct finding *f, const struct simt_launch *launch, s
     record_copy_text(r->kernel, sizeof r->kernel, launch->kernel);
     resolve_memory(f, launch, &r->memory);
     resolve_near(f, r);
+    resolve_between(f, r);
     for (int i = 0; i < 2; i++) resolve_actor(f, i, launch, &r->actor[i]);
 }
 
