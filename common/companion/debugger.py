@@ -346,6 +346,8 @@ class Shared(Words):
         value = gdb.parse_and_eval(words[0])
         if value.type.code == gdb.TYPE_CODE_REF:
             value = value.referenced_value()
+        if value.is_optimized_out:
+            raise gdb.GdbError("the compiler keeps %s nowhere here; a pointer into it will do, such as `info locals` may show" % words[0])
         extents = [numbers(word, 1, "shared")[0] for word in words[1:3]]
         matrix = rows_of(value, extents)
         texts = [[text_of(item) for item in row] for row in matrix]
