@@ -343,7 +343,10 @@ class Shared(Words):
         words = gdb.string_to_argv(argument)
         if not words:
             raise gdb.GdbError("shared takes the name of an array")
-        value = gdb.parse_and_eval(words[0])
+        try:
+            value = gdb.parse_and_eval(words[0])
+        except gdb.error as error:
+            raise gdb.GdbError(str(error)) from None
         if value.type.code == gdb.TYPE_CODE_REF:
             value = value.referenced_value()
         if value.is_optimized_out:
