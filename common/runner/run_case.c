@@ -186,7 +186,8 @@ static void run_calls(struct device_case *run)
     struct wire_case *item = run->item;
     item->result.setup_failed = set_up(run) != 0;
     end_lap(run, WIRE_LAP_PLACE);
-    item->result.not_told = item->result.setup_failed && item->parts.total > 0;
+    for (unsigned i = 0; i < item->buffer_count && item->result.setup_failed; i++)
+        item->result.not_told |= item->buffer[i].row_bytes > 0; /* over more memory than the device has */
     if (item->result.setup_failed) return;
     if ((item->flags & CASE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) != 0) return;
     const int failed = copy_inputs_back(run) != 0;

@@ -6,8 +6,8 @@
  * 2^31, where an int is negative, and the third one beyond 2^32, where an unsigned begins anew. Along such an axis the problem is many
  * problems: for the oracle there are as many as the parts have. Everything between them is zeros that no memory holds.
  */
+#include <limits.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "making.h"
 
@@ -57,8 +57,8 @@ static int set_parts(const struct lesson *lesson, const struct lesson_case *part
         parts->apart[b] = (int64_t)elems;
         if (elems > most) most = elems;
     }
-    const int64_t steps = most > 0 ? ((INT64_C(1) << 31) - 1) / (int64_t)most + 1 : INT32_MAX;
-    if (((PARTS - 1) * steps + 1) * each > INT32_MAX) return 0;
+    const int64_t steps = most > 0 ? ((INT64_C(1) << 31) - 1) / (int64_t)most + 1 : INT_MAX;
+    if (((PARTS - 1) * steps + 1) * each > INT_MAX) return 0;
     for (int b = 0; b < count; b++) parts->apart[b] *= steps;
     parts->parts.each = (uint64_t)each;
     parts->parts.step = (uint64_t)(steps * each);
@@ -69,13 +69,11 @@ static int set_parts(const struct lesson *lesson, const struct lesson_case *part
 static void add_far(struct making *m, const struct described *line)
 {
     const struct described *other = NULL;
-    struct lesson_case part = *making_like(m), parts;
+    struct lesson_case part = making_least(m, making_like(m), INT_MAX), parts;
     const int each = part.extent[line->at];
     char name[LESSON_NAME / 2];
     /* extents are named from the outermost in */
     while ((other = described_next(m->lesson, m->part, DESCRIBED_EXTENT, other)) != line) set_extent(&part, other, 1);
-    other = described_extent(m->lesson, m->part, "kv_heads");
-    if (other != NULL && strcmp(line->name, "heads") == 0) set_extent(&part, other, 1); /* whatever their number */
     parts = part;
     set_extent(&parts, line, PARTS * each);
     if (!set_parts(m->lesson, &part, &parts, each)) return;
