@@ -126,7 +126,8 @@ static int run_once(struct device_case *run)
     if (prepare(run, 0, 0) != 0) return -1;
     run_share(run, &run->item->parts);
     const int failed = call(run, 0, 0) != 0 || finish(run) != 0;
-    if (simt_share_left != NULL && run->item->parts.total > 0) run->item->result.not_told = (uint32_t)simt_share_left();
+    if (simt_share_left != NULL && run->item->parts.total > 0)
+        run->item->result.not_told = (uint32_t)simt_share_left();
     run_share(run, &none);
     if (failed) return -1;
     run->item->result.status[1] = run->item->result.status[0];

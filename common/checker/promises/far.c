@@ -13,7 +13,8 @@
 
 enum { PARTS = 3 };
 
-static int extents_of(const struct lesson *lesson, const struct lesson_case *item, struct lesson_buffer *buffer)
+static int extents_of(const struct lesson *lesson, const struct lesson_case *item,
+                      struct lesson_buffer *buffer)
 {
     for (int b = 0; b < WIRE_BUFFERS; b++) buffer[b] = (struct lesson_buffer){0};
     return lesson->buffers(item, buffer);
@@ -41,7 +42,8 @@ static void set_extent(struct lesson_case *item, const struct described *line, i
 
 /* Fills in what @p parts is of: the largest tensors have 2^31 elements from part to part. 0: the axis does not cut every tensor that has
  * it into whole parts, some output does not have it, or it cannot be so long. */
-static int set_parts(const struct lesson *lesson, const struct lesson_case *part, struct lesson_case *parts, int each)
+static int set_parts(const struct lesson *lesson, const struct lesson_case *part, struct lesson_case *parts,
+                     int each)
 {
     struct lesson_buffer one[WIRE_BUFFERS], three[WIRE_BUFFERS];
     const int count = extents_of(lesson, part, one);
@@ -73,7 +75,8 @@ static void add_far(struct making *m, const struct described *line)
     const int each = part.extent[line->at];
     char name[LESSON_NAME / 2];
     /* extents are named from the outermost in */
-    while ((other = described_next(m->lesson, m->part, DESCRIBED_EXTENT, other)) != line) set_extent(&part, other, 1);
+    while ((other = described_next(m->lesson, m->part, DESCRIBED_EXTENT, other)) != line)
+        set_extent(&part, other, 1);
     parts = part;
     set_extent(&parts, line, PARTS * each);
     if (!set_parts(m->lesson, &part, &parts, each)) return;
