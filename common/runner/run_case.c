@@ -111,11 +111,11 @@ static int run_both_at_once(struct device_case *run)
 /* Of a problem of which parts were filled, the software device runs their share. */
 static void run_share(struct device_case *run, const struct wire_parts *parts)
 {
-    const struct device_buffer *workspace = &run->buffer[0][0];
+    struct device_buffer workspace = {0};
     if (simt_run_share == NULL) return;
     for (unsigned i = 0; i < run->item->buffer_count; i++)
-        if (run->item->buffer[i].role == WIRE_WORKSPACE) workspace = &run->buffer[0][i];
-    simt_run_share(parts->total, parts->step, parts->each, workspace->start, workspace->bytes);
+        if (run->item->buffer[i].role == WIRE_WORKSPACE) workspace = run->buffer[0][i];
+    simt_run_share(parts->total, parts->step, parts->each, workspace.start, workspace.bytes);
 }
 
 /* The same inputs never come again: what a kernel remembers of them is of no use. */
