@@ -8,19 +8,18 @@
 #include "share.h"
 #include "arena.h"
 #include "blocks.h"
-#include "lanes.h"
-#include "worker.h"
 
 #include <stdatomic.h>
 
 enum { PARTS = 3 };
 
 static struct {
-    uint64_t total, step, each;   /* of the axis: its length, from part to part, of a part */
-    uintptr_t workspace;          /* offset in the arena of what only kernels write */
+    uint64_t total, step, each; /* of the axis: its length, from part to part, of a part */
+    uintptr_t workspace;        /* offset in the arena of what only kernels write */
     size_t workspace_bytes;
-    uint64_t inside, along, run;  /* of this launch: blocks per step of the grid's longest axis, blocks along it, those of them that run */
-    uint64_t first[PARTS], count[PARTS];
+    uint64_t along,
+        inside; /* of this launch: blocks along the grid's longest axis, and from one of them to the next */
+    uint64_t first[PARTS], count[PARTS], run; /* those that run along it, and how many they are */
     atomic_bool left;
 } share;
 
@@ -88,11 +87,10 @@ uint64_t simt_share_block(uint64_t index)
            share.inside * (share.first[part] + at + share.along * (index / share.inside / share.run));
 }
 
-void simt_share_leave(struct worker *w)
+bool simt_share_gives_up(void)
 {
-    if (share.total == 0) return;
-    simt_share_tells_nothing();
-    simt_abandon(w, 0);
+    if (share.total > 0) simt_share_tells_nothing();
+    return share.total > 0;
 }
 
 /* Inputs are zeros where they were not filled. What a workspace holds, a block that does not run may have to write. */
