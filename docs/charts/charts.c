@@ -281,10 +281,11 @@ static int is_of_ladder(const struct record *record)
            (!is_part(record) || metric_of(record, "flop") == definition->value);
 }
 
-/* Has the run of this record measured a lesson's part, and something else to compare it with? */
+/* Is this a time of the ladder whose run has measured a lesson's part, and something else to compare it with? */
 static int has_company(const struct record *record)
 {
     int parts = 0, others = 0;
+    if (!is_of_ladder(record)) return 0;
     for (size_t i = 0; i < all.records.count; i++) {
         const struct record *other = &all.records.at[i];
         if (!is_of_ladder(other) || !same_run(other, record)) continue;
