@@ -162,16 +162,16 @@ struct lesson_case *case_table_copy(struct lesson_case *cases, int *count, int c
     return item;
 }
 
-int case_table_add_device(struct lesson_case *cases, int count, int capacity, const char *part,
-                          const char *like, const char *name, unsigned device)
+int case_table_add_old_device(struct lesson_case *cases, int count, int capacity, const char *part,
+                              const char *like, const char *name)
 {
     struct lesson_case *item = case_table_copy(cases, &count, capacity, part, like, name);
     if (item == NULL) return count;
     item->group = GROUP_BAD_INPUT;
     item->weight = 1;
     item->devices = ON_SIMT;
-    item->flags = device;
-    if (item->expected == KERNEL_OK) item->expected = KERNEL_UNSUPPORTED_ARCHITECTURE;
+    item->flags = 0;
+    item->capability = CASE_TABLE_OLD_DEVICE;
     return count;
 }
 

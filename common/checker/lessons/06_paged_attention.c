@@ -410,14 +410,15 @@ static const char *purpose(const struct lesson_case *item)
     if (item->part == PART_VALIDATE && fault_of(item) != NULL) return fault_of(item);
     if (item->extent[EX_STATUS] > KERNEL_OK && item->extent[EX_STATUS] != KERNEL_INVALID_BLOCK_TABLE &&
         item->untouched)
-        return "device_status holds another error: whatever is not KERNEL_OK forbids to write";
+        return "device_status holds another error: whatever is not KERNEL_OK forbids to read anything else, "
+               "and to write";
     if (item->extent[EX_BREAK] != SOUND && item->part != PART_VALIDATE)
         return "the table is wrong: the launcher returns KERNEL_OK, and out keeps what it held";
     if (item->extent[EX_LENGTHS] == FULL && item->extent[PA_MAX_CONTEXT_LEN] > LONG)
         return "a long sequence: is the number of keys limited, or a position kept in a type that is too "
                "small, such as half or 16 bits?";
-    if (item->distribution == NAN_REST)
-        return "pages that nobody uses, and what lies behind the last token of a page, hold NaN";
+    if (item->extent[EX_LENGTHS] == ALL_EMPTY || item->extent[EX_LENGTHS] == SOME_EMPTY)
+        return "some sequences have no keys: their out is 0, and has to be written";
     const char *of_data = decode_purpose((enum distribution)item->distribution);
     if (of_data == NULL && item->extent[EX_PAGES] == SHARED_PREFIX)
         return "sequences share the pages of a common prefix";
@@ -457,6 +458,7 @@ const struct lesson lesson_06_paged_attention = {
     .expect = paged_expect,
     .holds = paged_holds,
     .guess = paged_guess,
+    .not_finite = paged_not_finite,
     .trait = trait,
     .cost = paged_cost,
     .workspace_bytes = workspace_bytes,

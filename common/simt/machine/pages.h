@@ -18,11 +18,11 @@
 #include <stdint.h>
 
 /** @brief Numbers of pages: those of variables lie behind those of the arena. */
-enum { DATA_PAGES = 1 << 30 };
+#define DATA_PAGES (UINT32_C(1) << 31)
 
 static inline uint32_t simt_page_number(enum place place, uintptr_t offset)
 {
-    return (uint32_t)(offset / PAGE_BYTES) + (place == PLACE_DATA ? (uint32_t)DATA_PAGES : 0);
+    return (uint32_t)(offset / PAGE_BYTES) + (place == PLACE_DATA ? DATA_PAGES : 0);
 }
 
 /** @brief The page of that number, or NULL if the block has not touched it. */
