@@ -376,7 +376,8 @@ static int draw_chart(const struct chart *chart)
     for (size_t i = 0; i < all.records.count; i++)
         if (is_shown(chart, &all.records.at[i])) rows_add(&rows, &all.records.at[i]);
     if (rows.count == 0) return 0; // not measured yet
-    if (chart->problem == NULL) qsort(rows.record, (size_t)rows.count, sizeof rows.record[0], compare_problems);
+    if (chart->problem == NULL)
+        qsort(rows.record, (size_t)rows.count, sizeof rows.record[0], compare_problems);
     /* The copy of the same run, from a share of it. */
     if (strcmp(chart->metric, "gb_per_s") == 0)
         rows.copy = rows.record[0]->value / metric_of(rows.record[0], "share_of_copy");

@@ -68,7 +68,8 @@ static int is_noise(const struct html_piece *piece)
 }
 
 /* In the glossary every row is a section of its own, whose heading is the word: what stands in the first cell. */
-static void enter_cell(struct section *section, const struct html_piece *piece, int *in_heading, struct text *out)
+static void enter_cell(struct section *section, const struct html_piece *piece, int *in_heading,
+                       struct text *out)
 {
     int row = strcmp(piece->name, "tr") == 0, opens = piece->kind == HTML_OPEN;
     if (row && opens) end_section(section, out);
