@@ -2,6 +2,8 @@
 #   1: a case of group basic fails, and some case by its values
 #   2: all of basic passes, and another case fails by its values
 #   3: no case fails by its values in the usual order: only a finding of the software device, or another order, tells
+# Cases that a mutant names without "simt" must fail on a GPU, which sees values alone: they fail by their values, also where the
+# software device has a finding besides.
 # run_mutant.cmake holds the exercises to it that it judges; as a script, all of them or those of one lesson:
 #   WARPWISE BUILD folder  LESSONS "03;07" (optional: all)
 # What was measured is kept in BUILD/hunt_levels: given again, it goes on where it was. After a change of the checker, remove it.
@@ -35,10 +37,11 @@ function(judge_cases warpwise number kernel folder out)
     set(${out} "${saw}" PARENT_SCOPE)
 endfunction()
 
-# hunt_level(WARPWISE NUMBER KERNEL FOLDER CASES WHOLE OUT): CASES are those that the mutant names; without WHOLE no others are
-# tried beside them and basic.
-function(hunt_level warpwise number kernel folder cases whole out)
+# hunt_level(WARPWISE NUMBER KERNEL FOLDER KILLED_BY WHOLE OUT): KILLED_BY is what the mutant says; without WHOLE no other cases are
+# tried beside those and basic.
+function(hunt_level warpwise number kernel folder killed_by whole out)
     set(words "")
+    string(REGEX REPLACE "^simt *" "" cases "${killed_by}")
     string(REPLACE "," ";" cases "${cases}")
     foreach(case IN LISTS cases)
         string(STRIP "${case}" case)
@@ -46,6 +49,9 @@ function(hunt_level warpwise number kernel folder cases whole out)
     endforeach()
     set(saw "")
     judge_cases(${warpwise} ${number} ${kernel} ${folder} saw ${words})
+    if(NOT killed_by MATCHES "^simt")
+        list(TRANSFORM saw REPLACE "^device$" values)
+    endif()
     if(NOT saw MATCHES "basic;values")
         judge_cases(${warpwise} ${number} ${kernel} ${folder} saw --group basic)
     endif()
@@ -80,7 +86,7 @@ endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/apply_mutant.cmake)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
-set(ENV{WARPWISE_SIMT_OPTIMISE} -O0) # a mistake is one at every level
+unset(ENV{WARPWISE_SIMT_OPTIMISE}) # as a student builds: unoptimised, copies of structures as arguments escape the device
 if(NOT LESSONS)
     set(LESSONS "[0-9][0-9]")
 endif()
@@ -107,8 +113,7 @@ foreach(pattern IN LISTS LESSONS)
             file(MAKE_DIRECTORY ${place})
             apply_mutant(${mutant} ${source}/solutions/${lesson}/${topic}.cu ${place}/${topic}.cu)
             if(NOT EXISTS ${place}/level OR ${place}/${topic}.cu IS_NEWER_THAN ${place}/level)
-                string(REGEX REPLACE "^simt *" "" cases "${mutant_killed_by}")
-                hunt_level(${WARPWISE} ${number} ${place}/${topic}.cu ${place} "${cases}" TRUE level)
+                hunt_level(${WARPWISE} ${number} ${place}/${topic}.cu ${place} "${mutant_killed_by}" TRUE level)
                 file(WRITE ${place}/level ${level})
             endif()
             file(READ ${place}/level level)

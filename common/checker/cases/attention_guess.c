@@ -100,9 +100,7 @@ static const struct mistake_row MISTAKES[] = {
      .message = "q, k, v and out are f16, and are treated as if they were bf16"},
     /* Where all that is wrong is 0, each of these fits: the first is nearest to what the kernel does. */
     {WEIGHTS_CUT, RECORD_CAUSE_WEIGHTS, .where = M | W, .message = "small weights, below exp(-%d), are taken as 0",
-     .sizes = {80, 60, 40, 30, 20, 17, 14, 10, 8}},
-    {MASKED_AGAIN, RECORD_CAUSE_MASK, .where = M | CAUSAL,
-     .message = "softmax masks the matrix itself: it takes all its scores, and those behind the mask are -infinity already"},
+     .sizes = {80, 60, 40, 30, 20, 14, 10, 8}},
     {LSE_OF_ROUNDED, RECORD_CAUSE_LSE, .where = W | IN_LSE,
      .message = "l sums weights that were rounded to 16 bits, as P is for its product: sum them before", .sizes = {11, 8}},
     {LSE_WITHOUT_MAX, RECORD_CAUSE_LSE, .where = M | W | IN_LSE,
@@ -225,8 +223,7 @@ static int end_of_tiles(const struct lesson_case *item, const struct mistake *mi
 
 static int seen_by_mask(const struct lesson_case *item, int number, size_t i)
 {
-    if (item->value[AT_CAUSAL] != 1 || number == NOT_CAUSAL ||
-        (item->extent[EX_KIND] == ATTENTION_SOFTMAX && number != MASKED_AGAIN))
+    if (item->value[AT_CAUSAL] != 1 || number == NOT_CAUSAL || item->extent[EX_KIND] == ATTENTION_SOFTMAX)
         return item->extent[AT_KV_LEN];
     const int seen = number == MASK_TOP_LEFT ? (int)i + 1 : keys_seen(item, i);
     return seen + (number == ONE_KEY_MORE) - (number == LAST_KEY_UNSEEN);

@@ -296,18 +296,19 @@ struct extremes {
     double bias;    /* slope times the key's number, not its distance from the last */
     double log2;    /* of a score that is a float, times log2(e) */
     double top, bottom;
-    double rise; /* of a score above all before it */
+    double early; /* the largest of the first scores */
 };
 
 static struct extremes extremes_of(const struct wrong_row *row)
 {
-    struct extremes e = {.top = (double)-INFINITY, .bottom = (double)INFINITY};
+    enum { EARLY = 8 };
+    struct extremes e = {.top = (double)-INFINITY, .bottom = (double)INFINITY, .early = (double)-INFINITY};
     for (int key = row->first; key < row->last; key++) {
         const double score = wrong_score(row, key), bias = row->slope * (key + 1 - row->last);
         e.product = fmax(e.product, fabs((score - bias) / row->scale));
         e.bias = fmax(e.bias, fabs(row->slope * key));
         if (fabs(score) <= FLT_MAX) e.log2 = fmax(e.log2, fabs(score) / LN_2);
-        if (key > row->first) e.rise = fmax(e.rise, score - e.top);
+        if (key < row->first + EARLY) e.early = fmax(e.early, score);
         e.top = fmax(e.top, score);
         e.bottom = fmin(e.bottom, score);
     }
@@ -316,7 +317,8 @@ static struct extremes extremes_of(const struct wrong_row *row)
 
 int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place, char *words, size_t size)
 {
-    const double exp_most = log(FLT_MAX), half_most = 65504.0, far_apart = 0x1p27; /* floats 16 apart */
+    const double most = row->halves ? log(65504.0) : log(FLT_MAX); /* of what exp takes */
+    const double far_apart = 0x1p27;                               /* floats 16 apart */
     if (!are_finite(row->q, row->head_dim) || !keys_finite(row, row->first, row->last)) return 0;
     if (!keys_finite(row, row->last, end)) {
         snprintf(words, size,
@@ -326,30 +328,32 @@ int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place
                  place);
         return 1;
     }
+    enum { MOST = 2 }; /* the plainer ones come first */
     const struct extremes e = extremes_of(row);
     const struct {
         int holds;
         const char *words;
     } beyond[] = {{fabs(row->scale) / LN_2 > FLT_MAX, "scale * log2(e)"},
-                  {e.log2 > FLT_MAX, "a score times log2(e)"},
                   {e.bias > FLT_MAX, "slope * t, where slope * (t - last) is not"},
+                  {e.log2 > FLT_MAX, "a score times log2(e)"},
                   {e.product > FLT_MAX, "a product of q and k without the scale"},
-                  {row->scale < 0.0 && e.top - e.bottom > exp_most,
+                  {row->scale < 0.0 && e.top - e.bottom > most,
                    "exp(score - m), if m is the largest product of q and k times this negative scale: that "
                    "is the smallest score"},
                   {e.log2 > far_apart, "exp(score - m), if m is a rounded score and score is not (fmaf): "
                                        "floats as large as these are 16 and more apart"},
-                  {e.rise > exp_most, "exp(score - m), if m is the maximum of earlier keys"},
-                  {e.rise > log(half_most) && row->halves,
-                   "exp(score - m) as f16, above 65504, if m is the maximum of earlier keys"},
-                  {e.top > exp_most, "exp(score), if no maximum is subtracted"}};
-    const size_t count = sizeof beyond / sizeof beyond[0];
+                  {e.top - e.early > most, "exp(score - m), if m is the maximum of earlier keys"},
+                  {e.top > most, "exp(score), if no maximum is subtracted"}};
+    const char *before = row->halves ? "all inputs are finite; beyond float here, or as a weight beyond f16: "
+                                     : "all inputs are finite; beyond float here: ";
     size_t used = 0;
-    for (size_t i = 0; i < count && used < size; i++)
-        if (beyond[i].holds)
-            used += (size_t)snprintf(
-                words + used, size - used, "%s%s",
-                used > 0 ? "; or " : "all inputs are finite; beyond float here: ", beyond[i].words);
+    words[0] = '\0';
+    for (size_t i = 0, told = 0; i < sizeof beyond / sizeof beyond[0] && told < MOST && used < size; i++) {
+        if (!beyond[i].holds) continue;
+        used += (size_t)snprintf(words + used, size - used, "%s%s", before, beyond[i].words);
+        before = "; or ";
+        told++;
+    }
     return used > 0;
 }
 

@@ -462,9 +462,8 @@ enum {
     ONE_RESCALED,
     NONE_RESCALED
 };
-#define EVERY_STEP                                                                                           \
-    .message = "the reduction over a warp lacks a step: lanes %d apart are never merged",                    \
-    .sizes = {1, 2, 4, 8, 16, 1, 2, 4, 8, 16}, .others = {1, 1, 1, 1, 1, 4, 4, 4, 4, 4}
+#define STEP "the reduction over a warp lacks a step: lanes %d apart are never merged, "
+#define EVERY_STEP .sizes = {1, 2, 4, 8, 16, 1, 2, 4, 8, 16}, .others = {1, 1, 1, 1, 1, 4, 4, 4, 4, 4}
 static const struct mistake_row OF_ROWS[] = {
     {TAIL_AS_ZEROS, RECORD_CAUSE_TAIL,
      .message = "what lies past the end of a row counts as values of 0, as if cols were rounded up to a "
@@ -474,9 +473,10 @@ static const struct mistake_row OF_ROWS[] = {
      .message = "l is not rescaled where a later element of a row brings a new maximum (as with %d thread%s "
                 "per row)",
      .sizes = {1, 32, 128, 256, 512, 1024}},
-    {STEP_OF_LANE_0, RECORD_CAUSE_WARP_REDUCTION, EVERY_STEP},
-    {STEP_MISSING, RECORD_CAUSE_WARP_REDUCTION, EVERY_STEP},
-    {STEP_TWICE, RECORD_CAUSE_WARP_REDUCTION, EVERY_STEP},
+    {STEP_OF_LANE_0, RECORD_CAUSE_WARP_REDUCTION, .message = STEP "and all take what lane 0 has", EVERY_STEP},
+    {STEP_MISSING, RECORD_CAUSE_WARP_REDUCTION, .message = STEP "and each takes what it has", EVERY_STEP},
+    {STEP_TWICE, RECORD_CAUSE_WARP_REDUCTION, .message = STEP "and half of the lanes are left with nothing",
+     EVERY_STEP},
 };
 static const struct mistake_row OF_MERGES[] = {
     {ONE_RESCALED, RECORD_CAUSE_RESCALE,

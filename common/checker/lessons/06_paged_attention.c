@@ -247,6 +247,18 @@ static void settle_outcome(struct lesson_case *item)
                        : 0;
 }
 
+/* What follows from extents that were changed: more sequences need more pages. */
+static void settle_again(struct lesson_case *item)
+{
+    const int pages = (item->extent[PA_MAX_CONTEXT_LEN] - 1) / item->extent[PA_BLOCK_SIZE] + 1;
+    const int more = item->extent[PA_BATCH] * pages - item->extent[PA_NUM_BLOCKS];
+    if (more > 0 && item->extent[EX_LENGTHS] != AROUND_PAGES) { /* of those a case may have fewer than all */
+        item->extent[PA_NUM_BLOCKS] += more;
+        item->value[PA_NUM_BLOCKS] += more;
+    }
+    settle_outcome(item);
+}
+
 static void good_case(struct lesson_case *item, const struct table_row *row, int part)
 {
     const struct special *special = &row->special;
@@ -449,7 +461,7 @@ const struct lesson lesson_06_paged_attention = {
     .turns = "q",
     .distributions = CHEAP + 1,
     .cases = cases,
-    .settle = settle_outcome,
+    .settle = settle_again,
     .vary = vary,
     .buffers = paged_buffers,
     .fill = paged_fill,

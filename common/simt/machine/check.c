@@ -594,6 +594,9 @@ CALLBACKS(16)
 
 void __tsan_read_range(void *p, size_t bytes)
 {
+    const struct worker *w = simt_tls_watch;
+    if (w != NULL && is_argument(w, (uintptr_t)p, bytes, SIMT_READ))
+        return; /* each thread reads its kernel's */
     const bool padded =
         bytes > 8 && ((uintptr_t)p | bytes) % 8 == 0; /* a 4-byte member before an 8-byte one */
     simt_check(p, bytes, SIMT_READ | ACCESS_WHOLE | (padded ? ACCESS_PADDED : 0), false, CALLER);

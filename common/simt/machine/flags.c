@@ -88,7 +88,8 @@ static void release_fenced(struct worker *w, struct vector_clock *to)
 static bool holds_unacquired(const struct worker *w, uintptr_t address, unsigned how)
 {
     const struct hold *h = &w->current->hold;
-    return h->address == address && h->fences <= (how & SIMT_RELEASE ? 0 : 1) && w->time.last_barrier < h->tick;
+    return h->address == address && h->fences <= (how & SIMT_RELEASE ? 0 : 1) &&
+           w->time.last_barrier < h->tick;
 }
 
 void simt_flag_taken(struct worker *w, uintptr_t address)
@@ -107,8 +108,7 @@ void simt_flag_written(struct worker *w, const void *address, size_t bytes)
     if (w->flags.handover.flag == NULL || h->address != (uintptr_t)address) return;
     memcpy(&now, address, bytes < sizeof now ? bytes : sizeof now);
     if (now == h->before) {
-        uint32_t *known =
-            &clock_of(w, w->flags.handover.flag)->ordered[w->flags.handover.thread];
+        uint32_t *known = &clock_of(w, w->flags.handover.flag)->ordered[w->flags.handover.thread];
         *known = w->flags.handover.known >= h->tick ? w->flags.handover.known : h->tick - 1;
     }
     w->flags.handover.flag = NULL;

@@ -47,8 +47,9 @@ static inline unsigned simt_run_kind(const struct worker *w, int access)
 }
 
 /** @brief Whether the access is the next one of the run @p r, which then holds it. */
-static inline bool simt_run_extend(const struct worker *w, struct run *r, unsigned first, unsigned bytes,
-                                   unsigned kind, uint32_t pc)
+static inline __attribute__((always_inline)) bool simt_run_extend(const struct worker *w, struct run *r,
+                                                                  unsigned first, unsigned bytes,
+                                                                  unsigned kind, uint32_t pc)
 {
     const uint32_t next = kind | (uint32_t)bytes << 16 | (uint32_t)first << 24; /* as the union lays it out */
     if (r->when != w->time.when || r->pc != pc || r->next != next) return false;
