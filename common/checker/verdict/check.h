@@ -158,6 +158,8 @@ int check_save(struct check *check, const char *path);
 /** @brief 1 if a chosen case of @p part that expects values, not a refusal, does not pass, and not for special values alone. */
 int check_values_wrong(const struct check *check, int part);
 
+/** @brief 1: the case earns no points, and costs none: the device does not run it, or could not judge it. */
+int check_left_out(const struct check *check, int index);
 /** @brief Points of case @p index, and how many it can earn. A case that passes earns all of its points if every ordinary value
  *         of its part is right, and half of them otherwise; none, unless it is basic, before most basic cases pass. */
 double check_points(const struct check *check, int index);

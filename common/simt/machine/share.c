@@ -7,7 +7,6 @@
  */
 #include "share.h"
 #include "arena.h"
-#include "blocks.h"
 
 #include <stdatomic.h>
 
@@ -20,7 +19,7 @@ static struct {
     uint64_t along,
         inside; /* of this launch: blocks along the grid's longest axis, and from one of them to the next */
     uint64_t first[PARTS], count[PARTS], run; /* those that run along it, and how many they are */
-    atomic_bool left;
+    atomic_bool left, *stopped;               /* what runs tells nothing; ends the launch that runs */
 } share;
 
 void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const void *workspace, size_t bytes)
@@ -41,7 +40,7 @@ int simt_share_left(void)
 void simt_share_tells_nothing(void)
 {
     share.left = true;
-    simt_now.stopped = true;
+    if (share.stopped != NULL) *share.stopped = true;
 }
 
 bool simt_is_shared_launch(void)
@@ -57,11 +56,12 @@ int simt_share_refuses(size_t bytes)
     return share.left;
 }
 
-uint64_t simt_share_blocks(const struct simt_launch *launch)
+uint64_t simt_share_blocks(const struct simt_launch *launch, atomic_bool *stopped)
 {
     const struct simt_extent grid = launch->grid;
     const uint64_t all = (uint64_t)grid.x * grid.y * grid.z;
     uint64_t end = 0;
+    share.stopped = stopped;
     if (share.total == 0) return all;
     share.along = grid.x > grid.y ? grid.x : grid.y;
     if (grid.z > share.along) share.along = grid.z;

@@ -6,6 +6,7 @@
 
 #include "machine.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,8 +17,8 @@ enum { SHARE_PAGES = 1 << 14 };
 bool simt_is_shared_launch(void);
 /** @brief What shared launches leave tells nothing: nothing more is run. */
 void simt_share_tells_nothing(void);
-/** @brief How many blocks of @p launch run: all of them, unless it is shared. */
-uint64_t simt_share_blocks(const struct simt_launch *launch);
+/** @brief How many blocks of @p launch run: all of them, unless it is shared. What ends it early sets @p stopped. */
+uint64_t simt_share_blocks(const struct simt_launch *launch, atomic_bool *stopped);
 /** @brief The number, in the grid, of block @p index of those that run. */
 uint64_t simt_share_block(uint64_t index);
 /** @brief The running block needs others, or does their work. True: launches are shared, so that nothing that follows tells anything. */
