@@ -172,7 +172,8 @@ static void own_thread_locals(const char *path, struct text *names)
     text_append(names, " ", 1);
     if (object_read(path, &object)) {
         for (size_t i = 1; i < object.section_count; i++)
-            if (object.section[i].sh_flags & SHF_TLS) text_print(names, " %s ", object_section_name(&object, &object.section[i]));
+            if (object.section[i].sh_flags & SHF_TLS)
+                text_print(names, " %s ", object_section_name(&object, &object.section[i]));
         for (size_t i = 1; i < object.symbol_count; i++) {
             const Elf64_Sym *symbol = &object.symbol[i];
             if (ELF64_ST_TYPE(symbol->st_info) == STT_TLS && symbol->st_shndx != SHN_UNDEF)
@@ -182,8 +183,8 @@ static void own_thread_locals(const char *path, struct text *names)
     free(object.data);
 }
 
-char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly, char **section,
-                          unsigned long *address)
+char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly,
+                          char **section, unsigned long *address)
 {
     struct text names = {0};
     struct machine_code_finding finding;
@@ -191,7 +192,8 @@ char *checks_machine_code(const struct recipe *recipe, const char *path, const c
     own_thread_locals(path, &names);
     *section = NULL;
     if (!machine_code_check(disassembly, names.data, &finding)) {
-        sentence = finding.section ? format_string("its machine code \"%s\" (in %s) %s", finding.instruction, finding.function, finding.message)
+        sentence = finding.section ? format_string("its machine code \"%s\" (in %s) %s", finding.instruction,
+                                                   finding.function, finding.message)
                                    : format_string("%s: %s", name_of(recipe), finding.message);
         *section = finding.section;
         *address = finding.address;

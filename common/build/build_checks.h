@@ -26,8 +26,8 @@ char *checks_headers(const struct recipe *recipe, const char *text, const char *
                      const char *plain_file);
 /** @brief Checks the machine code of the object file at @p path (simt on x86-64), whose @p disassembly was written by objdump; where it refuses, and
  *         @p section is not NULL, that and @p address say which instruction it was. */
-char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly, char **section,
-                          unsigned long *address);
+char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly,
+                          char **section, unsigned long *address);
 /** @brief Checks the object file at @p path. */
 char *checks_object(const struct recipe *recipe, const char *source, const char *path);
 

@@ -355,7 +355,8 @@ static int run_shell(struct work *work, const char *line, const char *const *mor
 }
 
 /* The line of the file that an instruction comes from, 0 if it comes from none. */
-static int line_of_instruction(struct work *work, const char *object, const char *section, unsigned long address)
+static int line_of_instruction(struct work *work, const char *object, const char *section,
+                               unsigned long address)
 {
     char *start = format_string("--start-address=%lu", address);
     const char *const arguments[] = {object, section, start};
@@ -375,22 +376,26 @@ static int line_of_instruction(struct work *work, const char *object, const char
 /* Judges each instruction of the object that is linked. */
 static int check_machine_code(struct work *work, const char *object)
 {
-    char *list = format_string("%s/instructions", work->inside), *tool = find_program("objdump"), *section = NULL;
+    char *list = format_string("%s/instructions", work->inside), *tool = find_program("objdump"),
+         *section = NULL;
     const char *const arguments[] = {object, list, NULL};
     struct sandboxed *child = must_allocate(sizeof *child);
     struct text text = {0};
     unsigned long address = 0;
-    int fine = tool && run_shell(work, "objdump -d -r -z --no-show-raw-insn \"$1\" > \"$2\"", arguments, child);
+    int fine =
+        tool && run_shell(work, "objdump -d -r -z --no-show-raw-insn \"$1\" > \"$2\"", arguments, child);
     free(child);
     free(tool);
-    if (!fine) return complain("objdump is missing, or cannot read %s: machine code cannot be checked.", object), 0;
+    if (!fine)
+        return complain("objdump is missing, or cannot read %s: machine code cannot be checked.", object), 0;
     if (!read_left(list, &text)) return lost(work, "the list of instructions");
     char *what = checks_machine_code(work->recipe, object, text.data, &section, &address);
     text_free(&text);
     free(list);
     if (!what) return 1;
     const int line = section ? line_of_instruction(work, object, section, address) : 0;
-    char *sentence = line ? format_string("%s:%d: %s", work->name, line, what) : format_string("%s: %s", work->name, what);
+    char *sentence =
+        line ? format_string("%s:%d: %s", work->name, line, what) : format_string("%s: %s", work->name, what);
     free(section);
     free(what);
     return refuse(work, sentence);

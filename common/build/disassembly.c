@@ -37,7 +37,8 @@ static size_t bucket_of(const struct disassembly *all, const char *name)
     uint64_t hash = 1469598103934665603u;
     for (const char *at = name; *at; at++) hash = (hash ^ (unsigned char)*at) * 1099511628211u;
     size_t at = (hash ^ hash >> 32) & (all->buckets - 1);
-    while (all->bucket[at] >= 0 && strcmp(all->name[all->bucket[at]], name) != 0) at = (at + 1) & (all->buckets - 1);
+    while (all->bucket[at] >= 0 && strcmp(all->name[all->bucket[at]], name) != 0)
+        at = (at + 1) & (all->buckets - 1);
     return at;
 }
 
@@ -63,10 +64,14 @@ int disassembly_name(struct disassembly *all, const char *name)
 static int find_register(const char *text, struct operand *operand)
 {
     static const char *const names[4][REGISTERS] = {
-        {"al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil", "r8b", "r9b", "r10b", "r11b", "r12b", "r13b", "r14b", "r15b"},
-        {"ax", "cx", "dx", "bx", "sp", "bp", "si", "di", "r8w", "r9w", "r10w", "r11w", "r12w", "r13w", "r14w", "r15w"},
-        {"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "r8d", "r9d", "r10d", "r11d", "r12d", "r13d", "r14d", "r15d"},
-        {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15"}};
+        {"al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil", "r8b", "r9b", "r10b", "r11b", "r12b", "r13b",
+         "r14b", "r15b"},
+        {"ax", "cx", "dx", "bx", "sp", "bp", "si", "di", "r8w", "r9w", "r10w", "r11w", "r12w", "r13w", "r14w",
+         "r15w"},
+        {"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "r8d", "r9d", "r10d", "r11d", "r12d", "r13d",
+         "r14d", "r15d"},
+        {"rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
+         "r14", "r15"}};
     static const char high[4][3] = {"ah", "ch", "dh", "bh"};
     operand->kind = REGISTER;
     for (int size = 0; size < 4; size++)
@@ -76,7 +81,8 @@ static int find_register(const char *text, struct operand *operand)
         if (strcmp(text, high[i]) == 0) return operand->reg = i, operand->bytes = 1, 1;
     operand->reg = VECTOR;
     operand->bytes = *text == 'y' ? 32 : 16;
-    return (*text == 'x' || *text == 'y') && strncmp(text + 1, "mm", 2) == 0 && isdigit((unsigned char)text[3]);
+    return (*text == 'x' || *text == 'y') && strncmp(text + 1, "mm", 2) == 0 &&
+           isdigit((unsigned char)text[3]);
 }
 
 /* A 64-bit register at @p *at, after its %; moves on behind it. */
@@ -138,7 +144,8 @@ static void read_operand(const char *text, struct operand *operand)
         known = *text == '\0';
     } else if (*text == '%' && !strchr(text, ':')) {
         known = find_register(text + 1, operand);
-    } else if (isxdigit((unsigned char)*text) && strchr(text, '<') && !strchr(text, '(')) { /* "8c <name+0x8c>" */
+    } else if (isxdigit((unsigned char)*text) && strchr(text, '<') &&
+               !strchr(text, '(')) { /* "8c <name+0x8c>" */
         operand->kind = PLACE;
         operand->value = (int64_t)strtoull(text, NULL, 16);
         known = 1;
@@ -152,8 +159,8 @@ static void read_operand(const char *text, struct operand *operand)
 
 static int is_prefix(const char *word)
 {
-    static const char *const prefixes[] = {"rep", "repz", "repnz", "lock", "data16", "cs", "ds", "es", "ss", "gs", "fs",
-                                           "notrack", "bnd", "addr32"};
+    static const char *const prefixes[] = {"rep", "repz", "repnz", "lock", "data16",  "cs",  "ds",
+                                           "es",  "ss",   "gs",    "fs",   "notrack", "bnd", "addr32"};
     for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
         if (strcmp(word, prefixes[i]) == 0) return 1;
     return 0;
@@ -185,7 +192,8 @@ static void read_instruction(char *text, char *at, struct instruction *it)
     for (; *at && it->count < MOST_OPERANDS; it->count++) {
         int depth = 0;
         char *end = at;
-        for (; *end && (*end != ',' || depth); end++) depth += (*end == '(' || *end == '<') - (*end == ')' || *end == '>');
+        for (; *end && (*end != ',' || depth); end++)
+            depth += (*end == '(' || *end == '<') - (*end == ')' || *end == '>');
         const int last = *end == '\0';
         *end = '\0';
         read_operand(at, &it->operand[it->count]);
@@ -223,7 +231,8 @@ static int read_line(struct disassembly *all, char *line, int *section, int *fun
     } else if (isxdigit((unsigned char)*line) && end - line > 19 && end[-1] == ':' && line[16] == ' ') {
         end[-2] = '\0';
         *function = disassembly_name(all, line + 18);
-        *begins = strstr(line + 18, "-0x") == NULL; /* "name-0x1": before a function, where a patch may come */
+        *begins =
+            strstr(line + 18, "-0x") == NULL; /* "name-0x1": before a function, where a patch may come */
     } else if (*line == '\t' && last) {
         return read_relocation(all, last, line + strspn(line, "\t "));
     } else if (*line == ' ') {

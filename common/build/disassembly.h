@@ -16,10 +16,11 @@ enum operand_kind { REGISTER, IMMEDIATE, MEMORY, PLACE, UNKNOWN };
 /** @brief An operand; of memory, displacement + base + scale * index, after the thread's base if @c thread is 1. */
 struct operand {
     enum operand_kind kind;
-    int reg;   /**< a general register, or VECTOR */
-    int bytes; /**< of a register */
+    int reg;       /**< a general register, or VECTOR */
+    int bytes;     /**< of a register */
     int64_t value; /**< IMMEDIATE, MEMORY: the displacement, PLACE: an address in the section */
-    int base, index, scale, thread, counter; /**< counter: 1 if the base is the address of the next instruction */
+    int base, index, scale, thread,
+        counter; /**< counter: 1 if the base is the address of the next instruction */
 };
 
 struct relocation {

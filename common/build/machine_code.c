@@ -20,7 +20,7 @@ enum { RED_ZONE = 128, INDEX_BYTES = 12, CALLERS = -1 };
 
 enum value_kind {
     ANYTHING,
-    FRAME,       /* of: CALLERS, where the caller's frame ends, above the return address; or the instruction that aligned the stack */
+    FRAME, /* of: CALLERS, where the caller's frame ends, above the return address; or the instruction that aligned the stack */
     THREAD_LOCAL /* of: the name of a variable; its distance from fs:0 */
 };
 
@@ -63,7 +63,7 @@ struct program {
     int *block_of; /* of an instruction */
     struct {
         size_t begin, end;
-    } *section;    /* of a name: its instructions */
+    } * section;   /* of a name: its instructions */
     int *root_of;  /* of a name: where the function of that name begins, or -1 */
     char *returns; /* of a name: 1 if it is a function of the file that returns */
     char *queued;  /* of a block: 1 if it is to be looked at */
@@ -81,7 +81,8 @@ static int fail(struct program *p, size_t at, const char *message)
     if (p->failed) return 0;
     p->failed = 1;
     *p->finding = (struct machine_code_finding){copy_string(p->code.name[it->section]), it->address,
-                                                copy_string(it->text), copy_string(p->code.name[it->function]), message};
+                                                copy_string(it->text),
+                                                copy_string(p->code.name[it->function]), message};
     return 0;
 }
 
@@ -147,12 +148,26 @@ static void set_slot(struct state *s, struct value where, int bytes, struct valu
 /* What an instruction does with its operands; bytes of memory that it touches, 0: as its registers and its name's last letter
  * say. */
 enum does {
-    ADDS_UP,   /* the last operand becomes something new */
-    READS,     /* nothing is written but flags */
-    MOVES, LOADS_ADDRESS, EXTENDS,
-    DIVIDES,   /* and multiplies: rax and rdx */
-    SETS_RAX, SETS_RDX, EXCHANGES, COMPARES_AND_EXCHANGES,
-    PUSHES, POPS, LEAVES, CALLS, RETURNS, JUMPS, BRANCHES, STOPS, NOTHING, STRINGS
+    ADDS_UP, /* the last operand becomes something new */
+    READS,   /* nothing is written but flags */
+    MOVES,
+    LOADS_ADDRESS,
+    EXTENDS,
+    DIVIDES, /* and multiplies: rax and rdx */
+    SETS_RAX,
+    SETS_RDX,
+    EXCHANGES,
+    COMPARES_AND_EXCHANGES,
+    PUSHES,
+    POPS,
+    LEAVES,
+    CALLS,
+    RETURNS,
+    JUMPS,
+    BRANCHES,
+    STOPS,
+    NOTHING,
+    STRINGS
 };
 
 struct kind {
@@ -167,7 +182,8 @@ static const struct kind kinds[] = {
     {" movzbl movzbw movzbq movsbl movsbw movsbq ", EXTENDS, 1},
     {" movzwl movzwq movswl movswq ", EXTENDS, 2},
     {" movslq ", EXTENDS, 4},
-    {" add sub and or xor adc sbb neg not inc dec shl shr sar rol ror rcl rcr shld shrd bts btr btc bsf bsr tzcnt lzcnt popcnt bswap ",
+    {" add sub and or xor adc sbb neg not inc dec shl shr sar rol ror rcl rcr shld shrd bts btr btc bsf bsr "
+     "tzcnt lzcnt popcnt bswap ",
      ADDS_UP, 0},
     {" cmp test bt ", READS, 0},
     {" imul mul div idiv ", DIVIDES, 0},
@@ -185,15 +201,21 @@ static const struct kind kinds[] = {
     {" ud2 ", STOPS, 0},
     {" nop nopw nopl pause mfence lfence sfence vzeroupper endbr64 ", NOTHING, 0},
     {" stos movsq movsl movsb movsw ", STRINGS, 0},
-    {" cmova cmovae cmovb cmovbe cmove cmovne cmovg cmovge cmovl cmovle cmovs cmovns cmovo cmovno cmovp cmovnp ", ADDS_UP, 0},
-    {" seta setae setb setbe sete setne setg setge setl setle sets setns seto setno setp setnp pextrb pinsrb ", ADDS_UP, 1},
+    {" cmova cmovae cmovb cmovbe cmove cmovne cmovg cmovge cmovl cmovle cmovs cmovns cmovo cmovno cmovp "
+     "cmovnp ",
+     ADDS_UP, 0},
+    {" seta setae setb setbe sete setne setg setge setl setle sets setns seto setno setp setnp pextrb "
+     "pinsrb ",
+     ADDS_UP, 1},
     {" pinsrw pextrw ", ADDS_UP, 2},
-    {" movss addss subss mulss divss sqrtss maxss minss andnss cvtss2sd cvtsi2ssl cvtsi2sdl cvttss2si cvtss2si roundss rcpss "
+    {" movss addss subss mulss divss sqrtss maxss minss andnss cvtss2sd cvtsi2ssl cvtsi2sdl cvttss2si "
+     "cvtss2si roundss rcpss "
      "rsqrtss insertps extractps movd pinsrd pextrd broadcastss ",
      ADDS_UP, 4},
     {" cvtsi2ss cvtsi2sd ", ADDS_UP, 4},
     {" comiss ucomiss ", READS, 4},
-    {" movsd addsd subsd mulsd divsd sqrtsd maxsd minsd cvtsd2ss cvtsi2ssq cvtsi2sdq cvttsd2si cvtsd2si roundsd movlps movhps "
+    {" movsd addsd subsd mulsd divsd sqrtsd maxsd minsd cvtsd2ss cvtsi2ssq cvtsi2sdq cvttsd2si cvtsd2si "
+     "roundsd movlps movhps "
      "movlpd movhpd pinsrq pextrq cvtps2pd cvtph2ps cvtps2ph movddup broadcastsd ",
      ADDS_UP, 8},
     {" comisd ucomisd ", READS, 8},
@@ -202,11 +224,15 @@ static const struct kind kinds[] = {
 
 /* Families of vector instructions, by how their names begin: arithmetic and moves between vectors, which touch 16 or 32 bytes of memory at most. */
 static const char *const vector_starts[] = {
-    "movap", "movup", "movdqa", "movdqu", "movhl", "movlh", "movsh", "movsld", "movmsk", "lddqu", "padd", "psub", "pmul", "pmadd", "pand", "por",
-    "pxor", "psll", "psrl", "psra", "pcmpeq", "pcmpgt", "punpck", "pack", "pshuf", "pmax", "pmin", "pabs", "psign", "pavg",
-    "pmovsx", "pmovzx", "pmovmskb", "palignr", "pblend", "phadd", "phsub", "psadbw", "addp", "subp", "mulp", "divp", "sqrtp", "maxp", "minp",
-    "andp", "andnp", "orp", "xorp", "cmp", "haddp", "hsubp", "addsubp", "unpck", "shufp", "blend", "cvt", "roundp",
-    "rcpp", "rsqrtp", "fmadd", "fmsub", "fnmadd", "fnmsub", "perm", "insertf128", "extractf128", "inserti128", "extracti128", "zeroall", "dpp", NULL};
+    "movap",    "movup",      "movdqa",      "movdqu",     "movhl",       "movlh",   "movsh",  "movsld",
+    "movmsk",   "lddqu",      "padd",        "psub",       "pmul",        "pmadd",   "pand",   "por",
+    "pxor",     "psll",       "psrl",        "psra",       "pcmpeq",      "pcmpgt",  "punpck", "pack",
+    "pshuf",    "pmax",       "pmin",        "pabs",       "psign",       "pavg",    "pmovsx", "pmovzx",
+    "pmovmskb", "palignr",    "pblend",      "phadd",      "phsub",       "psadbw",  "addp",   "subp",
+    "mulp",     "divp",       "sqrtp",       "maxp",       "minp",        "andp",    "andnp",  "orp",
+    "xorp",     "cmp",        "haddp",       "hsubp",      "addsubp",     "unpck",   "shufp",  "blend",
+    "cvt",      "roundp",     "rcpp",        "rsqrtp",     "fmadd",       "fmsub",   "fnmadd", "fnmsub",
+    "perm",     "insertf128", "extractf128", "inserti128", "extracti128", "zeroall", "dpp",    NULL};
 
 static int is_listed(const char *names, const char *name, size_t length)
 {
@@ -228,7 +254,9 @@ static int kind_of(const struct instruction *it, struct kind *found)
 {
     const char *name = it->name;
     const size_t length = strlen(name);
-    if (strcmp(it->prefix, "rep") == 0 && listed_kind(name, found) && found->does == STRINGS) return 1;
+    if (listed_kind(name, found) && found->does == STRINGS && strcmp(it->prefix, "rep") == 0)
+        return strstr(it->text, ",%es:(%rdi)") &&
+               (strcmp(name, "stos") == 0 || strstr(it->text, " %ds:(%rsi),"));
     int widest = 0, vectors = 0, general = 0;
     for (int i = 0; i < it->count; i++) {
         const struct operand *o = &it->operand[i];
@@ -242,7 +270,8 @@ static int kind_of(const struct instruction *it, struct kind *found)
     if (vectors || *name == 'v') {
         int is_family = 0;
         if (strcmp(bare, "movq") == 0) return *found = (struct kind){"", ADDS_UP, 8}, 1;
-        if (listed_kind(bare, found) && (found->does == ADDS_UP || found->does == READS || found->does == NOTHING)) {
+        if (listed_kind(bare, found) &&
+            (found->does == ADDS_UP || found->does == READS || found->does == NOTHING)) {
             if (found->bytes == 0 && found->does != NOTHING) return 0;
             if (widest == 32) found->bytes = found->bytes > 16 ? found->bytes : 16;
             return 1;
@@ -266,7 +295,8 @@ static int kind_of(const struct instruction *it, struct kind *found)
         const char *at = strchr("bwlq", name[length - 1]);
         letter = at ? 1 << (at - "bwlq") : 0;
         plain[length - 1] = '\0';
-        known = letter && listed_kind(plain, found) && (found->does == ADDS_UP || found->does == READS || found->does == DIVIDES) &&
+        known = letter && listed_kind(plain, found) &&
+                (found->does == ADDS_UP || found->does == READS || found->does == DIVIDES) &&
                 found->bytes == 0;
     }
     if (known && found->does == MOVES && length == 4) letter = 1 << (strchr("bwlq", name[3]) - "bwlq");
@@ -295,7 +325,8 @@ static struct value reg(const struct state *s, int number)
 }
 
 /* The address of a memory operand, or the distance after %fs, as far as it is known. */
-static struct value address_of(const struct program *p, const struct state *s, size_t at, const struct operand *o)
+static struct value address_of(const struct program *p, const struct state *s, size_t at,
+                               const struct operand *o)
 {
     const struct relocation *r = relocation_of(p, at, 0);
     if (r && strcmp(r->kind, "TPOFF32") == 0 && o->base == NO_REGISTER && o->index == NO_REGISTER)
@@ -308,7 +339,9 @@ static struct value address_of(const struct program *p, const struct state *s, s
 static struct value linked(const struct program *p, size_t at, const struct operand *o)
 {
     const struct relocation *r = relocation_of(p, at, 0);
-    return r && o->counter && r->addend == -4 && strcmp(r->kind, "GOTTPOFF") == 0 ? (struct value){THREAD_LOCAL, r->symbol, 0} : anything;
+    return r && o->counter && r->addend == -4 && strcmp(r->kind, "GOTTPOFF") == 0
+               ? (struct value){THREAD_LOCAL, r->symbol, 0}
+               : anything;
 }
 
 static int is_index(const struct program *p, int name)
@@ -318,21 +351,32 @@ static int is_index(const struct program *p, int name)
 }
 
 /* "%fs:...": the thread's own address; a variable of the file, with an index that the compiler reports; or the thread's index, which is read. */
-static int judge_thread_local(struct program *p, const struct state *s, size_t at, const struct operand *o, int bytes, int writes)
+static int judge_thread_local(struct program *p, const struct state *s, size_t at, const struct operand *o,
+                              int bytes, int writes)
 {
     const struct relocation *r = relocation_of(p, at, 0);
     const struct value base = reg(s, o->base), index = reg(s, o->index);
-    if (!r && o->base == NO_REGISTER && o->index == NO_REGISTER && o->value == 0 && bytes == 8 && !writes) return 1;
-    const int name = r ? r->symbol : base.kind == THREAD_LOCAL ? base.of : index.kind == THREAD_LOCAL && o->scale == 1 ? index.of : -1;
-    if (name < 0 || (r && strcmp(r->kind, "TPOFF32") != 0)) return fail(p, at, "touches thread-local memory, and nothing tells which variable");
+    if (!r && o->base == NO_REGISTER && o->index == NO_REGISTER && o->value == 0 && bytes == 8 && !writes)
+        return 1;
+    const int name = r                                             ? r->symbol
+                     : base.kind == THREAD_LOCAL                   ? base.of
+                     : index.kind == THREAD_LOCAL && o->scale == 1 ? index.of
+                                                                   : -1;
+    if (name < 0 || (r && strcmp(r->kind, "TPOFF32") != 0))
+        return fail(p, at, "touches thread-local memory, and nothing tells which variable");
     if (is_listed(p->own_thread_locals, p->code.name[name], strlen(p->code.name[name]))) return 1;
     const struct value exact = address_of(p, s, at, o);
-    if (is_index(p, name) && !writes && exact.kind == THREAD_LOCAL && exact.at >= 0 && exact.at + bytes <= INDEX_BYTES) return 1;
-    return fail(p, at, "touches a thread-local variable of the device that is none of threadIdx, blockIdx, blockDim, gridDim, or writes one of these");
+    if (is_index(p, name) && !writes && exact.kind == THREAD_LOCAL && exact.at >= 0 &&
+        exact.at + bytes <= INDEX_BYTES)
+        return 1;
+    return fail(p, at,
+                "touches a thread-local variable of the device that is none of threadIdx, blockIdx, "
+                "blockDim, gridDim, or writes one of these");
 }
 
 /* A constant distance in the frame: between the stack's end and the return address, or an argument. */
-static int judge_frame(struct program *p, const struct state *s, size_t at, struct value where, int bytes, int writes)
+static int judge_frame(struct program *p, const struct state *s, size_t at, struct value where, int bytes,
+                       int writes)
 {
     const struct value end = s->reg[RSP];
     const int above = where.at >= 0, inside = where.at + bytes <= (where.of == CALLERS && writes ? -8 : 0);
@@ -342,7 +386,8 @@ static int judge_frame(struct program *p, const struct state *s, size_t at, stru
 }
 
 /* Judges an access, and forgets what it changes. */
-static int judge(struct program *p, struct state *s, size_t at, const struct operand *o, int bytes, int writes)
+static int judge(struct program *p, struct state *s, size_t at, const struct operand *o, int bytes,
+                 int writes)
 {
     if (o->thread) return judge_thread_local(p, s, at, o, bytes, writes);
     const struct value where = address_of(p, s, at, o);
@@ -354,11 +399,13 @@ static int judge(struct program *p, struct state *s, size_t at, const struct ope
 /* ---- instructions -------------------------------------------------------------------------------------- */
 
 /* The value of an operand that is read. */
-static struct value value_of(struct program *p, struct state *s, size_t at, const struct operand *o, int bytes)
+static struct value value_of(struct program *p, struct state *s, size_t at, const struct operand *o,
+                             int bytes)
 {
     if (o->kind == IMMEDIATE) {
         const struct relocation *r = relocation_of(p, at, 1);
-        return r && strcmp(r->kind, "TPOFF32") == 0 ? (struct value){THREAD_LOCAL, r->symbol, r->addend} : anything;
+        return r && strcmp(r->kind, "TPOFF32") == 0 ? (struct value){THREAD_LOCAL, r->symbol, r->addend}
+                                                    : anything;
     }
     if (o->kind == REGISTER) return o->reg == VECTOR || o->bytes != 8 ? anything : s->reg[o->reg];
     if (o->kind != MEMORY) return anything;
@@ -369,12 +416,14 @@ static struct value value_of(struct program *p, struct state *s, size_t at, cons
 }
 
 /* An operand becomes @p value. */
-static int put(struct program *p, struct state *s, size_t at, const struct operand *o, int bytes, struct value value)
+static int put(struct program *p, struct state *s, size_t at, const struct operand *o, int bytes,
+               struct value value)
 {
     if (o->kind == REGISTER) {
         if (o->reg == VECTOR) return 1;
         if (o->bytes != 8) value = anything;
-        if (o->reg == RSP && value.kind != FRAME) return fail(p, at, "moves the stack by a length that is not constant");
+        if (o->reg == RSP && value.kind != FRAME)
+            return fail(p, at, "moves the stack by a length that is not constant");
         s->reg[o->reg] = value;
         return 1;
     }
@@ -393,16 +442,19 @@ static int compute(struct program *p, struct state *s, size_t at, const struct k
     struct value first = anything, last = anything, result = anything;
     const int only_written = strstr(name, "mov") != NULL || strncmp(name, "set", 3) == 0 || *name == 'v';
     for (int i = 0; i < it->count; i++) {
-        if (i == it->count - 1 && it->operand[i].kind == MEMORY && only_written && kind->does != READS) continue;
+        if (i == it->count - 1 && it->operand[i].kind == MEMORY && only_written && kind->does != READS)
+            continue;
         last = value_of(p, s, at, &it->operand[i], kind->bytes);
         if (i == 0) first = last;
     }
     if (kind->does == READS || it->count == 0) return !p->failed;
     const struct operand *to = &it->operand[it->count - 1], *from = &it->operand[0];
-    if (it->count == 2 && from->kind == IMMEDIATE && first.kind == ANYTHING && last.kind != ANYTHING && !relocation_of(p, at, 1)) {
+    if (it->count == 2 && from->kind == IMMEDIATE && first.kind == ANYTHING && last.kind != ANYTHING &&
+        !relocation_of(p, at, 1)) {
         if (strcmp(name, "add") == 0) result = moved(last, from->value);
         if (strcmp(name, "sub") == 0) result = moved(last, -from->value);
-        if (strcmp(name, "and") == 0 && to->kind == REGISTER && to->reg == RSP) result = (struct value){FRAME, (int)at, 0};
+        if (strcmp(name, "and") == 0 && to->kind == REGISTER && to->reg == RSP)
+            result = (struct value){FRAME, (int)at, 0};
     }
     return put(p, s, at, to, kind->bytes, result);
 }
@@ -419,7 +471,8 @@ static int push(struct program *p, struct state *s, size_t at)
 static int pop(struct program *p, struct state *s, size_t at, const struct operand *to)
 {
     const struct value where = s->reg[RSP];
-    if (where.kind != FRAME || (where.of == CALLERS && where.at >= -8) || (where.of != CALLERS && where.at >= 0))
+    if (where.kind != FRAME || (where.of == CALLERS && where.at >= -8) ||
+        (where.of != CALLERS && where.at >= 0))
         return fail(p, at, "takes from the stack what is above the function's frame");
     s->reg[RSP].at += 8;
     return put(p, s, at, to, 8, find_slot(s, where));
@@ -438,8 +491,8 @@ static int exchange(struct program *p, struct state *s, size_t at, const struct 
 {
     const struct instruction *it = &p->code.instruction[at];
     if (it->count != 2) return fail(p, at, "has an operand that no compiler gives it");
-    if (it->operand[0].kind == REGISTER && it->operand[1].kind == REGISTER && it->operand[0].reg == it->operand[1].reg &&
-        it->operand[0].bytes != 4)
+    if (it->operand[0].kind == REGISTER && it->operand[1].kind == REGISTER &&
+        it->operand[0].reg == it->operand[1].reg && it->operand[0].bytes != 4)
         return 1; /* which is a nop */
     for (int i = 0; i < 2; i++) value_of(p, s, at, &it->operand[i], kind->bytes);
     if (kind->does == COMPARES_AND_EXCHANGES) s->reg[RAX] = anything;
@@ -468,7 +521,8 @@ static int target_of(const struct program *p, size_t at, int *name)
     const struct instruction *it = &p->code.instruction[at];
     *name = -1;
     if (it->count != 1 || it->operand[0].kind != PLACE || it->relocation_count > 1) return -1;
-    if (it->relocation_count == 0) return find_instruction(p, it->section, (unsigned long)it->operand[0].value);
+    if (it->relocation_count == 0)
+        return find_instruction(p, it->section, (unsigned long)it->operand[0].value);
     const struct relocation *r = &it->relocation[0];
     if (strcmp(r->kind, "PLT32") != 0 && strcmp(r->kind, "PC32") != 0) return -1;
     const int at_section = find_instruction(p, r->symbol, (unsigned long)(r->addend + 4));
@@ -481,14 +535,18 @@ static int target_of(const struct program *p, size_t at, int *name)
 /* A call; @p goes_on: whether it may return. */
 static int call(struct program *p, struct state *s, size_t at, int *goes_on)
 {
-    static const char ends[] = " abort exit __assert_fail __cxa_rethrow _Unwind_Resume __cxa_pure_virtual __stack_chk_fail "
-                               "_ZSt17__throw_bad_allocv _ZSt20__throw_length_errorPKc _ZSt28__throw_bad_array_new_lengthv "
-                               "_ZSt24__throw_out_of_range_fmtPKcz _ZSt25__throw_bad_function_callv ";
+    static const char ends[] =
+        " abort exit __assert_fail __cxa_rethrow _Unwind_Resume __cxa_pure_virtual __stack_chk_fail "
+        "simt_assert_fail simt_refuse_in_kernel simt_misuse "
+        "_ZSt17__throw_bad_allocv _ZSt20__throw_length_errorPKc _ZSt28__throw_bad_array_new_lengthv "
+        "_ZSt24__throw_out_of_range_fmtPKcz _ZSt25__throw_bad_function_callv ";
     static const int lost[] = {RAX, RCX, RDX, RSI, RDI, R8, R8 + 1, R8 + 2, R8 + 3};
     int name;
     const int target = target_of(p, at, &name);
-    if (target < 0 && name < 0) return fail(p, at, "calls what is neither a function of the file nor one that the file may call");
-    if (target >= 0 && !p->code.instruction[target].begins) return fail(p, at, "calls into the middle of a function");
+    if (target < 0 && name < 0)
+        return fail(p, at, "calls what is neither a function of the file nor one that the file may call");
+    if (target >= 0 && !p->code.instruction[target].begins)
+        return fail(p, at, "calls into the middle of a function");
     if (s->reg[RSP].kind != FRAME) return fail(p, at, "calls, and nothing tells where its stack ends");
     if (target >= 0)
         *goes_on = p->returns[p->code.instruction[target].function];
@@ -501,10 +559,12 @@ static int call(struct program *p, struct state *s, size_t at, int *goes_on)
 static int has_usual_prefix(const struct instruction *it, enum does does)
 {
     const char *prefix = it->prefix;
-    if (strcmp(prefix, "lock") == 0) return does == ADDS_UP || does == EXCHANGES || does == COMPARES_AND_EXCHANGES;
+    if (strcmp(prefix, "lock") == 0)
+        return does == ADDS_UP || does == EXCHANGES || does == COMPARES_AND_EXCHANGES;
     if (strcmp(prefix, "rep") == 0) return does == STRINGS || does == RETURNS || does == NOTHING;
-    return does != STRINGS && (*prefix == '\0' || does == NOTHING || (does == RETURNS && strcmp(prefix, "repz") == 0) ||
-                               (does == EXCHANGES && strcmp(prefix, "data16") == 0));
+    return does != STRINGS &&
+           (*prefix == '\0' || does == NOTHING || (does == RETURNS && strcmp(prefix, "repz") == 0) ||
+            (does == EXCHANGES && strcmp(prefix, "data16") == 0));
 }
 
 /* What an instruction does to what is known; @p goes_on: 0 if the next one does not follow. */
@@ -519,34 +579,51 @@ static int step(struct program *p, struct state *s, size_t at, int *goes_on)
     switch (kind.does) {
     case MOVES: {
         const struct value value = value_of(p, s, at, &it->operand[0], kind.bytes);
-        return it->count == 2 ? put(p, s, at, last, kind.bytes, value) && !p->failed : fail(p, at, "has an operand that no compiler gives it");
+        return it->count == 2 ? put(p, s, at, last, kind.bytes, value) && !p->failed
+                              : fail(p, at, "has an operand that no compiler gives it");
     }
-    case EXTENDS: value_of(p, s, at, &it->operand[0], kind.bytes); return put(p, s, at, last, kind.bytes, anything) && !p->failed;
+    case EXTENDS:
+        value_of(p, s, at, &it->operand[0], kind.bytes);
+        return put(p, s, at, last, kind.bytes, anything) && !p->failed;
     case LOADS_ADDRESS: {
         const struct relocation *r = relocation_of(p, at, 0);
         const struct operand *from = &it->operand[0];
-        if (it->count != 2 || from->kind != MEMORY || from->thread) return fail(p, at, "has an operand that no compiler gives it");
+        if (it->count != 2 || from->kind != MEMORY || from->thread)
+            return fail(p, at, "has an operand that no compiler gives it");
         return put(p, s, at, last, 8, r ? anything : address_of(p, s, at, from));
     }
     case READS:
-        if (strcmp(it->name, "cmp") == 0 && last->kind == REGISTER && last->reg == RSP && it->operand[0].kind == REGISTER)
+        if (strcmp(it->name, "cmp") == 0 && last->kind == REGISTER && last->reg == RSP &&
+            it->operand[0].kind == REGISTER)
             s->compared = s->reg[it->operand[0].reg];
         return compute(p, s, at, &kind);
-    case ADDS_UP: return compute(p, s, at, &kind);
-    case DIVIDES: return divide(p, s, at, &kind);
-    case SETS_RAX: s->reg[RAX] = anything; return 1;
-    case SETS_RDX: s->reg[RDX] = anything; return 1;
+    case ADDS_UP:
+        return compute(p, s, at, &kind);
+    case DIVIDES:
+        return divide(p, s, at, &kind);
+    case SETS_RAX:
+        s->reg[RAX] = anything;
+        return 1;
+    case SETS_RDX:
+        s->reg[RDX] = anything;
+        return 1;
     case EXCHANGES:
-    case COMPARES_AND_EXCHANGES: return exchange(p, s, at, &kind);
-    case PUSHES: return push(p, s, at);
-    case POPS: return pop(p, s, at, &it->operand[0]);
+    case COMPARES_AND_EXCHANGES:
+        return exchange(p, s, at, &kind);
+    case PUSHES:
+        return push(p, s, at);
+    case POPS:
+        return pop(p, s, at, &it->operand[0]);
     case LEAVES: {
         const struct operand rbp = {.kind = REGISTER, .reg = RBP, .bytes = 8};
         s->reg[RSP] = s->reg[RBP];
         return pop(p, s, at, &rbp);
     }
-    case CALLS: return call(p, s, at, goes_on);
-    case STRINGS: s->reg[RDI] = s->reg[RSI] = s->reg[RCX] = anything; return 1;
+    case CALLS:
+        return call(p, s, at, goes_on);
+    case STRINGS:
+        s->reg[RDI] = s->reg[RSI] = s->reg[RCX] = anything;
+        return 1;
     case RETURNS:
         *goes_on = 0;
         return (s->reg[RSP].kind == FRAME && s->reg[RSP].of == CALLERS && s->reg[RSP].at == -8) ||
@@ -555,8 +632,11 @@ static int step(struct program *p, struct state *s, size_t at, int *goes_on)
         if (strcmp(it->name, "jne") == 0) s->compared = compared;
         return 1;
     case JUMPS:
-    case STOPS: *goes_on = 0; return 1;
-    default: return 1;
+    case STOPS:
+        *goes_on = 0;
+        return 1;
+    default:
+        return 1;
     }
 }
 
@@ -601,7 +681,8 @@ static int find_blocks(struct program *p)
         const struct instruction *it = &p->code.instruction[i];
         target[i] = -1;
         if (!p->kind[i].names) return fail(p, i, "is of a kind that no kernel file needs");
-        if (!has_usual_prefix(it, p->kind[i].does)) return fail(p, i, "has a prefix that no kernel file needs");
+        if (!has_usual_prefix(it, p->kind[i].does))
+            return fail(p, i, "has a prefix that no kernel file needs");
         if (it->begins || i == 0 || it->section != it[-1].section) leads[i] = 1;
         if (!is_jump(it)) {
             if (strcmp(it->name, "ret") == 0 || strcmp(it->name, "ud2") == 0) leads[i + 1] = 1;
@@ -609,7 +690,8 @@ static int find_blocks(struct program *p)
         }
         target[i] = target_of(p, i, &name);
         if (target[i] < 0) return fail(p, i, "jumps to what is no instruction of the file");
-        if (!same_function(p, it->function, p->code.instruction[target[i]].function)) return fail(p, i, "jumps into another function");
+        if (!same_function(p, it->function, p->code.instruction[target[i]].function))
+            return fail(p, i, "jumps into another function");
         leads[target[i]] = leads[i + 1] = 1;
     }
     for (size_t i = 0; i < count; i++) p->block_count += (size_t)leads[i];
@@ -654,7 +736,8 @@ static void meet(size_t at, struct state *s, const struct state *other)
     }
     for (int i = 0; i < s->slot_count; i++) {
         const struct slot slot = s->slot[i];
-        if (same_value(find_slot(other, (struct value){FRAME, slot.of, slot.at}), slot.value)) s->slot[kept++] = slot;
+        if (same_value(find_slot(other, (struct value){FRAME, slot.of, slot.at}), slot.value))
+            s->slot[kept++] = slot;
     }
     s->slot_count = kept;
 }
@@ -664,7 +747,8 @@ static int equal_states(const struct state *a, const struct state *b)
     int same = a->slot_count == b->slot_count && same_value(a->compared, b->compared);
     for (int i = 0; i < REGISTERS && same; i++) same = same_value(a->reg[i], b->reg[i]);
     for (int i = 0; i < a->slot_count && same; i++)
-        same = same_value(find_slot(b, (struct value){FRAME, a->slot[i].of, a->slot[i].at}), a->slot[i].value);
+        same =
+            same_value(find_slot(b, (struct value){FRAME, a->slot[i].of, a->slot[i].at}), a->slot[i].value);
     return same;
 }
 
@@ -679,7 +763,8 @@ static int gather(struct program *p, int number, struct state *s)
         const struct block *before = &p->block[from];
         if (!before->reached || (!jumps && !before->goes_on)) continue;
         struct state way = before->after;
-        if (!jumps && way.compared.kind == FRAME) way.reg[RSP] = way.compared; /* "cmp %r11,%rsp; jne" was not taken */
+        if (!jumps && way.compared.kind == FRAME)
+            way.reg[RSP] = way.compared; /* "cmp %r11,%rsp; jne" was not taken */
         way.compared = anything;
         if (ways++ == 0)
             copy_state(s, &way);
@@ -698,15 +783,16 @@ static int run_block(struct program *p, int number, struct state *s)
         if (!step(p, s, at, &goes_on)) return 0;
     const struct instruction *last = &p->code.instruction[at - 1];
     if (strcmp(last->name, "ret") == 0 || strcmp(last->name, "retq") == 0) {
-        for (size_t n = 0; n < p->code.name_count; n++) { /* also of the function that this is the cold part of */
+        for (size_t n = 0; n < p->code.name_count;
+             n++) { /* also of the function that this is the cold part of */
             if (p->root_of[n] < 0 || p->returns[n] || !same_function(p, (int)n, last->function)) continue;
             p->returns[n] = 1;
-            for (size_t k = 0; k < p->block_count; k++)
-                p->queued[k] |= p->block[k].reached;
+            for (size_t k = 0; k < p->block_count; k++) p->queued[k] |= p->block[k].reached;
         }
     }
     const struct instruction *next = b->end < p->code.count ? &p->code.instruction[b->end] : NULL;
-    if (goes_on && (!next || next->begins || next->section != last->section)) return fail(p, at - 1, "runs on past the end of its function");
+    if (goes_on && (!next || next->begins || next->section != last->section))
+        return fail(p, at - 1, "runs on past the end of its function: is a return missing?");
     const int known = b->reached && b->goes_on == goes_on && equal_states(&b->after, s);
     b->reached = 1;
     b->goes_on = goes_on;
@@ -722,7 +808,8 @@ static int run_all(struct program *p)
 {
     struct state s = {0};
     int changed = 1;
-    for (size_t i = 0; i < p->block_count; i++) p->queued[i] = (char)p->code.instruction[p->block[i].begin].begins;
+    for (size_t i = 0; i < p->block_count; i++)
+        p->queued[i] = (char)p->code.instruction[p->block[i].begin].begins;
     while (changed && !p->failed) {
         changed = 0;
         for (size_t i = 0; i < p->block_count && !p->failed; i++) {
@@ -759,7 +846,8 @@ static void name_functions(struct program *p)
         if (p->code.instruction[i].begins) p->root_of[p->code.instruction[i].function] = (int)i;
 }
 
-int machine_code_check(const char *disassembly, const char *own_thread_locals, struct machine_code_finding *finding)
+int machine_code_check(const char *disassembly, const char *own_thread_locals,
+                       struct machine_code_finding *finding)
 {
     struct program p = {.own_thread_locals = own_thread_locals, .finding = finding};
     *finding = (struct machine_code_finding){0};

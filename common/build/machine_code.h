@@ -27,6 +27,7 @@ struct machine_code_finding {
 /** @brief Reads what `objdump -d -r -z --no-show-raw-insn` printed of an object. @p own_thread_locals are the names of its own thread-local
  *         variables and of the sections that they lie in, with a blank before and behind each.
  *  @return 1 if it may be linked; 0 with @p finding filled, whose texts the caller frees */
-int machine_code_check(const char *disassembly, const char *own_thread_locals, struct machine_code_finding *finding);
+int machine_code_check(const char *disassembly, const char *own_thread_locals,
+                       struct machine_code_finding *finding);
 
 #endif
