@@ -24,7 +24,8 @@ void options_usage(FILE *file)
 {
     fputs(
         "usage: checker --lesson NN_topic --runner PROGRAM --device simt|gpu [options]\n"
-        "  --case NAME          only this case (\"part/name\", or \"name\" in every part); may be repeated\n"
+        "  --case NAME          only this case (\"part/name\", \"name\" in every part, or all of \"part/\"); may be "
+        "repeated\n"
         "  --group NAME         only cases of this group: basic, edges, numerics, bad_input, properties, "
         "speed; may be\n"
         "                       repeated\n"

@@ -98,7 +98,7 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
 static int is_whole_check(const struct check_plan *plan)
 {
     static const char *const others[] = {
-        "--case",      "--group",       "--seed",  "--secret-seed-file", "--time-limit",
+        "--case",      "--part",        "--group",  "--seed",  "--secret-seed-file", "--time-limit",
         "--fail-fast", "--most-inputs", "--ranks", "--numerics-once"};
     int whole = !plan->submission && !plan->expects;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -160,6 +160,11 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
         }
     }
     const char *group = option_value(plan->line, "--group");
+    const char *part = option_value(plan->line, "--part");
+    if (part) {
+        argument_add(&request.checker_arguments, "--case");
+        argument_add(&request.checker_arguments, format_string("%s/", part));
+    }
     request.build_only = option_value(plan->line, "--build-only") != NULL;
     /* these cases are there for their times */
     request.bench = plan->submission && group && strcmp(group, "speed") == 0;
@@ -375,6 +380,7 @@ static int run_check(const struct command_line *line)
 
 static const struct option_description options[] = {
     {"--case", "NAME", "only this case; may be given more than once", 1},
+    {"--part", "NAME", "only the cases of this part of the lesson", 0},
     {"--device", "gpu|simt|both", "where to run; without it, wherever it can run", 0},
     {"--seed", "S", "other inputs: the same seed gives the same inputs on any machine", 0},
     {"--kernel", "FILE.cu", "judge this file as the lesson's kernel", 0},

@@ -213,7 +213,7 @@ def places_of(line):
 
 
 def run_to(places, block, number):
-    """Goes on until the thread is at one of these places."""
+    """Goes on until the thread is at one of these places; false if the program ends, or a breakpoint of the user's stops it, before."""
     state.restore()
     stops = [StopAt(where, block, number) for where in places]
     try:
@@ -224,6 +224,13 @@ def run_to(places, block, number):
             if stop.is_valid():
                 stop.delete()
     return hit
+
+
+def why_not(text):
+    """Behind a run_to() that was in vain."""
+    if not gdb.selected_inferior().pid:
+        return text + ": the program has ended"
+    return "stopped before that, at %s: once more goes on" % place(kernel_frame())
 
 
 def show_stop():
@@ -283,7 +290,7 @@ class Block(Words):
             if order[1] <= order[0]:
                 raise gdb.GdbError("block %s has run already; start again to stop there" % index_text(wanted))
             if not run_to(state.kernels, wanted, state.number(worker)):
-                raise gdb.GdbError("that thread did not come")
+                raise gdb.GdbError(why_not("that thread did not come"))
         show_stop()
 
 
@@ -295,7 +302,7 @@ class At(Words):
         number, block = state.number(worker), state.machine.block(worker)[0]
         line = numbers(argument, 1, "at")[0]
         if not run_to(places_of(line), block, number):
-            raise gdb.GdbError("thread %d did not come to line %d again" % (number, line))
+            raise gdb.GdbError(why_not("thread %d did not come to line %d again" % (number, line)))
         show_stop()
 
 
@@ -336,9 +343,14 @@ class Shared(Words):
         words = gdb.string_to_argv(argument)
         if not words:
             raise gdb.GdbError("shared takes the name of an array")
-        value = gdb.parse_and_eval(words[0])
+        try:
+            value = gdb.parse_and_eval(words[0])
+        except gdb.error as error:
+            raise gdb.GdbError(str(error)) from None
         if value.type.code == gdb.TYPE_CODE_REF:
             value = value.referenced_value()
+        if value.is_optimized_out:
+            raise gdb.GdbError("the compiler keeps %s nowhere here; a pointer into it will do, such as `info locals` may show" % words[0])
         extents = [numbers(word, 1, "shared")[0] for word in words[1:3]]
         matrix = rows_of(value, extents)
         texts = [[text_of(item) for item in row] for row in matrix]

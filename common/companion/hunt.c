@@ -4,7 +4,7 @@
  *        checker decides.
  *
  * An exercise's level follows from the cases that its mutant names: the software device alone sees it (3), a case of group
- * basic does (1), or other cases do (2).
+ * basic does (1), or other cases do (2). tests/hunt_level.cmake holds it to what the device says of the exercise.
  */
 #include "hunt.h"
 

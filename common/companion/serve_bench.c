@@ -8,6 +8,8 @@
  *     bytes   the layers' weights and the head once (of experts those that are hit); keys and values of every position that is seen
  *             once per request; what is appended
  *
+ * With `--common S` the first S of every prompt is the beginning of one text, whose blocks are shared.
+ *
  * So the curves are those of a machine that reaches its data sheet; where they bend can be calculated (find_limit).
  */
 #include <math.h>
@@ -25,7 +27,7 @@
 #include "engine/load.h"
 #include "model/model.h"
 
-enum { BLOCK = 16, MOST_RATES = 32, MOST_FILE = 1 << 24 };
+enum { BLOCK = 16, MOST_BLOCKS = 1000000, MOST_RATES = 32, MOST_FILE = 1 << 24 };
 
 /* Data sheets: memory, its bandwidth, dense f16 tensor operations per second. */
 static const struct chip {
@@ -119,29 +121,40 @@ static double seconds_of(void *context, const struct scheduler_step *step)
     return step_seconds(context, &work);
 }
 
+/* Positions of a prompt that the cache has, in the long run: full blocks of the common text, but never all of a prompt. */
+static double found_of(const struct bench *b, const struct load_request *request)
+{
+    if (!b->limits.share) return 0.0;
+    return request->common < request->prompt || request->common % BLOCK != 0 ? request->common / BLOCK * BLOCK
+                                                                             : request->prompt - 1;
+}
+
 /**
  * The largest rate in the long run, all B places taken (fewer, where the cache has no blocks for B requests of mean length). A request
  * holds its place for a step per token, the first of which ends its prompt, and for one more per further piece of the prompt: R steps.
  * So B / R requests leave per step. A step takes as long as B tokens do, over keys of the mean length of a running request, and the
- * pieces of B / R prompts add what each adds to such a step: a step is limited by bytes or by operations, so one with a piece of a
+ * pieces of B / R prompts, without what is found, add what each adds to such a step: a step is limited by bytes or by operations, so one with a piece of a
  * prompt and one without are not two of mean size. Pieces of several prompts in one step count as if they came one by one.
  */
 static double find_limit(const struct bench *b, const struct load_request *requests)
 {
-    double held = 0.0, steps = 0.0, output = 0.0, prompts = 0.0;
+    double held = 0.0, steps = 0.0, output = 0.0, prompts = 0.0, shared = 0.0, longest = 0.0;
     for (int i = 0; i < b->requests; i++) {
+        const double found = found_of(b, &requests[i]);
         output += requests[i].output;
         held +=
             requests[i].output * (requests[i].prompt + requests[i].output / 2.0); /* positions times steps */
+        shared += requests[i].output * found;
+        longest = fmax(longest, found);
     }
-    const double length = held / output, blocks = (double)b->limits.blocks;
-    const double taken = fmin(b->limits.max_running, blocks * BLOCK / (length + BLOCK / 2.0));
+    const double length = held / output, own = length - shared / output + BLOCK / 2.0;
+    const double taken = fmin(b->limits.max_running, fmax(b->limits.blocks * BLOCK - longest, own) / own);
     const double room = fmax(b->limits.max_rows - taken, 1.0);
     const struct work tokens = {taken, taken, taken * length, taken * length};
     const double without = step_seconds(b, &tokens);
     for (int i = 0; i < b->requests; i++) {
         steps += requests[i].output - 1;
-        for (double at = 0.0, piece; at < requests[i].prompt; at += piece, steps++) {
+        for (double at = found_of(b, &requests[i]), piece; at < requests[i].prompt; at += piece, steps++) {
             piece = fmin(room, requests[i].prompt - at);
             struct work more = tokens;
             more.rows += piece, more.positions += at, more.pairs += piece * (at + (piece + 1) / 2);
@@ -216,19 +229,26 @@ static int take_options(const struct command_line *line, struct bench *b)
     if (take_model(line, b) != EXIT_PASS) return EXIT_TROUBLE;
     if (take_number(line, "--running", 1, 4096, &running) || take_number(line, "--chunk", 1, 65535, &rows) ||
         take_number(line, "--requests", 10, 1e5, &requests) || take_number(line, "--seed", 0, 9e15, &seed) ||
-        take_number(line, "--blocks", 1, 1e8, &blocks) || take_number(line, "--launch", 0, 1e6, &launch) ||
+        take_number(line, "--blocks", 1, MOST_BLOCKS, &blocks) ||
+        take_number(line, "--launch", 0, 1e6, &launch) ||
         take_number(line, "--prompt", 1, 32768, &b->lengths.prompt) ||
         take_number(line, "--output", 1, 32768, &b->lengths.output) ||
-        take_number(line, "--spread", 0, 3, &b->lengths.spread))
+        take_number(line, "--spread", 0, 3, &b->lengths.spread) ||
+        take_number(line, "--common", 0, 1, &b->lengths.common))
         return EXIT_TROUBLE;
     const char *file = option_value(line, "--lengths");
     if (file && take_pairs(file, &b->lengths) != 0) return EXIT_TROUBLE;
     const double room = 0.9 * b->chip->memory - all_weight_bytes(&b->model);
-    if (blocks == 0) blocks = fmin(floor(room / (BLOCK * position_bytes(&b->model))), 1e8);
+    if (blocks == 0) blocks = fmin(floor(room / (BLOCK * position_bytes(&b->model))), MOST_BLOCKS);
     if (blocks < 1) return complain("the model does not fit the memory of the %s.", b->chip->name);
     b->launch = launch * 1e-6, b->requests = (int)requests, b->seed = (uint64_t)seed;
-    b->limits = (struct scheduler_limits){(int)blocks,         BLOCK, (int)running, (int)fmax(rows, running),
-                                          2 * b->lengths.most, 1};
+    b->limits = (struct scheduler_limits){(int)blocks,
+                                          BLOCK,
+                                          (int)running,
+                                          (int)fmax(rows, running),
+                                          2 * b->lengths.most,
+                                          b->requests + 1,
+                                          option_value(line, "--unshared") == NULL};
     return EXIT_PASS;
 }
 
@@ -254,13 +274,14 @@ static void print_table(const struct bench *b)
 {
     printf("                          first token, ms         between tokens, ms        requests\n"
            "requests/s  load  tokens/s     50%%    90%%    99%%     50%%    90%%    99%%   waiting  most  "
-           "running\n");
+           "running  blocks  hit rate\n");
     for (int i = 0; i < b->rate_count; i++) {
         const struct load_result *r = &b->results[i];
-        printf("%10.2f %5.2f %9.0f %7.0f %6.0f %6.0f %7.1f %6.1f %6.1f %9.1f %5d %8.1f\n", b->rates[i],
-               b->rates[i] / b->limit, r->tokens_per_second, 1e3 * r->first.at_50, 1e3 * r->first.at_90,
-               1e3 * r->first.at_99, 1e3 * r->between.at_50, 1e3 * r->between.at_90, 1e3 * r->between.at_99,
-               r->waiting, r->most_waiting, r->running);
+        printf("%10.2f %5.2f %9.0f %7.0f %6.0f %6.0f %7.1f %6.1f %6.1f %9.1f %5d %8.1f %7.0f %8.1f%%\n",
+               b->rates[i], b->rates[i] / b->limit, r->tokens_per_second, 1e3 * r->first.at_50,
+               1e3 * r->first.at_90, 1e3 * r->first.at_99, 1e3 * r->between.at_50, 1e3 * r->between.at_90,
+               1e3 * r->between.at_99, r->waiting, r->most_waiting, r->running, r->blocks,
+               100.0 * r->hit_rate);
     }
 }
 
@@ -270,14 +291,14 @@ static int write_csv(const struct bench *b, const char *path)
     text_print(
         &text,
         "rate,load,requests_per_second,tokens_per_second,first_50_s,first_90_s,first_99_s,between_50_s,"
-        "between_90_s,between_99_s,waiting,most_waiting,running,busy,steps,recomputed\n");
+        "between_90_s,between_99_s,waiting,most_waiting,running,busy,steps,recomputed,blocks,hit_rate\n");
     for (int i = 0; i < b->rate_count; i++) {
         const struct load_result *r = &b->results[i];
-        text_print(&text, "%.6g,%.4f,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%d,%.6g,%.4f,%lld,%d\n",
-                   b->rates[i], b->rates[i] / b->limit, r->requests_per_second, r->tokens_per_second,
-                   r->first.at_50, r->first.at_90, r->first.at_99, r->between.at_50, r->between.at_90,
-                   r->between.at_99, r->waiting, r->most_waiting, r->running, r->busy, r->steps,
-                   r->recomputed);
+        text_print(
+            &text, "%.6g,%.4f,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%d,%.6g,%.4f,%lld,%d,%.6g,%.4f\n",
+            b->rates[i], b->rates[i] / b->limit, r->requests_per_second, r->tokens_per_second, r->first.at_50,
+            r->first.at_90, r->first.at_99, r->between.at_50, r->between.at_90, r->between.at_99, r->waiting,
+            r->most_waiting, r->running, r->busy, r->steps, r->recomputed, r->blocks, r->hit_rate);
     }
     const int failed = write_file(path, text.data, text.length);
     text_free(&text);
@@ -382,6 +403,8 @@ static const struct option_description options[] = {
     {"--output", "N", "mean number of tokens that follow; 128 without it", 0},
     {"--spread", "S", "standard deviation of the lengths' logarithms; 0.6 without it", 0},
     {"--lengths", "FILE", "lines of prompt,output, taken at random in place of these", 0},
+    {"--common", "S", "share of each prompt that is the beginning of one text, 0 to 1; 0 without it", 0},
+    {"--unshared", NULL, "requests that begin alike do not share blocks of the cache", 0},
     {"--running", "N", "requests in one step at most; 64 without it", 0},
     {"--chunk", "N", "tokens in one step at most; 512 without it", 0},
     {"--blocks", "N", "of 16 positions, of the cache; without it, what fits the chip's memory", 0},

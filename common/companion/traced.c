@@ -94,6 +94,14 @@ int traced_run(const struct lesson_folder *lesson, const char *kernel, const cha
 
 /* ---- variables ------------------------------------------------------------------------------------------------ */
 
+/* Whose variables are shown of a block: of the first finding that it has a part in, else thread 0. */
+static uint64_t usual_thread(const struct trace_launch *launch, uint64_t block)
+{
+    for (size_t i = 0; i < launch->found_count; i++)
+        if (launch->found[i].block == block) return launch->found[i].thread;
+    return 0;
+}
+
 /* What SIMT_TRACE_WATCHED is to say: a thread of each block that is shown. */
 static char *watched_threads(const struct traced *traced, int thread)
 {
@@ -103,11 +111,9 @@ static char *watched_threads(const struct traced *traced, int thread)
         const struct trace_launch *launch = &traced->trace.launches[i];
         for (size_t k = 0; k < launch->block_count && count < MOST_WATCHED; k++) {
             const uint64_t block = launch->blocks[k].index;
-            const int found = launch->finding_count > 0 && launch->found_block == block;
             text_print(&list, "%s%zu:%llu:%llu", count++ ? "," : "", i, (unsigned long long)block,
-                       thread != TRACED_USUAL_THREAD ? (unsigned long long)thread
-                       : found                       ? (unsigned long long)launch->found_thread
-                                                     : 0);
+                       (unsigned long long)(thread != TRACED_USUAL_THREAD ? (uint64_t)thread
+                                                                          : usual_thread(launch, block)));
         }
     }
     return list.data;

@@ -5,6 +5,7 @@ The device calls simt_debugger_stop() whenever a thread that SIMT_TRACE_WATCHED 
 """
 
 import json
+import re
 import time
 
 import gdb
@@ -50,6 +51,18 @@ class Watch:
             self.symbols[key] = [(symbol, self.number(depth, function, symbol.name, str(symbol.type))) for symbol in found.values()]
         return self.symbols[key]
 
+    def named(self, text):
+        """Addresses in shared memory as the trace has them: from the beginning of it, or of its dynamic part."""
+
+        def name(match):
+            address = int(match[0], 16)
+            for space, base, size in ("shared", *self.shared[:2]), ("dynamic", *self.shared[2:]):
+                if base <= address < base + size:
+                    return "%s+0x%x" % (space, address - base)
+            return match[0]
+
+        return re.sub(r"\b0x[0-9a-f]+", name, text)
+
     def values(self, frame):
         """Of all variables that the frames of the kernel file see: number and text; "" where debug information has no value."""
         frames = []
@@ -59,14 +72,14 @@ class Watch:
         for depth, at in enumerate(reversed(frames)):
             for symbol, number in self.visible(depth, at):
                 try:
-                    text = text_of(symbol.value(at))
+                    text = self.named(text_of(symbol.value(at)))
                 except (gdb.error, ValueError, OverflowError):
                     text = ""
                 yield number, text
 
     def note(self):
         """Of the thread that is about to do something. Whether there is room for more."""
-        launch, block = read(self.place, "=2Q")
+        launch, block, *self.shared = read(self.place, "=6Q")
         if self.now is None or (self.now["launch"], self.now["block"]) != (launch, block):
             self.now = {"launch": launch, "block": block, "thread": state.machine.current(state.worker()), "accesses": []}
             self.held = {}

@@ -13,7 +13,7 @@
  *
  * Every key that a query sees counts, however small its weight, by the rules of floating point: a NaN in a key, or in a
  * value even if its weight is 0 (0 * NaN is NaN), makes the results that depend on it NaN; a score of -infinity has the
- * weight 0; a score of +infinity makes the whole output row NaN.
+ * weight 0; a score of +infinity makes the whole output row NaN. attention_args.h names the limits that float sets.
  */
 #ifndef WARPWISE_DECODE_ARGS_H
 #define WARPWISE_DECODE_ARGS_H

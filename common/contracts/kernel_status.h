@@ -7,7 +7,8 @@
  *
  * Unless its contract says otherwise, the same arguments give the same bits every time, on every stream and in whatever
  * order blocks run: an atomic may find a maximum or count, but atomicAdd of floats adds in another order each time, and so
- * rounds otherwise. Calls on two streams may run at the same time: what a call keeps from one kernel to the next lies in its
+ * rounds otherwise. With other arguments the same row may be rounded otherwise, in another batch for one: a kernel may share
+ * out its work by them. Lesson 17 promises more. Calls on two streams may run at the same time: what a call keeps from one kernel to the next lies in its
  * own workspace, and in no variable.
  */
 #ifndef WARPWISE_KERNEL_STATUS_H

@@ -9,7 +9,7 @@
  *
  * Every key of a sequence counts, however small its weight, and counts as arithmetic says: a NaN in it, or in its
  * value even where the weight is 0 (0 * NaN is NaN), makes NaN of what depends on it; a score of -infinity has the
- * weight 0, and one of +infinity makes the row NaN.
+ * weight 0, and one of +infinity makes the row NaN. attention_args.h names the limits that float sets.
  *
  *     block_table[b]   | 7 | 2 | 5 | ... not used |          context_lens[b] = 2 * block_size + 3
  *     k_cache          | page 0 | page 1 | page 2 | ... | page 7 | ...

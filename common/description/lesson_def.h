@@ -164,6 +164,7 @@
     POINTER("out", out, dtype, alignment, REQUIRED, batch, heads, q_len, head_dim)                           \
     POINTER("lse", lse, F32, ELEMENT, OPTIONAL, batch, heads, q_len)                                         \
     SCRATCH("workspace")                                                                                     \
+    LIKE("extent.far", "square_64")                                                                          \
     ARGS(AT_NULL_ARGS)                                                                                       \
     EXTENT("batch", AT_BATCH, 1)                                                                             \
     EXTENT("heads", AT_HEADS, 1)                                                                             \
@@ -216,6 +217,7 @@
     POINTER("a", IN, in, ELEMENT, REQUIRED, a_rows, lda)                                                     \
     POINTER("b", IN, in, ELEMENT, REQUIRED, b_rows, ldb)                                                     \
     POINTER("c", c, out, ELEMENT, REQUIRED, m, ldc)                                                          \
+    LIKE("extent.far", "square_64")                                                                          \
     ARGS(GEMM_NULL_ARGS)                                                                                     \
     EXTENT("m", GEMM_M, 1)                                                                                   \
     EXTENT("n", GEMM_N, 1)                                                                                   \

@@ -35,6 +35,7 @@ void load_make(struct load_request *requests, int count, double rate, const stru
             requests[i].prompt = draw_length(&lengths, l->prompt, l->spread, l->most);
             requests[i].output = draw_length(&lengths, l->output, l->spread, l->most);
         }
+        requests[i].common = (int)(l->common * requests[i].prompt);
     }
 }
 
@@ -43,10 +44,10 @@ void load_make(struct load_request *requests, int count, double rate, const stru
 /* What is written down while a load runs. */
 struct record {
     const struct load_request *requests;
-    int count, added, ended;
-    double now, busy, waiting, running; /* the last two: requests times seconds */
-    double *last;                       /* [count] when the request's newest token came; below 0: none yet */
-    double *first, *between, *tokens;   /* waits, and when tokens came */
+    int count, added, ended, total_blocks;
+    double now, busy, waiting, running, blocks; /* the last three: requests and blocks times seconds */
+    double *last;                     /* [count] when the request's newest token came; below 0: none yet */
+    double *first, *between, *tokens; /* waits, and when tokens came */
     size_t tokens_count, between_count;
     double *ends; /* [count] */
 };
@@ -72,24 +73,26 @@ static struct load_percentiles percentiles(double *values, size_t count)
                                      at_share(values, count, 0.99)};
 }
 
-/* Queues all requests that have arrived; -1 if one is refused. */
-static int take_arrivals(struct record *r, struct scheduler *scheduler, const int *zeros,
+/* Queues all requests that have arrived; -1 if one is refused. Tokens of the common text are 0, all others are the request's number. */
+static int take_arrivals(struct record *r, struct scheduler *scheduler, int *prompt,
                          char error[SCHEDULER_ERROR])
 {
     for (; r->added < r->count && r->requests[r->added].arrival <= r->now; r->added++) {
         const struct load_request *from = &r->requests[r->added];
-        const struct scheduler_request request = {zeros, from->prompt, from->output, NULL, 0};
+        const struct scheduler_request request = {prompt, from->prompt, from->output, NULL, 0};
+        for (int i = 0; i < from->prompt; i++) prompt[i] = i < from->common ? 0 : r->added + 1;
         if (scheduler_add(scheduler, &request, error) < 0) return -1;
     }
     return 0;
 }
 
-/* The token of every piece that samples has come. The scheduler numbers requests from 1. */
-static void note_tokens(struct record *r, const struct scheduler_step *step)
+/* The token of every piece that samples has come: the request's number, from 1 on. */
+static void note_tokens(struct record *r, const struct scheduler_step *step, int *sampled)
 {
     for (int i = 0; i < step->count; i++) {
         const long long request = step->pieces[i].request - 1;
         if (!step->pieces[i].samples) continue;
+        *sampled++ = (int)request + 1;
         if (r->last[request] < 0.0)
             r->first[request] = r->now - r->requests[request].arrival;
         else
@@ -107,6 +110,7 @@ static void pass(struct record *r, const struct scheduler *scheduler, double sec
     r->busy += busy ? seconds : 0.0;
     r->waiting += (double)counts.waiting * seconds;
     r->running += (double)counts.running * seconds;
+    r->blocks += (double)(r->total_blocks - counts.free_blocks) * seconds;
 }
 
 static void summarize(struct record *r, struct load_result *result)
@@ -124,21 +128,22 @@ static void summarize(struct record *r, struct load_result *result)
     result->between = percentiles(r->between, r->between_count);
     result->waiting = r->waiting / r->now;
     result->running = r->running / r->now;
+    result->blocks = r->blocks / r->now;
     result->busy = r->busy / r->now;
 }
 
-static int run_all(struct record *r, struct scheduler *scheduler, const int *zeros,
+static int run_all(struct record *r, struct scheduler *scheduler, int *tokens,
                    double (*seconds)(void *, const struct scheduler_step *), void *context,
                    struct load_result *result, char error[SCHEDULER_ERROR])
 {
     struct scheduler_result over;
     while (r->ended < r->count) {
-        if (take_arrivals(r, scheduler, zeros, error) != 0) return -1;
+        if (take_arrivals(r, scheduler, tokens, error) != 0) return -1;
         const int waiting = scheduler_count(scheduler).waiting;
         if (waiting > result->most_waiting) result->most_waiting = waiting;
         const struct scheduler_step step = scheduler_plan(scheduler);
         if (step.count == 0) {
-            scheduler_finish(scheduler, zeros);
+            scheduler_finish(scheduler, tokens);
             const double next = r->requests[r->added].arrival; /* there is one: some have not ended */
             pass(r, scheduler, next - r->now, 0);
             r->now = next;
@@ -146,14 +151,16 @@ static int run_all(struct record *r, struct scheduler *scheduler, const int *zer
         }
         pass(r, scheduler, seconds(context, &step), 1);
         result->steps++;
-        note_tokens(r, &step);
-        scheduler_finish(scheduler, zeros);
+        note_tokens(r, &step, tokens);
+        scheduler_finish(scheduler, tokens);
         while (scheduler_take_result(scheduler, &over)) {
             result->recomputed += over.recomputed;
             r->ends[r->ended++] = r->now;
             free(over.tokens);
         }
     }
+    const struct scheduler_counts counts = scheduler_count(scheduler);
+    result->hit_rate = (double)counts.found / (double)counts.taken;
     return 0;
 }
 
@@ -168,19 +175,18 @@ int load_run(const struct load_request *requests, int count, const struct schedu
     }
     const size_t all = (size_t)count;
     double *memory = must_allocate((3 * all + 2 * tokens) * sizeof *memory);
-    int *zeros = must_allocate(longest * sizeof *zeros);
-    struct record r = {.requests = requests, .count = count};
+    int *prompt = must_allocate(longest * sizeof *prompt); /* or what a step samples */
+    struct record r = {.requests = requests, .count = count, .total_blocks = limits->blocks};
     r.last = memory, r.first = memory + all, r.ends = memory + 2 * all, r.between = memory + 3 * all;
     r.tokens = r.between + tokens;
-    memset(zeros, 0, longest * sizeof *zeros);
     for (int i = 0; i < count; i++) r.last[i] = -1.0;
     *result = (struct load_result){0};
     struct scheduler *scheduler = scheduler_open(limits);
     if (!scheduler) abort();
-    const int failed = run_all(&r, scheduler, zeros, seconds, context, result, error);
+    const int failed = run_all(&r, scheduler, prompt, seconds, context, result, error);
     if (!failed) summarize(&r, result);
     scheduler_close(scheduler);
     free(memory);
-    free(zeros);
+    free(prompt);
     return failed;
 }

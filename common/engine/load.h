@@ -17,6 +17,7 @@ struct load_request {
     double arrival; /**< seconds; never falling from one to the next */
     int prompt;     /**< tokens, at least 1 */
     int output;     /**< tokens, at least 1 */
+    int common; /**< tokens that its prompt begins with, of a text that is the same in all requests; at most prompt */
 };
 
 /** @brief Where lengths come from. */
@@ -27,6 +28,7 @@ struct load_lengths {
     int most;         /**< longest prompt, and output; longer ones become this */
     const int *pairs; /**< [2 * pair_count] prompt, output; taken at random in place of these; NULL: none */
     int pair_count;   /**< of them */
+    double common;    /**< share of each prompt that is the beginning of one text, 0 to 1 */
 };
 
 /** @brief Fills @p requests with @p count requests, Poisson at @p rate per second. The same seed gives the same requests, only closer
@@ -50,13 +52,15 @@ struct load_result {
     double busy;                     /**< share of the time in which a step ran */
     long long steps;                 /**< of the engine */
     int recomputed;                  /**< times that a request gave up its blocks */
+    double hit_rate;                 /**< share of the tokens of requests taken in that were in the cache */
+    double blocks;                   /**< of the cache that tables name, mean over all time */
 };
 
 /**
  * @brief Runs a load until all its requests have ended.
  * @param[in]  requests [count], each of which the scheduler accepts
  * @param[in]  count    at least 1
- * @param[in]  limits   of the engine; the vocabulary is not looked at
+ * @param[in]  limits   of the engine; a vocabulary above @p count
  * @param[in]  seconds  how long a step takes
  * @param[in]  context  handed to it
  * @param[out] result   what came of it

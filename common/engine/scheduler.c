@@ -24,6 +24,9 @@ struct entry {
     int computed; /* positions that are in the cache */
     int *stops, stop_count;
     int *blocks, block_count;
+    int known;      /* of these, blocks of a text that the pool knows, from the first on */
+    long long text; /* up to the end of those */
+    int copied;     /* of scheduler_piece */
     int slot;
     int cancelled, recomputed;
 };
@@ -37,7 +40,7 @@ struct scheduler {
     struct scheduler_limits limits;
     struct block_pool pool;
     struct list waiting, running, over;
-    long long numbers;
+    long long numbers, taken, found;
     char *slots; /* [max_running] 1: taken */
     struct scheduler_piece *pieces;
     struct entry **planned; /* whose pieces they are */
@@ -96,7 +99,7 @@ struct scheduler *scheduler_open(const struct scheduler_limits *l)
         return NULL;
     struct scheduler *s = must_allocate(sizeof *s);
     *s = (struct scheduler){.limits = *l};
-    block_pool_open(&s->pool, l->blocks);
+    block_pool_open(&s->pool, l->blocks, l->block_size);
     s->slots = must_allocate((size_t)l->max_running);
     memset(s->slots, 0, (size_t)l->max_running);
     s->pieces = must_allocate((size_t)l->max_running * sizeof *s->pieces);
@@ -236,7 +239,9 @@ static void plan_piece(struct scheduler *s, struct entry *e, int count)
                                                            .tokens = e->tokens + e->computed,
                                                            .blocks = e->blocks,
                                                            .block_count = e->block_count,
-                                                           .samples = e->computed + count == e->count};
+                                                           .samples = e->computed + count == e->count,
+                                                           .copied = e->copied};
+    e->copied = -1;
 }
 
 /* The newest token of everybody who is past the prompt, the oldest first. Rows are enough: max_rows >= max_running. */
@@ -260,23 +265,53 @@ static int plan_prompt(struct scheduler *s, struct entry *e, int rows)
     return rows - count;
 }
 
-/* Whether the oldest that waits has a place: a slot, and blocks for all that it has so far. */
-static int has_place(const struct scheduler *s, const struct entry *e)
+/* The token at which the next block of a text begins; NULL if there are not so many as @p count. */
+static const int *next_block(const struct scheduler *s, const struct entry *e, int count)
 {
-    return list_length(&s->running) < s->limits.max_running && blocks_for(s, e->count) <= s->pool.count;
+    const int at = e->known * s->limits.block_size;
+    return s->limits.share && count - at >= s->limits.block_size ? e->tokens + at : NULL;
 }
 
-static void take_in(struct scheduler *s, struct entry *e)
+/* Uses blocks that hold what a request begins with. The newest token's own is not used, but copied. */
+static void share_blocks(struct scheduler *s, struct entry *e)
+{
+    e->known = 0, e->text = 0, e->copied = -1;
+    for (const int *tokens; (tokens = next_block(s, e, e->count)) != NULL; e->known++) {
+        const int block = block_pool_find(&s->pool, e->text, tokens);
+        if (block < 0) return;
+        if (tokens + s->limits.block_size == e->tokens + e->count) {
+            e->copied = block;
+            return;
+        }
+        block_pool_share(&s->pool, block);
+        e->blocks[e->known] = block;
+        e->text = s->pool.blocks[block].text;
+    }
+}
+
+/* Takes in the oldest that waits, if there is a slot, and blocks for all that it has so far. The block that is copied may be taken, too,
+ * by this request or a later one: copies are made in the order of the pieces, before anything is written. */
+static int take_in(struct scheduler *s, struct entry *e)
 {
     int slot = 0;
+    if (list_length(&s->running) == s->limits.max_running) return 0;
+    share_blocks(s, e);
+    const int count = blocks_for(s, e->count);
+    if (block_pool_take(&s->pool, count - e->known, e->blocks + e->known) != 0) {
+        block_pool_give(&s->pool, e->known, e->blocks);
+        return 0;
+    }
     while (s->slots[slot]) slot++;
     s->slots[slot] = 1;
     e->slot = slot;
-    e->block_count = blocks_for(s, e->count);
-    (void)block_pool_take(&s->pool, e->block_count, e->blocks); /* has_place() has looked */
+    e->block_count = count;
+    e->computed = e->copied >= 0 ? e->count - 1 : e->known * s->limits.block_size;
+    if (e->copied >= 0 && e->copied == e->blocks[e->known]) e->copied = -1; /* nobody had it: it is there */
+    s->taken += e->count, s->found += e->computed;
     list_remove(&s->waiting, e);
     list_insert(&s->running, e);
     e->state = RUNNING;
+    return 1;
 }
 
 struct scheduler_step scheduler_plan(struct scheduler *s)
@@ -290,15 +325,19 @@ struct scheduler_step scheduler_plan(struct scheduler *s)
     int rows = plan_decode(s, s->limits.max_rows);
     for (struct entry *e = s->running.first; e && rows > 0; e = e->next)
         if (e->count - e->computed > 1) rows = plan_prompt(s, e, rows);
-    while (rows > 0 && s->waiting.first && has_place(s, s->waiting.first)) {
-        struct entry *e = s->waiting.first;
-        take_in(s, e);
+    for (struct entry *e; rows > 0 && (e = s->waiting.first) != NULL && take_in(s, e);)
         rows = plan_prompt(s, e, rows);
-    }
     step.count = s->piece_count;
     step.rows = s->limits.max_rows - rows;
     s->in_step = step.count > 0;
     return step;
+}
+
+/* Blocks that this step has filled can be found from now on. */
+static void note_filled(struct scheduler *s, struct entry *e)
+{
+    for (const int *tokens; (tokens = next_block(s, e, e->computed)) != NULL; e->known++)
+        e->text = block_pool_filled(&s->pool, e->blocks[e->known], e->text, tokens);
 }
 
 static int is_stop(const struct entry *e, int token)
@@ -314,6 +353,7 @@ void scheduler_finish(struct scheduler *s, const int *sampled)
     for (int i = 0; i < s->piece_count; i++) {
         struct entry *e = s->planned[i];
         e->computed += s->pieces[i].count;
+        note_filled(s, e);
         const int token = s->pieces[i].samples ? *sampled++ : 0;
         if (e->cancelled) {
             end(s, e, SCHEDULER_CANCELLED);
@@ -378,5 +418,7 @@ struct scheduler_counts scheduler_count(const struct scheduler *s)
 {
     return (struct scheduler_counts){.waiting = list_length(&s->waiting),
                                      .running = list_length(&s->running),
-                                     .free_blocks = s->pool.count};
+                                     .free_blocks = s->pool.count,
+                                     .taken = s->taken,
+                                     .found = s->found};
 }

@@ -14,6 +14,11 @@
  * and waits a step. No request is put back by a younger one, and one
  * that could not end even alone is refused at once: so each one ends, and none is lost.
  *
+ * With `share` a request that is taken in uses the full blocks that hold what it begins with, whoever has computed them, as far as the
+ * cache still has them (automatic prefix caching, as in vLLM). A block is found from the step after the one that filled it. At least one
+ * token is computed, for its logits: if that one lies in a block that was found, the request gets a copy of it (copy on write), so what a
+ * step writes is in no other request's table.
+ *
  * Nothing here computes: the caller runs the step on the device and says which tokens were sampled.
  */
 #ifndef WARPWISE_ENGINE_SCHEDULER_H
@@ -32,6 +37,7 @@ struct scheduler_limits {
     int max_rows;    /**< tokens in one step, at least max_running */
     int max_context; /**< positions of one request: prompt and what follows */
     int vocab;       /**< tokens are 0 .. vocab - 1 */
+    int share;       /**< 1: requests share blocks of what they begin with */
 };
 
 /** @brief A request. */
@@ -53,6 +59,8 @@ struct scheduler_piece {
     const int *blocks; /**< the request's table: block of positions i * block_size ... */
     int block_count;   /**< of the table; enough for first + count positions */
     int samples;       /**< 1: the token after the last one is wanted */
+    int copied; /**< block that is to be copied to blocks[first / block_size], piece by piece before anything of the step is
+                            computed; -1: none */
 };
 
 /** @brief What the next step computes. */
@@ -78,7 +86,10 @@ struct scheduler_result {
 struct scheduler_counts {
     int waiting;     /**< requests without a place */
     int running;     /**< requests with a place */
-    int free_blocks; /**< of the cache */
+    int free_blocks; /**< of the cache, also those that still hold a text */
+    long long
+        taken; /**< tokens of all requests when they were taken in, with tokens that followed before they were put back */
+    long long found; /**< of these, such as did not have to be computed */
 };
 
 /** @brief Requests and the blocks that they hold. */

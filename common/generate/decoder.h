@@ -154,6 +154,17 @@ static inline void decoder_capture(struct decoder *d, int bucket)
     cudaGraphDestroy(graph);
 }
 
+/** @brief Copies a block of the cache, in all layers, before the next step. */
+static inline void decoder_copy_block(const struct decoder *d, int from, int to)
+{
+    const struct engine_config *c = &d->model.config;
+    const size_t slice = engine_slice_elems(c) * sizeof(__half), block = slice / (size_t)c->num_blocks;
+    char *cache = (char *)d->model.cache;
+    decoder_need(cudaMemcpy2DAsync(cache + (size_t)to * block, slice, cache + (size_t)from * block, slice,
+                                   block, 2 * (size_t)c->layers, cudaMemcpyDeviceToDevice, d->stream),
+                 "copying a block");
+}
+
 /** @brief Computes a step as the host's arrays tell it; logits of the wanted rows come to @p logits, [wanted, vocab], in
  *         memory of cudaMallocHost(). Few rows are a replay of the smallest graph that has room, whose other rows pad. */
 static inline void decoder_step(struct decoder *d, int rows, int wanted, float *logits)

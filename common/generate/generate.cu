@@ -3,7 +3,7 @@
  * @brief Text from a model: tokens of a prompt through lesson 17's engine, one sampled token after another.
  *
  *     generate --model tiny|0.6B|8B|FOLDER --prompt TEXT [--tokens N] [--requests N] [--chunk N] [--context N]
- *              [--temperature T] [--top-p P] [--top-k K] [--seed S]
+ *              [--temperature T] [--top-p P] [--top-k K] [--seed S] [--sharing on|off] [--show N]
  *
  * A FOLDER is as Hugging Face's transformers write it: config.json, weights in .safetensors, tokenizer.json. 0.6B and 8B are shapes
  * with weights from a seed: no text comes of them, but the times are real. Built once for each device.
@@ -22,7 +22,7 @@ extern "C" {
 /** What the command line says. */
 struct options {
     const char *model, *prompt;
-    int tokens, requests, chunk, context;
+    int tokens, requests, chunk, context, sharing, show;
     struct sampling sampling;
 };
 
@@ -33,7 +33,7 @@ struct run {
     struct tokenizer *tokenizer; /* NULL: the prompt's bytes are its tokens */
     struct decoder decoder;
     struct scheduler *scheduler;
-    long long first;     /* the request that is shown */
+    long long first;     /* the first request */
     double seconds[2];   /* in steps with prompt tokens, and without */
     long long tokens[2]; /* of prompts; sampled in the other steps */
 };
@@ -62,7 +62,7 @@ static double number(const char *name, const char *text, double least, double mo
 
 static struct options read_options(int count, char **words)
 {
-    struct options o = {NULL, NULL, 64, 1, 64, 0, {0.0, 0, 1.0, 1}};
+    struct options o = {NULL, NULL, 64, 1, 64, 0, 1, 1, {0.0, 0, 1.0, 1}};
     for (int i = 1; i + 1 < count; i += 2) {
         const char *name = words[i], *value = words[i + 1];
         if (!strcmp(name, "--model"))
@@ -85,14 +85,21 @@ static struct options read_options(int count, char **words)
             o.sampling.top_k = (int)number(name, value, 0, 1e9);
         else if (!strcmp(name, "--seed"))
             o.sampling.seed = (uint64_t)number(name, value, 0, 9e15);
+        else if (!strcmp(name, "--sharing") && (!strcmp(value, "on") || !strcmp(value, "off")))
+            o.sharing = !strcmp(value, "on");
+        else if (!strcmp(name, "--sharing"))
+            fail(name, "is on or off");
+        else if (!strcmp(name, "--show"))
+            o.show = (int)number(name, value, 1, 4096);
         else
             fail(name, "there is no such option");
     }
     if (count % 2 == 0 || !o.model || !o.prompt)
         fail("usage: generate --model tiny|0.6B|8B|FOLDER --prompt TEXT [--tokens N] [--requests N] [--chunk "
              "N] [--context N] "
-             "[--temperature T] [--top-p P] [--top-k K] [--seed S]",
+             "[--temperature T] [--top-p P] [--top-k K] [--seed S] [--sharing on|off] [--show N]",
              NULL);
+    if (o.show > o.requests) fail("--show", "there are not so many requests");
     const char *wrong = sampling_check(&o.sampling);
     if (wrong) fail("sampling", wrong);
     return o;
@@ -138,7 +145,8 @@ static void open_engine(struct run *run)
     const int needed = (int)count + o->tokens, context = o->context > 0 ? o->context : needed;
     const int rows = o->chunk > o->requests ? o->chunk : o->requests;
     const struct engine_config c = decoder_config(m, rows, o->requests, context);
-    const struct scheduler_limits limits = {c.num_blocks, c.block_size, o->requests, rows, context, c.vocab};
+    const struct scheduler_limits limits = {c.num_blocks, c.block_size, o->requests, rows,
+                                            context,      c.vocab,      o->sharing};
     const struct scheduler_request request = {prompt, (int)count, o->tokens, m->stops,
                                               run->tokenizer ? m->stop_count : 0};
     run->scheduler = scheduler_open(&limits);
@@ -171,6 +179,9 @@ static int fill_rows(struct run *run, const struct scheduler_step *step)
         const struct scheduler_piece *piece = &step->pieces[i];
         memcpy(r->tables + (size_t)piece->slot * (size_t)run->decoder.model.config.max_blocks, piece->blocks,
                (size_t)piece->block_count * sizeof(int));
+        if (piece->copied >= 0)
+            decoder_copy_block(&run->decoder, piece->copied,
+                               piece->blocks[piece->first / run->decoder.model.config.block_size]);
         for (int t = 0; t < piece->count; t++, row++) {
             r->tokens[row] = piece->tokens[t];
             r->positions[row] = piece->first + t;
@@ -198,7 +209,7 @@ static int take_step(struct run *run, float *logits, int *sampled)
         sampled[next] = sample_token(logits + (size_t)next * (size_t)vocab, vocab, &sampling,
                                      piece->first + piece->count - 1);
         if (sampled[next] < 0) fail("the logits are no numbers", NULL);
-        if (piece->request == run->first) show(run, &sampled[next], 1);
+        if (piece->request == run->first + run->options.show - 1) show(run, &sampled[next], 1);
         next++;
     }
     scheduler_finish(run->scheduler, sampled);
@@ -227,6 +238,10 @@ int main(int count, char **words)
         if (run.tokens[i] > 0)
             fprintf(stderr, "%s: %lld tokens in %.3f s, %.1f tokens/s\n", i ? "decode" : "prefill",
                     run.tokens[i], run.seconds[i], (double)run.tokens[i] / run.seconds[i]);
+    const struct scheduler_counts counts = scheduler_count(run.scheduler);
+    if (counts.found > 0)
+        fprintf(stderr, "shared: %lld of %lld tokens of prompts were in the cache\n", counts.found,
+                counts.taken);
     scheduler_close(run.scheduler);
     decoder_close(&run.decoder);
     tokenizer_close(run.tokenizer);

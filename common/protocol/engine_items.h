@@ -27,29 +27,10 @@ enum engine_manner {
     ENGINE_KEPT = 32 /* to be timed: the graph is kept from call to call */
 };
 
-/** @brief Which argument of the step is wrong: its number, the case's name, what is to be returned. */
+/** @brief Which argument of the step is wrong, other than one pointer: its number, the case's name, what is to be returned. */
 #define ENGINE_MISTAKE_LIST(X)                                                                               \
     X(NULL_MODEL, "null_model", KERNEL_INVALID_CONFIG)                                                       \
     X(NULL_BATCH, "null_batch", KERNEL_INVALID_CONFIG)                                                       \
-    X(NULL_WEIGHTS, "null_weights", KERNEL_INVALID_CONFIG)                                                   \
-    X(NULL_CACHE, "null_cache", KERNEL_INVALID_CONFIG)                                                       \
-    X(NULL_TOKENS, "null_tokens", KERNEL_INVALID_CONFIG)                                                     \
-    X(NULL_POSITIONS, "null_positions", KERNEL_INVALID_CONFIG)                                               \
-    X(NULL_REQUESTS, "null_requests", KERNEL_INVALID_CONFIG)                                                 \
-    X(NULL_TABLES, "null_tables", KERNEL_INVALID_CONFIG)                                                     \
-    X(NULL_WANTED, "null_wanted_rows", KERNEL_INVALID_CONFIG)                                                \
-    X(NULL_LOGITS, "null_logits", KERNEL_INVALID_CONFIG)                                                     \
-    X(NULL_WORKSPACE, "null_workspace", KERNEL_OUT_OF_MEMORY)                                                \
-    X(SHORT_WORKSPACE, "short_workspace", KERNEL_OUT_OF_MEMORY)                                              \
-    X(MISALIGNED_WORKSPACE, "misaligned_workspace", KERNEL_ALIGNMENT_ERROR)                                  \
-    X(MISALIGNED_WEIGHTS, "misaligned_weights", KERNEL_ALIGNMENT_ERROR)                                      \
-    X(MISALIGNED_CACHE, "misaligned_cache", KERNEL_ALIGNMENT_ERROR)                                          \
-    X(MISALIGNED_TOKENS, "misaligned_tokens", KERNEL_ALIGNMENT_ERROR)                                        \
-    X(MISALIGNED_POSITIONS, "misaligned_positions", KERNEL_ALIGNMENT_ERROR)                                  \
-    X(MISALIGNED_REQUESTS, "misaligned_requests", KERNEL_ALIGNMENT_ERROR)                                    \
-    X(MISALIGNED_TABLES, "misaligned_tables", KERNEL_ALIGNMENT_ERROR)                                        \
-    X(MISALIGNED_WANTED, "misaligned_wanted_rows", KERNEL_ALIGNMENT_ERROR)                                   \
-    X(MISALIGNED_LOGITS, "misaligned_logits", KERNEL_ALIGNMENT_ERROR)                                        \
     X(EPSILON_NAN, "epsilon_nan", KERNEL_INVALID_CONFIG)                                                     \
     X(EPSILON_NEGATIVE, "epsilon_negative", KERNEL_INVALID_CONFIG)                                           \
     X(ROPE_BASE_ZERO, "rope_base_zero", KERNEL_INVALID_CONFIG)                                               \
@@ -71,8 +52,7 @@ enum engine_manner {
     X(BLOCKS_OVERFLOW, "positions_overflow", KERNEL_INVALID_DIMENSION)                                       \
     X(MAX_ROWS_70000, "max_rows_70000", KERNEL_INVALID_DIMENSION)                                            \
     X(NULL_TOKENS_AND_ROWS_ZERO, "null_tokens_and_rows_zero", KERNEL_INVALID_CONFIG)                         \
-    X(ROWS_ZERO_AND_MISALIGNED_CACHE, "rows_zero_and_misaligned_cache", KERNEL_INVALID_DIMENSION)            \
-    X(MISALIGNED_CACHE_AND_SHORT_WORKSPACE, "misaligned_cache_and_short_workspace", KERNEL_ALIGNMENT_ERROR)
+    X(ROWS_ZERO_AND_MISALIGNED_CACHE, "rows_zero_and_misaligned_cache", KERNEL_INVALID_DIMENSION)
 
 /** @cond */
 #define ENGINE_MISTAKE_NUMBER(number, name, expected) number,

@@ -52,7 +52,7 @@ enum ranks_manner {
     RANKS_KEPT = 4      /* to be timed: on GPUs, shards are kept from call to call */
 };
 
-/** @brief Which argument of an entry point is wrong: its number, the case's name, what is to be returned. From NULL_TRANSFER on in part
+/** @brief Which argument of an entry point is wrong, other than one pointer or number: its number, the case's name, what is to be returned. From NULL_TRANSFER on in part
  *         "ring" only. */
 #define RING_MISTAKE_LIST(X)                                                                                 \
     X(NULL_RANKS, "null_ranks", KERNEL_INVALID_CONFIG)                                                       \
@@ -66,23 +66,11 @@ enum ranks_manner {
     X(NULL_TRANSFER, "null_transfer", KERNEL_INVALID_CONFIG)                                                 \
     X(NULL_ARRIVED, "null_arrived", KERNEL_INVALID_CONFIG)                                                   \
     X(NULL_USED, "null_used", KERNEL_INVALID_CONFIG)                                                         \
-    X(CAUSAL_2, "causal_2", KERNEL_INVALID_CONFIG)                                                           \
-    X(SCALE_NAN, "scale_nan", KERNEL_INVALID_CONFIG)                                                         \
     X(RING_HEADS_ZERO, "heads_zero", KERNEL_INVALID_DIMENSION)                                               \
     X(PART_ZERO, "part_zero", KERNEL_INVALID_DIMENSION)                                                      \
     X(PART_TOO_LONG, "part_too_long", KERNEL_INVALID_DIMENSION)                                              \
     X(RING_DIM_132, "head_dim_132", KERNEL_INVALID_DIMENSION)                                                \
-    X(RING_DIM_6, "head_dim_6", KERNEL_INVALID_DIMENSION)                                                    \
-    X(NULL_Q, "null_q", KERNEL_INVALID_CONFIG)                                                               \
-    X(NULL_K, "null_k", KERNEL_INVALID_CONFIG)                                                               \
-    X(NULL_V, "null_v", KERNEL_INVALID_CONFIG)                                                               \
-    X(NULL_OUT, "null_out", KERNEL_INVALID_CONFIG)                                                           \
-    X(NULL_LSE, "null_lse", KERNEL_INVALID_CONFIG)                                                           \
-    X(MISALIGNED_Q, "misaligned_q", KERNEL_ALIGNMENT_ERROR)                                                  \
-    X(MISALIGNED_K, "misaligned_k", KERNEL_ALIGNMENT_ERROR)                                                  \
-    X(MISALIGNED_V, "misaligned_v", KERNEL_ALIGNMENT_ERROR)                                                  \
-    X(MISALIGNED_OUT, "misaligned_out", KERNEL_ALIGNMENT_ERROR)                                              \
-    X(MISALIGNED_LSE, "misaligned_lse", KERNEL_ALIGNMENT_ERROR)
+    X(RING_DIM_6, "head_dim_6", KERNEL_INVALID_DIMENSION)
 /** @brief In part "tensor_parallel" only. */
 #define LAYER_MISTAKE_LIST(X)                                                                                \
     X(ROWS_ZERO, "rows_zero", KERNEL_INVALID_DIMENSION)                                                      \
@@ -97,25 +85,7 @@ enum ranks_manner {
     X(POSITION_NEGATIVE, "position_negative", KERNEL_INVALID_DIMENSION)                                      \
     X(POSITION_FULL, "position_past_the_cache", KERNEL_INVALID_DIMENSION)                                    \
     X(X_TOO_LARGE, "x_too_large", KERNEL_INVALID_DIMENSION)                                                  \
-    X(NULL_QKV, "null_qkv", KERNEL_INVALID_CONFIG)                                                           \
-    X(NULL_O, "null_o", KERNEL_INVALID_CONFIG)                                                               \
-    X(NULL_GATE_UP, "null_gate_up", KERNEL_INVALID_CONFIG)                                                   \
-    X(NULL_DOWN, "null_down", KERNEL_INVALID_CONFIG)                                                         \
-    X(NULL_CACHE, "null_cache", KERNEL_INVALID_CONFIG)                                                       \
-    X(NULL_X, "null_x", KERNEL_INVALID_CONFIG)                                                               \
-    X(MISALIGNED_QKV, "misaligned_qkv", KERNEL_ALIGNMENT_ERROR)                                              \
-    X(MISALIGNED_O, "misaligned_o", KERNEL_ALIGNMENT_ERROR)                                                  \
-    X(MISALIGNED_GATE_UP, "misaligned_gate_up", KERNEL_ALIGNMENT_ERROR)                                      \
-    X(MISALIGNED_DOWN, "misaligned_down", KERNEL_ALIGNMENT_ERROR)                                            \
-    X(MISALIGNED_CACHE, "misaligned_cache", KERNEL_ALIGNMENT_ERROR)                                          \
-    X(MISALIGNED_X, "misaligned_x", KERNEL_ALIGNMENT_ERROR)                                                  \
     X(NULL_X_AND_ROWS_ZERO, "null_x_and_rows_zero", KERNEL_INVALID_DIMENSION)
-/** @brief In both parts. */
-#define BOTH_MISTAKE_LIST(X)                                                                                 \
-    X(NULL_WORKSPACE, "null_workspace", KERNEL_OUT_OF_MEMORY)                                                \
-    X(SHORT_WORKSPACE, "short_workspace", KERNEL_OUT_OF_MEMORY)                                              \
-    X(MISALIGNED_WORKSPACE, "misaligned_workspace", KERNEL_ALIGNMENT_ERROR)                                  \
-    X(NULL_INPUT_AND_WORKSPACE, "null_input_and_workspace", KERNEL_INVALID_CONFIG)
 
 /** @cond */
 #define RANKS_MISTAKE_NUMBER(number, name, expected) number,
@@ -124,9 +94,7 @@ enum ranks_mistake {
     RANKS_RIGHT,
     RING_MISTAKE_LIST(RANKS_MISTAKE_NUMBER) RING_MISTAKES,
     RING_LAST = RING_MISTAKES - 1,
-    LAYER_MISTAKE_LIST(RANKS_MISTAKE_NUMBER) LAYER_MISTAKES,
-    LAYER_LAST = LAYER_MISTAKES - 1,
-    BOTH_MISTAKE_LIST(RANKS_MISTAKE_NUMBER) ALL_MISTAKES
+    LAYER_MISTAKE_LIST(RANKS_MISTAKE_NUMBER) RANKS_MISTAKES
 };
 #undef RANKS_MISTAKE_NUMBER
 

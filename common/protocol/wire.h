@@ -63,13 +63,9 @@ enum case_flags {
     WIRE_TWO_PLACES = 16,
     /** the runtime refuses all launches: an entry point has to report that, and to clear the error */
     CASE_REFUSE_LAUNCHES = 32,
-    CASE_OLD_DEVICE = 64, /**< the software device says that it is an sm_75 */
     /** the software device calls the kernel once, and the results of that call stand for both runs: other
      *  cases show what a second call would. The checker decides this, and sets the flag for the runner */
     CASE_ONE_CALL = 128,
-    CASE_NEW_DEVICE = 256, /**< the software device says that it is an sm_100 */
-    /** the software device says that it is an sm_86, where a block has 99 KB of shared memory */
-    CASE_LITTLE_SHARED = 512,
     CASE_ASK_ONLY = 1024, /**< only the size of the workspace is asked for: no call is made */
     /** where no workspace is needed, an address that is none is given: misaligned, or NULL with all the bytes there are */
     CASE_STRAY_WORKSPACE = 2048,
@@ -79,9 +75,8 @@ enum case_flags {
     CASE_DEFAULT_STREAM = 32768, /**< the call is given the legacy default stream */
     /** flags that the runner gets just as the lesson sets them */
     CASE_SHARED_FLAGS = CASE_TWO_STREAMS | CASE_SMALL_DEVICE | CASE_LAUNCH_ONLY | CASE_REFUSE_LAUNCHES |
-                        CASE_OLD_DEVICE | CASE_NEW_DEVICE | CASE_LITTLE_SHARED | CASE_ASK_ONLY |
-                        CASE_STRAY_WORKSPACE | CASE_NULL_WORKSPACE | CASE_SAME_ADDRESSES | CASE_CAPTURED |
-                        CASE_DEFAULT_STREAM
+                        CASE_ASK_ONLY | CASE_STRAY_WORKSPACE | CASE_NULL_WORKSPACE | CASE_SAME_ADDRESSES |
+                        CASE_CAPTURED | CASE_DEFAULT_STREAM
 };
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */
@@ -133,11 +128,14 @@ struct wire_result {
     int32_t status[WIRE_RUNS]; /**< enum kernel_status */
     int32_t cuda_error;        /**< first error of the CUDA runtime, 0 if none */
     int32_t setup_failed;      /**< 1: the error came before the kernel was called */
-    char cuda_message[128];
+    char cuda_message[256]; /**< of that error; else why the device refused a launch, as far as it says so */
     uint64_t workspace_asked; /**< result of the lesson's ..._workspace_bytes() */
     /** device memory that the kernel file's own variables take, on the software device */
     uint64_t variable_bytes;
     uint64_t constant_bytes; /**< the same for its __constant__ variables */
+    /** 1: what came of far parts tells nothing, since the device has too little memory, or does not run all blocks and a block
+     *  needed others, or did their work */
+    uint32_t not_told;
     uint32_t findings;       /**< number of findings of the software device during this case */
     uint32_t sample_count;
     float sample_us[WIRE_SAMPLES]; /**< time between the events around one call */
@@ -167,6 +165,10 @@ struct wire_case {
     /** bytes by which the workspace is larger than asked for; if negative, the call is told of that many fewer */
     int64_t workspace_more;
     uint32_t capability;     /**< what the software device says it is: 80 for an sm_80; 0: what it is */
+    /** the buffers' rows that lie apart are three parts of an axis of `total` elements: parts of `each`, `step` apart; total 0: none */
+    struct wire_parts {
+        uint64_t total, step, each;
+    } parts;
     uint32_t warm_up, timed; /**< launches in the timing loop, 0 for none; at most WIRE_SAMPLES timed */
     /** seconds of CPU time after which the software device stops the case and reports where it is; 0:
      *  never */

@@ -73,6 +73,7 @@
     X(RECORD_CAUSE_ALL_ZERO, "all-zero")                                                                     \
     X(RECORD_CAUSE_WRONG_ARE_ZERO, "wrong-are-zero")                                                         \
     X(RECORD_CAUSE_CONSTANT_FACTOR, "constant-factor")                                                       \
+    X(RECORD_CAUSE_FACTOR_OF_ROW, "factor-of-row")                                                           \
     X(RECORD_CAUSE_OTHER_SIXTEEN_BITS, "other-sixteen-bits")                                                 \
     X(RECORD_CAUSE_COPY_OF_INPUT, "copy-of-input")                                                           \
     X(RECORD_CAUSE_TRANSPOSED, "transposed")                                                                 \
@@ -84,7 +85,7 @@
     X(RECORD_CAUSE_LAST_TILE, "last-tile")                                                                   \
     X(RECORD_CAUSE_LATER_PART, "later-part")                                                                 \
     X(RECORD_CAUSE_FIRST_PART, "first-part")                                                                 \
-    X(RECORD_CAUSE_GROWING, "growing")                                                                       \
+    X(RECORD_CAUSE_AS_BEFORE, "as-before")                                                                   \
     X(RECORD_CAUSE_KEPT, "kept")                                                                             \
     X(RECORD_CAUSE_LSE_RIGHT, "lse-is-right")                                                                \
     /* ends of a runner, findings of the device, what was returned */                                        \
@@ -94,7 +95,8 @@
     X(RECORD_CAUSE_VECTOR_TAIL, "vector-tail")                                                               \
     X(RECORD_CAUSE_NCCL_COUNT, "nccl-count")                                                                 \
     X(RECORD_CAUSE_LAUNCH_REFUSED, "launch-refused")                                                         \
-    X(RECORD_CAUSE_VALID_REFUSED, "valid-refused")
+    X(RECORD_CAUSE_VALID_REFUSED, "valid-refused")                                                           \
+    X(RECORD_CAUSE_OTHER_REFUSAL, "other-refusal")
 
 /** @cond */
 #define RECORD_CAUSE_NUMBER(number, name) number,
@@ -148,7 +150,7 @@ enum {
     RECORD_N_FROM,         /**< of the cause: an index, bytes, how far apart; 1: all wrong elements */
     RECORD_N_EXTENT,       /**< of the cause: of the axis */
     RECORD_N_TILE,         /**< of the cause: a tile's size; 1: whole blocks of columns of 128 bytes */
-    RECORD_N_NEIGHBOURS,   /**< enum record_neighbours, beside the cause */
+    RECORD_N_NEIGHBOURS,   /**< 0, or RECORD_PART_OF(), beside the cause */
     RECORD_N_OTHER_INPUTS, /**< 1: in a timed call with other inputs than the checked ones */
 };
 
@@ -159,14 +161,9 @@ enum {
     RECORD_NAME_OTHER, /**< another buffer */
 };
 
-/** @brief Which neighbours are wrong, where every second is right. */
-enum record_neighbours {
-    RECORD_ALL_NEIGHBOURS,
-    RECORD_EVEN_ROWS,
-    RECORD_ODD_ROWS,
-    RECORD_EVEN_COLUMNS,
-    RECORD_ODD_COLUMNS
-};
+/** @brief Which part of every @p period rows or columns is wrong: the first @p count, or, if @p last, those from @p count on. */
+#define RECORD_PART_OF(period, count, last)                                                                  \
+    ((int64_t)(period) << 16 | (int64_t)(count) << 1 | (int64_t)((last) != 0))
 
 /** @brief The name of @p cause, or "" if there is none. Never NULL. */
 const char *record_cause_name(int cause);

@@ -228,14 +228,21 @@ static void put_mbarrier(struct out *out, const struct record_wait *w)
     const uint32_t *n = w->number;
     put(out, "\n  mbarrier %s", w->name);
     if (w->index >= 0) put(out, w->is_byte ? " byte %" PRId64 : "[%" PRId64 "]", w->index);
-    put(out, " is in phase %" PRIu32 " (parity %" PRIu32 "): %" PRIu32 " of %" PRIu32 " arrivals are missing",
-        n[0], n[0] & 1, n[1], n[2]);
+    put(out,
+        " is in phase %" PRIu32 " (parity %" PRIu32 ", for which a wait lasts until it ends; one for %" PRIu32
+        " is over at once): %" PRIu32 " of %" PRIu32 " arrivals are missing",
+        n[0], n[0] & 1, ~n[0] & 1, n[1], n[2]);
     if (n[3] != 0 || n[4] != 0) put(out, ", %" PRIu32 " bytes came of %" PRIu32 " expected", n[3], n[4]);
     if (n[5] & RECORD_MBARRIER_SURPLUS) put(out, " (bytes that came in an earlier phase count)");
     if (n[5] & RECORD_MBARRIER_UNTOUCHED) put(out, "; nobody has arrived yet");
     if (w->count == 0) return;
-    put(out, "; %" PRIu32 " thread%s wait%s for it, the first is ", w->count, w->count == 1 ? "" : "s",
+    put(out, "; %" PRIu32 " thread%s wait%s for it", w->count, w->count == 1 ? "" : "s",
         w->count == 1 ? "s" : "");
+    if (is_known(&w->at)) {
+        put(out, " at ");
+        put_line(out, &w->at);
+    }
+    put(out, ", the first is ");
     put_coordinates(out, w->thread);
 }
 

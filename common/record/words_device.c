@@ -119,6 +119,11 @@ static const char *const messages[RECORD_MESSAGES] = {
     [RECORD_SAYS_STATIC_SHARED] =
         "kernel {s0} declares {n0} bytes of __shared__ variables, but {n1} is all that "
         "nvcc accepts: use dynamic shared memory",
+    [RECORD_SAYS_LAUNCH_UNDER] = "the launch of {s1} at {at} was refused: its {s0} is 0",
+    [RECORD_SAYS_LAUNCH_OVER] = "the launch of {s1} at {at} was refused: its {s0} is {n0}, at most {n1}",
+    [RECORD_SAYS_LAUNCH_SHARED] = "the launch of {s1} at {at} was refused: it takes {n0} bytes of dynamic "
+                                  "shared memory and may take {n1}; "
+                                  "cudaFuncSetAttribute allows it up to {n2} here",
     [RECORD_SAYS_DYNAMIC_PARALLELISM] =
         "dynamic parallelism is not supported (launch from the host): the kernel {s0} is launched",
     [RECORD_SAYS_NOT_GLOBAL] = "{s0} is launched, but is not __global__",
@@ -156,6 +161,7 @@ static const char *const messages[RECORD_MESSAGES] = {
         "{s0}",
     [RECORD_SAYS_CAPTURE_LEFT] = "{s0}: the capture was never ended",
 
+    [RECORD_SAYS_ALSO_PAST] = "+which is {n0} bytes past the end of {s0}",
     [RECORD_SAYS_INDEX_WRAPS] =
         "+index {n0} lies in it, and is 2^32 from this one: an index of 32 bits has overflowed",
     [RECORD_SAYS_OTHER_USE] = "+that other use is {s0} at {at}",
@@ -240,6 +246,8 @@ static const char *const messages[RECORD_MESSAGES] = {
 
 static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_BARRIER] = "no barrier (__syncthreads, or __syncwarp within a warp) is between the two",
+    [RECORD_ADVICE_ONE_ELEMENT] = "the same line of both writes it: does its index tell these threads "
+                                  "(lanes, warps) apart? Else a barrier is missing",
     [RECORD_ADVICE_CLUSTER_BARRIER] =
         "no barrier of the cluster (barrier.cluster.arrive.release, then .wait.acquire; "
         "cluster_group::sync) is between the two",

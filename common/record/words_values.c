@@ -331,10 +331,17 @@ static void add_note_or(struct sentence *s, const struct record *r, const char *
     add(s, "%s", r->note[0] != '\0' ? r->note : usual);
 }
 
+/* Where the logsumexp is right, what is not finite came after it. */
+static void add_lse_right(struct sentence *s, const struct record *r)
+{
+    if (r->number[RECORD_N_EXTENT] != 0) add(s, "; m and l are right, so it comes of P V");
+}
+
 static void add_nan(struct sentence *s, const struct record *r)
 {
     add(s, "NaN in %s of the wrong elements: ", r->number[RECORD_N_FROM] != 0 ? "all" : "some");
     add_note_or(s, r, "0/0, infinity - infinity, or a NaN that was not to be read");
+    add_lse_right(s, r);
 }
 
 /* What to look at where an entry point refuses what it should take. */
@@ -360,8 +367,9 @@ static void add_place(struct sentence *s, const struct record *r)
     if (r->cause == RECORD_CAUSE_LAST_TILE)
         add(s,
             "only the %s of the last tile are wrong (from %" PRId64 " of %" PRId64
-            " on, as with tiles of %" PRId64 "): is its tail handled?",
-            what, from, extent, r->number[RECORD_N_TILE]);
+            " on, as with tiles of %" PRId64 "): is its tail handled?%s",
+            what, from, extent, r->number[RECORD_N_TILE],
+            r->number[RECORD_N_TILE] <= 64 ? " Or does a later warp or warpgroup have these?" : "");
     else if (r->cause == RECORD_CAUSE_FIRST_PART)
         add(s, "only %s up to %" PRId64 " of %" PRId64 " are wrong", what, from, extent);
     else if (extent == 0)
@@ -388,14 +396,18 @@ static void add_columns_exchanged(struct sentence *s, const struct record *r)
 
 static void add_neighbours(struct sentence *s, const struct record *r)
 {
-    static const char *const neighbours[] = {
-        [RECORD_EVEN_ROWS] = "every wrong element is in an even row: the odd ones are right",
-        [RECORD_ODD_ROWS] = "every wrong element is in an odd row: the even ones are right",
-        [RECORD_EVEN_COLUMNS] = "every wrong element is in an even column: the odd ones are right",
-        [RECORD_ODD_COLUMNS] = "every wrong element is in an odd column: the even ones are right"};
-    const int64_t which = r->number[RECORD_N_NEIGHBOURS];
-    if (which <= RECORD_ALL_NEIGHBOURS || which > RECORD_ODD_COLUMNS) return;
-    add(s, "%s%s", s->used > 0 ? "; " : "", neighbours[which]);
+    const int64_t part = r->number[RECORD_N_NEIGHBOURS], period = part >> 16, count = (part & 0xffff) >> 1;
+    const int last = (part & 1) != 0;
+    const char *what = r->name[RECORD_NAME_AXIS];
+    if (period <= 0) return;
+    add(s, "%severy wrong element is in ", s->used > 0 ? "; " : "");
+    if (period == 2)
+        add(s, "an %s %s: the %s ones are right", last ? "odd" : "even", what, last ? "even" : "odd");
+    else if (last)
+        add(s, "the %ss from %" PRId64 " on of every %" PRId64 ": those before are right", what, count,
+            period);
+    else
+        add(s, "the first %" PRId64 " %ss of every %" PRId64 ": the others are right", count, what, period);
 }
 
 /* Patterns of wrong elements. */
@@ -427,7 +439,12 @@ static void add_pattern(struct sentence *s, const struct record *r)
             r->real[1]);
         break;
     case RECORD_CAUSE_NAN_LOST:
-        add(s, "a NaN was lost, one of the input or one of 0 * infinity: it must come out where it belongs");
+        add(s, "a NaN was lost, one of the input, of 0 * infinity or of infinity - infinity: fmaxf, fminf "
+               "and comparisons drop "
+               "one");
+        break;
+    case RECORD_CAUSE_AS_BEFORE:
+        add(s, "%s is as it was before the call: is it written in every case?", r->memory.buffer);
         break;
     case RECORD_CAUSE_KEPT:
         add(s, "alone this case passes: something is kept from an earlier call, in a static or __device__ "
@@ -438,7 +455,9 @@ static void add_pattern(struct sentence *s, const struct record *r)
         add_nan(s, r);
         break;
     case RECORD_CAUSE_INFINITY:
-        add(s, "infinity in all wrong elements: overflow, a division by zero, or a mask too many");
+        add(s, "infinity in all wrong elements: ");
+        add_note_or(s, r, "overflow, a division by zero, or a mask too many");
+        add_lse_right(s, r);
         break;
     case RECORD_CAUSE_ALL_ZERO:
         add(s, "all zero%s",
@@ -450,6 +469,13 @@ static void add_pattern(struct sentence *s, const struct record *r)
         break;
     case RECORD_CAUSE_CONSTANT_FACTOR:
         add(s, "constant factor: every wrong element is %.4g times what it should be", r->real[1]);
+        break;
+    case RECORD_CAUSE_FACTOR_OF_ROW:
+        add(s,
+            "every wrong row is what it should be times a factor of its own, %.4g to %.4g: it was divided by "
+            "a wrong sum, or scaled "
+            "wrongly",
+            r->real[1], r->real[0]);
         break;
     case RECORD_CAUSE_OTHER_SIXTEEN_BITS:
         add(s, "%s holds the bits of %s: its elements were stored as the other type of 16 bits",
@@ -478,11 +504,6 @@ static void add_pattern(struct sentence *s, const struct record *r)
     case RECORD_CAUSE_FIRST_PART:
         add_place(s, r);
         break;
-    case RECORD_CAUSE_GROWING:
-        add(s,
-            "the error grows along %s: is what was summed rescaled when a later tile brings a new maximum?",
-            r->memory.buffer);
-        break;
     case RECORD_CAUSE_LSE_RIGHT:
         add(s,
             "lse is right, so scores, maximum and sum are: look at what the weights are multiplied with, and "
@@ -501,8 +522,12 @@ static void add_cause(struct sentence *s, const struct record *r)
         add(s, "an integer was divided by zero");
         break;
     case RECORD_CAUSE_HOST_POINTER:
-        add(s, "a function of the host used a pointer that is null, or is not the host's: device memory is "
-               "for kernels and cudaMemcpy");
+        if (r->name[RECORD_NAME_OTHER][0] != '\0')
+            add(s, "%s is NULL in this call, and was used before it was checked", r->name[RECORD_NAME_OTHER]);
+        else
+            add(s,
+                "a function of the host used a pointer that is null, or is not the host's: device memory is "
+                "for kernels and cudaMemcpy");
         break;
     case RECORD_CAUSE_SMALL_WORKSPACE:
         add(s,
@@ -533,6 +558,10 @@ static void add_cause(struct sentence *s, const struct record *r)
         break;
     case RECORD_CAUSE_VALID_REFUSED:
         add(s, "valid arguments are refused: %s", what_refuses(r));
+        break;
+    case RECORD_CAUSE_OTHER_REFUSAL:
+        add(s, "of several faults the first decides, in the order of @return in the lesson's header: what is "
+               "looked at first?");
         break;
     default:
         add_pattern(s, r);

@@ -90,7 +90,7 @@ static int fill_column(struct device_case *run, const struct wire_buffer *wire, 
 static int fill_gaps(struct device_case *run, const struct wire_buffer *wire,
                      const struct device_buffer *buffer)
 {
-    if (wire->row_bytes == 0) return 0;
+    if (wire->row_bytes == 0 || run->item->parts.total > 0) return 0;
     size_t gaps = wire->bytes / wire->row_bytes - 1;
     if (fill_column(run, wire, buffer->start + wire->row_bytes, BEHIND_ROW, gaps) != 0) return -1;
     return fill_column(run, wire, buffer->start + wire->pitch - BEFORE_ROW, BEFORE_ROW, gaps);
@@ -158,12 +158,13 @@ static int fill_at_first(struct device_case *run, unsigned index, const struct d
 
 /* What the kernel must not write, even if it leaves there what was there: an input, and what lies between the rows of
  * an output. On a GPU only what differs afterwards is seen. */
-static void keep(const struct wire_buffer *wire, const struct device_buffer *buffer)
+static void keep(const struct device_case *run, const struct wire_buffer *wire, const struct device_buffer *buffer)
 {
     size_t row = wire->row_bytes > 0 ? wire->row_bytes : wire->own_row;
     size_t stride = wire->row_bytes > 0 ? wire->pitch : wire->row_stride;
     size_t behind = stride - row < BEHIND_ROW ? stride - row : BEHIND_ROW;
     if (simt_device_keep == NULL || wire->role == WIRE_WORKSPACE) return;
+    if (wire->role != WIRE_IN && run->item->parts.total > 0) return; /* other parts follow */
     if (wire->role == WIRE_IN && wire->row_bytes == 0)
         simt_device_keep(buffer->start, buffer->span, KEPT_INPUT);
     for (size_t at = 0; wire->row_bytes > 0 && wire->role == WIRE_IN && at < buffer->span; at += stride)
@@ -177,6 +178,7 @@ static size_t usable_bytes(const struct wire_case *item, const struct wire_buffe
 {
     const uint64_t asked = item->result.workspace_asked;
     if (wire->role != WIRE_WORKSPACE) return wire->bytes;
+    if (item->parts.total > 0) return asked; /* the checker knows the size for the parts alone */
     const uint64_t least = asked > wire->bytes ? wire->bytes : asked;
     return least + (least > 0 && item->workspace_more > 0 ? (uint64_t)item->workspace_more : 0);
 }
@@ -189,14 +191,14 @@ static int is_shared(const struct device_case *run, unsigned index)
 }
 
 /* Findings call it as the contract does. */
-static void name_next_allocation(const struct wire_buffer *wire)
+static void name_next_allocation(const struct device_case *run, const struct wire_buffer *wire)
 {
     size_t extent[WIRE_RANK];
     for (uint32_t axis = 0; axis < wire->rank; axis++) extent[axis] = wire->extent[axis];
     if (simt_name_next_allocation != NULL) simt_name_next_allocation(wire->name, __FILE__, __LINE__);
     if (simt_shape_next_allocation != NULL)
         simt_shape_next_allocation(wire->elem_bytes, (int)wire->rank, extent,
-                                   wire->row_bytes > 0 ? wire->pitch : 0);
+                                   wire->row_bytes > 0 && run->item->parts.total == 0 ? wire->pitch : 0);
 }
 
 enum { KEPT_BYTES = 1 << 20 }; /* larger buffers are allocated for each case */
@@ -235,15 +237,17 @@ static int allocate(struct device_case *run, int set, unsigned index)
     size_t lead = simt_lead_next_allocation != NULL ? 0 : wire->lead[set];
     buffer->allocated = lead + 2 * guard + buffer->span;
     void *allocation = NULL;
-    if (simt_lead_next_allocation != NULL) simt_lead_next_allocation(wire->lead[set]);
-    name_next_allocation(wire);
+    /* An index that is negative as an int leads to no other buffer. */
+    const size_t before = run->item->parts.total > 0 ? sizeof(float) << 31 : 0;
+    if (simt_lead_next_allocation != NULL) simt_lead_next_allocation(wire->lead[set] + before);
+    name_next_allocation(run, wire);
     unsigned char *kept = kept_memory(run, set, index, buffer->allocated);
     if (kept == NULL && note_error(run->item, cudaMalloc(&allocation, buffer->allocated),
                                    "allocating the case's buffers") != 0)
         return -1;
     buffer->allocation = allocation;
     buffer->start = (kept != NULL ? kept : buffer->allocation) + lead + guard;
-    keep(wire, buffer);
+    keep(run, wire, buffer);
     return fill_at_first(run, index, buffer);
 }
 
@@ -280,6 +284,7 @@ int prepare_outputs(struct device_case *run, int set, int index, int first_conte
         if (buffer->start == NULL) continue;
         int failed = 0;
         if (wire->role == WIRE_OUT) failed = fill_words(run, wire, buffer, wire->poison[index]);
+        if (wire->role == WIRE_WORKSPACE && run->item->parts.total > 0) continue; /* as large as the problem */
         if (wire->role == WIRE_WORKSPACE) failed = fill_words(run, wire, buffer, wire->poison[index]);
         /* The software device tells reads of a workspace that this call has not written: poison would hide them. */
         if (wire->role == WIRE_WORKSPACE && !run->item->poison_workspace && simt_device_forget != NULL)

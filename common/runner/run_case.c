@@ -62,6 +62,8 @@ static int call(struct device_case *run, int set, int index)
     if (simt_turn_order != NULL) simt_turn_order(index);
     result->status[index] = (int32_t)call_kernel(run, set, stream, index == 0 ? &described : NULL);
     if (simt_turn_order != NULL) simt_turn_order(0);
+    if (simt_refused_launch != NULL && result->cuda_error == 0)
+        simt_refused_launch(result->cuda_message, sizeof result->cuda_message);
     if (index == 0) {
         result->launches = described.launches;
         result->calls_counted = described.calls_counted;
@@ -108,11 +110,27 @@ static int run_both_at_once(struct device_case *run)
     return take_back(run, 0, 0) != 0 || take_back(run, 1, 1) != 0 ? -1 : 0;
 }
 
+/* Of a problem of which parts were filled, the software device runs their share. */
+static void run_share(struct device_case *run, const struct wire_parts *parts)
+{
+    const struct device_buffer *workspace = &run->buffer[0][0];
+    if (simt_run_share == NULL) return;
+    for (unsigned i = 0; i < run->item->buffer_count; i++)
+        if (run->item->buffer[i].role == WIRE_WORKSPACE) workspace = &run->buffer[0][i];
+    simt_run_share(parts->total, parts->step, parts->each, workspace->start, workspace->bytes);
+}
+
 /* The same inputs never come again: what a kernel remembers of them is of no use. */
 static int run_once(struct device_case *run)
 {
     run->item->result.status[1] = KERNEL_OK;
-    if (prepare(run, 0, 0) != 0 || call(run, 0, 0) != 0 || finish(run) != 0) return -1;
+    const struct wire_parts none = {0};
+    if (prepare(run, 0, 0) != 0) return -1;
+    run_share(run, &run->item->parts);
+    const int failed = call(run, 0, 0) != 0 || finish(run) != 0;
+    if (simt_share_left != NULL && run->item->parts.total > 0) run->item->result.not_told = (uint32_t)simt_share_left();
+    run_share(run, &none);
+    if (failed) return -1;
     run->item->result.status[1] = run->item->result.status[0];
     return take_back(run, 0, 0) != 0 || take_back(run, 0, 1) != 0 ? -1 : 0;
 }
@@ -128,7 +146,7 @@ static int run_one_by_one(struct device_case *run)
     return 0;
 }
 
-enum { FEW_SMS = 2 /* of a small device */, OLD_CAPABILITY = 75, LITTLE_SHARED = 86, NEW_CAPABILITY = 100 };
+enum { FEW_SMS = 2 /* of a small device */ };
 
 enum { ROOM = 1 << 20 /* bytes for a buffer of cases that have the same addresses */ };
 
@@ -136,12 +154,7 @@ enum { ROOM = 1 << 20 /* bytes for a buffer of cases that have the same addresse
 static void pretend(uint32_t flags, int capability)
 {
     /* first, since a device of few SMs is otherwise as this says */
-    if (simt_pretend_capability != NULL)
-        simt_pretend_capability(capability > 0               ? capability
-                                : flags & CASE_OLD_DEVICE    ? OLD_CAPABILITY
-                                : flags & CASE_LITTLE_SHARED ? LITTLE_SHARED
-                                : flags & CASE_NEW_DEVICE    ? NEW_CAPABILITY
-                                                             : 0);
+    if (simt_pretend_capability != NULL) simt_pretend_capability(capability);
     if (simt_pretend_multiprocessors != NULL)
         simt_pretend_multiprocessors(flags & CASE_SMALL_DEVICE ? FEW_SMS : 0);
     if (simt_launch_only != NULL) simt_launch_only((flags & CASE_LAUNCH_ONLY) != 0);
@@ -170,6 +183,7 @@ static void run_calls(struct device_case *run)
     struct wire_case *item = run->item;
     item->result.setup_failed = set_up(run) != 0;
     end_lap(run, WIRE_LAP_PLACE);
+    item->result.not_told = item->result.setup_failed && item->parts.total > 0;
     if (item->result.setup_failed) return;
     if ((item->flags & CASE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) != 0) return;
     const int failed = copy_inputs_back(run) != 0;

@@ -6,6 +6,7 @@
 #define WARPWISE_RUNNER_SIMT_ONLY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "record/record.h"
 
@@ -23,6 +24,9 @@ extern void simt_collective_bytes(int device, unsigned long long *sent, unsigned
 extern void simt_pretend_multiprocessors(int count) __attribute__((weak));
 extern void simt_pretend_capability(int capability) __attribute__((weak));
 extern void simt_launch_only(int only) __attribute__((weak));
+extern void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const void *workspace, size_t bytes)
+    __attribute__((weak));
+extern int simt_share_left(void) __attribute__((weak));
 extern void simt_watch_streams(int watch) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
 extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));
@@ -35,6 +39,7 @@ extern void simt_turn_order(int turned) __attribute__((weak));
 extern unsigned long simt_objects_made(void) __attribute__((weak));
 extern void simt_report_left_since(unsigned long mark) __attribute__((weak));
 extern void simt_forbid_copies_to_host(int forbid) __attribute__((weak));
+extern void simt_refused_launch(char *text, size_t size) __attribute__((weak));
 extern void simt_calls(unsigned long *launches, unsigned long *graph_launches) __attribute__((weak));
 
 #endif

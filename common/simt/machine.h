@@ -543,6 +543,9 @@ void simt_report_left_since(unsigned long mark);
 /** @brief How many kernels and graphs the program has launched so far. A kernel that became part of a graph by a
  *         capture is not among them, however often the graph is launched. */
 void simt_calls(unsigned long *launches, unsigned long *graph_launches);
+/** @brief Why the last launch of this thread that was beyond a limit was refused, and where it is: on one line, "" if there was none
+ *         since the last call of this. */
+void simt_refused_launch(char *text, size_t size);
 /** @brief From now on the device says that it has @p count multiprocessors; 0: as many as SIMT_DEVICE has. A small
  *         problem then is what a large one is on the real device. */
 void simt_pretend_multiprocessors(int count);
@@ -554,6 +557,16 @@ void simt_launch_only(int only);
 /** @brief From now on (1), until 0, kernels of different streams count as running at the same time: a finding if one writes what another
  *         uses. */
 void simt_watch_streams(int watch);
+/**
+ * @brief From now on, until @p total is 0, of a launch only the blocks run that three parts of an axis are the share of: @p each of its
+ *        @p total elements, @p step apart. Memory that nobody wrote reads as zeros, but for the @p bytes of @p workspace.
+ */
+void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const void *workspace, size_t bytes);
+/** @brief 1 if what the launches since the last simt_run_share() left tells nothing: a block needed what others had not done, or did
+ *         their work, too. */
+int simt_share_left(void);
+/** @brief 1 if a copy or fill of so many bytes is left out: launches are shared, and it would take as much memory as the problem. */
+int simt_share_refuses(size_t bytes);
 /** @brief From now on no allocation is refused because the host lacks the memory: the caller knows how much is touched. */
 void simt_trust_allocations(void);
 /** @brief Makes device memory unreachable (1) or reachable (0) for this process. */

@@ -133,20 +133,24 @@ static void read_block(struct reader *r, struct trace_launch *launch, size_t beg
     block->end = end;
 }
 
-/* Of a launch's first finding: the thread that acted last. */
+/* Of a finding: who acted, the last one first. */
 static void read_finding(struct reader *r, struct trace_launch *launch)
 {
     enum { ACTORS = 2 };
-    if (launch->finding_count++ > 0) return;
+    struct trace_thread acted[ACTORS];
+    size_t count = 0;
+    launch->finding_count++;
     free(text_of(r)); /* kind, text, how often, space, address, bytes */
     free(text_of(r));
     for (int i = 0; i < 4; i++) (void)number(r);
     for (int i = 0; i < ACTORS; i++) {
         const uint64_t site = number(r), block = number(r), thread = number(r);
         (void)number(r);
-        if (site == 0) continue;
-        launch->found_block = block;
-        launch->found_thread = thread;
+        if (site != 0) acted[count++] = (struct trace_thread){block, thread};
+    }
+    while (count > 0) {
+        launch->found = grow(launch->found, launch->found_count, sizeof *launch->found);
+        launch->found[launch->found_count++] = acted[--count];
     }
 }
 
@@ -191,6 +195,7 @@ void trace_free(struct trace *trace)
     for (size_t i = 0; i < trace->launch_count; i++) {
         free(trace->launches[i].kernel);
         free(trace->launches[i].blocks);
+        free(trace->launches[i].found);
     }
     for (size_t i = 0; i < trace->file_count; i++) free(trace->files[i]);
     free(trace->launches);

@@ -28,6 +28,12 @@ struct trace_block {
     size_t end;                      /**< of that chunk */
 };
 
+/** @brief A thread of a launch. */
+struct trace_thread {
+    uint64_t block;  /**< its index */
+    uint64_t thread; /**< and its index there */
+};
+
 /** @brief A launch, with what the file has of it. */
 struct trace_launch {
     char *kernel;                   /**< its name */
@@ -37,8 +43,8 @@ struct trace_launch {
     struct trace_block *blocks;     /**< those that are traced */
     size_t block_count;             /**< how many of them */
     size_t finding_count;           /**< how many findings it has */
-    uint64_t found_block;           /**< where the first of them happened: in this block, */
-    uint64_t found_thread;          /**< by this thread of it */
+    struct trace_thread *found;     /**< who is in them, in their order; of each first the thread that acted last */
+    size_t found_count;             /**< how many threads */
     size_t begin; /**< of its chunks in the file, without those of sites, which come before */
     size_t end;   /**< of the last of them */
 };

@@ -424,9 +424,10 @@ function placeOf(site, frame = 0) {
 }
 
 function lineText(site) {
-    const at = placeOf(site), from = placeOf(site, 1), main = filesOf(viewer.events)[0];
+    const at = placeOf(site), main = filesOf(viewer.events)[0];
     if (!at) return "an unknown line";
-    return (at.file === main ? "" : shortPath(at.file).split("/").pop() + " ") + `line ${at.line}` + (from ? ` (called from ${from.line})` : "");
+    const text = place => (place.file === main ? "" : shortPath(place.file).split("/").pop() + " ") + `line ${place.line}`;
+    return [at, ...viewer.sites[site].lines.slice(1)].map(text).join(", called from ");
 }
 
 /** What the source calls an address: tile[2][5], out[0, 1, 5]. */
@@ -1008,10 +1009,13 @@ function accessAt(v, e) {
     return watched ? watched.accesses.filter(a => v.place[a.event] <= v.place[e]).pop() : undefined;
 }
 
-/** A pointer into memory that the trace knows, by its name: &q[0,0,3,5]. */
+/** Pointers into memory that the trace knows, by its name: &q[0,0,3,5], &tile[3][5]; other shared memory as shared + 0x40. */
 function valueText(text) {
-    const range = text.startsWith("0x") ? rangeOf(SPACE.GLOBAL, parseInt(text, 16)) : null;
-    return range ? "&" + range.name + elementOf(range, parseInt(text, 16), range.element || 1) : text;
+    const spaces = { shared: SPACE.SHARED, dynamic: SPACE.DYNAMIC };
+    return text.replace(/\b(?:(shared|dynamic)\+)?0x([0-9a-f]+)/g, (all, space, digits) => {
+        const address = parseInt(digits, 16), range = rangeOf(space ? spaces[space] : SPACE.GLOBAL, address);
+        return range ? "&" + range.name + elementOf(range, address, range.element || 1) : space ? `${space} + 0x${digits}` : all;
+    });
 }
 
 function variableRows(access) {
@@ -1036,7 +1040,9 @@ function drawVariables() {
     const access = accessAt(v, e), here = access && access.event === e;
     const next = watched.accesses.find(a => v.place[a.event] > v.place[e]), last = watched.accesses[watched.accesses.length - 1];
     const when = !access ? "It has accessed nothing yet." : here ? "Before this access." : `Before its access at step ${v.time[access.event]}, line ${access.line}, the last one up to here.`;
-    const end = access === last && !watched.whole ? " Nobody has looked further." : "";
+    const found = viewer.launch.findings[viewer.findingIndex], acted = found ? found.actors.filter(a => a.block === viewer.block.index) : [];
+    const end = (access === last && !watched.whole ? " Nobody has looked further." : "") +
+        (acted.length && !acted.some(a => a.thread === watched.thread) ? ` Those of this finding: --thread ${acted[acted.length - 1].thread}.` : "");
     return box.replaceChildren(element("h4", {}, `Variables of thread ${watched.thread}: warp ${watched.warp}, lane ${watched.lane}`),
         element("p", { class: "bar faint" }, when + end, next ? element("button", { onclick: () => step("watched"), title: "v" }, "its next access") : ""),
         access ? element("div", { class: "scroll" }, element("table", {}, element("tbody", {}, ...variableRows(access)))) : "");

@@ -117,11 +117,6 @@ struct source {
     double spread; /* largest share that 10% or 90% lie from the median */
 };
 
-static int same_run(const struct record *a, const struct record *b)
-{
-    return strcmp(a->command, b->command) == 0 && strcmp(a->date, b->date) == 0;
-}
-
 static double share_apart(const struct record *record, const char *metric)
 {
     return fabs(metric_of(record, metric) / metric_of(record, "time") - 1);
@@ -202,57 +197,55 @@ struct rows {
     const struct record *record[ROWS_MAX];
     char name[ROWS_MAX][96];
     int count;
+    double copy; /* GB/s of a copy, which no dot can pass; 0: no such line */
 };
 
-static void rows_add(struct rows *rows, const struct record *record, const char *name)
+/* In the unit of the axis: times are drawn as milliseconds. */
+static double shown(const struct record *record)
+{
+    return record->value * (has_metric(record, "time") ? 1e-3 : 1);
+}
+
+static void rows_add(struct rows *rows, const struct record *record)
 {
     if (rows->count == ROWS_MAX) fail("a chart of more than %d rows", ROWS_MAX);
-    snprintf(rows->name[rows->count], sizeof rows->name[0], "%s", name);
     rows->record[rows->count++] = record;
 }
 
 /* From 10% to 90%, if that was recorded. */
-static void add_spread(struct svg *svg, const struct axis *x, double y, const struct record *record,
-                       double scale)
+static void add_spread(struct svg *svg, const struct axis *x, double y, const struct record *record)
 {
     double low = metric_of(record, "time_p10") / metric_of(record, "time"),
-           high = metric_of(record, "time_p90") / metric_of(record, "time"), value = record->value * scale;
+           high = metric_of(record, "time_p90") / metric_of(record, "time"), value = shown(record);
     if (isnan(low) || isnan(high)) return;
     if (!has_metric(record, "time")) low = 1 / low, high = 1 / high;
     svg_line(svg, axis_place(x, value * low), y, axis_place(x, value * high), y, colour_of(record), 3, NULL);
 }
 
-/* What the rows of a chart share. @p limit, if it is a number, is a line that no dot can pass, by its name. */
-struct rows_style {
-    const char *file, *title, *quantity;
-    double scale, limit;
-    const char *limit_name;
-};
-
 /* One run's rows below @p top: name, dot, value. Returns where the panel ends. */
 static double draw_panel(struct svg *svg, const struct rows *rows, int from, int to, size_t longest,
-                         const struct rows_style *style, double top)
+                         double top)
 {
-    double least = INFINITY, most = isnan(style->limit) ? 0 : style->limit;
+    double least = INFINITY, most = rows->copy;
     for (int i = from; i < to; i++) {
-        least = fmin(least, rows->record[i]->value * style->scale);
-        most = fmax(most, rows->record[i]->value * style->scale);
+        least = fmin(least, shown(rows->record[i]));
+        most = fmax(most, shown(rows->record[i]));
     }
     struct axis x = {0, 0, 36 + 7.0 * (double)longest, WIDTH - 70, 10};
     struct axis y = {0, 1, top + 26.0 * (to - from), top, 0};
     axis_round(&x, least, most);
     plot_ticks(svg, &x, &y, 1);
-    double limit_at = isnan(style->limit) ? 0 : axis_place(&x, style->limit);
+    double limit_at = rows->copy > 0 ? axis_place(&x, rows->copy) : 0;
     if (limit_at > 0) {
         svg_line(svg, limit_at, y.to - 4, limit_at, y.from, "w", 1.6, "5 3");
-        svg_text(svg, limit_at - 5, y.to - 4, 12, SVG_END, "w", "%s: %.0f", style->limit_name, style->limit);
+        svg_text(svg, limit_at - 5, y.to - 4, 12, SVG_END, "w", "a copy: %.0f", rows->copy);
     }
     for (int i = from; i < to; i++) {
-        double middle = y.to + 26.0 * (i - from) + 14, value = rows->record[i]->value * style->scale,
+        double middle = y.to + 26.0 * (i - from) + 14, value = shown(rows->record[i]),
                at = axis_place(&x, value);
         svg_line(svg, x.from, middle, x.to, middle, "line", 0.6, "1 4");
         svg_text(svg, x.from - 12, middle + 4, 12.5, SVG_END, "ink", "%s", rows->name[i]);
-        add_spread(svg, &x, middle, rows->record[i], style->scale);
+        add_spread(svg, &x, middle, rows->record[i]);
         svg_dot(svg, at, middle, 5, colour_of(rows->record[i]));
         int left = limit_at > at && limit_at < at + 50;
         svg_text(svg, left ? at - 10 : at + 10, middle + 4, 12.5, left ? SVG_END : SVG_START, "ink",
@@ -268,38 +261,14 @@ static double draw_panel(struct svg *svg, const struct rows *rows, int from, int
 /* Rows of one run stand together, in order; a run stands where its first row did. */
 static void group_runs(struct rows *rows)
 {
-    struct rows grouped = {.count = 0};
+    struct rows grouped = {.copy = rows->copy};
     for (int i = 0; i < rows->count; i++)
         for (int j = i; j < rows->count && rows->record[i] != NULL; j++) {
             if (rows->record[j] == NULL || (j > i && !same_run(rows->record[j], rows->record[i]))) continue;
-            rows_add(&grouped, rows->record[j], rows->name[j]);
+            rows_add(&grouped, rows->record[j]);
             if (j > i) rows->record[j] = NULL;
         }
     *rows = grouped;
-}
-
-static int draw_rows(struct rows *rows, const struct rows_style *style)
-{
-    if (rows->count == 0) return 0; // not measured yet
-    struct source source = {0};
-    size_t longest = 0;
-    group_runs(rows);
-    for (int i = 0; i < rows->count; i++) {
-        source_add(&source, rows->record[i]);
-        longest = fmax(longest, strlen(rows->name[i]));
-    }
-    struct svg svg = {.width = WIDTH};
-    svg_title(&svg, 16, 24, 15, SVG_START, "%s", style->title);
-    svg_text(&svg, 16, 43, 12.5, SVG_START, "faint", "%s, on a logarithmic axis", style->quantity);
-    int several = !same_run(rows->record[0], rows->record[rows->count - 1]);
-    double y = 22;
-    for (int from = 0, to = 0; from < rows->count; from = to) {
-        while (to < rows->count && same_run(rows->record[to], rows->record[from])) to++;
-        if (several) head_panel(&svg, y += 56, rows->record[from]);
-        y = draw_panel(&svg, rows, from, to, longest, style, y + (several ? 12 : 42));
-    }
-    add_source(&svg, &source, several ? PANELS : NULL, y + 42);
-    return write_chart(&svg, style->file, style->title);
 }
 
 /* A time of the shared problem: of a lesson's part that computes it with as many operations as lesson 01 does, and so no gradient; or
@@ -325,79 +294,69 @@ static int has_company(const struct record *record)
     return parts > 0 && others > 0;
 }
 
-/* One problem, lesson by lesson, as far as a run has measured several kernels that can be compared. */
-static int draw_ladder(void)
+/* Is this one of the kernels that a lesson's program of steps times? They are named "step ...". */
+static int is_step(const struct record *record)
 {
-    struct rows rows = {.count = 0};
-    for (size_t i = 0; i < all.records.count; i++) {
-        const struct record *record = &all.records.at[i];
-        char name[96];
-        if (!is_of_ladder(record) || !has_company(record)) continue;
-        name_part(record, name, sizeof name);
-        rows_add(&rows, record, is_part(record) ? name : record->kernel);
-    }
-    return draw_rows(&rows, &(struct rows_style){
-                                "ladder", "Attention forward, 16 heads, 2048 queries and keys, head_dim 64",
-                                "milliseconds: further left is faster", 1e-3, NAN, NULL});
+    return strncmp(record->kernel, "step ", 5) == 0;
 }
 
-/* Is this one of the kernels that a lesson's program of steps times? They are named "step ..." and "tile ...". */
-static int is_step(const struct record *record, const char *kind)
+static void name_step(const struct record *record, char *name, size_t size)
 {
-    return strncmp(record->kernel, kind, strlen(kind)) == 0;
+    snprintf(name, size, "%.80s", record->kernel + strlen("step "));
 }
 
-static const struct steps {
-    const char *file, *lesson, *problem, *title;
-} STEPS[] = {
-    {"product_steps", "10", "square_4096", "Lesson 10, step by step: 4096³ in f32"},
-    {"attention_steps", "12", "heads_32_len_8192_d128",
-     "Lesson 12, step by step: 8192 tokens, 32 heads of 128, f16"},
-    {"hopper_steps", "15", "square_8192_nt", "Lesson 15, step by step: 8192³ in f16"},
-    {"hopper_attention_64_steps", "16", "heads_64_len_8192_d64",
-     "Lesson 16, step by step: 8192 tokens, 64 heads of 64, f16"},
-    {"hopper_attention_128_steps", "16", "heads_32_len_8192_d128",
-     "Lesson 16, step by step: 8192 tokens, 32 heads of 128, f16"},
+static void name_of_ladder(const struct record *record, char *name, size_t size)
+{
+    if (is_part(record))
+        name_part(record, name, size);
+    else
+        snprintf(name, size, "%.90s", record->kernel);
+}
+
+static void name_rival(const struct record *record, char *name, size_t size)
+{
+    snprintf(name, size, "%.60s, %.*s", record->kernel, (int)strcspn(record->case_name, "/"),
+             record->case_name);
+}
+
+static void name_problem(const struct record *record, char *name, size_t size)
+{
+    snprintf(name, size, "%.50s, %.40s", problem(record), record->kernel);
+}
+
+/* The charts of rows: which records they show, and how a row is named. What is NULL is not asked. */
+static const struct chart {
+    const char *file, *title, *lesson, *command, *problem, *metric;
+    int (*belongs)(const struct record *record);
+    void (*name)(const struct record *record, char *name, size_t size);
+} CHARTS[] = {
+    /* One problem, lesson by lesson, as far as a run has measured several kernels that can be compared. */
+    {"ladder", "Attention forward, 16 heads, 2048 queries and keys, head_dim 64", NULL, NULL, SHARED_PROBLEM,
+     "time", has_company, name_of_ladder},
+    {"decode", "Decode with lesson 06", "06", NULL, NULL, "gb_per_s", is_part, name_problem},
+    {"product_steps", "Lesson 10, step by step: 4096³ in f32", "10", NULL, "square_4096", "tflops", is_step,
+     name_step},
+    {"attention_steps", "Lesson 12, step by step: 8192 tokens, 32 heads of 128, f16", "12", NULL,
+     "heads_32_len_8192_d128", "tflops", is_step, name_step},
+    {"hopper_steps", "Lesson 15, step by step: 8192³ in f16", "15", NULL, "square_8192_nt", "tflops", is_step,
+     name_step},
+    {"hopper_attention_64_steps", "Lesson 16, step by step: 8192 tokens, 64 heads of 64, f16", "16", NULL,
+     "heads_64_len_8192_d64", "tflops", is_step, name_step},
+    {"hopper_attention_128_steps", "Lesson 16, step by step: 8192 tokens, 32 heads of 128, f16", "16", NULL,
+     "heads_32_len_8192_d128", "tflops", is_step, name_step},
+    {"attention_64_rivals", "Attention beside libraries: 8192 tokens, 64 heads of 64", NULL,
+     "time_hopper_attention.py", "heads_64_len_8192_d64", "tflops", NULL, name_rival},
+    {"attention_128_rivals", "Attention beside libraries: 8192 tokens, 32 heads of 128", NULL,
+     "time_hopper_attention.py", "heads_32_len_8192_d128", "tflops", NULL, name_rival},
 };
 
-static int draw_steps(const struct steps *steps)
+static int is_shown(const struct chart *chart, const struct record *record)
 {
-    struct rows rows = {.count = 0};
-    for (size_t i = 0; i < all.records.count; i++) {
-        const struct record *record = &all.records.at[i];
-        if (strcmp(record->lesson, steps->lesson) == 0 && has_metric(record, "tflops") &&
-            strcmp(problem(record), steps->problem) == 0 && is_step(record, "step "))
-            rows_add(&rows, record, record->kernel + strlen("step "));
-    }
-    return draw_rows(&rows, &(struct rows_style){steps->file, steps->title,
-                                                 "TFLOP/s: further right is faster", 1, NAN, NULL});
-}
-
-/* What a program measured of a lesson and its rivals in one run. */
-static const struct rivals {
-    const char *file, *command, *problem, *title;
-} RIVALS[] = {
-    {"attention_64_rivals", "time_hopper_attention.py", "heads_64_len_8192_d64",
-     "Attention beside libraries: 8192 tokens, 64 heads of 64"},
-    {"attention_128_rivals", "time_hopper_attention.py", "heads_32_len_8192_d128",
-     "Attention beside libraries: 8192 tokens, 32 heads of 128"},
-};
-
-static int draw_rivals(const struct rivals *rivals)
-{
-    struct rows rows = {.count = 0};
-    for (size_t i = 0; i < all.records.count; i++) {
-        const struct record *record = &all.records.at[i];
-        char name[96];
-        if (!has_metric(record, "tflops") || strcmp(record->command, rivals->command) != 0 ||
-            strcmp(problem(record), rivals->problem) != 0)
-            continue;
-        snprintf(name, sizeof name, "%.60s, %.*s", record->kernel, (int)strcspn(record->case_name, "/"),
-                 record->case_name);
-        rows_add(&rows, record, name);
-    }
-    return draw_rows(&rows, &(struct rows_style){rivals->file, rivals->title,
-                                                 "TFLOP/s: further right is faster", 1, NAN, NULL});
+    return has_metric(record, chart->metric) &&
+           (chart->lesson == NULL || strcmp(record->lesson, chart->lesson) == 0) &&
+           (chart->command == NULL || strcmp(record->command, chart->command) == 0) &&
+           (chart->problem == NULL || strcmp(problem(record), chart->problem) == 0) &&
+           (chart->belongs == NULL || chart->belongs(record));
 }
 
 /* Rows of one problem stand together. */
@@ -408,23 +367,39 @@ static int compare_problems(const void *a, const void *b)
     return order != 0 ? order : strcmp((*first)->kernel, (*second)->kernel);
 }
 
-static int draw_decode(void)
+static int draw_chart(const struct chart *chart)
 {
     struct rows rows = {.count = 0};
-    for (size_t i = 0; i < all.records.count; i++) {
-        const struct record *record = &all.records.at[i];
-        if (strcmp(record->lesson, "06") == 0 && has_metric(record, "gb_per_s") && is_part(record))
-            rows_add(&rows, record, "");
-    }
-    qsort(rows.record, (size_t)rows.count, sizeof rows.record[0], compare_problems);
-    for (int i = 0; i < rows.count; i++)
-        snprintf(rows.name[i], sizeof rows.name[i], "%.50s, %.40s", problem(rows.record[i]),
-                 rows.record[i]->kernel);
+    struct source source = {0};
+    size_t longest = 0;
+    for (size_t i = 0; i < all.records.count; i++)
+        if (is_shown(chart, &all.records.at[i])) rows_add(&rows, &all.records.at[i]);
+    if (rows.count == 0) return 0; // not measured yet
+    if (chart->problem == NULL) qsort(rows.record, (size_t)rows.count, sizeof rows.record[0], compare_problems);
     /* The copy of the same run, from a share of it. */
-    const struct record *one = rows.count > 0 ? rows.record[0] : NULL;
-    double copy = one == NULL ? NAN : one->value / metric_of(one, "share_of_copy");
-    return draw_rows(&rows, &(struct rows_style){"decode", "Decode with lesson 06",
-                                                 "GB/s: further right is faster", 1, copy, "a copy"});
+    if (strcmp(chart->metric, "gb_per_s") == 0)
+        rows.copy = rows.record[0]->value / metric_of(rows.record[0], "share_of_copy");
+    group_runs(&rows);
+    for (int i = 0; i < rows.count; i++) {
+        chart->name(rows.record[i], rows.name[i], sizeof rows.name[i]);
+        source_add(&source, rows.record[i]);
+        longest = fmax(longest, strlen(rows.name[i]));
+    }
+    struct svg svg = {.width = WIDTH};
+    svg_title(&svg, 16, 24, 15, SVG_START, "%s", chart->title);
+    svg_text(&svg, 16, 43, 12.5, SVG_START, "faint", "%s is faster, on a logarithmic axis",
+             strcmp(chart->metric, "time") == 0     ? "milliseconds: further left"
+             : strcmp(chart->metric, "tflops") == 0 ? "TFLOP/s: further right"
+                                                    : "GB/s: further right");
+    int several = !same_run(rows.record[0], rows.record[rows.count - 1]);
+    double y = 22;
+    for (int from = 0, to = 0; from < rows.count; from = to) {
+        while (to < rows.count && same_run(rows.record[to], rows.record[from])) to++;
+        if (several) head_panel(&svg, y += 56, rows.record[from]);
+        y = draw_panel(&svg, &rows, from, to, longest, y + (several ? 12 : 42));
+    }
+    add_source(&svg, &source, several ? PANELS : NULL, y + 42);
+    return write_chart(&svg, chart->file, chart->title);
 }
 
 /* ---- the roofline ---------------------------------------------------------------------------------------------------- */
@@ -457,7 +432,7 @@ static void draw_roofs(struct svg *svg, const struct axis *x, const struct axis 
              "peak of memory: %.0f GB/s", memory * 1e3);
 }
 
-/* The problem that most lessons share, if the part has it. */
+/* The problem that most lessons share. */
 static int is_shared(const struct record *record)
 {
     return strcmp(problem(record), SHARED_PROBLEM) == 0;
@@ -602,7 +577,7 @@ static int collect_lines(const struct sweep *sweep, struct line *kept)
     for (size_t i = 0; i < all.records.count; i++) {
         const struct record *record = &all.records.at[i];
         if (number_in(problem(record), sweep->before, sweep->after) == 0 ||
-            !has_metric(record, sweep->metric) || is_step(record, "step ") || is_step(record, "tile "))
+            !has_metric(record, sweep->metric) || is_step(record) || strncmp(record->kernel, "tile ", 5) == 0)
             continue;
         if (sweep->lesson != NULL && strcmp(record->lesson, sweep->lesson) != 0) continue;
         char name[96];
@@ -642,7 +617,7 @@ static void draw_sweep_panel(struct svg *svg, const struct sweep *sweep, const s
         memcpy(series[i].name, lines[i].name, sizeof series[i].name);
         for (int j = 0; j < lines[i].count; j++) {
             const struct record *record = lines[i].record[j];
-            double value = record->value * (has_metric(record, "time") ? 1e-3 : 1);
+            double value = shown(record);
             series_add(&series[i], number_in(problem(record), sweep->before, sweep->after), value);
             least = fmin(least, value), most = fmax(most, value);
         }
@@ -690,9 +665,8 @@ int main(int count, char **arguments)
     all.records = read_records(arguments[1]);
     all.folder = arguments[2];
     all.lesson_count = find_lessons(arguments[3], all.lessons);
-    int status = draw_ladder() | draw_roofline() | draw_decode();
-    for (size_t i = 0; i < sizeof STEPS / sizeof STEPS[0]; i++) status |= draw_steps(&STEPS[i]);
-    for (size_t i = 0; i < sizeof RIVALS / sizeof RIVALS[0]; i++) status |= draw_rivals(&RIVALS[i]);
+    int status = draw_roofline();
+    for (size_t i = 0; i < sizeof CHARTS / sizeof CHARTS[0]; i++) status |= draw_chart(&CHARTS[i]);
     for (size_t i = 0; i < sizeof SWEEPS / sizeof SWEEPS[0]; i++) status |= draw_sweep(&SWEEPS[i]);
     free_records(&all.records);
     return status == 0 ? 0 : 1;

@@ -8,7 +8,7 @@
  * empty in a whole section is left out of it.
  */
 #include <ctype.h>
-#include <dirent.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,12 +44,6 @@ static void add_time(struct text *out, double us)
         text_print(out, us >= 9999.5 ? " %.1f ms |" : " %.2f ms |", us / 1000);
     else
         text_print(out, us >= 99.95 ? " %.0f µs |" : " %.1f µs |", us);
-}
-
-/* Do both rows come from one run? */
-static int same_run(const struct record *a, const struct record *b)
-{
-    return strcmp(a->command, b->command) == 0 && strcmp(a->date, b->date) == 0;
 }
 
 /* Is this row of a table the first of its run? @p metric NULL: whatever was measured. */
@@ -163,32 +157,22 @@ static void add_limits(struct text *out, const struct records *gpu)
     }
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Every chart of docs/results, with what it tells a reader who cannot see it. */
 static void add_charts(struct text *out, const char *tree)
 {
-    char path[2048], *names[64];
-    int count = 0;
-    snprintf(path, sizeof path, "%s/docs/results", tree);
-    DIR *folder = opendir(path);
-    if (folder == NULL) fail("%s: cannot be read", path);
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL && count < 64;)
-        if (strstr(entry->d_name, ".svg") != NULL) names[count++] = strdup(entry->d_name);
-    closedir(folder);
-    qsort(names, (size_t)count, sizeof names[0], compare_names);
-    for (int i = 0; i < count; i++) {
-        snprintf(path, sizeof path, "%s/docs/results/%s", tree, names[i]);
-        char *svg = read_whole(path), *label = svg == NULL ? NULL : strstr(svg, "aria-label=\"");
-        if (label == NULL) fail("%s: has no label", path);
+    char pattern[2048];
+    glob_t charts;
+    snprintf(pattern, sizeof pattern, "%s/docs/results/*.svg", tree);
+    if (glob(pattern, 0, NULL, &charts) != 0) fail("%s: nothing there", pattern);
+    for (size_t i = 0; i < charts.gl_pathc; i++) {
+        char *svg = read_whole(charts.gl_pathv[i]), *label = svg == NULL ? NULL : strstr(svg, "aria-label=\"");
+        if (label == NULL) fail("%s: has no label", charts.gl_pathv[i]);
         label += strlen("aria-label=\"");
-        text_print(out, "![%.*s.](%s)\n\n", (int)strcspn(label, "\""), label, names[i]);
+        text_print(out, "![%.*s.](%s)\n\n", (int)strcspn(label, "\""), label,
+                   strrchr(charts.gl_pathv[i], '/') + 1);
         free(svg);
-        free(names[i]);
     }
+    globfree(&charts);
 }
 
 static int write_measured_page(const struct records *gpu, const struct records *simt, const char *tree,
@@ -293,15 +277,11 @@ int main(int count, char **arguments)
     snprintf(path, sizeof path, "%s/docs/results/simt.csv", tree);
     struct records simt = read_records(path);
     int status = write_measured_page(&gpu, &simt, tree, out_folder);
-    snprintf(path, sizeof path, "%s/docs/results/tables", tree);
-    DIR *folder = opendir(path);
-    if (folder == NULL) fail("%s: cannot be read", path);
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        if (strstr(entry->d_name, ".csv") == NULL) continue;
-        snprintf(path, sizeof path, "%s/docs/results/tables/%s", tree, entry->d_name);
-        status |= write_table_page(path, out_folder);
-    }
-    closedir(folder);
+    glob_t tables;
+    snprintf(path, sizeof path, "%s/docs/results/tables/*.csv", tree);
+    if (glob(path, 0, NULL, &tables) != 0) fail("%s: nothing there", path);
+    for (size_t i = 0; i < tables.gl_pathc; i++) status |= write_table_page(tables.gl_pathv[i], out_folder);
+    globfree(&tables);
     free_records(&gpu);
     free_records(&simt);
     return status == 0 ? 0 : 1;

@@ -81,3 +81,8 @@ const struct record *find_record(const struct records *records, const char *less
     }
     return NULL;
 }
+
+int same_run(const struct record *a, const struct record *b)
+{
+    return strcmp(a->command, b->command) == 0 && strcmp(a->date, b->date) == 0;
+}

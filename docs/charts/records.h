@@ -40,4 +40,7 @@ void free_records(struct records *records);
 const struct record *find_record(const struct records *records, const char *lesson, const char *kernel,
                                  const char *case_name, const char *metric);
 
+/** @brief 1 if both come from one run: the same command on the same day. */
+int same_run(const struct record *a, const struct record *b);
+
 #endif

@@ -19,27 +19,18 @@ struct parser {
     char message[120];
 };
 
-/* What a command becomes: an element and its text. */
-struct command {
-    const char *name;
-    const char *element; /* mi identifier, mo operator, mspace, fn: name of a function, set upright */
-    const char *text;
-};
-
-static const struct command COMMANDS[] = {
-    {"alpha", "mi", "α"},      {"beta", "mi", "β"},       {"lambda", "mi", "λ"},
-    {"mu", "mi", "μ"},         {"sigma", "mi", "σ"},      {"Theta", "mi", "Θ"},
-    {"ell", "mi", "ℓ"},        {"infty", "mi", "∞"},      {"ldots", "mi", "…"},
-    {"dots", "mi", "…"},       {"cdot", "mo", "⋅"},       {"times", "mo", "×"},
-    {"le", "mo", "≤"},         {"ge", "mo", "≥"},         {"ne", "mo", "≠"},
-    {"approx", "mo", "≈"},     {"in", "mo", "∈"},         {"to", "mo", "→"},
-    {"sum", "mo", "∑"},        {"prod", "mo", "∏"},       {"pm", "mo", "±"},
-    {"lceil", "mo", "⌈"},      {"rceil", "mo", "⌉"},      {"lfloor", "mo", "⌊"},
-    {"rfloor", "mo", "⌋"},     {"quad", "mspace", "1em"}, {",", "mspace", "0.17em"},
-    {";", "mspace", "0.28em"}, {" ", "mspace", "0.25em"}, {"exp", "fn", "exp"},
-    {"log", "fn", "log"},      {"max", "fn", "max"},      {"min", "fn", "min"},
-    {"{", "mo", "{"},          {"}", "mo", "}"},          {"lse", "fn", "lse"},
-    {"top", "mi", "T"},
+/* Commands that stand for one element. */
+static const struct {
+    const char *name, *element;
+} COMMANDS[] = {
+    {"infty", "<mi>∞</mi>"},   {"cdot", "<mo>⋅</mo>"},   {"times", "<mo>×</mo>"},  {"le", "<mo>≤</mo>"},
+    {"ge", "<mo>≥</mo>"},      {"ne", "<mo>≠</mo>"},     {"approx", "<mo>≈</mo>"}, {"sum", "<mo>∑</mo>"},
+    {"lfloor", "<mo>⌊</mo>"},  {"rfloor", "<mo>⌋</mo>"}, {"{", "<mo>{</mo>"},      {"}", "<mo>}</mo>"},
+    {"quad", "<mspace width=\"1em\"/>"},
+    {"exp", "<mi mathvariant=\"normal\">exp</mi>"},
+    {"log", "<mi mathvariant=\"normal\">log</mi>"},
+    {"max", "<mi mathvariant=\"normal\">max</mi>"},
+    {"min", "<mi mathvariant=\"normal\">min</mi>"},
 };
 
 static void add_row(struct parser *parser, int in_group);
@@ -137,21 +128,15 @@ static void add_command(struct parser *parser)
         text_add(parser->out, "<msqrt>");
         add_group(parser);
         text_add(parser->out, "</msqrt>");
-    } else if (IS("text") || IS("mathrm") || IS("operatorname")) {
+    } else if (IS("text") || IS("mathrm")) {
         add_words(parser, IS("text") ? "mtext" : "mi");
     } else {
-        for (size_t i = 0; i < sizeof COMMANDS / sizeof COMMANDS[0]; i++) {
-            const struct command *command = &COMMANDS[i];
-            if (!IS(command->name)) continue;
-            if (strcmp(command->element, "mspace") == 0)
-                text_print(parser->out, "<mspace width=\"%s\"/>", command->text);
-            else if (strcmp(command->element, "fn") == 0)
-                text_print(parser->out, "<mi mathvariant=\"normal\">%s</mi>", command->text);
-            else
-                text_print(parser->out, "<%s>%s</%s>", command->element, command->text, command->element);
-            return;
-        }
-        refuse(parser, "unknown command", parser->at - length - 1, length + 1);
+        size_t i = 0, count = sizeof COMMANDS / sizeof COMMANDS[0];
+        while (i < count && !IS(COMMANDS[i].name)) i++;
+        if (i < count)
+            text_add(parser->out, COMMANDS[i].element);
+        else
+            refuse(parser, "unknown command", parser->at - length - 1, length + 1);
     }
 #undef IS
 }
@@ -197,32 +182,27 @@ static void add_atom(struct parser *parser)
 static void add_scripted(struct parser *parser)
 {
     struct text *out = parser->out;
-    struct text atom = {0}, below = {0}, above = {0};
-    parser->out = &atom;
+    struct text parts[3] = {{0}}; // atom, below, above
+    parser->out = &parts[0];
     add_atom(parser);
-    for (;;) {
-        if (below.data == NULL && take(parser, "_"))
-            parser->out = &below;
-        else if (above.data == NULL && take(parser, "^"))
-            parser->out = &above;
-        else
-            break;
+    while (parser->error == NULL) {
+        int part = parts[1].data == NULL && take(parser, "_") ? 1 : parts[2].data == NULL && take(parser, "^") ? 2 : 0;
+        if (part == 0) break;
+        parser->out = &parts[part];
         add_atom(parser);
-        if (parser->error != NULL) break;
     }
     parser->out = out;
-    const char *element = below.data && above.data ? "msubsup"
-                          : below.data             ? "msub"
-                          : above.data             ? "msup"
-                                                   : NULL;
-    if (element) text_print(out, "<%s>", element);
-    if (atom.data) text_add(out, atom.data);
-    if (below.data) text_add(out, below.data);
-    if (above.data) text_add(out, above.data);
-    if (element) text_print(out, "</%s>", element);
-    text_free(&atom);
-    text_free(&below);
-    text_free(&above);
+    const char *element = parts[1].data && parts[2].data ? "msubsup"
+                          : parts[1].data                ? "msub"
+                          : parts[2].data                ? "msup"
+                                                         : "mrow";
+    int scripts = parts[1].data != NULL || parts[2].data != NULL;
+    if (scripts) text_print(out, "<%s>", element);
+    for (int i = 0; i < 3; i++) {
+        if (parts[i].data != NULL) text_add(out, parts[i].data);
+        text_free(&parts[i]);
+    }
+    if (scripts) text_print(out, "</%s>", element);
 }
 
 static void add_row(struct parser *parser, int in_group)

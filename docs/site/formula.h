@@ -2,9 +2,8 @@
  * @file formula.h
  * @brief Formulas of the pages: the part of TeX's notation that they use, turned into MathML.
  *
- * Known: letters, digits and operators; x_i, x^2, {groups}; the commands of the table in formula.c (Greek letters,
- * \frac, \sqrt, \sum, \exp, \max, \cdot, \le, \text{...} and some more); \left and \right; and
- * \begin{aligned} rows with & and \\ \end{aligned}. Forges that know TeX show the same formulas.
+ * Known: letters, digits and operators; x_i, x^2, {groups}; \frac, \sqrt, \text{...}, \mathrm{...} and the commands of the table in
+ * formula.c; \left and \right; \begin{aligned} rows with & and \\ \end{aligned}. Forges that know TeX show the same formulas.
  */
 #ifndef WARPWISE_DOCS_FORMULA_H
 #define WARPWISE_DOCS_FORMULA_H

@@ -1,23 +1,14 @@
-/* A kernel file as Doxygen is to read it. Every line stays on its line. */
-#include <ctype.h>
+/* A kernel file or a header as Doxygen is to read it. Every line stays on its line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "filter.h"
 
-enum state {
-    FIRST,
-    HEAD_AWAITED,
-    LINE_HEAD_AWAITED,
-    IN_HEAD,
-    IN_LINE_HEAD,
-    HEAD_DONE,
-    PLAIN,
-    IN_ENUM,
-    IN_STRUCT,
-    IN_TYPEDEF
-};
+static int starts(const char *at, const char *with)
+{
+    return strncmp(at, with, strlen(with)) == 0;
+}
 
 /* "    TILE_Q = 64, // rows" -> "    TILE_Q = 64, ///< rows"; a line of nothing but a comment goes on with it. */
 static void add_enumerator(struct text *out, const char *line)
@@ -27,8 +18,7 @@ static void add_enumerator(struct text *out, const char *line)
         text_add(out, line);
     } else {
         text_append(out, line, (size_t)(comment - line));
-        text_add(out, "///< ");
-        text_add(out, comment + 3);
+        text_print(out, "///< %s", comment + 3);
     }
 }
 
@@ -36,140 +26,84 @@ static int begins_struct(const char *line)
 {
     size_t length = strcspn(line, "\n");
     return length > 0 && line[length - 1] == '{' &&
-           (strncmp(line, "struct ", 7) == 0 ||
-            (strncmp(line, "template ", 9) == 0 && memmem(line, length, "> struct ", 9) != NULL));
+           (starts(line, "struct ") ||
+            (starts(line, "template ") && memmem(line, length, "> struct ", 9) != NULL));
 }
 
-/* Does the documentation that begins here belong to a struct? Then it has to be left out with it. */
-static int documents_struct(const char *at)
+/* Where something ends that is left to the source, if it begins here: a typedef, or a struct with its documentation. */
+static const char *end_of_hidden(const char *at)
 {
-    const char *end = strncmp(at, "/**", 3) == 0 ? strstr(at, "*/\n") : NULL;
-    return end != NULL && begins_struct(end + 3);
+    const char *documented = starts(at, "/**") ? strstr(at, "*/\n") : NULL;
+    const char *code = documented == NULL ? at : documented + 3, *end = NULL;
+    if (starts(code, "typedef ") && documented == NULL) end = strstr(code, ";\n");
+    if (begins_struct(code)) end = strstr(code, "\n};\n");
+    return end == NULL ? NULL : strchr(end, ';') + 1;
 }
 
-/* The head comment, as a block that is shown as it stands. */
-static enum state add_head(struct text *out, const char *line, enum state state)
+/* The head comment, as a block that is shown as it stands and documents the file; returns where the code begins. */
+static const char *add_head(struct text *out, const char *source, const char *path, const char *number)
 {
-    if (state == IN_LINE_HEAD) { // lines that begin with //
-        int goes_on = strncmp(line, "//", 2) == 0;
-        text_add(out, goes_on ? line + 2 + (line[2] == ' ') : "~~~~ */\n");
-        return goes_on ? IN_LINE_HEAD : PLAIN;
+    static const char begin[] = "// [student: head]\n/*\n", end[] = " */\n// [/student]\n";
+    if (!starts(source, begin)) return source;
+    text_print(out,
+               "/** @file %s @brief The solution of @ref lesson_%s (@ref notes_%s \"why it is fast\").\n"
+               "~~~~{.unparsed}\n",
+               path, number, number);
+    const char *at = source + strlen(begin);
+    while (*at != '\0' && !starts(at, end)) {
+        size_t length = strcspn(at, "\n"), mark = starts(at, " * ") ? 3 : starts(at, " *") ? 2 : 0;
+        text_print(out, "%.*s\n", (int)(length - mark), at + mark);
+        at += length + (at[length] == '\n');
     }
-    if (strstr(line, "*/") != NULL) {
-        text_add(out, "~~~~\n");
-        return HEAD_DONE;
-    }
-    text_add(out, strncmp(line, " * ", 3) == 0 ? line + 3 : strncmp(line, " *", 2) == 0 ? line + 2 : line);
-    return IN_HEAD;
+    text_add(out, "~~~~\n*/\n");
+    return *at == '\0' ? at : at + strlen(end);
 }
 
-/* The first line opens the file's documentation: that of the mark in front of the head comment, or the comment's own. */
-static enum state add_first(struct text *out, const char *line, const char *file, const char *number)
+static const struct lesson_folder *lesson_of(const struct site *site, const char *path)
 {
-    text_print(out, "/** @file %s @brief The solution of @ref lesson_%s (@ref notes_%s \"why it is fast\").",
-               file, number, number);
-    if (strncmp(line, "// [student: ", 13) == 0) {
-        text_add(out, "\n");
-        return HEAD_AWAITED;
-    }
-    text_print(out, " %s", strncmp(line, "// ", 3) == 0 ? line + 3 : "\n");
-    return LINE_HEAD_AWAITED;
-}
-
-static enum state add_code(struct text *out, const char *line, enum state state)
-{
-    if (strstr(line, "// [student: ") != NULL || strstr(line, "// [/student]") != NULL) {
-        text_add(out, "\n");
-    } else if (state == PLAIN && strncmp(line, "enum {", 6) == 0) {
-        text_print(out, "/** Sizes. */ %s", line);
-        return strchr(line, '}') == NULL ? IN_ENUM : PLAIN;
-    } else if (state == IN_ENUM) {
-        add_enumerator(out, line);
-        return strchr(line, '}') == NULL ? IN_ENUM : PLAIN;
-    } else if (state == IN_STRUCT && strncmp(line, "};", 2) == 0) {
-        text_add(out, "}; /** @endcond */\n");
-        return PLAIN;
-    } else {
-        text_add(out, line);
-    }
-    return state;
-}
-
-static enum state add_line(struct text *out, const char *line, const char *at, enum state state,
-                           const char *file, const char *number)
-{
-    switch (state) {
-    case FIRST:
-        return add_first(out, line, file, number);
-    case HEAD_AWAITED:
-    case LINE_HEAD_AWAITED:
-        text_add(out, "~~~~{.unparsed}\n");
-        return state == HEAD_AWAITED ? IN_HEAD : IN_LINE_HEAD;
-    case IN_HEAD:
-    case IN_LINE_HEAD:
-        return add_head(out, line, state);
-    case HEAD_DONE:
-        text_add(out, "*/\n");
-        return PLAIN;
-    default:
-        if (state == PLAIN &&
-            (begins_struct(at) || documents_struct(at) || strncmp(at, "typedef ", 8) == 0)) {
-            text_print(out, "/** @cond */ %s", line);
-            if (strncmp(at, "typedef ", 8) != 0) return IN_STRUCT;
-            state = IN_TYPEDEF;
-            line = "";
-        }
-        if (state == IN_TYPEDEF) { // a name for something that the source explains
-            text_add(out, line);
-            size_t length = out->length;
-            if (length < 2 || strcmp(out->data + length - 2, ";\n") != 0) return IN_TYPEDEF;
-            out->data[--out->length] = '\0';
-            text_add(out, " /** @endcond */\n");
-            return PLAIN;
-        }
-        return add_code(out, line, state);
-    }
+    for (int i = 0; i < site->lesson_count; i++)
+        if (strstr(path, site->lessons[i].folder) != NULL) return &site->lessons[i];
+    return NULL;
 }
 
 void filter_contract(const struct site *site, const char *path, const char *source, struct text *out)
 {
-    const char *at = source;
-    for (int i = 0; i < site->lesson_count; i++) {
-        const struct lesson_folder *lesson = &site->lessons[i];
-        struct text title = {0};
-        text_print(&title, "@brief Lesson %s:", lesson->number);
-        const char *found = strstr(path, lesson->folder) == NULL ? NULL : strstr(source, title.data);
-        if (found != NULL) {
-            text_append(out, source, (size_t)(found - source));
-            text_print(out, "@brief @ref lesson_%s \"Lesson %s\":", lesson->number, lesson->number);
-            at = found + strlen(title.data);
-        }
-        text_free(&title);
+    static const char brief[] = "@brief Lesson ";
+    const struct lesson_folder *lesson = lesson_of(site, path);
+    const char *found = lesson == NULL ? NULL : strstr(source, brief);
+    if (found != NULL && starts(found + strlen(brief), lesson->number)) {
+        text_append(out, source, (size_t)(found - source));
+        text_print(out, "@brief @ref lesson_%s \"Lesson %s\"", lesson->number, lesson->number);
+        source = found + strlen(brief) + strlen(lesson->number);
     }
-    text_add(out, at);
+    text_add(out, source);
 }
 
 void filter_kernels(const struct site *site, const char *path, const char *source, struct text *out)
 {
-    enum state state = FIRST;
-    const char *number = "";
-    for (int i = 0; i < site->lesson_count; i++) {
-        if (strstr(path, site->lessons[i].folder) == NULL) continue;
-        number = site->lessons[i].number;
-        const char *name = strrchr(path, '/');
-        size_t length = strlen(site->lessons[i].topic);
-        if (name != NULL &&
-            (strncmp(name + 1, site->lessons[i].topic, length) != 0 || name[1 + length] != '.')) {
-            text_print(out, "/** @file %s @brief A program beside the solution of @ref lesson_%s */\n", path,
-                       number);
-            return;
-        }
+    const struct lesson_folder *lesson = lesson_of(site, path);
+    const char *number = lesson == NULL ? "" : lesson->number, *name = strrchr(path, '/');
+    int in_enum = 0;
+    if (lesson != NULL && name != NULL &&
+        !(starts(name + 1, lesson->topic) && name[1 + strlen(lesson->topic)] == '.')) {
+        text_print(out, "/** @file %s @brief A program beside the solution of @ref lesson_%s */\n", path, number);
+        return;
     }
-    for (const char *at = source; *at != '\0';) {
+    for (const char *at = add_head(out, source, path, number); *at != '\0';) {
+        const char *hidden = in_enum ? NULL : end_of_hidden(at);
+        if (hidden != NULL) {
+            text_print(out, "/** @cond */ %.*s /** @endcond */\n", (int)(hidden - at), at);
+            at = hidden + 1;
+            continue;
+        }
         size_t length = strcspn(at, "\n");
         length += at[length] == '\n';
         char *line = strndup(at, length);
-        state = add_line(out, line, at, state, path, number);
+        if (in_enum)
+            add_enumerator(out, line);
+        else
+            text_print(out, "%s%s", starts(line, "enum {") ? "/** Sizes. */ " : "", line);
+        in_enum = (in_enum || starts(line, "enum {")) && strchr(line, '}') == NULL;
         free(line);
         at += length;
     }

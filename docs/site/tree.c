@@ -2,7 +2,7 @@
 #include "tree.h"
 
 #include <ctype.h>
-#include <dirent.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +19,6 @@ int tree_has(const char *root, const char *path, int folder)
     int found = stat(full.data, &status) == 0 && (S_ISDIR(status.st_mode) != 0) == folder;
     text_free(&full);
     return found;
-}
-
-static int compare_folders(const void *a, const void *b)
-{
-    return strcmp(((const struct lesson_folder *)a)->folder, ((const struct lesson_folder *)b)->folder);
 }
 
 /* "# 03 Online softmax" -> "Online softmax" */
@@ -61,28 +56,24 @@ int find_lessons(const char *root, struct lesson_folder *lessons)
     struct records gpu = read_records(path);
     snprintf(path, sizeof path, "%s/docs/results/simt.csv", root);
     struct records simt = read_records(path);
-    snprintf(path, sizeof path, "%s/lessons", root);
-    DIR *folder = opendir(path);
-    if (folder == NULL) fail("%s: cannot be read", path);
+    snprintf(path, sizeof path, "%s/lessons/[0-9][0-9]_*/README.md", root);
+    glob_t pages;
     int count = 0;
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL && count < LESSONS_MAX;) {
-        const char *name = entry->d_name;
-        if (!isdigit((unsigned char)name[0]) || !isdigit((unsigned char)name[1]) || name[2] != '_') continue;
-        snprintf(path, sizeof path, "lessons/%s/README.md", name);
-        if (!tree_has(root, path, 0)) continue;
-        struct lesson_folder *lesson = &lessons[count++];
-        snprintf(lesson->folder, sizeof lesson->folder, "%s", name);
+    if (glob(path, 0, NULL, &pages) != 0) fail("%s: nothing there", path);
+    for (; (size_t)count < pages.gl_pathc && count < LESSONS_MAX; count++) {
+        struct lesson_folder *lesson = &lessons[count];
+        const char *name = pages.gl_pathv[count] + strlen(root) + strlen("/lessons/");
+        snprintf(lesson->folder, sizeof lesson->folder, "%.*s", (int)strcspn(name, "/"), name);
         snprintf(lesson->number, sizeof lesson->number, "%.2s", name);
-        snprintf(lesson->topic, sizeof lesson->topic, "%s", name + 3);
+        snprintf(lesson->topic, sizeof lesson->topic, "%s", lesson->folder + 3);
         lesson->measured = is_measured(&gpu, lesson->number) || is_measured(&simt, lesson->number);
-        snprintf(path, sizeof path, "lessons/%s/%s.py", name, name + 3);
+        snprintf(path, sizeof path, "lessons/%s/%s.py", lesson->folder, lesson->topic);
         lesson->is_python = tree_has(root, path, 0);
         read_title(root, lesson);
     }
+    globfree(&pages);
     free_records(&gpu);
     free_records(&simt);
-    closedir(folder);
-    qsort(lessons, (size_t)count, sizeof *lessons, compare_folders);
     return count;
 }
 

@@ -82,11 +82,11 @@ add_scores(struct partial<GROUP> *part, const struct queries<GROUP> *query,
 {
     // [student: add_scores]
     /* TODO: in each of the PASSES passes compute the dot products of this lane's columns for HEADS heads and
-     * LOADS keys, number head * LOADS + load; call warp_reduce_scatter(), so that this lane holds one score,
-     * number lane / SPREAD; add the ALiBi term; take -infinity for a key that does not exist. Then find the
-     * maximum over the lanes of the same head, and go on as in lesson 03: new m, correction, p, l. Last,
-     * correct every sum of every head by the factor that a lane of that head holds (__shfl_sync with width
-     * LANES). */
+     * LOADS keys, number head * LOADS + load; call warp_reduce_scatter(), so that this lane holds one of them,
+     * number lane / SPREAD; multiply it with query->scale, and add the ALiBi term: the score. Take -infinity
+     * for a key that does not exist. Then find the maximum over the lanes of the same head, and go on as in
+     * lesson 03: new m, correction, p, l. Last, correct every sum of every head by the factor that a lane of
+     * that head holds (__shfl_sync with width LANES). */
     for (int i = 0; i < layout<HEAD_DIM, GROUP>::PASSES; i++) p[i] = 0.0f;
     (void)part, (void)query, (void)k, (void)left, (void)place;
     // [/student]

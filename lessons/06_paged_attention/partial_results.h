@@ -22,7 +22,8 @@ struct kv_split {
 
 /** @brief What a lane knows of the query heads that it works for. */
 template <int GROUP> struct queries {
-    float q[GROUP][VECTOR];                    /**< scale * q, the columns of this lane */
+    float q[GROUP][VECTOR];                    /**< the columns of this lane */
+    float scale;                               /**< of scores: times a query it may be beyond float */
     float slope[(GROUP - 1) / PASS_HEADS + 1]; /**< ALiBi, of this lane's head in each pass; 0 for none */
 };
 
@@ -55,8 +56,8 @@ __device__ inline void load_queries(struct queries<GROUP> *query, const struct p
         uint4 halves = make_uint4(0, 0, 0, 0);
         if (g < kv.heads) halves = *(const uint4 *)(q_row + (size_t)g * HEAD_DIM + lane * VECTOR);
         to_floats(query->q[g], &halves);
-        for (int i = 0; i < VECTOR; i++) query->q[g][i] *= scale;
     }
+    query->scale = scale;
     for (int pass = 0; pass < shape::PASSES; pass++) {
         int g = pass * shape::HEADS + lane / shape::PER_HEAD;
         int biased = args.alibi_slopes != NULL && g < kv.heads;

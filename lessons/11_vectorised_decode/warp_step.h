@@ -49,7 +49,7 @@ template <int HEAD_DIM> struct warp_step {
 
 /** @brief What a block of flash_2 keeps in shared memory. */
 template <int HEAD_DIM> struct split_memory {
-    alignas(16) float q[HEADS][HEAD_DIM]; /**< scale * q; zeros for heads that the block does not have */
+    alignas(16) float q[HEADS][HEAD_DIM]; /**< zeros for heads that the block does not have */
     alignas(16) float weight[SPLIT_WARPS][STEP_KEYS][HEADS]; /**< of a warp's step: exp(score - m) */
     /** Partial sums of each warp: of exp(score - m) * v */
     alignas(16) float sum[SPLIT_WARPS][HEADS][HEAD_DIM];
@@ -68,14 +68,13 @@ struct split_task {
     float scale;     /**< factor on q . k */
 };
 
-/** @brief Puts scale * q into shared memory, zeros for heads that the block does not have. All threads must call it: a
+/** @brief Puts q into shared memory, zeros for heads that the block does not have. All threads must call it: a
  *         barrier is at its end. */
 template <int HEAD_DIM>
 __device__ inline void load_queries(struct split_memory<HEAD_DIM> *memory, const struct split_task &task)
 {
     for (int i = (int)threadIdx.x; i < HEADS * HEAD_DIM; i += SPLIT_THREADS)
-        memory->q[i / HEAD_DIM][i % HEAD_DIM] =
-            i < task.heads * HEAD_DIM ? task.scale * to_float(task.q[i]) : 0.0f;
+        memory->q[i / HEAD_DIM][i % HEAD_DIM] = i < task.heads * HEAD_DIM ? to_float(task.q[i]) : 0.0f;
     __syncthreads(); // the queries are there before anybody multiplies with them
 }
 
@@ -115,9 +114,10 @@ __device__ inline float scatter_heads(const float *dot) // [HEADS]
     return kept + __shfl_xor_sync(0xffffffffu, given, 1);
 }
 
-/** @brief Scores of this lane's KEYS_PER_LANE keys, each for one head: lane % HEADS. All lanes must call it. */
+/** @brief Scores of this lane's KEYS_PER_LANE keys, each for one head: lane % HEADS. All lanes must call it. Products are multiplied
+ *         with @p scale, and not q: it may be so large that q times it is beyond float where a score is not. */
 template <int HEAD_DIM>
-__device__ inline void score_step(float *score, const uint4 *k, const float (*q)[HEAD_DIM])
+__device__ inline void score_step(float *score, const uint4 *k, const float (*q)[HEAD_DIM], float scale)
 {
     enum { K_LOADS = warp_step<HEAD_DIM>::K_LOADS };
     float dots[KEYS_PER_LANE][HEADS] = {{0.0f}}, x[KEYS_PER_LANE][VECTOR], y[VECTOR];
@@ -131,7 +131,7 @@ __device__ inline void score_step(float *score, const uint4 *k, const float (*q)
                 for (int i = 0; i < VECTOR; i++) dots[r][h] += x[r][i] * y[i];
         }
     }
-    for (int r = 0; r < KEYS_PER_LANE; r++) score[r] = scatter_heads(dots[r]);
+    for (int r = 0; r < KEYS_PER_LANE; r++) score[r] = scale * scatter_heads(dots[r]);
 }
 
 /** @brief Writes the weights of a step to shared memory, 0 for keys from @p left on; returns the correction of the sums of

@@ -213,9 +213,8 @@ static inline int is_aligned(const void *pointer)
 static inline enum kernel_status check_workspace(const void *workspace, size_t bytes, size_t needed)
 {
     if (needed == 0) return KERNEL_OK;
-    if (workspace == NULL) return KERNEL_OUT_OF_MEMORY;
-    if (!is_aligned(workspace)) return KERNEL_ALIGNMENT_ERROR;
-    return bytes < needed ? KERNEL_OUT_OF_MEMORY : KERNEL_OK;
+    if (workspace == NULL || bytes < needed) return KERNEL_OUT_OF_MEMORY;
+    return is_aligned(workspace) ? KERNEL_OK : KERNEL_ALIGNMENT_ERROR;
 }
 
 /**

@@ -120,8 +120,8 @@ add_scores(struct partial<GROUP> *part, const struct queries<GROUP> *query,
                 for (int c = 0; c < VECTOR; c++) *sum += query->q[pass * shape::HEADS + g][c] * x[c];
             }
         }
-        float score =
-            warp_reduce_scatter<shape::SCORES, shape::LANES>(dot) + query->slope[pass] * (float)(place + key);
+        float score = query->scale * warp_reduce_scatter<shape::SCORES, shape::LANES>(dot);
+        score += query->slope[pass] * (float)(place + key);
         if (key >= left) score = -INFINITY;
         float most = score; // of this head, in this lane group
         for (int distance = shape::PER_HEAD / 2; distance >= shape::SPREAD; distance /= 2)

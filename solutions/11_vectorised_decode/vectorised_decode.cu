@@ -277,7 +277,7 @@ __device__ inline void attend(struct split_memory<HEAD_DIM> *memory, const struc
     while (key < end) {
         // Values are on their way while scores are computed, and the next keys while values are added.
         load_rows<step::V_LOADS, 1>(v, v_lane + key * stride, stride, v_row, step::V_ROWS, end - key);
-        score_step<HEAD_DIM>(score, k, memory->q);
+        score_step<HEAD_DIM>(score, k, memory->q, task.scale);
         int next = key + SPLIT_KEYS_LEAST;
         if (next < end)
             load_rows<KEYS_PER_LANE, step::K_LOADS>(k, k_lane + next * stride, stride, k_row, KEY_ROWS,

@@ -16,7 +16,7 @@ math(EXPR line "${line} + 1")
 math(EXPR next "${line} + 1")
 file(MAKE_DIRECTORY ${WORK})
 string(CONCAT words
-    "lanes\n" "thread 5\n" "lane 9\n" "shared q_tile 2 3\n" "print q_tile[1][2]\n" "thread 5000\n" "at 1\n" "block 1\n" "at ${line}\n"
+    "lanes\n" "thread 5\n" "lane 9\n" "shared q_tile 2 3\n" "print q_tile[1][2]\n" "thread 5000\n" "shared nowhere\n" "at 1\n" "block 1\n" "at ${line}\n"
     "info args\n" "block 0\n" "kill\n" "quit\n")
 file(WRITE ${WORK}/words "${words}")
 execute_process(COMMAND ${WARPWISE} debug 02 --solution --case attention/square_64 --block 0 --thread 37 --line ${line}
@@ -35,7 +35,7 @@ foreach(expected IN ITEMS
         "block [(]0,0,0[)] thread 5: warp 0, lane 5; at a block barrier"
         "block [(]0,0,0[)] thread 9: warp 0, lane 9; at a block barrier"
         "   0 +[-0-9.]+ +[-0-9.]+ +[-0-9.]+\n   1 +[-0-9.]+ +[-0-9.]+ +[-0-9.]+\n"
-        "[$]1 = " "the block has threads 0 to 255" "no code is of line 1; of lines [0-9]+, [0-9]+, [0-9]+ there is"
+        "[$]1 = " "the block has threads 0 to 255" "[(]gdb[)] No symbol .nowhere. in current context" "no code is of line 1; of lines [0-9]+, [0-9]+, [0-9]+ there is"
         "block [(]1,0,0[)] thread 9: warp 0, lane 9; runs" "block [(]1,0,0[)] thread 9: warp 0, lane 9; runs" "${place}"
         "args = .*scale = 0[.]125" "block [(]0,0,0[)] has run already")
     if(NOT said MATCHES "${expected}(.*)")

@@ -274,6 +274,8 @@ enum damage {
     LAST_COLUMNS,
     ODD_COLUMNS,
     EVEN_ROWS,
+    UPPER_ROWS,  /* the last 8 of every 16 */
+    ROW_FACTORS, /* each row has its own */
     TRANSPOSED,
     SWAPPED_AXES,
     SECOND_BATCH,
@@ -318,6 +320,12 @@ static void damage_element(struct judged_case *c, const struct lesson_buffer *bu
         break;
     case ODD_COLUMNS:
         *value += column % 2 == 1 ? 0.1f * (float)(1 + at % 7) : 0.0f;
+        break;
+    case UPPER_ROWS:
+        *value += row % 16 >= 8 ? 0.1f * (float)(1 + at % 7) : 0.0f;
+        break;
+    case ROW_FACTORS:
+        *value *= 1.5f + 0.01f * (float)row;
         break;
     case EVEN_ROWS:
         *value += row % 2 == 0 ? 0.1f * (float)(1 + at % 7) : 0.0f;
@@ -473,6 +481,15 @@ static const struct planted {
      "every wrong element is in an odd column: the even ones are right"},
     {"01", "scores/square_64", ATTENTION_MATRIX, EVEN_ROWS, STATE_FAIL,
      "every wrong element is in an even row: the odd ones are right"},
+    {"01", "scores/square_64", ATTENTION_MATRIX, UPPER_ROWS, STATE_FAIL,
+     "in the rows from 8 on of every 16: those before are right"},
+    {"01", "attention/square_64", ATTENTION_OUT, ROW_FACTORS, STATE_FAIL, "times a factor of its own"},
+    {"05", "f32/scale_lowest", ATTENTION_OUT, ALL_NAN, STATE_FAIL, "beyond float here: scale * log2(e)"},
+    {"06", "v2/gqa_17", 6, GUESS, STATE_FAIL, "slope of head h % 8"},
+    {"05", "f32/nan_behind_mask_21", ATTENTION_OUT, ALL_NAN, STATE_FAIL, "but one behind the mask is"},
+    {"12", "f16/queries_300", ATTENTION_LSE, GUESS, STATE_FAIL, "weights that were rounded to 16 bits"},
+    {"12", "f16/causal_129", ATTENTION_OUT, GUESS, STATE_FAIL, "so that later ones find zeros"},
+    {"03", "rows/tiny", 1, GUESS, STATE_FAIL, "lanes 1 apart are never merged"},
     {"01", "scores/square_64", ATTENTION_MATRIX, TRANSPOSED, STATE_FAIL, "transposed: axes 2 and 3"},
     {"01", "attention/tail_31x33", ATTENTION_OUT, SWAPPED_AXES, STATE_FAIL, "transposed: axes 1 and 2"},
     {"01", "attention/batch_3", ATTENTION_OUT, SECOND_BATCH, STATE_FAIL,
@@ -726,11 +743,14 @@ static void test_refused(void)
         open_case(&c, options_lesson("13"), "s32/square_64");
         struct wire_result *result = &session_case(&c.session, 0)->result;
         result->status[0] = result->status[1] = REFUSED[i].status;
+        const char *device = REFUSED[i].cause == RECORD_CAUSE_LAUNCH_REFUSED ? "its gridDim.y is 70000" : "";
+        snprintf(result->cuda_message, sizeof result->cuda_message, "%s", device);
         const struct verdict *verdict = judge_case(&c);
         expect(verdict->state == STATE_FAIL, "refused", headline_of(verdict));
         expect(verdict->record.cause == (int)REFUSED[i].cause &&
                    verdict->record.number[RECORD_N_FIRST] == (int64_t)REFUSED[i].status,
                "refused", pattern_of(verdict));
+        expect(strstr(pattern_of(verdict), device) != NULL, "refused", pattern_of(verdict));
         close_case(&c);
     }
 }

@@ -37,7 +37,7 @@ static void test_blocks(void)
     struct block_pool pool;
     struct rng rng = {7};
     int held[TOTAL], count = 0, blocks[TOTAL], owner[TOTAL] = {0};
-    block_pool_open(&pool, TOTAL);
+    block_pool_open(&pool, TOTAL, 1);
     expect(block_pool_take(&pool, TOTAL + 1, blocks) == -1 && pool.count == TOTAL,
            "more blocks than there are: none is taken");
     for (int step = 0; step < STEPS; step++) {
@@ -59,6 +59,42 @@ static void test_blocks(void)
     block_pool_close(&pool);
 }
 
+/* Texts of two letters in blocks of one token: with five buckets, texts of equal hashes are the rule. */
+static void test_texts(void)
+{
+    enum { TOTAL = 5 };
+    const int a = 1, b = 2;
+    struct block_pool pool;
+    int blocks[TOTAL], again[2];
+    block_pool_open(&pool, TOTAL, 1);
+    expect(block_pool_take(&pool, 4, blocks) == 0 && block_pool_find(&pool, 0, &a) == -1, "an empty cache");
+    const long long of_a = block_pool_filled(&pool, blocks[0], 0, &a),
+                    of_ab = block_pool_filled(&pool, blocks[1], of_a, &b),
+                    of_b = block_pool_filled(&pool, blocks[2], 0, &b);
+    expect(of_a != of_b && of_ab != of_b && of_a != of_ab, "two texts have one number");
+    expect(block_pool_filled(&pool, blocks[3], 0, &a) == of_a, "one text has two numbers");
+    expect(block_pool_find(&pool, 0, &a) == blocks[0] && block_pool_find(&pool, of_a, &b) == blocks[1] &&
+               block_pool_find(&pool, 0, &b) == blocks[2] && block_pool_find(&pool, of_b, &a) == -1,
+           "not the block of that text");
+    for (int i = 1; i < 100; i++)
+        expect(block_pool_find(&pool, of_ab + i, &a) == -1, "the block of another text with these tokens");
+    block_pool_share(&pool, blocks[0]);
+    block_pool_give(&pool, 4, blocks);
+    expect(pool.count == TOTAL - 1, "a block with two users is free when one of them is gone");
+    block_pool_give(&pool, 1, blocks);
+    expect(pool.count == TOTAL && block_pool_find(&pool, of_a, &b) == blocks[1],
+           "a free block keeps its text");
+    block_pool_share(&pool, blocks[2]);
+    expect(block_pool_take(&pool, 2, again) == 0 && block_pool_find(&pool, 0, &a) == blocks[0],
+           "blocks without a text are taken first");
+    expect(block_pool_take(&pool, 1, again) == 0 && again[0] == blocks[1] &&
+               block_pool_find(&pool, of_a, &b) == -1 && block_pool_find(&pool, 0, &a) == blocks[0],
+           "then the one given back longest ago, which is forgotten");
+    expect(block_pool_take(&pool, 2, again) == -1 && block_pool_find(&pool, 0, &b) == blocks[2],
+           "a block in use is not taken");
+    block_pool_close(&pool);
+}
+
 /* A block that is given back twice would be given to two: the program ends. */
 static void test_given_back_twice(void)
 {
@@ -67,7 +103,7 @@ static void test_given_back_twice(void)
     struct block_pool pool;
     if (child == 0) {
         if (freopen("/dev/null", "w", stderr) == NULL) _exit(1);
-        block_pool_open(&pool, 3);
+        block_pool_open(&pool, 3, 1);
         (void)block_pool_take(&pool, 1, &block);
         block_pool_give(&pool, 1, &block);
         block_pool_give(&pool, 1, &block);
@@ -88,6 +124,12 @@ struct asked {
     enum scheduler_end end;
     int cancelled, over;
 };
+
+/* What requests begin with, if they share: one of two texts. */
+static int common_token(int text, int position)
+{
+    return (position * 7 + text) % VOCAB;
+}
 
 static int next_token(const int *tokens, int count)
 {
@@ -118,7 +160,9 @@ static void make_request(struct asked *a, struct rng *rng, const struct schedule
     if (most > MOST_TOKENS) most = MOST_TOKENS;
     a->prompt_count = rng_between(rng, 1, most);
     a->max_new = rng_between(rng, 1, most - a->prompt_count + 1);
-    for (int i = 0; i < a->prompt_count; i++) a->prompt[i] = rng_between(rng, 0, VOCAB - 1);
+    const int text = rng_between(rng, 0, 1), common = l->share ? rng_between(rng, 0, a->prompt_count) : 0;
+    for (int i = 0; i < a->prompt_count; i++)
+        a->prompt[i] = i < common ? common_token(text, i) : rng_between(rng, 0, VOCAB - 1);
     a->cancelled = a->over = 0;
     foresee(a);
 }
@@ -128,6 +172,17 @@ struct device {
     const struct scheduler_limits *limits;
     int *cache; /* [blocks * block_size] */
 };
+
+static void copy_blocks(struct device *d, const struct scheduler_step *step)
+{
+    const int size = d->limits->block_size;
+    for (int i = 0; i < step->count; i++) {
+        const struct scheduler_piece *p = &step->pieces[i];
+        if (p->copied >= 0)
+            memmove(d->cache + p->blocks[p->first / size] * size, d->cache + p->copied * size,
+                    (size_t)size * sizeof *d->cache);
+    }
+}
 
 static int run_piece(struct device *d, const struct scheduler_piece *p)
 {
@@ -140,9 +195,13 @@ static int run_piece(struct device *d, const struct scheduler_piece *p)
     return next_token(text, p->first + p->count);
 }
 
+/* No position that is written is in the table of another request. */
 static void check_step(const struct scheduler_step *step, const struct scheduler_limits *l)
 {
-    char *slots = calloc((size_t)l->max_running, 1), *blocks = calloc((size_t)l->blocks, 1);
+    char *slots = calloc((size_t)l->max_running, 1);
+    int *tables = calloc((size_t)l->blocks, sizeof *tables);
+    for (int i = 0; i < step->count; i++)
+        for (int b = 0; b < step->pieces[i].block_count; b++) tables[step->pieces[i].blocks[b]]++;
     int rows = 0, past_decode = 0;
     for (int i = 0; i < step->count; i++) {
         const struct scheduler_piece *p = &step->pieces[i];
@@ -151,12 +210,13 @@ static void check_step(const struct scheduler_step *step, const struct scheduler
         expect(p->count >= 1, "an empty piece");
         expect(p->count == 1 || past_decode, "prompts before newest tokens");
         expect(p->slot >= 0 && p->slot < l->max_running && !slots[p->slot]++, "two requests in one slot");
-        for (int b = 0; b < p->block_count; b++)
-            expect(!blocks[p->blocks[b]]++, "two requests in one step share a block");
+        const int written = l->share ? p->first / l->block_size : 0;
+        for (int b = written; b < p->block_count; b++)
+            expect(tables[p->blocks[b]] == 1, "two requests in one step share a block, and one writes to it");
     }
     expect(rows == step->rows && rows <= l->max_rows, "more rows than there is room for");
     free(slots);
-    free(blocks);
+    free(tables);
 }
 
 static int take_results(struct scheduler *s, struct asked *asked, long long first)
@@ -180,8 +240,9 @@ static int take_results(struct scheduler *s, struct asked *asked, long long firs
     return recomputed;
 }
 
-/* Requests come at random, some are cancelled, some of them in a step. Returns how often blocks were given up. */
-static int run_randomly(uint64_t seed)
+/* Requests come at random, some are cancelled, some of them in a step. Returns how often blocks were given up; tokens that were taken,
+ * found, and copied for are added to @p sums. */
+static int run_randomly(uint64_t seed, int share, long long sums[3])
 {
     struct rng rng = {seed};
     const int running = rng_between(&rng, 1, 6);
@@ -190,7 +251,8 @@ static int run_randomly(uint64_t seed)
                                             .max_running = running,
                                             .max_rows = running + rng_between(&rng, 0, 40),
                                             .max_context = rng_between(&rng, 1, 150),
-                                            .vocab = VOCAB};
+                                            .vocab = VOCAB,
+                                            .share = share};
     struct scheduler *s = scheduler_open(&limits);
     struct asked *asked = calloc(MOST_REQUESTS, sizeof *asked);
     struct device device = {&limits, malloc((size_t)(limits.blocks * limits.block_size) * sizeof(int))};
@@ -211,8 +273,10 @@ static int run_randomly(uint64_t seed)
         counts = scheduler_count(s);
         expect(step.count > 0 || counts.waiting + counts.running == 0, "there is work, and nothing is done");
         check_step(&step, &limits);
+        copy_blocks(&device, &step);
         int samples = 0;
         for (int i = 0; i < step.count; i++) {
+            sums[2] += step.pieces[i].copied >= 0;
             const int token = run_piece(&device, &step.pieces[i]);
             if (step.pieces[i].samples) sampled[samples++] = token;
         }
@@ -225,7 +289,9 @@ static int run_randomly(uint64_t seed)
         counts = scheduler_count(s);
     }
     for (int i = 0; i < total; i++) expect(asked[i].over, "a request never ends");
-    expect(scheduler_count(s).free_blocks == limits.blocks, "blocks are not given back");
+    const struct scheduler_counts end = scheduler_count(s);
+    expect(end.free_blocks == limits.blocks, "blocks are not given back");
+    sums[0] += end.taken, sums[1] += end.found;
     scheduler_close(s);
     free(asked);
     free(device.cache);
@@ -234,14 +300,69 @@ static int run_randomly(uint64_t seed)
 
 static void test_requests(void)
 {
-    int recomputed = 0;
-    for (uint64_t seed = 1; seed <= 400; seed++) recomputed += run_randomly(seed);
-    expect(recomputed > 100, "blocks never ran out: the test is too easy");
+    int recomputed[2] = {0};
+    long long sums[2][3] = {{0}};
+    for (int share = 0; share < 2; share++)
+        for (uint64_t seed = 1; seed <= 400; seed++)
+            recomputed[share] += run_randomly(seed, share, sums[share]);
+    expect(recomputed[0] > 100 && recomputed[1] > 100, "blocks never ran out: the test is too easy");
+    expect(sums[0][1] == 0 && sums[0][2] == 0, "blocks are shared that should not be");
+    expect(sums[1][1] > sums[1][0] / 8 && sums[1][2] > 50, "little is shared: the test is too easy");
+}
+
+/* Steps until the queue is empty, every token a 1; returns how many tokens were computed. */
+static int compute_all(struct scheduler *s)
+{
+    const int ones[] = {1, 1, 1, 1};
+    int rows = 0;
+    for (struct scheduler_step step; (step = scheduler_plan(s)).count > 0; scheduler_finish(s, ones))
+        rows += step.rows;
+    return rows;
+}
+
+/* Ten prompts of 64 tokens, 48 of which are the same, in blocks of 16: three blocks for all, one each; nine of the ten find 48 tokens.
+ * Then the same prompt again: all of it is found, the last block copied, one token computed. */
+static void test_shared(void)
+{
+    enum { COUNT = 10, LENGTH = 64, COMMON = 48 };
+    const struct scheduler_limits limits = {40, 16, COUNT, 97, 200, VOCAB, 1};
+    struct scheduler *s = scheduler_open(&limits);
+    struct scheduler_result result;
+    char error[SCHEDULER_ERROR];
+    int prompt[LENGTH] = {0}, tokens[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        const struct scheduler_request r = {prompt, LENGTH, 2, NULL, 0};
+        for (int j = COMMON; j < LENGTH; j++) prompt[j] = 1 + i;
+        (void)scheduler_add(s, &r, error);
+        if (i > 0) continue;
+        (void)scheduler_plan(s); /* the first one alone: what it fills is found from the next step on */
+        scheduler_finish(s, prompt);
+    }
+    const struct scheduler_step step = scheduler_plan(s);
+    for (int i = 0; i < COUNT; i++) tokens[i] = 1;
+    expect(step.count == 7 && step.rows == 97 && step.pieces[1].first == COMMON &&
+               step.pieces[1].copied == -1,
+           "one token and six pieces of what is not common");
+    expect(scheduler_count(s).free_blocks == 40 - (4 + 1) - 6,
+           "each takes one block beside those of the first");
+    expect(scheduler_cancel(s, 1) == 0, "the owner is cancelled");
+    scheduler_finish(s, tokens);
+    expect(scheduler_count(s).free_blocks == 40 - 3 - 6, "its sharers keep what it computed");
+    (void)compute_all(s);
+    struct scheduler_counts counts = scheduler_count(s);
+    expect(counts.taken == COUNT * LENGTH && counts.found == (COUNT - 1) * COMMON && counts.free_blocks == 40,
+           "what is found");
+    const struct scheduler_request again = {prompt, LENGTH, 1, NULL, 0};
+    (void)scheduler_add(s, &again, error);
+    expect(compute_all(s) == 1 && scheduler_count(s).found == counts.found + LENGTH - 1,
+           "of a prompt that is known one token is computed");
+    while (scheduler_take_result(s, &result)) free(result.tokens);
+    scheduler_close(s);
 }
 
 static void expect_refusal(const struct scheduler_request *r, const char *words)
 {
-    const struct scheduler_limits limits = {4, 8, 2, 16, 100, VOCAB};
+    const struct scheduler_limits limits = {4, 8, 2, 16, 100, VOCAB, 0};
     struct scheduler *s = scheduler_open(&limits);
     char error[SCHEDULER_ERROR] = "";
     expect(scheduler_add(s, r, error) == -1 && strstr(error, words) != NULL, words);
@@ -252,8 +373,8 @@ static void expect_refusal(const struct scheduler_request *r, const char *words)
 static void test_refusals(void)
 {
     int prompt[40] = {0}, outside[] = {5, VOCAB};
-    const struct scheduler_limits without_rows = {4, 8, 2, 1, 100, VOCAB},
-                                  without_blocks = {0, 8, 2, 2, 100, VOCAB};
+    const struct scheduler_limits without_rows = {4, 8, 2, 1, 100, VOCAB, 0},
+                                  without_blocks = {0, 8, 2, 2, 100, VOCAB, 0};
     expect(scheduler_open(&without_rows) == NULL && scheduler_open(&without_blocks) == NULL,
            "limits that cannot be");
     expect_refusal(&(struct scheduler_request){prompt, 0, 1, NULL, 0}, "at least one token");
@@ -261,7 +382,7 @@ static void test_refusals(void)
     expect_refusal(&(struct scheduler_request){outside, 2, 1, NULL, 0}, "token 1 of the prompt is 1000");
     expect_refusal(&(struct scheduler_request){prompt, 40, 62, NULL, 0}, "the context has 100");
     expect_refusal(&(struct scheduler_request){prompt, 30, 4, NULL, 0}, "the whole cache has 4");
-    const struct scheduler_limits limits = {4, 8, 2, 16, 32, VOCAB};
+    const struct scheduler_limits limits = {4, 8, 2, 16, 32, VOCAB, 0};
     struct scheduler *s = scheduler_open(&limits);
     char error[SCHEDULER_ERROR];
     const struct scheduler_request whole = {prompt, 30, 3, NULL, 0};
@@ -291,7 +412,7 @@ static long long run_to_result(struct scheduler *s, enum scheduler_end *end)
 /* The second gives its blocks up for the first; the third, which could begin at once, waits behind it. */
 static void test_order(void)
 {
-    const struct scheduler_limits limits = {4, 1, 2, 8, 8, VOCAB};
+    const struct scheduler_limits limits = {4, 1, 2, 8, 8, VOCAB, 0};
     const int new_tokens[] = {4, 3, 1}, prompt = 0;
     struct scheduler *s = scheduler_open(&limits);
     enum scheduler_end how;
@@ -307,7 +428,7 @@ static void test_order(void)
 /* What waits ends at once when it is cancelled; what is being computed ends with the step, and keeps its blocks until then. */
 static void test_cancelled_in_a_step(void)
 {
-    const struct scheduler_limits limits = {4, 1, 1, 8, 8, VOCAB};
+    const struct scheduler_limits limits = {4, 1, 1, 8, 8, VOCAB, 0};
     const struct scheduler_request r = {(const int[]){1, 2}, 2, 3, NULL, 0};
     struct scheduler *s = scheduler_open(&limits);
     struct scheduler_result result;
@@ -451,14 +572,47 @@ static double one_second(void *context, const struct scheduler_step *step)
     return 1.0;
 }
 
+/* A step of as many seconds as it has rows: what is found is saved. */
+static double rows_seconds(void *context, const struct scheduler_step *step)
+{
+    (void)context;
+    return step->rows;
+}
+
+/* Prompts of 100 tokens, 60 of which all have in common: of blocks of 4 all but the first request finds 60. */
+static void test_load_shared(void)
+{
+    enum { COUNT = 200 };
+    const struct load_lengths lengths = {100.0, 20.0, 0.0, 100, NULL, 0, 0.6};
+    struct scheduler_limits limits = {4000, 4, 6, 130, 2000, COUNT + 1, 1};
+    struct load_request *requests = malloc(COUNT * sizeof *requests);
+    struct load_result shared, alone;
+    char error[SCHEDULER_ERROR];
+    load_make(requests, COUNT, 1e-3, &lengths, 5);
+    expect(requests[0].common == 60, "what is common");
+    expect(load_run(requests, COUNT, &limits, rows_seconds, NULL, &shared, error) == 0, "a load runs");
+    const double rate = 0.6 * (COUNT - 1) / COUNT;
+    expect(shared.hit_rate <= rate && shared.hit_rate > rate - 0.01, "the hit rate is not the common share");
+    limits.share = 0;
+    expect(load_run(requests, COUNT, &limits, rows_seconds, NULL, &alone, error) == 0 &&
+               alone.hit_rate == 0.0,
+           "a hit rate without sharing");
+    expect(shared.first.at_50 < 0.6 * alone.first.at_50 && shared.blocks < alone.blocks &&
+               shared.busy < alone.busy,
+           "sharing saves no time and no blocks");
+    free(requests);
+}
+
 /* One place and one step of a second per request is a queue M/D/1: rho^2 / (2 (1 - rho)) requests wait in the mean (Pollaczek and
  * Khinchine). Arrivals within a step are queued at its end, half a second late in the mean while it runs: of a queue's mean that is
  * rate * busy * 0.5 = rho^2 / 2 less. */
 static void test_load(void)
 {
     enum { COUNT = 100000 };
-    const struct load_lengths ones = {1.0, 1.0, 0.0, 8, NULL, 0}, random = {100.0, 20.0, 0.6, 100, NULL, 0};
-    const struct scheduler_limits one = {4, 4, 1, 1, 8, 1}, some = {60, 4, 6, 30, 2000, 1};
+    const struct load_lengths ones = {1.0, 1.0, 0.0, 8, NULL, 0, 0.0},
+                              random = {100.0, 20.0, 0.6, 100, NULL, 0, 0.0};
+    const struct scheduler_limits one = {4, 4, 1, 1, 8, COUNT + 1, 0},
+                                  some = {60, 4, 6, 30, 2000, COUNT + 1, 0};
     struct load_request *requests = malloc(COUNT * sizeof *requests);
     struct load_result result, again;
     char error[SCHEDULER_ERROR];
@@ -495,9 +649,12 @@ static void test_load(void)
 int main(void)
 {
     test_blocks();
+    test_texts();
     test_load();
+    test_load_shared();
     test_given_back_twice();
     test_requests();
+    test_shared();
     test_order();
     test_cancelled_in_a_step();
     test_refusals();

@@ -6,6 +6,7 @@
  *     tiny_model FOLDER
  *
  * Its 40 tokens are taken in pieces of 17, which are launches, and then by 5, which are replays of a graph, with the same bits.
+ * A second request that begins alike, with blocks of the first in its table and a copy of the one that it writes to, gets the same bits.
  * The bound is eight standard deviations of what the engine's roundings may do, from reference/qwen3.h.
  */
 #include <math.h>
@@ -18,7 +19,7 @@ extern "C" {
 #include "w4.h"
 }
 
-enum { MOST_TOKENS = 64, MOST_LAYERS = 8 };
+enum { MOST_TOKENS = 64, MOST_LAYERS = 8, SHARED = 31 /* tokens: not a whole block */ };
 
 static int failures;
 
@@ -131,6 +132,24 @@ static void compute(struct decoder *d, const int *tokens, int count, int chunk, 
     }
 }
 
+/** What compute() left in the cache, used by request 1, which computes @p first and what follows: the blocks before are shared, that of
+ *  @p first is a copy. Logits as compute() writes them. */
+static void compute_shared(struct decoder *d, const int *tokens, int count, int first, float *logits)
+{
+    const int vocab = d->model.config.vocab, blocks = d->model.config.max_blocks,
+              at = first / d->model.config.block_size;
+    int *table = d->host.tables + blocks;
+    for (int i = 0; i < blocks; i++) table[i] = i < at ? d->host.tables[i] : blocks + i;
+    decoder_copy_block(d, d->host.tables[at], table[at]);
+    for (int i = first; i < count; i++) {
+        d->host.tokens[0] = tokens[i];
+        d->host.positions[0] = i;
+        d->host.requests[0] = 1;
+        d->host.wanted[0] = 0;
+        decoder_step(d, 1, 1, logits + (size_t)i * (size_t)vocab);
+    }
+}
+
 int main(int words, char **word)
 {
     char error[MODEL_ERROR] = "", path[4096];
@@ -151,12 +170,15 @@ int main(int words, char **word)
     if (failures > 0) return 1;
     memcpy(tokens, stored->data, stored->elems * sizeof *tokens);
     const size_t elems = expected->elems;
-    float *wanted = (float *)malloc(3 * elems * sizeof *wanted), *got = wanted + elems, *again = got + elems;
+    float *wanted = (float *)malloc(4 * elems * sizeof *wanted), *got = wanted + elems, *again = got + elems,
+          *shared = again + elems;
     const double *deviations = find_deviations(model, tokens, (size_t)count);
     tensor_to_floats(expected, 0, elems, wanted);
-    decoder_open(&decoder, model, 17, 1, count);
+    decoder_open(&decoder, model, 17, 2, count);
     compute(&decoder, tokens, count, 17, got);
     compute(&decoder, tokens, count, 5, again);
+    memcpy(shared, again, elems * sizeof *shared);
+    compute_shared(&decoder, tokens, count, SHARED, shared);
     double worst = 0.0, apart = 0.0;
     for (size_t i = 0; i < elems; i++) apart = fmax(apart, fabs(deviations[elems + i] - (double)wanted[i]));
     for (size_t i = 0; i < elems; i++)
@@ -166,8 +188,13 @@ int main(int words, char **word)
     expect(worst > 1e-3, "logits have been compared with others");
     expect(apart < 1e-4, "reference/qwen3.h gives the same logits as the independent implementation");
     // Products with matrices elsewhere have kernels for few rows, which add in another order.
-    if (decoder.products == NULL)
+    if (decoder.products == NULL) {
         expect(memcmp(got, again, elems * sizeof *got) == 0, "pieces of 17 and of 5 give the same bits");
+        expect(memcmp(got, shared, elems * sizeof *got) == 0, "shared blocks and a copy give the same bits");
+    }
+    for (size_t i = 0; i < elems; i++)
+        worst = fmax(worst, fabs((double)shared[i] - (double)wanted[i]) / (8.0 * deviations[i]));
+    expect(worst <= 1.0, "the same with shared blocks");
     for (size_t i = 0; i < elems; i++)
         worst = fmax(worst, fabs((double)again[i] - (double)wanted[i]) / (8.0 * deviations[i]));
     expect(worst <= 1.0, "the same in pieces of 5");

@@ -84,6 +84,11 @@ static struct text make_trace(const char *file)
     put(&chunk, 0), put(&chunk, TRACE_FIRST), put(&chunk, 0), put_counters(&chunk, counted);
     put(&chunk, events.length), text_append(&chunk, events.data, events.length);
     put_chunk(&trace, TRACE_BLOCK, &chunk);
+    put_string(&chunk, "shared-race"), put_string(&chunk, "a race");
+    put(&chunk, 1), put(&chunk, TRACE_SHARED), put(&chunk, 0), put(&chunk, 4);
+    for (uint64_t thread = 5; thread < 64; thread += 32) /* site, block, thread, access */
+        put(&chunk, 1), put(&chunk, 0), put(&chunk, thread), put(&chunk, TRACE_READ);
+    put_chunk(&trace, TRACE_FINDING, &chunk);
     text_free(&events);
     text_free(&chunk);
     return trace;
@@ -101,6 +106,9 @@ static void test_reading(void)
     expect(trace.file_count == 1 && strcmp(trace.files[0], "a.cu") == 0, "a file is named once");
     expect(trace.launches[0].block_count == 1 && trace_blocks_of(&trace.launches[0]) == 1,
            "it has its block");
+    const struct trace_launch *launch = &trace.launches[0];
+    expect(launch->finding_count == 1 && launch->found_count == 2, "it has a finding of two threads");
+    expect(launch->found[0].thread == 37 && launch->found[1].thread == 5, "the one that acted last comes first");
     expect(trace_add_events(&trace.launches[0].blocks[0], &sum) == 0, "events are read");
     expect(memcmp(sum.value, counted, sizeof counted) == 0, "events add up to the counters");
     trace_free(&trace);

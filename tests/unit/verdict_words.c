@@ -118,9 +118,12 @@ static void put_causes(FILE *out)
         record.number[RECORD_N_FROM] = apart;
         put(out, "columns", &record, 1);
     }
-    for (int which = RECORD_EVEN_ROWS; which <= RECORD_ODD_COLUMNS; which++) {
-        record.cause = which == RECORD_EVEN_ROWS ? RECORD_CAUSE_EVERY_SECOND : RECORD_CAUSE_NAN_LOST;
-        record.number[RECORD_N_NEIGHBOURS] = which;
+    static const int64_t parts[] = {RECORD_PART_OF(2, 1, 0), RECORD_PART_OF(2, 1, 1),
+                                    RECORD_PART_OF(16, 8, 0), RECORD_PART_OF(128, 64, 1)};
+    record_copy_text(record.name[RECORD_NAME_AXIS], RECORD_TEXT, "row");
+    for (int which = 0; which < 4; which++) {
+        record.cause = which == 0 ? RECORD_CAUSE_EVERY_SECOND : RECORD_CAUSE_NAN_LOST;
+        record.number[RECORD_N_NEIGHBOURS] = parts[which];
         put(out, "neighbours", &record, 1);
     }
 }

@@ -4,7 +4,7 @@
  */
 "use strict";
 (() => {
-    const wrong = [], found = { events: 0, sectors: 0, wavefronts: 0, flights: 0, findings: 0, watched: 0, indices: 0 };
+    const wrong = [], found = { events: 0, sectors: 0, wavefronts: 0, flights: 0, findings: 0, watched: 0, indices: 0, named: 0, acting: 0 };
     const expect = (holds, what) => { if (!holds && wrong.length < 20) wrong.push(what); };
     const press = key => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
     window.addEventListener("error", event => wrong.push(event.message));
@@ -42,6 +42,11 @@
         expect(watched.whole, `variables of block ${viewer.block.index} end after ${watched.accesses.length} accesses`);
         for (const access of watched.accesses) {
             const e = access.event, held = new Map([...access.held].map(([n, text]) => [about.variables.variables[n].slice(1, 3).join("."), Number(text)]));
+            for (const text of access.held.values()) { /* a pointer into shared memory is shown by what lies there */
+                if (!text.startsWith("shared+")) continue;
+                expect(/^(&[a-z_]+(\[\d+\])+|shared [+] 0x[0-9a-f]+)$/.test(valueText(text)), `${text} is shown as ${valueText(text)}`);
+                found.named += valueText(text).startsWith("&");
+            }
             const [r, i, c] = ["r", "i", "c"].map(name => held.get("load_tile." + name));
             found.watched++;
             if (!v.isShared(e) || !(v.shape[e].access & WRITE) || r === undefined) continue;
@@ -76,7 +81,20 @@
         }
     }
 
+    /* The first finding is between warps, where there is such a one, and its thread is the one whose variables are there. */
+    function checkFirstFinding() {
+        const warps = f => new Set(f.actors.map(a => `${a.block}:${Math.floor(a.thread / 32)}`)).size, all = viewer.launch.findings;
+        if (!all.length) return;
+        showFinding(0);
+        expect(warps(all[0]) > 1 || all.every(f => warps(f) < 2), "a finding between warps comes first");
+        const watched = watchedOf(viewer.events), here = all[0].actors.filter(a => a.block === viewer.block.index);
+        if (!watched || !here.length) return;
+        expect(watched.thread === here[here.length - 1].thread, `variables are of thread ${watched.thread}`);
+        found.acting++;
+    }
+
     function checkFindings() {
+        checkFirstFinding();
         viewer.launch.findings.forEach((f, i) => {
             showFinding(i);
             found.findings++;

@@ -186,7 +186,6 @@ static const struct shape_row SHAPES[] = {
     {"extreme_logits_causal",    GROUP_NUMERICS, H | C,            ON_ANY,  1,     1,     1,    70,    140,   32, CAUSAL,               0x1p100, DIST_EXTREME},
     {"minus_infinity_causal",    GROUP_NUMERICS, W | TILED,        ON_ANY,  1,     1,     1,    80,    140,   64, CAUSAL,                     0, DIST_MINUS_INFINITE},
     {"scale_largest",            GROUP_NUMERICS, S | W | T | B,    ON_ANY,  1,     2,     2,     9,     40,   32, 0,               (double)FLT_MAX, DIST_SMALL_PRODUCTS},
-    {"scale_largest",            GROUP_NUMERICS, H | C | F,        ON_ANY,  1,     2,     2,     9,     40,   32, 0,               (double)FLT_MAX, DIST_ZEROS},
     {"scale_lowest",             GROUP_NUMERICS, S | W | T | B,    ON_ANY,  1,     1,     1,     9,     40,   32, CAUSAL,         -(double)FLT_MAX, DIST_SMALL_PRODUCTS},
     {"scale_largest_128",        GROUP_NUMERICS, T | B,            ON_ANY,  1,     1,     1,    64,    384,  128, 0,               (double)FLT_MAX, DIST_SMALL_PRODUCTS},
     {"nan_q",                    GROUP_NUMERICS, S | M | WHOLE,    ON_ANY,  1,     2,     2,    33,     40,   32, 0,                          0, DIST_NAN_Q},

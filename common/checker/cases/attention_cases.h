@@ -59,6 +59,8 @@ int attention_holds(const struct lesson_case *item, const float *const *got, con
                     const float *const *got_before, char *reason, size_t size);
 int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
                     size_t at, struct lesson_guess *guess);
+int attention_not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
+                         char *words, size_t size);
 int attention_trait(const struct lesson_case *item, int index, const char **message);
 const char *attention_purpose(const struct lesson_case *item);
 void attention_cost(const struct lesson_case *item, struct lesson_cost *cost);
@@ -70,8 +72,8 @@ void attention_describe(const struct lesson_case *item, char *text, size_t size)
 #define ATTENTION_CASES                                                                                      \
     .buffers = attention_buffers, .fill = attention_fill, .units = attention_units,                          \
     .unit_elems = attention_unit_elems, .expect = attention_expect, .intermediate = attention_intermediate,  \
-    .guess = attention_guess, .trait = attention_trait, .cost = attention_cost,                              \
-    .workspace_bytes = attention_workspace_bytes, .describe = attention_describe, .turns = "q k v",          \
-    .purpose = attention_purpose, .distributions = DIST_COUNT
+    .guess = attention_guess, .not_finite = attention_not_finite, .trait = attention_trait,                  \
+    .cost = attention_cost, .workspace_bytes = attention_workspace_bytes, .describe = attention_describe,    \
+    .turns = "q k v", .purpose = attention_purpose, .distributions = DIST_COUNT
 
 #endif

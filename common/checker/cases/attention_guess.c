@@ -21,12 +21,12 @@ enum {
 };
 
 /* Lesson 01 has no tiles, so its messages say which keys count, not which tiles. */
-#define EVERY_TILE .sizes = {8, 16, 32, 64, 128}
+#define EVERY_TILE .sizes = {4, 8, 16, 32, 64, 128}
 
 /* clang-format off */
 static const struct mistake_row MISTAKES[] = {
     {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM, .where = M | W,
-     .message = "the maximum begins at 0, not at -infinity: all scores are far below 0, and every exp(score - 0) is 0"},
+     .message = "the maximum begins at 0, or at a low number such as -1e30, not at -infinity: it is above every score here, and every exp is 0"},
     {NO_SCALE, RECORD_CAUSE_SCALE, .where = S | W, .message = "as without the scale: is every score multiplied by it?"},
     {EVERY_SCORE_0, RECORD_CAUSE_SCALE, .where = S | W,
      .message = "as if every score were 0: is K read from the right place? Is the scale right? The scale 0 stands for "
@@ -74,10 +74,9 @@ static const struct mistake_row MISTAKES[] = {
     {LAST_TILE_ONLY, RECORD_CAUSE_KV_TILES, .where = O | W,
      .message = "only the last K/V tile counts, the keys from the last multiple of %d on: is what came before kept?",
      EVERY_TILE},
-    {FIRST_TILE_ONLY, RECORD_CAUSE_KV_TILES, .where = O | W,
-     .message = "only the first %d keys count: does every thread go on to what follows?", EVERY_TILE},
-    {FIRST_STEP_ONLY, RECORD_CAUSE_KV_TILES, .where = O | M | W,
-     .message = "only the first %d keys count: does every thread go on to its next key?", .sizes = {256}},
+    {FIRST_TILE_ONLY, RECORD_CAUSE_KV_TILES, .where = O | M | W,
+     .message = "only the first %d keys count: does every thread go on to what follows?",
+     .sizes = {8, 16, 32, 64, 128, 256}},
     {POWERS_OF_2, RECORD_CAUSE_EXPONENT, .where = M | W,
      .message = "as if exp2 were taken where exp is meant: is the score multiplied by log2(e)?"},
     {POWERS_OF_E, RECORD_CAUSE_EXPONENT, .where = M | W,
@@ -102,6 +101,8 @@ static const struct mistake_row MISTAKES[] = {
     /* Where all that is wrong is 0, each of these fits: the first is nearest to what the kernel does. */
     {WEIGHTS_CUT, RECORD_CAUSE_WEIGHTS, .where = M | W, .message = "small weights, below exp(-%d), are taken as 0",
      .sizes = {80, 60, 40, 30, 20, 14, 10, 8}},
+    {LSE_OF_ROUNDED, RECORD_CAUSE_LSE, .where = W | IN_LSE,
+     .message = "l sums weights that were rounded to 16 bits, as P is for its product: sum them before", .sizes = {11, 8}},
     {LSE_WITHOUT_MAX, RECORD_CAUSE_LSE, .where = M | W | IN_LSE,
      .message = "lse is the logarithm of the sum without the maximum: lse = m + log(l)"},
     {LSE_MAX_ONLY, RECORD_CAUSE_LSE, .where = M | W | IN_LSE, .message = "lse is the maximum alone: lse = m + log(l)"},
@@ -111,6 +112,9 @@ static const struct mistake_row MISTAKES[] = {
     {TILES_OF_FIRST_QUERY, RECORD_CAUSE_Q_TILES, .where = W | CAUSAL,
      .message = "the loop over K/V tiles ends with the keys that the first query of a Q tile sees: the last one sees the most",
      .sizes = {32, 64, 128, 32, 64, 128}, .others = {64, 64, 64, 128, 128, 128}},
+    {ZEROS_AFTER_FIRST_QUERY, RECORD_CAUSE_Q_TILES, .where = W | CAUSAL,
+     .message = "of K and V no more is loaded than the first query of a Q tile sees, so that later ones find zeros: the last one "
+                "sees the most", .sizes = {32, 64, 128, 32, 64, 128}, .others = {64, 64, 64, 128, 128, 128}},
     {ELEMENTS_MISSING, RECORD_CAUSE_HEAD_DIM, .where = S | W,
      .message = "the last %d elements of q and k are missing in every score: does the loop over head_dim take its last step?",
      .sizes = {8, 16, 32}},
@@ -158,6 +162,8 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     case READ_AS_BF16:
     case TREATED_AS_BF16:
         return attention_storage(item) == STORAGE_F16;
+    case LSE_OF_ROUNDED:
+        return attention_storage(item) == (size == 11 ? STORAGE_F16 : STORAGE_BF16);
     case SCALE_POSITIVE:
         return item->real[AT_SCALE] < 0.0;
     case TILES_SCALE_POSITIVE:
@@ -190,7 +196,6 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     case LAST_TILE_ONLY:
     case FIRST_TILE_ONLY:
     case HALF_OF_LANES:
-    case FIRST_STEP_ONLY:
     case LAST_VALUES_MISSING:
     case FIRST_VALUES_MISSING:
         return kv_len > size;
@@ -212,7 +217,7 @@ static int end_of_tiles(const struct lesson_case *item, const struct mistake *mi
 {
     const size_t rows = (size_t)mistake->other, after = (i / rows + 1) * rows,
                  q_len = (size_t)item->extent[AT_Q_LEN], last = (after < q_len ? after : q_len) - 1;
-    const int most = keys_seen(item, mistake->number == TILES_OF_FIRST_QUERY ? after - rows : last);
+    const int most = keys_seen(item, mistake->number == NOT_MASKED ? last : after - rows);
     return most > 0 ? (most + mistake->size - 1) / mistake->size * mistake->size : 0;
 }
 
@@ -236,14 +241,21 @@ static void count_keys(struct wrong_row *row)
 {
     const struct mistake *mistake = &row->mistake;
     const int kv_len = row->item->extent[AT_KV_LEN], size = mistake->size, number = mistake->number;
-    const int in_tiles = number == NOT_MASKED || number == TILES_OF_FIRST_QUERY;
-    const int end = in_tiles ? end_of_tiles(row->item, mistake, row->query) : 0;
+    const int first_only = number == TILES_OF_FIRST_QUERY || number == ZEROS_AFTER_FIRST_QUERY;
+    const int end = number == NOT_MASKED || first_only ? end_of_tiles(row->item, mistake, row->query) : 0;
     const size_t query = number == MASK_OF_FIRST_ROWS ? first_rows_of(mistake, row->query) : row->query;
     int last = number == NOT_MASKED ? end : seen_by_mask(row->item, number, query);
-    if (number == TILES_OF_FIRST_QUERY && last > end) last = end;
+    if (first_only && last > end) last = end;
+    int empty = 0;
+    if (number == ZEROS_AFTER_FIRST_QUERY) {
+        const size_t tile = (size_t)mistake->other;
+        const int loaded = seen_by_mask(row->item, number, row->query / tile * tile);
+        empty = last - (loaded > 0 ? loaded : 0);
+        if (empty > 0) last = loaded;
+    }
     last = last < 0 ? 0 : last > kv_len ? kv_len : last;
     if (number == TAIL_MISSING && last > kv_len / size * size) last = kv_len / size * size;
-    if ((number == FIRST_TILE_ONLY || number == FIRST_STEP_ONLY) && last > size) last = size;
+    if (number == FIRST_TILE_ONLY && last > size) last = size;
     row->first = number == LAST_TILE_ONLY && last > 0 ? (last - 1) / size * size : 0;
     if (number == OWN_PART_ONLY) {
         const int part = kv_len / size, own = (int)row->query / part * part;
@@ -254,7 +266,7 @@ static void count_keys(struct wrong_row *row)
     row->zeros = number == ONE_MORE_AS_ZERO                     ? 1
                  : number == NOT_MASKED && end > kv_len         ? end - kv_len
                  : number == TAIL_AS_ZEROS && kv_len % size > 0 ? size - kv_len % size
-                                                                : 0;
+                                                                : empty;
 }
 
 /* Tiles come from the last to the first, as in lesson 16: the last ones fill the stages, each later one is one too far. */
@@ -360,4 +372,15 @@ int attention_guess(const struct lesson_case *item, const float *const *data, in
     const struct wrong_row row = open_row(item, data, &mistake, at / columns, at % columns);
     return known != NULL ? guess_row(&row, at / columns, buffer, &guess->value)
                          : wrong_row_in_pieces(&row, index, guess);
+}
+
+int attention_not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
+                         char *words, size_t size)
+{
+    static const struct mistake none = {0};
+    const size_t columns = buffer == ATTENTION_LSE ? 1 : (size_t)item->extent[AT_HEAD_DIM];
+    if (item->extent[EX_KIND] != ATTENTION_WHOLE || item->extent[EX_TILED] == ATTENTION_E4M3_TILES) return 0;
+    struct wrong_row row = open_row(item, data, &none, at / columns, at % columns);
+    row.halves = attention_on_tensor_cores(item->extent[EX_TILED]) && attention_storage(item) == STORAGE_F16;
+    return wrong_row_not_finite(&row, item->extent[AT_KV_LEN], "behind the mask", words, size);
 }

@@ -468,9 +468,12 @@ int attention_holds(const struct lesson_case *item, const float *const *got, con
             float now = got[ATTENTION_OUT][unit * head_dim + d],
                   then = got_before[ATTENTION_OUT][unit * head_dim + d];
             if (now == then || (isnan(now) && isnan(then))) continue;
-            snprintf(reason, size,
-                     "query row %d sees keys up to %d, but its output changed with keys from %d on", i,
-                     visible - 1, hidden_from);
+            snprintf(
+                reason, size,
+                "query row %d sees keys up to %d, but its output changed with keys from %d on; its values "
+                "are right, so that these "
+                "change how it rounds: do they enter a maximum, or a choice to rescale, that rows share?",
+                i, visible - 1, hidden_from);
             return 0;
         }
     }

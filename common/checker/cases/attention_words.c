@@ -128,6 +128,10 @@ const char *attention_purpose(const struct lesson_case *item)
                                                             "takes the matrix as it is, and knows of no mask"
                                                           : "weights behind the mask are not 0 here: values "
                                                             "of hidden keys do not count all the same";
+    if (item->extent[EX_KIND] == ATTENTION_SOFTMAX && item->distribution >= DIST_NAN_Q &&
+        item->distribution <= DIST_NAN_WEIGHTLESS)
+        return "a score is NaN: so is all of its row, also where the mask has hidden keys, of which softmax "
+               "does not know";
     if (item->real[AT_SCALE] < 0.0 && item->distribution != DIST_SMALL_PRODUCTS)
         return "the scale is negative here: the largest score of a row is its smallest product of q and k";
     if (of_data[item->distribution] != NULL) return of_data[item->distribution];

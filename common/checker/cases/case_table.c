@@ -162,16 +162,16 @@ struct lesson_case *case_table_copy(struct lesson_case *cases, int *count, int c
     return item;
 }
 
-int case_table_add_device(struct lesson_case *cases, int count, int capacity, const char *part,
-                          const char *like, const char *name, unsigned device)
+int case_table_add_old_device(struct lesson_case *cases, int count, int capacity, const char *part,
+                              const char *like, const char *name)
 {
     struct lesson_case *item = case_table_copy(cases, &count, capacity, part, like, name);
     if (item == NULL) return count;
     item->group = GROUP_BAD_INPUT;
     item->weight = 1;
     item->devices = ON_SIMT;
-    item->flags = device;
-    if (item->expected == KERNEL_OK) item->expected = KERNEL_UNSUPPORTED_ARCHITECTURE;
+    item->flags = 0;
+    item->capability = CASE_TABLE_OLD_DEVICE;
     return count;
 }
 
@@ -228,6 +228,8 @@ void case_table_place(struct lesson_case *item, int index, const struct lesson_b
 int case_table_means(const char *name, const struct lesson_case *item)
 {
     const char *slash = strchr(item->name, '/');
+    size_t length = strlen(name);
+    if (length > 0 && name[length - 1] == '/') return strncmp(name, item->name, length) == 0;
     return strcmp(name, item->name) == 0 || (slash != NULL && strcmp(name, slash + 1) == 0);
 }
 

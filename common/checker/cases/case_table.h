@@ -53,11 +53,13 @@ void case_table_spoil(struct lesson_case *item, const struct bad_argument *bad, 
 struct lesson_case *case_table_copy(struct lesson_case *cases, int *count, int capacity, const char *part,
                                     const char *like, const char *name);
 
-/** @brief Appends case "PART/LIKE" as "PART/NAME" on a software device that @p device, of enum case_flags,
- *         makes report another architecture: a call without other faults is refused for that. Returns the
- *         new count. */
-int case_table_add_device(struct lesson_case *cases, int count, int capacity, const char *part,
-                          const char *like, const char *name, unsigned device);
+/** @brief lesson_case.capability of a device that is too old for tensor cores of 16 x 8 results. */
+enum { CASE_TABLE_OLD_DEVICE = 75 };
+
+/** @brief Appends case "PART/LIKE", whose call must be refused, as "PART/NAME" on a software device that is too old, too: that is
+ *         looked at last. Returns the new count. */
+int case_table_add_old_device(struct lesson_case *cases, int count, int capacity, const char *part,
+                              const char *like, const char *name);
 
 /** @brief In nine of ten random problems, shortens a cache of @p tokens tokens, @p row elements each, to
  *         half a million elements: with hundreds of long caches the checker on a GPU would take minutes. */
@@ -75,7 +77,8 @@ void case_table_place(struct lesson_case *item, int index, const struct lesson_b
 /** @brief How many of these items there are before they begin again. */
 int case_table_places(const struct lesson_buffer *buffers, int count);
 
-/** @brief 1 if @p name, as typed by a person, means @p item: its full name, or the name without the part. */
+/** @brief 1 if @p name, as typed by a person, means @p item: its full name, the name without the part,
+ *         or the part's with a slash at its end, which means all of its items. */
 int case_table_means(const char *name, const struct lesson_case *item);
 
 /** @brief Up to @p most names near to @p name, nearest first; returns how many. */

@@ -64,7 +64,7 @@ static const struct mistake_row MISTAKES[] = {
      .message = "as if every score were 0: does dot() return the sum, and does scale 0 stand for 1/sqrt(head_dim)?"},
     {UNDIVIDED, RECORD_CAUSE_NORMALISE, .message = "never divided by the sum of the exponentials"},
     {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM,
-     .message = "the maximum begins at 0, not at -infinity: all scores are far below 0, and every exp(score - 0) is 0"},
+     .message = "the maximum begins at 0, or at a low number such as -1e30, not at -infinity: it is above every score here, and every exp is 0"},
     {HALF_OF_QUERY, RECORD_CAUSE_HEAD_DIM,
      .message = "only the first half of the query and key was multiplied: how many elements do loads bytes hold?"},
     {PAIRS_AS_FLOATS, RECORD_CAUSE_HEAD_DIM, .where = HALVES,
@@ -239,4 +239,15 @@ int decode_guess(const struct lesson_case *item, const float *const *data, int i
     if (faulty != (mistake.number == FAULTY_ZEROED) || (!faulty && !applies(&row, known->where))) return 0;
     guess->value = faulty ? 0.0 : wrong_row_output(&row);
     return 1;
+}
+
+int decode_not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
+                      char *words, size_t size)
+{
+    static const struct mistake none = {0};
+    const size_t head_dim = (size_t)item->extent[DC_HEAD_DIM];
+    if (buffer != DC_OUT) return 0;
+    const struct wrong_row row = open_row(item, data, &none, at / head_dim, at % head_dim);
+    if (decode_is_faulty(item, (int)row.b)) return 0;
+    return wrong_row_not_finite(&row, item->extent[DC_MAX_LEN], "past its position", words, size);
 }

@@ -81,10 +81,8 @@ const char *gemm_purpose(const struct lesson_case *item)
         [GEMM_NAN_AB] = "alpha is 0: A and B, which are NaN throughout, are not to be read",
         [GEMM_NAN_C] = "C holds NaN, and beta is not 0: they must come out where they are",
     };
-    if (item->flags & CASE_OLD_DEVICE)
-        return "the device says that it is an sm_75: refused after all that is wrong with the arguments";
-    if (item->flags & CASE_NEW_DEVICE)
-        return "the device says that it is an sm_100, which lacks what sm_90a alone has: refused";
+    if (item->expected == KERNEL_UNSUPPORTED_ARCHITECTURE)
+        return "the device says that it is another one: refused after all that is wrong with the arguments";
     enum { MANY_ROWS = 512, MANY_COLUMNS = 64 };
     if (item->expected == KERNEL_INVALID_CONFIG && wrong_choice(item) != NULL) return wrong_choice(item);
     if (item->extent[GEMM_M] > MANY_ROWS && item->extent[GEMM_N] > MANY_COLUMNS && item->group == GROUP_EDGES)

@@ -100,11 +100,10 @@ static const struct {
     enum kernel_status expected;
     int null_buffer, misaligned_buffer, misalignment;
     int at, value; /* also sets lesson_case.value[at] = value; at < 0 for none */
-    unsigned flags;
 } BAD[] = {
-    {"misaligned_bias", SCALED, KERNEL_ALIGNMENT_ERROR, -1, INT8_BIAS, 2, -1, 0, 0},
+    {"misaligned_bias", SCALED, KERNEL_ALIGNMENT_ERROR, -1, INT8_BIAS, 2, -1, 0},
     {"misaligned_bias_and_dtype_unknown", SCALED, KERNEL_UNSUPPORTED_DTYPE, -1, INT8_BIAS, 2, GEMM_DTYPE_OUT,
-     9, 0},
+     9},
 };
 
 static void set_output(struct lesson_case *item, enum dtype dtype, int bias)
@@ -134,14 +133,12 @@ static int own_bad_input(const struct gemm_family *family, struct lesson_case *c
     for (size_t i = 0; i < sizeof BAD / sizeof BAD[0] && count < capacity; i++) {
         if (!(BAD[i].parts & (family->dequantised ? SCALED : SUMS))) continue;
         struct lesson_case *item = &cases[count++];
-        int old = (BAD[i].flags & CASE_OLD_DEVICE) != 0;
-        *item = gemm_case(family, BAD[i].name, GROUP_BAD_INPUT, old ? ON_SIMT : ON_ANY, 33, 35, 37);
+        *item = gemm_case(family, BAD[i].name, GROUP_BAD_INPUT, ON_ANY, 33, 35, 37);
         item->weight = 1;
         item->expected = BAD[i].expected;
         item->null_buffer = BAD[i].null_buffer;
         item->misaligned_buffer = BAD[i].misaligned_buffer;
         item->misalignment = BAD[i].misalignment;
-        item->flags |= BAD[i].flags;
         if (BAD[i].at >= 0) item->value[BAD[i].at] = BAD[i].value;
         if (family->dequantised) {
             int64_t told = item->value[GEMM_DTYPE_OUT];
@@ -210,7 +207,7 @@ void int8_describe(const struct lesson_case *item, char *text, size_t size)
 
 const char *int8_purpose(const struct lesson_case *item)
 {
-    if (item->flags & CASE_OLD_DEVICE)
+    if (item->expected == KERNEL_UNSUPPORTED_ARCHITECTURE)
         return "the device says that it is an sm_75, which has no mma.m16n8k32: refused after all that is "
                "wrong with the arguments";
     if (item->value[GEMM_UNUSED] != 0)

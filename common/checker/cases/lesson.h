@@ -87,11 +87,16 @@ struct lesson_case {
     int capability; /**< what the software device says it is: 80 for an sm_80; 0: what it is */
     /** set of 1 << row of the table of promises (checker/promises) that the case was made for; 0: it is the lesson's own */
     uint64_t shows;
+    const char *about; /**< what the case tests, if the table says so; NULL: purpose() does */
+    int scores; /**< 1 + which scores the table of promises gives it (promises/scores.c); 0: those that fill() makes */
     /** elements between a multiple of 256 bytes and the start of buffer 0, 1, ... */
     int start[LESSON_STARTS];
     /** elements from row to row of buffer 0, 1, ... on the device, for distances too large to fill or to
      *  compare; 0: as lesson_buffer says */
-    int apart[LESSON_STARTS];
+    int64_t apart[WIRE_BUFFERS];
+    /** if total is not 0: what lies apart are not rows but three parts of an axis, of `each` of its elements; the kernel is told of all
+     *  `total` of them, and the buffers here hold the parts alone */
+    struct wire_parts parts;
     /** set of 1 << buffer: outputs that must stay unchanged even if the call succeeds */
     unsigned untouched;
     /** set of 1 << buffer: inputs that must not be read: nothing is written there before the call */
@@ -313,6 +318,10 @@ struct lesson {
      *         do with it; -1 if there is no such guess. Before the call told is @p index, and cause RECORD_CAUSE_GUESS. */
     int (*guess)(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  struct lesson_guess *guess);
+    /** @brief What may have made the element at @p at of @p buffer infinite or NaN, which is finite by contract: what of its row is
+     *         beyond float, or that inputs which it must not use are not finite. 0 if nothing is known. NULL: nothing is. */
+    int (*not_finite)(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
+                      char *words, size_t size);
     /** @brief What outputs that are right tell of the others: bit b of @p compared and of @p wrong is buffer b. NULL: nothing. */
     const char *(*stage)(const struct lesson_case *item, unsigned compared, unsigned wrong);
     /** @brief Trait @p index of a case: 1 if the case has it, 0 if not, -1 if there is no such trait. If

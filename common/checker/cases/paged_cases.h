@@ -64,5 +64,7 @@ int paged_holds(const struct lesson_case *item, const float *const *got, const s
 void paged_cost(const struct lesson_case *item, struct lesson_cost *cost);
 int paged_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                 struct lesson_guess *guess);
+int paged_not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
+                     char *words, size_t size);
 
 #endif

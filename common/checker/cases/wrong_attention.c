@@ -4,6 +4,7 @@
  */
 #include "wrong_attention.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -140,6 +141,14 @@ static int is_summed(const struct wrong_row *row, int key)
     return mistake->number != DIVIDED_BY_WARP || key % mistake->size / WARP == (int)row->column / WARP;
 }
 
+/* @p x with so many significant bits. */
+static double rounded_to(int bits, double x)
+{
+    int exponent;
+    const double fraction = frexp(x, &exponent);
+    return ldexp(rint(ldexp(fraction, bits)), exponent - bits);
+}
+
 static double weight_of(const struct mistake *mistake, double score, double max)
 {
     const double below = score - max;
@@ -148,6 +157,8 @@ static double weight_of(const struct mistake *mistake, double score, double max)
         return score;
     case WEIGHTS_CUT:
         return below < -mistake->size ? 0.0 : exp(below);
+    case LSE_OF_ROUNDED:
+        return rounded_to(mistake->size, exp(below));
     case POWERS_OF_2:
         return exp(below * LN_2);
     case POWERS_OF_E:
@@ -258,6 +269,92 @@ double wrong_row_lse(const struct wrong_row *row)
     default:
         return sums.max + log(sums.weights);
     }
+}
+
+/* ---- what is not finite ------------------------------------------------------------------------------------- */
+
+static int are_finite(const float *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(x[i])) return 0;
+    return 1;
+}
+
+/* 1 if keys and values of [first, end) are finite. */
+static int keys_finite(const struct wrong_row *row, int first, int end)
+{
+    for (int key = first; key < end; key++) {
+        const size_t at = row->place(row, key);
+        if (!are_finite(row->k + at, row->head_dim) || !are_finite(row->v + at, row->head_dim)) return 0;
+    }
+    return 1;
+}
+
+/** The largest of what a kernel may compute on its way to a row. */
+struct extremes {
+    double product; /* of q and k */
+    double bias;    /* slope times the key's number, not its distance from the last */
+    double log2;    /* of a score that is a float, times log2(e) */
+    double top, bottom;
+    double early; /* the largest of the first scores */
+};
+
+static struct extremes extremes_of(const struct wrong_row *row)
+{
+    enum { EARLY = 8 };
+    struct extremes e = {.top = (double)-INFINITY, .bottom = (double)INFINITY, .early = (double)-INFINITY};
+    for (int key = row->first; key < row->last; key++) {
+        const double score = wrong_score(row, key), bias = row->slope * (key + 1 - row->last);
+        e.product = fmax(e.product, fabs((score - bias) / row->scale));
+        e.bias = fmax(e.bias, fabs(row->slope * key));
+        if (fabs(score) <= FLT_MAX) e.log2 = fmax(e.log2, fabs(score) / LN_2);
+        if (key < row->first + EARLY) e.early = fmax(e.early, score);
+        e.top = fmax(e.top, score);
+        e.bottom = fmin(e.bottom, score);
+    }
+    return e;
+}
+
+int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place, char *words, size_t size)
+{
+    const double most = row->halves ? log(65504.0) : log(FLT_MAX); /* of what exp takes */
+    const double far_apart = 0x1p27;                               /* floats 16 apart */
+    if (!are_finite(row->q, row->head_dim) || !keys_finite(row, row->first, row->last)) return 0;
+    if (!keys_finite(row, row->last, end)) {
+        snprintf(words, size,
+                 "no key that this row sees is infinite or NaN, but one %s is: its score counts, or its "
+                 "value, for a weight of 0 "
+                 "times NaN is NaN",
+                 place);
+        return 1;
+    }
+    enum { MOST = 2 }; /* the plainer ones come first */
+    const struct extremes e = extremes_of(row);
+    const struct {
+        int holds;
+        const char *words;
+    } beyond[] = {{fabs(row->scale) / LN_2 > FLT_MAX, "scale * log2(e)"},
+                  {e.bias > FLT_MAX, "slope * t, where slope * (t - last) is not"},
+                  {e.log2 > FLT_MAX, "a score times log2(e)"},
+                  {e.product > FLT_MAX, "a product of q and k without the scale"},
+                  {row->scale < 0.0 && e.top - e.bottom > most,
+                   "exp(score - m), if m is the largest product of q and k times this negative scale: that "
+                   "is the smallest score"},
+                  {e.log2 > far_apart, "exp(score - m), if m is a rounded score and score is not (fmaf): "
+                                       "floats as large as these are 16 and more apart"},
+                  {e.top - e.early > most, "exp(score - m), if m is the maximum of earlier keys"},
+                  {e.top > most, "exp(score), if no maximum is subtracted"}};
+    const char *before = row->halves ? "all inputs are finite; beyond float here, or as a weight beyond f16: "
+                                     : "all inputs are finite; beyond float here: ";
+    size_t used = 0;
+    words[0] = '\0';
+    for (size_t i = 0, told = 0; i < sizeof beyond / sizeof beyond[0] && told < MOST && used < size; i++) {
+        if (!beyond[i].holds) continue;
+        used += (size_t)snprintf(words + used, size - used, "%s%s", before, beyond[i].words);
+        before = "; or ";
+        told++;
+    }
+    return used > 0;
 }
 
 /* ---- pieces ------------------------------------------------------------------------------------------------- */

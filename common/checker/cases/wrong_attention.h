@@ -42,7 +42,9 @@ enum attention_mistake {
     K_TRANSPOSED, V_TRANSPOSED, HALF_OF_LANES /* of twice [threads] */,
     OWN_PART_ONLY /* of [parts] */, REFILLED_LATE /* tiles of [keys], [other] stages */,
     /* of tiles of [other] rows those from [rows] on are taken for the first ones: by the mask, or for their queries */
-    MASK_OF_FIRST_ROWS, QUERIES_OF_FIRST_ROWS, TILES_SCALE_POSITIVE /* all of [keys] but the last */
+    MASK_OF_FIRST_ROWS, QUERIES_OF_FIRST_ROWS, TILES_SCALE_POSITIVE /* all of [keys] but the last */,
+    SLOPE_OF_FIRST /* [heads] */, SLOPE_OF_GROUP, LSE_OF_ROUNDED /* weights, to [bits] */,
+    ZEROS_AFTER_FIRST_QUERY /* as TILES_OF_FIRST_QUERY */
     /* clang-format on */
 };
 
@@ -61,6 +63,7 @@ struct wrong_row {
     const float *given;
     double scale, slope;
     int first, last; /**< the keys in [first, last) count */
+    int halves;      /**< 1: weights may be rounded to f16 */
     int zeros;       /**< keys past the end that count with score 0; -1 where the lesson has none */
 };
 
@@ -74,6 +77,10 @@ double wrong_value(const struct wrong_row *row, int key);
 /** @brief The element of the output, or the logsumexp of the row. */
 double wrong_row_output(const struct wrong_row *row);
 double wrong_row_lse(const struct wrong_row *row);
+
+/** @brief Why the row, opened without a mistake, may be infinite or NaN: as lesson::not_finite. The keys from its last one to before
+ *         @p end are those that it must not use; @p place says where they are. */
+int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place, char *words, size_t size);
 
 enum { PIECES_MOST_KEYS = 1024 }; /* smaller cases show the mistake sooner */
 

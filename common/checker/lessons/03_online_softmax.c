@@ -451,8 +451,19 @@ static double unscaled_sum(const float *in, int cols, int threads)
     return all * exp(largest);
 }
 
-/* What mistake.size is: columns; threads of a row; the only sum that is rescaled, the first or the second. */
-enum { TAIL_AS_ZEROS = 1, NOT_RESCALED, ONE_RESCALED, NONE_RESCALED };
+/* What mistake.size is: columns; threads of a row; the distance of lanes that are never merged, each with mistake.other columns next
+ * to each other; the only sum that is rescaled, the first or the second. */
+enum {
+    TAIL_AS_ZEROS = 1,
+    NOT_RESCALED,
+    STEP_MISSING,
+    STEP_OF_LANE_0,
+    STEP_TWICE,
+    ONE_RESCALED,
+    NONE_RESCALED
+};
+#define STEP "the reduction over a warp lacks a step: lanes %d apart are never merged, "
+#define EVERY_STEP .sizes = {1, 2, 4, 8, 16, 1, 2, 4, 8, 16}, .others = {1, 1, 1, 1, 1, 4, 4, 4, 4, 4}
 static const struct mistake_row OF_ROWS[] = {
     {TAIL_AS_ZEROS, RECORD_CAUSE_TAIL,
      .message = "what lies past the end of a row counts as values of 0, as if cols were rounded up to a "
@@ -462,6 +473,10 @@ static const struct mistake_row OF_ROWS[] = {
      .message = "l is not rescaled where a later element of a row brings a new maximum (as with %d thread%s "
                 "per row)",
      .sizes = {1, 32, 128, 256, 512, 1024}},
+    {STEP_OF_LANE_0, RECORD_CAUSE_WARP_REDUCTION, .message = STEP "and all take what lane 0 has", EVERY_STEP},
+    {STEP_MISSING, RECORD_CAUSE_WARP_REDUCTION, .message = STEP "and each takes what it has", EVERY_STEP},
+    {STEP_TWICE, RECORD_CAUSE_WARP_REDUCTION, .message = STEP "and half of the lanes are left with nothing",
+     EVERY_STEP},
 };
 static const struct mistake_row OF_MERGES[] = {
     {ONE_RESCALED, RECORD_CAUSE_RESCALE,
@@ -469,6 +484,23 @@ static const struct mistake_row OF_MERGES[] = {
     {NONE_RESCALED, RECORD_CAUSE_RESCALE,
      .message = "the two sums are added without being rescaled to the common maximum"},
 };
+
+/* 1 if a lane distance apart from the others of its half has column @p j. */
+static int in_half(const struct mistake *mistake, int j)
+{
+    return (j / mistake->other & mistake->size) != 0;
+}
+
+/* What is at column @p at of a row, of which a warp's lanes merge all but those of one distance: each half keeps its own sum, or both
+ * have that of lane 0's; where a second such step follows, which lane 0's half begins, the others are left with nothing. */
+static double half_merged(const float *in, int cols, const struct mistake *mistake, int at, int in_lse)
+{
+    const int half = mistake->number == STEP_MISSING && !in_lse && in_half(mistake, at);
+    double sum = 0.0;
+    for (int j = 0; j < cols; j++) sum += in_half(mistake, j) == half ? exp((double)in[j]) : 0.0;
+    if (in_lse) return log(sum);
+    return mistake->number == STEP_TWICE && in_half(mistake, at) ? 0.0 : exp((double)in[at]) / sum;
+}
 
 static int rows_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
                       size_t at, struct lesson_guess *guess)
@@ -480,6 +512,10 @@ static int rows_guess(const struct lesson_case *item, const float *const *data, 
     if (zeros ? cols % size == 0 : cols <= size) return 0;
     size_t row = buffer == ROWS_LSE ? at : at / (size_t)cols;
     const float *in = data[ROWS_IN] + row * (size_t)cols;
+    if (mistake.other > 0) {
+        guess->value = half_merged(in, cols, &mistake, (int)(at % (size_t)cols), buffer == ROWS_LSE);
+        return cols > size * mistake.other;
+    }
     double sum = zeros ? 0.0 : unscaled_sum(in, cols, size);
     for (int j = 0; zeros && j < cols; j++) sum += exp((double)in[j]);
     if (zeros) sum += size - cols % size;
@@ -562,7 +598,7 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
 static size_t workspace_bytes(const struct lesson_case *item)
 {
     (void)item;
-    return SIZE_MAX;
+    return 0;
 }
 
 static void describe(const struct lesson_case *item, char *text, size_t size)

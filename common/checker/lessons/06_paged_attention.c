@@ -247,6 +247,18 @@ static void settle_outcome(struct lesson_case *item)
                        : 0;
 }
 
+/* What follows from extents that were changed: more sequences need more pages. */
+static void settle_again(struct lesson_case *item)
+{
+    const int pages = (item->extent[PA_MAX_CONTEXT_LEN] - 1) / item->extent[PA_BLOCK_SIZE] + 1;
+    const int more = item->extent[PA_BATCH] * pages - item->extent[PA_NUM_BLOCKS];
+    if (more > 0 && item->extent[EX_LENGTHS] != AROUND_PAGES) { /* of those a case may have fewer than all */
+        item->extent[PA_NUM_BLOCKS] += more;
+        item->value[PA_NUM_BLOCKS] += more;
+    }
+    settle_outcome(item);
+}
+
 static void good_case(struct lesson_case *item, const struct table_row *row, int part)
 {
     const struct special *special = &row->special;
@@ -410,14 +422,15 @@ static const char *purpose(const struct lesson_case *item)
     if (item->part == PART_VALIDATE && fault_of(item) != NULL) return fault_of(item);
     if (item->extent[EX_STATUS] > KERNEL_OK && item->extent[EX_STATUS] != KERNEL_INVALID_BLOCK_TABLE &&
         item->untouched)
-        return "device_status holds another error: whatever is not KERNEL_OK forbids to write";
+        return "device_status holds another error: whatever is not KERNEL_OK forbids to read anything else, "
+               "and to write";
     if (item->extent[EX_BREAK] != SOUND && item->part != PART_VALIDATE)
         return "the table is wrong: the launcher returns KERNEL_OK, and out keeps what it held";
     if (item->extent[EX_LENGTHS] == FULL && item->extent[PA_MAX_CONTEXT_LEN] > LONG)
         return "a long sequence: is the number of keys limited, or a position kept in a type that is too "
                "small, such as half or 16 bits?";
-    if (item->distribution == NAN_REST)
-        return "pages that nobody uses, and what lies behind the last token of a page, hold NaN";
+    if (item->extent[EX_LENGTHS] == ALL_EMPTY || item->extent[EX_LENGTHS] == SOME_EMPTY)
+        return "some sequences have no keys: their out is 0, and has to be written";
     const char *of_data = decode_purpose((enum distribution)item->distribution);
     if (of_data == NULL && item->extent[EX_PAGES] == SHARED_PREFIX)
         return "sequences share the pages of a common prefix";
@@ -448,7 +461,7 @@ const struct lesson lesson_06_paged_attention = {
     .turns = "q",
     .distributions = CHEAP + 1,
     .cases = cases,
-    .settle = settle_outcome,
+    .settle = settle_again,
     .vary = vary,
     .buffers = paged_buffers,
     .fill = paged_fill,
@@ -457,6 +470,7 @@ const struct lesson lesson_06_paged_attention = {
     .expect = paged_expect,
     .holds = paged_holds,
     .guess = paged_guess,
+    .not_finite = paged_not_finite,
     .trait = trait,
     .cost = paged_cost,
     .workspace_bytes = workspace_bytes,

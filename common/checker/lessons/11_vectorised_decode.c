@@ -603,6 +603,7 @@ const struct lesson lesson_11_vectorised_decode = {
     .unit_elems = decode_unit_elems,
     .expect = decode_expect,
     .guess = decode_guess,
+    .not_finite = decode_not_finite,
     .trait = trait,
     .purpose = purpose,
     .cost = decode_cost,

@@ -248,7 +248,8 @@ static int old_devices(struct lesson_case *cases, int count, int capacity, int k
         struct lesson_case *item = &cases[count++];
         good_case(item, &BAD_SHAPE, kind);
         spoil(item, &old);
-        item->flags = CASE_OLD_DEVICE;
+        item->flags = 0;
+        item->capability = CASE_TABLE_OLD_DEVICE;
         item->devices = ON_SIMT;
         if (null) item->null_buffer = BW_WORKSPACE;
         snprintf(item->name, sizeof item->name, "%s/old_device%s%s", PART_NAME[KIND[kind].part],
@@ -424,7 +425,7 @@ static const char *purpose(const struct lesson_case *item)
 {
     if (item->value[BW_OMITTED] != 0 && item->expected == KERNEL_OK)
         return "a gradient that is not wanted is given as NULL, and the others are right without it";
-    if (item->flags & CASE_OLD_DEVICE)
+    if (item->expected == KERNEL_UNSUPPORTED_ARCHITECTURE)
         return "the device says that it is an sm_75: the kernel's instructions are not there";
     switch (item->distribution) {
     case LARGE:

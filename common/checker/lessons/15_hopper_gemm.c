@@ -6,6 +6,7 @@
  * of a stage and tiles of 128 x 256, 128 x 128 and 128 x 64, more k-slices than the ring has stages, more
  * tiles than blocks, layouts that TMA accepts and layouts that it does not.
  */
+#include "checker/cases/case_table.h"
 #include "checker/cases/gemm_cases.h"
 
 enum {
@@ -104,31 +105,6 @@ static int own_cases(const struct gemm_family *family, struct lesson_case *cases
     return count;
 }
 
-/* A device that reports sm_75 or sm_100: refused, unless another argument is wrong, which comes first. */
-static int other_devices(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
-{
-    static const struct {
-        const char *name;
-        enum kernel_status expected;
-        int m, misaligned, dtype;
-        unsigned device;
-    } other[] = {
-        {"old_device_and_dtype_f32", KERNEL_UNSUPPORTED_DTYPE, 33, -1, 1, CASE_OLD_DEVICE},
-    };
-    for (size_t i = 0; i < sizeof other / sizeof other[0] && count < capacity; i++) {
-        struct lesson_case *item = &cases[count++];
-        *item = gemm_case(family, other[i].name, GROUP_BAD_INPUT, ON_SIMT, 33, 35, 37);
-        item->weight = 1;
-        item->flags |= other[i].device;
-        item->flags &= ~(unsigned)CASE_UNIT_SCALE;
-        item->expected = other[i].expected;
-        item->value[GEMM_M] = other[i].m;
-        if (other[i].dtype) item->value[GEMM_DTYPE_IN] = DTYPE_F32;
-        item->misaligned_buffer = other[i].misaligned, item->misalignment = 1;
-    }
-    return count;
-}
-
 /* One kernel serves both types, and the software device is slow: so properties run a share of their items,
  * and of the sizes that all products share only every @p each one runs. Properties that compare items come
  * in sets of 4 or 6. */
@@ -164,12 +140,14 @@ static int cases(struct lesson_case *cases, int capacity)
     int count = gemm_cases(&f16, cases, 0, capacity);
     count = fewer(cases, 0, count, 3, 1);
     count = own_cases(&f16, cases, count, capacity);
-    count = other_devices(&f16, cases, count, capacity);
+    count = case_table_add_old_device(cases, count, capacity, "f16", "dtype_in_other",
+                                      "old_device_and_dtype_f32");
     int first = count;
     count = gemm_cases(&bf16, cases, count, capacity);
     count = fewer(cases, first, count, 6, 3);
     count = own_cases(&bf16, cases, count, capacity);
-    return other_devices(&bf16, cases, count, capacity);
+    return case_table_add_old_device(cases, count, capacity, "bf16", "dtype_in_other",
+                                     "old_device_and_dtype_f32");
 }
 
 const struct lesson lesson_15_hopper_gemm = {

@@ -52,8 +52,6 @@ static const struct attention_own_case OWN[] = {
     {"gqa_5_head_dim_64",              GROUP_EDGES,     ON_ANY,   1,     10,    2,     9,    140,  64, 1,    0, DIST_NORMAL},
     {"keys_15",                        GROUP_EDGES,     ON_ANY,   1,      1,    1,    16,     15,  64, 1,    0, DIST_NORMAL},
     {"keys_17_queries_7",              GROUP_EDGES,     ON_ANY,   1,      1,    1,     7,     17, 128, 1,    0, DIST_NORMAL},
-    {"enormous_logits",                GROUP_NUMERICS,  ON_ANY,   1,      2,    2,    17,     65,  64, 0,  1e5, DIST_LARGE},
-    {"enormous_logits_negative",       GROUP_NUMERICS,  ON_ANY,   1,      1,    1,     9,     70, 128, 1, -1e5, DIST_LARGE},
     {"enormous_logits_256",            GROUP_NUMERICS,  ON_ANY,   1,      1,    1,     9,    256, 128, 0, -1e5, DIST_LARGE},
     {"rising_520",                     GROUP_NUMERICS,  ON_ANY,   1,      1,    1,     9,    520, 128, 0,    0, DIST_RISING},
     {"falling_520",                    GROUP_NUMERICS,  ON_ANY,   1,      1,    1,     9,    520, 128, 0,    0, DIST_FALLING},
@@ -134,14 +132,6 @@ static int add_own(const char *part, const struct attention_own_case *rows, size
         if (strncmp(name, "bf16", 4) == 0) cases[i].value[AT_DTYPE] = cases[i].extent[EX_DTYPE] = DTYPE_BF16;
     }
     return count;
-}
-
-/* Devices without these instructions: nothing is launched. With two faults at once, the architecture is
- * checked last. */
-static int add_other_devices(const char *part, struct lesson_case *cases, int count, int capacity)
-{
-    return case_table_add_device(cases, count, capacity, part, "head_dim_32", "old_device_and_head_dim_32",
-                                 CASE_OLD_DEVICE);
 }
 
 /* A storage type and a head_dim, both of which are refused: the type is checked first. */
@@ -290,10 +280,12 @@ static int cases(struct lesson_case *cases, int capacity)
         count = attention_cases(&families[part], cases, count, capacity);
         count = add_own(families[part].name, OWN, sizeof OWN / sizeof OWN[0], cases, count, capacity);
         count = fewer(cases, first, count, part == PART_BF16);
-        count = add_other_devices(families[part].name, cases, count, capacity);
+        count = case_table_add_old_device(cases, count, capacity, families[part].name, "head_dim_32",
+                                          "old_device_and_head_dim_32");
     }
     count = add_fp8(&families[PART_FP8], cases, count, capacity);
-    count = add_other_devices("fp8", cases, count, capacity);
+    count =
+        case_table_add_old_device(cases, count, capacity, "fp8", "head_dim_32", "old_device_and_head_dim_32");
     count = add_two_faults("bf16", "dtype_f16", "dtype_f16_and_head_dim_16", cases, count, capacity);
     count = add_two_faults("fp8", "dtype_f32", "dtype_f32_and_head_dim_16", cases, count, capacity);
     static const char *const long_on_simt[] = {"f16/qwen3_8b_decode_291",

@@ -11,7 +11,7 @@
 #define MAKING_SOUND "sound_arguments"
 
 /** @brief What the items of a property that the table made have to do with each other (lesson_case.property). */
-enum made_property { MADE_PLACES = 1 << 16, MADE_FAULTS, MADE_STATE, MADE_RATIOS };
+enum made_property { MADE_PLACES = 1 << 16, MADE_FAULTS, MADE_STATE, MADE_RATIOS, MADE_SCORES };
 
 /** @brief Appends a copy of @p like as "PART/NAME", and returns it. If there is such a case it now shows the row, too, and the
  *         result is NULL; so it is without room. */
@@ -60,6 +60,12 @@ void make_small_extents(struct making *m);
 void make_ratios(struct making *m);
 /** @brief Turns @p item into number @p index of these. */
 void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index);
+/** @brief Whether a part multiplies queries and keys that it is given. */
+int has_scores(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
+/** @brief Appends scores of every size that a float can hold. */
+void make_scores(struct making *m);
+/** @brief Turns @p item into number @p index of these. */
+void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index);
 /** @brief Appends factors that are negative or small. */
 void make_finite_scalars(struct making *m);
 /** @brief Appends rows that are further apart than they are long. */
@@ -68,6 +74,8 @@ void make_longer_rows(struct making *m);
 void make_many(struct making *m);
 /** @brief Appends rows that begin beyond 2^31 elements. */
 void make_far_rows(struct making *m);
+/** @brief Appends problems of more than 2^32 elements, of which three parts are filled. */
+void make_far_parts(struct making *m);
 /** @brief Appends what shows that options and storage types without a meaning are refused. */
 void make_unknown_options(struct making *m);
 /** @brief Appends what shows that numbers that are not finite are refused. */

@@ -32,20 +32,22 @@ static size_t rows_of(const struct lesson_buffer *buffer)
     return rows;
 }
 
-/* Three quarters of the rows lie below 2^31: what lies beyond is not only a rest that nobody reads. @p more keeps rows from
- * beginning at multiples of a vector. */
+/* Three eighths of the rows lie below 2^31, and a quarter beyond 2^32, where unsigned offsets begin anew: what lies there is not only a
+ * rest that nobody reads. @p more keeps rows from beginning at multiples of a vector. */
 static void add_far(struct making *m, const struct described *stride, int more)
 {
-    enum { LEAST_ROWS = 3 };
+    enum { LEAST_ROWS = 3, MOST_APART = INT32_MAX / 64 - 2 };
     struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
     const struct lesson_case *like = making_like(m);
     const int count = m->lesson->buffers(like, buffer);
     char name[LESSON_NAME / 2];
-    int apart[LESSON_STARTS] = {0}, far = 0;
-    for (int b = 0; b < count && b < LESSON_STARTS; b++) {
+    int64_t apart[WIRE_BUFFERS] = {0};
+    int far = 0;
+    for (int b = 0; b < count; b++) {
         const size_t rows = rows_of(&buffer[b]);
         if (rows < LEAST_ROWS || !has_rows_apart(m, buffer[b].name, stride->name)) continue;
-        apart[b] = (int)((UINT64_C(1) << 31) / (rows * 3 / 4) / 64 * 64) + 64 + more;
+        const int64_t wanted = (INT64_C(1) << 32) / (int64_t)(rows * 3 / 4) / 64;
+        apart[b] = ((wanted < MOST_APART ? wanted : MOST_APART) + 1) * 64 + more;
         far++;
     }
     if (far == 0) return;
@@ -53,7 +55,7 @@ static void add_far(struct making *m, const struct described *stride, int more)
     struct lesson_case *item = making_add(m, like, name);
     if (item == NULL) return;
     memcpy(item->apart, apart, sizeof apart);
-    for (int b = 0; b < LESSON_STARTS; b++)
+    for (int b = 0; b < count; b++)
         if (apart[b] != 0) item->value[stride->at] = apart[b];
 }
 

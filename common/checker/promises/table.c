@@ -100,6 +100,7 @@ const struct promise promise_table[] = {
     {"extent.small", "extents below the least are refused", NULL, NULL, make_small_extents, NULL, NULL},
     {"extent.ratios", "any number of query heads to a K/V head", NULL, NULL, make_ratios, has_grouped_heads, "has no grouped heads"},
     {"extent.grid", "more blocks than a grid's y and z can count", NULL, "grid_of_* keys_17000001 head_dim_17000001 keys_66000 pairs_16800001 *70001", make_many, NULL, NULL},
+    {"extent.far", "tensors of more than 2^31 and 2^32 elements", NULL, NULL, make_far_parts, NULL, NULL},
     {"extent.overflow", "sizes whose products do not fit are refused", NULL, "*overflow* *too_large* *2147483647*", NULL, NULL, NULL},
 
     {"stride.longer", "rows further apart than they are long, by odd numbers, too", NULL, "rows_apart* *_rows_apart *_odd", make_longer_rows, has_stride, "rows follow each other"},
@@ -133,6 +134,7 @@ const struct promise promise_table[] = {
 
     {"values.bound", "every element within its bound", "every case compares with the oracle", NULL, NULL, NULL, NULL},
     {"values.ranges", "magnitudes to the end of the type", NULL, "large* small* extreme* low* unlike overflow subnormal *extremes* logits_* tiny_* to_*", NULL, NULL, NULL},
+    {"values.scores", "every finite score counts, whatever its size and its factor", NULL, NULL, make_scores, has_scores, "is given neither scores nor queries and keys"},
     {"values.special", "NaN and infinities come out where they belong, and nowhere else", NULL, "nan* inf* minus_infinity scales_nan *_nan_* bias_*", NULL, NULL, NULL},
 
     {"bits.rerun", "the same bits again, in another order of blocks and threads", "every case that is called twice", NULL, NULL, NULL, NULL},

@@ -50,13 +50,15 @@ void make_refused_workspaces(struct making *m)
     static const struct {
         const char *name;
         enum kernel_status expected;
-        int null, misalignment, short_by;
+        int null, misaligned, short_by;
     } wrong[] = {{"workspace_null", KERNEL_OUT_OF_MEMORY, 1, 0, 0},
                  {"workspace_short", KERNEL_OUT_OF_MEMORY, 0, 0, 1},
-                 {"workspace_misaligned", KERNEL_ALIGNMENT_ERROR, 0, WIRE_ALIGNMENT / 2, 0}};
+                 {"workspace_misaligned", KERNEL_ALIGNMENT_ERROR, 0, 1, 0}};
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
     const struct lesson_case *like = refused_like(m);
     if (!needs_one(m)) return;
     const int workspace = making_workspace(m->lesson, like);
+    m->lesson->buffers(like, buffer);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct lesson_case *item = making_add(m, like, wrong[i].name);
         if (item == NULL) continue;
@@ -64,8 +66,10 @@ void make_refused_workspaces(struct making *m)
         item->weight = 1;
         item->expected = wrong[i].expected;
         if (wrong[i].null) item->null_buffer = workspace;
-        if (wrong[i].misalignment > 0) item->misaligned_buffer = workspace;
-        item->misalignment = wrong[i].misalignment;
+        if (wrong[i].misaligned) {
+            item->misaligned_buffer = workspace;
+            item->misalignment = (int)lesson_align(&buffer[workspace]) / 2;
+        }
         item->workspace_more = -wrong[i].short_by;
         may_need_none(m, item);
     }

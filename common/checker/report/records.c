@@ -261,7 +261,7 @@ void report_costs(const struct check *check)
         const struct lesson_case *item = &check->cases[i];
         struct lesson_cost cost = {0};
         char shape[160];
-        if (item->repeat > 1 || item->expected != KERNEL_OK) continue;
+        if (item->repeat > 1 || item->expected != KERNEL_OK || (item->flags & CASE_ASK_ONLY)) continue;
         lesson->describe(item, shape, sizeof shape);
         lesson->cost(item, &cost);
         printf("%02d,%s,%s,%s,\"%s\",%d,%d,%.15g,%.15g\n", lesson->number, lesson->part[item->part].name,

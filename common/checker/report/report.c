@@ -98,28 +98,59 @@ static int is_at_the_end(const struct verdict *verdict)
     return finding->message != RECORD_SAYS_OBJECTS_LEFT || finding->number[1] == 0;
 }
 
+static const char *about(const struct lesson *lesson, const struct lesson_case *item)
+{
+    if (item->about != NULL) return item->about;
+    return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
+}
+
 /* 1 if what is special about a case is so of more cases of the part that pass than that fail. */
 static int is_harmless(const struct check *check, int index)
 {
     const struct lesson *lesson = check->options.lesson;
-    const char *purpose = lesson->purpose(&check->cases[index]);
+    const char *purpose = about(lesson, &check->cases[index]);
     int surplus = 0;
     for (int i = 0; i < check->case_count && purpose != NULL; i++) {
         if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
-        const char *other = lesson->purpose(&check->cases[i]);
+        const char *other = about(lesson, &check->cases[i]);
         if (other != NULL && strcmp(other, purpose) == 0)
             surplus += check->verdicts[i].state == STATE_PASS ? 1 : -1;
     }
     return surplus > 0;
 }
 
-/* 1 if what is special about a case may be why it fails: not what the device found, nor a mistake that a guess names, nor what
- * most basic cases of the part show as well. */
+/* 1 if a failure of this kind may come of what a case's inputs are: it is one of contents, or a read of what was not given. Where
+ * they are infinite or NaN, and ordinary elements are wrong, it does not. */
+static int is_of_inputs(const struct lesson_case *item, const struct verdict *verdict)
+{
+    switch ((enum record_kind)verdict->record.kind) {
+    case RECORD_WRONG_VALUE:
+    case RECORD_LARGE_ERROR:
+        return !verdict->ordinary;
+    case RECORD_UNINITIALIZED_READ:
+        return item->unread != 0;
+    case RECORD_RUNS_DIFFER:
+    case RECORD_NEVER_WRITTEN:
+    case RECORD_WRONG_BITS:
+    case RECORD_BROKEN_IDENTITY:
+    case RECORD_BROKEN_PROPERTY:
+    case RECORD_WROTE_REFUSED:
+        return 1;
+    case RECORD_WRONG_STATUS:
+        return verdict->record.cause == RECORD_NO_CAUSE_KNOWN;
+    default:
+        return 0;
+    }
+}
+
+/* 1 if what is special about a case may be why it fails: not a mistake that a guess names, nor what most basic cases of the part
+ * show as well. */
 static int explains(const struct check *check, int index)
 {
     const struct verdict *verdict = &check->verdicts[index];
     int basic = 0, failed = 0;
-    if (verdict->finding_count > 0 || verdict->record.origin == RECORD_DEVICE || verdict->record.guess > 0)
+    if (!is_of_inputs(&check->cases[index], verdict) || verdict->record.guess > 0 ||
+        verdict->record.cause == RECORD_CAUSE_KEPT)
         return 0;
     for (int i = 0; i < check->case_count; i++) {
         const struct lesson_case *item = &check->cases[i];
@@ -140,12 +171,11 @@ static const char *purpose_of(const struct check *check, int index)
     if (item->flags & CASE_REFUSE_LAUNCHES)
         return "CUDA refuses the launch here: the entry point has to notice, and return KERNEL_CUDA_ERROR";
     if (is_at_the_end(verdict)) return "at the end of all cases that ran together";
-    if (item->expected != KERNEL_OK && (verdict->finding_count > 0 || verdict->printed[0] != '\0'))
+    if (item->expected != KERNEL_OK && !(item->flags & CASE_IF_WORKSPACE) &&
+        (verdict->finding_count > 0 || verdict->printed[0] != '\0'))
         return "these arguments are to be refused: the entry point has to check them before it launches "
                "anything";
-    return lesson->purpose != NULL && explains(check, index) && !is_harmless(check, index)
-               ? lesson->purpose(item)
-               : NULL;
+    return explains(check, index) && !is_harmless(check, index) ? about(lesson, item) : NULL;
 }
 
 void report_case(const struct check *check, int index, FILE *out)
@@ -375,6 +405,8 @@ static void report_every_case(const struct check *check, int part)
         printf("    %-11s %-40s %s", state_name(verdict->state), item->name, report_group(item->group));
         if (item->flags & CASE_LAUNCH_ONLY) {
             printf(", its launches alone: too large to run here");
+        } else if (verdict->not_told) {
+            printf(", not judged: its blocks need each other, or the device has too little memory");
         } else if (item->expected == KERNEL_OK && verdict->state == STATE_PASS) {
             printf(", error %.1f%% of its budget", 100.0 * verdict->budget_share);
             if (verdict->sampled > 0)

@@ -112,7 +112,7 @@ static void run_session(struct check *check, struct session *session)
 static int is_vast(const struct check *check, const struct item *item)
 {
     if (check->options.device == DEVICE_GPU) return 0;
-    for (int b = 0; b < LESSON_STARTS; b++)
+    for (int b = 0; b < WIRE_BUFFERS; b++)
         if (item->settled.apart[b] != 0) return 1;
     return 0;
 }
@@ -225,12 +225,15 @@ static int by_cost(const void *a, const void *b)
     return left->index - right->index;
 }
 
-/* Sorts the cases: in the order of the table, or the cheap ones first. */
+/* Sorts the cases: in the order of the table, or the cheap ones first. A mistake that ordinary data show is not to be taken for one
+ * about special data, so that these come later than their price says. */
 static void put_in_order(const struct check *check, struct item *item, struct priced *order)
 {
+    const double special = 4.0;
     for (int i = 0; i < check->case_count; i++) {
         order[i] = (struct priced){i, 0.0};
-        if (check->options.fail_fast && check->chosen[i]) order[i].cost = price_of(check, i, item);
+        if (!check->options.fail_fast || !check->chosen[i]) continue;
+        order[i].cost = price_of(check, i, item) * (check->cases[i].distribution != 0 ? special : 1.0);
     }
     if (check->options.fail_fast) qsort(order, (size_t)check->case_count, sizeof *order, by_cost);
 }
@@ -251,35 +254,44 @@ static void mark_unreached(struct check *check)
     }
 }
 
-/* 1 if a case alone may show more: wrong values, of whose cause nothing is known for sure. */
+/* 1 if a case alone may show more: wrong values, of whose cause nothing is known for sure since no guess fits, or fits no more than
+ * a few elements; or a launch that was refused. */
 static int is_unexplained(const struct check *check, int index)
 {
+    enum { FEW = 4 };
     const struct verdict *verdict = &check->verdicts[index];
-    const int differs =
-        verdict->record.kind == RECORD_WRONG_VALUE || verdict->record.kind == RECORD_RUNS_DIFFER;
-    return verdict->state == STATE_FAIL && differs && verdict->finding_count == 0 &&
-           check->cases[index].repeat == 1 &&
-           (verdict->record.certainty == RECORD_NO_CAUSE || verdict->record.certainty == RECORD_WHERE_ONLY);
+    const struct record *record = &verdict->record;
+    const int differs = record->kind == RECORD_WRONG_VALUE || record->kind == RECORD_RUNS_DIFFER;
+    const int doubtful = record->certainty == RECORD_NO_CAUSE || record->certainty == RECORD_WHERE_ONLY ||
+                         record->value.wrong < FEW;
+    return verdict->state == STATE_FAIL && verdict->finding_count == 0 && check->cases[index].repeat == 1 &&
+           ((differs && doubtful) || record->cause == RECORD_CAUSE_LAUNCH_REFUSED);
 }
 
 /* What passes in a runner of its own fails for what an earlier call has left. Of each part one case is tried. */
 static void try_alone(struct check *check, struct item *item)
 {
     const struct options *options = &check->options;
-    if (options->bench || options->dump || check->stopped || check->overdue) return;
+    const int stopped = check->stopped;
+    if (options->bench || options->dump || check->overdue) return;
     for (int part = 0; part < options->lesson->part_count; part++) {
         int at = 0;
         while (at < check->case_count && (check->cases[at].part != part || !is_unexplained(check, at))) at++;
         if (at == check->case_count || check->broken[0] != '\0') continue;
         struct verdict before = check->verdicts[at];
         struct session session;
+        check->stopped = 0;
         start_session(check, &session, item);
         make_item(check, at, 0, &item[session.count++]);
         run_session(check, &session);
+        check->stopped = stopped;
         const int passes = check->verdicts[at].state == STATE_PASS;
-        if (passes)
-            before.record.cause = RECORD_CAUSE_KEPT, before.record.certainty = RECORD_CAUSE,
+        if (passes) {
+            before.record.cause = RECORD_CAUSE_KEPT, before.record.certainty = RECORD_CAUSE;
+            before.record.guess = before.guess_count = 0;
+            memset(before.guesses, 0, sizeof before.guesses);
             before.stage = NULL;
+        }
         check->verdicts[at] = before;
         check->judged[at] = 1;
     }

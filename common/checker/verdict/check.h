@@ -87,6 +87,8 @@ struct verdict {
     unsigned char guesses[CHECK_GUESSES];
     int guess_count;   /**< how many fit */
     int special;       /**< 1: what fails, fails for special values or places alone: see judge_item() */
+    int not_told; /**< 1: the parts of a large problem that ran tell nothing: wire_result.not_told, or they left nothing */
+    int ordinary;      /**< 1: inputs are infinite or NaN, and what is wrong neither is nor should be */
     int all_zero;      /**< enum diagnosed_zeros, of the output that is wrong */
     const char *stage; /**< what the right outputs say about the wrong ones, or NULL */
     /** the device's findings, in their order; further ones are dropped */

@@ -26,9 +26,34 @@ struct symptoms {
 
 /* ---- values ---------------------------------------------------------------------------------------------- */
 
+/* 1 if the case has a logsumexp, compared and right. */
+static int has_right_lse(const struct judged *judged, int buffer)
+{
+    const struct item *item = judged->item;
+    for (int b = 0; b < item->buffer_count; b++) {
+        const struct buffer_comparison *other = &judged->buffer[b];
+        if (b == buffer || strcmp(item->buffer[b].name, "lse") != 0 || item->settled.null_buffer == b)
+            continue;
+        if (other->compared > 0 && other->wrong == 0) return 1;
+    }
+    return 0;
+}
+
+/* Why the first wrong element is not finite, in the lesson's words. */
+static void explain_not_finite(const struct symptoms *s, struct record *record)
+{
+    const struct lesson *lesson = s->judged->session->check->options.lesson;
+    const struct wrong *first = &s->found->first[0];
+    record->number[RECORD_N_EXTENT] = has_right_lse(s->judged, s->buffer);
+    if (lesson->not_finite != NULL && isfinite(first->expected) && !isfinite(first->got) &&
+        lesson->not_finite(&s->judged->item->settled, s->judged->inputs, s->buffer, first->at, record->note,
+                           sizeof record->note))
+        return;
+    snprintf(record->note, sizeof record->note, "%s", lesson->nan != NULL ? lesson->nan : "");
+}
+
 static int not_finite(const struct symptoms *s, struct record *record)
 {
-    const char *nan = s->judged->session->check->options.lesson->nan;
     size_t nans = 0, infinities = 0, unexpected = 0;
     for (size_t i = 0; i < s->kept; i++) {
         if (isnan(s->found->first[i].expected) && !isnan(s->found->first[i].got)) unexpected++;
@@ -40,9 +65,10 @@ static int not_finite(const struct symptoms *s, struct record *record)
     } else if (nans > 0) {
         record->cause = RECORD_CAUSE_NAN;
         record->number[RECORD_N_FROM] = nans == s->kept;
-        if (nan != NULL) snprintf(record->note, sizeof record->note, "%s", nan);
+        explain_not_finite(s, record);
     } else if (infinities == s->kept) {
         record->cause = RECORD_CAUSE_INFINITY;
+        explain_not_finite(s, record);
     }
     return unexpected == s->kept || nans > 0 || infinities == s->kept;
 }
@@ -77,19 +103,6 @@ static int is_empty(const struct symptoms *s)
     return 1;
 }
 
-/* 1 if the case has a logsumexp, compared and right. */
-static int has_right_lse(const struct judged *judged, int buffer)
-{
-    const struct item *item = judged->item;
-    for (int b = 0; b < item->buffer_count; b++) {
-        const struct buffer_comparison *other = &judged->buffer[b];
-        if (b == buffer || strcmp(item->buffer[b].name, "lse") != 0 || item->settled.null_buffer == b)
-            continue;
-        if (other->compared > 0 && other->wrong == 0) return 1;
-    }
-    return 0;
-}
-
 /* If the logsumexp is right, so are scores, maximum and sum: the mistake comes after them. */
 static int lse_right(const struct symptoms *s, struct record *record)
 {
@@ -107,22 +120,38 @@ static int all_zero(const struct symptoms *s, struct record *record)
     return 1;
 }
 
-static int constant_factor(const struct symptoms *s, struct record *record)
+/* The factor from what is expected to what is there, the same for all wrong elements, or for those of each row; 0 if there is none. */
+static int find_factors(const struct symptoms *s, int by_row, double *least, double *most)
 {
+    const size_t columns = s->shape->extent[s->shape->rank - 1];
+    size_t used = 0, row = SIZE_MAX, in_row = 0;
     double factor = 0.0;
-    size_t used = 0;
+    *least = (double)INFINITY, *most = (double)-INFINITY;
     for (size_t i = 0; i < s->kept; i++) {
         const struct wrong *wrong = &s->found->first[i];
         if (isinf(wrong->expected)) return 0; /* anything divided by infinity is 0 */
         if (!(fabs(wrong->expected) > 100.0 * wrong->bound) || !isfinite(wrong->got)) continue;
-        double ratio = wrong->got / wrong->expected;
-        if (used == 0) factor = ratio;
+        const double ratio = wrong->got / wrong->expected;
+        if (used == 0 || (by_row && wrong->at / columns != row)) {
+            if (used > 0 && in_row < ENOUGH) return 0;
+            factor = ratio, row = wrong->at / columns, in_row = 0;
+        }
         if (!(fabs(ratio - factor) <= 1e-3 * fabs(factor))) return 0;
-        used++;
+        *least = fmin(*least, factor), *most = fmax(*most, factor);
+        used++, in_row++;
     }
-    if (used < ENOUGH || 2 * used < s->kept || fabs(factor - 1.0) < 1e-2) return 0;
-    record->cause = RECORD_CAUSE_CONSTANT_FACTOR;
-    record->real[1] = factor;
+    return used >= ENOUGH && 2 * used >= s->kept;
+}
+
+static int constant_factor(const struct symptoms *s, struct record *record)
+{
+    double least, most;
+    const int one = find_factors(s, 0, &least, &most);
+    if (!one && (s->shape->rank < 2 || !find_factors(s, 1, &least, &most))) return 0;
+    if (one && fabs(least - 1.0) < 1e-2) return 0;
+    record->cause = one ? RECORD_CAUSE_CONSTANT_FACTOR : RECORD_CAUSE_FACTOR_OF_ROW;
+    record->real[1] = least;
+    record->real[0] = most;
     return 1;
 }
 
@@ -226,6 +255,10 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
     const struct lesson *lesson = check->options.lesson;
     size_t step = s->kept > LOOKED_AT ? s->kept / LOOKED_AT : 1;
     int zeros = only_zeros(s), special = only_special(s), fitting = 0, best = 0;
+    double least, most;
+    const int one_number =
+        s->found->wrong <= s->shape->extent[s->shape->rank - 1] &&
+        find_factors(s, 0, &least, &most); /* a row divided by another sum: many sums come near */
     for (int index = 0; lesson->guess != NULL; index++) {
         struct lesson_guess guess = {0};
         int known = 0, fits = 1, numbers = 0;
@@ -249,6 +282,9 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
         const int thorough = is_thorough(s, index, slack, rounding);
         if (special && !thorough) continue;
         const int votes = guess.votes && index < CHECK_GUESSES;
+        if (one_number && !votes &&
+            (guess.cause == RECORD_CAUSE_RESCALE || guess.cause == RECORD_CAUSE_PARTIALS))
+            continue;
         if (fitting++ == 0 || (thorough && !best)) tell_guess(record, &guess);
         best |= thorough;
         if (!votes && (best || s->verdict->guess_count > 0)) break;
@@ -274,6 +310,18 @@ static int guessed(const struct symptoms *s, struct record *record)
     return guessed_within(s, 4.0, share, record);
 }
 
+/* What a kernel leaves as it was: an output that it may read, too. */
+static int as_before(const struct symptoms *s, struct record *record)
+{
+    if (s->shape->role != WIRE_INOUT) return 0;
+    for (size_t i = 0; i < s->kept; i++)
+        if (!compare_element(s->found->first[i].got,
+                             (double)s->judged->inputs[s->buffer][s->found->first[i].at], 0.0))
+            return 0;
+    record->cause = RECORD_CAUSE_AS_BEFORE;
+    return 1;
+}
+
 /* If errors exceed the bound by little, or are small compared with every element, the cause is rounding,
  * unless a guess explains everything that was compared. Errors of a few bounds are close to many values:
  * the patterns below would find something that is not there. */
@@ -291,7 +339,7 @@ static int rounding(const struct symptoms *s, struct record *record)
         worst = fmax(worst, times);
     }
     if (!isfinite(worst)) return 0;
-    if (s->kept >= ENOUGH && guessed_within(s, 1.0, 0.0, record)) return 1;
+    if (s->kept >= ENOUGH - 1 && guessed_within(s, 1.0, 0.0, record)) return 1;
     record->cause = RECORD_CAUSE_ROUNDING;
     record->real[1] = worst;
     return 1;
@@ -387,35 +435,69 @@ static int tails_of_four(const struct symptoms *s, struct record *record)
     return 0;
 }
 
-/* Which of two neighbours on an axis are wrong: 0 the even ones, 1 the odd ones, -1 neither. */
-static int wrong_neighbours(const struct symptoms *s, int axis)
+enum { PLACES = 4096 };
+
+/* Marks the indices of @p axis that are wrong; 0 if not all of them are known. */
+static int mark_places(const struct symptoms *s, int axis, unsigned char wrong[PLACES])
 {
-    enum { DIFFERENT = 6 }; /* as many different places */
-    size_t places[DIFFERENT], different = 0;
-    if (!all_known(s, axis)) return -1;
-    const size_t first = index_on(s->shape, s->found->first[0].at, axis);
-    for (size_t i = 0; i < s->kept; i++) {
-        size_t place = index_on(s->shape, s->found->first[i].at, axis), seen = 0;
-        if (place % 2 != first % 2) return -1;
-        while (seen < different && places[seen] != place) seen++;
-        if (seen == different && different < DIFFERENT) places[different++] = place;
-    }
-    return different < DIFFERENT ? -1 : (int)(first % 2);
+    if (!all_known(s, axis) || s->shape->extent[axis] > PLACES) return 0;
+    memset(wrong, 0, PLACES);
+    for (size_t i = 0; i < s->kept; i++) wrong[index_on(s->shape, s->found->first[i].at, axis)] = 1;
+    return 1;
 }
 
+/* Of every @p period indices, the part that all wrong ones lie in, if it is the first or the last ones and is wrong nearly everywhere;
+ * else 0. */
+static int64_t part_of_periods(const unsigned char wrong[PLACES], size_t extent, size_t period)
+{
+    enum { ENOUGH_PLACES = 6 };
+    size_t low = period, high = 0, places = 0, held = 0;
+    for (size_t i = 0; i < extent; i++) {
+        if (!wrong[i]) continue;
+        low = i % period < low ? i % period : low;
+        high = i % period > high ? i % period : high;
+        places++;
+    }
+    const int last = low > 0;
+    if (places < ENOUGH_PLACES || extent < 2 * period || (last ? high + 1 < period : high + 1 == period))
+        return 0;
+    for (size_t i = 0; i < extent; i++) held += last ? i % period >= low : i % period <= high;
+    if (4 * places < 3 * held) return 0;
+    return RECORD_PART_OF(period, last ? low : high + 1, last);
+}
+
+/* Every second row or column, or the same part of every tile of them: the lanes, warps or warpgroups that have these. */
 static int every_second(const struct symptoms *s, struct record *record)
 {
+    unsigned char wrong[PLACES];
     if ((s->shape->rank != 2 && s->shape->rank != 4) || s->shape->column[0] != NULL || own_axes(s)[0] != NULL)
         return 0;
     for (int axis = s->shape->rank - 2; axis < s->shape->rank; axis++) {
-        const int odd = wrong_neighbours(s, axis);
-        if (odd < 0) continue;
-        const int columns = axis == s->shape->rank - 1;
-        record->number[RECORD_N_NEIGHBOURS] = columns ? odd ? RECORD_ODD_COLUMNS : RECORD_EVEN_COLUMNS
-                                              : odd   ? RECORD_ODD_ROWS
-                                                      : RECORD_EVEN_ROWS;
-        if (record->cause == RECORD_NO_CAUSE_KNOWN) record->cause = RECORD_CAUSE_EVERY_SECOND;
-        return 1;
+        if (!mark_places(s, axis, wrong)) continue;
+        for (size_t period = 2; period <= 128; period *= 2) {
+            const int64_t part = part_of_periods(wrong, s->shape->extent[axis], period);
+            if (part == 0) continue;
+            record->number[RECORD_N_NEIGHBOURS] = part;
+            snprintf(record->name[RECORD_NAME_AXIS], RECORD_TEXT,
+                     axis == s->shape->rank - 1 ? "column" : "row");
+            if (record->cause == RECORD_NO_CAUSE_KNOWN) record->cause = RECORD_CAUSE_EVERY_SECOND;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* lse[batch, heads, rows], or out[batch, heads, columns]. */
+static int tails_of_three(const struct symptoms *s, struct record *record)
+{
+    static const char *const axes[] = {"sequences of the batch", "heads"};
+    const int is_lse = strcmp(s->shape->name, "lse") == 0;
+    size_t low, high;
+    if (tail_of(s, 2, is_lse ? "rows" : "columns", record)) return 1;
+    if (!is_lse && strcmp(s->shape->name, "out") != 0) return 0;
+    for (int axis = 1; axis >= 0; axis--) {
+        range_on(s, axis, &low, &high);
+        if (low > 0) return tell_place(record, RECORD_CAUSE_LATER_PART, axes[axis], low, 0);
     }
     return 0;
 }
@@ -425,7 +507,7 @@ static int tails(const struct symptoms *s, struct record *record)
     if (s->shape->rank == 4) return tails_of_four(s, record);
     if (s->shape->rank == 2 && s->shape->column[0] == NULL)
         return tail_of(s, 0, "rows", record) || tail_of(s, 1, "columns", record);
-    return s->shape->rank == 3 && tail_of(s, 2, "rows", record);
+    return s->shape->rank == 3 && tails_of_three(s, record);
 }
 
 static int by_place(const void *one, const void *two)
@@ -515,21 +597,6 @@ static int permuted(const struct symptoms *s, struct record *record)
     return 0;
 }
 
-/* Compares the mean errors of the first and of the last quarter of the wrong elements. */
-static int growing(const struct symptoms *s, struct record *record)
-{
-    size_t quarter = s->kept / 4;
-    double early = 0.0, late = 0.0;
-    if (quarter < 8 || s->kept < s->found->wrong) return 0;
-    for (size_t i = 0; i < quarter; i++) {
-        early += fabs(s->found->first[i].got - s->found->first[i].expected);
-        late += fabs(s->found->first[s->kept - 1 - i].got - s->found->first[s->kept - 1 - i].expected);
-    }
-    if (!(late > 8.0 * early)) return 0;
-    record->cause = RECORD_CAUSE_GROWING;
-    return 1;
-}
-
 /* 0 if there are none. */
 static int find_symptoms(struct symptoms *symptoms, const struct judged *judged, int buffer,
                          struct verdict *verdict)
@@ -573,11 +640,11 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
         int (*fits)(const struct symptoms *, struct record *);
         enum record_certainty certainty;
     } patterns[] = {
-        {rounding, RECORD_ROUNDING},   {guessed, RECORD_CAUSE},           {not_finite, RECORD_CAUSE},
-        {all_zero, RECORD_CAUSE},      {constant_factor, RECORD_CAUSE},   {other_sixteen_bits, RECORD_CAUSE},
-        {copy_of_input, RECORD_CAUSE}, {transposed, RECORD_CAUSE},        {permuted, RECORD_CAUSE},
-        {mask_seen, RECORD_CAUSE},     {every_second, RECORD_WHERE_ONLY}, {tails, RECORD_WHERE_ONLY},
-        {growing, RECORD_WHERE_ONLY},  {lse_right, RECORD_WHERE_ONLY}};
+        {rounding, RECORD_ROUNDING},        {guessed, RECORD_CAUSE},       {as_before, RECORD_CAUSE},
+        {not_finite, RECORD_CAUSE},         {all_zero, RECORD_CAUSE},      {constant_factor, RECORD_CAUSE},
+        {other_sixteen_bits, RECORD_CAUSE}, {copy_of_input, RECORD_CAUSE}, {transposed, RECORD_CAUSE},
+        {permuted, RECORD_CAUSE},           {mask_seen, RECORD_CAUSE},     {every_second, RECORD_WHERE_ONLY},
+        {tails, RECORD_WHERE_ONLY},         {lse_right, RECORD_WHERE_ONLY}};
     struct symptoms symptoms;
     struct record *record = &verdict->record;
     memset(verdict->guesses, 0, sizeof verdict->guesses);
@@ -667,7 +734,7 @@ static void spread_zeros(struct check *check, int part)
         verdict->record.cause = RECORD_CAUSE_ALL_ZERO;
         verdict->record.certainty = RECORD_CAUSE;
         verdict->record.guess = 0;
-        verdict->record.number[RECORD_N_NEIGHBOURS] = RECORD_ALL_NEIGHBOURS;
+        verdict->record.number[RECORD_N_NEIGHBOURS] = 0;
         verdict->record.number[RECORD_N_FROM] = verdict->all_zero == DIAGNOSED_ZERO_BESIDE_LSE;
         verdict->stage = NULL;
     }

@@ -14,6 +14,8 @@
 #include "diagnose.h"
 #include "phases.h"
 
+#include "checker/promises/making.h"
+
 /* The order of states by severity; the worst item decides for its case. */
 static int rank_of(enum state state)
 {
@@ -65,6 +67,15 @@ static void take_findings(const struct item *item, struct verdict *verdict)
     snprintf(verdict->printed, sizeof verdict->printed, "%s", item->text);
 }
 
+/* The pointer that the call gives as NULL, if it gives one. */
+static void name_null(const struct lesson *lesson, const struct item *item, struct record *record)
+{
+    const char *name = item->settled.null_buffer >= 0 ? item->buffer[item->settled.null_buffer].name : "";
+    const struct described *args = described_next(lesson, item->settled.part, DESCRIBED_ARGS, NULL);
+    if (args != NULL && item->settled.value[args->at] == 1) name = "args";
+    snprintf(record->name[RECORD_NAME_OTHER], RECORD_TEXT, "%s", name);
+}
+
 static void judge_crash(const struct check *check, const struct item *item, struct verdict *verdict)
 {
     struct record *record;
@@ -84,8 +95,10 @@ static void judge_crash(const struct check *check, const struct item *item, stru
     }
     if (item->signal == SIGFPE) set_cause(verdict, RECORD_CAUSE_DIVISION_BY_ZERO);
     /* The device would have found a wrong pointer in a kernel: so this one was in host code. */
-    if (item->signal == SIGSEGV && item->text[0] == '\0' && item->record_count == 0)
+    if (item->signal == SIGSEGV && item->text[0] == '\0' && item->record_count == 0) {
         set_cause(verdict, RECORD_CAUSE_HOST_POINTER);
+        name_null(check->options.lesson, item, &verdict->record);
+    }
     take_findings(item, verdict);
 }
 
@@ -116,7 +129,6 @@ static int answered(const struct session *session, int index, struct verdict *ve
 /* The runner's text is untrusted: it may lack its terminator. */
 static void take_message(const struct wire_result *result, struct record *record)
 {
-    record->number[RECORD_N_FIRST] = result->cuda_error;
     snprintf(record->note, sizeof record->note, "%.*s", (int)sizeof result->cuda_message - 1,
              result->cuda_message);
     for (char *c = record->note; *c != '\0'; c++)
@@ -175,8 +187,11 @@ static int device_content(const struct session *session, int index, struct verdi
     if (result->cuda_error == 0) return 1;
     if (result->setup_failed && result->cuda_error == OUT_OF_MEMORY)
         session->check->crowded_out[item->case_index] = 1;
-    take_message(result, say(verdict, result->setup_failed ? STATE_NOT_GRADED : STATE_FAIL, RECORD_CUDA_ERROR,
-                             RECORD_ANY_VARIANT));
+    if (verdict->not_told) return 1;
+    struct record *record = say(verdict, result->setup_failed ? STATE_NOT_GRADED : STATE_FAIL,
+                                RECORD_CUDA_ERROR, RECORD_ANY_VARIANT);
+    record->number[RECORD_N_FIRST] = result->cuda_error;
+    take_message(result, record);
     if (!result->setup_failed) doubt_workspace(session, index, verdict);
     take_findings(item, verdict);
     return 0;
@@ -213,9 +228,10 @@ static void judge_status(const struct session *session, const struct item *item,
     if (status == KERNEL_CUDA_ERROR && expected == KERNEL_OK) {
         const char *refused = session->check->options.lesson->refused;
         set_cause(verdict, RECORD_CAUSE_LAUNCH_REFUSED);
-        if (refused != NULL) set_note(verdict, refused);
-    } else if (expected == KERNEL_OK && tells_refusal(status)) {
-        set_cause(verdict, RECORD_CAUSE_VALID_REFUSED);
+        take_message(result, record);
+        if (record->note[0] == '\0' && refused != NULL) set_note(verdict, refused);
+    } else if (tells_refusal(status)) {
+        set_cause(verdict, expected == KERNEL_OK ? RECORD_CAUSE_VALID_REFUSED : RECORD_CAUSE_OTHER_REFUSAL);
     }
 }
 
@@ -347,6 +363,9 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
         verdict->state = STATE_NOT_GRADED;
         return;
     }
+    size_t compared = 0;
+    for (int b = 0; b < judged->item->buffer_count; b++) compared += judged->buffer[b].compared;
+    verdict->not_told = judged->item->settled.parts.total > 0 && compared == 0;
     verdict->budget_share = judged->share;
     verdict->sampled = judged->sampled;
     verdict->units = judged->units;
@@ -354,6 +373,7 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
         if (judged->buffer[b].wrong > 0) {
             judge_wrong(judged, b, verdict);
             verdict->special = only_special_wrong(judged);
+            verdict->ordinary = !verdict->special && holds_special(judged);
             return;
         }
         if (compare_norm_share(&judged->buffer[b]) > 1.0) {
@@ -422,7 +442,7 @@ static void judge_turned(struct session *session, int index, int which, struct v
         verdict->record.cause = RECORD_NO_CAUSE_KNOWN; /* the student cannot see these inputs */
         verdict->record.certainty = RECORD_NO_CAUSE;
         verdict->record.number[RECORD_N_OTHER_INPUTS] = 1;
-        verdict->record.number[RECORD_N_NEIGHBOURS] = RECORD_ALL_NEIGHBOURS;
+        verdict->record.number[RECORD_N_NEIGHBOURS] = 0;
     }
     judged_close_turned(&judged, &turned);
 }
@@ -453,7 +473,7 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
     const struct item *item = &session->item[index];
     struct judged judged;
     struct record found;
-    if (item->settled.flags & CASE_ASK_ONLY) return;
+    if (item->settled.flags & CASE_ASK_ONLY || verdict->not_told) return;
     uint64_t begin = phases_now();
     if (judged_open(&judged, session, index) != 0) {
         say_broken(verdict, RECORD_NO_MEMORY);
@@ -509,6 +529,7 @@ void judge_item(struct session *session, int index)
         session_case(session, index)->result.workspace_asked == 0)
         session->item[index].settled.expected = KERNEL_OK;
     session->check->options.lesson->describe(&item->settled, verdict.shape, sizeof verdict.shape);
+    verdict.not_told = item->settled.parts.total > 0 && session_case(session, index)->result.not_told;
     if (answered(session, index, &verdict) && device_content(session, index, &verdict) &&
         status_right(session, index, &verdict) && memory_right(session, index, &verdict))
         judge_data(session, index, &verdict);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/parallel.h"
+#include "checker/promises/promises.h"
 #include "phases.h"
 #include "simt/findings.h"
 
@@ -124,6 +125,7 @@ static void store_input(struct session *session, struct item *item, int buffer, 
         return;
     }
     lesson->fill(&item->settled, buffer, elems, &rng, data);
+    promises_fill(&item->settled, item->buffer, buffer, data);
     struct storing storing = {item->buffer[buffer].storage, to, data};
     parallel_for(elems, 1 << 18, store_piece, &storing);
     item->input[buffer] = data;
@@ -180,7 +182,8 @@ static uint64_t barely_aligned_lead(const struct item *item, int index)
 static int says_where(const struct lesson_case *settled)
 {
     int says = settled->misaligned_buffer >= 0 || (settled->flags & (CASE_LAUNCH_ONLY | CASE_SAME_ADDRESSES));
-    for (int i = 0; i < LESSON_STARTS; i++) says |= settled->start[i] != 0 || settled->apart[i] != 0;
+    for (int i = 0; i < LESSON_STARTS; i++) says |= settled->start[i] != 0;
+    for (int i = 0; i < WIRE_BUFFERS; i++) says |= settled->apart[i] != 0;
     return says;
 }
 
@@ -234,6 +237,12 @@ static void place_rows(const struct item *item, int index, struct wire_buffer *b
     uint64_t elem_bytes = storage_bytes(from->storage);
     if (item->settled.apart[index] == 0) return;
     buffer->row_bytes = from->extent[from->rank - 1] * elem_bytes;
+    if (item->settled.parts.total > 0) {
+        uint32_t axis = 0;
+        while (from->extent[axis] == 1) axis++;
+        buffer->row_bytes = buffer->bytes / (from->extent[axis] / item->settled.parts.each);
+        buffer->extent[axis] = item->settled.parts.total;
+    }
     buffer->pitch = (uint64_t)item->settled.apart[index] * elem_bytes;
 }
 
@@ -255,7 +264,7 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
     }
     for (int run = 0; run < 2; run++) buffer->lead[run] = lead_of(session, item, index, run);
     if (buffer->lead[0] != buffer->lead[1]) wire->flags |= WIRE_TWO_PLACES;
-    if (index < LESSON_STARTS) place_rows(item, index, buffer);
+    place_rows(item, index, buffer);
     buffer->turn = session_turn(session, item, index);
     buffer->below = session_others_below(session, item, index);
     for (int run = 0; run < 2; run++) buffer->poison[run] = session_poison(item, index, run);
@@ -303,6 +312,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     wire->guard_seed = item->guard_seed;
     wire->flags |= item->settled.flags & CASE_SHARED_FLAGS;
     wire->workspace_more = item->settled.workspace_more;
+    wire->parts = item->settled.parts;
     wire->capability = (uint32_t)item->settled.capability;
     if (keeps_workspace(session)) wire->flags |= WIRE_KEEP_WORKSPACE;
     if (item->one_call) wire->flags |= CASE_ONE_CALL;

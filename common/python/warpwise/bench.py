@@ -7,6 +7,7 @@ the host whose C function returns at once. It needs no GPU.
 import argparse
 import contextlib
 import ctypes
+import importlib.util
 import statistics
 import time
 
@@ -139,12 +140,42 @@ def print_gemm(extent):
             print(f"  {str(dtype)[6:]:24} {who:10} {time_:9.3f} ms {2.0 * extent**3 / time_ / 1e9:7.1f}")
 
 
+def exercise_rows(exercises):
+    """(exercise, who, milliseconds, rate, unit) of a file of lesson 18's exercises in Triton, beside PyTorch."""
+    def make(*shape):
+        return torch.randn(shape, device="cuda", dtype=torch.float16)
+
+    x, rows, a, b, q = make(1 << 26), make(8192, 8192), make(4096, 4096), make(4096, 4096), make(16, 4096, 64)
+    sdpa = torch.nn.functional.scaled_dot_product_attention
+    for name, bytes_, operations, ours, theirs in (
+        ("add", 3 * 2 * x.numel(), 0, lambda: exercises.add(x, x), lambda: x + x),
+        ("softmax", 2 * 2 * rows.numel(), 0, lambda: exercises.softmax(rows), lambda: rows.softmax(1)),
+        ("matmul", 0, 2 * 4096**3, lambda: exercises.matmul(a, b), lambda: a @ b),
+        ("attention", 0, 4 * 16 * 4096**2 * 64, lambda: exercises.attention(q, q, q), lambda: sdpa(q[None], q[None], q[None])),
+    ):
+        for who, call in (("Triton", ours), ("PyTorch", theirs)):
+            time_ = milliseconds(call)
+            yield name, who, time_, (bytes_ or operations / 1e3) / time_ / 1e6, "GB/s" if bytes_ else "TFLOP/s"
+
+
+def print_exercises(path):
+    spec = importlib.util.spec_from_file_location("triton_exercises", path)
+    exercises = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(exercises)
+    print(f"\n{path}, float16: milliseconds, rate")
+    for name, who, time_, rate, unit in exercise_rows(exercises):
+        print(f"  {name:24} {who:10} {time_:9.3f} ms {rate:9.1f} {unit}")
+
+
 def main():
     parser = argparse.ArgumentParser(prog="python -m warpwise.bench", description=__doc__.splitlines()[0])
     parser.add_argument("--length", type=int, default=4096, help="queries and keys (4096)")
     parser.add_argument("--extent", type=int, default=4096, help="rows and columns of the matrix product (4096)")
+    parser.add_argument("--triton", metavar="FILE", help="exercises in Triton of lesson 18, beside PyTorch: nothing else is timed")
     options = parser.parse_args()
     on_gpu = torch is not None and torch.cuda.is_available()
+    if options.triton:
+        return print_exercises(options.triton) if on_gpu else print("no GPU that PyTorch finds: nothing is timed")
     print("overhead of a call, microseconds of the processor")
     for name, microseconds in overheads("cuda" if on_gpu else "cpu").items():
         print(f"  {name:34} {microseconds:6.1f}")

@@ -45,11 +45,6 @@ static size_t logits_elems(const struct engine_plan *p)
 
 /* ---- mistakes ------------------------------------------------------------------------------------------ */
 
-static const void *moved(const void *pointer, size_t bytes)
-{
-    return (const char *)pointer + bytes;
-}
-
 static void spoil_config(int mistake, struct engine_config *c)
 {
     if (mistake == EPSILON_NAN) c->epsilon = NAN;
@@ -69,35 +64,9 @@ static void spoil_config(int mistake, struct engine_config *c)
     if (mistake == MAX_ROWS_70000) c->max_rows = 70000;
 }
 
-static void spoil_model(int mistake, struct engine_model *model)
-{
-    spoil_config(mistake, &model->config);
-    if (mistake == NULL_WEIGHTS) model->weights = NULL;
-    if (mistake == NULL_CACHE) model->cache = NULL;
-    if (mistake == NULL_WORKSPACE) model->workspace = NULL;
-    if (mistake == SHORT_WORKSPACE || mistake == MISALIGNED_CACHE_AND_SHORT_WORKSPACE)
-        model->workspace_bytes -= 1;
-    if (mistake == MISALIGNED_WORKSPACE) model->workspace = (char *)model->workspace - 128;
-    if (mistake == MISALIGNED_WEIGHTS) model->weights = moved(model->weights, 8);
-    if (mistake == MISALIGNED_CACHE || mistake == ROWS_ZERO_AND_MISALIGNED_CACHE ||
-        mistake == MISALIGNED_CACHE_AND_SHORT_WORKSPACE)
-        model->cache = (char *)model->cache + 8;
-}
-
 static void spoil_batch(int mistake, int max_rows, struct engine_batch *b)
 {
-    if (mistake == NULL_TOKENS || mistake == NULL_TOKENS_AND_ROWS_ZERO) b->tokens = NULL;
-    if (mistake == NULL_POSITIONS) b->positions = NULL;
-    if (mistake == NULL_REQUESTS) b->requests = NULL;
-    if (mistake == NULL_TABLES) b->tables = NULL;
-    if (mistake == NULL_WANTED) b->wanted_rows = NULL;
-    if (mistake == NULL_LOGITS) b->logits = NULL;
-    if (mistake == MISALIGNED_TOKENS) b->tokens = moved(b->tokens, 2);
-    if (mistake == MISALIGNED_POSITIONS) b->positions = moved(b->positions, 2);
-    if (mistake == MISALIGNED_REQUESTS) b->requests = moved(b->requests, 2);
-    if (mistake == MISALIGNED_TABLES) b->tables = moved(b->tables, 2);
-    if (mistake == MISALIGNED_WANTED) b->wanted_rows = moved(b->wanted_rows, 2);
-    if (mistake == MISALIGNED_LOGITS) b->logits = (float *)((char *)b->logits + 2);
+    if (mistake == NULL_TOKENS_AND_ROWS_ZERO) b->tokens = NULL;
     if (mistake == ROWS_ZERO || mistake == NULL_TOKENS_AND_ROWS_ZERO ||
         mistake == ROWS_ZERO_AND_MISALIGNED_CACHE)
         b->rows = 0;
@@ -107,12 +76,26 @@ static void spoil_batch(int mistake, int max_rows, struct engine_batch *b)
     if (mistake == WANTED_TOO_MANY) b->wanted = b->rows + 1;
 }
 
+/** Whether an argument is wrong, so that one step must do: nothing may be prepared in memory that is not there. */
+static int is_wrong(const struct scene *s, const struct wire_case *item)
+{
+    int wrong = s->plan.mistake != ENGINE_RIGHT || item->workspace_more < 0;
+    for (int b = 0; b < ENGINE_BUFFERS; b++) {
+        const uintptr_t align = b == ENGINE_WORKSPACE                      ? WIRE_ALIGNMENT
+                                : b == ENGINE_WEIGHTS || b == ENGINE_CACHE ? 16
+                                                                           : 4;
+        wrong |= s->buffers[b] == NULL || (uintptr_t)s->buffers[b] % align != 0;
+    }
+    return wrong;
+}
+
 static enum kernel_status call_wrongly(const struct scene *s)
 {
     const int mistake = s->plan.mistake;
     struct engine_model model = s->model;
     struct engine_batch batch = batch_at(s, 0, 0);
-    spoil_model(mistake, &model);
+    spoil_config(mistake, &model.config);
+    if (mistake == ROWS_ZERO_AND_MISALIGNED_CACHE) model.cache = (char *)model.cache + 8;
     spoil_batch(mistake, s->plan.config.max_rows, &batch);
     return engine_step(mistake == NULL_MODEL ? NULL : &model, mistake == NULL_BATCH ? NULL : &batch,
                        s->stream);
@@ -287,7 +270,7 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
                                         .workspace = (char *)buffers[ENGINE_WORKSPACE] + engine_staged(p),
                                         .workspace_bytes =
                                             (asked < most ? asked : most) + (size_t)item->workspace_more};
-    if (p->mistake != ENGINE_RIGHT) return call_wrongly(&scene);
+    if (is_wrong(&scene, item)) return call_wrongly(&scene);
     clear_other_logits(&scene);
     enum kernel_status status =
         p->manner & (ENGINE_GRAPH | ENGINE_KEPT) ? replay(&scene) : take_steps(&scene);

@@ -16,7 +16,7 @@
 #include "runner/runner.h"
 #include "runner/simt_only.h"
 
-enum { SLICES = 6, WORKSPACE = SLICES };
+enum { SLICES = 6, WORKSPACE = SLICES, ALIGNED = 16 /* what all pointers are to be */ };
 #undef cudaMalloc /* the software device's headers name allocations by it */
 
 /* The software device is as many devices as a case may have ranks; each reads how many when the program begins. NCCL is to connect
@@ -66,11 +66,21 @@ static struct ring_sizes ring_of(const struct wire_case *item, int ranks)
                                (int)v[AT_CAUSAL], (float)item->real[AT_SCALE]};
 }
 
+/** Whether the call is to be carried out. */
+static int is_right(const struct wire_case *item)
+{
+    const uint32_t report = item->part == PART_RING ? (uint32_t)RING_SENT : (uint32_t)LAYER_SENT;
+    int wrong = item->value[AT_MISTAKE] != RANKS_RIGHT || item->workspace_more < 0;
+    for (uint32_t b = 0; b < item->buffer_count; b++)
+        wrong |= b != report && (item->buffer[b].null || item->buffer[b].lead[0] % ALIGNED != 0);
+    return !wrong;
+}
+
 /** As many as the item has, or as there are devices for, or as --ranks of warpwise allows a case that is right. */
 static int ranks_of(const struct wire_case *item)
 {
     const char *limit = getenv("SIMT_RANKS");
-    const int right = item->value[AT_MISTAKE] == RANKS_RIGHT && !(item->value[AT_MANNER] & RANKS_GONE);
+    const int right = is_right(item) && !(item->value[AT_MANNER] & RANKS_GONE);
     int devices = 1, ranks = (int)item->value[AT_RANKS];
     if (cudaGetDeviceCount(&devices) != cudaSuccess) devices = 1;
     if (limit != NULL && right && atoi(limit) >= 1 && atoi(limit) < devices) devices = atoi(limit);
@@ -131,7 +141,8 @@ static size_t most_workspace(const struct scene *s)
                                     (size_t)(l.inner / s->ranks));
     const size_t most = floats * sizeof(float) + 1024;
     const size_t least = most < s->workspace_bytes ? most : s->workspace_bytes;
-    return least > 0 ? least + (size_t)s->item->workspace_more : 0;
+    const int64_t more = s->item->workspace_more;
+    return least > 0 ? least + (size_t)(more > 0 ? more : 0) : 0;
 }
 
 /* ---- memory of the ranks ------------------------------------------------------------------------------- */
@@ -151,9 +162,10 @@ static float *allocate(const char *name, int rank, size_t bytes)
 static float *whole(const struct scene *s, const struct slice *slice)
 {
     const size_t bytes = slice->outer * slice->count * (size_t)s->ranks * sizeof(float);
-    float *host = malloc(bytes);
+    float *host = calloc(bytes, 1);
     if (host == NULL) abort();
-    cudaMemcpy(host, s->buffers[slice->buffer], bytes, cudaMemcpyDeviceToHost);
+    if (s->buffers[slice->buffer] != NULL)
+        cudaMemcpy(host, s->buffers[slice->buffer], bytes, cudaMemcpyDeviceToHost);
     return host;
 }
 
@@ -371,11 +383,6 @@ static void order_streams(const struct scene *s, int before)
 
 /* ---- mistakes ------------------------------------------------------------------------------------------ */
 
-static void *beside(const void *pointer, size_t bytes)
-{
-    return (char *)(uintptr_t)pointer + bytes;
-}
-
 static void spoil_ranks(int mistake, struct gpu_ranks *gpus)
 {
     struct gpu_rank *last = &gpus->at[gpus->count - 1];
@@ -405,30 +412,8 @@ static void spoil_layer(int mistake, int ranks, struct layer_sizes *l)
     if (mistake == X_TOO_LARGE) l->rows = 65535, l->width = 1 << 16;
 }
 
-static void spoil_shard(int mistake, struct layer_shard *s)
-{
-    if (mistake == NULL_QKV) s->qkv = NULL;
-    if (mistake == NULL_O) s->o = NULL;
-    if (mistake == NULL_GATE_UP) s->gate_up = NULL;
-    if (mistake == NULL_DOWN) s->down = NULL;
-    if (mistake == NULL_CACHE) s->cache = NULL;
-    if (mistake == NULL_X || mistake == NULL_X_AND_ROWS_ZERO) s->x = NULL;
-    if (mistake == MISALIGNED_QKV) s->qkv = beside(s->qkv, 8);
-    if (mistake == MISALIGNED_O) s->o = beside(s->o, 4);
-    if (mistake == MISALIGNED_GATE_UP) s->gate_up = beside(s->gate_up, 8);
-    if (mistake == MISALIGNED_DOWN) s->down = beside(s->down, 12);
-    if (mistake == MISALIGNED_CACHE) s->cache = beside(s->cache, 8);
-    if (mistake == MISALIGNED_X) s->x = beside(s->x, 8);
-    if (mistake == NULL_INPUT_AND_WORKSPACE) s->x = NULL;
-    if (mistake == NULL_WORKSPACE || mistake == NULL_INPUT_AND_WORKSPACE) s->workspace = NULL;
-    if (mistake == SHORT_WORKSPACE) s->workspace_bytes -= 1;
-    if (mistake == MISALIGNED_WORKSPACE) s->workspace = beside(s->workspace, 8);
-}
-
 static void spoil_ring(int mistake, struct ring_sizes *r)
 {
-    if (mistake == CAUSAL_2) r->causal = 2;
-    if (mistake == SCALE_NAN) r->scale = NAN;
     if (mistake == RING_HEADS_ZERO) r->heads = 0;
     if (mistake == PART_ZERO) r->part = 0;
     if (mistake == PART_TOO_LONG) r->part = 1 << 26, r->heads = 64;
@@ -436,22 +421,25 @@ static void spoil_ring(int mistake, struct ring_sizes *r)
     if (mistake == RING_DIM_6) r->head_dim = 6;
 }
 
-static void spoil_part(int mistake, struct ring_part *p)
+/** What a rank, that of at[@p from], gets as slice @p index, or as workspace: the @p last one what the case says of the buffer of that
+ *  name: NULL, or misaligned. */
+static float *given(const struct scene *s, int from, int index, int last)
 {
-    if (mistake == NULL_Q) p->q = NULL;
-    if (mistake == NULL_K) p->k = NULL;
-    if (mistake == NULL_V) p->v = NULL;
-    if (mistake == NULL_OUT) p->out = NULL;
-    if (mistake == NULL_LSE) p->lse = NULL;
-    if (mistake == MISALIGNED_Q) p->q = beside(p->q, 8);
-    if (mistake == MISALIGNED_K) p->k = beside(p->k, 8);
-    if (mistake == MISALIGNED_V) p->v = beside(p->v, 4);
-    if (mistake == MISALIGNED_OUT) p->out = beside(p->out, 8);
-    if (mistake == MISALIGNED_LSE) p->lse = beside(p->lse, 8);
-    if (mistake == NULL_INPUT_AND_WORKSPACE) p->q = NULL;
-    if (mistake == NULL_WORKSPACE || mistake == NULL_INPUT_AND_WORKSPACE) p->workspace = NULL;
-    if (mistake == SHORT_WORKSPACE) p->workspace_bytes -= 1;
-    if (mistake == MISALIGNED_WORKSPACE) p->workspace = beside(p->workspace, 8);
+    const char *name = index == WORKSPACE ? "workspace" : s->slice[index].name;
+    float *at = s->memory[from][index];
+    for (uint32_t b = 0; last && name != NULL && b < s->item->buffer_count; b++) {
+        const struct wire_buffer *buffer = &s->item->buffer[b];
+        const int result = index < WORKSPACE && (int)b == s->slice[index].buffer; /* x has two buffers */
+        if (strcmp(buffer->name, name) != 0 && !result) continue;
+        at = buffer->null ? NULL : (float *)((uintptr_t)at | buffer->lead[0] % ALIGNED);
+    }
+    return at;
+}
+
+/** Bytes of workspace that a rank is told of: the @p last one of fewer than it has where the case says so. */
+static size_t told_bytes(const struct scene *s, int last)
+{
+    return most_workspace(s) + (size_t)(last && s->item->workspace_more < 0 ? s->item->workspace_more : 0);
 }
 
 /* ---- the calls ----------------------------------------------------------------------------------------- */
@@ -464,11 +452,13 @@ static enum kernel_status call_layer(const struct scene *s)
     struct gpu_ranks gpus = s->gpus;
     for (int i = 0, from = 0; i < gpus.count; i++, from++) {
         while (s->rank_at[from] != gpus.at[i].rank) from++; /* not that of a rank that has died */
-        float *const *m = s->memory[from];
+        const int last = i == gpus.count - 1;
+        float *m[SLICES + 1];
+        for (int index = 0; index <= WORKSPACE; index++) m[index] = given(s, from, index, last);
+        if (last && mistake == NULL_X_AND_ROWS_ZERO) m[5] = NULL;
         shards.at[i] =
-            (struct layer_shard){m[0], m[1], m[2], m[3], m[4], m[5], m[WORKSPACE], most_workspace(s)};
+            (struct layer_shard){m[0], m[1], m[2], m[3], m[4], m[5], m[WORKSPACE], told_bytes(s, last)};
     }
-    spoil_shard(mistake, &shards.at[gpus.count - 1]);
     spoil_layer(mistake, s->ranks, &sizes);
     spoil_ranks(mistake, &gpus);
     return tensor_parallel_step(mistake == NULL_RANKS ? NULL : &gpus, mistake == NULL_SIZES ? NULL : &sizes,
@@ -483,10 +473,11 @@ static enum kernel_status call_ring(const struct scene *s)
     struct gpu_ranks gpus = s->gpus;
     for (int i = 0, from = 0; i < gpus.count; i++, from++) {
         while (s->rank_at[from] != gpus.at[i].rank) from++;
-        float *const *m = s->memory[from];
-        parts.at[i] = (struct ring_part){m[0], m[1], m[2], m[3], m[4], m[WORKSPACE], most_workspace(s)};
+        const int last = i == gpus.count - 1;
+        float *m[SLICES + 1];
+        for (int index = 0; index <= WORKSPACE; index++) m[index] = given(s, from, index, last);
+        parts.at[i] = (struct ring_part){m[0], m[1], m[2], m[3], m[4], m[WORKSPACE], told_bytes(s, last)};
     }
-    spoil_part(mistake, &parts.at[gpus.count - 1]);
     spoil_ring(mistake, &sizes);
     spoil_ranks(mistake, &gpus);
     return ring_attention(mistake == NULL_RANKS ? NULL : &gpus, mistake == NULL_SIZES ? NULL : &sizes,
@@ -617,8 +608,7 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
     int64_t before[MOST_GPUS];
     marshalling_may_look(1);
     const int opened = open_scene(&scene, item, buffers, stream);
-    const int gone = (item->value[AT_MANNER] & RANKS_GONE) != 0,
-              right = item->value[AT_MISTAKE] == RANKS_RIGHT;
+    const int gone = (item->value[AT_MANNER] & RANKS_GONE) != 0, right = is_right(item);
     if (!opened) {
         marshalling_may_look(0);
         return KERNEL_CUDA_ERROR;

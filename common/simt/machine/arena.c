@@ -64,8 +64,8 @@ void simt_arena_open(void)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (arena != (void *)ARENA_BASE)
         simt_die(
-            "cannot reserve 16 GiB of address space at 0x%zx for the device; is there a limit (ulimit -v)?",
-            (size_t)ARENA_BASE);
+            "cannot reserve %zu GiB of address space at 0x%zx for the device; is there a limit (ulimit -v)?",
+            ARENA_BYTES >> 30, (size_t)ARENA_BASE);
     simt_written = simt_reserve(ARENA_BYTES / 8, "what was written on the device");
     simt_kept = simt_reserve(ARENA_BYTES, "what is kept on the device");
 }
@@ -261,7 +261,8 @@ void simt_trust_allocations(void)
 static bool host_has_room(size_t bytes)
 {
     const double each = simt_settings.check ? 3.25 : 1.0;
-    return trusted || each * (double)(live_bytes + bytes) <= 0.875 * (double)host_memory();
+    return trusted || (live_bytes + bytes <= DEVICE_BYTES &&
+                       each * (double)(live_bytes + bytes) <= 0.875 * (double)host_memory());
 }
 
 /*
@@ -524,9 +525,9 @@ void simt_device_memory(size_t *free_bytes, size_t *total_bytes)
     pthread_mutex_lock(&lock);
     const double each = simt_settings.check ? 3.25 : 1.0;
     const double host = 0.875 * (double)host_memory() / each;
-    const size_t most = host < (double)ARENA_BYTES ? (size_t)host : ARENA_BYTES;
+    const size_t most = host < (double)DEVICE_BYTES ? (size_t)host : DEVICE_BYTES;
     *free_bytes = most > live_bytes ? most - live_bytes : 0;
-    *total_bytes = ARENA_BYTES;
+    *total_bytes = DEVICE_BYTES;
     pthread_mutex_unlock(&lock);
 }
 
@@ -601,29 +602,50 @@ void simt_arena_resolve(uintptr_t offset, size_t bytes, struct record_memory *me
     pthread_mutex_unlock(&lock);
 }
 
+/* The index of an element of @p e whose offset, kept in 32 bits, leads to @p offset; -1 if there is none. */
+static int64_t wrapped_index(const struct extent *e, uintptr_t offset, size_t bytes)
+{
+    const size_t element = e->shape.element_bytes > 0 ? e->shape.element_bytes : bytes;
+    const ptrdiff_t whole = (ptrdiff_t)(offset - user_start(e)) + (ptrdiff_t)((uint64_t)element << 32);
+    return whole >= 0 && (size_t)whole + bytes <= e->bytes ? (int64_t)((size_t)whole / element) : -1;
+}
+
 int simt_arena_resolve_near(uintptr_t offset, size_t bytes, struct record_memory *memory, int64_t *meant)
 {
     const struct extent *nearest = NULL;
-    const ptrdiff_t reach = (ptrdiff_t)((uint64_t)bytes << 31);
-    ptrdiff_t least = reach;
+    ptrdiff_t least = (ptrdiff_t)((uint64_t)bytes << 31);
     *meant = -1;
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < extents.count; i++) {
+    for (size_t i = 0; i < extents.count && *meant < 0; i++) {
         const struct extent *e = extent_at(i);
         const ptrdiff_t from = (ptrdiff_t)(offset - user_start(e));
         const ptrdiff_t away = from < 0 ? -from : from;
-        if (e->state != STATE_LIVE || away > least) continue;
+        if (e->state != STATE_LIVE) continue;
+        *meant = wrapped_index(e, offset, bytes);
+        if (*meant < 0 && away > least) continue;
         least = away;
         nearest = e;
     }
     if (nearest != NULL) {
         *memory = (struct record_memory){.space = RECORD_SPACE_GLOBAL};
         resolve_by(nearest, offset, bytes, memory);
-        const ptrdiff_t whole = (ptrdiff_t)(offset - user_start(nearest)) + 2 * reach;
-        if (whole >= 0 && (size_t)whole + bytes <= nearest->bytes) *meant = (int64_t)((size_t)whole / bytes);
     }
     pthread_mutex_unlock(&lock);
     return nearest != NULL;
+}
+
+const char *simt_arena_before(uintptr_t offset, size_t *past)
+{
+    const char *name = NULL;
+    pthread_mutex_lock(&lock);
+    const size_t i = covering(offset);
+    if (i > 0 && i < extents.count && extent_at(i - 1)->state == STATE_LIVE) {
+        const struct extent *e = extent_at(i - 1);
+        *past = offset - user_start(e) - e->bytes;
+        name = e->what;
+    }
+    pthread_mutex_unlock(&lock);
+    return name;
 }
 
 const char *simt_arena_describe(uintptr_t offset, struct simt_shape *shape)

@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 #define ARENA_BASE ((uintptr_t)0x10000000000)
-#define ARENA_BYTES ((size_t)16 << 30)
+#define ARENA_BYTES ((size_t)256 << 30) /* of addresses */
+#define DEVICE_BYTES ((size_t)16 << 30) /* of memory, as the device says */
 
 /** @brief A bit for each device byte: somebody wrote it. */
 extern uint8_t *simt_written;
@@ -30,10 +31,14 @@ bool simt_arena_host_may(uintptr_t offset); /**< managed or pinned memory */
 
 void simt_arena_open(void);
 /**
- * @brief For an address in no allocation: describes it by the live allocation that is nearest, if an index of 32 bits leads from
- *        there to it. Returns 1, and *@p meant the index that 32 bits were too few for if it is one of that allocation's, else -1.
+ * @brief For an address in no allocation: describes it by the live allocation from which an index cut to 32 bits leads there, and
+ *        *@p meant is that index before it was cut; else by the nearest that such an index may lead from, and *@p meant is -1.
+ *        Returns 0 if there is neither.
  */
 int simt_arena_resolve_near(uintptr_t offset, size_t bytes, struct record_memory *memory, int64_t *meant);
+/** @brief What the live allocation before the one around @p offset is called, and how many bytes past its end @p offset is; NULL: there
+ *         is none. */
+const char *simt_arena_before(uintptr_t offset, size_t *past);
 /** @brief What the allocation at @p offset is called, and the shape of its elements; element_bytes 0: unknown. */
 const char *simt_arena_describe(uintptr_t offset, struct simt_shape *shape);
 /** @brief What an arena address is: which element of which allocation, or how far from it. */

@@ -18,6 +18,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* Up to eight bytes of what is there. */
+static uint64_t value_at(const void *address, size_t bytes)
+{
+    uint64_t value = 0;
+    memcpy(&value, address, bytes < sizeof value ? bytes : sizeof value);
+    return value;
+}
+
 /* Whether the last atomic changed something is seen when the next one begins. */
 static void look_for_changes(struct worker *w, const void *address, size_t bytes)
 {
@@ -26,8 +34,7 @@ static void look_for_changes(struct worker *w, const void *address, size_t bytes
     w->grid.changes += now != w->grid.last.before;
     w->grid.last.address = address;
     w->grid.last.bytes = bytes < sizeof now ? (unsigned)bytes : (unsigned)sizeof now;
-    w->grid.last.before = 0;
-    memcpy(&w->grid.last.before, address, w->grid.last.bytes);
+    w->grid.last.before = value_at(address, bytes);
 }
 
 void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *return_address)
@@ -53,6 +60,8 @@ void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *r
                                                (how & SIMT_ONLY_STORES ? ACCESS_STORE : 0),
                    true, return_address);
     if (global) look_for_changes(w, address, bytes);
+    w->flags.atomic.before = value_at(address, bytes);
+    w->flags.atomic.acquires = (how & SIMT_ACQUIRE) != 0;
 }
 
 void simt_atomic_begin(void *address, size_t bytes, const void *return_address)
@@ -68,15 +77,16 @@ void simt_block_atomic_begin(void *address, size_t bytes, const void *return_add
 
 void simt_atomic_end(void *address, size_t bytes)
 {
-    (void)address, (void)bytes;
+    if (simt_tls_worker != NULL) simt_flag_written(simt_tls_worker, address, bytes);
 }
 
 void simt_swap_end(void *address, size_t bytes, int swapped)
 {
     struct worker *w = simt_tls_worker;
-    if (w != NULL && swapped && simt_is_global(w, address))
-        simt_lock_taken(w, (uintptr_t)address, w->grid.last.before);
-    simt_atomic_end(address, bytes);
+    (void)bytes;
+    if (w == NULL || !swapped) return;
+    simt_flag_taken(w, (uintptr_t)address);
+    if (simt_is_global(w, address)) simt_lock_taken(w, (uintptr_t)address, w->grid.last.before);
 }
 
 /* ---- std::atomic and the compiler's builtins, in kernels and in host code ----------------------------- */

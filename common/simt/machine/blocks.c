@@ -15,6 +15,7 @@
 #include "machine.h"
 #include "pages.h"
 #include "settings.h"
+#include "share.h"
 #include "tools.h"
 #include "trace.h"
 #include "worker.h"
@@ -205,7 +206,7 @@ static void set_block(struct worker *w, uint64_t block, uint64_t cluster)
 bool simt_take_block(struct worker *w)
 {
     if (!take_results(&w, 1)) return false;
-    set_block(w, block_of_order(w->result->order, simt_now.blocks), 0);
+    set_block(w, simt_share_block(block_of_order(w->result->order, simt_now.blocks)), 0);
     return true;
 }
 
@@ -408,7 +409,7 @@ uint32_t simt_blocks_begin(const struct simt_launch *launch, const struct simt_o
     simt_now.launch = launch;
     simt_now.waited = false;
     simt_now.triggered_early = true;
-    simt_now.blocks = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
+    simt_now.blocks = simt_share_blocks(launch);
     simt_now.next = simt_now.retired = simt_now.waiting = simt_now.sharing = 0;
     simt_now.turns = 0;
     simt_now.stopped = false;

@@ -19,6 +19,7 @@
 #include "pages.h"
 #include "products.h"
 #include "settings.h"
+#include "share.h"
 #include "shadow.h"
 #include "sizes.h"
 #include "worker.h"
@@ -142,16 +143,17 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
     simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
 }
 
-static bool is_argument(const struct worker *w, uintptr_t address, int access)
+static bool is_argument(const struct worker *w, uintptr_t address, size_t bytes, int access)
 {
-    return access & SIMT_READ && address - w->bounds.args < w->bounds.args_bytes;
+    const uintptr_t offset = address - w->bounds.args;
+    return access & SIMT_READ && offset < w->bounds.args_bytes && bytes <= w->bounds.args_bytes - offset;
 }
 
 /* A graded runner keeps the arguments of a launch among its own variables. */
 static void check_variable(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     const struct symbol *symbol = w->bounds.last_variable;
-    if (!simt_image.named || is_argument(w, address, access)) return;
+    if (!simt_image.named || is_argument(w, address, bytes, access)) return;
     if (symbol == NULL || address - symbol->start >= symbol->bytes)
         symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
     if (symbol == NULL || address - symbol->start + bytes > symbol->bytes)
@@ -172,7 +174,7 @@ static bool is_mapped(uintptr_t address)
 static void check_foreign(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
     if (access & SIMT_READ && address - simt_image.low < simt_image.high - simt_image.low) return;
-    if (is_argument(w, address, access)) return;
+    if (is_argument(w, address, bytes, access)) return;
     if (access & SIMT_READ && address - (uintptr_t)w->thread < sizeof w->thread) return; /* simt_self() */
     if (address < 4096) simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_NULL);
     if (is_mapped(address))
@@ -285,11 +287,12 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
                                                    size_t bytes, int how, const void *pc)
 {
     const int access = how & ~MUST_BE_ALIGNED;
+    if (w->shadow.pages.count > SHARE_PAGES) simt_share_leave(w);
     if (place == PLACE_OTHER && w->cluster != NULL && simt_distributed_access(w, address, bytes, access, pc))
         return;
     if (place == PLACE_SHARED && is_index(address, bytes, access)) return;
     if (w->checking) {
-        if (how & MUST_BE_ALIGNED && address % bytes != 0 && !is_argument(w, address, access))
+        if (how & MUST_BE_ALIGNED && address % bytes != 0 && !is_argument(w, address, bytes, access))
             simt_refuse(w, RECORD_MISALIGNED, address, bytes, access, pc, RECORD_ADVICE_ALIGN);
         check_bounds(w, place, address, bytes, access, pc);
         if (place < PLACE_COUNT && !(place == PLACE_DATA && simt_image_constant(address)))
@@ -406,7 +409,7 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         see_shared(w, PLACE_DYNAMIC, address, bytes, access, aligned, pc);
         return;
     }
-    if (is_argument(w, address, access)) return; /* each thread reads all of them */
+    if (is_argument(w, address, bytes, access)) return; /* each thread reads all of them */
     const bool data = address - w->space[PLACE_DATA].base < w->space[PLACE_DATA].bytes;
     look_closely(w, data ? PLACE_DATA : PLACE_OTHER, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0),
                  pc);
@@ -591,6 +594,9 @@ CALLBACKS(16)
 
 void __tsan_read_range(void *p, size_t bytes)
 {
+    const struct worker *w = simt_tls_watch;
+    if (w != NULL && is_argument(w, (uintptr_t)p, bytes, SIMT_READ))
+        return; /* each thread reads its kernel's */
     const bool padded =
         bytes > 8 && ((uintptr_t)p | bytes) % 8 == 0; /* a 4-byte member before an 8-byte one */
     simt_check(p, bytes, SIMT_READ | ACCESS_WHOLE | (padded ? ACCESS_PADDED : 0), false, CALLER);

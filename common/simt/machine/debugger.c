@@ -18,12 +18,11 @@ enum { REGISTERS = SIMT_DEBUGGER_UCONTEXT };
 
 struct worker *simt_all_workers[MAX_WORKERS];
 
-uint64_t simt_debugger_place[2];
+struct simt_debugger_place simt_debugger_place;
 
-__attribute__((noinline, used)) void simt_debugger_access(uint64_t launch, uint64_t block)
+__attribute__((noinline, used)) void simt_debugger_access(const struct simt_debugger_place *place)
 {
-    simt_debugger_place[0] = launch;
-    simt_debugger_place[1] = block;
+    simt_debugger_place = *place;
     simt_debugger_stop();
 }
 

@@ -43,8 +43,13 @@ struct simt_debugger {
     struct worker *const *workers; /**< those that are there; NULL behind the last */
 };
 
-extern uint64_t
-    simt_debugger_place[2]; /**< of the thread at which simt_debugger_stop() is called: launch and block */
+/** @brief Of the thread at which simt_debugger_stop() is called. */
+struct simt_debugger_place {
+    uint64_t launch, block;
+    uint64_t shared, shared_bytes;   /**< where the arrays in its block's shared memory are */
+    uint64_t dynamic, dynamic_bytes; /**< and dynamic shared memory */
+};
+extern struct simt_debugger_place simt_debugger_place;
 /** @brief Where a debugger stops: it does nothing. */
 void simt_debugger_stop(void);
 
@@ -53,7 +58,7 @@ void simt_debugger_stop(void);
  *        (trace.h), SIMT_TRACE_WATCHED=LAUNCH:BLOCK:THREAD names such threads, with commas between several; launches are
  *        counted from 0 on as in the trace, blocks and threads over x, then y, then z. What the lane does is about to happen.
  */
-void simt_debugger_access(uint64_t launch, uint64_t block);
+void simt_debugger_access(const struct simt_debugger_place *place);
 
 extern struct worker *simt_all_workers[];        /**< MAX_WORKERS of them, from 0 on */
 extern const struct simt_debugger simt_debugger; /**< what the script reads */

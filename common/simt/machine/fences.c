@@ -128,7 +128,6 @@ static void note_lock(struct worker *w, uint32_t id)
 void simt_lock_taken(struct worker *w, uintptr_t address, uint64_t before)
 {
     if (w->current->unlocked == address) return; /* by a swap back */
-    simt_new_tick(w, w->warp);
     w->current->lock = address;
     note_lock(w, (uint32_t)((address + before * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u >> 32) | 1u);
 }

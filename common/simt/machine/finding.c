@@ -109,13 +109,24 @@ static bool same_finding(const struct finding *a, const struct finding *b)
            same_actor(&a->actor[0], &b->actor[0]) && same_actor(&a->actor[1], &b->actor[1]);
 }
 
+bool simt_finding_between_warps(const struct finding *f)
+{
+    const struct actor *a = f->actor;
+    return a[0].access != 0 && a[1].access != 0 &&
+           (f->earlier != NULL || a[0].block != a[1].block ||
+            a[0].thread / WARP_LANES != a[1].thread / WARP_LANES);
+}
+
 void simt_finding_add(struct vector *list, const struct finding *finding)
 {
     struct finding *old = list->data;
     for (size_t i = 0; i < list->count; i++) {
         if (!same_finding(&old[i], finding)) continue;
-        old[i].seen += finding->seen;
-        free((void *)finding->words.wait);
+        const uint64_t seen = old[i].seen + finding->seen;
+        const bool better = simt_finding_between_warps(finding) && !simt_finding_between_warps(&old[i]);
+        free((void *)(better ? &old[i] : finding)->words.wait);
+        if (better) old[i] = *finding;
+        old[i].seen = seen;
         return;
     }
     if (list->count < KEPT)

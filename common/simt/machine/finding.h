@@ -9,6 +9,7 @@
 #include "machine.h"
 #include "tools.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -74,7 +75,10 @@ void simt_finding_owner(struct finding *finding, const struct worker *owner);
 /** @brief What CUDA ends a launch with after an access or a fault of @p kind. */
 int simt_error_of(enum record_kind kind);
 
-/** @brief Adds a copy of @p finding (taking what its words have allocated) to @p list, or counts it if one like it is there. */
+/** @brief Whether two threads of different warps are in it: a GPU runs those in any order, the lanes of a warp side by side. */
+bool simt_finding_between_warps(const struct finding *finding);
+/** @brief Adds a copy of @p finding (taking what its words have allocated) to @p list, or counts it if one like it is there: of
+ *         two that differ in their threads alone, one between warps stays. */
 void simt_finding_add(struct vector *list, const struct finding *finding);
 void simt_finding_drop(struct vector *list);
 /** @brief @p count more findings, which have been reported. */

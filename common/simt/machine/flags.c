@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 enum { SLOTS = 2 * FLAGS };
 
@@ -82,9 +83,44 @@ static void release_fenced(struct worker *w, struct vector_clock *to)
         if (t->flag_fence.known > to->ordered[i]) to->ordered[i] = t->flag_fence.known;
 }
 
+/* Whether the running thread is about to write to a lock that it took and has not acquired: of its fences the one that releases
+ * comes behind what it did under the lock. */
+static bool holds_unacquired(const struct worker *w, uintptr_t address, unsigned how)
+{
+    const struct hold *h = &w->current->hold;
+    return h->address == address && h->fences <= (how & SIMT_RELEASE ? 0 : 1) &&
+           w->time.last_barrier < h->tick;
+}
+
+void simt_flag_taken(struct worker *w, uintptr_t address)
+{
+    simt_new_tick(w, w->warp);
+    w->current->hold = (struct hold){.address = address,
+                                     .before = w->flags.atomic.before,
+                                     .tick = w->time.tick,
+                                     .fences = w->flags.atomic.acquires ? 2 : 0};
+}
+
+void simt_flag_written(struct worker *w, const void *address, size_t bytes)
+{
+    const struct hold *h = &w->flags.handover.hold;
+    uint64_t now = 0;
+    if (w->flags.handover.flag == NULL || h->address != (uintptr_t)address) return;
+    memcpy(&now, address, bytes < sizeof now ? bytes : sizeof now);
+    if (now == h->before) {
+        uint32_t *known = &clock_of(w, w->flags.handover.flag)->ordered[w->flags.handover.thread];
+        *known = w->flags.handover.known >= h->tick ? w->flags.handover.known : h->tick - 1;
+    }
+    w->flags.handover.flag = NULL;
+}
+
 void simt_flag_write(struct worker *w, uintptr_t address, unsigned how)
 {
-    const struct thread *t = w->current;
+    struct thread *t = w->current;
+    const bool unacquired = holds_unacquired(w, address, how);
+    const struct hold hold = t->hold;
+    if (t->hold.address == address) t->hold.address = 0;
+    w->flags.handover.flag = NULL;
     const bool releases = (how & SIMT_RELEASE) != 0 || t->flag_fence.tick != 0;
     struct flag *f = known(w, address);
     if (f != NULL && how & SIMT_ONLY_STORES) { /* what others released by it is not seen by who reads this */
@@ -101,6 +137,12 @@ void simt_flag_write(struct worker *w, uintptr_t address, unsigned how)
         w->flags.count++;
     }
     f->acquired |= t->acquired;
+    if (unacquired) {
+        w->flags.handover.flag = f;
+        w->flags.handover.hold = hold;
+        w->flags.handover.thread = w->thread_index;
+        w->flags.handover.known = clock_of(w, f)->ordered[w->thread_index];
+    }
     if (how & SIMT_RELEASE)
         simt_clock_release(w, w, clock_of(w, f));
     else
@@ -116,12 +158,14 @@ void simt_flag_fence(struct worker *w)
     if (w->clocks.open) simt_clock_complete(w);
     t->flag_fence.tick = w->time.tick;
     t->flag_fence.known = w->warp->known;
+    t->hold.fences++;
     simt_new_tick(w, w->warp);
 }
 
 void simt_flags_begin(struct worker *w)
 {
     w->flags.count = 0;
+    w->flags.handover.flag = NULL;
 }
 
 void simt_flags_forget(struct worker *w)

@@ -10,6 +10,7 @@
 
 #include "worker.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 /** @brief The running thread has read a flag. @p how: a set of enum simt_atomic_how, with SIMT_ACQUIRE without a fence. */
@@ -18,5 +19,12 @@ void simt_flag_read(struct worker *w, uintptr_t address, unsigned how);
 void simt_flag_write(struct worker *w, uintptr_t address, unsigned how);
 /** @brief A fence of the block's scope or a wider one. */
 void simt_flag_fence(struct worker *w);
+/** @brief Its compare-and-swap has succeeded: it may have taken a lock, until it writes there again. */
+void simt_flag_taken(struct worker *w, uintptr_t address);
+/**
+ * @brief An atomic other than a compare-and-swap was made. If it gave back a lock whose holder had no fence behind the
+ *        compare-and-swap, it orders nothing that was done under the lock: it is chance that this holder was the first.
+ */
+void simt_flag_written(struct worker *w, const void *address, size_t bytes);
 void simt_flags_begin(struct worker *w);  /**< a block */
 void simt_flags_forget(struct worker *w); /**< ticks begin anew */

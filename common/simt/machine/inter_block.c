@@ -14,6 +14,7 @@
 #include "launch_order.h"
 #include "machine.h"
 #include "settings.h"
+#include "share.h"
 #include "shadow.h"
 #include "sizes.h"
 #include "tools.h"
@@ -114,7 +115,7 @@ struct replay {
     uint64_t cluster;
     struct vector *findings;
     uint32_t record; /**< 0: not yet made */
-    uint32_t word;
+    size_t word;
     unsigned mask, thread;
 };
 
@@ -142,7 +143,7 @@ static void add_finding(const struct replay *now, unsigned mask, enum record_kin
     const struct touch *touch = now->touch;
     const unsigned bytes = (unsigned)__builtin_popcount(mask);
     const enum place place = touch->kind & TOUCH_DATA ? PLACE_DATA : PLACE_ARENA;
-    const uintptr_t where = 4 * (uintptr_t)now->word + (unsigned)__builtin_ctz(mask);
+    const uintptr_t where = 4 * now->word + (unsigned)__builtin_ctz(mask);
     const struct actor me = {now->block, touch->pc, (uint16_t)now->thread, (uint8_t)access_of(touch), NULL};
     struct finding f =
         simt_finding_about(kind, advice, place, where + (place == PLACE_DATA ? simt_image.data : 0),
@@ -169,7 +170,7 @@ static void check_kept(const struct replay *now, uintptr_t offset)
 static void check_written(const struct replay *now)
 {
     const struct touch *touch = now->touch;
-    const uintptr_t offset = 4 * (uintptr_t)now->word;
+    const uintptr_t offset = 4 * now->word;
     uint8_t *const written = &simt_written[offset / 8];
     const unsigned there = *written >> offset % 8 & now->mask;
     if (!(touch->kind & TOUCH_READ)) {
@@ -183,6 +184,7 @@ static void check_written(const struct replay *now)
     if (touch->kind & TOUCH_WHOLE && there != 0) return;
     if (touch->kind & TOUCH_ACQUIRED && now->turn != 0)
         return; /* a later block may have written it, in its turn */
+    if (simt_share_forgives(offset)) return;
     const unsigned missing = now->mask & ~there;
     if (!(touch->kind & (TOUCH_ATOMIC | TOUCH_BLOCK_ATOMIC))) simt_launch_order_read(now->word, kernel);
     add_finding(now, touch->unit >= 4 ? now->mask : missing, RECORD_UNINITIALIZED_READ,

@@ -13,6 +13,7 @@
 #include "image.h"
 #include "machine.h"
 #include "settings.h"
+#include "share.h"
 #include "shadow.h"
 #include "sizes.h"
 #include "worker.h"
@@ -109,7 +110,7 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->spins = t->pauses = t->changes = 0;
         t->grids_waited = t->met = t->acquired = t->saw_flag = t->saw_acquired = false;
         t->flag_fence.tick = 0;
-        t->lock = t->unlocked = 0;
+        t->lock = t->unlocked = t->hold.address = 0;
         t->copies.count = 0;
         t->copy_group = 0;
         t->polled = 0;
@@ -194,6 +195,7 @@ void simt_spin(struct worker *w, const void *pc)
     enum { SPINS = 4096, PAUSES = 4000, SHARED = 8 };
     struct thread *t = w->current;
     if (++t->spins < SPINS) return;
+    simt_share_leave(w);
     if (t->changes != w->grid.changes) t->pauses = 0;
     t->changes = w->grid.changes;
     t->pauses +=

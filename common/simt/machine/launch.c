@@ -19,6 +19,7 @@
 #include "report.h"
 #include "schedule.h"
 #include "settings.h"
+#include "share.h"
 #include "tools.h"
 #include "trace.h"
 #include "trap.h"
@@ -233,6 +234,9 @@ int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *befor
                      SIMT_SAYS(.name = {launch->kernel}));
         return 719;
     }
+    if (simt_is_shared_launch() && (launch->cooperative || cluster_size(launch) > 1))
+        simt_share_tells_nothing(); /* its blocks need each other */
+    if (simt_is_shared_launch() && simt_share_left()) return 0;
     pthread_mutex_lock(&one_launch);
     const uint32_t number = begin(launch, before);
     const int refused = take_threads(launch);

@@ -15,7 +15,7 @@ enum { KEPT = 64, NAME = 96 };
 /** Any host thread may free allocations. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct unwritten_read {
-    uint32_t word;
+    size_t word;
     bool late; /* this launch wrote it */
     char kernel[NAME];
 } unwritten_read[KEPT];
@@ -32,7 +32,7 @@ bool simt_launch_order_pending(void)
     return unwritten_count > 0;
 }
 
-void simt_launch_order_read(uint32_t word, const char *kernel)
+void simt_launch_order_read(size_t word, const char *kernel)
 {
     pthread_mutex_lock(&lock);
     bool known = unwritten_count == KEPT;
@@ -47,7 +47,7 @@ void simt_launch_order_read(uint32_t word, const char *kernel)
 }
 
 /* If the same kernel writes what it read at an earlier launch, no other order of launches would help. */
-void simt_launch_order_write(uint32_t word, const char *kernel)
+void simt_launch_order_write(size_t word, const char *kernel)
 {
     pthread_mutex_lock(&lock);
     for (int i = unwritten_count - 1; i >= 0; i--) {
@@ -65,8 +65,8 @@ void simt_launch_order_forget(size_t start, size_t bytes)
     if (!simt_launch_order_pending()) return;
     pthread_mutex_lock(&lock);
     for (int i = unwritten_count - 1; i >= 0; i--)
-        if (4 * (size_t)unwritten_read[i].word + 4 > start &&
-            4 * (size_t)unwritten_read[i].word < start + bytes)
+        if (4 * unwritten_read[i].word + 4 > start &&
+            4 * unwritten_read[i].word < start + bytes)
             drop(i);
     pthread_mutex_unlock(&lock);
 }

@@ -19,6 +19,7 @@
 #include "happens_before.h"
 #include "image.h"
 #include "lanes.h"
+#include "lines.h"
 #include "machine.h"
 #include "names.h"
 #include "settings.h"
@@ -587,6 +588,17 @@ static uint32_t clipped(uint64_t number)
     return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
 }
 
+/* The line of the kernel's own file, not of a helper in a header, from which @p pc was reached. */
+static struct record_line own_line(const void *pc)
+{
+    struct record_line at[RECORD_FRAMES] = {{.line = 0}};
+    int outermost = 0, own = 0;
+    simt_line_frames(simt_pack_pc(pc), at);
+    while (outermost + 1 < RECORD_FRAMES && at[outermost + 1].line > 0) outermost++;
+    while (strcmp(at[own].file, at[outermost].file) != 0) own++;
+    return at[own];
+}
+
 static struct record_wait describe(const struct worker *w, const struct mbarrier *b)
 {
     unsigned count = 0, first = 0;
@@ -601,6 +613,7 @@ static struct record_wait describe(const struct worker *w, const struct mbarrier
                                           (b->tx < 0 ? RECORD_MBARRIER_SURPLUS : 0) |
                                               (b->at == NULL ? RECORD_MBARRIER_UNTOUCHED : 0)}};
     set_name(w, b, &wait);
+    if (count > 0) wait.at = own_line(w->thread[first].pc);
     return wait;
 }
 

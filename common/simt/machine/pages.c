@@ -109,7 +109,7 @@ static void list_run(struct worker *w, struct page *page, const struct run *r)
     if (!weak) *(reads ? &page->read : &page->written) |= words; /* others may still say more */
     const bool data = page->number >= DATA_PAGES;
     struct touch *touch = simt_vector_grow(&w->result->touches, sizeof *touch);
-    *touch = (struct touch){.word = (page->number - (data ? (uint32_t)DATA_PAGES : 0)) * (PAGE_BYTES / 4) +
+    *touch = (struct touch){.word = (page->number - (data ? DATA_PAGES : 0)) * (uint64_t)(PAGE_BYTES / 4) +
                                     r->first / 4,
                             .pc = r->pc,
                             .phase = r->phase,

@@ -18,11 +18,11 @@
 #include <stdint.h>
 
 /** @brief Numbers of pages: those of variables lie behind those of the arena. */
-enum { DATA_PAGES = 1 << 30 };
+#define DATA_PAGES (UINT32_C(1) << 31)
 
 static inline uint32_t simt_page_number(enum place place, uintptr_t offset)
 {
-    return (uint32_t)(offset / PAGE_BYTES) + (place == PLACE_DATA ? (uint32_t)DATA_PAGES : 0);
+    return (uint32_t)(offset / PAGE_BYTES) + (place == PLACE_DATA ? DATA_PAGES : 0);
 }
 
 /** @brief The page of that number, or NULL if the block has not touched it. */
@@ -47,8 +47,9 @@ static inline unsigned simt_run_kind(const struct worker *w, int access)
 }
 
 /** @brief Whether the access is the next one of the run @p r, which then holds it. */
-static inline bool simt_run_extend(const struct worker *w, struct run *r, unsigned first, unsigned bytes,
-                                   unsigned kind, uint32_t pc)
+static inline __attribute__((always_inline)) bool simt_run_extend(const struct worker *w, struct run *r,
+                                                                  unsigned first, unsigned bytes,
+                                                                  unsigned kind, uint32_t pc)
 {
     const uint32_t next = kind | (uint32_t)bytes << 16 | (uint32_t)first << 24; /* as the union lays it out */
     if (r->when != w->time.when || r->pc != pc || r->next != next) return false;

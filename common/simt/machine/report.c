@@ -219,6 +219,21 @@ static void resolve_near(const struct finding *f, struct record *r)
     r->advice = RECORD_ADVICE_INDEX_WRAPS;
 }
 
+/* What lies before one buffer also lies after another: nobody knows of which it was meant. */
+static void resolve_between(const struct finding *f, struct record *r)
+{
+    enum { FAR = 4 };
+    size_t past = 0;
+    if (f->kind != RECORD_OUT_OF_BOUNDS || f->place != PLACE_ARENA || r->message != RECORD_SAYS_NOTHING ||
+        r->memory.before == 0)
+        return;
+    const char *name = simt_arena_before(f->where, &past);
+    if (name == NULL || past > FAR * r->memory.before) return;
+    r->message = RECORD_SAYS_ALSO_PAST;
+    r->number[0] = (int64_t)past;
+    record_copy_text(r->name[0], sizeof r->name[0], name);
+}
+
 static void resolve(const struct finding *f, const struct simt_launch *launch, struct record *r)
 {
     *r = (struct record){.version = RECORD_VERSION,
@@ -232,6 +247,7 @@ static void resolve(const struct finding *f, const struct simt_launch *launch, s
     record_copy_text(r->kernel, sizeof r->kernel, launch->kernel);
     resolve_memory(f, launch, &r->memory);
     resolve_near(f, r);
+    resolve_between(f, r);
     for (int i = 0; i < 2; i++) resolve_actor(f, i, launch, &r->actor[i]);
 }
 
@@ -259,11 +275,25 @@ static bool explains(const struct record *race, const struct record *r)
            record_same_place(&race->actor[1], &r->actor[0]);
 }
 
-/* What may have come of another finding: of a value that was not there yet, of an index made of it. */
-static bool may_follow(const struct record *r)
+/* Which findings come first: those of two threads of one warp after all others, since a GPU often runs lanes side by side; and last
+ * what may have come of another finding: of a value that was not there yet, of an index made of it. */
+static int rank_of(const struct finding *f)
 {
-    return r->kind == RECORD_UNINITIALIZED_READ || r->kind == RECORD_OUT_OF_BOUNDS ||
-           r->kind == RECORD_MISALIGNED;
+    if (f->kind == RECORD_UNINITIALIZED_READ || f->kind == RECORD_OUT_OF_BOUNDS ||
+        f->kind == RECORD_MISALIGNED)
+        return 2;
+    return f->actor[0].access != 0 && f->actor[1].access != 0 && !simt_finding_between_warps(f);
+}
+
+/* Those of one rank stay in their order. */
+static void sort_by_rank(struct finding *f, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const struct finding one = f[i];
+        size_t k = i;
+        for (; k > 0 && rank_of(&f[k - 1]) > rank_of(&one); k--) f[k] = f[k - 1];
+        f[k] = one;
+    }
 }
 
 /* Leaves one of those that read the same, and none that another one explains. Returns how many remain. */
@@ -331,9 +361,10 @@ void simt_report_to(void (*take)(const struct finding *finding, const struct rec
 
 void simt_report(struct vector *list, const struct simt_launch *launch)
 {
-    const struct finding *f = list->data;
+    struct finding *f = list->data;
     const size_t count = list->count;
     if (count == 0) return;
+    sort_by_rank(f, count);
     load_lines(f, count);
     struct record *r = malloc(count * sizeof *r);
     if (r == NULL) simt_die("out of host memory.");
@@ -341,9 +372,7 @@ void simt_report(struct vector *list, const struct simt_launch *launch)
     const int different = merge(r, count);
     simt_finding_count_more(different);
     flockfile(stderr);
-    for (size_t turn = 0, printed = 0; turn < 2 * count && printed < PRINTED; turn++) {
-        const size_t i = turn % count;
-        if (may_follow(&r[i]) != (turn >= count)) continue;
+    for (size_t i = 0, printed = 0; i < count && printed < PRINTED; i++) {
         if (r[i].seen != 0 && told != NULL) told(&f[i], &r[i]);
         if (r[i].seen == 0 || is_reported(&r[i])) continue;
         simt_record_put(&r[i]);

@@ -132,11 +132,11 @@ struct space {
  * for inter_block.c.
  */
 struct touch {
-    uint32_t word, pc, phase, tick;
+    uint64_t word : 38, first : 2; /**< the word, and the byte of it */
+    uint64_t unit : 8, count : 8, each : 8;
+    uint32_t pc, phase, tick;
     uint16_t thread;
     uint16_t kind; /**< enum touch_kind, and TOUCH_DATA */
-    uint8_t first; /**< byte of the word */
-    uint8_t unit, count, each;
 };
 enum touch_kind {
     TOUCH_READ = 1,

@@ -170,14 +170,14 @@ static void excuse_reader(const struct worker *w, struct shadow_cell *c)
 }
 
 /* Marks the running thread's last reads of these words in the block's list in the same way. */
-static void excuse_touches(struct worker *w, bool data, uint32_t word, uint32_t words)
+static void excuse_touches(struct worker *w, bool data, size_t word, uint32_t words)
 {
     enum { LOOK_BACK = 16 };
     struct touch *touch = w->result->touches.data;
     const size_t count = w->result->touches.count;
     for (size_t i = 0; i < count && i < LOOK_BACK; i++) {
         struct touch *t = &touch[count - 1 - i];
-        const unsigned end = t->word + (t->first + t->count * t->unit + 3u) / 4;
+        const size_t end = t->word + (t->first + t->count * t->unit + 3u) / 4;
         if (((t->kind & TOUCH_DATA) != 0) == data && t->kind & TOUCH_READ && t->count == 1 &&
             t->thread == w->thread_index && t->tick == w->time.tick && t->word >= word && end <= word + words)
             t->kind |= TOUCH_VOLATILE;
@@ -186,7 +186,8 @@ static void excuse_touches(struct worker *w, bool data, uint32_t word, uint32_t 
 
 static void excuse_reads(struct worker *w, enum place place, uintptr_t offset, size_t bytes)
 {
-    const uint32_t word = (uint32_t)(offset / 4), words = (uint32_t)((bytes + 3) / 4);
+    const size_t word = offset / 4;
+    const uint32_t words = (uint32_t)((bytes + 3) / 4);
     if (place == PLACE_SHARED || place == PLACE_DYNAMIC) {
         for (uint32_t i = 0; i < words; i++) excuse_reader(w, &w->space[place].cells[word + i]);
         return;

@@ -35,12 +35,16 @@ void simt_found_race(struct shadow_access *now, int other_access, unsigned other
     if (now->reported) return;
     now->reported = true;
     const bool foreign = other_thread >= FOREIGN, product = other_thread >= COLUMN_PRODUCT && !foreign;
+    /* an output that one statement of two threads writes is rather one too many than one too early */
+    const bool written_alike = now->place == PLACE_ARENA && now->pc == other_pc &&
+                               now->access == SIMT_WRITE && other_access == SIMT_WRITE;
     struct finding f = simt_finding_about(product               ? RECORD_MISSING_WAIT
                                           : simt_is_shared(now) ? RECORD_SHARED_RACE
                                                                 : RECORD_GLOBAL_RACE,
-                                          product   ? RECORD_ADVICE_OPERAND_OVERWRITTEN
-                                          : foreign ? RECORD_ADVICE_CLUSTER_BARRIER
-                                                    : RECORD_ADVICE_BARRIER,
+                                          product         ? RECORD_ADVICE_OPERAND_OVERWRITTEN
+                                          : foreign       ? RECORD_ADVICE_CLUSTER_BARRIER
+                                          : written_alike ? RECORD_ADVICE_ONE_ELEMENT
+                                                          : RECORD_ADVICE_BARRIER,
                                           now->place, now->offset, now->bytes, running_actor(now));
     simt_finding_pair(&f, who(w, other_thread, other_pc, other_access));
     const bool writes = now->access == SIMT_WRITE && other_access == SIMT_WRITE &&

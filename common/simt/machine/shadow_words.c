@@ -155,7 +155,7 @@ static void add_touch(struct shadow_access *now, size_t word, enum touch_kind ki
     struct worker *w = now->w;
     const unsigned first = (unsigned)__builtin_ctz(mask), unit = (unsigned)__builtin_ctz(~(mask >> first));
     struct touch *touch = simt_vector_grow(&w->result->touches, sizeof *touch);
-    *touch = (struct touch){.word = (uint32_t)word,
+    *touch = (struct touch){.word = word,
                             .pc = now->pc,
                             .phase = w->time.phase,
                             .tick = w->time.tick,

@@ -103,6 +103,14 @@ struct fence {
     uint16_t thread;
 };
 
+/** A lock that a thread holds, as flags.c has it: a compare-and-swap took it. */
+struct hold {
+    uintptr_t address; /**< 0: none */
+    uint64_t before;   /**< what was there: the value that means free */
+    uint32_t tick;     /**< since when */
+    unsigned fences;   /**< that the thread has executed since then */
+};
+
 /** The last fence of a thread, as flags.c has it. */
 struct flag_fence {
     uint32_t tick;  /**< when it was; 0: there was none */
@@ -164,6 +172,7 @@ struct __attribute__((aligned(64))) thread {
     bool grids_waited;                       /**< for the launch in front (dependent_launch.c) */
     struct fence fence;                      /**< its last one that no atomic has followed yet */
     struct flag_fence flag_fence;
+    struct hold hold;
     uintptr_t lock, unlocked; /**< that it has taken by a compare-and-swap; that its last atomic gave back */
     bool saw_flag,
         saw_acquired; /**< since its last fence it has read a flag; and one of a thread that has acquired */
@@ -289,6 +298,17 @@ struct flags {
     unsigned count;
     struct vector_clock *clock; /**< of each flag */
     struct vector_clock *seen;  /**< of each thread: of the flags that it has read since its last fence */
+    struct {
+        uint64_t before; /**< what was at the address of the atomic that is being made */
+        bool acquires;
+    } atomic;
+    /** What a thread is writing to a lock that it held without acquiring; flag NULL: nobody is. */
+    struct {
+        struct flag *flag;
+        struct hold hold;
+        unsigned thread;
+        uint32_t known; /**< of the thread, by whom the flag was read until now */
+    } handover;
 };
 
 /** How the block stands to other blocks and launches (fences.c, blocks.c, dependent_launch.c). */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../include/texture_types.h"
+#include "record/words.h"
 #include "graph.h"
 
 /* ---- attributes ---------------------------------------------------------------------------------------- */
@@ -218,18 +219,63 @@ static int take_declared_cluster(struct simt_launch *launch)
     return asked.x == 0 || (asked.x == own.x && asked.y == own.y && asked.z == own.z);
 }
 
+/** The last launch of this thread that was beyond a limit. */
+static _Thread_local struct {
+    struct simt_words words;
+    enum record_message message; /* RECORD_SAYS_NOTHING: there was none */
+    struct simt_site site;
+} refusal;
+
+static cudaError_t refuse_launch(const struct simt_launch *launch, enum record_message message,
+                                 const char *what, uint64_t asked, uint64_t limit, uint64_t opt_in)
+{
+    refusal.words = (struct simt_words){.name = {what, launch->kernel},
+                                        .number = {(int64_t)asked, (int64_t)limit, (int64_t)opt_in}};
+    refusal.message = message;
+    refusal.site = launch->site;
+    return cudaErrorInvalidValue;
+}
+
+void simt_refused_launch(char *text, size_t size)
+{
+    struct record record = {.message = (int32_t)refusal.message};
+    text[0] = '\0';
+    if (refusal.message == RECORD_SAYS_NOTHING) return;
+    memcpy(record.number, refusal.words.number, sizeof record.number);
+    for (int i = 0; i < 2; i++)
+        record_copy_text(record.name[i], sizeof record.name[i], refusal.words.name[i]);
+    record.actor[1].at[0] = simt_site_line(&refusal.site);
+    record_headline(&record, text, size);
+    refusal.message = RECORD_SAYS_NOTHING;
+}
+
+/** The first extent of a grid or block that no launch may have; 0 if all may be. */
+static cudaError_t check_extents(const struct simt_launch *launch)
+{
+    static const char *const names[] = {"gridDim.x",  "gridDim.y",  "gridDim.z",
+                                        "blockDim.x", "blockDim.y", "blockDim.z"};
+    const struct simt_extent *g = &launch->grid, *b = &launch->block;
+    const uint64_t extent[] = {g->x, g->y, g->z, b->x, b->y, b->z},
+                   limit[] = {GRID_X_LIMIT,      GRID_YZ_LIMIT,     GRID_YZ_LIMIT,
+                              THREADS_PER_BLOCK, THREADS_PER_BLOCK, BLOCK_Z_LIMIT};
+    for (int i = 0; i < 6; i++) {
+        if (extent[i] == 0) return refuse_launch(launch, RECORD_SAYS_LAUNCH_UNDER, names[i], 0, limit[i], 0);
+        if (extent[i] > limit[i])
+            return refuse_launch(launch, RECORD_SAYS_LAUNCH_OVER, names[i], extent[i], limit[i], 0);
+    }
+    const uint64_t threads = extent[3] * extent[4] * extent[5];
+    return threads > THREADS_PER_BLOCK ? refuse_launch(launch, RECORD_SAYS_LAUNCH_OVER, "threads per block",
+                                                       threads, THREADS_PER_BLOCK, 0)
+                                       : cudaSuccess;
+}
+
 /** The limits that hardware checks before anything runs. (CUDA 12 returns cudaErrorInvalidConfiguration.) */
 static cudaError_t check_launch(const struct simt_launch *launch)
 {
-    const struct simt_extent *g = &launch->grid, *b = &launch->block;
-    if (g->x == 0 || g->y == 0 || g->z == 0 || b->x == 0 || b->y == 0 || b->z == 0)
-        return cudaErrorInvalidValue;
+    const cudaError_t extents = check_extents(launch);
+    if (extents != cudaSuccess) return extents;
     const cudaError_t cluster = check_cluster(launch);
     if (cluster != cudaSuccess) return cluster;
-    if (g->x > GRID_X_LIMIT || g->y > GRID_YZ_LIMIT || g->z > GRID_YZ_LIMIT) return cudaErrorInvalidValue;
-    if (b->x > THREADS_PER_BLOCK || b->y > THREADS_PER_BLOCK || b->z > BLOCK_Z_LIMIT ||
-        (uint64_t)b->x * b->y * b->z > THREADS_PER_BLOCK)
-        return cudaErrorInvalidValue;
     size_t static_bytes = simt_static_shared_bytes(launch->kernel, launch->function);
     if (static_bytes > SHARED_PER_BLOCK) {
         simt_finding(
@@ -237,8 +283,10 @@ static cudaError_t check_launch(const struct simt_launch *launch)
             SIMT_SAYS(.name = {launch->kernel}, .number = {(int64_t)static_bytes, SHARED_PER_BLOCK}));
         return cudaErrorInvalidValue;
     }
-    if (launch->dynamic_shared_bytes > function_dynamic_limit(launch->function, static_bytes))
-        return cudaErrorInvalidValue;
+    const size_t dynamic = function_dynamic_limit(launch->function, static_bytes);
+    if (launch->dynamic_shared_bytes > dynamic)
+        return refuse_launch(launch, RECORD_SAYS_LAUNCH_SHARED, "", launch->dynamic_shared_bytes, dynamic,
+                             device_limits()->shared_per_block_optin - static_bytes);
     return launch->cooperative ? check_cooperative(launch, static_bytes) : cudaSuccess;
 }
 

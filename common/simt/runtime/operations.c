@@ -77,6 +77,7 @@ static void perform_copy(const struct operation *operation)
 {
     const struct copy_operation *c = &operation->as.copy;
     int found_before = simt_finding_count();
+    if (simt_share_refuses(c->rows * c->width)) return;
     for (size_t row = 0; row < c->rows; row++) {
         char *to = c->to + row * c->to_pitch;
         const char *from = c->from + row * c->from_pitch;
@@ -94,6 +95,7 @@ static void perform_copy(const struct operation *operation)
 static void perform_set(const struct operation *operation)
 {
     const struct set_operation *s = &operation->as.set;
+    if (simt_share_refuses(s->rows * s->width)) return;
     for (size_t row = 0; row < s->rows; row++) {
         promises_see_write(operation, s->to + row * s->pitch, s->width);
         memset(s->to + row * s->pitch, s->value, s->width);

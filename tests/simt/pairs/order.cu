@@ -126,6 +126,33 @@ template <bool RIGHT> static __global__ void lock_of_warps(int *out)
     if (i < 0) *out = word;
 }
 
+/** The first holder lacks the fence behind its compare-and-swap: that it is the first is chance. */
+// pair: first_of_lock is shared-race
+template <bool RIGHT> static __global__ void first_of_lock(int *out)
+{
+    SHARED_FLAGS;
+    if (i % WARP != 0) return;
+    while (atomicCAS(&flag, 0, 1) != 0) continue;
+    if (RIGHT || i != 0) __threadfence_block();
+    word += 1; // here: first_of_lock
+    __threadfence_block();
+    atomicExch(&flag, 0);
+    if (i < 0) *out = word;
+}
+
+/** The same in device memory, where the lock is given back by a release. */
+// pair: first_of_released_lock is global-race
+template <bool RIGHT> static __global__ void first_of_released_lock(int *out)
+{
+    if (threadIdx.x % WARP != 0 || blockIdx.x != 0) return;
+    cuda::atomic_ref<int, cuda::thread_scope_block> lock(out[2]);
+    const cuda::memory_order order =
+        RIGHT || threadIdx.x != 0 ? cuda::memory_order_acquire : cuda::memory_order_relaxed;
+    for (int zero = 0; !lock.compare_exchange_weak(zero, 1, order, cuda::memory_order_relaxed);) zero = 0;
+    out[1] += 1; // here: first_of_released_lock
+    lock.store(0, cuda::memory_order_release);
+}
+
 /** One lane releases for its warp: what the others wrote is ordered before by __syncwarp() alone. */
 // pair: lane_releases is shared-race
 template <bool RIGHT> static __global__ void lane_releases(int *out)
@@ -536,6 +563,8 @@ template <bool RIGHT> static __global__ void part_ends(int *out)
     X(other_flag)                                                                                            \
     X(last_warp)                                                                                             \
     X(lock_of_warps)                                                                                         \
+    X(first_of_lock)                                                                                         \
+    X(first_of_released_lock)                                                                                \
     X(lane_releases)                                                                                         \
     X(fence_too_early)                                                                                       \
     X(relaxed_store)                                                                                         \

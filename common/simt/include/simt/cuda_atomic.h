@@ -90,6 +90,7 @@ template <thread_scope SCOPE, typename T> SIMT_OUTLINE void atomic_store(T *obje
 {
     atomic_begin<SCOPE>(object, sizeof(T), order, SIMT_ONLY_STORES, SIMT_CALLER);
     __atomic_store(object, &value, __ATOMIC_SEQ_CST);
+    simt_atomic_end(object, sizeof(T));
 }
 
 /** @brief What was there is replaced by what @p change makes of it. Returns what was there. */

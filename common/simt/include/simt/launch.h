@@ -114,6 +114,17 @@ template <typename First, typename... Rest> struct simt_arguments<First, Rest...
     }
 };
 
+/** @brief Calls the kernel of @p call with a thread's own copies. Read as a whole, the arguments are one access and not one each. */
+template <typename Call> SIMT_INLINE void simt_enter_with(const Call *call)
+{
+    if constexpr (__is_trivially_copyable(Call)) {
+        const Call mine = *call;
+        mine.arguments.apply(mine.function);
+    } else {
+        call->arguments.apply(call->function);
+    }
+}
+
 /** @brief A kernel with its arguments, as the machine calls it for every CUDA thread. */
 template <typename F, typename... P> struct simt_call {
     F function;
@@ -121,8 +132,7 @@ template <typename F, typename... P> struct simt_call {
     simt_call(F f, P &...p) : function(f), arguments(p...) {}
     __attribute__((SIMT_LISTED(2, 2))) static void run(const void *self)
     {
-        const simt_call *call = static_cast<const simt_call *>(self);
-        call->arguments.apply(call->function);
+        simt_enter_with(static_cast<const simt_call *>(self));
     }
 };
 /** @brief The same for a kernel that only a pointer names, the first of what run() is given. */
@@ -132,8 +142,7 @@ template <typename R, typename... Q, typename... P> struct simt_call<R (*)(Q...)
     simt_call(R (*f)(Q...), P &...p) : function(f), arguments(p...) {}
     __attribute__((SIMT_LISTED(1, 1))) static void run(const void *self)
     {
-        const simt_call *call = static_cast<const simt_call *>(self);
-        call->arguments.apply(call->function);
+        simt_enter_with(static_cast<const simt_call *>(self));
     }
 };
 

@@ -1,0 +1,92 @@
+/**
+ * @file far.c
+ * @brief Promises about tensors of more than 2^31 and 2^32 elements: three parts of them are filled, and only those are compared.
+ *
+ * A part holds the same elements of an axis in every buffer that has it. The first part begins at element 0, the second one beyond
+ * 2^31, where an int is negative, and the third one beyond 2^32, where an unsigned begins anew. Along such an axis the problem is many
+ * problems: for the oracle there are as many as the parts have. Everything between them is zeros that no memory holds.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "making.h"
+
+enum { PARTS = 3 };
+
+static int extents_of(const struct lesson *lesson, const struct lesson_case *item, struct lesson_buffer *buffer)
+{
+    for (int b = 0; b < WIRE_BUFFERS; b++) buffer[b] = (struct lesson_buffer){0};
+    return lesson->buffers(item, buffer);
+}
+
+/* The axis of @p one that is longer in @p more; -1: none is. */
+static int longer_axis(const struct lesson_buffer *one, const struct lesson_buffer *more)
+{
+    for (int axis = 0; axis < one->rank; axis++)
+        if (one->extent[axis] != more->extent[axis]) return axis;
+    return -1;
+}
+
+static size_t elements(const struct lesson_buffer *buffer, int before)
+{
+    size_t elems = 1;
+    for (int axis = 0; axis < before; axis++) elems *= buffer->extent[axis];
+    return elems;
+}
+
+static void set_extent(struct lesson_case *item, const struct described *line, int extent)
+{
+    item->value[line->at] = item->extent[line->at] = extent;
+}
+
+/* Fills in what @p parts is of: the largest tensors have 2^31 elements from part to part. 0: the axis does not cut every tensor that has
+ * it into whole parts, some output does not have it, or it cannot be so long. */
+static int set_parts(const struct lesson *lesson, const struct lesson_case *part, struct lesson_case *parts, int each)
+{
+    struct lesson_buffer one[WIRE_BUFFERS], three[WIRE_BUFFERS];
+    const int count = extents_of(lesson, part, one);
+    size_t most = 0;
+    extents_of(lesson, parts, three);
+    for (int b = 0; b < count; b++) {
+        const int axis = longer_axis(&one[b], &three[b]);
+        const size_t elems = lesson_elems(&one[b]);
+        if (one[b].role == WIRE_WORKSPACE || elems == 0) continue;
+        if (axis < 0 && one[b].role != WIRE_IN) return 0;
+        if (axis < 0) continue;
+        if (elements(&one[b], axis) != 1 || lesson_elems(&three[b]) != PARTS * elems) return 0;
+        parts->apart[b] = (int64_t)elems;
+        if (elems > most) most = elems;
+    }
+    const int64_t steps = most > 0 ? ((INT64_C(1) << 31) - 1) / (int64_t)most + 1 : INT32_MAX;
+    if (((PARTS - 1) * steps + 1) * each > INT32_MAX) return 0;
+    for (int b = 0; b < count; b++) parts->apart[b] *= steps;
+    parts->parts.each = (uint64_t)each;
+    parts->parts.step = (uint64_t)(steps * each);
+    parts->parts.total = (uint64_t)(((PARTS - 1) * steps + 1) * each);
+    return 1;
+}
+
+static void add_far(struct making *m, const struct described *line)
+{
+    const struct described *other = NULL;
+    struct lesson_case part = *making_like(m), parts;
+    const int each = part.extent[line->at];
+    char name[LESSON_NAME / 2];
+    /* extents are named from the outermost in */
+    while ((other = described_next(m->lesson, m->part, DESCRIBED_EXTENT, other)) != line) set_extent(&part, other, 1);
+    other = described_extent(m->lesson, m->part, "kv_heads");
+    if (other != NULL && strcmp(line->name, "heads") == 0) set_extent(&part, other, 1); /* whatever their number */
+    parts = part;
+    set_extent(&parts, line, PARTS * each);
+    if (!set_parts(m->lesson, &part, &parts, each)) return;
+    parts.value[line->at] = (int64_t)parts.parts.total;
+    snprintf(name, sizeof name, "far_%s", line->name);
+    (void)making_add(m, &parts, name);
+}
+
+void make_far_parts(struct making *m)
+{
+    const struct described *line = NULL;
+    if (m->lesson->settle != NULL) return; /* other extents follow from each */
+    while ((line = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line)) != NULL) add_far(m, line);
+}

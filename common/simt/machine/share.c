@@ -1,0 +1,104 @@
+/**
+ * @file share.c
+ * @brief Which blocks of a launch run if only a few parts of a large problem are looked at, and when that tells nothing.
+ *
+ * The parts are the first, a middle and the last one of an axis. A kernel hands out an axis in order as a rule, so that its blocks are a
+ * stretch of the grid, as long as their share of the axis is. Blocks that have something else to do are harmless: all else is zeros.
+ */
+#include "share.h"
+#include "arena.h"
+#include "blocks.h"
+#include "lanes.h"
+#include "worker.h"
+
+#include <stdatomic.h>
+
+enum { PARTS = 3 };
+
+static struct {
+    uint64_t total, step, each;   /* of the axis: its length, from part to part, of a part */
+    uintptr_t workspace;          /* offset in the arena of what only kernels write */
+    size_t workspace_bytes;
+    uint64_t inside, along, run;  /* of this launch: blocks per step of the grid's longest axis, blocks along it, those of them that run */
+    uint64_t first[PARTS], count[PARTS];
+    atomic_bool left;
+} share;
+
+void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const void *workspace, size_t bytes)
+{
+    share.total = total;
+    share.step = step;
+    share.each = each;
+    share.workspace = (uintptr_t)workspace - ARENA_BASE;
+    share.workspace_bytes = bytes;
+    if (total > 0) share.left = false;
+}
+
+int simt_share_left(void)
+{
+    return share.left;
+}
+
+void simt_share_tells_nothing(void)
+{
+    share.left = true;
+    simt_now.stopped = true;
+}
+
+bool simt_is_shared_launch(void)
+{
+    return share.total > 0;
+}
+
+int simt_share_refuses(size_t bytes)
+{
+    const size_t most = (size_t)64 << 20;
+    if (share.total == 0) return 0;
+    if (bytes > most) simt_share_tells_nothing();
+    return share.left;
+}
+
+uint64_t simt_share_blocks(const struct simt_launch *launch)
+{
+    const struct simt_extent grid = launch->grid;
+    const uint64_t all = (uint64_t)grid.x * grid.y * grid.z;
+    uint64_t end = 0;
+    if (share.total == 0) return all;
+    share.along = grid.x > grid.y ? grid.x : grid.y;
+    if (grid.z > share.along) share.along = grid.z;
+    share.inside = share.along == grid.x ? 1 : share.along == grid.y ? grid.x : (uint64_t)grid.x * grid.y;
+    share.run = 0;
+    for (uint64_t part = 0; part < PARTS; part++) {
+        const uint64_t from = share.along * (part * share.step) / share.total,
+                       to = (share.along * (part * share.step + share.each) + share.total - 1) / share.total;
+        share.first[part] = from > end ? from : end;
+        share.count[part] = to > share.first[part] ? to - share.first[part] : 0;
+        share.run += share.count[part];
+        end = share.first[part] + share.count[part];
+    }
+    return all / share.along * share.run;
+}
+
+uint64_t simt_share_block(uint64_t index)
+{
+    if (share.total == 0) return index;
+    uint64_t at = index / share.inside % share.run, part = 0;
+    while (at >= share.count[part]) at -= share.count[part++];
+    return index % share.inside +
+           share.inside * (share.first[part] + at + share.along * (index / share.inside / share.run));
+}
+
+void simt_share_leave(struct worker *w)
+{
+    if (share.total == 0) return;
+    simt_share_tells_nothing();
+    simt_abandon(w, 0);
+}
+
+/* Inputs are zeros where they were not filled. What a workspace holds, a block that does not run may have to write. */
+bool simt_share_forgives(uintptr_t offset)
+{
+    if (share.total == 0) return false;
+    if (offset - share.workspace < share.workspace_bytes) simt_share_tells_nothing();
+    return true;
+}
