@@ -98,8 +98,8 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
 static int is_whole_check(const struct check_plan *plan)
 {
     static const char *const others[] = {
-        "--case",      "--part",        "--group",  "--seed",  "--secret-seed-file", "--time-limit",
-        "--fail-fast", "--most-inputs", "--ranks", "--numerics-once"};
+        "--case",       "--part",      "--group",       "--seed",  "--secret-seed-file",
+        "--time-limit", "--fail-fast", "--most-inputs", "--ranks", "--numerics-once"};
     int whole = !plan->submission && !plan->expects;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         whole = whole && !option_value(plan->line, others[i]);

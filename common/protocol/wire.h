@@ -136,7 +136,7 @@ struct wire_result {
     /** 1: what came of far parts tells nothing, since the device has too little memory, or does not run all blocks and a block
      *  needed others, or did their work */
     uint32_t not_told;
-    uint32_t findings;       /**< number of findings of the software device during this case */
+    uint32_t findings; /**< number of findings of the software device during this case */
     uint32_t sample_count;
     float sample_us[WIRE_SAMPLES]; /**< time between the events around one call */
     /** bytes by which each judged call's inputs were rotated, or the number from which other integers were
@@ -164,7 +164,7 @@ struct wire_case {
     uint32_t poison_workspace; /**< 1: also fill the workspace */
     /** bytes by which the workspace is larger than asked for; if negative, the call is told of that many fewer */
     int64_t workspace_more;
-    uint32_t capability;     /**< what the software device says it is: 80 for an sm_80; 0: what it is */
+    uint32_t capability; /**< what the software device says it is: 80 for an sm_80; 0: what it is */
     /** the buffers' rows that lie apart are three parts of an axis of `total` elements: parts of `each`, `step` apart; total 0: none */
     struct wire_parts {
         uint64_t total, step, each;

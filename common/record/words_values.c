@@ -428,28 +428,15 @@ static void add_exchanged(struct sentence *s, const struct record *r)
                    : "neighbouring rows are exchanged");
 }
 
-static void add_pattern(struct sentence *s, const struct record *r)
+/* What the wrong elements hold, or lack: NaN, infinity or zero. */
+static void add_special_values(struct sentence *s, const struct record *r)
 {
     const int64_t from = r->number[RECORD_N_FROM];
     switch ((enum record_cause)r->cause) {
-    case RECORD_CAUSE_ROUNDING:
-        add(s,
-            "rounding: %.3g times what this computation may lose; is something kept in lower precision, or "
-            "rounded many more times than it needs?",
-            r->real[1]);
-        break;
     case RECORD_CAUSE_NAN_LOST:
         add(s, "a NaN was lost, one of the input, of 0 * infinity or of infinity - infinity: fmaxf, fminf "
                "and comparisons drop "
                "one");
-        break;
-    case RECORD_CAUSE_AS_BEFORE:
-        add(s, "%s is as it was before the call: is it written in every case?", r->memory.buffer);
-        break;
-    case RECORD_CAUSE_KEPT:
-        add(s, "alone this case passes: something is kept from an earlier call, in a static or __device__ "
-               "variable, in an "
-               "attribute that is set once, or in device memory");
         break;
     case RECORD_CAUSE_NAN:
         add_nan(s, r);
@@ -466,6 +453,33 @@ static void add_pattern(struct sentence *s, const struct record *r)
         break;
     case RECORD_CAUSE_WRONG_ARE_ZERO:
         add(s, "the wrong elements are all zero");
+        break;
+    case RECORD_CAUSE_FINITE:
+        add(s, "elements that must be %s are finite numbers%s", from != 0 ? "-infinity" : "infinite",
+            from != 0 ? "" : ": is something clamped?");
+        break;
+    default:
+        break;
+    }
+}
+
+static void add_pattern(struct sentence *s, const struct record *r)
+{
+    const int64_t from = r->number[RECORD_N_FROM];
+    switch ((enum record_cause)r->cause) {
+    case RECORD_CAUSE_ROUNDING:
+        add(s,
+            "rounding: %.3g times what this computation may lose; is something kept in lower precision, or "
+            "rounded many more times than it needs?",
+            r->real[1]);
+        break;
+    case RECORD_CAUSE_AS_BEFORE:
+        add(s, "%s is as it was before the call: is it written in every case?", r->memory.buffer);
+        break;
+    case RECORD_CAUSE_KEPT:
+        add(s, "alone this case passes: something is kept from an earlier call, in a static or __device__ "
+               "variable, in an "
+               "attribute that is set once, or in device memory");
         break;
     case RECORD_CAUSE_CONSTANT_FACTOR:
         add(s, "constant factor: every wrong element is %.4g times what it should be", r->real[1]);
@@ -495,9 +509,13 @@ static void add_pattern(struct sentence *s, const struct record *r)
     case RECORD_CAUSE_COLUMNS_EXCHANGED:
         add_columns_exchanged(s, r);
         break;
+    case RECORD_CAUSE_NAN_LOST:
+    case RECORD_CAUSE_NAN:
+    case RECORD_CAUSE_INFINITY:
+    case RECORD_CAUSE_ALL_ZERO:
+    case RECORD_CAUSE_WRONG_ARE_ZERO:
     case RECORD_CAUSE_FINITE:
-        add(s, "elements that must be %s are finite numbers%s", from != 0 ? "-infinity" : "infinite",
-            from != 0 ? "" : ": is something clamped?");
+        add_special_values(s, r);
         break;
     case RECORD_CAUSE_LAST_TILE:
     case RECORD_CAUSE_LATER_PART:

@@ -158,7 +158,8 @@ static int fill_at_first(struct device_case *run, unsigned index, const struct d
 
 /* What the kernel must not write, even if it leaves there what was there: an input, and what lies between the rows of
  * an output. On a GPU only what differs afterwards is seen. */
-static void keep(const struct device_case *run, const struct wire_buffer *wire, const struct device_buffer *buffer)
+static void keep(const struct device_case *run, const struct wire_buffer *wire,
+                 const struct device_buffer *buffer)
 {
     size_t row = wire->row_bytes > 0 ? wire->row_bytes : wire->own_row;
     size_t stride = wire->row_bytes > 0 ? wire->pitch : wire->row_stride;
@@ -284,7 +285,8 @@ int prepare_outputs(struct device_case *run, int set, int index, int first_conte
         if (buffer->start == NULL) continue;
         int failed = 0;
         if (wire->role == WIRE_OUT) failed = fill_words(run, wire, buffer, wire->poison[index]);
-        if (wire->role == WIRE_WORKSPACE && run->item->parts.total > 0) continue; /* as large as the problem */
+        if (wire->role == WIRE_WORKSPACE && run->item->parts.total > 0)
+            continue; /* as large as the problem */
         if (wire->role == WIRE_WORKSPACE) failed = fill_words(run, wire, buffer, wire->poison[index]);
         /* The software device tells reads of a workspace that this call has not written: poison would hide them. */
         if (wire->role == WIRE_WORKSPACE && !run->item->poison_workspace && simt_device_forget != NULL)

@@ -113,11 +113,11 @@ static int run_both_at_once(struct device_case *run)
 /* Of a problem of which parts were filled, the software device runs their share. */
 static void run_share(struct device_case *run, const struct wire_parts *parts)
 {
-    const struct device_buffer *workspace = &run->buffer[0][0];
+    struct device_buffer workspace = {0};
     if (simt_run_share == NULL) return;
     for (unsigned i = 0; i < run->item->buffer_count; i++)
-        if (run->item->buffer[i].role == WIRE_WORKSPACE) workspace = &run->buffer[0][i];
-    simt_run_share(parts->total, parts->step, parts->each, workspace->start, workspace->bytes);
+        if (run->item->buffer[i].role == WIRE_WORKSPACE) workspace = run->buffer[0][i];
+    simt_run_share(parts->total, parts->step, parts->each, workspace.start, workspace.bytes);
 }
 
 /* The same inputs never come again: what a kernel remembers of them is of no use. */
@@ -128,7 +128,8 @@ static int run_once(struct device_case *run)
     if (prepare(run, 0, 0) != 0) return -1;
     run_share(run, &run->item->parts);
     const int failed = call(run, 0, 0) != 0 || finish(run) != 0;
-    if (simt_share_left != NULL && run->item->parts.total > 0) run->item->result.not_told = (uint32_t)simt_share_left();
+    if (simt_share_left != NULL && run->item->parts.total > 0)
+        run->item->result.not_told = (uint32_t)simt_share_left();
     run_share(run, &none);
     if (failed) return -1;
     run->item->result.status[1] = run->item->result.status[0];
@@ -183,7 +184,8 @@ static void run_calls(struct device_case *run)
     struct wire_case *item = run->item;
     item->result.setup_failed = set_up(run) != 0;
     end_lap(run, WIRE_LAP_PLACE);
-    item->result.not_told = item->result.setup_failed && item->parts.total > 0;
+    for (unsigned i = 0; i < item->buffer_count && item->result.setup_failed; i++)
+        item->result.not_told |= item->buffer[i].row_bytes > 0; /* over more memory than the device has */
     if (item->result.setup_failed) return;
     if ((item->flags & CASE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) != 0) return;
     const int failed = copy_inputs_back(run) != 0;

@@ -281,10 +281,11 @@ static int is_of_ladder(const struct record *record)
            (!is_part(record) || metric_of(record, "flop") == definition->value);
 }
 
-/* Has the run of this record measured a lesson's part, and something else to compare it with? */
+/* Is this a time of the ladder whose run has measured a lesson's part, and something else to compare it with? */
 static int has_company(const struct record *record)
 {
     int parts = 0, others = 0;
+    if (!is_of_ladder(record)) return 0;
     for (size_t i = 0; i < all.records.count; i++) {
         const struct record *other = &all.records.at[i];
         if (!is_of_ladder(other) || !same_run(other, record)) continue;
@@ -375,7 +376,8 @@ static int draw_chart(const struct chart *chart)
     for (size_t i = 0; i < all.records.count; i++)
         if (is_shown(chart, &all.records.at[i])) rows_add(&rows, &all.records.at[i]);
     if (rows.count == 0) return 0; // not measured yet
-    if (chart->problem == NULL) qsort(rows.record, (size_t)rows.count, sizeof rows.record[0], compare_problems);
+    if (chart->problem == NULL)
+        qsort(rows.record, (size_t)rows.count, sizeof rows.record[0], compare_problems);
     /* The copy of the same run, from a share of it. */
     if (strcmp(chart->metric, "gb_per_s") == 0)
         rows.copy = rows.record[0]->value / metric_of(rows.record[0], "share_of_copy");

@@ -46,20 +46,38 @@ static void add_time(struct text *out, double us)
         text_print(out, us >= 99.95 ? " %.0f µs |" : " %.1f µs |", us);
 }
 
-/* Is this row of a table the first of its run? @p metric NULL: whatever was measured. */
-static int begins_run(const struct records *gpu, size_t at, const char *metric)
+/* Is this a row of the lesson's tables? @p metric NULL: whatever was measured. */
+static int belongs(const struct record *record, const char *lesson, const char *metric)
+{
+    return strcmp(record->lesson, lesson) == 0 && (metric == NULL || strcmp(record->metric, metric) == 0);
+}
+
+static int begins_run(const struct records *gpu, size_t at, const char *lesson, const char *metric)
 {
     for (size_t i = 0; i < at; i++)
-        if (strcmp(gpu->at[i].lesson, gpu->at[at].lesson) == 0 && same_run(&gpu->at[i], &gpu->at[at]) &&
-            (metric == NULL || strcmp(gpu->at[i].metric, metric) == 0))
-            return 0;
+        if (belongs(&gpu->at[i], lesson, metric) && same_run(&gpu->at[i], &gpu->at[at])) return 0;
     return 1;
 }
 
-static void add_run(struct text *out, const struct record *record)
+/* A table for each run; returns how many rows there are. */
+static int add_runs(struct text *out, const struct records *gpu, const char *lesson, const char *metric,
+                    const char *head,
+                    void (*add_row)(struct text *, const struct records *, const struct record *))
 {
-    text_print(out, "Measured by %.*s, %s:\n\n", (int)strcspn(record->command, ":"), record->command,
-               record->date);
+    int rows = 0;
+    for (size_t i = 0; i < gpu->count; i++) {
+        const struct record *first = &gpu->at[i];
+        if (!belongs(first, lesson, metric) || !begins_run(gpu, i, lesson, metric)) continue;
+        text_print(out, "Measured by %.*s, %s:\n\n%s", (int)strcspn(first->command, ":"), first->command,
+                   first->date, head);
+        for (size_t j = i; j < gpu->count; j++) {
+            if (!belongs(&gpu->at[j], lesson, metric) || !same_run(&gpu->at[j], first)) continue;
+            add_row(out, gpu, &gpu->at[j]);
+            rows++;
+        }
+        text_add(out, "\n");
+    }
+    return rows;
 }
 
 static void add_time_row(struct text *out, const struct records *gpu, const struct record *record)
@@ -77,29 +95,11 @@ static void add_time_row(struct text *out, const struct records *gpu, const stru
     text_add(out, "\n");
 }
 
-/* A table for each run. */
-static int add_times(struct text *out, const struct records *gpu, const char *number)
+static void add_limit_row(struct text *out, const struct records *gpu, const struct record *record)
 {
-    int rows = 0;
-    for (size_t i = 0; i < gpu->count; i++) {
-        const struct record *first = &gpu->at[i];
-        if (strcmp(first->lesson, number) != 0 || strcmp(first->metric, "time") != 0 ||
-            !begins_run(gpu, i, "time"))
-            continue;
-        add_run(out, first);
-        text_add(out, "| part or kernel | case | time | TFLOP/s | GB/s | of the copy rate |\n"
-                      "|---|---|---|---|---|---|\n");
-        for (size_t j = i; j < gpu->count; j++) {
-            const struct record *record = &gpu->at[j];
-            if (strcmp(record->lesson, number) != 0 || strcmp(record->metric, "time") != 0 ||
-                !same_run(record, first))
-                continue;
-            add_time_row(out, gpu, record);
-            rows++;
-        }
-        text_add(out, "\n");
-    }
-    return rows;
+    (void)gpu;
+    text_print(out, "| %s | %s | %g %s |\n", record->kernel, record->case_name, record->value,
+               strcmp(record->unit, "1") == 0 ? "" : record->unit);
 }
 
 static int add_counters(struct text *out, const struct records *simt, const char *number)
@@ -127,7 +127,10 @@ static void add_lesson(struct text *out, const struct records *gpu, const struct
                        const struct lesson_folder *lesson)
 {
     struct text tables = {0};
-    int rows = add_times(&tables, gpu, lesson->number);
+    int rows = add_runs(&tables, gpu, lesson->number, "time",
+                        "| part or kernel | case | time | TFLOP/s | GB/s | of the copy rate |\n"
+                        "|---|---|---|---|---|---|\n",
+                        add_time_row);
     rows += add_counters(&tables, simt, lesson->number);
     if (rows > 0) {
         text_print(out,
@@ -139,24 +142,6 @@ static void add_lesson(struct text *out, const struct records *gpu, const struct
     text_free(&tables);
 }
 
-static void add_limits(struct text *out, const struct records *gpu)
-{
-    text_add(out, "## Limits of the device\n\n");
-    for (size_t i = 0; i < gpu->count; i++) {
-        const struct record *first = &gpu->at[i];
-        if (strcmp(first->lesson, "limits") != 0 || !begins_run(gpu, i, NULL)) continue;
-        add_run(out, first);
-        text_add(out, "| | case | |\n|---|---|---|\n");
-        for (size_t j = i; j < gpu->count; j++) {
-            const struct record *record = &gpu->at[j];
-            if (strcmp(record->lesson, "limits") == 0 && same_run(record, first))
-                text_print(out, "| %s | %s | %g %s |\n", record->kernel, record->case_name, record->value,
-                           strcmp(record->unit, "1") == 0 ? "" : record->unit);
-        }
-        text_add(out, "\n");
-    }
-}
-
 /* Every chart of docs/results, with what it tells a reader who cannot see it. */
 static void add_charts(struct text *out, const char *tree)
 {
@@ -165,7 +150,8 @@ static void add_charts(struct text *out, const char *tree)
     snprintf(pattern, sizeof pattern, "%s/docs/results/*.svg", tree);
     if (glob(pattern, 0, NULL, &charts) != 0) fail("%s: nothing there", pattern);
     for (size_t i = 0; i < charts.gl_pathc; i++) {
-        char *svg = read_whole(charts.gl_pathv[i]), *label = svg == NULL ? NULL : strstr(svg, "aria-label=\"");
+        char *svg = read_whole(charts.gl_pathv[i]),
+             *label = svg == NULL ? NULL : strstr(svg, "aria-label=\"");
         if (label == NULL) fail("%s: has no label", charts.gl_pathv[i]);
         label += strlen("aria-label=\"");
         text_print(out, "![%.*s.](%s)\n\n", (int)strcspn(label, "\""), label,
@@ -188,7 +174,8 @@ static int write_measured_page(const struct records *gpu, const struct records *
                gpu->count > 0 ? gpu->at[0].device : "unknown device");
     add_charts(&out, tree);
     for (int i = 0; i < count; i++) add_lesson(&out, gpu, simt, &lessons[i]);
-    add_limits(&out, gpu);
+    text_add(&out, "## Limits of the device\n\n");
+    add_runs(&out, gpu, "limits", NULL, "| | case | |\n|---|---|---|\n", add_limit_row);
     snprintf(path, sizeof path, "%s/measured.md", out_folder);
     int status = write_if_changed(path, out.data);
     text_free(&out);

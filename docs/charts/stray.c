@@ -1,6 +1,8 @@
 /* Finds numbers in a page that look measured but were typed by hand. */
 #include "stray.h"
 
+#include "writing.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +12,6 @@ enum place { PROSE, CODE, FILLED, ALLOWED, COMMENT };
 
 static const char FILLED_BEGIN[] = "<!-- measured: ", FILLED_END[] = "<!-- /measured -->";
 static const char ALLOWED_BEGIN[] = "<!-- numbers: ", COMMENT_BEGIN[] = "<!-- ", COMMENT_END[] = "-->";
-
-static int starts(const char *at, const char *with)
-{
-    return strncmp(at, with, strlen(with)) == 0;
-}
 
 /* The length of the unit at a place, 0 if there is none. */
 static size_t unit_at(const char *at)

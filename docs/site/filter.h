@@ -15,6 +15,9 @@ struct site {
     int lesson_count;
 };
 
+/** @brief The lesson that the file belongs to, in lessons/ or solutions/; NULL if it is none's. */
+const struct lesson_folder *lesson_of(const struct site *site, const char *path);
+
 /**
  * @brief A page: names for page and headings, formulas as MathML, figures in place, folded hints, links that Doxygen
  *        can follow; on lesson pages also what belongs to the lesson, and the way to the next one.

@@ -23,14 +23,16 @@ struct parser {
 static const struct {
     const char *name, *element;
 } COMMANDS[] = {
-    {"infty", "<mi>∞</mi>"},   {"cdot", "<mo>⋅</mo>"},   {"times", "<mo>×</mo>"},  {"le", "<mo>≤</mo>"},
-    {"ge", "<mo>≥</mo>"},      {"ne", "<mo>≠</mo>"},     {"approx", "<mo>≈</mo>"}, {"sum", "<mo>∑</mo>"},
-    {"lfloor", "<mo>⌊</mo>"},  {"rfloor", "<mo>⌋</mo>"}, {"{", "<mo>{</mo>"},      {"}", "<mo>}</mo>"},
+    {"cdot", "<mo>⋅</mo>"},
+    {"le", "<mo>≤</mo>"},
+    {"ge", "<mo>≥</mo>"},
+    {"sum", "<mo>∑</mo>"},
+    {"lfloor", "<mo>⌊</mo>"},
+    {"rfloor", "<mo>⌋</mo>"},
+    {"{", "<mo>{</mo>"},
+    {"}", "<mo>}</mo>"},
     {"quad", "<mspace width=\"1em\"/>"},
-    {"exp", "<mi mathvariant=\"normal\">exp</mi>"},
-    {"log", "<mi mathvariant=\"normal\">log</mi>"},
     {"max", "<mi mathvariant=\"normal\">max</mi>"},
-    {"min", "<mi mathvariant=\"normal\">min</mi>"},
 };
 
 static void add_row(struct parser *parser, int in_group);
@@ -186,7 +188,9 @@ static void add_scripted(struct parser *parser)
     parser->out = &parts[0];
     add_atom(parser);
     while (parser->error == NULL) {
-        int part = parts[1].data == NULL && take(parser, "_") ? 1 : parts[2].data == NULL && take(parser, "^") ? 2 : 0;
+        int part = parts[1].data == NULL && take(parser, "_")   ? 1
+                   : parts[2].data == NULL && take(parser, "^") ? 2
+                                                                : 0;
         if (part == 0) break;
         parser->out = &parts[part];
         add_atom(parser);

@@ -21,12 +21,25 @@ struct section {
     struct text text;
 };
 
+/* Blanks and ends of lines are one blank. */
+static void join_blanks(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from != '\0'; from++)
+        if (!isspace((unsigned char)*from))
+            *to++ = *from;
+        else if (to > text && to[-1] != ' ')
+            *to++ = ' ';
+    *to = '\0';
+}
+
 static void end_section(struct section *section, struct text *out)
 {
     if (section->text.length > 0) {
         char *const fields[] = {section->url, section->page, section->heading, section->text.data};
         for (size_t i = 0; i < 4; i++) {
             html_decode(fields[i]);
+            join_blanks(fields[i]);
             text_add(out, i == 0 ? "[" : ",");
             text_add_json(out, fields[i]);
         }
@@ -55,7 +68,8 @@ static int is_noise(const struct html_piece *piece)
 }
 
 /* In the glossary every row is a section of its own, whose heading is the word: what stands in the first cell. */
-static void enter_cell(struct section *section, const struct html_piece *piece, int *in_heading, struct text *out)
+static void enter_cell(struct section *section, const struct html_piece *piece, int *in_heading,
+                       struct text *out)
 {
     int row = strcmp(piece->name, "tr") == 0, opens = piece->kind == HTML_OPEN;
     if (row && opens) end_section(section, out);

@@ -5,11 +5,6 @@
 
 #include "filter.h"
 
-static int starts(const char *at, const char *with)
-{
-    return strncmp(at, with, strlen(with)) == 0;
-}
-
 /* "    TILE_Q = 64, // rows" -> "    TILE_Q = 64, ///< rows"; a line of nothing but a comment goes on with it. */
 static void add_enumerator(struct text *out, const char *line)
 {
@@ -59,7 +54,7 @@ static const char *add_head(struct text *out, const char *source, const char *pa
     return *at == '\0' ? at : at + strlen(end);
 }
 
-static const struct lesson_folder *lesson_of(const struct site *site, const char *path)
+const struct lesson_folder *lesson_of(const struct site *site, const char *path)
 {
     for (int i = 0; i < site->lesson_count; i++)
         if (strstr(path, site->lessons[i].folder) != NULL) return &site->lessons[i];
@@ -86,7 +81,8 @@ void filter_kernels(const struct site *site, const char *path, const char *sourc
     int in_enum = 0;
     if (lesson != NULL && name != NULL &&
         !(starts(name + 1, lesson->topic) && name[1 + strlen(lesson->topic)] == '.')) {
-        text_print(out, "/** @file %s @brief A program beside the solution of @ref lesson_%s */\n", path, number);
+        text_print(out, "/** @file %s @brief A program beside the solution of @ref lesson_%s */\n", path,
+                   number);
         return;
     }
     for (const char *at = add_head(out, source, path, number); *at != '\0';) {

@@ -15,22 +15,14 @@ void heading_label(const char *page, const char *slug, char *label, size_t size)
     label[length] = '\0';
 }
 
-static int ends_with(const char *string, const char *end)
-{
-    size_t length = strlen(string), end_length = strlen(end);
-    return length >= end_length && strcmp(string + length - end_length, end) == 0;
-}
-
 /* Files that Doxygen reads, so that it has a page for them. Keep in step with INPUT in Doxyfile.in. */
 static int is_input(const char *path)
 {
     static const char *const folders[] = {"common/contracts/", "common/decode/", "common/python/",
                                           "lessons/",          "reference/",     "solutions/"};
     int read = 0;
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
-        read |= strncmp(path, folders[i], strlen(folders[i])) == 0;
-    if (!read) return 0;
-    return ends_with(path, ".h") || (ends_with(path, ".cu") && strncmp(path, "solutions/", 10) == 0);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) read |= starts(path, folders[i]);
+    return read && (ends_with(path, ".h") || (ends_with(path, ".cu") && starts(path, "solutions/")));
 }
 
 /* Doxygen shows the backticks of a link's text: they go. */
@@ -49,7 +41,7 @@ static const char *page_of_numbers(const char *path, char *name, size_t size)
     static const char tables[] = "docs/results/tables/";
     if (strcmp(path, "docs/results/nvidia_h200.csv") == 0 || strcmp(path, "docs/results/simt.csv") == 0)
         return "measured";
-    if (strncmp(path, tables, sizeof tables - 1) != 0) return NULL;
+    if (!starts(path, tables)) return NULL;
     page_name(path, name, size);
     return name;
 }
@@ -61,8 +53,7 @@ int add_site_link(struct text *out, const struct site *site, const char *from, c
     length = without_ticks(plain, sizeof plain, text, length);
     text = plain;
     char path[TREE_PATH_MAX], file[TREE_PATH_MAX], name[256], slug[256], label[600];
-    if (strstr(target, "://") != NULL || strncmp(target, "@ref ", 5) == 0 ||
-        strncmp(target, "mailto:", 7) == 0) {
+    if (strstr(target, "://") != NULL || starts(target, "@ref ") || starts(target, "mailto:")) {
         text_print(out, "[%.*s](%s)", (int)length, text, target);
         return 0;
     }
@@ -93,8 +84,7 @@ int add_site_link(struct text *out, const struct site *site, const char *from, c
         text_print(out, "[%.*s](@ref %s)", (int)length, text, numbers);
     } else if (is_input(path)) {
         text_print(out, "[%.*s](@ref %s)", (int)length, text, path);
-    } else if (ends_with(path, ".cu") && strncmp(path, "lessons/", 8) == 0 &&
-               isdigit((unsigned char)path[8])) {
+    } else if (ends_with(path, ".cu") && starts(path, "lessons/") && isdigit((unsigned char)path[8])) {
         text_print(out, "[%.*s](@ref skeleton_%.2s)", (int)length, text, path + 8);
     } else {
         text_print(out, "[%.*s](files/%s)", (int)length, text, path);

@@ -28,10 +28,9 @@ int main(int count, char **arguments)
     if (content == NULL) fail("%s: warning: cannot be read", arguments[5]);
     struct text out = {0};
     int status = 0;
-    size_t end = strlen(path);
-    if (end > 3 && strcmp(path + end - 3, ".md") == 0)
+    if (ends_with(path, ".md"))
         status = filter_page(&site, path, content, &out);
-    else if (end > 2 && strcmp(path + end - 2, ".h") == 0)
+    else if (ends_with(path, ".h"))
         filter_contract(&site, path, content, &out);
     else
         filter_kernels(&site, path, content, &out);

@@ -104,7 +104,7 @@ static const char *bold_end(const char *at)
     int code = 0;
     for (at += 2; *at != '\0'; at++) {
         if (*at == '`') code = !code;
-        if (!code && strncmp(at, "**", 2) == 0) return at;
+        if (!code && starts(at, "**")) return at;
     }
     return NULL;
 }
@@ -113,7 +113,7 @@ static void add_inline(struct page *page, const char *line)
 {
     const char *bold = NULL; // Doxygen knows no bold text that begins or ends with code
     for (const char *at = line; *at != '\0';) {
-        if (strncmp(at, "**", 2) == 0 && (at == bold || (bold == NULL && (bold = bold_end(at)) != NULL))) {
+        if (starts(at, "**") && (at == bold || (bold == NULL && (bold = bold_end(at)) != NULL))) {
             text_add(page->out, at == bold ? "</b>" : "<b>");
             if (at == bold) bold = NULL;
             at += 2;
@@ -167,7 +167,7 @@ static void add_lesson_links(struct page *page)
 {
     const struct lesson_folder *lesson = page->lesson;
     const char *folder = lesson->folder, *topic = lesson->topic, *number = lesson->number, *between = " · ";
-    int notes = strncmp(page->name, "notes_", 6) == 0;
+    int notes = starts(page->name, "notes_");
     text_add(page->out, "\n@htmlonly[block]\n<div class=\"belongs\">\n@endhtmlonly\n\n");
     if (notes) text_print(page->out, "[Lesson](@ref lesson_%s)%s", number, between);
     if (lesson->is_python)
@@ -201,7 +201,7 @@ static void add_sidebar(struct page *page)
 static void add_solution_links(struct page *page)
 {
     const struct lesson_folder *lesson = page->lesson;
-    if (lesson == NULL || strncmp(page->name, "lesson_", 7) != 0) return;
+    if (lesson == NULL || !starts(page->name, "lesson_")) return;
     text_print(page->out, "\n\nOnce your %s: ", lesson->is_python ? "functions pass" : "kernel passes");
     add_solution_link(page, "the solution");
     text_print(page->out, ", and [why it %s](@ref notes_%s).\n",
@@ -240,7 +240,7 @@ static void add_details(struct page *page, const char *line)
 {
     const char *summary = strstr(line, "<summary>"), *end = strstr(line, "</summary>");
     text_add(page->out, "\n@htmlonly[block]\n");
-    if (strncmp(line, "</details>", 10) == 0)
+    if (starts(line, "</details>"))
         text_add(page->out, "</div></details>");
     else if (summary == NULL || end == NULL)
         warn(page, "summary and its end must stand on the line of", "<details>");
@@ -255,7 +255,7 @@ static void add_details(struct page *page, const char *line)
 /* The opening line of a fence: Doxygen colours C, and takes the rest as it is. */
 static void add_fence(struct page *page, const char *info)
 {
-    int c = strncmp(info, "c", 1) == 0 && (info[1] == '\n' || strncmp(info, "cuda", 4) == 0);
+    int c = starts(info, "c") && (info[1] == '\n' || starts(info, "cuda"));
     text_add(page->out, c ? "```{.c}\n" : "```{.unparsed}\n");
 }
 
@@ -283,15 +283,15 @@ static void add_line(struct page *page, const char *line)
 {
     if (line[0] == '#' && line[strspn(line, "#")] == ' ')
         add_heading(page, line);
-    else if (strncmp(line, "<details>", 9) == 0 || strncmp(line, "</details>", 10) == 0)
+    else if (starts(line, "<details>") || starts(line, "</details>"))
         add_details(page, line);
-    else if (strncmp(line, "    ", 4) == 0)
+    else if (starts(line, "    "))
         text_add(page->out, line); // indented code, or the rest of a list item
-    else if (strncmp(line, "<!-- lessons -->", 16) == 0)
+    else if (starts(line, "<!-- lessons -->"))
         add_lesson_table(page->out, page->site);
-    else if (strncmp(line, "<!-- map -->", 12) == 0)
+    else if (starts(line, "<!-- map -->"))
         add_map(page);
-    else if (strncmp(line, "**Next:** [", 11) == 0)
+    else if (starts(line, "**Next:** ["))
         return; // for readers of the Markdown: pages of the site have links to both sides, add_pager()
     else
         add_inline(page, line);
@@ -303,24 +303,21 @@ int filter_page(const struct site *site, const char *path, const char *content, 
     struct text formula = {0};
     int fence = 0; // 1 inside ```, 2 inside ```math
     page_name(path, page.name, sizeof page.name);
-    for (int i = 0; i < site->lesson_count; i++)
-        if ((strncmp(page.name, "lesson_", 7) == 0 && strcmp(page.name + 7, site->lessons[i].number) == 0) ||
-            (strncmp(page.name, "notes_", 6) == 0 && strcmp(page.name + 6, site->lessons[i].number) == 0))
-            page.lesson = &site->lessons[i];
+    page.lesson = lesson_of(site, path);
     for (const char *at = content; *at != '\0';) {
         size_t length = strcspn(at, "\n");
         length += at[length] == '\n';
         char *line = strndup(at, length);
         page.line++;
-        if (strncmp(line, "```", 3) == 0) {
+        if (starts(line, "```")) {
             if (fence == 2) {
                 add_formula(&page, formula.data ? formula.data : "", formula.length, 1);
                 text_free(&formula);
             } else if (fence == 1)
                 text_add(out, line);
-            else if (strncmp(line, "```math", 7) != 0)
+            else if (!starts(line, "```math"))
                 add_fence(&page, line + 3);
-            fence = fence > 0 ? 0 : strncmp(line, "```math", 7) == 0 ? 2 : 1;
+            fence = fence > 0 ? 0 : starts(line, "```math") ? 2 : 1;
         } else if (fence == 2)
             text_add(&formula, line);
         else if (fence == 1)

@@ -61,7 +61,7 @@ void add_pager(struct text *out, const struct site *site, const char *name,
     struct stop before = {.name = ""}, after = {.name = ""};
     if (strcmp(name, "course") == 0 && site->lesson_count > 0) {
         set_lesson(&after, &site->lessons[0]);
-    } else if (lesson != NULL && strncmp(name, "lesson_", 7) == 0) {
+    } else if (lesson != NULL && starts(name, "lesson_")) {
         int here = (int)(lesson - site->lessons);
         set_stop(&before, "course", "The course", strlen("The course"));
         set_stop(&after, "self_check", "Self-check", strlen("Self-check"));

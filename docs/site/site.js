@@ -49,7 +49,6 @@ function score(entry, words) {
 }
 
 function excerpt(text, word) {
-    text = text.replace(/\s+/g, " ");
     const at = Math.max(0, text.toLowerCase().indexOf(word) - 40);
     return (at > 0 ? "…" : "") + text.slice(at, at + 140) + (at + 140 < text.length ? "…" : "");
 }

@@ -28,7 +28,7 @@ static void read_title(const char *root, struct lesson_folder *lesson)
     snprintf(path, sizeof path, "%s/lessons/%s/README.md", root, lesson->folder);
     snprintf(lesson->title, sizeof lesson->title, "%s", lesson->topic);
     char *page = read_whole(path);
-    if (page != NULL && strncmp(page, "# ", 2) == 0) {
+    if (page != NULL && starts(page, "# ")) {
         const char *title = page + 2;
         title += strspn(title, "0123456789"); // not those of "20 4-bit weights"
         title += *title == ' ';
@@ -83,9 +83,9 @@ void page_name(const char *path, char *name, size_t size)
     last = last == NULL ? path : last + 1;
     const char *folder = strchr(path, '/');
     folder = folder == NULL ? "" : folder + 1;
-    if (strncmp(path, "lessons/", 8) == 0 && isdigit((unsigned char)*folder))
+    if (starts(path, "lessons/") && isdigit((unsigned char)*folder))
         snprintf(name, size, "lesson_%.2s", folder);
-    else if (strncmp(path, "solutions/", 10) == 0)
+    else if (starts(path, "solutions/"))
         snprintf(name, size, "notes_%.2s", folder);
     else if (strcmp(path, "lessons/README.md") == 0)
         snprintf(name, size, "course");
@@ -122,7 +122,7 @@ int resolve_link(const char *from, const char *link, char *path, size_t size)
     snprintf(path, size, "%.*s", last == NULL ? 0 : (int)(last - from), from);
     while (*link != '\0') {
         size_t length = strcspn(link, "/");
-        if (length == 2 && strncmp(link, "..", 2) == 0) {
+        if (length == 2 && starts(link, "..")) {
             if (path[0] == '\0') return -1;
             char *slash = strrchr(path, '/');
             *(slash == NULL ? path : slash) = '\0';

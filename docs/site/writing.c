@@ -21,6 +21,17 @@ void text_add(struct text *text, const char *string)
     text_append(text, string, strlen(string));
 }
 
+int starts(const char *string, const char *with)
+{
+    return strncmp(string, with, strlen(with)) == 0;
+}
+
+int ends_with(const char *string, const char *with)
+{
+    size_t length = strlen(string), end = strlen(with);
+    return length >= end && strcmp(string + length - end, with) == 0;
+}
+
 char *read_whole(const char *path)
 {
     struct text content = {0};

@@ -14,6 +14,12 @@ extern "C" {
 /** @brief Appends a string. */
 void text_add(struct text *text, const char *string);
 
+/** @brief 1 if @p string begins with @p with. */
+int starts(const char *string, const char *with);
+
+/** @brief 1 if @p string ends with @p with. */
+int ends_with(const char *string, const char *with);
+
 /**
  * @brief Reads a whole file.
  * @return its characters and a zero, to be freed by the caller; NULL if it cannot be read

@@ -1,8 +1,10 @@
 # What a student reads before the hints of a lesson is no more than 1,500 words: tables, code and folded blocks count, comments
 # do not. What only experts need stands after the hints, under "Going further", or in the solution's notes.
+# The pages of docs/ have no more than 45,000 words, counted in the same way.
 #   SOURCE
 cmake_minimum_required(VERSION 3.25)
 set(MOST 1500)
+set(MOST_OF_DOCS 45000)
 
 # without_comments(TEXT OUT): TEXT without <!-- ... -->. The longest match of a pattern would take everything between the first
 # and the last comment, hence the search.
@@ -28,6 +30,14 @@ function(without_comments text out)
     set(${out} "${kept}${rest}" PARENT_SCOPE)
 endfunction()
 
+function(count_words text out)
+    without_comments("${text}" text)
+    string(REGEX REPLACE "[^ \n\t]+" "x" words "${text}")
+    string(REGEX REPLACE "[^x]" "" words "${words}")
+    string(LENGTH "${words}" count)
+    set(${out} ${count} PARENT_SCOPE)
+endfunction()
+
 file(GLOB pages ${SOURCE}/lessons/[0-9][0-9]_*/README.md)
 if(NOT pages)
     message(FATAL_ERROR "no lessons in ${SOURCE}/lessons")
@@ -38,10 +48,7 @@ foreach(page IN LISTS pages)
     if(NOT hints EQUAL -1)
         string(SUBSTRING "${text}" 0 ${hints} text)
     endif()
-    without_comments("${text}" text)
-    string(REGEX REPLACE "[^ \n\t]+" "x" words "${text}")
-    string(REGEX REPLACE "[^x]" "" words "${words}")
-    string(LENGTH "${words}" count)
+    count_words("${text}" count)
     cmake_path(GET page PARENT_PATH folder)
     cmake_path(GET folder FILENAME lesson)
     set(most ${MOST})
@@ -52,3 +59,15 @@ foreach(page IN LISTS pages)
         message(SEND_ERROR "${page}: ${count} words before the hints, more than ${most}")
     endif()
 endforeach()
+
+set(all 0)
+file(GLOB pages ${SOURCE}/docs/*.md)
+foreach(page IN LISTS pages)
+    file(READ ${page} text)
+    count_words("${text}" count)
+    math(EXPR all "${all} + ${count}")
+endforeach()
+message(STATUS "docs/*.md: ${all} words")
+if(all GREATER MOST_OF_DOCS)
+    message(SEND_ERROR "docs/*.md have ${all} words, more than ${MOST_OF_DOCS}: what a table of docs/results/tables holds, a page need not")
+endif()

@@ -108,7 +108,8 @@ static void test_reading(void)
            "it has its block");
     const struct trace_launch *launch = &trace.launches[0];
     expect(launch->finding_count == 1 && launch->found_count == 2, "it has a finding of two threads");
-    expect(launch->found[0].thread == 37 && launch->found[1].thread == 5, "the one that acted last comes first");
+    expect(launch->found[0].thread == 37 && launch->found[1].thread == 5,
+           "the one that acted last comes first");
     expect(trace_add_events(&trace.launches[0].blocks[0], &sum) == 0, "events are read");
     expect(memcmp(sum.value, counted, sizeof counted) == 0, "events add up to the counters");
     trace_free(&trace);

@@ -148,7 +148,7 @@ static int is_limited(const struct making *m, const struct described *extent, in
 static void add_results_of_many(struct making *m, const struct described *extent, int many)
 {
     char name[NAME];
-    const struct lesson_case least = making_least(m);
+    const struct lesson_case least = making_least(m, m->simplest, 3);
     const struct described *with = described_extent(m->lesson, m->part, "kv_heads");
     const int alone = with == NULL || strcmp(extent->name, "heads") != 0 || m->lesson->settle != NULL ||
                       described_next(m->lesson, m->part, DESCRIBED_STRIDE, NULL) != NULL;

@@ -156,7 +156,7 @@ void make_few_sms(struct making *m)
     enum { MANY = 72 };
     const struct described *line = described_extent(m->lesson, m->part, "batch");
     const int many = line != NULL && m->lesson->settle == NULL; /* else other extents follow from this one */
-    const struct lesson_case least = making_least(m);
+    const struct lesson_case least = making_least(m, m->simplest, 3);
     struct lesson_case *item = making_add(m, many ? &least : making_like(m), "on_few_sms");
     if (item == NULL) return;
     item->flags |= CASE_SMALL_DEVICE;

@@ -6,14 +6,15 @@
  * 2^31, where an int is negative, and the third one beyond 2^32, where an unsigned begins anew. Along such an axis the problem is many
  * problems: for the oracle there are as many as the parts have. Everything between them is zeros that no memory holds.
  */
+#include <limits.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "making.h"
 
 enum { PARTS = 3 };
 
-static int extents_of(const struct lesson *lesson, const struct lesson_case *item, struct lesson_buffer *buffer)
+static int extents_of(const struct lesson *lesson, const struct lesson_case *item,
+                      struct lesson_buffer *buffer)
 {
     for (int b = 0; b < WIRE_BUFFERS; b++) buffer[b] = (struct lesson_buffer){0};
     return lesson->buffers(item, buffer);
@@ -41,7 +42,8 @@ static void set_extent(struct lesson_case *item, const struct described *line, i
 
 /* Fills in what @p parts is of: the largest tensors have 2^31 elements from part to part. 0: the axis does not cut every tensor that has
  * it into whole parts, some output does not have it, or it cannot be so long. */
-static int set_parts(const struct lesson *lesson, const struct lesson_case *part, struct lesson_case *parts, int each)
+static int set_parts(const struct lesson *lesson, const struct lesson_case *part, struct lesson_case *parts,
+                     int each)
 {
     struct lesson_buffer one[WIRE_BUFFERS], three[WIRE_BUFFERS];
     const int count = extents_of(lesson, part, one);
@@ -57,8 +59,8 @@ static int set_parts(const struct lesson *lesson, const struct lesson_case *part
         parts->apart[b] = (int64_t)elems;
         if (elems > most) most = elems;
     }
-    const int64_t steps = most > 0 ? ((INT64_C(1) << 31) - 1) / (int64_t)most + 1 : INT32_MAX;
-    if (((PARTS - 1) * steps + 1) * each > INT32_MAX) return 0;
+    const int64_t steps = most > 0 ? ((INT64_C(1) << 31) - 1) / (int64_t)most + 1 : INT_MAX;
+    if (((PARTS - 1) * steps + 1) * each > INT_MAX) return 0;
     for (int b = 0; b < count; b++) parts->apart[b] *= steps;
     parts->parts.each = (uint64_t)each;
     parts->parts.step = (uint64_t)(steps * each);
@@ -69,13 +71,12 @@ static int set_parts(const struct lesson *lesson, const struct lesson_case *part
 static void add_far(struct making *m, const struct described *line)
 {
     const struct described *other = NULL;
-    struct lesson_case part = *making_like(m), parts;
+    struct lesson_case part = making_least(m, making_like(m), INT_MAX), parts;
     const int each = part.extent[line->at];
     char name[LESSON_NAME / 2];
     /* extents are named from the outermost in */
-    while ((other = described_next(m->lesson, m->part, DESCRIBED_EXTENT, other)) != line) set_extent(&part, other, 1);
-    other = described_extent(m->lesson, m->part, "kv_heads");
-    if (other != NULL && strcmp(line->name, "heads") == 0) set_extent(&part, other, 1); /* whatever their number */
+    while ((other = described_next(m->lesson, m->part, DESCRIBED_EXTENT, other)) != line)
+        set_extent(&part, other, 1);
     parts = part;
     set_extent(&parts, line, PARTS * each);
     if (!set_parts(m->lesson, &part, &parts, each)) return;

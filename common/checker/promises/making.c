@@ -138,13 +138,13 @@ const struct lesson_case *making_like(const struct making *m)
     exit(2);
 }
 
-struct lesson_case making_least(const struct making *m)
+struct lesson_case making_least(const struct making *m, const struct lesson_case *like, int rows)
 {
     static const char *const few[] = {"batch", "heads", "kv_heads", "q_len", "kv_len"};
-    struct lesson_case least = *m->simplest;
+    struct lesson_case least = *like;
     for (size_t i = 0; i < sizeof few / sizeof few[0]; i++) {
         const struct described *line = described_extent(m->lesson, m->part, few[i]);
-        const int most = i < 3 ? 1 : 3; /* of sequences and heads, or of rows */
+        const int most = i < 3 ? 1 : rows;
         if (line != NULL && least.extent[line->at] > most)
             least.value[line->at] = least.extent[line->at] = most;
     }

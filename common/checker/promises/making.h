@@ -43,8 +43,8 @@ int making_workspace(const struct lesson *lesson, const struct lesson_case *item
 /** @brief Bytes of the workspace that such extents get: the limit of one that the kernel chooses. */
 size_t making_most_workspace(const struct lesson *lesson, const struct lesson_case *item);
 
-/** @brief The simplest case with few of whatever it has. */
-struct lesson_case making_least(const struct making *m);
+/** @brief A case like @p like with one sequence, one head, and no more than @p rows queries and keys. */
+struct lesson_case making_least(const struct making *m, const struct lesson_case *like, int rows);
 
 /** @brief Appends what shows that a null pointer is refused. */
 void make_null_pointers(struct making *m);

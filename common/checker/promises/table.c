@@ -77,6 +77,15 @@ static int has_grouped_heads(const struct lesson *lesson, const struct lesson_ca
     return 0;
 }
 
+/* Whether the problem is many problems along some axis. */
+static int has_parts(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    (void)lesson;
+    for (int i = 0; i < count; i++)
+        if (cases[i].part == part && cases[i].parts.total > 0) return 1;
+    return 0;
+}
+
 static int refuses_chips(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
 {
     (void)cases, (void)count, (void)part;
@@ -100,7 +109,7 @@ const struct promise promise_table[] = {
     {"extent.small", "extents below the least are refused", NULL, NULL, make_small_extents, NULL, NULL},
     {"extent.ratios", "any number of query heads to a K/V head", NULL, NULL, make_ratios, has_grouped_heads, "has no grouped heads"},
     {"extent.grid", "more blocks than a grid's y and z can count", NULL, "grid_of_* keys_17000001 head_dim_17000001 keys_66000 pairs_16800001 *70001", make_many, NULL, NULL},
-    {"extent.far", "tensors of more than 2^31 and 2^32 elements", NULL, NULL, make_far_parts, NULL, NULL},
+    {"extent.far", "tensors of more than 2^31 and 2^32 elements", NULL, NULL, make_far_parts, has_parts, "no axis that all its outputs have can be so long, or other extents follow from it"},
     {"extent.overflow", "sizes whose products do not fit are refused", NULL, "*overflow* *too_large* *2147483647*", NULL, NULL, NULL},
 
     {"stride.longer", "rows further apart than they are long, by odd numbers, too", NULL, "rows_apart* *_rows_apart *_odd", make_longer_rows, has_stride, "rows follow each other"},

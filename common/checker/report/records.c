@@ -166,7 +166,7 @@ static void put_case(field_writer put, void *context, const struct check *check,
     put_text(put, context, "finding", first_finding(verdict));
     put_text(put, context, "time_refused", m->timed && m->refused != NULL ? m->refused : "");
     put_text(put, context, "part_state", state_name(check_state(check, item->part)));
-    put_count(put, context, "left_out", (uint64_t)report_left_out(check, NULL), 1);
+    put_count(put, context, "left_out", (uint64_t)report_left_out(check), 1);
     put_record(put, context, &verdict->record);
     put_shown(put, context, check, index);
 }

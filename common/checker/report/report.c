@@ -401,12 +401,12 @@ static void report_every_case(const struct check *check, int part)
     for (int i = 0; i < check->case_count; i++) {
         const struct lesson_case *item = &check->cases[i];
         const struct verdict *verdict = &check->verdicts[i];
-        if (!check->chosen[i] || item->part != part) continue;
+        if (!(check->chosen[i] || verdict->not_told) || item->part != part) continue;
         printf("    %-11s %-40s %s", state_name(verdict->state), item->name, report_group(item->group));
         if (item->flags & CASE_LAUNCH_ONLY) {
             printf(", its launches alone: too large to run here");
         } else if (verdict->not_told) {
-            printf(", not judged: its blocks need each other, or the device has too little memory");
+            printf(", not judged: its blocks need each other, or memory is short");
         } else if (item->expected == KERNEL_OK && verdict->state == STATE_PASS) {
             printf(", error %.1f%% of its budget", 100.0 * verdict->budget_share);
             if (verdict->sampled > 0)
@@ -418,27 +418,37 @@ static void report_every_case(const struct check *check, int part)
     }
 }
 
-int report_left_out(const struct check *check, int *last)
+/* How many cases were not judged on this device, or are not run there at all; @p last receives the last one. */
+static int count_left_out(const struct check *check, int not_judged, int *last)
 {
     int count = 0;
-    for (int i = 0; i < check->case_count && check->options.case_count == 0 && check->options.groups == 0;
-         i++) {
-        if (check->cases[i].devices & (1u << check->options.device)) continue;
+    for (int i = 0; i < check->case_count; i++) {
+        if (!check_left_out(check, i) || check->verdicts[i].not_told != not_judged) continue;
         count++;
-        if (last != NULL) *last = i;
+        *last = i;
     }
     return count;
 }
 
+int report_left_out(const struct check *check)
+{
+    int last = 0;
+    if (check->options.case_count > 0 || check->options.groups != 0) return 0;
+    return count_left_out(check, 0, &last) + count_left_out(check, 1, &last);
+}
+
 static void put_left_out(const struct check *check)
 {
-    int last = 0, count = report_left_out(check, &last);
-    if (count == 1)
-        printf("  left out on %s: %s\n", device_name(check->options.device), check->cases[last].name);
+    const char *device = device_name(check->options.device);
+    int last = 0, count = report_left_out(check) > 0 ? count_left_out(check, 0, &last) : 0;
+    if (count == 1) printf("  left out on %s: %s\n", device, check->cases[last].name);
     if (count > 1)
-        printf("  left out on %s: %d cases, such as %s (check %02d --list names them)\n",
-               device_name(check->options.device), count, check->cases[last].name,
-               check->options.lesson->number);
+        printf("  left out on %s: %d cases, such as %s (check %02d --list names them)\n", device, count,
+               check->cases[last].name, check->options.lesson->number);
+    count = count_left_out(check, 1, &last);
+    if (count > 0)
+        printf("  not judged on %s: %d case%s, such as %s: its blocks need each other, or memory is short\n",
+               device, count, count == 1 ? "" : "s", check->cases[last].name);
     if (check->stopped) puts("  stopped      at the first case that did not pass; the others did not run");
 }
 

@@ -26,9 +26,8 @@ enum { REPORT_FOUND = 8192 };
 /** @brief Writes the command that runs case @p index again: with the seed, if one was given. */
 void report_again(const struct check *check, int index, char *text, size_t size);
 
-/** @brief How many cases this device does not run, if all were asked for. Writes the last one to @p last,
- *         if that is not NULL. */
-int report_left_out(const struct check *check, int *last);
+/** @brief How many cases this device does not run, or could not judge, if all were asked for. */
+int report_left_out(const struct check *check);
 
 /** @brief Prints the cases of the lesson, and what each one tests. */
 void report_list(const struct check *check);

@@ -245,6 +245,16 @@ static void leave_unreached(struct check *check)
         if (check->judged[i] == 0) check->chosen[i] = 0;
 }
 
+/* A case that passed only since nothing could be judged counts for nothing. */
+static void leave_untold(struct check *check)
+{
+    for (int i = 0; i < check->case_count; i++) {
+        struct verdict *verdict = &check->verdicts[i];
+        verdict->not_told = verdict->not_told && check->chosen[i] && verdict->state == STATE_PASS;
+        if (verdict->not_told) check->chosen[i] = 0;
+    }
+}
+
 /* If the machine could not do what the check needs there is no verdict, not even for cases that were not
  * reached. */
 static void mark_unreached(struct check *check)
@@ -436,6 +446,7 @@ void check_run(struct check *check)
     lines_look_up(check);
     if (check->stopped) leave_unreached(check);
     if (check->broken[0] != '\0') mark_unreached(check);
+    leave_untold(check);
     settle_not_started(check);
 }
 

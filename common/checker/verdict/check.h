@@ -85,8 +85,8 @@ struct verdict {
     struct record record; /**< what is wrong, and the usual cause */
     /** 1: the lesson's guess fits the wrong elements; 2: the right ones, too, and so everything that came out */
     unsigned char guesses[CHECK_GUESSES];
-    int guess_count;   /**< how many fit */
-    int special;       /**< 1: what fails, fails for special values or places alone: see judge_item() */
+    int guess_count; /**< how many fit */
+    int special;     /**< 1: what fails, fails for special values or places alone: see judge_item() */
     int not_told; /**< 1: the parts of a large problem that ran tell nothing: wire_result.not_told, or they left nothing */
     int ordinary;      /**< 1: inputs are infinite or NaN, and what is wrong neither is nor should be */
     int all_zero;      /**< enum diagnosed_zeros, of the output that is wrong */
@@ -158,6 +158,8 @@ int check_save(struct check *check, const char *path);
 /** @brief 1 if a chosen case of @p part that expects values, not a refusal, does not pass, and not for special values alone. */
 int check_values_wrong(const struct check *check, int part);
 
+/** @brief 1: the case earns no points, and costs none: the device does not run it, or could not judge it. */
+int check_left_out(const struct check *check, int index);
 /** @brief Points of case @p index, and how many it can earn. A case that passes earns all of its points if every ordinary value
  *         of its part is right, and half of them otherwise; none, unless it is basic, before most basic cases pass. */
 double check_points(const struct check *check, int index);

@@ -534,8 +534,7 @@ static double element_got(const struct judged *judged, int b, int run, size_t at
 /* Where only a share of the blocks runs, others may be the ones that write an element. */
 static int may_be_kept(const struct judged *judged, int b, int run, size_t at)
 {
-    return judged->item->settled.parts.total > 0 &&
-           judged->session->check->options.device == DEVICE_SIMT &&
+    return judged->item->settled.parts.total > 0 && judged->session->check->options.device == DEVICE_SIMT &&
            bits_after(judged, b, run, at) == bits_before(judged, b, run, at);
 }
 

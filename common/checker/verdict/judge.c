@@ -519,6 +519,14 @@ static int is_of_places(const struct item *item)
     return item->settled.group == GROUP_PROPERTIES && item->settled.misaligned_buffer >= 0;
 }
 
+/* Whether a buffer lies apart on the device, over more memory than a device may have. */
+static int is_far(const struct item *item)
+{
+    for (int b = 0; b < WIRE_BUFFERS; b++)
+        if (item->settled.apart[b] != 0) return 1;
+    return 0;
+}
+
 void judge_item(struct session *session, int index)
 {
     const struct item *item = &session->item[index];
@@ -529,7 +537,7 @@ void judge_item(struct session *session, int index)
         session_case(session, index)->result.workspace_asked == 0)
         session->item[index].settled.expected = KERNEL_OK;
     session->check->options.lesson->describe(&item->settled, verdict.shape, sizeof verdict.shape);
-    verdict.not_told = item->settled.parts.total > 0 && session_case(session, index)->result.not_told;
+    verdict.not_told = is_far(item) && session_case(session, index)->result.not_told;
     if (answered(session, index, &verdict) && device_content(session, index, &verdict) &&
         status_right(session, index, &verdict) && memory_right(session, index, &verdict))
         judge_data(session, index, &verdict);

@@ -6,6 +6,11 @@
 
 #include "check.h"
 
+int check_left_out(const struct check *check, int index)
+{
+    return !(check->cases[index].devices & (1u << check->options.device)) || check->verdicts[index].not_told;
+}
+
 /* The sum of the weights of a part's cases on this device, either of those that must be refused or of all
  * others. */
 static double weights_of(const struct check *check, int part, int refusals)
@@ -13,8 +18,7 @@ static double weights_of(const struct check *check, int part, int refusals)
     double sum = 0.0;
     for (int i = 0; i < check->case_count; i++) {
         const struct lesson_case *item = &check->cases[i];
-        if (item->part == part && (item->devices & (1u << check->options.device)) &&
-            (item->expected != KERNEL_OK) == refusals)
+        if (item->part == part && !check_left_out(check, i) && (item->expected != KERNEL_OK) == refusals)
             sum += item->weight;
     }
     return sum;
@@ -27,7 +31,7 @@ double check_points_max(const struct check *check, int index)
 {
     const double share_of_refusals = 0.1; /* share of a part's points, at most, if it has other cases */
     const struct lesson_case *item = &check->cases[index];
-    if (check->witness[index]) return 0.0;
+    if (check->witness[index] || check_left_out(check, index)) return 0.0;
     double refusals = weights_of(check, item->part, 1), others = weights_of(check, item->part, 0);
     if (refusals + others == 0.0) return 0.0;
     double share = refusals / (refusals + others);

@@ -409,10 +409,10 @@ uint32_t simt_blocks_begin(const struct simt_launch *launch, const struct simt_o
     simt_now.launch = launch;
     simt_now.waited = false;
     simt_now.triggered_early = true;
-    simt_now.blocks = simt_share_blocks(launch);
     simt_now.next = simt_now.retired = simt_now.waiting = simt_now.sharing = 0;
     simt_now.turns = 0;
     simt_now.stopped = false;
+    simt_now.blocks = simt_share_blocks(launch, &simt_now.stopped);
     make_ring(launch);
     simt_now.error = 0;
     memset(&simt_now.counters, 0, sizeof simt_now.counters);

@@ -195,7 +195,7 @@ void simt_spin(struct worker *w, const void *pc)
     enum { SPINS = 4096, PAUSES = 4000, SHARED = 8 };
     struct thread *t = w->current;
     if (++t->spins < SPINS) return;
-    simt_share_leave(w);
+    if (simt_share_gives_up()) simt_abandon(w, 0);
     if (t->changes != w->grid.changes) t->pauses = 0;
     t->changes = w->grid.changes;
     t->pauses +=

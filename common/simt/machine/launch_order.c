@@ -65,9 +65,7 @@ void simt_launch_order_forget(size_t start, size_t bytes)
     if (!simt_launch_order_pending()) return;
     pthread_mutex_lock(&lock);
     for (int i = unwritten_count - 1; i >= 0; i--)
-        if (4 * unwritten_read[i].word + 4 > start &&
-            4 * unwritten_read[i].word < start + bytes)
-            drop(i);
+        if (4 * unwritten_read[i].word + 4 > start && 4 * unwritten_read[i].word < start + bytes) drop(i);
     pthread_mutex_unlock(&lock);
 }
 

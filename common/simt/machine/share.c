@@ -7,21 +7,19 @@
  */
 #include "share.h"
 #include "arena.h"
-#include "blocks.h"
-#include "lanes.h"
-#include "worker.h"
 
 #include <stdatomic.h>
 
 enum { PARTS = 3 };
 
 static struct {
-    uint64_t total, step, each;   /* of the axis: its length, from part to part, of a part */
-    uintptr_t workspace;          /* offset in the arena of what only kernels write */
+    uint64_t total, step, each; /* of the axis: its length, from part to part, of a part */
+    uintptr_t workspace;        /* offset in the arena of what only kernels write */
     size_t workspace_bytes;
-    uint64_t inside, along, run;  /* of this launch: blocks per step of the grid's longest axis, blocks along it, those of them that run */
-    uint64_t first[PARTS], count[PARTS];
-    atomic_bool left;
+    uint64_t along,
+        inside; /* of this launch: blocks along the grid's longest axis, and from one of them to the next */
+    uint64_t first[PARTS], count[PARTS], run; /* those that run along it, and how many they are */
+    atomic_bool left, *stopped;               /* what runs tells nothing; ends the launch that runs */
 } share;
 
 void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const void *workspace, size_t bytes)
@@ -42,7 +40,7 @@ int simt_share_left(void)
 void simt_share_tells_nothing(void)
 {
     share.left = true;
-    simt_now.stopped = true;
+    if (share.stopped != NULL) *share.stopped = true;
 }
 
 bool simt_is_shared_launch(void)
@@ -58,11 +56,12 @@ int simt_share_refuses(size_t bytes)
     return share.left;
 }
 
-uint64_t simt_share_blocks(const struct simt_launch *launch)
+uint64_t simt_share_blocks(const struct simt_launch *launch, atomic_bool *stopped)
 {
     const struct simt_extent grid = launch->grid;
     const uint64_t all = (uint64_t)grid.x * grid.y * grid.z;
     uint64_t end = 0;
+    share.stopped = stopped;
     if (share.total == 0) return all;
     share.along = grid.x > grid.y ? grid.x : grid.y;
     if (grid.z > share.along) share.along = grid.z;
@@ -88,11 +87,10 @@ uint64_t simt_share_block(uint64_t index)
            share.inside * (share.first[part] + at + share.along * (index / share.inside / share.run));
 }
 
-void simt_share_leave(struct worker *w)
+bool simt_share_gives_up(void)
 {
-    if (share.total == 0) return;
-    simt_share_tells_nothing();
-    simt_abandon(w, 0);
+    if (share.total > 0) simt_share_tells_nothing();
+    return share.total > 0;
 }
 
 /* Inputs are zeros where they were not filled. What a workspace holds, a block that does not run may have to write. */

@@ -6,10 +6,9 @@
 
 #include "machine.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-struct worker;
 
 /** @brief Pages of global memory that a block may touch where other blocks do not run: one that touches more does their work. */
 enum { SHARE_PAGES = 1 << 14 };
@@ -18,11 +17,11 @@ enum { SHARE_PAGES = 1 << 14 };
 bool simt_is_shared_launch(void);
 /** @brief What shared launches leave tells nothing: nothing more is run. */
 void simt_share_tells_nothing(void);
-/** @brief How many blocks of @p launch run: all of them, unless it is shared. */
-uint64_t simt_share_blocks(const struct simt_launch *launch);
+/** @brief How many blocks of @p launch run: all of them, unless it is shared. What ends it early sets @p stopped. */
+uint64_t simt_share_blocks(const struct simt_launch *launch, atomic_bool *stopped);
 /** @brief The number, in the grid, of block @p index of those that run. */
 uint64_t simt_share_block(uint64_t index);
-/** @brief The running block needs others, or does their work: nothing that follows tells anything. Does not return if launches are shared. */
-void simt_share_leave(struct worker *w);
+/** @brief The running block needs others, or does their work. True: launches are shared, so that nothing that follows tells anything. */
+bool simt_share_gives_up(void);
 /** @brief Whether a read of what nobody wrote, at @p offset in the arena, is no finding. */
 bool simt_share_forgives(uintptr_t offset);

@@ -406,8 +406,9 @@ void simt_trace_logged(struct worker *w)
 {
     const struct space *shared = &w->space[PLACE_SHARED], *dynamic = &w->space[PLACE_DYNAMIC];
     if (w->thread_index == w->trace->watched)
-        simt_debugger_access(&(struct simt_debugger_place){simt_traced.launches, w->result->block, shared->base,
-                                                           shared->bytes, dynamic->base, dynamic->bytes});
+        simt_debugger_access(&(struct simt_debugger_place){simt_traced.launches, w->result->block,
+                                                           shared->base, shared->bytes, dynamic->base,
+                                                           dynamic->bytes});
 }
 
 struct trace *simt_trace_begin(struct worker *w)
