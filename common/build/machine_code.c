@@ -48,9 +48,9 @@ struct state {
 struct block {
     size_t begin, end; /* the last one is end - 1 */
     struct state after;
-    int reached, goes_on;
-    int target; /* the block that it jumps to, or -1 */
-    int *from;  /* blocks that lead here; ~block, if by a jump */
+    int reached, goes_on, ends; /* ends: 1 if its last instruction is reached */
+    int target;                 /* the block that it jumps to, or -1 */
+    int *from;                  /* blocks that lead here; ~block, if by a jump */
     int from_count, from_capacity;
 };
 
@@ -199,7 +199,7 @@ static const struct kind kinds[] = {
     {" jmp jmpq ", JUMPS, 0},
     {" ja jae jb jbe je jne jg jge jl jle js jns jo jno jp jnp ", BRANCHES, 0},
     {" ud2 ", STOPS, 0},
-    {" nop nopw nopl pause mfence lfence sfence vzeroupper endbr64 ", NOTHING, 0},
+    {" nop nopw nopl pause mfence lfence sfence endbr64 ", NOTHING, 0},
     {" stos movsq movsl movsb movsw ", STRINGS, 0},
     {" cmova cmovae cmovb cmovbe cmove cmovne cmovg cmovge cmovl cmovle cmovs cmovns cmovo cmovno cmovp "
      "cmovnp ",
@@ -224,15 +224,15 @@ static const struct kind kinds[] = {
 
 /* Families of vector instructions, by how their names begin: arithmetic and moves between vectors, which touch 16 or 32 bytes of memory at most. */
 static const char *const vector_starts[] = {
-    "movap",    "movup",      "movdqa",      "movdqu",     "movhl",       "movlh",   "movsh",  "movsld",
-    "movmsk",   "lddqu",      "padd",        "psub",       "pmul",        "pmadd",   "pand",   "por",
-    "pxor",     "psll",       "psrl",        "psra",       "pcmpeq",      "pcmpgt",  "punpck", "pack",
-    "pshuf",    "pmax",       "pmin",        "pabs",       "psign",       "pavg",    "pmovsx", "pmovzx",
-    "pmovmskb", "palignr",    "pblend",      "phadd",      "phsub",       "psadbw",  "addp",   "subp",
-    "mulp",     "divp",       "sqrtp",       "maxp",       "minp",        "andp",    "andnp",  "orp",
-    "xorp",     "cmp",        "haddp",       "hsubp",      "addsubp",     "unpck",   "shufp",  "blend",
-    "cvt",      "roundp",     "rcpp",        "rsqrtp",     "fmadd",       "fmsub",   "fnmadd", "fnmsub",
-    "perm",     "insertf128", "extractf128", "inserti128", "extracti128", "zeroall", "dpp",    NULL};
+    "movap",    "movup",      "movdqa",      "movdqu",     "movhl",       "movlh",  "movsh",  "movsld",
+    "movmsk",   "lddqu",      "padd",        "psub",       "pmul",        "pmadd",  "pand",   "por",
+    "pxor",     "psll",       "psrl",        "psra",       "pcmpeq",      "pcmpgt", "punpck", "pack",
+    "pshuf",    "pmax",       "pmin",        "pabs",       "psign",       "pavg",   "pmovsx", "pmovzx",
+    "pmovmskb", "palignr",    "pblend",      "phadd",      "phsub",       "psadbw", "addp",   "subp",
+    "mulp",     "divp",       "sqrtp",       "maxp",       "minp",        "andp",   "andnp",  "orp",
+    "xorp",     "cmp",        "haddp",       "hsubp",      "addsubp",     "unpck",  "shufp",  "blend",
+    "cvt",      "roundp",     "rcpp",        "rsqrtp",     "fmadd",       "fmsub",  "fnmadd", "fnmsub",
+    "perm",     "insertf128", "extractf128", "inserti128", "extracti128", "zero",   "dpp",    NULL};
 
 static int is_listed(const char *names, const char *name, size_t length)
 {
@@ -761,7 +761,7 @@ static int gather(struct program *p, int number, struct state *s)
     for (int i = 0; i < b->from_count; i++) {
         const int jumps = b->from[i] < 0, from = jumps ? ~b->from[i] : b->from[i];
         const struct block *before = &p->block[from];
-        if (!before->reached || (!jumps && !before->goes_on)) continue;
+        if (!before->reached || !(jumps ? before->ends : before->goes_on)) continue;
         struct state way = before->after;
         if (!jumps && way.compared.kind == FRAME)
             way.reg[RSP] = way.compared; /* "cmp %r11,%rsp; jne" was not taken */
@@ -793,13 +793,15 @@ static int run_block(struct program *p, int number, struct state *s)
     const struct instruction *next = b->end < p->code.count ? &p->code.instruction[b->end] : NULL;
     if (goes_on && (!next || next->begins || next->section != last->section))
         return fail(p, at - 1, "runs on past the end of its function: is a return missing?");
-    const int known = b->reached && b->goes_on == goes_on && equal_states(&b->after, s);
+    const int known =
+        b->reached && b->goes_on == goes_on && b->ends == (at == b->end) && equal_states(&b->after, s);
     b->reached = 1;
     b->goes_on = goes_on;
+    b->ends = at == b->end;
     if (known) return 1;
     copy_state(&b->after, s);
     if (goes_on) p->queued[number + 1] = 1;
-    if (b->target >= 0) p->queued[b->target] = 1;
+    if (b->target >= 0 && b->ends) p->queued[b->target] = 1;
     return 1;
 }
 
