@@ -296,6 +296,9 @@ static void add_kind(struct sentence *s, const struct record *r)
     case RECORD_PRINTS:
         add(s, "right, but it prints: an entry point and its kernels never do");
         break;
+    case RECORD_WROTE_ARGS:
+        add(s, "right, but it writes into the struct of arguments, which is the caller's: change a copy");
+        break;
     case RECORD_TIMED_CALL:
         add_timed_call(s, r);
         break;

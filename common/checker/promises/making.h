@@ -17,6 +17,10 @@ enum made_property { MADE_PLACES = 1 << 16, MADE_FAULTS, MADE_STATE, MADE_RATIOS
  *         result is NULL; so it is without room. */
 struct lesson_case *making_add(struct making *m, const struct lesson_case *like, const char *name);
 
+/** @brief The same of a copy of the case that the row's cases are made of: the one that lesson.def names, or the one that refusals
+ *         are made of, or the simplest. */
+struct lesson_case *making_add_sound(struct making *m, const char *name);
+
 /** @brief The same for a call that must be refused. */
 struct lesson_case *making_refuse(struct making *m, const char *name, enum kernel_status expected);
 

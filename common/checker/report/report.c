@@ -98,8 +98,11 @@ static int is_at_the_end(const struct verdict *verdict)
     return finding->message != RECORD_SAYS_OBJECTS_LEFT || finding->number[1] == 0;
 }
 
-static const char *about(const struct lesson *lesson, const struct lesson_case *item)
+static const char *about(const struct check *check, int index)
 {
+    const struct lesson *lesson = check->options.lesson;
+    const struct lesson_case *item = &check->cases[index];
+    if (check->verdicts[index].about != NULL) return check->verdicts[index].about;
     if (item->about != NULL) return item->about;
     return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
 }
@@ -107,12 +110,11 @@ static const char *about(const struct lesson *lesson, const struct lesson_case *
 /* 1 if what is special about a case is so of more cases of the part that pass than that fail. */
 static int is_harmless(const struct check *check, int index)
 {
-    const struct lesson *lesson = check->options.lesson;
-    const char *purpose = about(lesson, &check->cases[index]);
+    const char *purpose = about(check, index);
     int surplus = 0;
     for (int i = 0; i < check->case_count && purpose != NULL; i++) {
         if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
-        const char *other = about(lesson, &check->cases[i]);
+        const char *other = about(check, i);
         if (other != NULL && strcmp(other, purpose) == 0)
             surplus += check->verdicts[i].state == STATE_PASS ? 1 : -1;
     }
@@ -165,7 +167,6 @@ static int explains(const struct check *check, int index)
 /* What the case tests, if its shape does not show that. */
 static const char *purpose_of(const struct check *check, int index)
 {
-    const struct lesson *lesson = check->options.lesson;
     const struct lesson_case *item = &check->cases[index];
     const struct verdict *verdict = &check->verdicts[index];
     if (item->flags & CASE_REFUSE_LAUNCHES)
@@ -175,7 +176,7 @@ static const char *purpose_of(const struct check *check, int index)
         (verdict->finding_count > 0 || verdict->printed[0] != '\0'))
         return "these arguments are to be refused: the entry point has to check them before it launches "
                "anything";
-    return explains(check, index) && !is_harmless(check, index) ? about(lesson, item) : NULL;
+    return explains(check, index) && !is_harmless(check, index) ? about(check, index) : NULL;
 }
 
 void report_case(const struct check *check, int index, FILE *out)
