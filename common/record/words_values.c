@@ -441,6 +441,11 @@ static void add_special_values(struct sentence *s, const struct record *r)
                "and comparisons drop "
                "one");
         break;
+    case RECORD_CAUSE_FAR:
+        add(s, "what is far from the first element is wrong, what is near is right: an offset of 32 bits "
+               "overflows, even if it "
+               "counts vectors");
+        break;
     case RECORD_CAUSE_NAN:
         add_nan(s, r);
         break;
@@ -512,6 +517,7 @@ static void add_pattern(struct sentence *s, const struct record *r)
     case RECORD_CAUSE_COLUMNS_EXCHANGED:
         add_columns_exchanged(s, r);
         break;
+    case RECORD_CAUSE_FAR:
     case RECORD_CAUSE_NAN_LOST:
     case RECORD_CAUSE_NAN:
     case RECORD_CAUSE_INFINITY:
