@@ -68,6 +68,10 @@ void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index
 int has_scores(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
 /** @brief Appends scores of every size that a float can hold. */
 void make_scores(struct making *m);
+/** @brief Whether a part multiplies values by weights. */
+int has_values(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
+/** @brief Appends values that are infinite. */
+void make_infinite_values(struct making *m);
 /** @brief Turns @p item into number @p index of these. */
 void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index);
 /** @brief Appends factors that are negative or small. */

@@ -54,7 +54,7 @@ static const struct size SIZES[] = {
     {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  256},
     /* clang-format on */
 };
-enum { SIZE_COUNT = sizeof SIZES / sizeof SIZES[0], HALVES = 15, DISTINCT = 64 };
+enum { SIZE_COUNT = sizeof SIZES / sizeof SIZES[0], HALVES = 15, INFINITE_VALUES = SIZE_COUNT + 1, DISTINCT = 64 };
 #define FAINT_VALUE 0x1p118
 
 static int is_key(const char *name)
@@ -90,6 +90,35 @@ static int size_count(const struct lesson *lesson, const struct lesson_case *ite
     struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
     lesson->buffers(item, buffer);
     return buffer[0].storage == STORAGE_F16 ? HALVES : SIZE_COUNT;
+}
+
+/* Whether the part weighs values: it is given some, and gives out. */
+int has_values(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    int values = 0, out = 0, first = 0;
+    while (first < count && (cases[first].part != part || cases[first].expected != KERNEL_OK)) first++;
+    const int buffers = first < count ? lesson->buffers(&cases[first], buffer) : 0;
+    for (int b = 0; b < buffers; b++) {
+        values |= strcmp(buffer[b].name, "v") == 0 || strcmp(buffer[b].name, "v_cache") == 0;
+        out |= strcmp(buffer[b].name, "out") == 0 && buffer[b].role == WIRE_OUT;
+    }
+    return values && out;
+}
+
+/* Every key has one value that is infinite: whatever is read in place of one that is not there has the weight 0. */
+void make_infinite_values(struct making *m)
+{
+    enum { KEYS = 77 };
+    const struct described *keys = described_extent(m->lesson, m->part, "kv_len");
+    if (!has_values(m->lesson, m->cases, m->count, m->part)) return;
+    struct lesson_case *item = making_add_sound(m, "infinite_values");
+    if (item == NULL) return;
+    item->group = GROUP_NUMERICS;
+    item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+    item->scores = INFINITE_VALUES;
+    item->about = "every key has an infinite value: 0 times that is NaN, so there is none for keys that are not there";
+    if (keys != NULL && m->lesson->settle == NULL) item->value[keys->at] = item->extent[keys->at] = KEYS;
 }
 
 /* Several tiles of keys, where no other extent follows from their number. */
@@ -140,6 +169,11 @@ void promises_fill(const struct lesson_case *item, const struct lesson_buffer *b
     const size_t elems = lesson_elems(buffer), row = buffer->extent[buffer->rank - 1],
                  head_dim = queries->extent[queries->rank - 1]; /* a row of a cache may have several heads */
     if (item->scores == 0) return;
+    if (item->scores == INFINITE_VALUES) {
+        for (size_t i = 0; i < elems && buffer->name[0] == 'v'; i++)
+            if (i % row % head_dim == i / row % head_dim) data[i] = INFINITY;
+        return;
+    }
     const double factor = SIZES[item->scores - 1].factor, query = SIZES[item->scores - 1].query;
     const int is_query = strcmp(buffer->name, "q") == 0, is_given = is_score(buffer->name);
     for (size_t i = 0; i < elems; i++) {
