@@ -98,12 +98,21 @@ static int is_at_the_end(const struct verdict *verdict)
     return finding->message != RECORD_SAYS_OBJECTS_LEFT || finding->number[1] == 0;
 }
 
+/* 1 if parts or rows lie so far apart that an offset needs 64 bits. */
+static int is_far(const struct lesson_case *item)
+{
+    for (int b = 0; b < WIRE_BUFFERS; b++)
+        if (item->apart[b] != 0) return 1;
+    return 0;
+}
+
 static const char *about(const struct check *check, int index)
 {
     const struct lesson *lesson = check->options.lesson;
     const struct lesson_case *item = &check->cases[index];
     if (check->verdicts[index].about != NULL) return check->verdicts[index].about;
     if (item->about != NULL) return item->about;
+    if (is_far(item)) return "some of it lies beyond 2^32 elements: has an offset 32 bits?";
     return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
 }
 
@@ -131,6 +140,9 @@ static int is_of_inputs(const struct lesson_case *item, const struct verdict *ve
         return !verdict->ordinary;
     case RECORD_UNINITIALIZED_READ:
         return item->unread != 0;
+    case RECORD_GLOBAL_RACE:
+    case RECORD_SAME_VALUE_RACE:
+        return is_far(item);
     case RECORD_RUNS_DIFFER:
     case RECORD_NEVER_WRITTEN:
     case RECORD_WRONG_BITS:
