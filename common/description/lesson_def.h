@@ -165,7 +165,6 @@
     POINTER("lse", lse, F32, ELEMENT, OPTIONAL, batch, heads, q_len)                                         \
     SCRATCH("workspace")                                                                                     \
     LIKE("extent.far", "square_64")                                                                          \
-    LIKE("pointer.places", "row_1x128")                                                                      \
     ARGS(AT_NULL_ARGS)                                                                                       \
     EXTENT("batch", AT_BATCH, 1)                                                                             \
     EXTENT("heads", AT_HEADS, 1)                                                                             \

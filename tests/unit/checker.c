@@ -558,7 +558,7 @@ static const struct planted {
     {"02", "softmax/square_64", ATTENTION_MATRIX, GUESS, STATE_FAIL, "those of the first 16 threads"},
     {"12", "f16/square_64", ATTENTION_OUT, ALL_ZERO, STATE_FAIL,
      "all zero; lse is right, so scores, maximum and sum are: O = P V is missing, or is not stored"},
-    {"12", "f16/scale_small", ATTENTION_OUT, ALL_ZERO, STATE_FAIL,
+    {"12", "f16/scale_tiny", ATTENTION_OUT, ALL_ZERO, STATE_FAIL,
      "all zero; lse is right, so scores, maximum and sum are: O = P V is missing, or is not stored"},
     {"12", "bf16/one", ATTENTION_OUT, ALL_ZERO, STATE_FAIL,
      "all zero; lse is right, so scores, maximum and sum are: O = P V is missing, or is not stored"},

@@ -466,7 +466,7 @@ static double rows_share(const char *name, const struct kernel *kernel, uint64_t
 static void test_rows(int seeds)
 {
     static const char *const names[] = {"rows/cols_40000", "rows/cols_9001", "rows/equal",     "rows/rising",
-                                        "rows/dominant",   "rows/cols_31",   "rows/rows_1031", "rows/low"};
+                                        "rows/dominant",   "rows/cols_31",   "rows/many_rows", "rows/low"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         for (size_t k = 0; k < sizeof KERNELS / sizeof KERNELS[0]; k++) {
             double most = 0.0, least = (double)INFINITY;

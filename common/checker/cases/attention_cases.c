@@ -39,6 +39,7 @@ enum { BAD_WEIGHT = 1, GOOD_WEIGHT = 2 };
 enum shape_flags {
     CAUSAL = 1,
     NO_LSE = 2,
+    LSE_OFFSET = 8,
     MANY_KEYS = 32,  /* so many that one block per 256 keys makes the grid too high: launched, not run */
     LONG_HEADS = 64, /* likewise with head_dim */
 };
@@ -120,8 +121,10 @@ static const struct shape_row SHAPES[] = {
     {"causal_one_key",           GROUP_EDGES,    ANY_SIZE,         ON_ANY,  1,     2,     2,     5,      1,    8, CAUSAL,                     0, DIST_NORMAL},
     {"causal_one_query",         GROUP_EDGES,    ANY_SIZE,         ON_ANY,  3,     2,     1,     1,      1,    8, CAUSAL,                     0, DIST_NORMAL},
     {"no_lse",                   GROUP_EDGES,    M | WHOLE,        ON_ANY,  1,     2,     2,    33,     40,   32, NO_LSE,                     0, DIST_NORMAL},
+    {"lse_offset_4",             GROUP_EDGES,    TILED,            ON_ANY,  1,     2,     2,    20,     33,   32, LSE_OFFSET,                 0, DIST_NORMAL},
     {"scale_explicit",           GROUP_EDGES,    S | WHOLE,        ON_ANY,  1,     2,     2,    33,     40,   32, 0,                       0.25, DIST_NORMAL},
     {"scale_negative",           GROUP_EDGES,    S | WHOLE,        ON_ANY,  1,     1,     1,    16,     40,   32, 0,                       -0.5, DIST_NORMAL},
+    {"scale_tiny",               GROUP_EDGES,    S | WHOLE,        ON_ANY,  1,     1,     1,     9,     40,   32, 0,                       1e-7, DIST_NORMAL},
 
     /* All pairs of values of: storage type, head_dim, mask, group, batch, one row or key more than a tile,
      * no lse, scale. A * tiled kernel may have a path for each. */
@@ -296,6 +299,10 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
     name_case(item, kind, family, row->name);
     item->value[AT_CAUSAL] = (row->flags & CAUSAL) != 0;
     if (row->flags & NO_LSE) item->null_buffer = ATTENTION_LSE;
+    if (row->flags & LSE_OFFSET) {
+        item->misaligned_buffer = ATTENTION_LSE;
+        item->misalignment = sizeof(float);
+    }
     if (row->flags & (MANY_KEYS | LONG_HEADS)) {
         item->value[row->flags & MANY_KEYS ? AT_KV_LEN : AT_HEAD_DIM] = 17000001;
         item->flags |= CASE_LAUNCH_ONLY;
@@ -378,8 +385,10 @@ static int property_cases(const struct attention_family *family, struct lesson_c
         /* in the order of enum attention_property */
         {"property_random_shapes", GROUP_PROPERTIES, ALL, ON_ANY, 1, 1, 1, 1, 1, 1, 0, 0, DIST_NORMAL},
         {"property_causal_prefix", GROUP_PROPERTIES, WHOLE, ON_ANY, 1, 1, 1, 1, 1, 1, CAUSAL, 0, DIST_NORMAL},
+        /* Rows that are whole tiles: only the alignment can rule out a wide access. */
+        {"alignments", GROUP_PROPERTIES, ALL, ON_ANY, 1, 1, 1, 4, 64, 64, 0, 0, DIST_NORMAL},
     };
-    static const int repeat[] = {100, 200};
+    static const int repeat[] = {100, 200, 18};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
             if (family->part[kind] < 0 || count >= capacity) continue;
@@ -500,6 +509,11 @@ static int at_most(int limit, int value)
 
 void attention_vary(struct lesson_case *item, int index, struct rng *rng)
 {
+    if (item->extent[EX_PROPERTY] == PROPERTY_ALIGNMENTS) {
+        struct lesson_buffer buffer[WIRE_BUFFERS];
+        case_table_place(item, index, buffer, attention_buffers(item, buffer));
+        return;
+    }
     int large = item->devices == ON_GPU;
     int pairs = item->extent[EX_PROPERTY] == PROPERTY_CAUSAL_PREFIX;
     struct extents longest = longest_extents(item, index, pairs);

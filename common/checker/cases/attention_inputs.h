@@ -14,7 +14,7 @@
 enum attention_extent { EX_KIND = 6, EX_WORKSPACE, EX_DTYPE, EX_TILED, EX_PROPERTY };
 
 /** @brief extent[EX_PROPERTY]: how the items of a property relate to each other. */
-enum attention_property { PROPERTY_SHAPES, PROPERTY_CAUSAL_PREFIX };
+enum attention_property { PROPERTY_SHAPES, PROPERTY_CAUSAL_PREFIX, PROPERTY_ALIGNMENTS };
 
 /** @brief Contents of the workspace by contract: this many floats for each of the batch * heads * q_len
  *         query rows. */

@@ -69,6 +69,7 @@ static const struct table_row TABLE[] = {
     {"merge/faint",                        GROUP_NUMERICS,   PART_MERGE, ON_ANY,       300,     1, FAINT,                  1, 0},
     {"merge/property_random",              GROUP_PROPERTIES, PART_MERGE, ON_ANY,         1,     1, CAN_BE_ANY,           100, 0},
     {"merge/sound_arguments",              GROUP_BAD_INPUT,  PART_MERGE, ON_ANY,         6,     1, NORMAL,                 1, 0},
+    {"merge/alignments",                   GROUP_PROPERTIES, PART_MERGE, ON_ANY,        10,     1, PLACED,                 6, 0},
 
     {"rows/one",                           GROUP_BASIC,      PART_ROWS,  ON_ANY,         1,     1, NORMAL,                 1, 0},
     {"rows/tiny",                          GROUP_BASIC,      PART_ROWS,  ON_ANY,         3,     5, NORMAL,                 1, 0},
@@ -94,7 +95,8 @@ static const struct table_row TABLE[] = {
     {"rows/cols_40000",                    GROUP_EDGES,      PART_ROWS,  ON_ANY,         1, 40000, NORMAL,                 1, 0},
     {"rows/cols_66003",                    GROUP_EDGES,      PART_ROWS,  ON_ANY,         1, 66003, NORMAL,                 1, 0},
     {"rows/long_rows_7",                   GROUP_EDGES,      PART_ROWS,  ON_ANY,         7, 16385, NORMAL,                 1, 0},
-    {"rows/rows_1031",                     GROUP_EDGES,      PART_ROWS,  ON_ANY,      1031,     3, NORMAL,                 1, 0},
+    {"rows/many_rows",                     GROUP_EDGES,      PART_ROWS,  ON_ANY,      1031,     3, NORMAL,                 1, 0},
+    {"rows/more_rows_than_a_grid_is_high", GROUP_EDGES,      PART_ROWS,  ON_GPU,     70001,     5, NORMAL,                 1, 0},
     {"rows/wide_rows_70001",               GROUP_EDGES,      PART_ROWS,  ON_GPU,     70001,     8, NORMAL,                 1, 0},
     {"rows/no_lse",                        GROUP_EDGES,      PART_ROWS,  ON_ANY,         5,   100, NORMAL,                 1, NO_LSE},
     {"rows/offset_4_bytes",                GROUP_EDGES,      PART_ROWS,  ON_ANY,         5,   260, NORMAL,                 1, IN_OFFSET},
@@ -120,6 +122,7 @@ static const struct table_row TABLE[] = {
     {"rows/long_faint",                    GROUP_NUMERICS,   PART_ROWS,  ON_ANY,         1, 16400, FAINT,                  1, 0},
     {"rows/property_softmax",              GROUP_PROPERTIES, PART_ROWS,  ON_ANY,         1,     1, CAN_BE_ANY,           100, 0},
     {"rows/sound_arguments",               GROUP_BAD_INPUT,  PART_ROWS,  ON_ANY,         6,    40, NORMAL,                 1, 0},
+    {"rows/alignments",                    GROUP_PROPERTIES, PART_ROWS,  ON_ANY,         4,   260, PLACED,                 9, 0},
     {"rows/long_row_alignments",           GROUP_PROPERTIES, PART_ROWS,  ON_ANY,         1, 16392, PLACED,                 6, 0},
     {"rows/16384x8192",                    GROUP_SPEED,      PART_ROWS,  ON_GPU,     16384,  8192, NORMAL,                 1, 0},
     {"rows/64x1024",                       GROUP_SPEED,      PART_ROWS,  ON_ANY,        64,  1024, NORMAL,                 1, 0},
@@ -611,8 +614,20 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_03_online_softmax = {
 #include "checker/cases/described.h"
-    LESSON_CALLBACKS(),
     .turns = "in",
     .distributions = DIST_COUNT, /* of the attention cases; those of merge and rows use fewer */
+    .cases = cases,
+    .vary = vary,
+    .buffers = buffers,
+    .fill = fill,
+    .units = units,
+    .unit_elems = unit_elems,
+    .expect = expect,
     .holds = holds,
+    .guess = guess,
+    .trait = trait,
+    .cost = cost,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
+    .purpose = purpose,
 };

@@ -109,6 +109,8 @@ static const struct table_row TABLE[] = {
     {"alibi_32",                GROUP_EDGES,    A,                2,     2,    2,  32,   16,   130, MIXED,             NORMAL,         {.alibi = 1}},
     /* The slope times a position would overflow; times the distance to the last token, it hides all but that. */
     {"alibi_steep",             GROUP_EDGES,    A,                2,     4,    2,  32,   16,   100, FULL,              STEEP,          {.alibi = 1}},
+    {"scale_explicit",          GROUP_EDGES,    A,                2,     2,    1,  64,   16,    50, FULL,              NORMAL,         {.scale = 0.25}},
+    {"scale_negative",          GROUP_EDGES,    A,                2,     2,    1,  64,   16,    50, FULL,              NORMAL,         {.scale = -0.5}},
     {"captured",                GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NAN_REST,       {.captured = 1, .validated = 1}},
     {"validated",               GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NAN_REST,       {.validated = 1}},
     {"known_to_be_wrong",       GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NORMAL,         {.fault = ENTRY_HUGE, .status = KERNEL_INVALID_BLOCK_TABLE}},
@@ -456,6 +458,22 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_06_paged_attention = {
 #include "checker/cases/described.h"
-    LESSON_CALLBACKS(paged_), .turns = "q",         .distributions = CHEAP + 1,
-    .settle = settle_again,   .holds = paged_holds, .not_finite = paged_not_finite,
+    .turns = "q",
+    .distributions = CHEAP + 1,
+    .cases = cases,
+    .settle = settle_again,
+    .vary = vary,
+    .buffers = paged_buffers,
+    .fill = paged_fill,
+    .units = paged_units,
+    .unit_elems = paged_unit_elems,
+    .expect = paged_expect,
+    .holds = paged_holds,
+    .guess = paged_guess,
+    .not_finite = paged_not_finite,
+    .trait = trait,
+    .cost = paged_cost,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
+    .purpose = purpose,
 };

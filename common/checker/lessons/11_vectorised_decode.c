@@ -112,6 +112,9 @@ static const struct table_row TABLE[] = {
     {"f32_keys_8193",        GROUP_EDGES,    V | D, F32,   1,    1,    1,    8,   1,  8192, NAN_REST,       {0}},
     {"half2",                GROUP_EDGES,    D | M, F16,   2,    4,    2,  128,   1,   270, NAN_REST,       {.loads = 4}},
     {"f32_floats",           GROUP_EDGES,    D | M, F32,   2,    4,    2,   64,   1,   270, NAN_REST,       {.loads = 4}},
+    {"scale_explicit",       GROUP_EDGES,    ALL,   F16,   2,    2,    1,   64,   1,    50, NORMAL,         {.scale = 0.25}},
+    {"scale_negative",       GROUP_EDGES,    ALL,   F16,   2,    2,    1,   64,   1,    50, NORMAL,         {.scale = -0.5}},
+    {"scale_tiny",           GROUP_EDGES,    H | D | M | F, F16, 2, 2, 1,   64,   1,    50, NORMAL,         {.scale = 1e-8}},
     {"captured",             GROUP_EDGES,    ALL,   F16,   2,    4,    2,   64,   1,   300, NAN_REST,       {.captured = 1, .on_device = 1, .host_says = 3}},
     {"captured_f32",         GROUP_EDGES,    D | M, F32,   2,    4,    2,   64,   1,   300, NAN_REST,       {.captured = 1, .on_device = 1, .host_says = 3}},
 
@@ -590,8 +593,20 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_11_vectorised_decode = {
 #include "checker/cases/described.h"
-    LESSON_CALLBACKS(decode_),
     .turns = "q",
     .distributions = CHEAP + 1,
+    .cases = cases,
+    .vary = vary,
+    .buffers = decode_buffers,
+    .fill = decode_fill,
+    .units = decode_units,
+    .unit_elems = decode_unit_elems,
+    .expect = decode_expect,
+    .guess = decode_guess,
     .not_finite = decode_not_finite,
+    .trait = trait,
+    .purpose = purpose,
+    .cost = decode_cost,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
 };

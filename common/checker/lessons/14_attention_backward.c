@@ -95,6 +95,9 @@ static const struct table_row TABLE[] = {
     {"slices_3",             GROUP_EDGES,    DH,     1,  2,  1,    70,   300,  32, CAUSAL,               0, NORMAL},
     {"slices_4",             GROUP_EDGES,    DF,     1,  1,  1,     8,   500,  32, 0,                    0, NORMAL},
     {"slices_of_several",    GROUP_EDGES,    DH,     1,  1,  1,     3,  4300,  32, CAUSAL,               0, NORMAL},
+    {"scale_explicit",       GROUP_EDGES,    F|HB|DH, 1, 1,  1,    33,    40,  32, 0,                  0.3, NORMAL},
+    {"scale_negative",       GROUP_EDGES,    F | H,  1,  1,  1,    33,    40,  32, CAUSAL,            -0.25, NORMAL},
+    {"scale_tiny",           GROUP_EDGES,    F,      1,  1,  1,    17,    40,  32, 0,                 1e-7, NORMAL},
     {"dq_alone",             GROUP_EDGES,    F|B|DH, 1,  2,  1,    40,    70,  32, NO_DK | NO_DV,        0, NORMAL},
     {"dk_alone",             GROUP_EDGES,    F|H|DF, 1,  2,  1,    40,    70,  32, NO_DQ | NO_DV,        0, NORMAL},
     {"dv_alone",             GROUP_EDGES,    FH,     1,  2,  1,    40,    70,  32, NO_DQ | NO_DK,        0, NORMAL},
@@ -257,7 +260,7 @@ static int old_devices(struct lesson_case *cases, int count, int capacity, int k
 
 /* ---- properties --------------------------------------------------------------------------------------------- */
 
-enum property { ANY_SHAPE, SAME_BITS, PROPERTIES };
+enum property { ANY_SHAPE, SAME_BITS, ANY_PLACE, PROPERTIES };
 
 static int property_cases(struct lesson_case *cases, int count, int capacity, int kind)
 {
@@ -265,9 +268,10 @@ static int property_cases(struct lesson_case *cases, int count, int capacity, in
         /* clang-format off */
         {"property_random_shapes", GROUP_PROPERTIES, F|HB,  1, 1, 1,  1,   1, 32, 0,      0, NORMAL},
         {"property_same_bits",     GROUP_PROPERTIES, DF|DH, 1, 1, 1,  1,   1, 32, 0,      0, NORMAL},
+        {"alignments",             GROUP_PROPERTIES, FH,    1, 1, 1,  5,   9, 32, CAUSAL, 0, NORMAL},
         /* clang-format on */
     };
-    static const int repeat[PROPERTIES] = {24, 16}, repeat_f32[PROPERTIES] = {48, 16};
+    static const int repeat[PROPERTIES] = {24, 16, 18}, repeat_f32[PROPERTIES] = {48, 16, 18};
     for (int i = 0; i < PROPERTIES && count < capacity; i++) {
         if (!(rows[i].kinds >> kind & 1)) continue;
         struct lesson_case *item = &cases[count++];
@@ -335,6 +339,11 @@ static void vary_shape(struct lesson_case *item, int index, struct rng *shape)
 
 static void vary(struct lesson_case *item, int index, struct rng *rng)
 {
+    struct lesson_buffer buffer[WIRE_BUFFERS];
+    if (item->property == ANY_PLACE) {
+        case_table_place(item, index, buffer, backward_buffers(item, buffer));
+        return;
+    }
     /* Items 2n and 2n + 1 of the property are the same problem. */
     int pairs = item->property == SAME_BITS;
     struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
@@ -488,8 +497,20 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_14_attention_backward = {
 #include "checker/cases/described.h"
-    LESSON_CALLBACKS(backward_),
     .distributions = BACKWARD_DISTRIBUTIONS,
+    .cases = cases,
+    .vary = vary,
+    .buffers = backward_buffers,
+    .fill = backward_fill,
+    .units = backward_units,
+    .unit_elems = backward_unit_elems,
+    .expect = backward_expect,
+    .guess = backward_guess,
     .stage = stage,
+    .trait = trait,
+    .purpose = purpose,
+    .cost = backward_cost,
+    .workspace_bytes = workspace_bytes,
+    .describe = describe,
     .turns = "dout",
 };

@@ -164,7 +164,7 @@ static int fewer(struct lesson_case *cases, int first, int count, int bf16)
     return kept;
 }
 
-enum { PROPERTY_ROTATION = PROPERTY_CAUSAL_PREFIX + 1 };
+enum { PROPERTY_ROTATION = PROPERTY_ALIGNMENTS + 1 };
 
 /* The part "fp8" keeps only some of the cases of all attention: apart from OF_FP8 its kernel is that of
  * the other parts. Left out are results that rounding up makes too large for half, and cases in which

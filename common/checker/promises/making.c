@@ -123,24 +123,23 @@ const struct lesson_case *making_like(const struct making *m)
     exit(2);
 }
 
-/* With the end of its name, if it is one of several that refusals are made of. */
-static struct lesson_case *add_as(struct making *m, const struct lesson_case *like, const char *name)
+struct lesson_case *making_add_sound(struct making *m, const char *name)
 {
     char own[LESSON_NAME];
+    const struct lesson_case *like = making_like(m);
+    if (like == m->simplest && m->sound != NULL) like = m->sound;
     snprintf(own, sizeof own, "%s%s", name,
              like == m->sound ? strchr(like->name, '/') + sizeof MAKING_SOUND : "");
     return making_add(m, like, own);
 }
 
-struct lesson_case *making_add_sound(struct making *m, const char *name)
-{
-    const struct lesson_case *like = making_like(m);
-    return add_as(m, like == m->simplest && m->sound != NULL ? m->sound : like, name);
-}
-
 struct lesson_case *making_refuse(struct making *m, const char *name, enum kernel_status expected)
 {
-    struct lesson_case *item = add_as(m, m->sound != NULL ? m->sound : m->simplest, name);
+    char own[LESSON_NAME];
+    const struct lesson_case *like = m->sound != NULL ? m->sound : m->simplest;
+    snprintf(own, sizeof own, "%s%s", name,
+             m->sound != NULL ? strchr(like->name, '/') + sizeof MAKING_SOUND : "");
+    struct lesson_case *item = making_add(m, like, own);
     if (item == NULL) return NULL;
     item->group = GROUP_BAD_INPUT;
     item->expected = expected;

@@ -29,8 +29,10 @@ struct size {
 static const struct size SIZES[] = {
     /* clang-format off */
     {1.0,          0x1.4p13,  0x1p14,    LARGE,  0},
+    {2.0,          0x1.4p13,  0x1p14,    LARGE,  0},
     {0x1p10,       0x1.4p14,  0x1p14,    LARGE,  0},
     {-0x1p40,      0x1.4p14,  0x1p14,    LARGE,  0},
+    {0x1p70,       0x1.4p14,  0x1p14,    LARGE,  0},
     {0x1p98,       0x1.4p14,  0x1p14,    LARGE,  0}, /* the largest there are */
     {0x1p120,      0x1.4p15,  0x1p-14,   BEYOND, 0},
     {0x1p120,      0x1.4p-14, 0x1p14,    BEYOND, 0},
@@ -47,16 +49,12 @@ static const struct size SIZES[] = {
     {0x1p-129,     0x1.4p63,  0x1p63,    SMALL,  0},
     {1.0,          0x1.cp127, 0x1p-124,  BEYOND, 0},
     {0x1p100,      0x1.cp127, 0x1p-126,  BEYOND, 0},
+    {0x1p-120,     0x1.cp127, 0x1p-14,   BEYOND, 0},
     {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  64},
     {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  256},
     /* clang-format on */
 };
-enum {
-    SIZE_COUNT = sizeof SIZES / sizeof SIZES[0],
-    HALVES = 13,
-    INFINITE_VALUES = SIZE_COUNT + 1,
-    DISTINCT = 64
-};
+enum { SIZE_COUNT = sizeof SIZES / sizeof SIZES[0], HALVES = 15, INFINITE_VALUES = SIZE_COUNT + 1, DISTINCT = 64 };
 #define FAINT_VALUE 0x1p118
 
 static int is_key(const char *name)
@@ -119,8 +117,7 @@ void make_infinite_values(struct making *m)
     item->group = GROUP_NUMERICS;
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
     item->scores = INFINITE_VALUES;
-    item->about =
-        "every key has an infinite value: 0 times that is NaN, so there is none for keys that are not there";
+    item->about = "every key has an infinite value: 0 times that is NaN, so there is none for keys that are not there";
     if (keys != NULL && m->lesson->settle == NULL) item->value[keys->at] = item->extent[keys->at] = KEYS;
 }
 
