@@ -54,7 +54,12 @@ static const struct size SIZES[] = {
     {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  256},
     /* clang-format on */
 };
-enum { SIZE_COUNT = sizeof SIZES / sizeof SIZES[0], HALVES = 15, INFINITE_VALUES = SIZE_COUNT + 1, DISTINCT = 64 };
+enum {
+    SIZE_COUNT = sizeof SIZES / sizeof SIZES[0],
+    HALVES = 15,
+    INFINITE_VALUES = SIZE_COUNT + 1,
+    DISTINCT = 64
+};
 #define FAINT_VALUE 0x1p118
 
 static int is_key(const char *name)
@@ -117,7 +122,8 @@ void make_infinite_values(struct making *m)
     item->group = GROUP_NUMERICS;
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
     item->scores = INFINITE_VALUES;
-    item->about = "every key has an infinite value: 0 times that is NaN, so there is none for keys that are not there";
+    item->about =
+        "every key has an infinite value: 0 times that is NaN, so there is none for keys that are not there";
     if (keys != NULL && m->lesson->settle == NULL) item->value[keys->at] = item->extent[keys->at] = KEYS;
 }
 
