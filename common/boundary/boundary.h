@@ -79,4 +79,7 @@ void boundary_watch(double seconds);
 /** @brief Bytes that the host process has got from malloc() and not freed. */
 uint64_t boundary_host_bytes(void);
 
+/** @brief 1 if the host process has changed a struct that it was given, since the last time that this was asked. */
+int boundary_args_changed(void);
+
 #endif

@@ -155,6 +155,15 @@ static void take_handles(const struct boundary_word *word, unsigned count)
             memcpy((void *)(uintptr_t)word[i].value, &handle[i], sizeof handle[i]);
 }
 
+static int args_changed;
+
+int boundary_args_changed(void)
+{
+    const int changed = args_changed;
+    args_changed = 0;
+    return changed;
+}
+
 uint64_t boundary_call(void (*function)(void), const struct boundary_word *word, unsigned count)
 {
     static _Alignas(16) struct message call;
@@ -173,6 +182,7 @@ uint64_t boundary_call(void (*function)(void), const struct boundary_word *word,
         serve();
     }
     note_findings(device_question.word[1]);
+    args_changed |= device_question.word[2] != 0;
     take_handles(word, count);
     return device_question.word[0];
 }

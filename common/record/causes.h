@@ -67,6 +67,7 @@
     X(RECORD_CAUSE_HOST_MEMORY, "host-memory")                                                               \
     /* patterns of wrong elements */                                                                         \
     X(RECORD_CAUSE_ROUNDING, "rounding")                                                                     \
+    X(RECORD_CAUSE_FAR, "far")                                                                               \
     X(RECORD_CAUSE_NAN_LOST, "nan-lost")                                                                     \
     X(RECORD_CAUSE_NAN, "nan")                                                                               \
     X(RECORD_CAUSE_INFINITY, "infinity")                                                                     \

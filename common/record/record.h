@@ -97,6 +97,7 @@ enum record_origin {
     X(RECORD_OWN_MEMORY, "own-memory")                                                                       \
     X(RECORD_CUDA_ERROR, "cuda-error")                                                                       \
     X(RECORD_PRINTS, "prints")                                                                               \
+    X(RECORD_WROTE_ARGS, "wrote-args")                                                                       \
     X(RECORD_TIMED_CALL, "timed-call")                                                                       \
     X(RECORD_NOT_STARTED, "not-started")                                                                     \
     X(RECORD_CRASH, "crash")                                                                                 \

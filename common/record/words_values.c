@@ -296,6 +296,9 @@ static void add_kind(struct sentence *s, const struct record *r)
     case RECORD_PRINTS:
         add(s, "right, but it prints: an entry point and its kernels never do");
         break;
+    case RECORD_WROTE_ARGS:
+        add(s, "right, but it writes into the struct of arguments, which is the caller's: change a copy");
+        break;
     case RECORD_TIMED_CALL:
         add_timed_call(s, r);
         break;
@@ -438,6 +441,11 @@ static void add_special_values(struct sentence *s, const struct record *r)
                "and comparisons drop "
                "one");
         break;
+    case RECORD_CAUSE_FAR:
+        add(s, "what is far from the first element is wrong, what is near is right: an offset of 32 bits "
+               "overflows, even if it "
+               "counts vectors");
+        break;
     case RECORD_CAUSE_NAN:
         add_nan(s, r);
         break;
@@ -509,6 +517,7 @@ static void add_pattern(struct sentence *s, const struct record *r)
     case RECORD_CAUSE_COLUMNS_EXCHANGED:
         add_columns_exchanged(s, r);
         break;
+    case RECORD_CAUSE_FAR:
     case RECORD_CAUSE_NAN_LOST:
     case RECORD_CAUSE_NAN:
     case RECORD_CAUSE_INFINITY:

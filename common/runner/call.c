@@ -9,6 +9,7 @@
 #include <malloc.h>
 #endif
 
+#include "args.h"
 #include "image_view.h"
 #include "runner.h"
 #include "simt_only.h"
@@ -155,6 +156,7 @@ enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t st
         described->graph_launches = after.graph_launches - before.graph_launches;
     }
     hide_image(0);
+    run->item->result.args_written |= (uint32_t)args_changed();
     return status;
 }
 

@@ -337,10 +337,9 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
         rows.l[i] = 0.0f;
         for (int c = 0; c < size::COLUMNS; c++) rows.o[i][c] = 0.0f;
     }
-    // A query times a scale above 1 may be beyond float where the score is not: the products take such a scale.
-    float of_products = fabsf(scale) > 1.0f ? scale : 1.0f;
-    scale /= of_products;
-    load_tile<T, HEAD_DIM, size::TILE_Q>(tiles->q, q_tile, tile.rows, scale * LOG2_E);
+    // A query times more than 1 may be beyond float where the score is not: then the products are multiplied.
+    int of_queries = fabsf(scale * LOG2_E) <= 1.0f;
+    load_tile<T, HEAD_DIM, size::TILE_Q>(tiles->q, q_tile, tile.rows, of_queries ? scale * LOG2_E : 1.0f);
 
     for (int iteration = 0; iteration < divide_up(most, size::TILE_KV); iteration++) {
         int key = iteration * size::TILE_KV; // first of the tile
@@ -348,8 +347,8 @@ __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
         __syncthreads(); // K is complete, and in the first iteration Q, before anybody multiplies
         float s[size::ROWS][size::KEYS];
         if (has_rows) multiply_q_k<HEAD_DIM>(s, tiles);
-        for (int i = 0; i < size::ROWS && of_products != 1.0f; i++)
-            for (int j = 0; j < size::KEYS; j++) s[i][j] *= of_products;
+        for (int i = 0; i < size::ROWS && !of_queries; i++)
+            for (int j = 0; j < size::KEYS; j++) s[i][j] = s[i][j] * scale * LOG2_E;
         __syncthreads(); // everybody is done with K before V takes its place
         load_tile<T, HEAD_DIM, size::TILE_KV>(tiles->kv, v_bh + (size_t)key * HEAD_DIM, most - key, 1.0f);
         __syncthreads(); // V is complete before anybody multiplies

@@ -138,7 +138,7 @@ static const struct shape_row SHAPES[] = {
     {"spread",                 GROUP_NUMERICS, F_SIZES,  ANY,          33,      40,  130,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_SPREAD},
     {"nan_a",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NAN_A},
     {"nan_b",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NAN_B},
-    {"inf_a",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_A},
+    {"inf_a",                  GROUP_NUMERICS, F_ALL,    ANY,          110,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_A},
     /* Three tiles by two of the largest size of lesson 10: a kernel that steps by half a tile would not
      * reach the last rows. */
     {"tiles_516x132",          GROUP_EDGES,    G | I,    ANY,         516,     132,   20,      0,      0,      0, LAST_CHOICE,                       1.0,        0.0, GEMM_NORMAL},
@@ -156,10 +156,9 @@ static const struct shape_row SHAPES[] = {
     {"sums_beyond_half",       GROUP_NUMERICS, H,        ANY,          33,      40,   70,      0,      0,      0, 0,                              0x1p-9,        1.0, GEMM_HUGE},
     {"overflow",               GROUP_NUMERICS, H,        ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_HUGE},
     {"subnormal",              GROUP_NUMERICS, P | H,    ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_SUBNORMAL},
-    /* What a tile of the operand holds past k is that of an earlier slice: infinity, which times 0 is NaN. */
-    {"inf_a_deep",             GROUP_NUMERICS, F_ALL,    ANY,          64,      33,  104,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_A},
-    {"inf_b_deep",             GROUP_NUMERICS, F_ALL,    ANY,          33,      64,  104,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_B},
-    {"inf_b",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_B},
+    {"inf_a_deep",             GROUP_NUMERICS, F_ALL,    ANY,          220,      33,  104,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_A},
+    {"inf_b_deep",             GROUP_NUMERICS, F_ALL,    ANY,          33,      220,  104,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_B},
+    {"inf_b",                  GROUP_NUMERICS, F_ALL,    ANY,          40,      110,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_B},
     {"deep_1100",              GROUP_EDGES,    SIZES,    ANY,           2,       3, 1100,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"m_129",                  GROUP_EDGES,    SIZES,    ANY,         129,      64,   64,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"n_129",                  GROUP_EDGES,    SIZES,    ANY,          64,     129,   64,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},

@@ -109,10 +109,11 @@ static double element(const struct lesson_case *item, int index, int line, int p
         return !a && line % 7 == 3 && p == k / 2 ? (double)NAN : noise;
     case GEMM_INF_A:
     case GEMM_INF_B:
-        if (a != (item->distribution == GEMM_INF_A) || line % 5 != 1) return noise;
-        if (p == (k / 3 + line) % k)
-            return (double)INFINITY; /* a line each, so that every place within a slice has one */
-        return line % 10 == 6 && p == k - 1 ? (double)-INFINITY : noise;
+        /* In 2 k lines every place along k has one, with finite lines between: whatever pads the other operand, or is read in
+         * place of what is not there, meets none. In those that follow there are two. */
+        if (a != (item->distribution == GEMM_INF_A) || line % 2 != 0) return noise;
+        if (p == line / 2 % k) return (double)INFINITY;
+        return line >= 2 * k && p == k - 1 ? (double)-INFINITY : noise;
     case GEMM_NAN_AB:
         return (double)NAN;
     default:

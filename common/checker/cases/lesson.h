@@ -340,6 +340,13 @@ struct lesson {
     void (*describe)(const struct lesson_case *item, char *text, size_t size);
 };
 
+/** @brief Callbacks by their usual names. What inputs and the oracle share may be in files of its own: those names begin with
+ *         @p prefix. */
+#define LESSON_CALLBACKS(prefix)                                                                             \
+    .cases = cases, .vary = vary, .buffers = prefix##buffers, .fill = prefix##fill, .units = prefix##units,  \
+    .unit_elems = prefix##unit_elems, .expect = prefix##expect, .guess = prefix##guess, .trait = trait,      \
+    .purpose = purpose, .cost = prefix##cost, .workspace_bytes = workspace_bytes, .describe = describe
+
 /** @brief A line of the list from which a lesson's trait() answers. */
 struct trait {
     int has;

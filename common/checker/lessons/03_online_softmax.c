@@ -614,20 +614,8 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_03_online_softmax = {
 #include "checker/cases/described.h"
+    LESSON_CALLBACKS(),
     .turns = "in",
     .distributions = DIST_COUNT, /* of the attention cases; those of merge and rows use fewer */
-    .cases = cases,
-    .vary = vary,
-    .buffers = buffers,
-    .fill = fill,
-    .units = units,
-    .unit_elems = unit_elems,
-    .expect = expect,
     .holds = holds,
-    .guess = guess,
-    .trait = trait,
-    .cost = cost,
-    .workspace_bytes = workspace_bytes,
-    .describe = describe,
-    .purpose = purpose,
 };

@@ -458,22 +458,6 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_06_paged_attention = {
 #include "checker/cases/described.h"
-    .turns = "q",
-    .distributions = CHEAP + 1,
-    .cases = cases,
-    .settle = settle_again,
-    .vary = vary,
-    .buffers = paged_buffers,
-    .fill = paged_fill,
-    .units = paged_units,
-    .unit_elems = paged_unit_elems,
-    .expect = paged_expect,
-    .holds = paged_holds,
-    .guess = paged_guess,
-    .not_finite = paged_not_finite,
-    .trait = trait,
-    .cost = paged_cost,
-    .workspace_bytes = workspace_bytes,
-    .describe = describe,
-    .purpose = purpose,
+    LESSON_CALLBACKS(paged_), .turns = "q",         .distributions = CHEAP + 1,
+    .settle = settle_again,   .holds = paged_holds, .not_finite = paged_not_finite,
 };

@@ -795,18 +795,6 @@ static uint64_t others_below(const struct lesson_case *item, int buffer)
 
 const struct lesson lesson_07_cuda_graph = {
 #include "checker/cases/described.h"
-    .cases = cases,
-    .vary = vary,
-    .buffers = buffers,
-    .fill = fill,
-    .units = units,
-    .unit_elems = unit_elems,
-    .expect = expect,
-    .guess = guess,
-    .trait = trait,
-    .cost = cost,
-    .workspace_bytes = workspace_bytes,
-    .describe = describe,
+    LESSON_CALLBACKS(),
     .others_below = others_below,
-    .purpose = purpose,
 };

@@ -593,20 +593,8 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_11_vectorised_decode = {
 #include "checker/cases/described.h"
+    LESSON_CALLBACKS(decode_),
     .turns = "q",
     .distributions = CHEAP + 1,
-    .cases = cases,
-    .vary = vary,
-    .buffers = decode_buffers,
-    .fill = decode_fill,
-    .units = decode_units,
-    .unit_elems = decode_unit_elems,
-    .expect = decode_expect,
-    .guess = decode_guess,
     .not_finite = decode_not_finite,
-    .trait = trait,
-    .purpose = purpose,
-    .cost = decode_cost,
-    .workspace_bytes = workspace_bytes,
-    .describe = describe,
 };

@@ -497,20 +497,8 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_14_attention_backward = {
 #include "checker/cases/described.h"
+    LESSON_CALLBACKS(backward_),
     .distributions = BACKWARD_DISTRIBUTIONS,
-    .cases = cases,
-    .vary = vary,
-    .buffers = backward_buffers,
-    .fill = backward_fill,
-    .units = backward_units,
-    .unit_elems = backward_unit_elems,
-    .expect = backward_expect,
-    .guess = backward_guess,
     .stage = stage,
-    .trait = trait,
-    .purpose = purpose,
-    .cost = backward_cost,
-    .workspace_bytes = workspace_bytes,
-    .describe = describe,
     .turns = "dout",
 };

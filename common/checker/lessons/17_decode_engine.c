@@ -866,22 +866,10 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_17_decode_engine = {
 #include "checker/cases/described.h"
+    LESSON_CALLBACKS(),
     .distributions = DISTRIBUTIONS,
     .nan = "the cache is NaN where no row has appended: are keys and values stored, and read, at a row's own "
            "position, by its request's table?",
     .axes = {"runs (0: in the batch, 1: each token alone)", "steps", "rows of logits", "words"},
-    .cases = cases,
-    .vary = vary,
-    .buffers = buffers,
-    .fill = fill,
-    .units = units,
-    .unit_elems = unit_elems,
-    .expect = expect,
-    .guess = guess,
     .stage = stage,
-    .trait = trait,
-    .purpose = purpose,
-    .cost = cost,
-    .workspace_bytes = workspace_bytes,
-    .describe = describe,
 };

@@ -673,21 +673,9 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_19_several_gpus = {
 #include "checker/cases/described.h"
+    LESSON_CALLBACKS(),
     .refused =
         "a call of CUDA or NCCL failed. Is each rank's device the current one (cudaSetDevice) before its "
         "launches? A launch in the stream of another device is refused",
     .distributions = DIST_COUNT,
-    .cases = cases,
-    .vary = vary,
-    .buffers = buffers,
-    .fill = fill,
-    .units = units,
-    .unit_elems = unit_elems,
-    .expect = expect,
-    .guess = guess,
-    .trait = trait,
-    .purpose = purpose,
-    .cost = cost,
-    .workspace_bytes = workspace_bytes,
-    .describe = describe,
 };

@@ -770,20 +770,8 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_20_w4a16_gemm = {
 #include "checker/cases/described.h"
+    LESSON_CALLBACKS(),
     .distributions = DISTRIBUTIONS,
     .turns = "weights qweight",
-    .cases = cases,
-    .vary = vary,
-    .buffers = buffers,
-    .fill = fill,
-    .units = units,
-    .unit_elems = unit_elems,
-    .expect = expect,
     .identity = identity,
-    .guess = guess,
-    .trait = trait,
-    .purpose = purpose,
-    .cost = cost,
-    .workspace_bytes = workspace_bytes,
-    .describe = describe,
 };

@@ -27,6 +27,8 @@ enum distribution {
     GATES_LOW,  /* gates far below 0, where exp(-gate) is infinite in float */
     GATES_HIGH, /* gates far above 0 */
     TINY,       /* results are among the subnormal numbers of f16 */
+    INFINITE_A, /* every place along k is infinite in some row, with finite rows between */
+    INFINITE_W, /* the same of each expert's weights */
     DISTRIBUTIONS
 };
 
@@ -135,6 +137,10 @@ static const struct table_row TABLE[] = {
     {"product/many_nan_swiglu",    GROUP_NUMERICS,   P,  200,   3, 0,   64,  40,  BF16, SWIGLU,          WITH_NAN,   0, 1, 0},
     {"product/few_nan",            GROUP_NUMERICS,   P,   24,   6, 0,   64,  40,  F16,  0,               WITH_NAN,   0, 1, 0},
     {"product/few_nan_swiglu",     GROUP_NUMERICS,   P,   24,   6, 0,   64,  40,  F16,  SWIGLU,          WITH_NAN,   0, 1, 0},
+    {"product/many_infinite_a",    GROUP_NUMERICS,   P,  170,   2, 0,   40,  24,  F16,  0,               INFINITE_A, 0, 1, 0},
+    {"product/many_infinite_w",    GROUP_NUMERICS,   P,  100,   2, 0,   40,  80,  BF16, 0,               INFINITE_W, 0, 1, 0},
+    {"product/few_infinite_a",     GROUP_NUMERICS,   P,   80,  20, 0,   40,  24,  BF16, 0,               INFINITE_A, 0, 1, 0},
+    {"product/few_infinite_w",     GROUP_NUMERICS,   P,   13,   3, 0,   40,  80,  F16,  0,               INFINITE_W, 0, 1, 0},
     {"product/few_gates_low",      GROUP_NUMERICS,   P,   16,   4, 0,   64,  40,  BF16, SWIGLU,          GATES_LOW,  0, 1, 0},
     {"product/many_gates_low",     GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  BF16, SWIGLU,          GATES_LOW,  0, 1, 0},
     {"product/many_gates_high",    GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  F16,  SWIGLU,          GATES_HIGH, 0, 1, 0},
@@ -286,6 +292,13 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers
     return PRODUCT_BUFFERS;
 }
 
+/* Whether element @p i is infinite where one is at every place of a row in turn, in every other row. */
+static int is_infinite(size_t i, size_t columns)
+{
+    const size_t line = i / columns;
+    return line % 2 == 0 && i % columns == line / 2 % columns;
+}
+
 static void fill_logits(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
 {
     static const float values[] = {INFINITY, -INFINITY, NAN};
@@ -363,6 +376,7 @@ static void fill_weights(const struct lesson_case *item, size_t elems, size_t co
         if (item->distribution == GATES_LOW && gate) data[i] = -fabsf(data[i]) * 40.0f;
         if (item->distribution == GATES_HIGH && gate) data[i] = fabsf(data[i]) * 10.0f;
         if (item->distribution == TINY) data[i] *= 0x1p-13f;
+        if (item->distribution == INFINITE_W && is_infinite(i, columns)) data[i] = INFINITY;
         if (item->distribution == WITH_NAN && item->part == EXPERTS_PRODUCT && line / of == 1 && i % 97 == 5)
             data[i] = NAN;
     }
@@ -372,6 +386,7 @@ static void fill_rows(const struct lesson_case *item, size_t elems, size_t colum
 {
     for (size_t i = 0; i < elems; i++) {
         if (item->distribution == GATES_LOW || item->distribution == GATES_HIGH) data[i] = fabsf(data[i]);
+        if (item->distribution == INFINITE_A && is_infinite(i, columns)) data[i] = INFINITY;
         if (item->distribution == WITH_NAN && item->part == EXPERTS_PRODUCT && i / columns % 7 == 3 &&
             i % columns == i / columns % columns)
             data[i] = NAN;

@@ -222,13 +222,13 @@ void make_finite_scalars(struct making *m)
     static const struct {
         const char *suffix;
         double value;
-    } finite[] = {{"minus_half", -0.5}, {"small", 1e-7}};
+    } finite[] = {{"minus_half", -0.5}, {"small", 1e-7}, {"minute", 1e-30}};
     for (const struct described *line = NULL;
          (line = described_next(m->lesson, m->part, DESCRIBED_SCALAR, line)) != NULL;)
         for (size_t i = 0; i < sizeof finite / sizeof finite[0]; i++) {
             char name[NAME];
             snprintf(name, sizeof name, "%s_%s", line->name, finite[i].suffix);
-            struct lesson_case *item = making_add(m, m->simplest, name);
+            struct lesson_case *item = making_add_sound(m, name);
             if (item == NULL) continue;
             item->real[line->at] = finite[i].value;
             item->flags &= ~(unsigned)CASE_UNIT_SCALE;

@@ -3,15 +3,17 @@
  * @brief Promises about tensors of more than 2^31 and 2^32 elements: three parts of them are filled, and only those are compared.
  *
  * A part holds the same elements of an axis in every buffer that has it. The first part begins at element 0, the second one beyond
- * 2^31, where an int is negative, and the third one beyond 2^32, where an unsigned begins anew. Along such an axis the problem is many
- * problems: for the oracle there are as many as the parts have. Everything between them is zeros that no memory holds.
+ * 2^31, where an int is negative, and the third one beyond 2^32, where an unsigned begins anew. Offsets may be counted in vectors, too:
+ * another case has two parts that far apart in the widest of them, which also tells of the narrower ones. Along such an axis the problem is many problems:
+ * for the oracle there are as many as the parts have. Everything between them is zeros that no memory holds.
  */
 #include <limits.h>
 #include <stdio.h>
 
 #include "making.h"
 
-enum { PARTS = 3 };
+enum { PARTS = 3, PARTS_IN_VECTORS = 2, VECTOR_BYTES = 16 };
+#define MOST_BYTES ((size_t)200 << 30) /* of addresses: the software device has no more than 256 GB */
 
 static int extents_of(const struct lesson *lesson, const struct lesson_case *item,
                       struct lesson_buffer *buffer)
@@ -40,35 +42,40 @@ static void set_extent(struct lesson_case *item, const struct described *line, i
     item->value[line->at] = item->extent[line->at] = extent;
 }
 
-/* Fills in what @p parts is of: the largest tensors have 2^31 elements from part to part. 0: the axis does not cut every tensor that has
+/* Fills in what @p parts is of: the largest tensors have 2^31 elements from part to part, or vectors. 0: the axis does not cut every tensor that has
  * it into whole parts, some output does not have it, or it cannot be so long. */
 static int set_parts(const struct lesson *lesson, const struct lesson_case *part, struct lesson_case *parts,
-                     int each)
+                     int each, int vectors)
 {
-    struct lesson_buffer one[WIRE_BUFFERS], three[WIRE_BUFFERS];
+    struct lesson_buffer one[WIRE_BUFFERS], all[WIRE_BUFFERS];
     const int count = extents_of(lesson, part, one);
-    size_t most = 0;
-    extents_of(lesson, parts, three);
+    const size_t number = vectors ? PARTS_IN_VECTORS : PARTS;
+    size_t most = 0, bytes = 0;
+    extents_of(lesson, parts, all);
     for (int b = 0; b < count; b++) {
-        const int axis = longer_axis(&one[b], &three[b]);
+        const int axis = longer_axis(&one[b], &all[b]);
         const size_t elems = lesson_elems(&one[b]);
         if (one[b].role == WIRE_WORKSPACE || elems == 0) continue;
         if (axis < 0 && one[b].role != WIRE_IN) return 0;
         if (axis < 0) continue;
-        if (elements(&one[b], axis) != 1 || lesson_elems(&three[b]) != PARTS * elems) return 0;
+        if (elements(&one[b], axis) != 1 || lesson_elems(&all[b]) != number * elems) return 0;
         parts->apart[b] = (int64_t)elems;
-        if (elems > most) most = elems;
+        const size_t units = vectors ? lesson_bytes(&one[b]) : elems;
+        bytes += lesson_bytes(&one[b]);
+        if (units > most) most = units;
     }
-    const int64_t steps = most > 0 ? ((INT64_C(1) << 31) - 1) / (int64_t)most + 1 : INT_MAX;
-    if (((PARTS - 1) * steps + 1) * each > INT_MAX) return 0;
+    const int64_t apart = (INT64_C(1) << 31) * (vectors ? VECTOR_BYTES : 1);
+    const int64_t steps = most > 0 ? (apart - 1) / (int64_t)most + 1 : INT_MAX;
+    const int64_t total = ((int64_t)number - 1) * steps + 1;
+    if (total * each > INT_MAX || (vectors && bytes > MOST_BYTES / (size_t)total)) return 0;
     for (int b = 0; b < count; b++) parts->apart[b] *= steps;
     parts->parts.each = (uint64_t)each;
     parts->parts.step = (uint64_t)(steps * each);
-    parts->parts.total = (uint64_t)(((PARTS - 1) * steps + 1) * each);
+    parts->parts.total = (uint64_t)(total * each);
     return 1;
 }
 
-static void add_far(struct making *m, const struct described *line)
+static void add_far(struct making *m, const struct described *line, int vectors)
 {
     const struct described *other = NULL;
     struct lesson_case part = making_least(m, making_like(m), INT_MAX), parts;
@@ -78,10 +85,10 @@ static void add_far(struct making *m, const struct described *line)
     while ((other = described_next(m->lesson, m->part, DESCRIBED_EXTENT, other)) != line)
         set_extent(&part, other, 1);
     parts = part;
-    set_extent(&parts, line, PARTS * each);
-    if (!set_parts(m->lesson, &part, &parts, each)) return;
+    set_extent(&parts, line, (vectors ? PARTS_IN_VECTORS : PARTS) * each);
+    if (!set_parts(m->lesson, &part, &parts, each, vectors)) return;
     parts.value[line->at] = (int64_t)parts.parts.total;
-    snprintf(name, sizeof name, "far_%s", line->name);
+    snprintf(name, sizeof name, "far_%s%s", line->name, vectors ? "_in_vectors" : "");
     (void)making_add(m, &parts, name);
 }
 
@@ -89,5 +96,6 @@ void make_far_parts(struct making *m)
 {
     const struct described *line = NULL;
     if (m->lesson->settle != NULL) return; /* other extents follow from each */
-    while ((line = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line)) != NULL) add_far(m, line);
+    while ((line = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line)) != NULL)
+        for (int vectors = 0; vectors < 2; vectors++) add_far(m, line, vectors);
 }

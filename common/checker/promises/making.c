@@ -110,6 +110,29 @@ struct lesson_case *making_add(struct making *m, const struct lesson_case *like,
     return item;
 }
 
+const struct lesson_case *making_like(const struct making *m)
+{
+    const struct described *line = described_about(m->lesson, m->part, DESCRIBED_LIKE, m->row_name);
+    if (line == NULL) return m->simplest;
+    for (int i = 0; i < m->count; i++) {
+        const char *slash = strchr(m->cases[i].name, '/');
+        if (m->cases[i].part == m->part && strcmp(slash + 1, line->words) == 0) return &m->cases[i];
+    }
+    fprintf(stderr, "checker: lesson %02d has no case %s, of which others are to be made\n",
+            m->lesson->number, line->words);
+    exit(2);
+}
+
+struct lesson_case *making_add_sound(struct making *m, const char *name)
+{
+    char own[LESSON_NAME];
+    const struct lesson_case *like = making_like(m);
+    if (like == m->simplest && m->sound != NULL) like = m->sound;
+    snprintf(own, sizeof own, "%s%s", name,
+             like == m->sound ? strchr(like->name, '/') + sizeof MAKING_SOUND : "");
+    return making_add(m, like, own);
+}
+
 struct lesson_case *making_refuse(struct making *m, const char *name, enum kernel_status expected)
 {
     char own[LESSON_NAME];
@@ -123,19 +146,6 @@ struct lesson_case *making_refuse(struct making *m, const char *name, enum kerne
     item->untouched = 0;
     item->flags &= ~(unsigned)(CASE_UNIT_SCALE | CASE_ONE_CALL);
     return item;
-}
-
-const struct lesson_case *making_like(const struct making *m)
-{
-    const struct described *line = described_about(m->lesson, m->part, DESCRIBED_LIKE, m->row_name);
-    if (line == NULL) return m->simplest;
-    for (int i = 0; i < m->count; i++) {
-        const char *slash = strchr(m->cases[i].name, '/');
-        if (m->cases[i].part == m->part && strcmp(slash + 1, line->words) == 0) return &m->cases[i];
-    }
-    fprintf(stderr, "checker: lesson %02d has no case %s, of which others are to be made\n",
-            m->lesson->number, line->words);
-    exit(2);
 }
 
 struct lesson_case making_least(const struct making *m, const struct lesson_case *like, int rows)

@@ -17,6 +17,10 @@ enum made_property { MADE_PLACES = 1 << 16, MADE_FAULTS, MADE_STATE, MADE_RATIOS
  *         result is NULL; so it is without room. */
 struct lesson_case *making_add(struct making *m, const struct lesson_case *like, const char *name);
 
+/** @brief The same of a copy of the case that the row's cases are made of: the one that lesson.def names, or the one that refusals
+ *         are made of, or the simplest. */
+struct lesson_case *making_add_sound(struct making *m, const char *name);
+
 /** @brief The same for a call that must be refused. */
 struct lesson_case *making_refuse(struct making *m, const char *name, enum kernel_status expected);
 
@@ -64,6 +68,10 @@ void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index
 int has_scores(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
 /** @brief Appends scores of every size that a float can hold. */
 void make_scores(struct making *m);
+/** @brief Whether a part multiplies values by weights. */
+int has_values(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
+/** @brief Appends values that are infinite. */
+void make_infinite_values(struct making *m);
 /** @brief Turns @p item into number @p index of these. */
 void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index);
 /** @brief Appends factors that are negative or small. */

@@ -12,30 +12,55 @@
 
 #include "making.h"
 
-/* Elements are normal halves. Times log2(e) a score is still finite: many kernels take it so. Half a unit in the last place of one
- * of 2^38 is an exponent that no float has. */
-static const struct {
+#define LARGE "scores of 2^27 to 2^127: half a unit in the last place of one is an exponent that no float has"
+#define BEYOND "the scale, or log2(e), times an element of q or k is infinite here, and no score is"
+#define NEAR_0 "the scale is so small that all weights are the same; 0 alone stands for the default"
+#define SMALL                                                                                                \
+    "the scale is at most 2^-100, but products of q and k are so large that scores are ordinary ones"
+#define FAINT "weights of 2^-122 and values of 2^118: weights count down to 2^-126"
+
+/* Elements are normal halves, but for those where only types with a float's exponent have them. Times log2(e) a score is still finite:
+ * many kernels take it so. */
+struct size {
     double factor, query, key; /* keys are as large as that to twice as large */
-} SIZES[] = {
+    const char *about;
+    int every; /* not 0: one of so many keys is that large, with a value of 0; all others are 0, their values FAINT_VALUE */
+};
+static const struct size SIZES[] = {
     /* clang-format off */
-    {1.0,          0x1.4p13,  0x1p14},  /* 2^27 to 2^29 */
-    {2.0,          0x1.4p13,  0x1p14},
-    {0x1p10,       0x1.4p14,  0x1p14},
-    {-0x1p40,      0x1.4p14,  0x1p14},
-    {0x1p70,       0x1.4p14,  0x1p14},
-    {0x1p98,       0x1.4p14,  0x1p14},  /* the largest there are */
-    {0x1p120,      0x1.4p15,  0x1p-14}, /* the factor times a query is beyond float */
-    {0x1p120,      0x1.4p-14, 0x1p14},  /* times a key */
-    {0x1.cp127,    0x1.4p-14, 0x1p-14}, /* times log2(e) */
-    {0x1.cp127,    0x1.4p1,   0.0},     /* all three, and scores of 0 */
-    {-0x1.cp127,   0x1.4p1,   0.0},
+    {1.0,          0x1.4p13,  0x1p14,    LARGE,  0},
+    {2.0,          0x1.4p13,  0x1p14,    LARGE,  0},
+    {0x1p10,       0x1.4p14,  0x1p14,    LARGE,  0},
+    {-0x1p40,      0x1.4p14,  0x1p14,    LARGE,  0},
+    {0x1p70,       0x1.4p14,  0x1p14,    LARGE,  0},
+    {0x1p98,       0x1.4p14,  0x1p14,    LARGE,  0}, /* the largest there are */
+    {0x1p120,      0x1.4p15,  0x1p-14,   BEYOND, 0},
+    {0x1p120,      0x1.4p-14, 0x1p14,    BEYOND, 0},
+    {0x1.cp127,    0x1.4p-14, 0x1p-14,   BEYOND, 0},
+    {0x1.cp127,    0x1.4p1,   0.0,       BEYOND, 0},
+    {-0x1.cp127,   0x1.4p1,   0.0,       BEYOND, 0},
+    {0x1p-40,      0x1.4p14,  0x1p14,    NEAR_0, 0},
+    {-0x1p-100,    0x1.4p14,  0x1p14,    NEAR_0, 0},
+    {0x1p-126,     0x1.4p14,  0x1p14,    NEAR_0, 0},
+    {0x1p-149,     0x1.4p14,  0x1p14,    NEAR_0, 0},
+    /* of a float's exponent */
+    {0x1p-100,     0x1.4p51,  0x1p51,    SMALL,  0},
+    {-0x1p-126,    0x1.4p64,  0x1p62,    SMALL,  0},
+    {0x1p-129,     0x1.4p63,  0x1p63,    SMALL,  0},
+    {1.0,          0x1.cp127, 0x1p-124,  BEYOND, 0},
+    {0x1p100,      0x1.cp127, 0x1p-126,  BEYOND, 0},
+    {0x1p-120,     0x1.cp127, 0x1p-14,   BEYOND, 0},
+    {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  64},
+    {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  256},
     /* clang-format on */
 };
-enum { SIZE_COUNT = sizeof SIZES / sizeof SIZES[0], DISTINCT = 64 };
-
-static const char ABOUT[] =
-    "scores of 2^27 to 2^127, and scales up to the largest: the scale times an element of q or k, or times "
-    "log2(e), may be infinite where a score is not; and what a score is rounded by may be beyond exp";
+enum {
+    SIZE_COUNT = sizeof SIZES / sizeof SIZES[0],
+    HALVES = 15,
+    INFINITE_VALUES = SIZE_COUNT + 1,
+    DISTINCT = 64
+};
+#define FAINT_VALUE 0x1p118
 
 static int is_key(const char *name)
 {
@@ -64,32 +89,83 @@ int has_scores(const struct lesson *lesson, const struct lesson_case *cases, int
     return (makes || scores) && !weights;
 }
 
+/* How many of the sizes queries and keys of this type can have. */
+static int size_count(const struct lesson *lesson, const struct lesson_case *item)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    lesson->buffers(item, buffer);
+    return buffer[0].storage == STORAGE_F16 ? HALVES : SIZE_COUNT;
+}
+
+/* Whether the part weighs values: it is given some, and gives out. */
+int has_values(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    int values = 0, out = 0, first = 0;
+    while (first < count && (cases[first].part != part || cases[first].expected != KERNEL_OK)) first++;
+    const int buffers = first < count ? lesson->buffers(&cases[first], buffer) : 0;
+    for (int b = 0; b < buffers; b++) {
+        values |= strcmp(buffer[b].name, "v") == 0 || strcmp(buffer[b].name, "v_cache") == 0;
+        out |= strcmp(buffer[b].name, "out") == 0 && buffer[b].role == WIRE_OUT;
+    }
+    return values && out;
+}
+
+/* Every key has one value that is infinite: whatever is read in place of one that is not there has the weight 0. */
+void make_infinite_values(struct making *m)
+{
+    enum { KEYS = 77 };
+    const struct described *keys = described_extent(m->lesson, m->part, "kv_len");
+    if (!has_values(m->lesson, m->cases, m->count, m->part)) return;
+    struct lesson_case *item = making_add_sound(m, "infinite_values");
+    if (item == NULL) return;
+    item->group = GROUP_NUMERICS;
+    item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+    item->scores = INFINITE_VALUES;
+    item->about =
+        "every key has an infinite value: 0 times that is NaN, so there is none for keys that are not there";
+    if (keys != NULL && m->lesson->settle == NULL) item->value[keys->at] = item->extent[keys->at] = KEYS;
+}
+
 /* Several tiles of keys, where no other extent follows from their number. */
 void make_scores(struct making *m)
 {
     enum { KEYS = 200 };
-    char name[LESSON_NAME / 2];
     const struct described *keys = described_extent(m->lesson, m->part, "kv_len");
-    const struct lesson_case *like = making_like(m);
     if (!has_scores(m->lesson, m->cases, m->count, m->part)) return;
-    if (like == m->simplest && m->sound != NULL) like = m->sound;
-    snprintf(name, sizeof name, "every_score%s",
-             like == m->sound ? strchr(like->name, '/') + sizeof MAKING_SOUND : "");
-    struct lesson_case *item = making_add(m, like, name);
+    struct lesson_case *item = making_add_sound(m, "every_score");
     if (item == NULL) return;
     item->group = GROUP_NUMERICS;
     item->flags = (item->flags | CASE_ENUMERATES) & ~(unsigned)CASE_UNIT_SCALE;
     item->property = MADE_SCORES;
-    item->about = ABOUT;
-    item->repeat = SIZE_COUNT;
+    item->repeat = size_count(m->lesson, item);
     if (keys != NULL && m->lesson->settle == NULL) item->value[keys->at] = item->extent[keys->at] = KEYS;
 }
 
 void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index)
 {
     const struct described *factor = described_next(lesson, item->part, DESCRIBED_SCALAR, NULL);
-    item->scores = 1 + index % SIZE_COUNT;
-    if (factor != NULL) item->real[factor->at] = SIZES[index % SIZE_COUNT].factor;
+    const int size = index % size_count(lesson, item);
+    item->scores = 1 + size;
+    item->about = SIZES[size].about;
+    if (factor != NULL) item->real[factor->at] = SIZES[size].factor;
+}
+
+static int is_large(const struct size *size, size_t key)
+{
+    return key % (size_t)size->every == (size_t)size->every / 2 + 2;
+}
+
+static double key_of(const struct size *size, size_t key)
+{
+    if (size->every > 0) return is_large(size, key) ? size->key : 0.0;
+    return size->key * (1.0 + (double)(key % DISTINCT) / DISTINCT);
+}
+
+static float value_of(const struct size *size, size_t key, float random)
+{
+    if (size->every > 0) return is_large(size, key) ? 0.0f : (float)FAINT_VALUE;
+    return 4.0f + 0.5f * random;
 }
 
 void promises_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int index,
@@ -99,16 +175,20 @@ void promises_fill(const struct lesson_case *item, const struct lesson_buffer *b
     const size_t elems = lesson_elems(buffer), row = buffer->extent[buffer->rank - 1],
                  head_dim = queries->extent[queries->rank - 1]; /* a row of a cache may have several heads */
     if (item->scores == 0) return;
-    const double factor = SIZES[item->scores - 1].factor, query = SIZES[item->scores - 1].query,
-                 key = SIZES[item->scores - 1].key;
+    if (item->scores == INFINITE_VALUES) {
+        for (size_t i = 0; i < elems && buffer->name[0] == 'v'; i++)
+            if (i % row % head_dim == i / row % head_dim) data[i] = INFINITY;
+        return;
+    }
+    const double factor = SIZES[item->scores - 1].factor, query = SIZES[item->scores - 1].query;
     const int is_query = strcmp(buffer->name, "q") == 0, is_given = is_score(buffer->name);
     for (size_t i = 0; i < elems; i++) {
         const size_t line = i / row, of_row = i % row;
         const double of_query = line % 2 > 0 ? -query : query,
-                     of_key = key * (1.0 + (double)((is_given ? of_row : line) % DISTINCT) / DISTINCT);
+                     of_key = key_of(&SIZES[item->scores - 1], is_given ? of_row : line);
         if (is_query || is_key(buffer->name))
             data[i] = of_row % head_dim > 0 ? 0.0f : (float)(is_query ? of_query : of_key);
         if (is_given) data[i] = (float)(factor * of_query * of_key);
-        if (buffer->name[0] == 'v') data[i] = 4.0f + 0.5f * data[i];
+        if (buffer->name[0] == 'v') data[i] = value_of(&SIZES[item->scores - 1], line, data[i]);
     }
 }

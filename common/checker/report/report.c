@@ -98,21 +98,32 @@ static int is_at_the_end(const struct verdict *verdict)
     return finding->message != RECORD_SAYS_OBJECTS_LEFT || finding->number[1] == 0;
 }
 
-static const char *about(const struct lesson *lesson, const struct lesson_case *item)
+/* 1 if parts or rows lie so far apart that an offset needs 64 bits. */
+static int is_far(const struct lesson_case *item)
 {
+    for (int b = 0; b < WIRE_BUFFERS; b++)
+        if (item->apart[b] != 0) return 1;
+    return 0;
+}
+
+static const char *about(const struct check *check, int index)
+{
+    const struct lesson *lesson = check->options.lesson;
+    const struct lesson_case *item = &check->cases[index];
+    if (check->verdicts[index].about != NULL) return check->verdicts[index].about;
     if (item->about != NULL) return item->about;
+    if (is_far(item)) return "some of it lies beyond 2^32 elements: has an offset 32 bits?";
     return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
 }
 
 /* 1 if what is special about a case is so of more cases of the part that pass than that fail. */
 static int is_harmless(const struct check *check, int index)
 {
-    const struct lesson *lesson = check->options.lesson;
-    const char *purpose = about(lesson, &check->cases[index]);
+    const char *purpose = about(check, index);
     int surplus = 0;
     for (int i = 0; i < check->case_count && purpose != NULL; i++) {
         if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
-        const char *other = about(lesson, &check->cases[i]);
+        const char *other = about(check, i);
         if (other != NULL && strcmp(other, purpose) == 0)
             surplus += check->verdicts[i].state == STATE_PASS ? 1 : -1;
     }
@@ -129,6 +140,9 @@ static int is_of_inputs(const struct lesson_case *item, const struct verdict *ve
         return !verdict->ordinary;
     case RECORD_UNINITIALIZED_READ:
         return item->unread != 0;
+    case RECORD_GLOBAL_RACE:
+    case RECORD_SAME_VALUE_RACE:
+        return is_far(item);
     case RECORD_RUNS_DIFFER:
     case RECORD_NEVER_WRITTEN:
     case RECORD_WRONG_BITS:
@@ -165,7 +179,6 @@ static int explains(const struct check *check, int index)
 /* What the case tests, if its shape does not show that. */
 static const char *purpose_of(const struct check *check, int index)
 {
-    const struct lesson *lesson = check->options.lesson;
     const struct lesson_case *item = &check->cases[index];
     const struct verdict *verdict = &check->verdicts[index];
     if (item->flags & CASE_REFUSE_LAUNCHES)
@@ -175,7 +188,7 @@ static const char *purpose_of(const struct check *check, int index)
         (verdict->finding_count > 0 || verdict->printed[0] != '\0'))
         return "these arguments are to be refused: the entry point has to check them before it launches "
                "anything";
-    return explains(check, index) && !is_harmless(check, index) ? about(lesson, item) : NULL;
+    return explains(check, index) && !is_harmless(check, index) ? about(check, index) : NULL;
 }
 
 void report_case(const struct check *check, int index, FILE *out)

@@ -97,6 +97,7 @@ struct verdict {
     char printed[VERDICT_TEXT * 6]; /**< what the program printed */
     int shown; /**< its number among the cases that the report shows in full, from 1; 0: none of them */
     char shape[160];
+    const char *about; /**< lesson_case.about of the item that this is of */
     /** units compared if the oracle computed a sample; sampled is 0 if it computed all */
     size_t sampled, units;
     struct measurement measurement;

@@ -52,6 +52,18 @@ static void explain_not_finite(const struct symptoms *s, struct record *record)
     snprintf(record->note, sizeof record->note, "%s", lesson->nan != NULL ? lesson->nan : "");
 }
 
+/* Of a large problem's parts all but the first are wrong. */
+static int far_alone(const struct symptoms *s, struct record *record)
+{
+    const struct wire_parts *parts = &s->judged->item->settled.parts;
+    if (parts->total == 0) return 0;
+    const size_t count = (size_t)((parts->total - parts->each) / parts->step) + 1;
+    for (size_t i = 0; i < s->kept; i++)
+        if (s->found->first[i].at < lesson_elems(s->shape) / count) return 0;
+    record->cause = RECORD_CAUSE_FAR;
+    return 1;
+}
+
 static int not_finite(const struct symptoms *s, struct record *record)
 {
     size_t nans = 0, infinities = 0, unexpected = 0;
@@ -639,12 +651,14 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
     static const struct {
         int (*fits)(const struct symptoms *, struct record *);
         enum record_certainty certainty;
-    } patterns[] = {
-        {rounding, RECORD_ROUNDING},        {guessed, RECORD_CAUSE},       {as_before, RECORD_CAUSE},
-        {not_finite, RECORD_CAUSE},         {all_zero, RECORD_CAUSE},      {constant_factor, RECORD_CAUSE},
-        {other_sixteen_bits, RECORD_CAUSE}, {copy_of_input, RECORD_CAUSE}, {transposed, RECORD_CAUSE},
-        {permuted, RECORD_CAUSE},           {mask_seen, RECORD_CAUSE},     {every_second, RECORD_WHERE_ONLY},
-        {tails, RECORD_WHERE_ONLY},         {lse_right, RECORD_WHERE_ONLY}};
+    } patterns[] = {{far_alone, RECORD_CAUSE},         {rounding, RECORD_ROUNDING},
+                    {guessed, RECORD_CAUSE},           {as_before, RECORD_CAUSE},
+                    {not_finite, RECORD_CAUSE},        {all_zero, RECORD_CAUSE},
+                    {constant_factor, RECORD_CAUSE},   {other_sixteen_bits, RECORD_CAUSE},
+                    {copy_of_input, RECORD_CAUSE},     {transposed, RECORD_CAUSE},
+                    {permuted, RECORD_CAUSE},          {mask_seen, RECORD_CAUSE},
+                    {every_second, RECORD_WHERE_ONLY}, {tails, RECORD_WHERE_ONLY},
+                    {lse_right, RECORD_WHERE_ONLY}};
     struct symptoms symptoms;
     struct record *record = &verdict->record;
     memset(verdict->guesses, 0, sizeof verdict->guesses);

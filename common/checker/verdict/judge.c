@@ -505,11 +505,15 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
 }
 
 /* Comes last: somebody who prints to find a mistake should hear of the mistake first. */
-static void judge_text(const struct item *item, struct verdict *verdict)
+static void judge_manners(const struct session *session, int index, struct verdict *verdict)
 {
-    if (item->text[0] == '\0') return;
-    say(verdict, STATE_FAIL, RECORD_PRINTS, RECORD_ANY_VARIANT);
-    take_findings(item, verdict);
+    const struct item *item = &session->item[index];
+    if (item->text[0] != '\0') {
+        say(verdict, STATE_FAIL, RECORD_PRINTS, RECORD_ANY_VARIANT);
+        take_findings(item, verdict);
+    } else if (session_case(session, index)->result.args_written) {
+        say(verdict, STATE_FAIL, RECORD_WROTE_ARGS, RECORD_ANY_VARIANT);
+    }
 }
 
 /* Which failures do not say that a part's values are wrong: those of a property about places where buffers begin, which no
@@ -531,7 +535,7 @@ void judge_item(struct session *session, int index)
 {
     const struct item *item = &session->item[index];
     struct verdict *total = &session->check->verdicts[item->case_index];
-    struct verdict verdict = {.state = STATE_PASS};
+    struct verdict verdict = {.state = STATE_PASS, .about = item->settled.about};
     /* the kernel needs no workspace, so a missing one is no fault */
     if ((item->settled.flags & CASE_IF_WORKSPACE) &&
         session_case(session, index)->result.workspace_asked == 0)
@@ -541,7 +545,7 @@ void judge_item(struct session *session, int index)
     if (answered(session, index, &verdict) && device_content(session, index, &verdict) &&
         status_right(session, index, &verdict) && memory_right(session, index, &verdict))
         judge_data(session, index, &verdict);
-    if (verdict.state == STATE_PASS) judge_text(item, &verdict);
+    if (verdict.state == STATE_PASS) judge_manners(session, index, &verdict);
     const int failed_before = item->item_index > 0 && total->state != STATE_PASS;
     const int failed = verdict.state != STATE_PASS;
     verdict.special = failed && (verdict.special || is_of_places(item));

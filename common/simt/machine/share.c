@@ -2,7 +2,7 @@
  * @file share.c
  * @brief Which blocks of a launch run if only a few parts of a large problem are looked at, and when that tells nothing.
  *
- * The parts are the first, a middle and the last one of an axis. A kernel hands out an axis in order as a rule, so that its blocks are a
+ * The parts are the first one of an axis, the last one, and perhaps one in the middle. A kernel hands out an axis in order as a rule, so that its blocks are a
  * stretch of the grid, as long as their share of the axis is. Blocks that have something else to do are harmless: all else is zeros.
  */
 #include "share.h"
@@ -67,7 +67,7 @@ uint64_t simt_share_blocks(const struct simt_launch *launch, atomic_bool *stoppe
     if (grid.z > share.along) share.along = grid.z;
     share.inside = share.along == grid.x ? 1 : share.along == grid.y ? grid.x : (uint64_t)grid.x * grid.y;
     share.run = 0;
-    for (uint64_t part = 0; part < PARTS; part++) {
+    for (uint64_t part = 0; part < PARTS && part * share.step < share.total; part++) {
         const uint64_t from = share.along * (part * share.step) / share.total,
                        to = (share.along * (part * share.step + share.each) + share.total - 1) / share.total;
         share.first[part] = from > end ? from : end;

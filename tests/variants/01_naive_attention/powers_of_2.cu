@@ -80,17 +80,17 @@ __global__ void softmax_kernel(float *scores, // [rows, kv_len]
         float *s = scores + row * kv_len; // [kv_len]
         float m = -INFINITY, l = 0.0f;
         for (int key = (int)threadIdx.x; key < kv_len; key += LANES) {
-            float larger = fmaxf(m, ceilf(s[key] * LOG2_E));
+            float larger = fmaxf(m, ceilf(__fmul_rn(s[key], LOG2_E)));
             l *= larger > m ? correction(m, larger) : 1.0f;
             m = larger;
-            if (s[key] != -INFINITY) l += exp2f(fmaf(s[key], LOG2_E, -(m == -INFINITY ? 0.0f : m)));
+            if (s[key] != -INFINITY) l += exp2f(__fmul_rn(s[key], LOG2_E) - (m == -INFINITY ? 0.0f : m));
         }
         float all = m;
         for (int distance = LANES / 2; distance > 0; distance /= 2)
             all = fmaxf(all, __shfl_xor_sync(0xffffffffu, all, distance));
         float sum = warp_sum(isnan(l) ? l : l * correction(m, all)), shift = all == -INFINITY ? 0.0f : all;
         for (int key = (int)threadIdx.x; key < kv_len; key += LANES)
-            s[key] = sum == 0.0f ? 0.0f : exp2f(fmaf(s[key], LOG2_E, -shift)) / sum;
+            s[key] = sum == 0.0f ? 0.0f : exp2f(__fmul_rn(s[key], LOG2_E) - shift) / sum;
         if (lse != NULL && threadIdx.x == 0) lse[row] = (all + log2f(sum)) * LN_2;
     }
 }
