@@ -117,12 +117,19 @@ static int is_vast(const struct check *check, const struct item *item)
     return 0;
 }
 
+/* On a GPU one runner works on all sessions of a worker, unless it is not the user's own, or is measured. */
+static int keeps_runner(const struct check *check)
+{
+    const struct options *options = &check->options;
+    return (getenv("WW_KEEP") || options->device == DEVICE_GPU) && !options->isolated && !options->bench && !options->dump;
+}
+
 /* Several checks may run at once, and each keeps a session's inputs and outputs in memory. */
 static uint64_t session_bytes_most(const struct check *check)
 {
     const uint64_t checks_at_once = 64;
     uint64_t share = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / checks_at_once;
-    if (check->options.device != DEVICE_GPU || share < SESSION_BYTES) return SESSION_BYTES;
+    if (check->options.device != DEVICE_GPU || keeps_runner(check) || share < SESSION_BYTES) return SESSION_BYTES;
     return share < GPU_BYTES ? share : GPU_BYTES;
 }
 
@@ -157,9 +164,10 @@ static int takes_along(const struct check *check, const struct item *item)
     return !check->options.bench && item->item_index > 0 && (item->settled.flags & CASE_SAME_BITS);
 }
 
-static void start_session(struct check *check, struct session *session, struct item *items)
+static void start_session(struct check *check, struct session *session, struct item *items,
+                          struct kept_runner *kept)
 {
-    *session = (struct session){.check = check, .item = items, .image = -1};
+    *session = (struct session){.check = check, .item = items, .image = -1, .kept = kept};
     if (check->options.fail_fast) session->on_answer = judge_and_go_on;
     if (check->options.bench) bench_prepare(session);
 }
@@ -291,7 +299,7 @@ static void try_alone(struct check *check, struct item *item)
         struct verdict before = check->verdicts[at];
         struct session session;
         check->stopped = 0;
-        start_session(check, &session, item);
+        start_session(check, &session, item, NULL);
         make_item(check, at, 0, &item[session.count++]);
         run_session(check, &session);
         check->stopped = stopped;
@@ -318,10 +326,12 @@ struct division {
     struct priced order[CHECK_CASES];
     struct unit unit[CHECK_CASES];
     int units;
+    struct kept_runner kept; /**< each worker has its own, of a copy of this */
 };
 
 /* The cases from @p first to before @p last of the order, in sessions. */
-static void check_some(struct check *check, const struct priced *order, int first, int last)
+static void check_some(struct check *check, const struct priced *order, int first, int last,
+                       struct kept_runner *kept)
 {
     const int items_most = session_items_most(check);
     struct item *items = calloc((size_t)items_most, sizeof *items);
@@ -330,14 +340,14 @@ static void check_some(struct check *check, const struct priced *order, int firs
     uint64_t bytes = 0;
     int most = check->options.fail_fast ? FIRST_ITEMS : items_most;
     if (items == NULL || item == NULL) snprintf(check->broken, sizeof check->broken, "no memory");
-    start_session(check, &session, items);
+    start_session(check, &session, items, kept);
     for (int at = first; at < last && check->broken[0] == '\0' && !check->stopped; at++) {
         int i = order[at].index;
         for (int n = 0; check->chosen[i] && n < inputs_of(check, i) && !check->stopped; n++) {
             make_item(check, i, n, item);
             if (!fits(check, &session, bytes, item, most)) {
                 run_session(check, &session);
-                start_session(check, &session, items);
+                start_session(check, &session, items, kept);
                 bytes = 0;
                 most = 2 * most < items_most ? 2 * most : items_most;
                 if (takes_along(check, item)) {
@@ -358,8 +368,14 @@ static void check_some(struct check *check, const struct priced *order, int firs
 
 static void check_unit(struct check *check, int unit, void *context)
 {
-    const struct division *division = context;
-    check_some(check, division->order, division->unit[unit].first, division->unit[unit].last);
+    struct division *division = context;
+    check_some(check, division->order, division->unit[unit].first, division->unit[unit].last,
+               keeps_runner(check) ? &division->kept : NULL);
+}
+
+static void end_worker(void *context)
+{
+    session_end_kept(&((struct division *)context)->kept);
 }
 
 static int by_falling_price(const void *a, const void *b)
@@ -377,11 +393,10 @@ static int belongs_to_last(const struct check *check, const struct division *div
            (check->cases[division->order[at - 1].index].flags & same);
 }
 
-/* Pieces of like price, the dearest first: several for each worker, but on a GPU one for each, and what is left over, since every
- * session there waits for the driver. */
+/* Pieces of like price, the dearest first: several for each worker. */
 static void divide(const struct check *check, struct item *item, struct division *division)
 {
-    const int pieces_each = check->options.device == DEVICE_GPU ? 1 : 4;
+    const int pieces_each = check->options.device == DEVICE_GPU ? (getenv("WW_PIECES") ? atoi(getenv("WW_PIECES")) : 16) : 4;
     double price[CHECK_CASES], sum = 0.0;
     division->units = 0;
     for (int at = 0; at < check->case_count; at++) {
@@ -416,8 +431,22 @@ static void check_crowded_out(struct check *check, const struct division *divisi
         check->judged[i] = 0;
         check->verdicts[i] = (struct verdict){0};
     }
-    if (again) check_some(check, division->order, 0, check->case_count);
+    if (again) check_some(check, division->order, 0, check->case_count, NULL);
     memcpy(check->chosen, kept, sizeof kept);
+}
+
+/* The image of a kept runner has room for a session, and for the largest item. Memory that nothing was written to takes none. */
+static void make_room(const struct check *check, struct item *item, struct kept_runner *kept)
+{
+    struct session session = {.check = (struct check *)check, .item = item, .count = 1};
+    *kept = (struct kept_runner){.image = -1, .bytes = SESSION_BYTES};
+    for (int i = 0; i < check->case_count && keeps_runner(check); i++)
+        for (int n = 0; check->chosen[i] && n < inputs_of(check, i); n++) {
+            make_item(check, i, n, item);
+            const size_t bytes = session_image_bytes(&session);
+            if (bytes > kept->bytes) kept->bytes = bytes;
+            kept->items++;
+        }
 }
 
 void check_run(struct check *check)
@@ -437,7 +466,8 @@ void check_run(struct check *check)
     } else {
         put_in_order(check, item, division.order);
         divide(check, item, &division);
-        workers_run(check, division.units, check_unit, &division);
+        make_room(check, item, &division.kept);
+        workers_run(check, division.units, check_unit, end_worker, &division);
         if (check->workers > 1) check_crowded_out(check, &division);
         try_alone(check, item);
     }

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKERS = 8, GPU_CORES_EACH = 2 };
+enum { WORKERS = 64, GPU_CORES_EACH = 2 };
 
 /* Memory of the host that a worker may need: images, inputs as floats, and a driver. */
 #define BYTES_EACH (UINT64_C(4) << 30)
@@ -34,18 +34,22 @@ int workers_of(const struct check *check)
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     int most = gpu ? cores() / GPU_CORES_EACH : cores();
     if (options->isolated || options->bench || options->fail_fast || options->dump) return 1;
+    if (most > 8) most = 8;
+    if (getenv("WW_WORKERS")) return atoi(getenv("WW_WORKERS"));
     if (most > WORKERS) most = WORKERS;
     if ((uint64_t)most > memory / BYTES_EACH) most = (int)(memory / BYTES_EACH);
     return most > 1 ? most : 1;
 }
 
-static void work_on(struct check *check, int units, void (*work)(struct check *, int, void *), void *context)
+static void work_on(struct check *check, int units, void (*work)(struct check *, int, void *),
+                    void (*end)(void *), void *context)
 {
     while (check->broken[0] == '\0') {
         const int unit = __atomic_fetch_add(&check->next_unit, 1, __ATOMIC_RELAXED);
-        if (unit >= units) return;
+        if (unit >= units) break;
         work(check, unit, context);
     }
+    end(context);
 }
 
 /* The software device of each worker has threads, too, unless somebody has said how many. */
@@ -67,7 +71,7 @@ static void await(struct check *check, pid_t worker)
 }
 
 void workers_run(struct check *check, int units, void (*work)(struct check *check, int unit, void *context),
-                 void *context)
+                 void (*end)(void *context), void *context)
 {
     pid_t worker[WORKERS], parent = getpid();
     int count = 0;
@@ -80,10 +84,10 @@ void workers_run(struct check *check, int units, void (*work)(struct check *chec
         if (worker[count++] > 0) continue;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         share_processors(check->workers);
-        if (getppid() == parent) work_on(check, units, work, context);
+        if (getppid() == parent) work_on(check, units, work, end, context);
         _exit(0);
     }
-    if (count == 0) work_on(check, units, work, context);
+    if (count == 0) work_on(check, units, work, end, context);
     while (count > 0) await(check, worker[--count]);
 }
 
