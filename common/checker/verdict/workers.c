@@ -35,7 +35,7 @@ int workers_of(const struct check *check)
     int most = gpu ? cores() / GPU_CORES_EACH : cores();
     if (options->isolated || options->bench || options->fail_fast || options->dump) return 1;
     if (most > 8) most = 8;
-    if (getenv("WW_WORKERS")) return atoi(getenv("WW_WORKERS"));
+    if (getenv("WARPWISE_WORKERS")) return atoi(getenv("WARPWISE_WORKERS"));
     if (most > WORKERS) most = WORKERS;
     if ((uint64_t)most > memory / BYTES_EACH) most = (int)(memory / BYTES_EACH);
     return most > 1 ? most : 1;
