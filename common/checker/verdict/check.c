@@ -208,21 +208,24 @@ struct priced {
 
 /* The software device takes some hundred times longer for an operation than the oracle, which computes a sample of a large
  * problem; a byte is made, copied and compared several times. */
-static double price_of(const struct check *check, int index, struct item *item)
+static double price_of_item(const struct check *check, int index, int n, struct item *item)
 {
     const double kernel_over_oracle = check->options.device == DEVICE_GPU ? 0.0 : 100.0;
     const double oracle_most = 4e9, byte_over_oracle = 10.0, item_least = 3e6;
+    struct lesson_cost cost = {0};
+    double price = item_least;
+    make_item(check, index, n, item);
+    for (int b = 0; b < item->buffer_count; b++)
+        price += byte_over_oracle * (double)lesson_bytes(&item->buffer[b]);
+    if (item->settled.expected != KERNEL_OK || (item->settled.flags & CASE_ASK_ONLY)) return price;
+    check->options.lesson->cost(&item->settled, &cost);
+    return price + fmin(cost.oracle_ops, oracle_most) + kernel_over_oracle * cost.flop;
+}
+
+static double price_of(const struct check *check, int index, struct item *item)
+{
     double sum = 0.0;
-    for (int n = 0; n < inputs_of(check, index); n++) {
-        struct lesson_cost cost = {0};
-        make_item(check, index, n, item);
-        sum += item_least;
-        for (int b = 0; b < item->buffer_count; b++)
-            sum += byte_over_oracle * (double)lesson_bytes(&item->buffer[b]);
-        if (item->settled.expected != KERNEL_OK || (item->settled.flags & CASE_ASK_ONLY)) continue;
-        check->options.lesson->cost(&item->settled, &cost);
-        sum += fmin(cost.oracle_ops, oracle_most) + kernel_over_oracle * cost.flop;
-    }
+    for (int n = 0; n < inputs_of(check, index); n++) sum += price_of_item(check, index, n, item);
     return sum;
 }
 
@@ -299,6 +302,7 @@ static void try_alone(struct check *check, struct item *item)
         struct verdict before = check->verdicts[at];
         struct session session;
         check->stopped = 0;
+        check->verdicts[at] = (struct verdict){0};
         start_session(check, &session, item, NULL);
         make_item(check, at, 0, &item[session.count++]);
         run_session(check, &session);
@@ -315,9 +319,14 @@ static void try_alone(struct check *check, struct item *item)
     }
 }
 
-/** Cases that one worker checks: a piece of the order. */
+/** An item of a case: where the case stands in the order, and which of its items. */
+struct place {
+    int at, item;
+};
+
+/** Items that one worker checks: a piece of the order, without the last. */
 struct unit {
-    int first, last;
+    struct place first, last;
     double price;
 };
 
@@ -329,8 +338,21 @@ struct division {
     struct kept_runner kept; /**< each worker has its own, of a copy of this */
 };
 
-/* The cases from @p first to before @p last of the order, in sessions. */
-static void check_some(struct check *check, const struct priced *order, int first, int last,
+/* Adds an item to the session, which is empty, or has room for it. */
+static void add_item(const struct check *check, struct session *session, const struct item *item, uint64_t *bytes)
+{
+    if (session->count == 0) *bytes = 0;
+    if (session->count == 0 && takes_along(check, item)) {
+        make_item(check, item->case_index, item->item_index - 1, &session->item[0]);
+        session->item[0].settled.flags &= ~(unsigned)CASE_SAME_BITS; /* it is compared elsewhere */
+        *bytes += session_item_bytes(session, &session->item[session->count++]);
+    }
+    *bytes += session_item_bytes(session, item);
+    session->item[session->count++] = *item;
+}
+
+/* The items of a unit, in sessions. */
+static void check_some(struct check *check, const struct priced *order, const struct unit *unit,
                        struct kept_runner *kept)
 {
     const int items_most = session_items_most(check);
@@ -341,24 +363,17 @@ static void check_some(struct check *check, const struct priced *order, int firs
     int most = check->options.fail_fast ? FIRST_ITEMS : items_most;
     if (items == NULL || item == NULL) snprintf(check->broken, sizeof check->broken, "no memory");
     start_session(check, &session, items, kept);
-    for (int at = first; at < last && check->broken[0] == '\0' && !check->stopped; at++) {
-        int i = order[at].index;
-        for (int n = 0; check->chosen[i] && n < inputs_of(check, i) && !check->stopped; n++) {
+    for (int at = unit->first.at; at <= unit->last.at && check->broken[0] == '\0' && !check->stopped; at++) {
+        const int i = order[at].index, first = at == unit->first.at ? unit->first.item : 0;
+        const int all = inputs_of(check, i), last = at == unit->last.at && unit->last.item < all ? unit->last.item : all;
+        for (int n = first; check->chosen[i] && n < last && !check->stopped; n++) {
             make_item(check, i, n, item);
             if (!fits(check, &session, bytes, item, most)) {
                 run_session(check, &session);
                 start_session(check, &session, items, kept);
-                bytes = 0;
                 most = 2 * most < items_most ? 2 * most : items_most;
-                if (takes_along(check, item)) {
-                    make_item(check, i, n - 1, &items[session.count]);
-                    /* it has been compared */
-                    items[session.count].settled.flags &= ~(unsigned)CASE_SAME_BITS;
-                    bytes += session_item_bytes(&session, &items[session.count++]);
-                }
             }
-            bytes += session_item_bytes(&session, item);
-            items[session.count++] = *item;
+            add_item(check, &session, item, &bytes);
         }
     }
     if (session.count > 0 && !check->stopped) run_session(check, &session);
@@ -369,8 +384,7 @@ static void check_some(struct check *check, const struct priced *order, int firs
 static void check_unit(struct check *check, int unit, void *context)
 {
     struct division *division = context;
-    check_some(check, division->order, division->unit[unit].first, division->unit[unit].last,
-               keeps_runner(check) ? &division->kept : NULL);
+    check_some(check, division->order, &division->unit[unit], keeps_runner(check) ? &division->kept : NULL);
 }
 
 static void end_worker(void *context)
@@ -382,7 +396,8 @@ static int by_falling_price(const void *a, const void *b)
 {
     const struct unit *left = a, *right = b;
     if (left->price != right->price) return left->price > right->price ? -1 : 1;
-    return left->first - right->first;
+    if (left->first.at != right->first.at) return left->first.at - right->first.at;
+    return left->first.item - right->first.item;
 }
 
 /* 1 if the case at @p at of the order has to run right after the one before it. */
@@ -397,24 +412,25 @@ static int belongs_to_last(const struct check *check, const struct division *div
 static void divide(const struct check *check, struct item *item, struct division *division)
 {
     const int pieces_each = check->options.device == DEVICE_GPU ? (getenv("WW_PIECES") ? atoi(getenv("WW_PIECES")) : 16) : 4;
-    double price[CHECK_CASES], sum = 0.0;
+    double sum = 0.0;
     division->units = 0;
-    for (int at = 0; at < check->case_count; at++) {
-        const int i = division->order[at].index;
-        price[at] = check->workers > 1 && check->chosen[i] ? price_of(check, i, item) : 0.0;
-        sum += price[at];
-    }
+    for (int i = 0; i < check->case_count && check->workers > 1; i++)
+        if (check->chosen[i]) sum += price_of(check, i, item);
     const double most = sum / (pieces_each * check->workers);
     for (int at = 0; at < check->case_count; at++) {
-        struct unit *last = division->units > 0 ? &division->unit[division->units - 1] : NULL;
-        const int goes_on = last != NULL && (check->workers == 1 || last->price + price[at] <= most ||
-                                             belongs_to_last(check, division, at));
-        if (!goes_on) {
-            last = &division->unit[division->units++];
-            *last = (struct unit){.first = at};
+        const int i = division->order[at].index;
+        for (int n = 0; check->chosen[i] && n < inputs_of(check, i); n++) {
+            struct unit *last = division->units > 0 ? &division->unit[division->units - 1] : NULL;
+            const double price = check->workers > 1 ? price_of_item(check, i, n, item) : 0.0;
+            const int goes_on = last != NULL && (last->price + price <= most || division->units == CHECK_CASES ||
+                                                 (n == 0 && belongs_to_last(check, division, at)));
+            if (!goes_on) {
+                last = &division->unit[division->units++];
+                *last = (struct unit){.first = {at, n}};
+            }
+            last->last = (struct place){at, n + 1};
+            last->price += price;
         }
-        last->last = at + 1;
-        last->price += price[at];
     }
     qsort(division->unit, (size_t)division->units, sizeof division->unit[0], by_falling_price);
 }
@@ -431,7 +447,8 @@ static void check_crowded_out(struct check *check, const struct division *divisi
         check->judged[i] = 0;
         check->verdicts[i] = (struct verdict){0};
     }
-    if (again) check_some(check, division->order, 0, check->case_count, NULL);
+    const struct unit all = {.last = {check->case_count - 1, CHECK_CASES}};
+    if (again) check_some(check, division->order, &all, NULL);
     memcpy(check->chosen, kept, sizeof kept);
 }
 

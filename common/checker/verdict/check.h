@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <pthread.h>
+
 #include "checker/cases/lesson.h"
 #include "record/causes.h"
 #include "record/state.h"
@@ -100,6 +102,8 @@ struct verdict {
     /** units compared if the oracle computed a sample; sampled is 0 if it computed all */
     size_t sampled, units;
     struct measurement measurement;
+    int items; /**< of the case that it is about: so many, and what is wrong is of this one */
+    int item;
 };
 
 /** @brief What the time of a check goes to: the checker's work, and the runner's. */
@@ -143,6 +147,7 @@ struct check {
     /** how many processes share the work; more than one only if this lies in shared memory */
     int workers;
     uint32_t *progress; /**< the mapped file, or NULL */
+    pthread_mutex_t merging; /**< held by the worker that changes a verdict */
     int next_unit;      /**< of the pieces that the cases are divided into, the first that no worker has */
     /** 1: the device had no memory for the case beside those of other workers */
     int crowded_out[CHECK_CASES];

@@ -70,6 +70,26 @@ static void await(struct check *check, pid_t worker)
                  "a process of the checker was ended by signal %d (out of memory?)", WTERMSIG(status));
 }
 
+static void open_merging(struct check *check)
+{
+    pthread_mutexattr_t shared;
+    pthread_mutexattr_init(&shared);
+    pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&shared, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&check->merging, &shared);
+    pthread_mutexattr_destroy(&shared);
+}
+
+/* A worker that died leaves check->broken, and so no verdict. */
+void workers_merge(struct check *check, int begins)
+{
+    if (check->workers < 2) return;
+    if (!begins)
+        pthread_mutex_unlock(&check->merging);
+    else if (pthread_mutex_lock(&check->merging) == EOWNERDEAD)
+        pthread_mutex_consistent(&check->merging);
+}
+
 void workers_run(struct check *check, int units, void (*work)(struct check *check, int unit, void *context),
                  void (*end)(void *context), void *context)
 {
@@ -78,6 +98,7 @@ void workers_run(struct check *check, int units, void (*work)(struct check *chec
     check->next_unit = 0;
     if (check->workers > units) check->workers = units > 0 ? units : 1;
     if (check->workers > 1) fflush(NULL);
+    if (check->workers > 1) open_merging(check);
     while (check->workers > 1 && count < check->workers) {
         worker[count] = fork();
         if (worker[count] < 0) break;

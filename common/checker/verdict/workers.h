@@ -21,5 +21,8 @@ int workers_of(const struct check *check);
 void workers_run(struct check *check, int units, void (*work)(struct check *check, int unit, void *context),
                  void (*end)(void *context), void *context);
 
+/** @brief Before and after a worker changes a verdict: no other does so meanwhile. */
+void workers_merge(struct check *check, int begins);
+
 /** @brief Maps the file that options.progress names, if there is one: @p inputs are to be judged. It is no matter if that fails. */
 void workers_open_progress(struct check *check, uint32_t inputs);
