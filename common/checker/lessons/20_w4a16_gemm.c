@@ -59,7 +59,7 @@ enum {
 };
 enum { H = DTYPE_F16, B = DTYPE_BF16 };
 
-enum { SUMMED_COLUMNS = 64 }; /* so that W is read along its rows */
+enum { SUMMED_COLUMNS = 256 }; /* so that W is read along its rows */
 
 #define FREIVALDS_DEVIATIONS 8.0 /* as for other products: gemm_oracle.c */
 
