@@ -45,12 +45,16 @@ static void say_not_graded(const struct check *check, struct verdict *verdict)
 
 /* On a GPU, two calls always show more than one. On the software device numerics, too, are called twice,
  * because state and order may depend on the data, and the second call's buffers have other addresses. A
- * test of a right kernel may do with one call. */
+ * test of a right kernel may do with one call. The sizes of speed, of which it takes as long as of a hundred
+ * other inputs, are called once unless they are measured, or nobody else may have checked the kernel. */
 static int is_called_once(const struct check *check, const struct lesson_case *from)
 {
-    const int by_option = check->options.numerics_once && from->group == GROUP_NUMERICS;
-    return check->options.device == DEVICE_SIMT && !(from->flags & CASE_TWO_STREAMS) &&
-           (by_option || (from->flags & CASE_ONE_CALL) != 0);
+    const struct options *options = &check->options;
+    const int by_option = options->numerics_once && from->group == GROUP_NUMERICS;
+    const int by_size = from->group == GROUP_SPEED && !options->bench && !options->isolated;
+    if (options->device == DEVICE_GPU) return from->parts.total > 0; /* gigabytes, of which most show nothing */
+    return options->device == DEVICE_SIMT && !(from->flags & CASE_TWO_STREAMS) &&
+           (by_option || by_size || (from->flags & CASE_ONE_CALL) != 0);
 }
 
 static void make_item(const struct check *check, int case_index, int item_index, struct item *item)
@@ -236,17 +240,23 @@ static int by_cost(const void *a, const void *b)
     return left->index - right->index;
 }
 
-/* Sorts the cases: in the order of the table, or the cheap ones first. A mistake that ordinary data show is not to be taken for one
+/* A case that takes most of a GPU's memory: two of them at once would wait for each other, or not find it. */
+static int is_alone(const struct check *check, int index)
+{
+    return check->options.device == DEVICE_GPU && check->cases[index].parts.total > 0;
+}
+
+/* Sorts the cases: in the order of the table, but first those that one worker has to run alone; or the cheap ones first. A mistake that ordinary data show is not to be taken for one
  * about special data, so that these come later than their price says. */
 static void put_in_order(const struct check *check, struct item *item, struct priced *order)
 {
     const double special = 4.0;
     for (int i = 0; i < check->case_count; i++) {
-        order[i] = (struct priced){i, 0.0};
+        order[i] = (struct priced){i, is_alone(check, i) ? -1.0 : 0.0};
         if (!check->options.fail_fast || !check->chosen[i]) continue;
         order[i].cost = price_of(check, i, item) * (check->cases[i].distribution != 0 ? special : 1.0);
     }
-    if (check->options.fail_fast) qsort(order, (size_t)check->case_count, sizeof *order, by_cost);
+    qsort(order, (size_t)check->case_count, sizeof *order, by_cost);
 }
 
 /* Cases that were not reached are treated as if nobody had asked for them. */
@@ -327,6 +337,7 @@ struct place {
 /** Items that one worker checks: a piece of the order, without the last. */
 struct unit {
     struct place first, last;
+    int alone; /**< 1: no other unit has cases like these; it comes first */
     double price;
 };
 
@@ -395,6 +406,7 @@ static void end_worker(void *context)
 static int by_falling_price(const void *a, const void *b)
 {
     const struct unit *left = a, *right = b;
+    if (left->alone != right->alone) return left->alone ? -1 : 1;
     if (left->price != right->price) return left->price > right->price ? -1 : 1;
     if (left->first.at != right->first.at) return left->first.at - right->first.at;
     return left->first.item - right->first.item;
@@ -422,11 +434,13 @@ static void divide(const struct check *check, struct item *item, struct division
         for (int n = 0; check->chosen[i] && n < inputs_of(check, i); n++) {
             struct unit *last = division->units > 0 ? &division->unit[division->units - 1] : NULL;
             const double price = check->workers > 1 ? price_of_item(check, i, n, item) : 0.0;
-            const int goes_on = last != NULL && (last->price + price <= most || division->units == CHECK_CASES ||
-                                                 (n == 0 && belongs_to_last(check, division, at)));
+            const int alone = is_alone(check, i);
+            const int goes_on = last != NULL && alone == last->alone &&
+                                (alone || last->price + price <= most || division->units == CHECK_CASES ||
+                                 (n == 0 && belongs_to_last(check, division, at)));
             if (!goes_on) {
                 last = &division->unit[division->units++];
-                *last = (struct unit){.first = {at, n}};
+                *last = (struct unit){.first = {at, n}, .alone = alone};
             }
             last->last = (struct place){at, n + 1};
             last->price += price;
