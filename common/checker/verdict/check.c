@@ -421,13 +421,16 @@ static int belongs_to_last(const struct check *check, const struct division *div
 }
 
 /* Pieces of like price, the dearest first: several for each worker. */
-static void divide(const struct check *check, struct item *item, struct division *division)
+static void divide(struct check *check, struct item *item, struct division *division)
 {
+    const double start = 3e8; /* what the start of a runner costs on a GPU: fewer workers do small checks sooner */
     const int pieces_each = check->options.device == DEVICE_GPU ? (getenv("WW_PIECES") ? atoi(getenv("WW_PIECES")) : 16) : 4;
     double sum = 0.0;
     division->units = 0;
     for (int i = 0; i < check->case_count && check->workers > 1; i++)
         if (check->chosen[i]) sum += price_of(check, i, item);
+    if (check->options.device == DEVICE_GPU && check->workers > 1 + sum / start)
+        check->workers = 1 + (int)(sum / start);
     const double most = sum / (pieces_each * check->workers);
     for (int at = 0; at < check->case_count; at++) {
         const int i = division->order[at].index;

@@ -336,6 +336,34 @@ static int broken(struct session *session, const char *what)
     return -1;
 }
 
+static struct child_start start_of(const struct session *session)
+{
+    const struct options *options = &session->check->options;
+    int gpu = options->device == DEVICE_GPU;
+    uint64_t own = gpu ? GPU_HOST_BYTES : SIMT_HOST_BYTES;
+    unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    const int items = session->kept != NULL ? session->kept->items : session->count;
+    double seconds = options->time_limit * (double)(items + 1) * (double)(cores + 3);
+    return (struct child_start){.path = options->runner,
+                                .image = session->image,
+                                .counters = session->counters,
+                                .gpu = gpu,
+                                .network = options->lesson->network,
+                                .isolation = options->isolated ? SANDBOX_ISOLATED : SANDBOX_LIMITED,
+                                .limits = {.cpu_seconds = seconds,
+                                           .resident_bytes = own + 4 * session->bytes,
+                                           .file_bytes = FILE_BYTES,
+                                           .processes = PROCESSES + 2 * cores}};
+}
+
+/* It opens its device while the inputs are made. */
+static void start_ahead(const struct session *session)
+{
+    struct kept_runner *kept = session->kept;
+    struct child_start start = start_of(session);
+    if (kept->state == KEPT_NONE && child_start(&kept->child, &start) == 0) kept->state = KEPT_STARTING;
+}
+
 /* A memory file of @p bytes, mapped. The size is sealed: otherwise a runner could shorten the file and so kill the checker with
  * SIGBUS. */
 static int make_image(struct session *session, size_t bytes)
@@ -392,6 +420,7 @@ int session_open(struct session *session)
     session->header->image_bytes = session->bytes;
     session->header->records = session->records;
     session->header->case_count = (uint32_t)session->count;
+    if (session->kept != NULL) start_ahead(session);
     for (int i = 0; i < session->count; i++) lay_out(session, i, &at);
     return 0;
 }
@@ -469,26 +498,6 @@ static void forget_records(struct session *session)
 static void keep_text(struct item *item, const char *text)
 {
     snprintf(item->text, sizeof item->text, "%.*s", ITEM_TEXT - 1, text);
-}
-
-static struct child_start start_of(const struct session *session)
-{
-    const struct options *options = &session->check->options;
-    int gpu = options->device == DEVICE_GPU;
-    uint64_t own = gpu ? GPU_HOST_BYTES : SIMT_HOST_BYTES;
-    unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-    const int items = session->kept != NULL ? session->kept->items : session->count;
-    double seconds = options->time_limit * (double)(items + 1) * (double)(cores + 3);
-    return (struct child_start){.path = options->runner,
-                                .image = session->image,
-                                .counters = session->counters,
-                                .gpu = gpu,
-                                .network = options->lesson->network,
-                                .isolation = options->isolated ? SANDBOX_ISOLATED : SANDBOX_LIMITED,
-                                .limits = {.cpu_seconds = seconds,
-                                           .resident_bytes = own + 4 * session->bytes,
-                                           .file_bytes = FILE_BYTES,
-                                           .processes = PROCESSES + 2 * cores}};
 }
 
 static void note_device(struct session *session)
@@ -607,14 +616,18 @@ static int leave_out(struct session *session, int index)
     return 1;
 }
 
-/* Starts a runner and waits until it has its device. 0; -1 if it reaches no item: *@p next is then the first that it did not. */
-static int start_runner(struct session *session, struct child *child, int first, int *next)
+/* Starts a runner, unless it is starting, and waits until it has its device. 0; -1 if it reaches no item: *@p next is then the first
+ * that it did not. */
+static int await_runner(struct session *session, struct child *child, int first, int *next)
 {
+    struct kept_runner *kept = session->kept;
     struct child_start start = start_of(session);
     const uint64_t begin = phases_now();
     const struct options *options = &session->check->options;
+    const int started = kept != NULL && kept->state == KEPT_STARTING;
     *next = session->count;
-    if (child_start(child, &start) != 0) {
+    if (kept != NULL) kept->state = KEPT_NONE;
+    if (!started && child_start(child, &start) != 0) {
         broken(session, "the runner cannot be started");
         return -1;
     }
@@ -640,8 +653,8 @@ static int run_with_one(struct session *session, struct child *child, int first)
 {
     struct kept_runner *kept = session->kept;
     int next = first, last = first, going = 1;
-    if (kept == NULL || !kept->running) {
-        if (start_runner(session, child, first, &next) != 0) return next;
+    if (kept == NULL || kept->state != KEPT_READY) {
+        if (await_runner(session, child, first, &next) != 0) return next;
         next = first;
     }
     for (; going && next < session->count; next++) {
@@ -650,7 +663,7 @@ static int run_with_one(struct session *session, struct child *child, int first)
         going = run_item(session, child, next);
     }
     child->text_at_end = child->box.text_used;
-    if (kept != NULL) kept->running = going;
+    if (kept != NULL) kept->state = going ? KEPT_READY : KEPT_NONE;
     if (kept == NULL || !going) close_runner(session, child, first, last);
     child->box.text_used = 0;
     return last + 1;
@@ -658,10 +671,10 @@ static int run_with_one(struct session *session, struct child *child, int first)
 
 void session_end_kept(struct kept_runner *kept)
 {
-    if (kept->running) child_end(&kept->child, END_SECONDS);
+    if (kept->state != KEPT_NONE) child_end(&kept->child, END_SECONDS);
     if (kept->header != NULL) munmap(kept->header, kept->bytes);
     if (kept->image >= 0) close(kept->image);
-    kept->running = 0;
+    kept->state = KEPT_NONE;
     kept->header = NULL;
     kept->image = -1;
 }

@@ -41,7 +41,7 @@ struct item {
  */
 struct kept_runner {
     struct child child;
-    int running;               /**< 1: it waits for the next session */
+    enum { KEPT_NONE, KEPT_STARTING, KEPT_READY } state;
     int image;                 /**< descriptor of the memory file, -1: none yet */
     struct wire_header *header;
     size_t bytes;              /**< of the image: sessions that need more get one of their own */

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKERS = 64, GPU_CORES_EACH = 2 };
+enum { WORKERS = 8, WORKERS_MOST = 64, GPU_CORES_EACH = 2 };
 
 /* Memory of the host that a worker may need: images, inputs as floats, and a driver. */
 #define BYTES_EACH (UINT64_C(4) << 30)
@@ -32,11 +32,11 @@ int workers_of(const struct check *check)
     const struct options *options = &check->options;
     const int gpu = options->device == DEVICE_GPU;
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    const char *asked = getenv("WARPWISE_WORKERS"); /* by who runs several checks at once */
     int most = gpu ? cores() / GPU_CORES_EACH : cores();
     if (options->isolated || options->bench || options->fail_fast || options->dump) return 1;
-    if (most > 8) most = 8;
-    if (getenv("WARPWISE_WORKERS")) return atoi(getenv("WARPWISE_WORKERS"));
     if (most > WORKERS) most = WORKERS;
+    if (asked != NULL && atoi(asked) > 0) most = atoi(asked) < WORKERS_MOST ? atoi(asked) : WORKERS_MOST;
     if ((uint64_t)most > memory / BYTES_EACH) most = (int)(memory / BYTES_EACH);
     return most > 1 ? most : 1;
 }
@@ -93,7 +93,7 @@ void workers_merge(struct check *check, int begins)
 void workers_run(struct check *check, int units, void (*work)(struct check *check, int unit, void *context),
                  void (*end)(void *context), void *context)
 {
-    pid_t worker[WORKERS], parent = getpid();
+    pid_t worker[WORKERS_MOST], parent = getpid();
     int count = 0;
     check->next_unit = 0;
     if (check->workers > units) check->workers = units > 0 ? units : 1;
