@@ -97,9 +97,8 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size);
 #define GEMM_CALLBACKS                                                                                       \
     .vary = gemm_vary, .buffers = gemm_buffers, .fill = gemm_fill, .units = gemm_units,                      \
     .unit_elems = gemm_unit_elems, .prepare = gemm_prepare, .expect = gemm_expect,                           \
-    .identity = gemm_identity,                                                                               \
-    .stale = "is c read although beta is 0?", .guess = gemm_guess, .trait = gemm_trait, .cost = gemm_cost,   \
-    .workspace_bytes = gemm_workspace_bytes, .describe = gemm_describe, .purpose = gemm_purpose,             \
-    .turns = "a b", .distributions = GEMM_DISTRIBUTIONS
+    .identity = gemm_identity, .stale = "is c read although beta is 0?", .guess = gemm_guess,                \
+    .trait = gemm_trait, .cost = gemm_cost, .workspace_bytes = gemm_workspace_bytes,                         \
+    .describe = gemm_describe, .purpose = gemm_purpose, .turns = "a b", .distributions = GEMM_DISTRIBUTIONS
 
 #endif

@@ -58,8 +58,8 @@ struct operands {
     size_t a_step, b_step, b_across;
 };
 
-static struct operands operands_of(const struct ref_gemm_shape *shape, const float *a, const float *b, size_t i,
-                                   size_t first)
+static struct operands operands_of(const struct ref_gemm_shape *shape, const float *a, const float *b,
+                                   size_t i, size_t first)
 {
     size_t lda = (size_t)shape->lda, ldb = (size_t)shape->ldb;
     return (struct operands){.a = a + (shape->transpose_a ? i : i * lda),
@@ -82,7 +82,8 @@ static void pack_rows(void *context, size_t first, size_t last)
     const struct packing *p = context;
     for (size_t j = 0; j < p->n; j += TILE)
         for (size_t row = first; row < last; row++)
-            for (size_t c = j; c < j + TILE && c < p->n; c++) p->packed[row * p->n + c] = p->b[c * p->ldb + row];
+            for (size_t c = j; c < j + TILE && c < p->n; c++)
+                p->packed[row * p->n + c] = p->b[c * p->ldb + row];
 }
 
 void *gemm_prepare(const struct lesson_case *item, const float *const *data)
@@ -129,8 +130,8 @@ static double worse(double one, double other, double truth)
 }
 
 /* Fills span->plain, and span->floor with the error that the intermediate sums may cause. */
-static void plain_row(const struct lesson_case *item, const struct ref_gemm_shape *of, const float *const *data,
-                      const float *b, size_t i, struct lesson_span *span)
+static void plain_row(const struct lesson_case *item, const struct ref_gemm_shape *of,
+                      const float *const *data, const float *b, size_t i, struct lesson_span *span)
 {
     const struct ref_gemm_shape shape = *of;
     float alpha = (float)shape.alpha, beta = (float)shape.beta;

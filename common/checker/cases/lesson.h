@@ -185,7 +185,7 @@ struct lesson_expectation {
     int span_count;
     struct lesson_span span[LESSON_SPANS];
     double *scratch; /**< [scratch_elems] */
-    void *shared; /**< what the lesson's prepare() gave; the caller frees it */
+    void *shared;    /**< what the lesson's prepare() gave; the caller frees it */
     /** State that expect() keeps from unit to unit of the same item, in one block from malloc(); NULL at
      *  first. The caller frees it. */
     void *kept;

@@ -534,8 +534,8 @@ struct column_sums {
     double squares[SUMMED_COLUMNS], running[SUMMED_COLUMNS];
 };
 
-WIDE static void sum_columns(const float *a, const float *w, const float *rounded, size_t k, size_t n, size_t columns,
-                             struct column_sums *restrict sums)
+WIDE static void sum_columns(const float *a, const float *w, const float *rounded, size_t k, size_t n,
+                             size_t columns, struct column_sums *restrict sums)
 {
     *sums = (struct column_sums){0};
     for (size_t p = 0; p < k; p++)
@@ -548,8 +548,8 @@ WIDE static void sum_columns(const float *a, const float *w, const float *rounde
 }
 
 /* Element @p j of a row, which is @p at of @p sums; @p size is the sum of the magnitudes of A's row. */
-static void bound_element(const struct lesson_case *item, double magnitude, double size, struct lesson_span *span,
-                          size_t j, const struct column_sums *sums, size_t at)
+static void bound_element(const struct lesson_case *item, double magnitude, double size,
+                          struct lesson_span *span, size_t j, const struct column_sums *sums, size_t at)
 {
     const enum storage storage = storage_of(item);
     const double right = span->expected[j], stored = bound_stored_as(storage, right);
@@ -558,10 +558,10 @@ static void bound_element(const struct lesson_case *item, double magnitude, doub
     const int finite = isfinite(magnitude);
     span->plain[j] = (double)storage_round(storage, sums->plain[at]);
     span->rounding[j] = finite ? rounded.most : 0.0;
-    span->bound[j] =
-        finite ? stored + bound_sum((double)item->extent[W4_K], magnitude) + rounded.most : 0.0;
+    span->bound[j] = finite ? stored + bound_sum((double)item->extent[W4_K], magnitude) + rounded.most : 0.0;
     span->floor[j] =
-        finite ? stored + fmax(bound_floor(magnitude), bound_running(sums->running[at])) + rounded.likely : 0.0;
+        finite ? stored + fmax(bound_floor(magnitude), bound_running(sums->running[at])) + rounded.likely
+               : 0.0;
 }
 
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
@@ -584,7 +584,8 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
     ref_gemm_row(&shape, (int)unit, data[W4_A], w, NULL, span->expected, e->scratch);
     for (size_t p = 0; p < k; p++) size += fabs((double)a[p]);
     for (size_t j = 0; j < n; j++) {
-        const size_t at = j % SUMMED_COLUMNS, rest = n - j, columns = rest < SUMMED_COLUMNS ? rest : SUMMED_COLUMNS;
+        const size_t at = j % SUMMED_COLUMNS, rest = n - j,
+                     columns = rest < SUMMED_COLUMNS ? rest : SUMMED_COLUMNS;
         if (at == 0) sum_columns(a, w + j, rounded + j, k, n, columns, &sums);
         /* A value too large for a half becomes infinite: rounded to nearest as IEEE 754 says. */
         if (storage_of(item) == STORAGE_F16 && fabs(span->expected[j]) >= 65520.0)

@@ -45,16 +45,16 @@ static void say_not_graded(const struct check *check, struct verdict *verdict)
 
 /* On a GPU, two calls always show more than one. On the software device numerics, too, are called twice,
  * because state and order may depend on the data, and the second call's buffers have other addresses. A
- * test of a right kernel may do with one call. The sizes of speed, of which it takes as long as of a hundred
- * other inputs, are called once unless they are measured, or nobody else may have checked the kernel. */
+ * test of a right kernel may do with one call. The sizes of speed, each of which takes it as long as a hundred
+ * other inputs, are called once, unless they are measured or the kernel is not the user's own. */
 static int is_called_once(const struct check *check, const struct lesson_case *from)
 {
     const struct options *options = &check->options;
     const int by_option = options->numerics_once && from->group == GROUP_NUMERICS;
     const int by_size = from->group == GROUP_SPEED && !options->bench && !options->isolated;
-    if (options->device == DEVICE_GPU) return from->parts.total > 0; /* gigabytes, of which most show nothing */
-    return options->device == DEVICE_SIMT && !(from->flags & CASE_TWO_STREAMS) &&
-           (by_option || by_size || (from->flags & CASE_ONE_CALL) != 0);
+    if (options->device == DEVICE_GPU)
+        return from->parts.total > 0; /* gigabytes, of which most show nothing */
+    return !(from->flags & CASE_TWO_STREAMS) && (by_option || by_size || (from->flags & CASE_ONE_CALL) != 0);
 }
 
 static void make_item(const struct check *check, int case_index, int item_index, struct item *item)
@@ -125,7 +125,7 @@ static int is_vast(const struct check *check, const struct item *item)
 static int keeps_runner(const struct check *check)
 {
     const struct options *options = &check->options;
-    return (getenv("WW_KEEP") || options->device == DEVICE_GPU) && !options->isolated && !options->bench && !options->dump;
+    return options->device == DEVICE_GPU && !options->isolated && !options->bench && !options->dump;
 }
 
 /* Several checks may run at once, and each keeps a session's inputs and outputs in memory. */
@@ -133,7 +133,8 @@ static uint64_t session_bytes_most(const struct check *check)
 {
     const uint64_t checks_at_once = 64;
     uint64_t share = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / checks_at_once;
-    if (check->options.device != DEVICE_GPU || keeps_runner(check) || share < SESSION_BYTES) return SESSION_BYTES;
+    if (check->options.device != DEVICE_GPU || keeps_runner(check) || share < SESSION_BYTES)
+        return SESSION_BYTES;
     return share < GPU_BYTES ? share : GPU_BYTES;
 }
 
@@ -240,14 +241,14 @@ static int by_cost(const void *a, const void *b)
     return left->index - right->index;
 }
 
-/* A case that takes most of a GPU's memory: two of them at once would wait for each other, or not find it. */
+/* A case that takes most of a GPU's memory: two at once would wait for each other, or not find it. */
 static int is_alone(const struct check *check, int index)
 {
     return check->options.device == DEVICE_GPU && check->cases[index].parts.total > 0;
 }
 
-/* Sorts the cases: in the order of the table, but first those that one worker has to run alone; or the cheap ones first. A mistake that ordinary data show is not to be taken for one
- * about special data, so that these come later than their price says. */
+/* Sorts the cases: in the order of the table after those that one worker has to run alone, or the cheap ones first. A mistake that
+ * ordinary data show is not to be taken for one about special data, so that these come later than their price says. */
 static void put_in_order(const struct check *check, struct item *item, struct priced *order)
 {
     const double special = 4.0;
@@ -350,7 +351,8 @@ struct division {
 };
 
 /* Adds an item to the session, which is empty, or has room for it. */
-static void add_item(const struct check *check, struct session *session, const struct item *item, uint64_t *bytes)
+static void add_item(const struct check *check, struct session *session, const struct item *item,
+                     uint64_t *bytes)
 {
     if (session->count == 0) *bytes = 0;
     if (session->count == 0 && takes_along(check, item)) {
@@ -376,7 +378,8 @@ static void check_some(struct check *check, const struct priced *order, const st
     start_session(check, &session, items, kept);
     for (int at = unit->first.at; at <= unit->last.at && check->broken[0] == '\0' && !check->stopped; at++) {
         const int i = order[at].index, first = at == unit->first.at ? unit->first.item : 0;
-        const int all = inputs_of(check, i), last = at == unit->last.at && unit->last.item < all ? unit->last.item : all;
+        const int all = inputs_of(check, i),
+                  last = at == unit->last.at && unit->last.item < all ? unit->last.item : all;
         for (int n = first; check->chosen[i] && n < last && !check->stopped; n++) {
             make_item(check, i, n, item);
             if (!fits(check, &session, bytes, item, most)) {
@@ -423,8 +426,8 @@ static int belongs_to_last(const struct check *check, const struct division *div
 /* Pieces of like price, the dearest first: several for each worker. */
 static void divide(struct check *check, struct item *item, struct division *division)
 {
-    const double start = 3e8; /* what the start of a runner costs on a GPU: fewer workers do small checks sooner */
-    const int pieces_each = check->options.device == DEVICE_GPU ? (getenv("WW_PIECES") ? atoi(getenv("WW_PIECES")) : 16) : 4;
+    const double start = 3e8; /* price of a runner's start on a GPU: fewer workers do small checks sooner */
+    const int pieces_each = check->options.device == DEVICE_GPU ? 16 : 4;
     double sum = 0.0;
     division->units = 0;
     for (int i = 0; i < check->case_count && check->workers > 1; i++)

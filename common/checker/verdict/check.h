@@ -146,9 +146,9 @@ struct check {
     char broken[VERDICT_TEXT]; /**< why the machine could not do what the check needs */
     /** how many processes share the work; more than one only if this lies in shared memory */
     int workers;
-    uint32_t *progress; /**< the mapped file, or NULL */
+    uint32_t *progress;      /**< the mapped file, or NULL */
     pthread_mutex_t merging; /**< held by the worker that changes a verdict */
-    int next_unit;      /**< of the pieces that the cases are divided into, the first that no worker has */
+    int next_unit; /**< of the pieces that the cases are divided into, the first that no worker has */
     /** 1: the device had no memory for the case beside those of other workers */
     int crowded_out[CHECK_CASES];
     uint64_t phase_ns[GROUP_COUNT][CHECK_PHASES]; /**< nanoseconds, of all workers together */

@@ -42,10 +42,10 @@ struct item {
 struct kept_runner {
     struct child child;
     enum { KEPT_NONE, KEPT_STARTING, KEPT_READY } state;
-    int image;                 /**< descriptor of the memory file, -1: none yet */
+    int image; /**< descriptor of the memory file, -1: none yet */
     struct wire_header *header;
-    size_t bytes;              /**< of the image: sessions that need more get one of their own */
-    int items;                 /**< that it may run in all */
+    size_t bytes; /**< of the image: sessions that need more get one of their own */
+    int items;    /**< that it may run in all */
 };
 
 /** @brief Items that share an image. */
@@ -54,7 +54,7 @@ struct session {
     struct item *item;
     int count;
     struct kept_runner *kept; /**< NULL: the session has an image and runners of its own */
-    int image; /**< descriptor of the memory file */
+    int image;                /**< descriptor of the memory file */
     struct wire_header *header;
     size_t bytes;
     uint64_t records;     /**< where the runner's records lie in the image */
