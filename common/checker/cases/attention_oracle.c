@@ -300,10 +300,12 @@ struct column_sums {
     double reach[SUMMED_COLUMNS];
 };
 
-/* Columns from @p first on, @p columns of them. The outer loop runs over keys, so that v is read along its rows. */
+/* Columns from @p first on. The outer loop runs over keys, so that v is read along its rows. */
 WIDE static void sum_columns(const struct row *row, const double *probs, const double *out, size_t first,
-                             size_t columns, struct column_sums *restrict sums)
+                             struct column_sums *restrict sums)
 {
+    const size_t rest = (size_t)row->shape.head_dim - first;
+    const size_t columns = rest < SUMMED_COLUMNS ? rest : SUMMED_COLUMNS;
     for (size_t d = 0; d < columns; d++) sums->squares[d] = sums->values[d] = sums->reach[d] = 0.0;
     for (int j = 0; j < row->visible; j++) {
         const float *v_row = row->v + (size_t)j * (size_t)row->shape.head_dim + first;
@@ -345,12 +347,14 @@ static void bound_whole(const struct row *row, const double *magnitude, const st
                  span->floor, head_dim);
     const double largest = row_max(probs, row->visible);
     struct column_sums sums;
+    size_t summed = SIZE_MAX; /* first column of those in sums */
     for (size_t d = 0; d < head_dim; d++) {
-        const size_t at = d % SUMMED_COLUMNS, rest = head_dim - d;
-        if (at == 0)
-            sum_columns(row, probs, span->expected, d, rest < SUMMED_COLUMNS ? rest : SUMMED_COLUMNS, &sums);
+        const size_t at = d % SUMMED_COLUMNS, first = d - at;
+        const int rounds = row->of_p != STORAGE_F32 || row->rounded != NULL;
         double m = magnitude[d], pulled = bound_floor(span->bound[d]), from_flat = sqrt(span->floor[d]);
         double size = fabs(span->expected[d]);
+        if (summed != first && (rounds || pulled > m))
+            sum_columns(row, probs, span->expected, summed = first, &sums);
         double alike = bound_columns_alike(columns, (int)d) + size * bound_weights_alike(weights);
         double running = bound_columns_running(columns, (int)d) + size * bound_weights_running(weights);
         struct bound_rounded rounded = round_weights(row, d, m, size, probs, largest, &sums, at);
