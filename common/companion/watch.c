@@ -342,8 +342,8 @@ const struct command watch_command = {
     .operand = "[NN]",
     .summary = "build and check on every save; without NN the lesson that is next",
     .details =
-        "First the cases that failed last, then the basic ones, then all: an error of the compiler or the\n"
-        "first wrong case is on the screen within seconds. Keys: h hint, r again, q quit.\n"
+        "First the cases that failed last, then the basic ones, then all: an error of the compiler, the\n"
+        "first wrong case or PASS so far is on the screen within seconds. Keys: h hint, r again, q quit.\n"
         "Exit 0 after q, by the signal after ^C; 77 where there is no device.",
     .options = options,
     .run = run_watch,
