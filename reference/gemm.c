@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "base/wide.h"
+
 /** op(A)[i, p] */
 static double a_at(const struct ref_gemm_shape *shape, const float *a, int i, int p)
 {
@@ -19,16 +21,18 @@ static double b_at(const struct ref_gemm_shape *shape, const float *b, int p, in
     return shape->transpose_b ? (double)b[j * shape->ldb + p] : (double)b[p * shape->ldb + j];
 }
 
-enum { COLUMNS = 64 }; /* of a row that are worked on at a time, so that B is read along its rows */
+enum { COLUMNS = 256 }; /* of a row that are worked on at a time, so that B is read along its rows */
 
 /** value += sum of products and size += sum of their magnitudes for @p count columns from @p first on. */
-static void add_products(const struct ref_gemm_shape *shape, int i, int first, int count, const float *a,
-                         const float *b, double *value, double *size)
+WIDE static void add_products(const struct ref_gemm_shape *shape, int i, int first, int count, const float *a,
+                              const float *b, double *restrict value, double *restrict size)
 {
+    const int64_t step = shape->transpose_b ? 1 : shape->ldb, across = shape->transpose_b ? shape->ldb : 1;
     for (int p = 0; p < shape->k; p++) {
-        double factor = a_at(shape, a, i, p);
+        const double factor = a_at(shape, a, i, p);
+        const float *row = b + p * step + first * across;
         for (int j = 0; j < count; j++) {
-            double product = factor * b_at(shape, b, p, first + j);
+            const double product = factor * (double)(across == 1 ? row[j] : row[j * across]);
             value[j] += product;
             size[j] += fabs(product);
         }

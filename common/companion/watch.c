@@ -159,6 +159,7 @@ static void describe_verdict(const struct watch *watch, const struct judgement *
         text_print(out, "%s%s%s%s\n", colour_on(state_colour(state)), state_name(state), colour_off(),
                    state == STATE_BUILD_ERROR ? "   it does not compile"
                    : state_is_failure(state)  ? "   checking the rest ..."
+                   : state == STATE_PASS      ? "   so far; checking the rest ..."
                                               : "");
     }
     if (state == STATE_BUILD_ERROR) {
@@ -231,6 +232,7 @@ static int quick_rounds(struct watch *watch, double begin)
     argument_add(&basic, "basic");
     for (int turn = failed.count ? 0 : 1; turn < 2; turn++) {
         if (!judge_some(watch, turn ? &basic : &failed, BUILD_QUICK, &judgement)) return -1;
+        if (turn && judgement.state == STATE_PASS) show(watch, &judgement, 0, now_seconds() - begin);
         if (!state_is_failure(judgement.state)) continue;
         int broken = judgement.state == STATE_BUILD_ERROR;
         if (broken) progress_note_check(watch->lesson, watch->device, &judgement);
@@ -340,8 +342,8 @@ const struct command watch_command = {
     .operand = "[NN]",
     .summary = "build and check on every save; without NN the lesson that is next",
     .details =
-        "First the cases that failed last, then the basic ones, then all: an error of the compiler or the\n"
-        "first wrong case is on the screen within seconds. Keys: h hint, r again, q quit.\n"
+        "First the cases that failed last, then the basic ones, then all: an error of the compiler, the\n"
+        "first wrong case or PASS so far is on the screen within seconds. Keys: h hint, r again, q quit.\n"
         "Exit 0 after q, by the signal after ^C; 77 where there is no device.",
     .options = options,
     .run = run_watch,

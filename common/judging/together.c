@@ -35,14 +35,19 @@ struct worker {
     int rows[PAIR], report[PAIR], said;
 };
 
-/* A check has several threads of its own, and on a GPU gigabytes of inputs. */
-int judge_at_a_time(void)
+static int cores(void)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
-    int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* A check has several threads of its own, and on a GPU gigabytes of inputs. */
+int judge_at_a_time(void)
+{
+    const int here = cores();
     double memory_mb = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 1048576;
-    int by_cores = cores <= FEW_CORES ? cores : FEW_CORES + (cores - FEW_CORES) / 2;
+    int by_cores = here <= FEW_CORES ? here : FEW_CORES + (here - FEW_CORES) / 2;
     int by_memory = (int)(memory_mb / MEMORY_MB);
     int most = by_cores < by_memory ? by_cores : by_memory;
     return most < 1 ? 1 : most < MOST_AT_A_TIME ? most : MOST_AT_A_TIME;
@@ -56,6 +61,14 @@ static void write_all(int file, const char *data, size_t length)
         data += written;
         length -= (size_t)written;
     }
+}
+
+/* Of the processes that a check may have, each of several checks gets its share, and one more while others wait. */
+static void share_workers(int at_a_time)
+{
+    char each[16];
+    snprintf(each, sizeof each, "%d", 1 + cores() / at_a_time);
+    setenv("WARPWISE_WORKERS", each, 0);
 }
 
 /* In the process of its own. */
@@ -156,6 +169,7 @@ void judge_together(size_t count, int at_a_time,
                     void *context)
 {
     struct worker workers[MOST_AT_A_TIME];
+    if (at_a_time > 1) share_workers(at_a_time);
     size_t running = 0, next = 0, most = (size_t)(at_a_time < MOST_AT_A_TIME ? at_a_time : MOST_AT_A_TIME);
     while (running > 0 || (next < count && !process_interrupted())) {
         if (next < count && running < most && !process_interrupted()) {

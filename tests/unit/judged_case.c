@@ -63,6 +63,7 @@ static void answer_right(struct judged_case *c)
     double *memory = compare_expectation(&e, lesson->unit_elems(&c->item->settled));
     if (memory == NULL || judged_open(&judged, &c->session, 0) != 0) exit(2);
     for (int b = 0; b < c->item->buffer_count; b++) put_back(c, b, judged.inputs[b]);
+    e.shared = compare_prepare(&judged);
     size_t units = c->item->settled.expected == KERNEL_OK ? lesson->units(&c->item->settled) : 0;
     for (size_t unit = 0; unit < units; unit++) {
         lesson->expect(&c->item->settled, judged.inputs, unit, &e);
@@ -73,6 +74,7 @@ static void answer_right(struct judged_case *c)
                                 e.span[s].first + i, (float)e.span[s].expected[i]);
     }
     judged_close(&judged);
+    free(e.shared);
     free(e.kept);
     free(memory);
     struct wire_result *result = &session_case(&c->session, 0)->result;

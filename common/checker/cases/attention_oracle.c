@@ -25,6 +25,8 @@
 #include "checker/numbers/bound.h"
 #include "base/wide.h"
 
+enum { SUMMED_COLUMNS = 64 };
+
 /** One query row: where its data are. */
 struct row {
     struct ref_attention_shape shape; /* the whole problem */
@@ -180,7 +182,7 @@ static double mean_exponent(const double *probs, const double *exponent, int cou
 static double row_max(const double *scores, int count)
 {
     double max = (double)-INFINITY;
-    for (int j = 0; j < count; j++) max = fmax(max, scores[j]);
+    for (int j = 0; j < count; j++) max = scores[j] > max ? scores[j] : max; /* NaN is none */
     return max;
 }
 
@@ -289,33 +291,47 @@ WIDE static void add_pull(double p, double rooted, double flat, const float *v, 
     }
 }
 
-/* The error from rounding each weight before it is multiplied with V; @p d is the column. */
+/** Of some columns of V, over the keys that a row sees: what the bounds of the output are made of. */
+struct column_sums {
+    double squares[SUMMED_COLUMNS]; /**< sum_j (p_j v_j)^2 */
+    double values[SUMMED_COLUMNS];  /**< sum_j |v_j| */
+    /** largest |v_j - out|: what a column of the output may be off however far the scores are off, since it lies between the
+     *  values that it is made of */
+    double reach[SUMMED_COLUMNS];
+};
+
+/* Columns from @p first on. The outer loop runs over keys, so that v is read along its rows. */
+WIDE static void sum_columns(const struct row *row, const double *probs, const double *out, size_t first,
+                             struct column_sums *restrict sums)
+{
+    const size_t rest = (size_t)row->shape.head_dim - first;
+    const size_t columns = rest < SUMMED_COLUMNS ? rest : SUMMED_COLUMNS;
+    for (size_t d = 0; d < columns; d++) sums->squares[d] = sums->values[d] = sums->reach[d] = 0.0;
+    for (int j = 0; j < row->visible; j++) {
+        const float *v_row = row->v + (size_t)j * (size_t)row->shape.head_dim + first;
+        const double p = probs[j];
+        for (size_t d = 0; d < columns; d++) {
+            const double v = (double)v_row[d], off = fabs(v - out[first + d]);
+            sums->squares[d] += p * v * p * v;
+            sums->values[d] += fabs(v);
+            sums->reach[d] = off > sums->reach[d] ? off : sums->reach[d];
+        }
+    }
+}
+
+/* The error from rounding each weight before it is multiplied with V; @p d is the column, which is @p at in @p sums. */
 static struct bound_rounded round_weights(const struct row *row, size_t d, double magnitude, double size,
-                                          const double *probs)
+                                          const double *probs, double largest, const struct column_sums *sums,
+                                          size_t at)
 {
     if (row->visible == 0 || (row->of_p == STORAGE_F32 && row->rounded == NULL))
         return (struct bound_rounded){0.0, 0.0};
-    double squares = 0.0, values = 0.0;
-    for (int j = 0; j < row->visible; j++) {
-        double v = (double)row->v[(size_t)j * (size_t)row->shape.head_dim + d];
-        squares += probs[j] * v * probs[j] * v;
-        values += fabs(v);
-    }
-    double tiny = row_max(probs, row->visible) * values;
+    const double tiny = largest * sums->values[at];
     if (row->rounded != NULL) {
         double cut_off = e4m3_output_cut_off(row->rounded, probs, (size_t)row->visible, (int)d);
-        return bound_e4m3_weights(cut_off, magnitude, squares, size, tiny);
+        return bound_e4m3_weights(cut_off, magnitude, sums->squares[at], size, tiny);
     }
-    return bound_rounded_weights(row->of_p, magnitude, squares, size, tiny);
-}
-
-/* What a column of the output may be off however far the scores are off: it lies between the values that it is made of. */
-static double hull(const struct row *row, size_t d, double out)
-{
-    double reach = 0.0;
-    for (int j = 0; j < row->visible; j++)
-        reach = fmax(reach, fabs((double)row->v[(size_t)j * (size_t)row->shape.head_dim + d] - out));
-    return reach;
+    return bound_rounded_weights(row->of_p, magnitude, sums->squares[at], size, tiny);
 }
 
 /* Fills the span of one output row; e->scratch holds the probabilities, then the two kinds of score error. */
@@ -329,13 +345,20 @@ static void bound_whole(const struct row *row, const double *magnitude, const st
     for (int j = 0; j < row->visible; j++)
         add_pull(probs[j], rooted[j], flat[j], row->v + (size_t)j * head_dim, span->expected, span->bound,
                  span->floor, head_dim);
+    const double largest = row_max(probs, row->visible);
+    struct column_sums sums;
+    size_t summed = SIZE_MAX; /* first column of those in sums */
     for (size_t d = 0; d < head_dim; d++) {
+        const size_t at = d % SUMMED_COLUMNS, first = d - at;
+        const int rounds = row->of_p != STORAGE_F32 || row->rounded != NULL;
         double m = magnitude[d], pulled = bound_floor(span->bound[d]), from_flat = sqrt(span->floor[d]);
         double size = fabs(span->expected[d]);
+        if (summed != first && (rounds || pulled > m))
+            sum_columns(row, probs, span->expected, summed = first, &sums);
         double alike = bound_columns_alike(columns, (int)d) + size * bound_weights_alike(weights);
         double running = bound_columns_running(columns, (int)d) + size * bound_weights_running(weights);
-        struct bound_rounded rounded = round_weights(row, d, m, size, probs);
-        if (pulled > m) pulled = fmin(pulled, hull(row, d, span->expected[d]));
+        struct bound_rounded rounded = round_weights(row, d, m, size, probs, largest, &sums, at);
+        if (pulled > m) pulled = fmin(pulled, sums.reach[at]);
         set_stored(span, d, row->storage, span->expected[d],
                    bound_sum(row->visible, m) + pulled + alike + rounded.most,
                    bound_floor(from_flat) + fmax(bound_floor(m), running) + alike + rounded.likely);

@@ -79,6 +79,8 @@ int gemm_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
 void gemm_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
 size_t gemm_units(const struct lesson_case *item);
 size_t gemm_unit_elems(const struct lesson_case *item);
+/** @brief op(B) with its rows one after the other, if B is stored transposed; else NULL, as without memory. */
+void *gemm_prepare(const struct lesson_case *item, const float *const *data);
 void gemm_expect(const struct lesson_case *item, const float *const *data, size_t unit,
                  struct lesson_expectation *expectation);
 int gemm_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
@@ -94,9 +96,9 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size);
 /** @brief The members of struct lesson that are the same for every matrix product lesson. */
 #define GEMM_CALLBACKS                                                                                       \
     .vary = gemm_vary, .buffers = gemm_buffers, .fill = gemm_fill, .units = gemm_units,                      \
-    .unit_elems = gemm_unit_elems, .expect = gemm_expect, .identity = gemm_identity,                         \
-    .stale = "is c read although beta is 0?", .guess = gemm_guess, .trait = gemm_trait, .cost = gemm_cost,   \
-    .workspace_bytes = gemm_workspace_bytes, .describe = gemm_describe, .purpose = gemm_purpose,             \
-    .turns = "a b", .distributions = GEMM_DISTRIBUTIONS
+    .unit_elems = gemm_unit_elems, .prepare = gemm_prepare, .expect = gemm_expect,                           \
+    .identity = gemm_identity, .stale = "is c read although beta is 0?", .guess = gemm_guess,                \
+    .trait = gemm_trait, .cost = gemm_cost, .workspace_bytes = gemm_workspace_bytes,                         \
+    .describe = gemm_describe, .purpose = gemm_purpose, .turns = "a b", .distributions = GEMM_DISTRIBUTIONS
 
 #endif

@@ -26,7 +26,7 @@
 #include "base/wide.h"
 
 enum {
-    COLUMNS = 64,      /* columns computed at a time, so that B is read along its rows */
+    COLUMNS = 256,     /* columns computed at a time, so that B is read along its rows */
     CORE_PRODUCTS = 4, /* products that a tensor core adds before it cuts off; later tensor cores add more */
     FREIVALDS_TURNS = 3
 };
@@ -58,15 +58,42 @@ struct operands {
     size_t a_step, b_step, b_across;
 };
 
-static struct operands operands_of(const struct ref_gemm_shape *shape, const float *const *data, size_t i,
-                                   size_t first)
+static struct operands operands_of(const struct ref_gemm_shape *shape, const float *a, const float *b,
+                                   size_t i, size_t first)
 {
     size_t lda = (size_t)shape->lda, ldb = (size_t)shape->ldb;
-    return (struct operands){.a = data[GEMM_A] + (shape->transpose_a ? i : i * lda),
-                             .b = data[GEMM_B] + (shape->transpose_b ? first * ldb : first),
+    return (struct operands){.a = a + (shape->transpose_a ? i : i * lda),
+                             .b = b + (shape->transpose_b ? first * ldb : first),
                              .a_step = shape->transpose_a ? lda : 1,
                              .b_step = shape->transpose_b ? 1 : ldb,
                              .b_across = shape->transpose_b ? ldb : 1};
+}
+
+/* op(B), whose rows follow each other, if B is stored transposed: then only this is read along its rows. */
+struct packing {
+    size_t k, n, ldb;
+    const float *b;
+    float *packed;
+};
+
+static void pack_rows(void *context, size_t first, size_t last)
+{
+    enum { TILE = 16 };
+    const struct packing *p = context;
+    for (size_t j = 0; j < p->n; j += TILE)
+        for (size_t row = first; row < last; row++)
+            for (size_t c = j; c < j + TILE && c < p->n; c++)
+                p->packed[row * p->n + c] = p->b[c * p->ldb + row];
+}
+
+void *gemm_prepare(const struct lesson_case *item, const float *const *data)
+{
+    const struct ref_gemm_shape shape = gemm_shape(item);
+    const size_t k = (size_t)shape.k, n = (size_t)shape.n;
+    if (!shape.transpose_b || k == 0) return NULL;
+    struct packing packing = {k, n, (size_t)shape.ldb, data[GEMM_B], malloc(k * n * sizeof(float))};
+    if (packing.packed != NULL) parallel_for(k, 64, pack_rows, &packing);
+    return packing.packed;
 }
 
 /* S_t is sampled at every third product: often enough, and out of step with data that come in pairs. */
@@ -103,17 +130,17 @@ static double worse(double one, double other, double truth)
 }
 
 /* Fills span->plain, and span->floor with the error that the intermediate sums may cause. */
-static void plain_row(const struct lesson_case *item, const float *const *data, size_t i,
-                      struct lesson_span *span)
+static void plain_row(const struct lesson_case *item, const struct ref_gemm_shape *of,
+                      const float *const *data, const float *b, size_t i, struct lesson_span *span)
 {
-    struct ref_gemm_shape shape = gemm_shape(item);
+    const struct ref_gemm_shape shape = *of;
     float alpha = (float)shape.alpha, beta = (float)shape.beta;
     enum storage storage = gemm_storage(item, GEMM_C);
     int cores = item->extent[GEMM_EX_FLAGS] & GEMM_TENSOR_CORES;
     size_t n = (size_t)shape.n, k = alpha != 0.0f ? (size_t)shape.k : 0;
     for (size_t first = 0; first < n; first += COLUMNS) {
         size_t columns = n - first < COLUMNS ? n - first : COLUMNS;
-        struct operands operands = operands_of(&shape, data, i, first);
+        struct operands operands = operands_of(&shape, data[GEMM_A], b, i, first);
         struct plain_row row = {0};
         add_rounded(&operands, k, columns, row.rounded, row.squares);
         if (cores) add_cut(&operands, k, columns, row.cut);
@@ -138,6 +165,8 @@ void gemm_expect(const struct lesson_case *item, const float *const *data, size_
                  struct lesson_expectation *e)
 {
     struct ref_gemm_shape shape = gemm_shape(item);
+    const float *b = data[GEMM_B];
+    if (e->shared != NULL) b = e->shared, shape.transpose_b = 0, shape.ldb = shape.n;
     enum storage storage = gemm_storage(item, GEMM_C);
     struct lesson_span *span = &e->span[0];
     double terms = shape.k + (shape.beta != 0.0) + (shape.k == 0);
@@ -146,12 +175,12 @@ void gemm_expect(const struct lesson_case *item, const float *const *data, size_
     span->buffer = GEMM_C;
     span->first = unit * (size_t)shape.ldc;
     span->count = (size_t)shape.n;
-    ref_gemm_row(&shape, (int)unit, data[GEMM_A], data[GEMM_B], data[GEMM_C], span->expected, e->scratch);
+    ref_gemm_row(&shape, (int)unit, data[GEMM_A], b, data[GEMM_C], span->expected, e->scratch);
     /* A value too large for a half becomes infinite: rounded to nearest as IEEE 754 says. */
     for (size_t j = 0; j < span->count && storage == STORAGE_F16; j++)
         if (fabs(span->expected[j]) >= 65520.0)
             span->expected[j] = copysign((double)INFINITY, span->expected[j]);
-    plain_row(item, data, unit, span);
+    plain_row(item, &shape, data, b, unit, span);
     for (size_t j = 0; j < span->count; j++) {
         double stored = bound_stored_as(storage, span->expected[j]), magnitude = e->scratch[j];
         /* A NaN or an infinity must come out as such. */

@@ -185,6 +185,7 @@ struct lesson_expectation {
     int span_count;
     struct lesson_span span[LESSON_SPANS];
     double *scratch; /**< [scratch_elems] */
+    void *shared;    /**< what the lesson's prepare() gave; the caller frees it */
     /** State that expect() keeps from unit to unit of the same item, in one block from malloc(); NULL at
      *  first. The caller frees it. */
     void *kept;
@@ -297,6 +298,9 @@ struct lesson {
     size_t (*units)(const struct lesson_case *item);
     /** @brief Longest span and scratch array that expect() needs. */
     size_t (*unit_elems)(const struct lesson_case *item);
+    /** @brief What expect() wants for every unit of an item, in one block from malloc(): made once, and freed by the caller. NULL:
+     *         nothing. */
+    void *(*prepare)(const struct lesson_case *item, const float *const *data);
     /** @brief The oracle, for one unit. @p data are the inputs by buffer index, NULL for others. */
     void (*expect)(const struct lesson_case *item, const float *const *data, size_t unit,
                    struct lesson_expectation *expectation);

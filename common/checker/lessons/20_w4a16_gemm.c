@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/wide.h"
 #include "checker/cases/case_table.h"
 #include "checker/cases/lesson.h"
 #include "checker/numbers/bound.h"
@@ -57,6 +58,8 @@ enum {
     WHOLE = 0 /* a group */
 };
 enum { H = DTYPE_F16, B = DTYPE_BF16 };
+
+enum { SUMMED_COLUMNS = 256 }; /* so that W is read along its rows */
 
 #define FREIVALDS_DEVIATIONS 8.0 /* as for other products: gemm_oracle.c */
 
@@ -509,31 +512,56 @@ static float *weights_of(const struct lesson_case *item, const float *const *dat
     return w;
 }
 
-/*
- * Element j of a row: the sums of the products that bound.h wants, and what plain arithmetic gives where weights are rounded to
- * A's type first, as the contract allows.
- */
-static void bound_element(const struct lesson_case *item, const float *a, const float *w, double magnitude,
-                          struct lesson_span *span, size_t j)
+/* W, and after it each weight rounded to A's type. */
+static void *prepare(const struct lesson_case *item, const float *const *data)
 {
-    size_t k = (size_t)item->extent[W4_K], n = (size_t)item->extent[W4_N];
-    enum storage storage = storage_of(item);
-    double squares = 0.0, running = 0.0, size = 0.0, right = span->expected[j];
-    float sum = 0.0f;
-    for (size_t p = 0; p < k; p++) {
-        double product = (double)a[p] * (double)w[p * n + j];
-        sum += a[p] * storage_round(storage, w[p * n + j]);
-        squares += product * product, size += fabs((double)a[p]);
-        running += (double)sum * (double)sum;
-    }
-    struct bound_rounded rounded = bound_rounded_weights(storage, magnitude, squares, fabs(right), size);
-    double stored = bound_stored_as(storage, right);
-    int finite = isfinite(magnitude);
-    span->plain[j] = (double)storage_round(storage, sum);
+    if (item->part == PART_SHUFFLE) return NULL;
+    struct ref_w4_shape shape = shape_of(item);
+    size_t k = (size_t)shape.k, n = (size_t)shape.n;
+    float *w = malloc(2 * k * n * sizeof *w), *stored = malloc(n * sizeof *stored);
+    if (w == NULL || stored == NULL) abort();
+    ref_w4_weights(&shape, data[W4_WEIGHTS], data[W4_ZEROS], data[W4_SCALES], w);
+    memcpy(w + k * n, w, k * n * sizeof *w);
+    for (size_t p = 0; p < k; p++) storage_put_all(storage_of(item), stored, w + (k + p) * n, n);
+    free(stored);
+    return w;
+}
+
+/** Of some columns of a row: what plain arithmetic gives where weights are rounded first, as the contract allows, and the sums
+ *  of the products that bound.h wants. */
+struct column_sums {
+    float plain[SUMMED_COLUMNS];
+    double squares[SUMMED_COLUMNS], running[SUMMED_COLUMNS];
+};
+
+WIDE static void sum_columns(const float *a, const float *w, const float *rounded, size_t k, size_t n,
+                             size_t columns, struct column_sums *restrict sums)
+{
+    *sums = (struct column_sums){0};
+    for (size_t p = 0; p < k; p++)
+        for (size_t j = 0; j < columns; j++) {
+            const double product = (double)a[p] * (double)w[p * n + j];
+            sums->plain[j] += a[p] * rounded[p * n + j];
+            sums->squares[j] += product * product;
+            sums->running[j] += (double)sums->plain[j] * (double)sums->plain[j];
+        }
+}
+
+/* Element @p j of a row, which is @p at of @p sums; @p size is the sum of the magnitudes of A's row. */
+static void bound_element(const struct lesson_case *item, double magnitude, double size,
+                          struct lesson_span *span, size_t j, const struct column_sums *sums, size_t at)
+{
+    const enum storage storage = storage_of(item);
+    const double right = span->expected[j], stored = bound_stored_as(storage, right);
+    const struct bound_rounded rounded =
+        bound_rounded_weights(storage, magnitude, sums->squares[at], fabs(right), size);
+    const int finite = isfinite(magnitude);
+    span->plain[j] = (double)storage_round(storage, sums->plain[at]);
     span->rounding[j] = finite ? rounded.most : 0.0;
-    span->bound[j] = finite ? stored + bound_sum((double)k, magnitude) + rounded.most : 0.0;
+    span->bound[j] = finite ? stored + bound_sum((double)item->extent[W4_K], magnitude) + rounded.most : 0.0;
     span->floor[j] =
-        finite ? stored + fmax(bound_floor(magnitude), bound_running(running)) + rounded.likely : 0.0;
+        finite ? stored + fmax(bound_floor(magnitude), bound_running(sums->running[at])) + rounded.likely
+               : 0.0;
 }
 
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
@@ -545,18 +573,24 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
     }
     struct ref_gemm_shape shape = gemm_of(item);
     struct lesson_span *span = &e->span[0];
-    const float *a = data[W4_A] + unit * (size_t)shape.lda;
-    if (e->kept == NULL) e->kept = weights_of(item, data);
+    const size_t k = (size_t)shape.k, n = (size_t)shape.n;
+    const float *a = data[W4_A] + unit * (size_t)shape.lda, *w = e->shared, *rounded = w + k * n;
+    struct column_sums sums;
+    double size = 0.0;
     e->span_count = 1;
     span->buffer = W4_C;
     span->first = unit * (size_t)shape.ldc;
-    span->count = (size_t)shape.n;
-    ref_gemm_row(&shape, (int)unit, data[W4_A], e->kept, NULL, span->expected, e->scratch);
-    for (size_t j = 0; j < span->count; j++) {
+    span->count = n;
+    ref_gemm_row(&shape, (int)unit, data[W4_A], w, NULL, span->expected, e->scratch);
+    for (size_t p = 0; p < k; p++) size += fabs((double)a[p]);
+    for (size_t j = 0; j < n; j++) {
+        const size_t at = j % SUMMED_COLUMNS, rest = n - j,
+                     columns = rest < SUMMED_COLUMNS ? rest : SUMMED_COLUMNS;
+        if (at == 0) sum_columns(a, w + j, rounded + j, k, n, columns, &sums);
         /* A value too large for a half becomes infinite: rounded to nearest as IEEE 754 says. */
         if (storage_of(item) == STORAGE_F16 && fabs(span->expected[j]) >= 65520.0)
             span->expected[j] = copysign((double)INFINITY, span->expected[j]);
-        bound_element(item, a, e->kept, e->scratch[j], span, j);
+        bound_element(item, e->scratch[j], size, span, j, &sums, at);
     }
 }
 
@@ -773,5 +807,6 @@ const struct lesson lesson_20_w4a16_gemm = {
     LESSON_CALLBACKS(),
     .distributions = DISTRIBUTIONS,
     .turns = "weights qweight",
+    .prepare = prepare,
     .identity = identity,
 };

@@ -45,12 +45,16 @@ static void say_not_graded(const struct check *check, struct verdict *verdict)
 
 /* On a GPU, two calls always show more than one. On the software device numerics, too, are called twice,
  * because state and order may depend on the data, and the second call's buffers have other addresses. A
- * test of a right kernel may do with one call. */
+ * test of a right kernel may do with one call. The sizes of speed, each of which takes it as long as a hundred
+ * other inputs, are called once, unless they are measured or the kernel is not the user's own. */
 static int is_called_once(const struct check *check, const struct lesson_case *from)
 {
-    const int by_option = check->options.numerics_once && from->group == GROUP_NUMERICS;
-    return check->options.device == DEVICE_SIMT && !(from->flags & CASE_TWO_STREAMS) &&
-           (by_option || (from->flags & CASE_ONE_CALL) != 0);
+    const struct options *options = &check->options;
+    const int by_option = options->numerics_once && from->group == GROUP_NUMERICS;
+    const int by_size = from->group == GROUP_SPEED && !options->bench && !options->isolated;
+    if (options->device == DEVICE_GPU)
+        return from->parts.total > 0; /* gigabytes, of which most show nothing */
+    return !(from->flags & CASE_TWO_STREAMS) && (by_option || by_size || (from->flags & CASE_ONE_CALL) != 0);
 }
 
 static void make_item(const struct check *check, int case_index, int item_index, struct item *item)
@@ -117,12 +121,20 @@ static int is_vast(const struct check *check, const struct item *item)
     return 0;
 }
 
+/* On a GPU one runner works on all sessions of a worker, unless it is not the user's own, or is measured. */
+static int keeps_runner(const struct check *check)
+{
+    const struct options *options = &check->options;
+    return options->device == DEVICE_GPU && !options->isolated && !options->bench && !options->dump;
+}
+
 /* Several checks may run at once, and each keeps a session's inputs and outputs in memory. */
 static uint64_t session_bytes_most(const struct check *check)
 {
     const uint64_t checks_at_once = 64;
     uint64_t share = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / checks_at_once;
-    if (check->options.device != DEVICE_GPU || share < SESSION_BYTES) return SESSION_BYTES;
+    if (check->options.device != DEVICE_GPU || keeps_runner(check) || share < SESSION_BYTES)
+        return SESSION_BYTES;
     return share < GPU_BYTES ? share : GPU_BYTES;
 }
 
@@ -157,9 +169,10 @@ static int takes_along(const struct check *check, const struct item *item)
     return !check->options.bench && item->item_index > 0 && (item->settled.flags & CASE_SAME_BITS);
 }
 
-static void start_session(struct check *check, struct session *session, struct item *items)
+static void start_session(struct check *check, struct session *session, struct item *items,
+                          struct kept_runner *kept)
 {
-    *session = (struct session){.check = check, .item = items, .image = -1};
+    *session = (struct session){.check = check, .item = items, .image = -1, .kept = kept};
     if (check->options.fail_fast) session->on_answer = judge_and_go_on;
     if (check->options.bench) bench_prepare(session);
 }
@@ -200,21 +213,24 @@ struct priced {
 
 /* The software device takes some hundred times longer for an operation than the oracle, which computes a sample of a large
  * problem; a byte is made, copied and compared several times. */
-static double price_of(const struct check *check, int index, struct item *item)
+static double price_of_item(const struct check *check, int index, int n, struct item *item)
 {
     const double kernel_over_oracle = check->options.device == DEVICE_GPU ? 0.0 : 100.0;
     const double oracle_most = 4e9, byte_over_oracle = 10.0, item_least = 3e6;
+    struct lesson_cost cost = {0};
+    double price = item_least;
+    make_item(check, index, n, item);
+    for (int b = 0; b < item->buffer_count; b++)
+        price += byte_over_oracle * (double)lesson_bytes(&item->buffer[b]);
+    if (item->settled.expected != KERNEL_OK || (item->settled.flags & CASE_ASK_ONLY)) return price;
+    check->options.lesson->cost(&item->settled, &cost);
+    return price + fmin(cost.oracle_ops, oracle_most) + kernel_over_oracle * cost.flop;
+}
+
+static double price_of(const struct check *check, int index, struct item *item)
+{
     double sum = 0.0;
-    for (int n = 0; n < inputs_of(check, index); n++) {
-        struct lesson_cost cost = {0};
-        make_item(check, index, n, item);
-        sum += item_least;
-        for (int b = 0; b < item->buffer_count; b++)
-            sum += byte_over_oracle * (double)lesson_bytes(&item->buffer[b]);
-        if (item->settled.expected != KERNEL_OK || (item->settled.flags & CASE_ASK_ONLY)) continue;
-        check->options.lesson->cost(&item->settled, &cost);
-        sum += fmin(cost.oracle_ops, oracle_most) + kernel_over_oracle * cost.flop;
-    }
+    for (int n = 0; n < inputs_of(check, index); n++) sum += price_of_item(check, index, n, item);
     return sum;
 }
 
@@ -225,17 +241,23 @@ static int by_cost(const void *a, const void *b)
     return left->index - right->index;
 }
 
-/* Sorts the cases: in the order of the table, or the cheap ones first. A mistake that ordinary data show is not to be taken for one
- * about special data, so that these come later than their price says. */
+/* A case that takes most of a GPU's memory: two at once would wait for each other, or not find it. */
+static int is_alone(const struct check *check, int index)
+{
+    return check->options.device == DEVICE_GPU && check->cases[index].parts.total > 0;
+}
+
+/* Sorts the cases: in the order of the table after those that one worker has to run alone, or the cheap ones first. A mistake that
+ * ordinary data show is not to be taken for one about special data, so that these come later than their price says. */
 static void put_in_order(const struct check *check, struct item *item, struct priced *order)
 {
     const double special = 4.0;
     for (int i = 0; i < check->case_count; i++) {
-        order[i] = (struct priced){i, 0.0};
+        order[i] = (struct priced){i, is_alone(check, i) ? -1.0 : 0.0};
         if (!check->options.fail_fast || !check->chosen[i]) continue;
         order[i].cost = price_of(check, i, item) * (check->cases[i].distribution != 0 ? special : 1.0);
     }
-    if (check->options.fail_fast) qsort(order, (size_t)check->case_count, sizeof *order, by_cost);
+    qsort(order, (size_t)check->case_count, sizeof *order, by_cost);
 }
 
 /* Cases that were not reached are treated as if nobody had asked for them. */
@@ -291,7 +313,8 @@ static void try_alone(struct check *check, struct item *item)
         struct verdict before = check->verdicts[at];
         struct session session;
         check->stopped = 0;
-        start_session(check, &session, item);
+        check->verdicts[at] = (struct verdict){0};
+        start_session(check, &session, item, NULL);
         make_item(check, at, 0, &item[session.count++]);
         run_session(check, &session);
         check->stopped = stopped;
@@ -307,9 +330,15 @@ static void try_alone(struct check *check, struct item *item)
     }
 }
 
-/** Cases that one worker checks: a piece of the order. */
+/** An item of a case: where the case stands in the order, and which of its items. */
+struct place {
+    int at, item;
+};
+
+/** Items that one worker checks: a piece of the order, without the last. */
 struct unit {
-    int first, last;
+    struct place first, last;
+    int alone; /**< 1: no other unit has cases like these; it comes first */
     double price;
 };
 
@@ -318,10 +347,26 @@ struct division {
     struct priced order[CHECK_CASES];
     struct unit unit[CHECK_CASES];
     int units;
+    struct kept_runner kept; /**< each worker has its own, of a copy of this */
 };
 
-/* The cases from @p first to before @p last of the order, in sessions. */
-static void check_some(struct check *check, const struct priced *order, int first, int last)
+/* Adds an item to the session, which is empty, or has room for it. */
+static void add_item(const struct check *check, struct session *session, const struct item *item,
+                     uint64_t *bytes)
+{
+    if (session->count == 0) *bytes = 0;
+    if (session->count == 0 && takes_along(check, item)) {
+        make_item(check, item->case_index, item->item_index - 1, &session->item[0]);
+        session->item[0].settled.flags &= ~(unsigned)CASE_SAME_BITS; /* it is compared elsewhere */
+        *bytes += session_item_bytes(session, &session->item[session->count++]);
+    }
+    *bytes += session_item_bytes(session, item);
+    session->item[session->count++] = *item;
+}
+
+/* The items of a unit, in sessions. */
+static void check_some(struct check *check, const struct priced *order, const struct unit *unit,
+                       struct kept_runner *kept)
 {
     const int items_most = session_items_most(check);
     struct item *items = calloc((size_t)items_most, sizeof *items);
@@ -330,25 +375,19 @@ static void check_some(struct check *check, const struct priced *order, int firs
     uint64_t bytes = 0;
     int most = check->options.fail_fast ? FIRST_ITEMS : items_most;
     if (items == NULL || item == NULL) snprintf(check->broken, sizeof check->broken, "no memory");
-    start_session(check, &session, items);
-    for (int at = first; at < last && check->broken[0] == '\0' && !check->stopped; at++) {
-        int i = order[at].index;
-        for (int n = 0; check->chosen[i] && n < inputs_of(check, i) && !check->stopped; n++) {
+    start_session(check, &session, items, kept);
+    for (int at = unit->first.at; at <= unit->last.at && check->broken[0] == '\0' && !check->stopped; at++) {
+        const int i = order[at].index, first = at == unit->first.at ? unit->first.item : 0;
+        const int all = inputs_of(check, i),
+                  last = at == unit->last.at && unit->last.item < all ? unit->last.item : all;
+        for (int n = first; check->chosen[i] && n < last && !check->stopped; n++) {
             make_item(check, i, n, item);
             if (!fits(check, &session, bytes, item, most)) {
                 run_session(check, &session);
-                start_session(check, &session, items);
-                bytes = 0;
+                start_session(check, &session, items, kept);
                 most = 2 * most < items_most ? 2 * most : items_most;
-                if (takes_along(check, item)) {
-                    make_item(check, i, n - 1, &items[session.count]);
-                    /* it has been compared */
-                    items[session.count].settled.flags &= ~(unsigned)CASE_SAME_BITS;
-                    bytes += session_item_bytes(&session, &items[session.count++]);
-                }
             }
-            bytes += session_item_bytes(&session, item);
-            items[session.count++] = *item;
+            add_item(check, &session, item, &bytes);
         }
     }
     if (session.count > 0 && !check->stopped) run_session(check, &session);
@@ -358,15 +397,22 @@ static void check_some(struct check *check, const struct priced *order, int firs
 
 static void check_unit(struct check *check, int unit, void *context)
 {
-    const struct division *division = context;
-    check_some(check, division->order, division->unit[unit].first, division->unit[unit].last);
+    struct division *division = context;
+    check_some(check, division->order, &division->unit[unit], keeps_runner(check) ? &division->kept : NULL);
+}
+
+static void end_worker(void *context)
+{
+    session_end_kept(&((struct division *)context)->kept);
 }
 
 static int by_falling_price(const void *a, const void *b)
 {
     const struct unit *left = a, *right = b;
+    if (left->alone != right->alone) return left->alone ? -1 : 1;
     if (left->price != right->price) return left->price > right->price ? -1 : 1;
-    return left->first - right->first;
+    if (left->first.at != right->first.at) return left->first.at - right->first.at;
+    return left->first.item - right->first.item;
 }
 
 /* 1 if the case at @p at of the order has to run right after the one before it. */
@@ -377,29 +423,34 @@ static int belongs_to_last(const struct check *check, const struct division *div
            (check->cases[division->order[at - 1].index].flags & same);
 }
 
-/* Pieces of like price, the dearest first: several for each worker, but on a GPU one for each, and what is left over, since every
- * session there waits for the driver. */
-static void divide(const struct check *check, struct item *item, struct division *division)
+/* Pieces of like price, the dearest first: several for each worker. */
+static void divide(struct check *check, struct item *item, struct division *division)
 {
-    const int pieces_each = check->options.device == DEVICE_GPU ? 1 : 4;
-    double price[CHECK_CASES], sum = 0.0;
+    const double start = 3e8; /* price of a runner's start on a GPU: fewer workers do small checks sooner */
+    const int pieces_each = check->options.device == DEVICE_GPU ? 16 : 4;
+    double sum = 0.0;
     division->units = 0;
-    for (int at = 0; at < check->case_count; at++) {
-        const int i = division->order[at].index;
-        price[at] = check->workers > 1 && check->chosen[i] ? price_of(check, i, item) : 0.0;
-        sum += price[at];
-    }
+    for (int i = 0; i < check->case_count && check->workers > 1; i++)
+        if (check->chosen[i]) sum += price_of(check, i, item);
+    if (check->options.device == DEVICE_GPU && check->workers > 1 + sum / start)
+        check->workers = 1 + (int)(sum / start);
     const double most = sum / (pieces_each * check->workers);
     for (int at = 0; at < check->case_count; at++) {
-        struct unit *last = division->units > 0 ? &division->unit[division->units - 1] : NULL;
-        const int goes_on = last != NULL && (check->workers == 1 || last->price + price[at] <= most ||
-                                             belongs_to_last(check, division, at));
-        if (!goes_on) {
-            last = &division->unit[division->units++];
-            *last = (struct unit){.first = at};
+        const int i = division->order[at].index;
+        for (int n = 0; check->chosen[i] && n < inputs_of(check, i); n++) {
+            struct unit *last = division->units > 0 ? &division->unit[division->units - 1] : NULL;
+            const double price = check->workers > 1 ? price_of_item(check, i, n, item) : 0.0;
+            const int alone = is_alone(check, i);
+            const int goes_on = last != NULL && alone == last->alone &&
+                                (alone || last->price + price <= most || division->units == CHECK_CASES ||
+                                 (n == 0 && belongs_to_last(check, division, at)));
+            if (!goes_on) {
+                last = &division->unit[division->units++];
+                *last = (struct unit){.first = {at, n}, .alone = alone};
+            }
+            last->last = (struct place){at, n + 1};
+            last->price += price;
         }
-        last->last = at + 1;
-        last->price += price[at];
     }
     qsort(division->unit, (size_t)division->units, sizeof division->unit[0], by_falling_price);
 }
@@ -416,8 +467,23 @@ static void check_crowded_out(struct check *check, const struct division *divisi
         check->judged[i] = 0;
         check->verdicts[i] = (struct verdict){0};
     }
-    if (again) check_some(check, division->order, 0, check->case_count);
+    const struct unit all = {.last = {check->case_count - 1, CHECK_CASES}};
+    if (again) check_some(check, division->order, &all, NULL);
     memcpy(check->chosen, kept, sizeof kept);
+}
+
+/* The image of a kept runner has room for a session, and for the largest item. Memory that nothing was written to takes none. */
+static void make_room(const struct check *check, struct item *item, struct kept_runner *kept)
+{
+    struct session session = {.check = (struct check *)check, .item = item, .count = 1};
+    *kept = (struct kept_runner){.image = -1, .bytes = SESSION_BYTES};
+    for (int i = 0; i < check->case_count && keeps_runner(check); i++)
+        for (int n = 0; check->chosen[i] && n < inputs_of(check, i); n++) {
+            make_item(check, i, n, item);
+            const size_t bytes = session_image_bytes(&session);
+            if (bytes > kept->bytes) kept->bytes = bytes;
+            kept->items++;
+        }
 }
 
 void check_run(struct check *check)
@@ -437,7 +503,8 @@ void check_run(struct check *check)
     } else {
         put_in_order(check, item, division.order);
         divide(check, item, &division);
-        workers_run(check, division.units, check_unit, &division);
+        make_room(check, item, &division.kept);
+        workers_run(check, division.units, check_unit, end_worker, &division);
         if (check->workers > 1) check_crowded_out(check, &division);
         try_alone(check, item);
     }

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <pthread.h>
+
 #include "checker/cases/lesson.h"
 #include "record/causes.h"
 #include "record/state.h"
@@ -101,6 +103,8 @@ struct verdict {
     /** units compared if the oracle computed a sample; sampled is 0 if it computed all */
     size_t sampled, units;
     struct measurement measurement;
+    int items; /**< of the case that it is about: so many, and what is wrong is of this one */
+    int item;
 };
 
 /** @brief What the time of a check goes to: the checker's work, and the runner's. */
@@ -143,8 +147,9 @@ struct check {
     char broken[VERDICT_TEXT]; /**< why the machine could not do what the check needs */
     /** how many processes share the work; more than one only if this lies in shared memory */
     int workers;
-    uint32_t *progress; /**< the mapped file, or NULL */
-    int next_unit;      /**< of the pieces that the cases are divided into, the first that no worker has */
+    uint32_t *progress;      /**< the mapped file, or NULL */
+    pthread_mutex_t merging; /**< held by the worker that changes a verdict */
+    int next_unit; /**< of the pieces that the cases are divided into, the first that no worker has */
     /** 1: the device had no memory for the case beside those of other workers */
     int crowded_out[CHECK_CASES];
     uint64_t phase_ns[GROUP_COUNT][CHECK_PHASES]; /**< nanoseconds, of all workers together */

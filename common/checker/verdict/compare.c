@@ -617,6 +617,7 @@ struct asking {
     size_t units_a_piece;
     struct buffer_comparison *found; /* [pieces, WIRE_BUFFERS] */
     struct remembered *remembered;
+    void *shared; /* what the lesson has prepared */
     atomic_int failed;
 };
 
@@ -637,7 +638,7 @@ static void ask_piece(void *context, size_t first, size_t last)
     const struct lesson_case *settled = &judged->item->settled;
     size_t piece = first / asking->units_a_piece;
     struct buffer_comparison *found = asking->found + piece * WIRE_BUFFERS;
-    struct lesson_expectation expectation = {0};
+    struct lesson_expectation expectation = {.shared = asking->shared};
     struct remembered_piece kept = {0};
     if (asking->remembered->map != NULL) {
         recall_piece(asking, piece);
@@ -676,6 +677,12 @@ static size_t *choose_units(const struct judged *judged)
     return chosen;
 }
 
+void *compare_prepare(const struct judged *judged)
+{
+    const struct lesson *lesson = judged->session->check->options.lesson;
+    return lesson->prepare != NULL ? lesson->prepare(&judged->item->settled, judged->inputs) : NULL;
+}
+
 /* 0, or -1 if memory is short. */
 static int compare_units(struct judged *judged, double ops_a_unit)
 {
@@ -692,10 +699,12 @@ static int compare_units(struct judged *judged, double ops_a_unit)
                             .found = calloc(pieces * WIRE_BUFFERS, sizeof *asking.found),
                             .remembered = &remembered};
     if (asking.found == NULL || (judged->sampled > 0 && chosen == NULL)) asking.failed = 1;
+    if (!asking.failed && remembered.map == NULL) asking.shared = compare_prepare(judged);
     if (!asking.failed) parallel_for(turns, together, ask_piece, &asking);
     remembered_close(&remembered, !asking.failed);
     for (size_t i = 0; i < pieces * WIRE_BUFFERS && asking.found != NULL; i++)
         add_comparison(&judged->buffer[i % WIRE_BUFFERS], &asking.found[i]);
+    free(asking.shared);
     free(asking.found);
     free(chosen);
     return asking.failed ? -1 : 0;

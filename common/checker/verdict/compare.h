@@ -82,6 +82,9 @@ int compare_values(struct judged *judged, struct record *broken);
  *         it holds or there is none; else 0 with the reason. */
 int compare_identity(const struct judged *judged, char *reason, size_t size);
 
+/** @brief What the lesson prepares for its oracle, to be freed; or NULL. */
+void *compare_prepare(const struct judged *judged);
+
 /** @brief Allocates, in one piece to be freed, all arrays of an expectation, @p elems long each; or NULL. */
 double *compare_expectation(struct lesson_expectation *expectation, size_t elems);
 

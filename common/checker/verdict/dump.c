@@ -73,7 +73,7 @@ static void ask_oracle(const struct judged *judged, struct answers *answers)
 {
     const struct lesson *lesson = judged->session->check->options.lesson;
     const struct lesson_case *settled = &judged->item->settled;
-    struct lesson_expectation e = {0};
+    struct lesson_expectation e = {.shared = compare_prepare(judged)};
     double *memory = compare_expectation(&e, lesson->unit_elems(settled));
     for (size_t unit = 0; memory != NULL && unit < lesson->units(settled); unit++) {
         lesson->expect(settled, judged->inputs, unit, &e);
@@ -82,6 +82,7 @@ static void ask_oracle(const struct judged *judged, struct answers *answers)
             lesson->intermediate(settled, judged->inputs, unit, e.scratch, &e.span[0]))
             keep_span(judged, answers, &e.span[0]);
     }
+    free(e.shared);
     free(e.kept);
     free(memory);
 }

@@ -13,6 +13,7 @@
 
 #include "diagnose.h"
 #include "phases.h"
+#include "workers.h"
 
 #include "checker/promises/making.h"
 
@@ -531,6 +532,31 @@ static int is_far(const struct item *item)
     return 0;
 }
 
+/* Adds the verdict on an item to that on its case. Several workers may have items of a case: what comes of them does not depend
+ * on their order. */
+static void merge(struct verdict *total, const struct verdict *verdict, const struct item *item)
+{
+    const int failed_before = total->items > 0 && total->state != STATE_PASS;
+    const int failed = verdict->state != STATE_PASS;
+    const int special = failed_before && failed ? total->special && verdict->special
+                        : failed_before         ? total->special
+                                                : verdict->special;
+    const double share = fmax(total->budget_share, verdict->budget_share);
+    const double seconds = total->measurement.host_seconds + item->host_seconds;
+    const int items = total->items + 1, worse = rank_of(verdict->state) - rank_of(total->state);
+    /* Of equally bad items the first is reported, with its own shape. */
+    if (items == 1 || worse > 0 || (worse == 0 && item->item_index < total->item)) {
+        struct measurement kept = total->measurement;
+        *total = *verdict;
+        total->measurement = kept;
+        total->item = item->item_index;
+    }
+    total->items = items;
+    total->special = special;
+    total->budget_share = share;
+    total->measurement.host_seconds = seconds;
+}
+
 void judge_item(struct session *session, int index)
 {
     const struct item *item = &session->item[index];
@@ -546,21 +572,8 @@ void judge_item(struct session *session, int index)
         status_right(session, index, &verdict) && memory_right(session, index, &verdict))
         judge_data(session, index, &verdict);
     if (verdict.state == STATE_PASS) judge_manners(session, index, &verdict);
-    const int failed_before = item->item_index > 0 && total->state != STATE_PASS;
-    const int failed = verdict.state != STATE_PASS;
-    verdict.special = failed && (verdict.special || is_of_places(item));
-    const int special = failed_before && failed ? total->special && verdict.special
-                        : failed_before         ? total->special
-                                                : verdict.special;
-    double share = fmax(total->budget_share, verdict.budget_share);
-    double seconds = total->measurement.host_seconds + item->host_seconds;
-    /* Of equally bad items the first is reported, with its own shape. */
-    if (item->item_index == 0 || rank_of(verdict.state) > rank_of(total->state)) {
-        struct measurement kept = total->measurement;
-        *total = verdict;
-        total->measurement = kept;
-    }
-    total->special = special;
-    total->budget_share = share;
-    total->measurement.host_seconds = seconds;
+    verdict.special = verdict.state != STATE_PASS && (verdict.special || is_of_places(item));
+    workers_merge(session->check, 1);
+    merge(total, &verdict, item);
+    workers_merge(session->check, 0);
 }

@@ -336,36 +336,100 @@ static int broken(struct session *session, const char *what)
     return -1;
 }
 
-/* The size is sealed: otherwise a runner could shorten the file and so kill the checker with SIGBUS. */
+static struct child_start start_of(const struct session *session)
+{
+    const struct options *options = &session->check->options;
+    int gpu = options->device == DEVICE_GPU;
+    uint64_t own = gpu ? GPU_HOST_BYTES : SIMT_HOST_BYTES;
+    unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    const int items = session->kept != NULL ? session->kept->items : session->count;
+    double seconds = options->time_limit * (double)(items + 1) * (double)(cores + 3);
+    return (struct child_start){.path = options->runner,
+                                .image = session->image,
+                                .counters = session->counters,
+                                .gpu = gpu,
+                                .network = options->lesson->network,
+                                .isolation = options->isolated ? SANDBOX_ISOLATED : SANDBOX_LIMITED,
+                                .limits = {.cpu_seconds = seconds,
+                                           .resident_bytes = own + 4 * session->bytes,
+                                           .file_bytes = FILE_BYTES,
+                                           .processes = PROCESSES + 2 * cores}};
+}
+
+/* It opens its device while the inputs are made. */
+static void start_ahead(const struct session *session)
+{
+    struct kept_runner *kept = session->kept;
+    struct child_start start = start_of(session);
+    if (kept->state == KEPT_NONE && child_start(&kept->child, &start) == 0) kept->state = KEPT_STARTING;
+}
+
+/* A memory file of @p bytes, mapped. The size is sealed: otherwise a runner could shorten the file and so kill the checker with
+ * SIGBUS. */
+static int make_image(struct session *session, size_t bytes)
+{
+    session->image = memfd_create("warpwise", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (session->image < 0) return broken(session, "no memory file for the inputs");
+    if (ftruncate(session->image, (off_t)bytes) != 0 ||
+        fcntl(session->image, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+        return broken(session, "no memory for the inputs");
+    void *image = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, session->image, 0);
+    if (image == MAP_FAILED) return broken(session, "no memory for the inputs");
+    if (bytes >= LARGE_IMAGE_BYTES) (void)madvise(image, bytes, MADV_HUGEPAGE);
+    session->header = image;
+    session->bytes = bytes;
+    return 0;
+}
+
+/* The image of a kept runner holds zeros again, as a new one does; only what the runner has said about its device stays. */
+static int take_kept_image(struct session *session)
+{
+    struct kept_runner *kept = session->kept;
+    if (kept->image < 0) {
+        if (make_image(session, kept->bytes) != 0) return -1;
+        kept->image = session->image;
+        kept->header = session->header;
+    }
+    struct wire_header header = *kept->header;
+    if (fallocate(kept->image, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)kept->bytes) != 0)
+        return broken(session, "no memory for the inputs");
+    *kept->header = header;
+    session->image = kept->image;
+    session->header = kept->header;
+    session->bytes = kept->bytes;
+    return 0;
+}
+
+size_t session_image_bytes(const struct session *session)
+{
+    uint64_t bytes = wire_round(sizeof(struct wire_header));
+    for (int i = 0; i < session->count; i++) bytes += session_item_bytes(session, &session->item[i]);
+    bytes = (bytes + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE;
+    return bytes + sizeof(struct wire_records);
+}
+
 int session_open(struct session *session)
 {
     uint64_t at = wire_round(sizeof(struct wire_header)) +
                   (uint64_t)session->count * wire_round(sizeof(struct wire_case));
-    session->bytes = wire_round(sizeof(struct wire_header));
-    for (int i = 0; i < session->count; i++) session->bytes += session_item_bytes(session, &session->item[i]);
-    session->records = (session->bytes + WIRE_PAGE - 1) / WIRE_PAGE * WIRE_PAGE;
-    session->bytes = session->records + sizeof(struct wire_records);
-    session->image = memfd_create("warpwise", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (session->image < 0) return broken(session, "no memory file for the inputs");
-    if (ftruncate(session->image, (off_t)session->bytes) != 0 ||
-        fcntl(session->image, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-        return broken(session, "no memory for the inputs");
-    void *image = mmap(NULL, session->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, session->image, 0);
-    if (image == MAP_FAILED) return broken(session, "no memory for the inputs");
-    if (session->bytes >= LARGE_IMAGE_BYTES) (void)madvise(image, session->bytes, MADV_HUGEPAGE);
-    session->header = image;
+    const size_t bytes = session_image_bytes(session);
+    if (session->kept != NULL && bytes > session->kept->bytes) session->kept = NULL;
+    if ((session->kept != NULL ? take_kept_image(session) : make_image(session, bytes)) != 0) return -1;
+    session->records = (session->bytes - sizeof(struct wire_records)) / WIRE_PAGE * WIRE_PAGE;
     session->header->magic = WIRE_MAGIC;
     session->header->image_bytes = session->bytes;
     session->header->records = session->records;
     session->header->case_count = (uint32_t)session->count;
+    if (session->kept != NULL) start_ahead(session);
     for (int i = 0; i < session->count; i++) lay_out(session, i, &at);
     return 0;
 }
 
 void session_close(struct session *session)
 {
-    if (session->header != NULL) munmap(session->header, session->bytes);
-    if (session->image >= 0) close(session->image);
+    const int own = session->kept == NULL;
+    if (own && session->header != NULL) munmap(session->header, session->bytes);
+    if (own && session->image >= 0) close(session->image);
     session->header = NULL;
     session->image = -1;
     for (int i = 0; i < session->count; i++)
@@ -434,25 +498,6 @@ static void forget_records(struct session *session)
 static void keep_text(struct item *item, const char *text)
 {
     snprintf(item->text, sizeof item->text, "%.*s", ITEM_TEXT - 1, text);
-}
-
-static struct child_start start_of(const struct session *session)
-{
-    const struct options *options = &session->check->options;
-    int gpu = options->device == DEVICE_GPU;
-    uint64_t own = gpu ? GPU_HOST_BYTES : SIMT_HOST_BYTES;
-    unsigned cores = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-    double seconds = options->time_limit * (double)(session->count + 1) * (double)(cores + 3);
-    return (struct child_start){.path = options->runner,
-                                .image = session->image,
-                                .counters = session->counters,
-                                .gpu = gpu,
-                                .network = options->lesson->network,
-                                .isolation = options->isolated ? SANDBOX_ISOLATED : SANDBOX_LIMITED,
-                                .limits = {.cpu_seconds = seconds,
-                                           .resident_bytes = own + 4 * session->bytes,
-                                           .file_bytes = FILE_BYTES,
-                                           .processes = PROCESSES + 2 * cores}};
 }
 
 static void note_device(struct session *session)
@@ -571,44 +616,67 @@ static int leave_out(struct session *session, int index)
     return 1;
 }
 
-/* Runs items from `first` on with one runner; returns the first item that it did not reach. A runner that
- * was never ready reaches none. */
-static int run_with_one(struct session *session, struct child *child, int first)
+/* Starts a runner, unless it is starting, and waits until it has its device. 0; -1 if it reaches no item: *@p next is then the first
+ * that it did not. */
+static int await_runner(struct session *session, struct child *child, int first, int *next)
 {
+    struct kept_runner *kept = session->kept;
     struct child_start start = start_of(session);
     const uint64_t begin = phases_now();
     const struct options *options = &session->check->options;
-    if (child_start(child, &start) != 0) {
+    const int started = kept != NULL && kept->state == KEPT_STARTING;
+    *next = session->count;
+    if (kept != NULL) kept->state = KEPT_NONE;
+    if (!started && child_start(child, &start) != 0) {
         broken(session, "the runner cannot be started");
-        return session->count;
+        return -1;
     }
     enum child_event event = child_await(child, WIRE_READY, 0, options->time_limit);
     phases_add(session->check, &session->item[first], PHASE_START, begin);
     if (event != CHILD_REPLY) {
         session->item[first].end = end_of(event);
         close_runner(session, child, first, first);
-        return first;
+        *next = first;
+        return -1;
     }
     note_device(session);
-    if (session->header->no_device) {
-        explain_absence(session->check);
-        child_end(child, END_SECONDS);
-        return session->count;
+    if (session->header->no_device) explain_absence(session->check);
+    if (!session->header->no_device && !lacks_what_is_needed(session)) return 0;
+    session->header->no_device = 1;
+    child_end(child, END_SECONDS);
+    return -1;
+}
+
+/* Runs items from `first` on with one runner; returns the first item that it did not reach. A runner that
+ * was never ready reaches none. */
+static int run_with_one(struct session *session, struct child *child, int first)
+{
+    struct kept_runner *kept = session->kept;
+    int next = first, last = first, going = 1;
+    if (kept == NULL || kept->state != KEPT_READY) {
+        if (await_runner(session, child, first, &next) != 0) return next;
+        next = first;
     }
-    if (lacks_what_is_needed(session)) {
-        session->header->no_device = 1;
-        child_end(child, END_SECONDS);
-        return session->count;
-    }
-    int next = first, last = first;
-    for (int going = 1; going && next < session->count; next++) {
+    for (; going && next < session->count; next++) {
         if (leave_out(session, next)) continue;
         last = next;
         going = run_item(session, child, next);
     }
     child->text_at_end = child->box.text_used;
-    close_runner(session, child, first, last);
+    if (kept != NULL) kept->state = going ? KEPT_READY : KEPT_NONE;
+    if (kept == NULL || !going) close_runner(session, child, first, last);
+    child->box.text_used = 0;
     return last + 1;
+}
+
+void session_end_kept(struct kept_runner *kept)
+{
+    if (kept->state != KEPT_NONE) child_end(&kept->child, END_SECONDS);
+    if (kept->header != NULL) munmap(kept->header, kept->bytes);
+    if (kept->image >= 0) close(kept->image);
+    kept->state = KEPT_NONE;
+    kept->header = NULL;
+    kept->image = -1;
 }
 
 /* Items that are skipped get the same end as `fate`. */
@@ -661,7 +729,8 @@ static int try_again(struct session *session, int index)
  * more. */
 void session_run(struct session *session)
 {
-    struct child *child = malloc(sizeof *child);
+    struct child *own = session->kept == NULL ? malloc(sizeof *own) : NULL;
+    struct child *child = session->kept == NULL ? own : &session->kept->child;
     struct check *check = session->check;
     int next = 0, deaths = 0;
     while (child != NULL && next < session->count && check->broken[0] == '\0') {
@@ -685,5 +754,5 @@ void session_run(struct session *session)
         give_up(session, next, last);
         next = session->count;
     }
-    free(child);
+    free(own);
 }

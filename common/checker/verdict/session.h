@@ -35,12 +35,26 @@ struct item {
     uint64_t copies[WIRE_BUFFERS];
 };
 
+/**
+ * @brief A runner that is kept from session to session, and the image that it has mapped: on a GPU a start takes longer than most
+ *        sessions.
+ */
+struct kept_runner {
+    struct child child;
+    enum { KEPT_NONE, KEPT_STARTING, KEPT_READY } state;
+    int image; /**< descriptor of the memory file, -1: none yet */
+    struct wire_header *header;
+    size_t bytes; /**< of the image: sessions that need more get one of their own */
+    int items;    /**< that it may run in all */
+};
+
 /** @brief Items that share an image. */
 struct session {
     struct check *check;
     struct item *item;
     int count;
-    int image; /**< descriptor of the memory file */
+    struct kept_runner *kept; /**< NULL: the session has an image and runners of its own */
+    int image;                /**< descriptor of the memory file */
     struct wire_header *header;
     size_t bytes;
     uint64_t records;     /**< where the runner's records lie in the image */
@@ -55,11 +69,17 @@ struct session {
 /** @brief Bytes of image that @p item needs in addition to the header. */
 uint64_t session_item_bytes(const struct session *session, const struct item *item);
 
+/** @brief Bytes of an image for all items of @p session. */
+size_t session_image_bytes(const struct session *session);
+
 /** @brief Makes the image and fills it with cases and inputs. 0, or -1 with check->broken set. */
 int session_open(struct session *session);
 
-/** @brief Runs all items, with as many runners as that takes. All runners have ended when it returns. */
+/** @brief Runs all items, with as many runners as that takes. All runners have ended when it returns, unless one is kept. */
 void session_run(struct session *session);
+
+/** @brief Ends a kept runner, and gives its image back. */
+void session_end_kept(struct kept_runner *kept);
 
 /** @brief Writes the image to @p path, for `runner --case-file`. 0 or -1. */
 int session_save(const struct session *session, const char *path);

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKERS = 8, GPU_CORES_EACH = 2 };
+enum { WORKERS = 8, WORKERS_MOST = 64, GPU_CORES_EACH = 2 };
 
 /* Memory of the host that a worker may need: images, inputs as floats, and a driver. */
 #define BYTES_EACH (UINT64_C(4) << 30)
@@ -32,20 +32,24 @@ int workers_of(const struct check *check)
     const struct options *options = &check->options;
     const int gpu = options->device == DEVICE_GPU;
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    const char *asked = getenv("WARPWISE_WORKERS"); /* by who runs several checks at once */
     int most = gpu ? cores() / GPU_CORES_EACH : cores();
     if (options->isolated || options->bench || options->fail_fast || options->dump) return 1;
     if (most > WORKERS) most = WORKERS;
+    if (asked != NULL && atoi(asked) > 0) most = atoi(asked) < WORKERS_MOST ? atoi(asked) : WORKERS_MOST;
     if ((uint64_t)most > memory / BYTES_EACH) most = (int)(memory / BYTES_EACH);
     return most > 1 ? most : 1;
 }
 
-static void work_on(struct check *check, int units, void (*work)(struct check *, int, void *), void *context)
+static void work_on(struct check *check, int units, void (*work)(struct check *, int, void *),
+                    void (*end)(void *), void *context)
 {
     while (check->broken[0] == '\0') {
         const int unit = __atomic_fetch_add(&check->next_unit, 1, __ATOMIC_RELAXED);
-        if (unit >= units) return;
+        if (unit >= units) break;
         work(check, unit, context);
     }
+    end(context);
 }
 
 /* The software device of each worker has threads, too, unless somebody has said how many. */
@@ -66,24 +70,45 @@ static void await(struct check *check, pid_t worker)
                  "a process of the checker was ended by signal %d (out of memory?)", WTERMSIG(status));
 }
 
-void workers_run(struct check *check, int units, void (*work)(struct check *check, int unit, void *context),
-                 void *context)
+static void open_merging(struct check *check)
 {
-    pid_t worker[WORKERS], parent = getpid();
+    pthread_mutexattr_t shared;
+    pthread_mutexattr_init(&shared);
+    pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&shared, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&check->merging, &shared);
+    pthread_mutexattr_destroy(&shared);
+}
+
+/* A worker that died leaves check->broken, and so no verdict. */
+void workers_merge(struct check *check, int begins)
+{
+    if (check->workers < 2) return;
+    if (!begins)
+        pthread_mutex_unlock(&check->merging);
+    else if (pthread_mutex_lock(&check->merging) == EOWNERDEAD)
+        pthread_mutex_consistent(&check->merging);
+}
+
+void workers_run(struct check *check, int units, void (*work)(struct check *check, int unit, void *context),
+                 void (*end)(void *context), void *context)
+{
+    pid_t worker[WORKERS_MOST], parent = getpid();
     int count = 0;
     check->next_unit = 0;
     if (check->workers > units) check->workers = units > 0 ? units : 1;
     if (check->workers > 1) fflush(NULL);
+    if (check->workers > 1) open_merging(check);
     while (check->workers > 1 && count < check->workers) {
         worker[count] = fork();
         if (worker[count] < 0) break;
         if (worker[count++] > 0) continue;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         share_processors(check->workers);
-        if (getppid() == parent) work_on(check, units, work, context);
+        if (getppid() == parent) work_on(check, units, work, end, context);
         _exit(0);
     }
-    if (count == 0) work_on(check, units, work, context);
+    if (count == 0) work_on(check, units, work, end, context);
     while (count > 0) await(check, worker[--count]);
 }
 
