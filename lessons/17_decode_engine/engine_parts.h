@@ -176,7 +176,7 @@ static inline bool for_warpgroups(int rows)
  * @brief Where column @p column of a row of halves lies for a warpgroup. Of a span, an instruction takes 16 columns that follow each other in
  *        memory; that of product_kernel() takes 8 t + 4 i .. 8 t + 4 i + 3 of lane t, instruction i, two as k = 2 t, and two as 2 t + 8.
  */
-__device__ inline int in_span(int column)
+__host__ __device__ inline int in_span(int column)
 {
     return (column & ~31) | (column & 4) << 2 | (column & 2) << 2 | (column >> 2 & 6) | (column & 1);
 }
