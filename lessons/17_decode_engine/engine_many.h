@@ -17,6 +17,7 @@
 #include <cuda_pipeline.h>
 
 #include "engine_parts.h"
+#include "engine_kinds.h"
 #include "engine_tensor.h"
 #include "engine_wide.h"
 #include "kernel_launch.h"
@@ -44,24 +45,26 @@ __device__ inline void write_normed(const struct product &p, int row, int at, ui
     }
 }
 
-/** @brief Normalises eight rows per block to halves at p.normed; rows that do not exist become zeros. */
+enum { NORM_ROWS = 2 /**< of a block of norm_kernel() */ };
+
+/** @brief Normalises NORM_ROWS rows per block to halves at p.normed; rows that do not exist become zeros. */
 template <int KIND> __global__ void __launch_bounds__(THREADS) norm_kernel(struct product p)
 {
-    __shared__ alignas(16) __half staged[WARPS][TILE][STAGED];
+    __shared__ alignas(16) __half staged[WARPS][NORM_ROWS][STAGED];
     const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
-    const int first_row = (int)blockIdx.x * TILE, spans = p.inputs / SPAN;
+    const int first_row = (int)blockIdx.x * NORM_ROWS, spans = p.inputs / SPAN;
     const int end = (warp + 1) * spans / WARPS, begin = warp * spans / WARPS;
     struct inputs<KIND> in;
     let_next_start();
     wait_for_kernel_before();
-    load_inputs<KIND, TILE>(&in, p, first_row, begin, end);
-    const float factor = find_factor<KIND, TILE>(&in, p, first_row, begin, end);
+    load_inputs<KIND, NORM_ROWS>(&in, p, first_row, begin, end);
+    const float factor = find_factor<KIND, NORM_ROWS>(&in, p, first_row, begin, end);
     for (int first = begin; first < end; first += CHUNK) {
         const int at = first * SPAN + lane * 4;
-        if (first > begin) load_inputs<KIND, TILE>(&in, p, first_row, first, end);
-        stage_inputs<KIND, TILE>(staged[warp], in, factor);
+        if (first > begin) load_inputs<KIND, NORM_ROWS>(&in, p, first_row, first, end);
+        stage_inputs<KIND, NORM_ROWS>(staged[warp], in, factor);
         __syncwarp(); // the chunk is there
-        for (int i = 0; i < TILE && first_row + i < p.rows; i++)
+        for (int i = 0; i < NORM_ROWS && first_row + i < p.rows; i++)
             if (at < end * SPAN)
                 write_normed(p, first_row + i, at, *(const uint2 *)&staged[warp][i][lane * 4]);
         __syncwarp(); // it has been read before the next one replaces it
@@ -223,12 +226,13 @@ template <int KIND> inline enum kernel_status launch_many(struct product p, cuda
         const long long blocks = (long long)divide_up(p.outputs, m / width) * divide_up(p.rows, n);
         return p.rows > n / 2 && blocks >= sms * 3LL / 4 && bytes <= shared;
     };
-    p.by_warpgroups = for_warpgroups(p.rows);
+    p.by_warpgroups = !p.second_kind && for_warpgroups(p.rows);
     if constexpr (KIND != TO_STATE) {
         const enum kernel_status status =
-            launch_early(norm_kernel<KIND>, dim3(divide_up(p.rows, TILE)), THREADS, stream, p);
+            launch_early(norm_kernel<KIND>, dim3(divide_up(p.rows, NORM_ROWS)), THREADS, stream, p);
         if (status != KERNEL_OK) return status;
     }
+    if (p.second_kind) return launch_free<KIND>(p, stream);
     if (p.by_warpgroups) return launch_tensor<KIND>(p, stream);
     if (fits(wide::M, wide::N, wide::BYTES)) return launch_wide<KIND>(p, stream);
     if (fits(64, 64, many<64, 64, 4>::BYTES)) return launch_tiles<KIND, 64, 64, 4>(p, stream);

@@ -56,6 +56,7 @@ static const struct sizes TWO_LAYERS =   {2,    64,    2,   1,  32,    64,    19
 static const struct sizes THREE_GROUPS = {1,    32,    6,   3,  32,    32,    16,    0, 1e-2, 100};
 static const struct sizes FOUR_GROUPS =  {1,    32,   12,   4,  32,    32,    16,    0, 0, 0};
 static const struct sizes NO_GROUPS =    {1,    32,    2,   2,  64,    32,    16,    1, 0, 0};
+static const struct sizes HEADS_OF_64 =  {1,    64,    6,   2,  64,    96,    19,    0, 0, 0};
 static const struct sizes HEADS_OF_128 = {1,    32,    2,   1, 128,    32,    11,    1, 1e-3, 10};
 static const struct sizes MANY_HEADS =   {1,    32,   16,   1, 128,    32,   11,    1, 0, 0};
 static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9,    1, 0, 0};
@@ -78,6 +79,7 @@ enum {
     R = ENGINE_REVERSED,
     F = ENGINE_FEW,
     L = ENGINE_LAST,
+    K = ENGINE_KINDS,
     P = ENGINE_FILLED
 };
 
@@ -133,6 +135,10 @@ static const struct table_row {
     {"step/few_past_128_keys",      GROUP_EDGES,      &SMALL,        .requests = 3, .text = 131, .growth = 2, .chunk = 65, .decode = 2, .page = 16, .manner = A, .distribution = SHARP},
     {"step/words_65601",            GROUP_EDGES,      &MANY_WORDS,   .text = 3, .chunk = 2, .decode = 1, .page = 4},
     {"step/one_word",               GROUP_EDGES,      &ONE_WORD,     .text = 3, .chunk = 2, .decode = 1, .page = 4},
+    {"step/two_kinds",              GROUP_EDGES,      &HEADS_OF_64,  .requests = 3, .text = 7, .growth = 1, .chunk = 6, .decode = 1, .page = 4, .manner = A | K | R},
+    {"step/two_kinds_130",          GROUP_EDGES,      &HEADS_OF_64,  .requests = 2, .text = 65, .growth = 1, .chunk = 65, .page = 16, .manner = K},
+    {"step/two_kinds_of_groups",    GROUP_EDGES,      &THREE_GROUPS, .requests = 5, .text = 18, .growth = 1, .chunk = 17, .decode = 1, .page = 4, .manner = A | K},
+    {"step/two_kinds_of_128",       GROUP_EDGES,      &HEADS_OF_128, .text = 67, .chunk = 22, .page = 8, .manner = A | K | G},
 
     {"step/sharp",                  GROUP_NUMERICS,   &TWO_LAYERS,   .text = 12, .chunk = 11, .decode = 1, .page = 4, .distribution = SHARP},
     {"step/far_below_zero",         GROUP_NUMERICS,   &SMALL,        .requests = 12, .text = 1, .chunk = 1, .page = 4, .distribution = FAR},
@@ -141,6 +147,7 @@ static const struct table_row {
     {"step/steep",                  GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = STEEP},
     {"step/uneven",                 GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = UNEVEN},
     {"step/nan_token",              GROUP_NUMERICS,   &SMALL,        .requests = 3, .text = 6, .chunk = 4, .decode = 1, .page = 4, .manner = A, .distribution = NAN_TOKEN},
+    {"step/nan_token_of_many",      GROUP_NUMERICS,   &NO_GROUPS,    .requests = 3, .text = 7, .chunk = 6, .decode = 1, .page = 4, .manner = A | K, .distribution = NAN_TOKEN},
 
     {"step/q_and_k_beyond_half",    GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = BROAD},
     {"step/gates_of_5",             GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = GATES_OF_5},
@@ -234,6 +241,7 @@ static struct lesson_case case_of(const struct table_row *row)
                                .decode = row->decode,
                                .manner = row->manner};
     set_sizes(&plan.config, row->sizes);
+    plan.config.two_kinds = (row->manner & ENGINE_KINDS) != 0;
     settle(&plan);
     put_plan(&item, &plan);
     if (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS) item.flags |= CASE_ONE_CALL;

@@ -45,7 +45,7 @@ template <int KIND> static void lay(bool by_warpgroups)
 {
     product.by_warpgroups = by_warpgroups;
     if (KIND == TO_STATE) product.x = by_warpgroups ? in_order : plain;
-    if constexpr (KIND != TO_STATE) norm_kernel<KIND><<<divide_up(ROWS_OF_OUT, TILE), THREADS>>>(product);
+    if constexpr (KIND != TO_STATE) norm_kernel<KIND><<<divide_up(ROWS_OF_OUT, NORM_ROWS), THREADS>>>(product);
 }
 
 template <int KIND> static void judge(const char *kind, const char *tiles, enum kernel_status status)
