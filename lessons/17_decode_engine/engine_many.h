@@ -232,7 +232,8 @@ template <int KIND> inline enum kernel_status launch_many(struct product p, cuda
             launch_early(norm_kernel<KIND>, dim3(divide_up(p.rows, NORM_ROWS)), THREADS, stream, p);
         if (status != KERNEL_OK) return status;
     }
-    if (p.second_kind) return launch_free<KIND>(p, stream);
+    if constexpr (KIND != TO_LOGITS)
+        if (p.second_kind) return launch_free<KIND>(p, stream);
     if (p.by_warpgroups) return launch_tensor<KIND>(p, stream);
     if (fits(wide::M, wide::N, wide::BYTES)) return launch_wide<KIND>(p, stream);
     if (fits(64, 64, many<64, 64, 4>::BYTES)) return launch_tiles<KIND, 64, 64, 4>(p, stream);

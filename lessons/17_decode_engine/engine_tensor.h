@@ -151,45 +151,43 @@ __device__ inline void multiply_tile(struct tensor_sums<SHAPE> *sum, struct ring
     const int lane = (int)threadIdx.x % WARP, tall = (int)threadIdx.x / WARP - WARPGROUP / WARP;
     const int row = lane / 8 + lane / 4 % 2 * 4; // of eight
     const int from = tall * NEXT + row * SHAPE::ROW + (lane % 4 ^ row), to_odd = 4 - row / 4 * 8;
-    const int steps = divide_up(spans, SHAPE::STEP);
-    int slice = 0, end = 0, more = 0, last = -1; // of the slice, in spans; a slice may have none
+    int slice = 0, end = 0, more = 0; // of the slice, in spans; a slice may have none
     while (end == 0 && slice < WARPS) end = ++slice * spans / WARPS;
 #pragma unroll
     for (int i = 0; i < SHAPE::SUMS; i++) sum->all[i] = 0.0f;
-    uint4 even[2], odd[2]; // the weights of two spans
+    mbarrier_wait(&full[ring->stage], ring->parity);
+    const uint4 *at = stages + ring->stage * SHAPE::STEP_AT;
+    uint4 low = at[from], high = at[from + HIGH];
 #pragma unroll 1
-    for (int step = 0; step < steps; step++, advance<SHAPE::STAGES>(ring)) {
-        const uint4 *const at = stages + ring->stage * SHAPE::STEP_AT;
-        const uint64_t x = tile_descriptor(shared_address(at + SHAPE::M * SHAPE::ROW), 0);
-        mbarrier_wait(&full[ring->stage], ring->parity);
-#pragma unroll
-        for (int s = 0; s < SHAPE::STEP; s++) {
-            const int span = step * SHAPE::STEP + s;
-            if (span < spans) {
-                const uint4 low = at[from + s * to_odd], high = at[from + s * to_odd + HIGH];
-                even[s] = make_uint4(low.x, high.x, low.y, high.y);
-                odd[s] = make_uint4(low.z, high.z, low.w, high.w);
-                wgmma_fence();
-                multiply_rows<0>(sum->slice[0], even[s], x + s * 4, more);
-                multiply_rows<0>(sum->slice[1], odd[s], x + s * 4 + 2, more);
-                wgmma_commit();
-                more = 1;
-                wgmma_wait<1>(); // the span before is done
-                if (span + 1 == end) {
-                    wgmma_wait<0>();
-                    wgmma_hold(sum->slice[0]);
-                    wgmma_hold(sum->slice[1]);
-#pragma unroll
-                    for (int i = 0; i < SHAPE::SUMS; i++) sum->all[i] += sum->slice[0][i] + sum->slice[1][i];
-                    more = 0; // the next slice begins at 0
-                    while (end <= span + 1 && slice < WARPS) end = ++slice * spans / WARPS;
-                }
+    for (int span = 0; span < spans; span++) {
+        const int odd = span % SHAPE::STEP, stage = ring->stage;
+        const bool leaves = odd || span + 1 == spans; // the stage
+        const uint64_t x = tile_descriptor(shared_address(at + SHAPE::M * SHAPE::ROW), 0) + odd * 4;
+        const uint4 first = make_uint4(low.x, high.x, low.y, high.y), second = make_uint4(low.z, high.z, low.w, high.w);
+        wgmma_fence();
+        multiply_rows<0>(sum->slice[0], first, x, more);
+        multiply_rows<0>(sum->slice[1], second, x + 2, more);
+        wgmma_commit();
+        more = 1;
+        if (leaves) advance<SHAPE::STAGES>(ring);
+        if (span + 1 < spans) { // its weights are loaded meanwhile
+            if (leaves) {
+                mbarrier_wait(&full[ring->stage], ring->parity);
+                at = stages + ring->stage * SHAPE::STEP_AT;
             }
-            if (s == 0 && last >= 0) give_back(&empty[last]); // of the step before
+            low = at[from + (odd ? 0 : to_odd)], high = at[from + (odd ? 0 : to_odd) + HIGH];
         }
-        last = ring->stage;
+        wgmma_wait<0>();
+        if (leaves) give_back(&empty[stage]);
+        if (span + 1 == end) {
+            wgmma_hold(sum->slice[0]);
+            wgmma_hold(sum->slice[1]);
+#pragma unroll
+            for (int i = 0; i < SHAPE::SUMS; i++) sum->all[i] += sum->slice[0][i] + sum->slice[1][i];
+            more = 0; // the next slice begins at 0
+            while (end <= span + 1 && slice < WARPS) end = ++slice * spans / WARPS;
+        }
     }
-    if (last >= 0) give_back(&empty[last]); // the last slice's end waited for all
 }
 
 /** @brief Hands a lane's sums to write_output(), of up to 8 rows of the batch at a time. */
