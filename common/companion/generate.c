@@ -114,8 +114,7 @@ static int build_program(const char *kernel, const struct others *others, enum d
                                           "lessons/17_decode_engine"};
     static const char *const libraries[] = {"lib/libengine.a", "lib/libmodel.a", "lib/libbase.a"};
     struct argument_list words = {0};
-    if (!add_compiler(&words, device))
-        return complain("there is no nvcc here; see warpwise doctor.");
+    if (!add_compiler(&words, device)) return complain("there is no nvcc here; see warpwise doctor.");
     if (others->products && build_others(others, device, others_object) != EXIT_PASS) return EXIT_FAIL;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) add_folder(&words, folders[i]);
     if (others->products) {

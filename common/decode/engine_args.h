@@ -18,9 +18,9 @@
 #include "attention_args.h"
 
 enum {
-    ENGINE_DIVISOR = 32,     /**< of hidden and intermediate: what four lanes load of a row at once */
+    ENGINE_DIVISOR = 32,      /**< of hidden and intermediate: what four lanes load of a row at once */
     ENGINE_MOST_ROWS = 65535, /**< rows of a step at most: a grid has no more blocks in y */
-    ENGINE_FEW_ROWS = 16           /**< rows up to which a step is of the first kind, see two_kinds */
+    ENGINE_FEW_ROWS = 16      /**< rows up to which a step is of the first kind, see two_kinds */
 };
 
 /** @brief Matrices of the layers that are not among the weights, but behind struct engine_products: sums of these. */
@@ -46,7 +46,7 @@ struct engine_config {
     float epsilon;    /**< of RMSNorm */
     float rope_base;  /**< of the rotary position embedding */
     int elsewhere;    /**< matrices that are not among the weights; 0: all of them are */
-    int two_kinds;    /**< 1: steps of more than ::ENGINE_FEW_ROWS rows may give a row other bits; 0: all give it the same */
+    int two_kinds; /**< 1: steps of more than ::ENGINE_FEW_ROWS rows may give a row other bits; 0: all give it the same */
 };
 
 /** @brief A decoder. */

@@ -13,55 +13,19 @@
 
 /* ---- products ----------------------------------------------------------------------------------------------------- */
 
-/** @brief A block of free_kernel(): 128 rows of the batch, N outputs; TO_GATED half as many, of gate and of up. */
-template <int N_> struct free_tile {
-    enum {
-        M = 128,                                /**< rows of the batch: 64 of each of two warpgroups */
-        N = N_,                                 /**< rows of weights */
-        ROW = 8,                                /**< uint4 of a row of a step: 64 of k */
-        STEP_AT = (M + N) * ROW,                /**< of a step */
-        STAGES = 200 * 1024 / (STEP_AT * 16) < 8 ? 200 * 1024 / (STEP_AT * 16) : 8, /**< steps in shared memory */
-        SUMS = N / 2,                           /**< of a lane */
-        BYTES = STAGES * STEP_AT * 16           /**< of dynamic shared memory: steps */
-    };
+/** @brief A block of free_kernel(): 128 rows of the batch, 64 of each of two warpgroups, and N rows of weights. */
+template <int N> struct free_tile : stages_of<N, 128> {
+    enum { SUMS = N / 2 /**< of a lane */ };
 };
-
-/** @brief One thread: loads all steps of all tiles of its block. Weights of the first stages need not wait: no kernel writes them. */
-template <int KIND, typename SHAPE>
-__device__ inline void ask_free(const struct tensor_maps &maps, const struct product &p, uint4 *stages,
-                                uint64_t *full, uint64_t *empty, int tiles, int steps)
-{
-    const int of_rows = divide_up(p.rows, SHAPE::M); // tiles that share weights are beside each other
-    const auto ask_weights_of = [&](int stage, int tile, int step) {
-        mbarrier_arrive_expect(&full[stage], SHAPE::STEP_AT * 16);
-        for (int box = 0; box < 2; box++) {
-            const int first = tile / of_rows * (KIND == TO_GATED ? SHAPE::N / 2 : SHAPE::N);
-            tensor_load(stages + stage * SHAPE::STEP_AT + (SHAPE::M + box * (SHAPE::N / 2)) * SHAPE::ROW,
-                        &maps.weights, step * 64,
-                        first + box * (KIND == TO_GATED ? p.outputs : SHAPE::N / 2), &full[stage]);
-        }
-    };
-    const int early = steps < SHAPE::STAGES ? steps : SHAPE::STAGES;
-    for (int i = 0; i < early; i++) ask_weights_of(i, (int)blockIdx.x, i);
-    wait_for_kernel_before();
-    struct ring ring = {0, 1}; // parity 1: in the first round stages are empty
-    int asked = 0;
-    for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x)
-        for (int step = 0; step < steps; step++, advance<SHAPE::STAGES>(&ring)) {
-            if (asked++ >= early) {
-                mbarrier_wait(&empty[ring.stage], ring.parity);
-                ask_weights_of(ring.stage, tile, step);
-            }
-            tensor_load(stages + ring.stage * SHAPE::STEP_AT, &maps.x, step * 64, tile % of_rows * SHAPE::M,
-                        &full[ring.stage]);
-        }
-}
 
 /** @brief Hands a lane's sums to write_output(). */
 template <int KIND, typename SHAPE>
 __device__ inline void write_free(const struct product &p, int first_row, int first_output, const float *sums)
 {
-    enum { OUTPUTS_OF = KIND == TO_GATED ? SHAPE::N / 2 : SHAPE::N, AT_ONCE = OUTPUTS_OF < 64 ? OUTPUTS_OF / 8 : 8 };
+    enum {
+        OUTPUTS_OF = KIND == TO_GATED ? SHAPE::W / 2 : SHAPE::W,
+        AT_ONCE = OUTPUTS_OF < 64 ? OUTPUTS_OF / 8 : 8
+    };
     const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x % WARPGROUP / WARP;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
@@ -75,14 +39,15 @@ __device__ inline void write_free(const struct product &p, int first_row, int fi
                 for (int e = 0; e < 2; e++) {
                     const int output = first_output + (begin + i) * 8 + lane % 4 * 2 + e;
                     if (KIND == TO_STATE && output < p.outputs)
-                        before[i][e] = ((const float *)p.out)[(size_t)row * (size_t)p.outputs + (size_t)output];
+                        before[i][e] =
+                            ((const float *)p.out)[(size_t)row * (size_t)p.outputs + (size_t)output];
                 }
 #pragma unroll
             for (int i = 0; i < AT_ONCE; i++)
                 for (int e = 0; e < 2; e++) {
                     const int output = first_output + (begin + i) * 8 + lane % 4 * 2 + e;
                     const int at = (begin + i) * 4 + 2 * h + e;
-                    const float pair[2] = {sums[at], sums[KIND == TO_GATED ? at + SHAPE::N / 4 : at]};
+                    const float pair[2] = {sums[at], sums[KIND == TO_GATED ? at + SHAPE::W / 4 : at]};
                     if (output < p.outputs) write_output<KIND>(p, row, output, pair, before[i][e]);
                 }
         }
@@ -97,19 +62,12 @@ __global__ void __launch_bounds__(3 * WARPGROUP, 1)
 #if HOPPER_CODE
     extern __shared__ __align__(1024) uint4 stages[];
     __shared__ uint64_t full[SHAPE::STAGES], empty[SHAPE::STAGES];
-    const int steps = divide_up(p.inputs, 64), of_rows = divide_up(p.rows, SHAPE::M);
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < SHAPE::STAGES; i++) {
-            mbarrier_init(&full[i], 1);
-            mbarrier_init(&empty[i], 2);
-        }
-        mbarrier_init_fence();
-    }
-    __syncthreads(); // the mbarriers are there
+    const int steps = divide_up(p.inputs, SHAPE::STEP * SPAN), of_rows = divide_up(p.rows, SHAPE::X);
+    make_stages<SHAPE::STAGES>(full, empty, 2);
     let_next_start();
     if (threadIdx.x < WARPGROUP) {
         registers_down_to<24>();
-        if (threadIdx.x == 0) ask_free<KIND, SHAPE>(maps, p, stages, full, empty, tiles, steps);
+        if (threadIdx.x == 0) ask_tiles<KIND, SHAPE>(maps, p, stages, full, empty, tiles, steps);
     } else {
         registers_up_to<240>();
         struct ring ring = {0, 0};
@@ -122,8 +80,8 @@ __global__ void __launch_bounds__(3 * WARPGROUP, 1)
             int last = 0;
             for (int step = 0; step < steps; step++, advance<SHAPE::STAGES>(&ring)) {
                 const uint32_t at = shared_address(stages + ring.stage * SHAPE::STEP_AT);
-                const uint64_t x = tile_descriptor(at + group * 64 * 128, 0),
-                               weights = tile_descriptor(at + SHAPE::M * 128, 0);
+                const uint64_t x = tile_descriptor(at + (SHAPE::W + group * 64) * 128, 0),
+                               weights = tile_descriptor(at, 0);
                 mbarrier_wait(&full[ring.stage], ring.parity);
                 wgmma_fence();
 #pragma unroll
@@ -135,8 +93,8 @@ __global__ void __launch_bounds__(3 * WARPGROUP, 1)
             }
             wgmma_wait<0>();
             if (threadIdx.x % WARPGROUP == 0) mbarrier_arrive(&empty[last]);
-            write_free<KIND, SHAPE>(p, tile % of_rows * SHAPE::M + group * 64,
-                                    tile / of_rows * (KIND == TO_GATED ? SHAPE::N / 2 : SHAPE::N), sums);
+            write_free<KIND, SHAPE>(p, tile % of_rows * SHAPE::X + group * 64,
+                                    tile / of_rows * (KIND == TO_GATED ? SHAPE::W / 2 : SHAPE::W), sums);
         }
     }
 #endif
@@ -146,21 +104,7 @@ __global__ void __launch_bounds__(3 * WARPGROUP, 1)
 template <int KIND, typename SHAPE>
 inline enum kernel_status launch_free_with(const struct product &p, cudaStream_t stream)
 {
-    void (*const kernel)(const struct tensor_maps, struct product, int) = free_kernel<KIND, SHAPE>;
-    const int tiles = divide_up(p.outputs, KIND == TO_GATED ? SHAPE::N / 2 : SHAPE::N) * divide_up(p.rows, SHAPE::M);
-    const int rows = KIND == TO_GATED ? 2 * p.outputs : p.outputs;
-    struct tensor_maps maps;
-    if (!tensor_map(&maps.weights, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, p.weights, rows, p.inputs, p.inputs,
-                    SHAPE::N / 2) ||
-        !tensor_map(&maps.x, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, KIND == TO_STATE ? p.x : p.normed, p.rows,
-                    p.inputs, p.inputs, SHAPE::M))
-        return KERNEL_CUDA_ERROR;
-    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHAPE::BYTES) !=
-        cudaSuccess)
-        return KERNEL_CUDA_ERROR;
-    const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
-    return launch_early_with(SHAPE::BYTES, kernel, dim3((unsigned)min(tiles, sms)), 3 * WARPGROUP, stream,
-                             maps, p, tiles);
+    return launch_warpgroups<KIND, SHAPE>(free_kernel<KIND, SHAPE>, p, stream);
 }
 
 /**
@@ -174,7 +118,8 @@ template <int KIND> inline enum kernel_status launch_free(const struct product &
         const int of_outputs = divide_up(p.outputs, KIND == TO_GATED ? n / 2 : n);
         return divide_up(of_outputs * divide_up(p.rows, 128), sms) * (256 + 3 * n);
     };
-    if (time(256) <= time(128) && time(256) <= time(64)) return launch_free_with<KIND, free_tile<256>>(p, stream);
+    if (time(256) <= time(128) && time(256) <= time(64))
+        return launch_free_with<KIND, free_tile<256>>(p, stream);
     if (time(128) <= time(64)) return launch_free_with<KIND, free_tile<128>>(p, stream);
     return launch_free_with<KIND, free_tile<64>>(p, stream);
 }
@@ -217,11 +162,11 @@ __device__ inline bool clear_special(uint4 *eight)
 
 /** @brief What a block of attend_tiles_kernel() has in registers of its queries: rows g and g + 8 of 16. */
 template <int DIM> struct queries {
-    uint4 q[DIM / 16];  /**< fragments A */
-    float o[DIM / 2];   /**< sums of weighted values, as wgmma leaves them */
-    float m[2];         /**< largest score, times log2(e) */
-    float l[2];         /**< sum of weights, of this lane's keys */
-    int row[2];         /**< of the block's rows of the batch */
+    uint4 q[DIM / 16]; /**< fragments A */
+    float o[DIM / 2];  /**< sums of weighted values, as wgmma leaves them */
+    float m[2];        /**< largest score, times log2(e) */
+    float l[2];        /**< sum of weights, of this lane's keys */
+    int row[2];        /**< of the block's rows of the batch */
 };
 
 /** @brief Scores of a tile become weights. */
@@ -246,7 +191,8 @@ __device__ inline void weigh(struct queries<DIM> *own, float (&s)[32], const int
         const float shift = largest == -INFINITY ? 0.0f : largest, correction = exp2f(own->m[h] - shift);
         own->m[h] = largest, own->l[h] *= correction;
 #pragma unroll
-        for (int n = 0; n < DIM / 8; n++) own->o[4 * n + 2 * h] *= correction, own->o[4 * n + 2 * h + 1] *= correction;
+        for (int n = 0; n < DIM / 8; n++)
+            own->o[4 * n + 2 * h] *= correction, own->o[4 * n + 2 * h + 1] *= correction;
 #pragma unroll
         for (int j = 0; j < 8; j++)
 #pragma unroll
@@ -260,20 +206,26 @@ __device__ inline void weigh(struct queries<DIM> *own, float (&s)[32], const int
 
 /** @brief Adds what keys with infinite or NaN values give to the rows that see them; clear_special() left them out of the product. */
 template <int DIM>
-__device__ inline void add_special(struct queries<DIM> *own, struct tiles_shared<DIM> *shared, const struct layer_attention &a,
-                                   const float (&s)[32], const int seen[2], int first, int kv_head)
+__device__ inline void add_special(struct queries<DIM> *own, struct tiles_shared<DIM> *shared,
+                                   const struct layer_attention &a, const float (&s)[32], const int seen[2],
+                                   int first, int kv_head)
 {
     const int g = (int)threadIdx.x % 32 / 4, t = (int)threadIdx.x % 4, row = (int)threadIdx.x / 32 * 16 + g;
     for (int j = 0; j < 8; j++)
-        for (int i = 0; i < 4; i++) shared->p[row + i / 2 * 8][j * 8 + 2 * t + i % 2] = __float2half(s[4 * j + i]);
+        for (int i = 0; i < 4; i++)
+            shared->p[row + i / 2 * 8][j * 8 + 2 * t + i % 2] = __float2half(s[4 * j + i]);
     __syncwarp(); // the warp's weights are there
     for (int key = 0; first + key < max(seen[0], seen[1]) && key < TILE_OF_KEYS; key++) {
-        const __half *const v = a.values + ((size_t)shared->place[first / TILE_OF_KEYS % 2][key] * (size_t)a.config.kv_heads + (size_t)kv_head) * DIM;
+        const __half *const v =
+            a.values + ((size_t)shared->place[first / TILE_OF_KEYS % 2][key] * (size_t)a.config.kv_heads +
+                        (size_t)kv_head) *
+                           DIM;
 #pragma unroll
         for (int i = 0; i < DIM / 2; i++) {
             const int h = i / 2 % 2;
             const float value = __half2float(v[i / 4 * 8 + 2 * t + i % 2]);
-            if (first + key < seen[h] && !isfinite(value)) own->o[i] += __half2float(shared->p[row + h * 8][key]) * value;
+            if (first + key < seen[h] && !isfinite(value))
+                own->o[i] += __half2float(shared->p[row + h * 8][key]) * value;
         }
     }
     __syncwarp(); // they have been read before others replace them
@@ -303,16 +255,20 @@ __global__ void __launch_bounds__(WARPGROUP, 2) attend_tiles_kernel(struct layer
     for (int at = (int)threadIdx.x; at < QUERIES * CHUNKS; at += WARPGROUP) {
         const int i = at / CHUNKS, chunk = at % CHUNKS, row = i / group;
         const bool there = row < of_block && shared->keys[row] > 0;
-        const __half *const from = a.q + ((size_t)(there ? first_row + row : 0) * (size_t)c.heads + (size_t)(kv_head * group + i % group)) * DIM;
+        const __half *const from = a.q + ((size_t)(there ? first_row + row : 0) * (size_t)c.heads +
+                                          (size_t)(kv_head * group + i % group)) *
+                                             DIM;
         copy_16_bytes(&shared->k[0][chunk / 8][i][chunk % 8 ^ i % 8], from + chunk * 8, there);
     }
     wait_copies();
     __syncthreads(); // Q is there
-    struct queries<DIM> own = {};
+    struct queries<DIM> own = {
+    };
 #pragma unroll
     for (int s = 0; s < DIM / 16; s++) {
         const int row = warp * 16 + lane % 16, chunk = s * 2 + lane / 16;
-        load_matrices((uint32_t *)&own.q[s], shared_address(&shared->k[0][chunk / 8][row][chunk % 8 ^ row % 8]));
+        load_matrices((uint32_t *)&own.q[s],
+                      shared_address(&shared->k[0][chunk / 8][row][chunk % 8 ^ row % 8]));
     }
     for (int h = 0; h < 2; h++) own.m[h] = -INFINITY, own.row[h] = (warp * 16 + g + h * 8) / group;
     __syncthreads(); // all have Q in registers
@@ -327,21 +283,28 @@ __global__ void __launch_bounds__(WARPGROUP, 2) attend_tiles_kernel(struct layer
         }
         if (earlier) continue; // the whole block
         for (int h = 0; h < 2; h++)
-            seen[h] = own.row[h] < of_block && shared->request[own.row[h]] == request ? shared->keys[own.row[h]] : 0;
+            seen[h] = own.row[h] < of_block && shared->request[own.row[h]] == request
+                          ? shared->keys[own.row[h]]
+                          : 0;
         const int *const table = a.tables + (size_t)request * (size_t)c.max_blocks;
         const auto find = [&](int first) {
             const int key = min(first + (int)threadIdx.x, most - 1);
             if (threadIdx.x < TILE_OF_KEYS)
-                shared->place[first / TILE_OF_KEYS % 2][threadIdx.x] = table[key / c.block_size] * c.block_size + key % c.block_size;
+                shared->place[first / TILE_OF_KEYS % 2][threadIdx.x] =
+                    table[key / c.block_size] * c.block_size + key % c.block_size;
         };
         const auto load = [&](int first) {
             const int stage = first / TILE_OF_KEYS % 2;
 #pragma unroll 4
             for (int at = (int)threadIdx.x; at < TILE_OF_KEYS * CHUNKS; at += WARPGROUP) {
                 const int i = at / CHUNKS, chunk = at % CHUNKS;
-                const size_t from = ((size_t)shared->place[stage][i] * (size_t)c.kv_heads + (size_t)kv_head) * DIM + (size_t)(chunk * 8);
-                copy_16_bytes(&shared->k[stage][chunk / 8][i][chunk % 8 ^ i % 8], a.keys + from, first + i < most);
-                copy_16_bytes(&shared->v[stage][chunk / 8][i][chunk % 8 ^ i % 8], a.values + from, first + i < most);
+                const size_t from =
+                    ((size_t)shared->place[stage][i] * (size_t)c.kv_heads + (size_t)kv_head) * DIM +
+                    (size_t)(chunk * 8);
+                copy_16_bytes(&shared->k[stage][chunk / 8][i][chunk % 8 ^ i % 8], a.keys + from,
+                              first + i < most);
+                copy_16_bytes(&shared->v[stage][chunk / 8][i][chunk % 8 ^ i % 8], a.values + from,
+                              first + i < most);
             }
         };
         find(0);
@@ -353,8 +316,9 @@ __global__ void __launch_bounds__(WARPGROUP, 2) attend_tiles_kernel(struct layer
             bool special = false;
             wait_copies();
             for (int at = (int)threadIdx.x; at < TILE_OF_KEYS * CHUNKS; at += WARPGROUP) // its own copies
-                special |= clear_special(&shared->v[stage][at % CHUNKS / 8][at / CHUNKS][at % CHUNKS % 8 ^ at / CHUNKS % 8]);
-            async_proxy_fence(); // wgmma reads them
+                special |= clear_special(
+                    &shared->v[stage][at % CHUNKS / 8][at / CHUNKS][at % CHUNKS % 8 ^ at / CHUNKS % 8]);
+            async_proxy_fence();                 // wgmma reads them
             special = __syncthreads_or(special); // the tile is there, and all are done with the one before
             if (first + TILE_OF_KEYS < most) load(first + TILE_OF_KEYS);
             float s[32];
@@ -371,8 +335,10 @@ __global__ void __launch_bounds__(WARPGROUP, 2) attend_tiles_kernel(struct layer
             uint4 p[4];
 #pragma unroll
             for (int i = 0; i < 4; i++)
-                p[i] = make_uint4(pack_elements<__half>(s[8 * i], s[8 * i + 1]), pack_elements<__half>(s[8 * i + 2], s[8 * i + 3]),
-                                  pack_elements<__half>(s[8 * i + 4], s[8 * i + 5]), pack_elements<__half>(s[8 * i + 6], s[8 * i + 7]));
+                p[i] = make_uint4(pack_elements<__half>(s[8 * i], s[8 * i + 1]),
+                                  pack_elements<__half>(s[8 * i + 2], s[8 * i + 3]),
+                                  pack_elements<__half>(s[8 * i + 4], s[8 * i + 5]),
+                                  pack_elements<__half>(s[8 * i + 6], s[8 * i + 7]));
             const uint64_t values = tile_descriptor(shared_address(shared->v[stage]), 64 * 128);
             wgmma_fence();
 #pragma unroll
@@ -394,23 +360,30 @@ __global__ void __launch_bounds__(WARPGROUP, 2) attend_tiles_kernel(struct layer
         const int i = warp * 16 + g + h * 8, row = first_row + own.row[h];
         if (own.row[h] >= of_block || row >= a.rows) continue;
         const float factor = own.m[h] == -INFINITY ? 0.0f : 1.0f / sum; // a row that pads
-        __half *const to = a.attended + ((size_t)row * (size_t)c.heads + (size_t)(kv_head * group + i % group)) * DIM;
+        __half *const to =
+            a.attended + ((size_t)row * (size_t)c.heads + (size_t)(kv_head * group + i % group)) * DIM;
 #pragma unroll
         for (int n = 0; n < DIM / 8; n++)
-            *(uint32_t *)(to + n * 8 + lane % 4 * 2) = pack_elements<__half>(own.o[4 * n + 2 * h] * factor, own.o[4 * n + 2 * h + 1] * factor);
+            *(uint32_t *)(to + n * 8 + lane % 4 * 2) =
+                pack_elements<__half>(own.o[4 * n + 2 * h] * factor, own.o[4 * n + 2 * h + 1] * factor);
     }
 #endif
 }
 
 /** @brief Launches attend_tiles_kernel(): a block takes as many rows as have 64 queries, but fewer where there would be few blocks. */
-template <int DIM> inline enum kernel_status launch_attend_tiles(const struct layer_attention &a, cudaStream_t stream)
+template <int DIM>
+inline enum kernel_status launch_attend_tiles(const struct layer_attention &a, cudaStream_t stream)
 {
-    const int bytes = (int)sizeof(struct tiles_shared<DIM>), sms = device_attribute(cudaDevAttrMultiProcessorCount);
+    const int bytes = (int)sizeof(struct tiles_shared<DIM>),
+              sms = device_attribute(cudaDevAttrMultiProcessorCount);
     int of_block = QUERIES / (a.config.heads / a.config.kv_heads);
     while (of_block > 1 && a.config.kv_heads * divide_up(a.rows, of_block) * 2 < sms * 3) of_block /= 2;
-    if (cudaFuncSetAttribute(attend_tiles_kernel<DIM>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) != cudaSuccess)
+    if (cudaFuncSetAttribute(attend_tiles_kernel<DIM>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) !=
+        cudaSuccess)
         return KERNEL_CUDA_ERROR;
-    return launch_early_with(bytes, attend_tiles_kernel<DIM>, dim3(a.config.kv_heads, divide_up(a.rows, of_block)), WARPGROUP, stream, a, of_block);
+    return launch_early_with(bytes, attend_tiles_kernel<DIM>,
+                             dim3(a.config.kv_heads, divide_up(a.rows, of_block)), WARPGROUP, stream, a,
+                             of_block);
 }
 
 #endif

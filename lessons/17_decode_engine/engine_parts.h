@@ -44,10 +44,11 @@ enum {
     BLOCKS_PER_SM = 2,      /**< of a product: more outputs are taken in turn */
     KEYS = 128,             /**< of a tile of attention */
     OF_WARP = KEYS / WARPS, /**< of them a warp's */
-    BATCH = ENGINE_FEW_ROWS, /**< rows up to which a product has blocks for every TILE of them; more: launch_many() */
+    BATCH =
+        ENGINE_FEW_ROWS, /**< rows up to which a product has blocks for every TILE of them; more: launch_many() */
     WARPGROUP_ROWS = 64, /**< rows up to which products of many rows are not worth warpgroups */
-    SPREAD_ROWS = 8, /**< rows up to which the keys of a head are shared out to several blocks */
-    FEW_ROWS = 2     /**< rows up to which launch_few() appends, too; of 8 with many keys it is slower */
+    SPREAD_ROWS = 8,     /**< rows up to which the keys of a head are shared out to several blocks */
+    FEW_ROWS = 2         /**< rows up to which launch_few() appends, too; of 8 with many keys it is slower */
 };
 
 /** @brief Takes @p bytes from @p memory, and moves on to the next multiple of 256. */
@@ -95,9 +96,9 @@ struct product {
     int outputs;       /**< elements of a row of out */
     int rows;          /**< of out */
     float epsilon;     /**< of the norm */
-    __half *normed;        /**< room for [rows, inputs], in launch_many(); NULL for TO_STATE */
-    bool second_kind;      /**< is_second_kind(); not of TO_LOGITS, whose rows are not those of the step */
-    bool by_warpgroups;    /**< the halves of many rows lie as in_span() says: set by launch_many() */
+    __half *normed;    /**< room for [rows, inputs], in launch_many(); NULL for TO_STATE */
+    bool second_kind;  /**< is_second_kind(); not of TO_LOGITS, whose rows are not those of the step */
+    bool by_warpgroups; /**< the halves of many rows lie as in_span() says: set by launch_many() */
 };
 
 /** @brief The weights that a lane asks for next: 16 bytes of each of its two rows. */

@@ -72,21 +72,23 @@ __device__ __forceinline__ void multiply_rows(float (&d)[64], const uint4 &a, ui
 }
 /* clang-format on */
 
-/** @brief A block of tensor_kernel(): 128 outputs and N rows of the batch. */
-template <int N_> struct tensor_tile {
+/** @brief What warpgroups share: tiles of W rows of weights and X rows of the batch, and how many steps of them shared memory has. */
+template <int W_, int X_> struct stages_of {
     enum {
-        M = 128,                         /**< outputs: 64 of each of two warpgroups */
-        N = N_,                          /**< rows of the batch */
-        STEP = 2,                        /**< spans of a step */
-        STAGES = N_ == 128 ? 6 : 8,      /**< steps in shared memory */
-        ROW = STEP * 4,                  /**< uint4 of a row of a step */
-        STEP_AT = (M + N) * ROW,         /**< of a step */
-        SUMS = N / 2,                    /**< of a lane */
-        BOX = M / 2,                     /**< rows of a box of weights: of gate, and of up */
-        AT_ONCE = 4,                     /**< eights of rows that are written at once */
-        THREADS_OF = 3 * WARPGROUP,      /**< of a block */
-        BYTES = STAGES * STEP_AT * 16    /**< of dynamic shared memory: steps */
+        W = W_,                       /**< rows of weights, of TO_GATED half of gate and half of up */
+        X = X_,                       /**< rows of the batch */
+        STEP = 2,                     /**< spans of a step */
+        ROW = STEP * 4,               /**< uint4 of a row of a step */
+        STEP_AT = (W + X) * ROW,      /**< of a step: weights, then rows of the batch */
+        MOST = 200 * 64 / STEP_AT,    /**< steps in 200 KB */
+        STAGES = MOST < 8 ? MOST : 8, /**< steps in shared memory */
+        BYTES = STAGES * STEP_AT * 16 /**< of dynamic shared memory */
     };
+};
+
+/** @brief A block of tensor_kernel(): 128 outputs, 64 of each of two warpgroups, and N rows of the batch. */
+template <int N> struct tensor_tile : stages_of<128, N> {
+    enum { SUMS = N / 2 /**< of a lane */, AT_ONCE = 4 /**< eights of rows that are written at once */ };
 };
 
 /** @brief The tensor maps that TMA reads. */
@@ -100,13 +102,13 @@ template <int KIND, typename SHAPE>
 __device__ inline void ask_tiles(const struct tensor_maps &maps, const struct product &p, uint4 *stages,
                                  uint64_t *full, uint64_t *empty, int tiles, int steps)
 {
-    const int of_rows = divide_up(p.rows, SHAPE::N); // tiles that share weights are beside each other
+    const int of_rows = divide_up(p.rows, SHAPE::X); // tiles that share weights are beside each other
     const auto ask_weights_of = [&](int stage, int tile, int step) {
         mbarrier_arrive_expect(&full[stage], SHAPE::STEP_AT * 16);
         for (int box = 0; box < 2; box++) {
-            const int row = KIND == TO_GATED ? tile / of_rows * SHAPE::BOX + box * p.outputs
-                                             : tile / of_rows * SHAPE::M + box * SHAPE::BOX;
-            tensor_load(stages + stage * SHAPE::STEP_AT + box * (SHAPE::BOX * SHAPE::ROW), &maps.weights,
+            const int row = KIND == TO_GATED ? tile / of_rows * (SHAPE::W / 2) + box * p.outputs
+                                             : tile / of_rows * SHAPE::W + box * (SHAPE::W / 2);
+            tensor_load(stages + stage * SHAPE::STEP_AT + box * (SHAPE::W / 2 * SHAPE::ROW), &maps.weights,
                         step * SHAPE::STEP * SPAN, row, &full[stage]);
         }
     };
@@ -121,8 +123,8 @@ __device__ inline void ask_tiles(const struct tensor_maps &maps, const struct pr
                 mbarrier_wait(&empty[ring.stage], ring.parity);
                 ask_weights_of(ring.stage, tile, step);
             }
-            tensor_load(stages + ring.stage * SHAPE::STEP_AT + SHAPE::M * SHAPE::ROW, &maps.x,
-                        step * SHAPE::STEP * SPAN, tile % of_rows * SHAPE::N, &full[ring.stage]);
+            tensor_load(stages + ring.stage * SHAPE::STEP_AT + SHAPE::W * SHAPE::ROW, &maps.x,
+                        step * SHAPE::STEP * SPAN, tile % of_rows * SHAPE::X, &full[ring.stage]);
         }
 }
 
@@ -146,7 +148,7 @@ __device__ inline void multiply_tile(struct tensor_sums<SHAPE> *sum, struct ring
 {
     enum { // from the lower rows of 16 outputs to those of the next ones, and to the upper rows, of TO_GATED those of up
         NEXT = (KIND == TO_GATED ? 8 : 16) * SHAPE::ROW,
-        HIGH = (KIND == TO_GATED ? SHAPE::BOX : 8) * SHAPE::ROW
+        HIGH = (KIND == TO_GATED ? SHAPE::W / 2 : 8) * SHAPE::ROW
     };
     const int lane = (int)threadIdx.x % WARP, tall = (int)threadIdx.x / WARP - WARPGROUP / WARP;
     const int row = lane / 8 + lane / 4 % 2 * 4; // of eight
@@ -162,8 +164,9 @@ __device__ inline void multiply_tile(struct tensor_sums<SHAPE> *sum, struct ring
     for (int span = 0; span < spans; span++) {
         const int odd = span % SHAPE::STEP, stage = ring->stage;
         const bool leaves = odd || span + 1 == spans; // the stage
-        const uint64_t x = tile_descriptor(shared_address(at + SHAPE::M * SHAPE::ROW), 0) + odd * 4;
-        const uint4 first = make_uint4(low.x, high.x, low.y, high.y), second = make_uint4(low.z, high.z, low.w, high.w);
+        const uint64_t x = tile_descriptor(shared_address(at + SHAPE::W * SHAPE::ROW), 0) + odd * 4;
+        const uint4 first = make_uint4(low.x, high.x, low.y, high.y),
+                    second = make_uint4(low.z, high.z, low.w, high.w);
         wgmma_fence();
         multiply_rows<0>(sum->slice[0], first, x, more);
         multiply_rows<0>(sum->slice[1], second, x + 2, more);
@@ -196,10 +199,10 @@ __device__ inline void write_tensor(const struct product &p, int tile, int first
 {
     enum { ROWS = SHAPE::AT_ONCE * 2 };
     const int lane = (int)threadIdx.x % WARP, tall = (int)threadIdx.x / WARP - WARPGROUP / WARP, g = lane / 4;
-    const int output =
-        (KIND == TO_GATED ? tile * SHAPE::BOX + tall * 8 : tile * SHAPE::M + tall * 16) + g / 2 + g % 2 * 4;
+    const int output = (KIND == TO_GATED ? tile * (SHAPE::W / 2) + tall * 8 : tile * SHAPE::W + tall * 16) +
+                       g / 2 + g % 2 * 4;
 #pragma unroll
-    for (int first = 0; first < SHAPE::N / 8; first += SHAPE::AT_ONCE) {
+    for (int first = 0; first < SHAPE::X / 8; first += SHAPE::AT_ONCE) {
         bool there[ROWS];
         int row[ROWS];
 #pragma unroll
@@ -211,23 +214,29 @@ __device__ inline void write_tensor(const struct product &p, int tile, int first
     }
 }
 
+/** @brief Makes the mbarriers of a block's stages; @p arrivals give one back. Nobody has to wait afterwards. */
+template <int STAGES> __device__ inline void make_stages(uint64_t *full, uint64_t *empty, int arrivals)
+{
+    if (threadIdx.x == 0) {
+        for (int i = 0; i < STAGES; i++) {
+            mbarrier_init(&full[i], 1);
+            mbarrier_init(&empty[i], arrivals);
+        }
+        mbarrier_init_fence();
+    }
+    __syncthreads(); // the mbarriers are there
+}
+
 /** @brief A block's tiles, one after the other: of 128 outputs and N rows. */
 template <int KIND, typename SHAPE>
-__global__ void __launch_bounds__(SHAPE::THREADS_OF, 1)
+__global__ void __launch_bounds__(3 * WARPGROUP, 1)
     tensor_kernel(const __grid_constant__ struct tensor_maps maps, struct product p, int tiles)
 {
 #if HOPPER_CODE
     extern __shared__ __align__(1024) uint4 stages[];
     __shared__ uint64_t full[SHAPE::STAGES], empty[SHAPE::STAGES];
-    const int spans = p.inputs / SPAN, of_rows = divide_up(p.rows, SHAPE::N);
-    if (threadIdx.x == 0) {
-        for (int i = 0; i < SHAPE::STAGES; i++) {
-            mbarrier_init(&full[i], 1);
-            mbarrier_init(&empty[i], 2 * WARPGROUP / WARP);
-        }
-        mbarrier_init_fence();
-    }
-    __syncthreads(); // the mbarriers are there
+    const int spans = p.inputs / SPAN, of_rows = divide_up(p.rows, SHAPE::X);
+    make_stages<SHAPE::STAGES>(full, empty, 2 * WARPGROUP / WARP);
     let_next_start();
     if (threadIdx.x < WARPGROUP) {
         registers_down_to<24>();
@@ -240,32 +249,39 @@ __global__ void __launch_bounds__(SHAPE::THREADS_OF, 1)
         wait_for_kernel_before();
         for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
             multiply_tile<KIND, SHAPE>(&sum, &ring, stages, full, empty, spans);
-            write_tensor<KIND, SHAPE>(p, tile / of_rows, tile % of_rows * SHAPE::N, sum.all);
+            write_tensor<KIND, SHAPE>(p, tile / of_rows, tile % of_rows * SHAPE::X, sum.all);
         }
     }
 #endif
 }
 
-/** @brief Launches tensor_kernel(): the tensor maps tell TMA of rows of weights and rows of inputs. */
+/** @brief Launches a kernel of warpgroups: the tensor maps tell TMA of rows of weights and rows of inputs. */
 template <int KIND, typename SHAPE>
-inline enum kernel_status launch_tensor_with(const struct product &p, cudaStream_t stream)
+inline enum kernel_status launch_warpgroups(void (*kernel)(const struct tensor_maps, struct product, int),
+                                            const struct product &p, cudaStream_t stream)
 {
-    void (*const kernel)(const struct tensor_maps, struct product, int) = tensor_kernel<KIND, SHAPE>;
     const int tiles =
-        divide_up(p.outputs, KIND == TO_GATED ? SHAPE::BOX : SHAPE::M) * divide_up(p.rows, SHAPE::N);
-    struct tensor_maps maps;
+        divide_up(p.outputs, KIND == TO_GATED ? SHAPE::W / 2 : SHAPE::W) * divide_up(p.rows, SHAPE::X);
     const int rows = KIND == TO_GATED ? 2 * p.outputs : p.outputs;
+    struct tensor_maps maps;
     if (!tensor_map(&maps.weights, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, p.weights, rows, p.inputs, p.inputs,
-                    SHAPE::BOX) ||
+                    SHAPE::W / 2) ||
         !tensor_map(&maps.x, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, KIND == TO_STATE ? p.x : p.normed, p.rows,
-                    p.inputs, p.inputs, SHAPE::N))
+                    p.inputs, p.inputs, SHAPE::X))
         return KERNEL_CUDA_ERROR;
     if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHAPE::BYTES) !=
         cudaSuccess)
         return KERNEL_CUDA_ERROR;
     const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
-    return launch_early_with(SHAPE::BYTES, kernel, dim3((unsigned)min(tiles, sms)), SHAPE::THREADS_OF, stream,
+    return launch_early_with(SHAPE::BYTES, kernel, dim3((unsigned)min(tiles, sms)), 3 * WARPGROUP, stream,
                              maps, p, tiles);
+}
+
+/** @brief Launches tensor_kernel(). */
+template <int KIND, typename SHAPE>
+inline enum kernel_status launch_tensor_with(const struct product &p, cudaStream_t stream)
+{
+    return launch_warpgroups<KIND, SHAPE>(tensor_kernel<KIND, SHAPE>, p, stream);
 }
 
 /** @brief Launches tensor_kernel(), in tiles of 64 rows where these need less time: a last round of blocks that leaves SMs idle takes
@@ -276,10 +292,10 @@ template <int KIND> inline enum kernel_status launch_tensor(const struct product
     typedef struct tensor_tile<64> small;
     const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
     const auto time = [&](int n) {
-        const int of_outputs = divide_up(p.outputs, KIND == TO_GATED ? large::BOX : large::M);
+        const int of_outputs = divide_up(p.outputs, KIND == TO_GATED ? large::W / 2 : large::W);
         return divide_up(of_outputs * divide_up(p.rows, n), sms) * n;
     };
-    if (time(small::N) < time(large::N)) return launch_tensor_with<KIND, small>(p, stream);
+    if (time(small::X) < time(large::X)) return launch_tensor_with<KIND, small>(p, stream);
     return launch_tensor_with<KIND, large>(p, stream);
 }
 

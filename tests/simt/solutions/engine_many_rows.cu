@@ -45,7 +45,8 @@ template <int KIND> static void lay(bool by_warpgroups)
 {
     product.by_warpgroups = by_warpgroups;
     if (KIND == TO_STATE) product.x = by_warpgroups ? in_order : plain;
-    if constexpr (KIND != TO_STATE) norm_kernel<KIND><<<divide_up(ROWS_OF_OUT, NORM_ROWS), THREADS>>>(product);
+    if constexpr (KIND != TO_STATE)
+        norm_kernel<KIND><<<divide_up(ROWS_OF_OUT, NORM_ROWS), THREADS>>>(product);
 }
 
 template <int KIND> static void judge(const char *kind, const char *tiles, enum kernel_status status)
@@ -137,8 +138,9 @@ int main(void)
     in_order = halves(MOST, &state, true);
     product.x = plain;
     compare<TO_STATE>("state");
-    void *const made[] = {(void *)product.weights, (void *)product.gain, (void *)plain, (void *)in_order, product.out,
-                          (void *)product.wanted,  product.normed};
+    void *const made[] = {(void *)product.weights, (void *)product.gain, (void *)plain,
+                          (void *)in_order,        product.out,          (void *)product.wanted,
+                          product.normed};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) release(made[i]);
     free(before);
     free(expected);
