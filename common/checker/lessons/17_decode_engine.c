@@ -66,6 +66,7 @@ static const struct sizes ONE_WORD =     {1,    32,    1,   1,  32,    96,     1
 /* Sizes that no other case on the software device has: warps with several chunks of inputs, and blocks
  * with several tiles of outputs. */
 static const struct sizes LONG_ROWS =    {1,  1120,    2,   1,  32,    32,     9,    0, 0, 0};
+static const struct sizes LONG_ROWS_64 = {1,  1120,    2,   1,  64,    32,     9,    0, 0, 0};
 static const struct sizes MANY_WORDS =   {1,    32,    2,   1,  32,    32, 65601,    0, 0, 0};
 static const struct sizes MANY_TILES =   {1,    32,    2,   1,  32,  3360,    21,    1, 0, 0};
 /* Layers as those models have them, but fewer of them, and a smaller vocabulary. */
@@ -137,7 +138,7 @@ static const struct table_row {
     {"step/one_word",               GROUP_EDGES,      &ONE_WORD,     .text = 3, .chunk = 2, .decode = 1, .page = 4},
     {"step/two_kinds",              GROUP_EDGES,      &HEADS_OF_64,  .requests = 3, .text = 7, .growth = 1, .chunk = 6, .decode = 1, .page = 4, .manner = A | K | R},
     {"step/two_kinds_130",          GROUP_EDGES,      &HEADS_OF_64,  .requests = 2, .text = 65, .growth = 1, .chunk = 65, .page = 16, .manner = K},
-    {"step/two_kinds_of_groups",    GROUP_EDGES,      &THREE_GROUPS, .requests = 5, .text = 18, .growth = 1, .chunk = 17, .decode = 1, .page = 4, .manner = A | K},
+    {"step/two_kinds_long_rows",    GROUP_EDGES,      &LONG_ROWS_64, .text = 18, .chunk = 17, .decode = 1, .page = 4, .manner = A | K},
     {"step/two_kinds_of_128",       GROUP_EDGES,      &HEADS_OF_128, .text = 67, .chunk = 22, .page = 8, .manner = A | K | G},
 
     {"step/sharp",                  GROUP_NUMERICS,   &TWO_LAYERS,   .text = 12, .chunk = 11, .decode = 1, .page = 4, .distribution = SHARP},
@@ -244,6 +245,7 @@ static struct lesson_case case_of(const struct table_row *row)
     plan.config.two_kinds = (row->manner & ENGINE_KINDS) != 0;
     settle(&plan);
     put_plan(&item, &plan);
+    if (row->manner == K) item.flags |= CASE_SMALL_DEVICE; /* there a block has several tiles */
     if (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS) item.flags |= CASE_ONE_CALL;
     snprintf(item.name, sizeof item.name, "%s", row->name);
     return item;
