@@ -138,7 +138,7 @@ static const struct table_row {
     {"step/one_word",               GROUP_EDGES,      &ONE_WORD,     .text = 3, .chunk = 2, .decode = 1, .page = 4},
     {"step/two_kinds",              GROUP_EDGES,      &HEADS_OF_64,  .requests = 3, .text = 7, .growth = 1, .chunk = 6, .decode = 1, .page = 4, .manner = A | K | R},
     {"step/two_kinds_130",          GROUP_EDGES,      &HEADS_OF_64,  .requests = 2, .text = 65, .growth = 1, .chunk = 65, .page = 16, .manner = K},
-    {"step/two_kinds_long_rows",    GROUP_EDGES,      &LONG_ROWS_64, .text = 18, .chunk = 17, .decode = 1, .page = 4, .manner = A | K},
+    {"step/two_kinds_long_rows",    GROUP_EDGES,      &LONG_ROWS_64, .text = 18, .chunk = 17, .decode = 1, .page = 4, .manner = K},
     {"step/two_kinds_of_128",       GROUP_EDGES,      &HEADS_OF_128, .text = 67, .chunk = 22, .page = 8, .manner = A | K | G},
 
     {"step/sharp",                  GROUP_NUMERICS,   &TWO_LAYERS,   .text = 12, .chunk = 11, .decode = 1, .page = 4, .distribution = SHARP},
