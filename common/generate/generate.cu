@@ -99,7 +99,8 @@ static struct options read_options(int count, char **words)
     if (count % 2 == 0 || !o.model || !o.prompt)
         fail("usage: generate --model tiny|0.6B|8B|FOLDER --prompt TEXT [--tokens N] [--requests N] [--chunk "
              "N] [--context N] "
-             "[--temperature T] [--top-p P] [--top-k K] [--seed S] [--sharing on|off] [--kinds 1|2] [--show N]",
+             "[--temperature T] [--top-p P] [--top-k K] [--seed S] [--sharing on|off] [--kinds 1|2] [--show "
+             "N]",
              NULL);
     if (o.show > o.requests) fail("--show", "there are not so many requests");
     const char *wrong = sampling_check(&o.sampling);

@@ -14,7 +14,7 @@
 /* ---- products ----------------------------------------------------------------------------------------------------- */
 
 /** @brief A block of free_kernel(): 128 rows of the batch, 64 of each of two warpgroups, and N rows of weights. */
-template <int N> struct free_tile : stages_of<N, 128> {
+template <int N, int CLUSTER> struct free_tile : stages_of<N, 128, CLUSTER> {
     enum { SUMS = N / 2 /**< of a lane */ };
 };
 
@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(3 * WARPGROUP, 1)
 #if HOPPER_CODE
     extern __shared__ __align__(1024) uint4 stages[];
     __shared__ uint64_t full[SHAPE::STAGES], empty[SHAPE::STAGES];
-    const int steps = divide_up(p.inputs, SHAPE::STEP * SPAN), of_rows = divide_up(p.rows, SHAPE::X);
-    make_stages<SHAPE::STAGES>(full, empty, 2);
+    const int steps = divide_up(p.inputs, SHAPE::STEP * SPAN);
+    make_stages<SHAPE>(full, empty, 2);
     let_next_start();
     if (threadIdx.x < WARPGROUP) {
         registers_down_to<24>();
@@ -73,7 +73,9 @@ __global__ void __launch_bounds__(3 * WARPGROUP, 1)
         struct ring ring = {0, 0};
         const int group = (int)threadIdx.x / WARPGROUP - 1;
         wait_for_kernel_before();
-        for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
+        for (int tile = (int)blockIdx.x / SHAPE::CLUSTER; tile < tiles;
+             tile += (int)gridDim.x / SHAPE::CLUSTER) {
+            const struct tile_place place = place_of<SHAPE>(p, tile);
             float sums[SHAPE::SUMS];
 #pragma unroll
             for (int i = 0; i < SHAPE::SUMS; i++) sums[i] = 0.0f;
@@ -88,15 +90,17 @@ __global__ void __launch_bounds__(3 * WARPGROUP, 1)
                 for (int k = 0; k < 4; k++) wgmma<0, 0>(sums, x + k * 2, weights + k * 2, __half());
                 wgmma_commit();
                 wgmma_wait<1>(); // the step before is done
-                if (step > 0 && threadIdx.x % WARPGROUP == 0) mbarrier_arrive(&empty[last]);
+                if (step > 0) arrive_at_all<SHAPE::CLUSTER>(&empty[last], (int)threadIdx.x % WARPGROUP);
                 last = ring.stage;
             }
             wgmma_wait<0>();
-            if (threadIdx.x % WARPGROUP == 0) mbarrier_arrive(&empty[last]);
-            write_free<KIND, SHAPE>(p, tile % of_rows * SHAPE::X + group * 64,
-                                    tile / of_rows * (KIND == TO_GATED ? SHAPE::W / 2 : SHAPE::W), sums);
+            arrive_at_all<SHAPE::CLUSTER>(&empty[last], (int)threadIdx.x % WARPGROUP);
+            wgmma_hold(sums);
+            write_free<KIND, SHAPE>(p, place.rows * SHAPE::X + group * 64,
+                                    place.weights * (KIND == TO_GATED ? SHAPE::W / 2 : SHAPE::W), sums);
         }
     }
+    cluster_sync(); // nobody arrives at, or copies to, the shared memory of a block that has ended
 #endif
 }
 
@@ -108,20 +112,21 @@ inline enum kernel_status launch_free_with(const struct product &p, cudaStream_t
 }
 
 /**
- * @brief A product of the second kind, in the tiles that need least time: what tiles of N outputs read and write in shared memory takes as
- *        long as 64 + 3/4 N instructions of 16 of k, and a last round of blocks that leaves SMs idle as long as the others.
+ * @brief A product of the second kind, in the tiles that need less time. What the L2 cache gives bounds it: so pairs of blocks share
+ *        weights where there are rows for two, and a tile of N rows of weights takes about as long as 190 + N.
  */
 template <int KIND> inline enum kernel_status launch_free(const struct product &p, cudaStream_t stream)
 {
     const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
     const auto time = [&](int n) {
         const int of_outputs = divide_up(p.outputs, KIND == TO_GATED ? n / 2 : n);
-        return divide_up(of_outputs * divide_up(p.rows, 128), sms) * (256 + 3 * n);
+        return divide_up(of_outputs * divide_up(p.rows, 128), sms) * (190 + n);
     };
-    if (time(256) <= time(128) && time(256) <= time(64))
-        return launch_free_with<KIND, free_tile<256>>(p, stream);
-    if (time(128) <= time(64)) return launch_free_with<KIND, free_tile<128>>(p, stream);
-    return launch_free_with<KIND, free_tile<64>>(p, stream);
+    if (p.rows <= 128)
+        return time(128) <= time(64) ? launch_free_with<KIND, free_tile<128, 1>>(p, stream)
+                                     : launch_free_with<KIND, free_tile<64, 1>>(p, stream);
+    return time(256) <= time(128) ? launch_free_with<KIND, free_tile<256, 2>>(p, stream)
+                                  : launch_free_with<KIND, free_tile<128, 2>>(p, stream);
 }
 
 /* ---- attention ---------------------------------------------------------------------------------------------------- */
