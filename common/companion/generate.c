@@ -222,7 +222,6 @@ static const struct option_description options[] = {
     {"--show", "N", "the request whose text is shown; 1 without it", 0},
     {"--sharing", "on|off",
      "requests that begin alike share blocks of the cache: the same bits; on without it", 0},
-    {"--kinds", "1|2", "2: steps of more than 16 rows are faster, and may give other bits; 1 without it", 0},
     {"--device", "gpu|simt", "where to run; without it, the GPU if there is one", 0},
     {"--kernel", "FILE.cu", "this file instead of the lesson's", 0},
     {"--solution", NULL, "the course's own solution", 0},

@@ -18,9 +18,8 @@
 #include "attention_args.h"
 
 enum {
-    ENGINE_DIVISOR = 32,      /**< of hidden and intermediate: what four lanes load of a row at once */
-    ENGINE_MOST_ROWS = 65535, /**< rows of a step at most: a grid has no more blocks in y */
-    ENGINE_FEW_ROWS = 16      /**< rows up to which a step is of the first kind, see two_kinds */
+    ENGINE_DIVISOR = 32,     /**< of hidden and intermediate: what four lanes load of a row at once */
+    ENGINE_MOST_ROWS = 65535 /**< rows of a step at most: a grid has no more blocks in y */
 };
 
 /** @brief Matrices of the layers that are not among the weights, but behind struct engine_products: sums of these. */
@@ -46,7 +45,6 @@ struct engine_config {
     float epsilon;    /**< of RMSNorm */
     float rope_base;  /**< of the rotary position embedding */
     int elsewhere;    /**< matrices that are not among the weights; 0: all of them are */
-    int two_kinds; /**< 1: steps of more than ::ENGINE_FEW_ROWS rows may give a row other bits; 0: all give it the same */
 };
 
 /** @brief A decoder. */
@@ -170,7 +168,6 @@ static inline int engine_config_fits(const struct engine_config *c)
         (c->head_dim != 32 && c->head_dim != 64 && c->head_dim != 128))
         return 0;
     if (c->max_rows < 1 || c->max_rows > ENGINE_MOST_ROWS || (c->tied != 0 && c->tied != 1)) return 0;
-    if (c->two_kinds != 0 && c->two_kinds != 1) return 0;
     if ((c->elsewhere & ~(ENGINE_ATTENTION_ELSEWHERE | ENGINE_MLP_ELSEWHERE)) != 0) return 0;
     /* Any of these may be as large as this, and no sum of products of two is larger than 63 bits hold. */
     const int most = 1 << 24;

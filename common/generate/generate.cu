@@ -3,7 +3,7 @@
  * @brief Text from a model: tokens of a prompt through lesson 17's engine, one sampled token after another.
  *
  *     generate --model tiny|0.6B|8B|FOLDER --prompt TEXT [--tokens N] [--requests N] [--chunk N] [--context N]
- *              [--temperature T] [--top-p P] [--top-k K] [--seed S] [--sharing on|off] [--kinds 1|2] [--show N]
+ *              [--temperature T] [--top-p P] [--top-k K] [--seed S] [--sharing on|off] [--show N]
  *
  * A FOLDER is as Hugging Face's transformers write it: config.json, weights in .safetensors, tokenizer.json. 0.6B and 8B are shapes
  * with weights from a seed: no text comes of them, but the times are real. Built once for each device.
@@ -22,7 +22,7 @@ extern "C" {
 /** What the command line says. */
 struct options {
     const char *model, *prompt;
-    int tokens, requests, chunk, context, sharing, kinds, show;
+    int tokens, requests, chunk, context, sharing, show;
     struct sampling sampling;
 };
 
@@ -62,7 +62,7 @@ static double number(const char *name, const char *text, double least, double mo
 
 static struct options read_options(int count, char **words)
 {
-    struct options o = {NULL, NULL, 64, 1, 64, 0, 1, 1, 1, {0.0, 0, 1.0, 1}};
+    struct options o = {NULL, NULL, 64, 1, 64, 0, 1, 1, {0.0, 0, 1.0, 1}};
     for (int i = 1; i + 1 < count; i += 2) {
         const char *name = words[i], *value = words[i + 1];
         if (!strcmp(name, "--model"))
@@ -87,8 +87,6 @@ static struct options read_options(int count, char **words)
             o.sampling.seed = (uint64_t)number(name, value, 0, 9e15);
         else if (!strcmp(name, "--sharing") && (!strcmp(value, "on") || !strcmp(value, "off")))
             o.sharing = !strcmp(value, "on");
-        else if (!strcmp(name, "--kinds"))
-            o.kinds = (int)number(name, value, 1, 2);
         else if (!strcmp(name, "--sharing"))
             fail(name, "is on or off");
         else if (!strcmp(name, "--show"))
@@ -99,8 +97,7 @@ static struct options read_options(int count, char **words)
     if (count % 2 == 0 || !o.model || !o.prompt)
         fail("usage: generate --model tiny|0.6B|8B|FOLDER --prompt TEXT [--tokens N] [--requests N] [--chunk "
              "N] [--context N] "
-             "[--temperature T] [--top-p P] [--top-k K] [--seed S] [--sharing on|off] [--kinds 1|2] [--show "
-             "N]",
+             "[--temperature T] [--top-p P] [--top-k K] [--seed S] [--sharing on|off] [--show N]",
              NULL);
     if (o.show > o.requests) fail("--show", "there are not so many requests");
     const char *wrong = sampling_check(&o.sampling);
@@ -162,7 +159,6 @@ static void open_engine(struct run *run)
     free(prompt);
     decoder_open(&run->decoder, run->model, rows, o->requests,
                  context); // when nothing can be refused any more
-    run->decoder.model.config.two_kinds = o->kinds == 2;
 }
 
 static void show(const struct run *run, const int *tokens, int count)

@@ -24,8 +24,6 @@ enum engine_manner {
     ENGINE_LAST = 16,    /* only the last step wants logits */
     ENGINE_FILLED =
         64, /* positions of a request before its last `decode` tokens are in the cache, and no step computes them */
-    ENGINE_KINDS =
-        128, /* the configuration has two_kinds: bits must be the same in steps of one kind, and a token alone is padded to its kind */
     ENGINE_KEPT = 32 /* to be timed: the graph is kept from call to call */
 };
 
@@ -163,13 +161,13 @@ static inline size_t engine_most_workspace(const struct engine_config *c)
            5 * engine_q_width(c) * ((size_t)c->head_dim + 16) + 4096;
 }
 
-/** Ints and floats that a graph reads and writes, or a token alone among rows that pad, staged before the workspace. */
+/** Ints and floats that a graph reads and writes, staged before the workspace. */
 static inline size_t engine_staged(const struct engine_plan *p)
 {
     const size_t rows = (size_t)p->config.max_rows;
     size_t words =
         4 * rows + (size_t)p->requests * (size_t)p->config.max_blocks + rows * (size_t)p->config.vocab;
-    return p->manner & (ENGINE_GRAPH | ENGINE_KEPT | ENGINE_KINDS) ? (words * 4 + 255) / 256 * 256 : 0;
+    return p->manner & (ENGINE_GRAPH | ENGINE_KEPT) ? (words * 4 + 255) / 256 * 256 : 0;
 }
 
 #endif

@@ -15,9 +15,7 @@
  * Matrices of the layers may be *elsewhere*: then struct engine_products multiplies with them, and these bits are its own.
  *
  * **Batched equals alone, bit for bit.** Every sum is taken in an order that depends on the sizes of the model only: what a row
- * gives does not depend on the other rows, on where it stands among them, or on how a prompt was cut into steps. If the configuration
- * has two_kinds, this holds for steps of up to ::ENGINE_FEW_ROWS rows among themselves, and for steps of more (rows that pad count): so
- * prompts may take whatever sums suit them.
+ * gives does not depend on the other rows, on where it stands among them, or on how a prompt was cut into steps.
  * @see engine_args.h for sizes, weights and batch; oracle: ref_qwen3_logits() in reference/qwen3.h
  */
 #ifndef WARPWISE_DECODE_ENGINE_H

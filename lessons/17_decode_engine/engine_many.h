@@ -17,7 +17,6 @@
 #include <cuda_pipeline.h>
 
 #include "engine_parts.h"
-#include "engine_kinds.h"
 #include "engine_tensor.h"
 #include "engine_wide.h"
 #include "kernel_launch.h"
@@ -226,14 +225,12 @@ template <int KIND> inline enum kernel_status launch_many(struct product p, cuda
         const long long blocks = (long long)divide_up(p.outputs, m / width) * divide_up(p.rows, n);
         return p.rows > n / 2 && blocks >= sms * 3LL / 4 && bytes <= shared;
     };
-    p.by_warpgroups = !p.second_kind && for_warpgroups(p.rows);
+    p.by_warpgroups = for_warpgroups(p.rows);
     if constexpr (KIND != TO_STATE) {
         const enum kernel_status status =
             launch_early(norm_kernel<KIND>, dim3(divide_up(p.rows, NORM_ROWS)), THREADS, stream, p);
         if (status != KERNEL_OK) return status;
     }
-    if constexpr (KIND != TO_LOGITS)
-        if (p.second_kind) return launch_free<KIND>(p, stream);
     if (p.by_warpgroups) return launch_tensor<KIND>(p, stream);
     if (fits(wide::M, wide::N, wide::BYTES)) return launch_wide<KIND>(p, stream);
     if (fits(64, 64, many<64, 64, 4>::BYTES)) return launch_tiles<KIND, 64, 64, 4>(p, stream);

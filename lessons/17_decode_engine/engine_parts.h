@@ -44,8 +44,7 @@ enum {
     BLOCKS_PER_SM = 2,      /**< of a product: more outputs are taken in turn */
     KEYS = 128,             /**< of a tile of attention */
     OF_WARP = KEYS / WARPS, /**< of them a warp's */
-    BATCH =
-        ENGINE_FEW_ROWS, /**< rows up to which a product has blocks for every TILE of them; more: launch_many() */
+    BATCH = 16, /**< rows up to which a product has blocks for every TILE of them; more: launch_many() */
     WARPGROUP_ROWS = 64, /**< rows up to which products of many rows are not worth warpgroups */
     SPREAD_ROWS = 8,     /**< rows up to which the keys of a head are shared out to several blocks */
     FEW_ROWS = 2         /**< rows up to which launch_few() appends, too; of 8 with many keys it is slower */
@@ -97,7 +96,6 @@ struct product {
     int rows;          /**< of out */
     float epsilon;     /**< of the norm */
     __half *normed;    /**< room for [rows, inputs], in launch_many(); NULL for TO_STATE */
-    bool second_kind;  /**< is_second_kind(); not of TO_LOGITS, whose rows are not those of the step */
     bool by_warpgroups; /**< the halves of many rows lie as in_span() says: set by launch_many() */
 };
 
@@ -164,13 +162,6 @@ struct layer_attention {
     unsigned int *arrived;       /**< of the buffers */
     bool by_warpgroups;          /**< attended is written as in_span() says: set by launch_prompt() */
 };
-
-/** @brief Whether a step of @p rows rows is of the second kind, and engine_kinds.h computes it: on Hopper, if the configuration has two_kinds. */
-static inline bool is_second_kind(const struct engine_config *c, int rows)
-{
-    return c->two_kinds && rows > ENGINE_FEW_ROWS && c->head_dim >= 64 && c->heads / c->kv_heads <= 64 &&
-           device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
-}
 
 /**
  * @brief Whether products of @p rows rows go to the warpgroups of engine_tensor.h. Then the halves that they take lie in memory in the order

@@ -13,7 +13,6 @@
 #define WARPWISE_ENGINE_PROMPT_H
 
 #include "engine_merge.h"
-#include "engine_kinds.h"
 #include "kernel_launch.h"
 
 /* Defined in the lesson's kernel file. */
@@ -235,9 +234,6 @@ inline enum kernel_status launch_prompt(struct layer_attention a, cudaStream_t s
     const long long pairs = (long long)a.config.heads * a.rows;
     const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
     a.by_warpgroups = for_warpgroups(a.rows) && !(a.config.elsewhere & ENGINE_ATTENTION_ELSEWHERE);
-    if (is_second_kind(&a.config, a.rows))
-        return a.config.head_dim == 64 ? launch_attend_tiles<64>(a, stream)
-                                       : launch_attend_tiles<128>(a, stream);
     int of_block = a.by_warpgroups ? 2 : 1; // attend_kernel() writes in the order of elements
     while (of_block < WARPS && pairs >= 12LL * of_block * sms) of_block *= 2;
     if (a.config.head_dim == 32) return launch_prompt_with<4>(a, of_block, stream);

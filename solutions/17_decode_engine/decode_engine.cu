@@ -447,7 +447,6 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
     const __half *w = (const __half *)model->weights;
     const int q_width = (int)engine_q_width(c), heads = c->heads + 2 * c->kv_heads, rows = batch->rows;
     const size_t slice = engine_slice_elems(c);
-    const bool second = is_second_kind(c, rows); // other bits than in a step of few rows
     __half *keys = (__half *)model->cache + 2 * (size_t)index * slice;
     const struct layer_attention a = {.config = *c,
                                       .rows = rows,
@@ -467,29 +466,32 @@ static enum kernel_status launch_layer(const struct engine_model *model, const s
                                 .gain = w + at.input_norm,
                                 .x = b->x,
                                 .out = b->qkv,
+                                .wanted = NULL,
                                 .inputs = c->hidden,
                                 .outputs = heads * c->head_dim,
                                 .rows = rows,
                                 .epsilon = c->epsilon,
-                                .normed = b->normed,
-                                .second_kind = second};
+                                .normed = b->normed};
     const struct product o = {.weights = w + at.o,
+                              .gain = NULL,
                               .x = b->attended,
                               .out = b->x,
+                              .wanted = NULL,
                               .inputs = q_width,
                               .outputs = c->hidden,
                               .rows = rows,
-                              .second_kind = second};
+                              .epsilon = 0.0f,
+                              .normed = NULL};
     const struct product gate = {.weights = w + at.gate_up,
                                  .gain = w + at.mlp_norm,
                                  .x = b->x,
                                  .out = b->gated,
+                                 .wanted = NULL,
                                  .inputs = c->hidden,
                                  .outputs = c->intermediate,
                                  .rows = rows,
                                  .epsilon = c->epsilon,
-                                 .normed = b->normed,
-                                 .second_kind = second};
+                                 .normed = b->normed};
     struct product down = o;
     down.weights = w + at.down, down.x = b->gated, down.inputs = c->intermediate;
     const dim3 of_append(divide_up(heads, WARPS), rows),

@@ -1,7 +1,7 @@
 // Times steps of lesson 17 on a GPU, without the checker: replays of a graph, as an engine makes them.
 //
 //   nvcc -O3 -std=c++17 -arch=sm_90a -Icommon/contracts -Icommon/decode -Ilessons/17_decode_engine tests/gpu/time_engine.cu -lcuda -o /tmp/time_engine
-//   /tmp/time_engine 0.6B && /tmp/time_engine 8B && /tmp/time_engine 8B kinds      kinds: with two_kinds
+//   /tmp/time_engine 0.6B && /tmp/time_engine 8B
 //
 // Weights and cache are random, with all layers and words of Qwen3-0.6B and Qwen3-8B. Rows of one token each have a context of
 // their own, its blocks scattered; a prompt's rows are of one request. Logits of all rows, of a prompt of the last, are computed;
@@ -115,7 +115,6 @@ int main(int count, char **words)
     const int large = count > 1 && strcmp(words[1], "8B") == 0;
     struct engine_model model = {};
     model.config = shapes(large);
-    model.config.two_kinds = count > 2 && strcmp(words[2], "kinds") == 0;
     const struct engine_config *c = &model.config;
     model.weights = random_halves(engine_weight_elems(c), 0.03f);
     model.cache = random_halves(engine_cache_elems(c), 1.0f);

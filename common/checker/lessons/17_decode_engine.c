@@ -56,7 +56,6 @@ static const struct sizes TWO_LAYERS =   {2,    64,    2,   1,  32,    64,    19
 static const struct sizes THREE_GROUPS = {1,    32,    6,   3,  32,    32,    16,    0, 1e-2, 100};
 static const struct sizes FOUR_GROUPS =  {1,    32,   12,   4,  32,    32,    16,    0, 0, 0};
 static const struct sizes NO_GROUPS =    {1,    32,    2,   2,  64,    32,    16,    1, 0, 0};
-static const struct sizes HEADS_OF_64 =  {1,    64,    6,   2,  64,    96,    19,    0, 0, 0};
 static const struct sizes HEADS_OF_128 = {1,    32,    2,   1, 128,    32,    11,    1, 1e-3, 10};
 static const struct sizes MANY_HEADS =   {1,    32,   16,   1, 128,    32,   11,    1, 0, 0};
 static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9,    1, 0, 0};
@@ -66,7 +65,6 @@ static const struct sizes ONE_WORD =     {1,    32,    1,   1,  32,    96,     1
 /* Sizes that no other case on the software device has: warps with several chunks of inputs, and blocks
  * with several tiles of outputs. */
 static const struct sizes LONG_ROWS =    {1,  1120,    2,   1,  32,    32,     9,    0, 0, 0};
-static const struct sizes LONG_ROWS_64 = {1,  1120,    2,   1,  64,    32,     9,    0, 0, 0};
 static const struct sizes MANY_WORDS =   {1,    32,    2,   1,  32,    32, 65601,    0, 0, 0};
 static const struct sizes MANY_TILES =   {1,    32,    2,   1,  32,  3360,    21,    1, 0, 0};
 /* Layers as those models have them, but fewer of them, and a smaller vocabulary. */
@@ -80,7 +78,6 @@ enum {
     R = ENGINE_REVERSED,
     F = ENGINE_FEW,
     L = ENGINE_LAST,
-    K = ENGINE_KINDS,
     P = ENGINE_FILLED
 };
 
@@ -136,10 +133,6 @@ static const struct table_row {
     {"step/few_past_128_keys",      GROUP_EDGES,      &SMALL,        .requests = 3, .text = 131, .growth = 2, .chunk = 65, .decode = 2, .page = 16, .manner = A, .distribution = SHARP},
     {"step/words_65601",            GROUP_EDGES,      &MANY_WORDS,   .text = 3, .chunk = 2, .decode = 1, .page = 4},
     {"step/one_word",               GROUP_EDGES,      &ONE_WORD,     .text = 3, .chunk = 2, .decode = 1, .page = 4},
-    {"step/two_kinds",              GROUP_EDGES,      &HEADS_OF_64,  .requests = 3, .text = 7, .growth = 1, .chunk = 6, .decode = 1, .page = 4, .manner = A | K | R},
-    {"step/two_kinds_130",          GROUP_EDGES,      &HEADS_OF_64,  .requests = 2, .text = 65, .growth = 1, .chunk = 65, .page = 16, .manner = K},
-    {"step/two_kinds_long_rows",    GROUP_EDGES,      &LONG_ROWS_64, .text = 18, .chunk = 17, .decode = 1, .page = 4, .manner = K},
-    {"step/two_kinds_of_128",       GROUP_EDGES,      &HEADS_OF_128, .text = 67, .chunk = 22, .page = 8, .manner = A | K | G},
 
     {"step/sharp",                  GROUP_NUMERICS,   &TWO_LAYERS,   .text = 12, .chunk = 11, .decode = 1, .page = 4, .distribution = SHARP},
     {"step/far_below_zero",         GROUP_NUMERICS,   &SMALL,        .requests = 12, .text = 1, .chunk = 1, .page = 4, .distribution = FAR},
@@ -148,7 +141,6 @@ static const struct table_row {
     {"step/steep",                  GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = STEEP},
     {"step/uneven",                 GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = UNEVEN},
     {"step/nan_token",              GROUP_NUMERICS,   &SMALL,        .requests = 3, .text = 6, .chunk = 4, .decode = 1, .page = 4, .manner = A, .distribution = NAN_TOKEN},
-    {"step/nan_token_of_many",      GROUP_NUMERICS,   &NO_GROUPS,    .requests = 3, .text = 7, .chunk = 6, .decode = 1, .page = 4, .manner = A | K, .distribution = NAN_TOKEN},
 
     {"step/q_and_k_beyond_half",    GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = BROAD},
     {"step/gates_of_5",             GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = GATES_OF_5},
@@ -242,10 +234,8 @@ static struct lesson_case case_of(const struct table_row *row)
                                .decode = row->decode,
                                .manner = row->manner};
     set_sizes(&plan.config, row->sizes);
-    plan.config.two_kinds = (row->manner & ENGINE_KINDS) != 0;
     settle(&plan);
     put_plan(&item, &plan);
-    if (row->manner == K) item.flags |= CASE_SMALL_DEVICE; /* there a block has several tiles */
     if (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS) item.flags |= CASE_ONE_CALL;
     snprintf(item.name, sizeof item.name, "%s", row->name);
     return item;

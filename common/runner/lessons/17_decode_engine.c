@@ -114,26 +114,6 @@ static enum kernel_status take_steps(const struct scene *s)
     return status;
 }
 
-static void stage(const struct scene *s, const void *to, const void *from, size_t words)
-{
-    cudaMemcpyAsync((void *)(uintptr_t)to, from, words * 4, cudaMemcpyDeviceToDevice, s->stream);
-}
-
-/** The one row of @p batch becomes the first of a step of many, the others of which pad. */
-static void pad_to_kind(const struct scene *s, struct engine_batch *batch)
-{
-    enum { ROWS = ENGINE_FEW_ROWS + 1 };
-    int *const at = s->buffers[ENGINE_WORKSPACE];
-    cudaMemsetAsync(at, 0xff, 3 * ROWS * sizeof *at, s->stream); /* -1 */
-    stage(s, at, batch->tokens, 1);
-    stage(s, at + ROWS, batch->positions, 1);
-    stage(s, at + 2 * ROWS, batch->requests, 1);
-    batch->rows = ROWS;
-    batch->tokens = at;
-    batch->positions = at + ROWS;
-    batch->requests = at + 2 * ROWS;
-}
-
 /** Row @p row of @p step in a step of its own; its logits go where they are in the first copy. */
 static enum kernel_status take_alone(const struct scene *s, const struct engine_model *model, int step,
                                      int row)
@@ -150,8 +130,6 @@ static enum kernel_status take_alone(const struct scene *s, const struct engine_
         batch.wanted = engine_wanted_row(p, step, i) == row;
         if (batch.wanted == 0) batch.logits += p->config.vocab;
     }
-    const int rows = p->manner & ENGINE_GRAPH ? p->config.max_rows : engine_rows(p, step);
-    if (p->config.two_kinds && rows > ENGINE_FEW_ROWS) pad_to_kind(s, &batch);
     return engine_step(model, &batch, s->stream);
 }
 
@@ -218,6 +196,11 @@ static struct engine_batch staged_batch(const struct scene *s)
     batch.tables = at + 4 * rows;
     batch.logits = (float *)(at + 4 * rows + (size_t)s->plan.requests * (size_t)c->max_blocks);
     return batch;
+}
+
+static void stage(const struct scene *s, const void *to, const void *from, size_t words)
+{
+    cudaMemcpyAsync((void *)(uintptr_t)to, from, words * 4, cudaMemcpyDeviceToDevice, s->stream);
 }
 
 /** Replays the graph for @p step. Rows that the step does not have are staged as rows that pad. */
