@@ -92,6 +92,7 @@ if(WARPWISE_WITH_GPU)
         endif()
         list(APPEND WARPWISE_CUDA_ARCHITECTURES ${architecture}-real)
     endforeach()
+    list(TRANSFORM WARPWISE_CUDA_ARCHITECTURES REPLACE "^90-real$" "90a-real") # all that sm_90 has
     list(APPEND WARPWISE_CUDA_ARCHITECTURES 90-virtual)
 endif()
 

@@ -34,15 +34,17 @@ struct others {
     char *kernel;                       /* file of it */
 };
 
-/* The compiler for the device and its options; 0 if it is not installed. A lesson may use what one architecture alone has. */
-static int add_compiler(struct argument_list *words, enum device device, const struct lesson_folder *lesson)
+/* The compiler for the device and its options; 0 if it is not installed. */
+static int add_compiler(struct argument_list *words, enum device device)
 {
-    const int last = course_described(lesson->topic)->last_architecture;
+    const int arch = device_probe(device)->arch;
+    const char *suffix = architecture_suffix(arch);
     argument_add(words, device == DEVICE_SIMT ? in_build("bin/simtcc") : places.nvcc);
     argument_add_words(words, device == DEVICE_SIMT ? "-Og" : "-std=c++17 -O3");
     if (device == DEVICE_GPU)
-        argument_add(words, last > 0 ? format_string("-gencode=arch=compute_%da,code=sm_%da", last, last)
-                                     : "-arch=native");
+        argument_add(words, *suffix ? format_string("-gencode=arch=compute_%d%s,code=sm_%d%s", arch, suffix,
+                                                    arch, suffix)
+                                    : "-arch=native");
     if (device == DEVICE_GPU && *places.cuda_host) {
         argument_add(words, "-ccbin");
         argument_add(words, places.cuda_host);
@@ -79,7 +81,7 @@ static int build_others(const struct others *others, enum device device, const c
 {
     char *whole = format_string("%s.whole.o", object);
     struct argument_list words = {0};
-    (void)add_compiler(&words, device, others->lesson);
+    (void)add_compiler(&words, device);
     if (strcmp(places.cxx_id, "GNU") == 0) /* such symbols cannot be made local */
         argument_add_words(&words, device == DEVICE_SIMT ? "-fno-gnu-unique" : "-Xcompiler -fno-gnu-unique");
     add_folder(&words, "common/contracts");
@@ -112,8 +114,7 @@ static int build_program(const char *kernel, const struct others *others, enum d
                                           "lessons/17_decode_engine"};
     static const char *const libraries[] = {"lib/libengine.a", "lib/libmodel.a", "lib/libbase.a"};
     struct argument_list words = {0};
-    if (!add_compiler(&words, device, course_find_lesson("17")))
-        return complain("there is no nvcc here; see warpwise doctor.");
+    if (!add_compiler(&words, device)) return complain("there is no nvcc here; see warpwise doctor.");
     if (others->products && build_others(others, device, others_object) != EXIT_PASS) return EXIT_FAIL;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) add_folder(&words, folders[i]);
     if (others->products) {
@@ -123,6 +124,7 @@ static int build_program(const char *kernel, const struct others *others, enum d
     argument_add(&words, format_string("-DTINY_MODEL=\"%s/common/model/tiny\"", places.source_dir));
     argument_add(&words, in_source("common/generate/generate.cu"));
     argument_add(&words, kernel);
+    if (device == DEVICE_GPU) argument_add(&words, in_source("common/runner/tensor_maps.c"));
     if (others->products) argument_add(&words, others_object);
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
         argument_add(&words, in_build(libraries[i]));

@@ -135,8 +135,7 @@ static int compile(const struct lesson_folder *lesson, const char *nvcc, const c
     argument_add(&list, nvcc);
     argument_add_words(&list, "-std=c++17 -O3");
     argument_add_words(&list, options);
-    argument_add(&list, format_string("-arch=sm_%d%s", arch,
-                                      course_described(lesson->topic)->last_architecture == arch ? "a" : ""));
+    argument_add(&list, format_string("-arch=sm_%d%s", arch, architecture_suffix(arch)));
     if (*places.cuda_host) {
         argument_add(&list, "-ccbin");
         argument_add(&list, places.cuda_host);

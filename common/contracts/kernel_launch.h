@@ -29,25 +29,42 @@ inline int device_attribute(enum cudaDeviceAttr attribute)
     return cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess ? value : 0;
 }
 
-/** @brief launch_early() with @p shared bytes of dynamic shared memory, which the kernel must have been allowed before. */
+/** @brief launch_early_with() in clusters of @p cluster blocks. */
 template <typename... Params, typename... Args>
-inline enum kernel_status launch_early_with(size_t shared, void (*kernel)(Params...), dim3 grid, dim3 block,
-                                            cudaStream_t stream, Args... args)
+inline enum kernel_status launch_early_in_clusters(int cluster, size_t shared, void (*kernel)(Params...),
+                                                   dim3 grid, dim3 block, cudaStream_t stream, Args... args)
 {
     struct cudaFuncAttributes code;
     if (cudaFuncGetAttributes(&code, kernel) != cudaSuccess) return KERNEL_CUDA_ERROR;
-    cudaLaunchAttribute early = {};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute attributes[2] = {};
+    unsigned count = 0;
+    if (code.ptxVersion >= 90) { // code for older GPUs does not wait
+        attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (cluster > 1) {
+        attributes[count].id = cudaLaunchAttributeClusterDimension;
+        attributes[count].val.clusterDim.x = (unsigned)cluster;
+        attributes[count].val.clusterDim.y = attributes[count].val.clusterDim.z = 1;
+        count++;
+    }
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;
     config.blockDim = block;
     config.dynamicSmemBytes = shared;
     config.stream = stream;
-    config.attrs = &early;
-    config.numAttrs = code.ptxVersion >= 90 ? 1 : 0; // code for older GPUs does not wait
+    config.attrs = attributes;
+    config.numAttrs = count;
     return cudaLaunchKernelEx(&config, kernel, Params(args)...) == cudaSuccess ? KERNEL_OK
                                                                                : KERNEL_CUDA_ERROR;
+}
+
+/** @brief launch_early() with @p shared bytes of dynamic shared memory, which the kernel must have been allowed before. */
+template <typename... Params, typename... Args>
+inline enum kernel_status launch_early_with(size_t shared, void (*kernel)(Params...), dim3 grid, dim3 block,
+                                            cudaStream_t stream, Args... args)
+{
+    return launch_early_in_clusters(1, shared, kernel, grid, block, stream, args...);
 }
 
 /**

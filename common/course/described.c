@@ -10,7 +10,6 @@
 /* clang-format off */
 static const struct described_lesson lessons[] = {{.topic = ""
 #define LESSON(number, topic_, title) }, {.topic = #topic_
-#define ARCHITECTURE(least, last) , .last_architecture = last
 #define NCCL() , .nccl = 1
 #define METRICS(...) , .metrics = {__VA_ARGS__}
 #define SHOWN_BY(test_case) , .shown_by = test_case

@@ -32,27 +32,40 @@ __device__ inline float find_factor(const struct inputs<KIND> *in, const struct 
 template <int KIND, int ROWS>
 __device__ inline void stage_inputs(__half (*staged)[STAGED], const struct inputs<KIND> &in, float factor);
 
-/** @brief Normalises eight rows per block to halves at p.normed; rows that do not exist become zeros. */
+/** @brief Writes four halves of row @p row from column @p at on. */
+__device__ inline void write_normed(const struct product &p, int row, int at, uint2 halves)
+{
+    __half *const to = p.normed + (size_t)row * (size_t)p.inputs;
+    if (p.by_warpgroups) {
+        *(unsigned *)(to + in_span(at)) = halves.x;
+        *(unsigned *)(to + in_span(at + 2)) = halves.y;
+    } else {
+        *(uint2 *)(to + at) = halves;
+    }
+}
+
+enum { NORM_ROWS = 2 /**< of a block of norm_kernel() */ };
+
+/** @brief Normalises NORM_ROWS rows per block to halves at p.normed; rows that do not exist become zeros. */
 template <int KIND> __global__ void __launch_bounds__(THREADS) norm_kernel(struct product p)
 {
-    __shared__ alignas(16) __half staged[WARPS][TILE][STAGED];
+    __shared__ alignas(16) __half staged[WARPS][NORM_ROWS][STAGED];
     const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
-    const int first_row = (int)blockIdx.x * TILE, spans = p.inputs / SPAN;
+    const int first_row = (int)blockIdx.x * NORM_ROWS, spans = p.inputs / SPAN;
     const int end = (warp + 1) * spans / WARPS, begin = warp * spans / WARPS;
     struct inputs<KIND> in;
     let_next_start();
     wait_for_kernel_before();
-    load_inputs<KIND, TILE>(&in, p, first_row, begin, end);
-    const float factor = find_factor<KIND, TILE>(&in, p, first_row, begin, end);
+    load_inputs<KIND, NORM_ROWS>(&in, p, first_row, begin, end);
+    const float factor = find_factor<KIND, NORM_ROWS>(&in, p, first_row, begin, end);
     for (int first = begin; first < end; first += CHUNK) {
         const int at = first * SPAN + lane * 4;
-        if (first > begin) load_inputs<KIND, TILE>(&in, p, first_row, first, end);
-        stage_inputs<KIND, TILE>(staged[warp], in, factor);
+        if (first > begin) load_inputs<KIND, NORM_ROWS>(&in, p, first_row, first, end);
+        stage_inputs<KIND, NORM_ROWS>(staged[warp], in, factor);
         __syncwarp(); // the chunk is there
-        for (int i = 0; i < TILE && first_row + i < p.rows; i++)
+        for (int i = 0; i < NORM_ROWS && first_row + i < p.rows; i++)
             if (at < end * SPAN)
-                *(uint2 *)(p.normed + (size_t)(first_row + i) * (size_t)p.inputs + (size_t)at) =
-                    *(const uint2 *)&staged[warp][i][lane * 4];
+                write_normed(p, first_row + i, at, *(const uint2 *)&staged[warp][i][lane * 4]);
         __syncwarp(); // it has been read before the next one replaces it
     }
 }
@@ -200,28 +213,11 @@ template <int KIND> inline enum kernel_status launch_wide(const struct product &
 }
 
 /**
- * @brief Launches tensor_kernel(), in tiles of 96 outputs where these need less time: a last round of blocks that leaves SMs idle takes
- *        as long as the others.
- */
-template <int KIND> inline enum kernel_status launch_tensor(const struct product &p, cudaStream_t stream)
-{
-    typedef struct tensor_tile<128, 128, 4> large;
-    typedef struct tensor_tile<96, 128, 2> small;
-    const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1),
-              width = KIND == TO_GATED ? 2 : 1;
-    const auto time = [&](int m) {
-        return divide_up(divide_up(p.outputs, m / width) * divide_up(p.rows, large::N), sms) * m;
-    };
-    if (time(small::M) < time(large::M)) return launch_tensor_with<KIND, small>(p, stream);
-    return launch_tensor_with<KIND, large>(p, stream);
-}
-
-/**
  * @brief A product of many rows: with a norm in a kernel before it, if KIND has one. The largest tiles that keep three quarters of the
  *        GPU busy are taken.
  * @return ::KERNEL_OK, or ::KERNEL_CUDA_ERROR
  */
-template <int KIND> inline enum kernel_status launch_many(const struct product &p, cudaStream_t stream)
+template <int KIND> inline enum kernel_status launch_many(struct product p, cudaStream_t stream)
 {
     const int sms = device_attribute(cudaDevAttrMultiProcessorCount), width = KIND == TO_GATED ? 2 : 1;
     const int shared = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
@@ -229,15 +225,14 @@ template <int KIND> inline enum kernel_status launch_many(const struct product &
         const long long blocks = (long long)divide_up(p.outputs, m / width) * divide_up(p.rows, n);
         return p.rows > n / 2 && blocks >= sms * 3LL / 4 && bytes <= shared;
     };
+    p.by_warpgroups = for_warpgroups(p.rows);
     if constexpr (KIND != TO_STATE) {
         const enum kernel_status status =
-            launch_early(norm_kernel<KIND>, dim3(divide_up(p.rows, TILE)), THREADS, stream, p);
+            launch_early(norm_kernel<KIND>, dim3(divide_up(p.rows, NORM_ROWS)), THREADS, stream, p);
         if (status != KERNEL_OK) return status;
     }
-    if (fits(wide::M, wide::N, wide::BYTES)) {
-        const bool hopper = device_attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
-        return hopper ? launch_tensor<KIND>(p, stream) : launch_wide<KIND>(p, stream);
-    }
+    if (p.by_warpgroups) return launch_tensor<KIND>(p, stream);
+    if (fits(wide::M, wide::N, wide::BYTES)) return launch_wide<KIND>(p, stream);
     if (fits(64, 64, many<64, 64, 4>::BYTES)) return launch_tiles<KIND, 64, 64, 4>(p, stream);
     return launch_tiles<KIND, 32, 32, 6>(p, stream);
 }

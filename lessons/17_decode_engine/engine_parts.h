@@ -44,9 +44,10 @@ enum {
     BLOCKS_PER_SM = 2,      /**< of a product: more outputs are taken in turn */
     KEYS = 128,             /**< of a tile of attention */
     OF_WARP = KEYS / WARPS, /**< of them a warp's */
-    BATCH = 16,      /**< rows up to which a product has blocks for every TILE of them; more: launch_many() */
-    SPREAD_ROWS = 8, /**< rows up to which the keys of a head are shared out to several blocks */
-    FEW_ROWS = 2     /**< rows up to which launch_few() appends, too; of 8 with many keys it is slower */
+    BATCH = 16, /**< rows up to which a product has blocks for every TILE of them; more: launch_many() */
+    WARPGROUP_ROWS = 64, /**< rows up to which products of many rows are not worth warpgroups */
+    SPREAD_ROWS = 8,     /**< rows up to which the keys of a head are shared out to several blocks */
+    FEW_ROWS = 2         /**< rows up to which launch_few() appends, too; of 8 with many keys it is slower */
 };
 
 /** @brief Takes @p bytes from @p memory, and moves on to the next multiple of 256. */
@@ -95,6 +96,7 @@ struct product {
     int rows;          /**< of out */
     float epsilon;     /**< of the norm */
     __half *normed;    /**< room for [rows, inputs], in launch_many(); NULL for TO_STATE */
+    bool by_warpgroups; /**< the halves of many rows lie as in_span() says: set by launch_many() */
 };
 
 /** @brief The weights that a lane asks for next: 16 bytes of each of its two rows. */
@@ -158,7 +160,26 @@ struct layer_attention {
     __half *attended;            /**< [rows, heads, head_dim] */
     float *parts;                /**< of the buffers */
     unsigned int *arrived;       /**< of the buffers */
+    bool by_warpgroups;          /**< attended is written as in_span() says: set by launch_prompt() */
 };
+
+/**
+ * @brief Whether products of @p rows rows go to the warpgroups of engine_tensor.h. Then the halves that they take lie in memory in the order
+ *        of in_span().
+ */
+static inline bool for_warpgroups(int rows)
+{
+    return rows > WARPGROUP_ROWS && device_attribute(cudaDevAttrComputeCapabilityMajor) == 9;
+}
+
+/**
+ * @brief Where column @p column of a row of halves lies for a warpgroup. Of a span, an instruction takes 16 columns that follow each other in
+ *        memory; that of product_kernel() takes 8 t + 4 i .. 8 t + 4 i + 3 of lane t, instruction i, two as k = 2 t, and two as 2 t + 8.
+ */
+__host__ __device__ inline int in_span(int column)
+{
+    return (column & ~31) | (column & 4) << 2 | (column & 2) << 2 | (column >> 2 & 6) | (column & 1);
+}
 
 /** @brief Where position @p position of row @p row's request lies in the cache, counted in positions. */
 __device__ inline int cache_row(const struct layer_attention &a, int row, int position)

@@ -54,7 +54,8 @@ template <int LANES> __device__ inline void merge_warps(float *part, const float
 
 /** @brief Merges the walkers' parts of a row and divides: one warp, as merge_parts(). */
 template <int LANES>
-__device__ inline void merge_walkers(__half *to, const float (*parts)[LANES * 8 + 2], int walkers)
+__device__ inline void merge_walkers(__half *to, const float (*parts)[LANES * 8 + 2], int walkers,
+                                     bool by_warpgroups)
 {
     enum { PART = LANES * 8 + 2, OF_LANE = LANES * 8 / WARP };
     const int lane = (int)threadIdx.x % WARP;
@@ -65,8 +66,10 @@ __device__ inline void merge_walkers(__half *to, const float (*parts)[LANES * 8 
         l = fmaf(factor, parts[i][1], l);
         for (int d = 0; d < OF_LANE; d++) sums[d] = fmaf(factor, parts[i][2 + d * WARP + lane], sums[d]);
     }
-    for (int d = 0; d < OF_LANE; d++)
-        to[element_at<LANES>(d * WARP + lane)] = __float2half(walkers == 0 ? 0.0f : sums[d] / l);
+    for (int d = 0; d < OF_LANE; d++) {
+        const int element = element_at<LANES>(d * WARP + lane);
+        to[by_warpgroups ? in_span(element) : element] = __float2half(walkers == 0 ? 0.0f : sums[d] / l);
+    }
 }
 
 /** @brief Rows @p row[] from @p first_row on take a tile of keys, the only one of a walker: what each warp found goes to shared memory. */
@@ -202,7 +205,7 @@ __global__ void __launch_bounds__(THREADS, 2) attend_prompt_kernel(struct layer_
     if (keys[warp] < 0) return;
     const size_t place = (size_t)(first_row + warp) * (size_t)a.config.heads + blockIdx.x;
     merge_walkers<LANES>(a.attended + place * (LANES * 8), shared->parts[warp],
-                         min(divide_up(keys[warp], (int)KEYS), LANES));
+                         min(divide_up(keys[warp], (int)KEYS), LANES), a.by_warpgroups);
 }
 
 /** @brief Launches attention of @p of_block rows per block: 1, which is attend_kernel(), 2, 4 or WARPS. */
@@ -226,11 +229,12 @@ inline enum kernel_status launch_prompt_with(const struct layer_attention &a, in
  *        SM runs at once.
  * @return ::KERNEL_OK, or ::KERNEL_CUDA_ERROR
  */
-inline enum kernel_status launch_prompt(const struct layer_attention &a, cudaStream_t stream)
+inline enum kernel_status launch_prompt(struct layer_attention a, cudaStream_t stream)
 {
     const long long pairs = (long long)a.config.heads * a.rows;
     const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
-    int of_block = 1;
+    a.by_warpgroups = for_warpgroups(a.rows) && !(a.config.elsewhere & ENGINE_ATTENTION_ELSEWHERE);
+    int of_block = a.by_warpgroups ? 2 : 1; // attend_kernel() writes in the order of elements
     while (of_block < WARPS && pairs >= 12LL * of_block * sms) of_block *= 2;
     if (a.config.head_dim == 32) return launch_prompt_with<4>(a, of_block, stream);
     if (a.config.head_dim == 64) return launch_prompt_with<8>(a, of_block, stream);

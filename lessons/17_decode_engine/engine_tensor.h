@@ -1,15 +1,15 @@
 /**
  * @file engine_tensor.h
- * @brief Lesson 17's tiles of 128 rows on Hopper (sm_90): the same bits as engine_wide.h; the tensor copy engine (TMA) loads.
+ * @brief Lesson 17's products of many rows on Hopper (sm_90a): the same bits as product_kernel(), by warpgroups; TMA loads.
  *
- * One thread asks for whole boxes, so no other has an address, a copy or a register of them: what is free then holds fragments that were
- * loaded ahead. Mbarriers stand where engine_wide.h has barriers of the whole block: a warp that is ahead waits for nobody until the
- * stages run out.
+ * wgmma sums 16 of k as mma.sync does, so it may stand in its place: the same fragments of the weights from registers, the same two
+ * sums of a slice, the slices from the first to the last. The inputs come from shared memory, where 16 of k follow each other. The
+ * columns that an instruction takes do not (lane t has 8 t .. 8 t + 7 of a span), so halves wait in memory in another order:
+ * see in_span().
  *
- *      a warp     16 OF_M outputs x 8 OF_N rows of the batch. Of a span it keeps the fragments of its weights, which take moves
- *                 between registers (A has two rows in turn), and streams those of its inputs, which take none
- *      a step     two spans: 128 bytes of each row, which TMA swizzles: piece i of row r lies at i ^ r % 8
- *      a lane     (g, t) has row g / 2 + g % 2 * 4 of eight, not g: so eight lanes, which read two rows, meet no bank twice
+ *      a block        128 outputs x N rows of the batch: a warp that asks TMA, two warpgroups that multiply
+ *      a step         two spans: 128 bytes of each row, which TMA swizzles: piece i of row r lies at i ^ r % 8
+ *      a lane         (g, t) has row g / 2 + g % 2 * 4 of eight, not g: so eight lanes, which read two rows, meet no bank twice
  */
 #ifndef WARPWISE_ENGINE_TENSOR_H
 #define WARPWISE_ENGINE_TENSOR_H
@@ -20,27 +20,76 @@
 #include "engine_wide.h"
 #include "hopper.h"
 #include "kernel_launch.h"
-#include "warp_matrix.h"
 
-/** @brief A block of tensor_kernel(): M outputs and N rows of the batch, ACROSS warps beside each other along outputs. */
-template <int M_, int N_, int ACROSS_> struct tensor_tile {
+/* clang-format off */
+/** @brief D = A B^T, or D += A B^T if @p more: A from registers, 64 rows of B; ACROSS is 1 if what B has in a row runs across k. */
+template <int ACROSS>
+__device__ __forceinline__ void multiply_rows(float (&d)[32], const uint4 &a, uint64_t b, int more)
+{
+    asm volatile(
+        "{\n"
+        ".reg .pred more;\n"
+        "setp.ne.b32 more, %37, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
+        "{"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, "
+        "%23, %24, %25, %26, %27, %28, %29, %30, %31"
+        "}, {%32, %33, %34, %35}, %36, more, 1, 1, %38;\n"
+        "}"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
+          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]),
+          "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]),
+          "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "l"(b), "r"(more), "n"(ACROSS));
+}
+
+/** @brief The same with 128 rows of B. */
+template <int ACROSS>
+__device__ __forceinline__ void multiply_rows(float (&d)[64], const uint4 &a, uint64_t b, int more)
+{
+    asm volatile(
+        "{\n"
+        ".reg .pred more;\n"
+        "setp.ne.b32 more, %69, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16 "
+        "{"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, "
+        "%23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, "
+        "%44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+        "}, {%64, %65, %66, %67}, %68, more, 1, 1, %70;\n"
+        "}"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
+          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]),
+          "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]),
+          "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]),
+          "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]),
+          "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]),
+          "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
+          "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+        : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "l"(b), "r"(more), "n"(ACROSS));
+}
+/* clang-format on */
+
+/** @brief What warpgroups share: tiles of W rows of weights and X rows of the batch, and how many steps of them shared memory has. */
+template <int W_, int X_, int CLUSTER_> struct stages_of {
     enum {
-        M = M_,                                   /**< outputs */
-        N = N_,                                   /**< rows of the batch */
-        ACROSS = ACROSS_,                         /**< warps along outputs; the others along rows */
-        STEP = 2,                                 /**< spans of a step */
-        STAGES = 6,                               /**< steps in shared memory */
-        ROW = STEP * 4,                           /**< uint4 of a row of a step */
-        STEP_AT = (M + N) * ROW,                  /**< of a step */
-        OF_M = M / 16 / ACROSS,                   /**< instructions of a warp along outputs: 16 each */
-        OF_N = N / 8 * ACROSS / WARPS,            /**< along rows: 8 each */
-        SOON = OF_N - OF_M < 2 ? OF_N - OF_M : 2, /**< along rows: where the next span's weights are loaded */
-        BOX = M / 2,                              /**< rows of a box of weights: of gate, and of up */
-        AT_ONCE = OF_N < 4 ? OF_N : 4,            /**< instructions along rows that are written at once */
-        BYTES = STAGES * STEP_AT * 16             /**< of dynamic shared memory: steps */
+        CLUSTER = CLUSTER_,      /**< blocks that have the same weights: of two, each loads a half for both */
+        W = W_,                  /**< rows of weights, of TO_GATED half of gate and half of up */
+        X = X_,                  /**< rows of the batch */
+        STEP = 2,                /**< spans of a step */
+        ROW = STEP * 4,          /**< uint4 of a row of a step */
+        STEP_AT = (W + X) * ROW, /**< of a step: weights, then rows of the batch */
+        MOST = 200 * 64 / STEP_AT,    /**< steps in 200 KB */
+        STAGES = MOST < 8 ? MOST : 8, /**< steps in shared memory */
+        BYTES = STAGES * STEP_AT * 16 /**< of dynamic shared memory */
     };
-    static_assert(SOON >= 0 && BOX % 8 == 0,
-                  "weights of a span are loaded in the one before; boxes begin at 1024 bytes");
+};
+
+/** @brief A block of tensor_kernel(): 128 outputs, 64 of each of two warpgroups, and N rows of the batch. */
+template <int N> struct tensor_tile : stages_of<128, N, 2> {
+    enum { SUMS = N / 2 /**< of a lane */, AT_ONCE = 4 /**< eights of rows that are written at once */ };
 };
 
 /** @brief The tensor maps that TMA reads. */
@@ -49,7 +98,72 @@ struct tensor_maps {
     CUtensorMap x;       /**< rows of the batch */
 };
 
-/** @brief The compiler may neither load these 16 bytes later than here, nor compute them again. The hardware executes nothing. */
+/** @brief A block's place in the product: a tile of weights, and one of rows. */
+struct tile_place {
+    int weights; /**< number of the tile of weights */
+    int rows;    /**< number of the tile of rows; it may be past the last one */
+};
+
+/** @brief Where the block's part of its cluster's tile number @p tile lies: clusters that share weights are beside each other. */
+template <typename SHAPE> __device__ inline struct tile_place place_of(const struct product &p, int tile)
+{
+    const int across = divide_up(divide_up(p.rows, SHAPE::X), SHAPE::CLUSTER);
+    return {tile / across, tile % across * SHAPE::CLUSTER + (int)blockIdx.x % SHAPE::CLUSTER};
+}
+
+/** @brief One thread: loads all steps of all tiles of its block. Weights of the first stages need not wait: no kernel writes them. */
+template <int KIND, typename SHAPE>
+__device__ inline void ask_tiles(const struct tensor_maps &maps, const struct product &p, uint4 *stages,
+                                 uint64_t *full, uint64_t *empty, int tiles, int steps)
+{
+    enum { HALF = SHAPE::W / 2 };
+    const auto ask_weights_of = [&](int stage, struct tile_place place, int step) {
+        mbarrier_arrive_expect(&full[stage], SHAPE::STEP_AT * 16);
+        for (int box = 0; box < 2; box++) {
+            uint4 *const to = stages + stage * SHAPE::STEP_AT + box * (HALF * SHAPE::ROW);
+            const int x = step * SHAPE::STEP * SPAN;
+            const int y = KIND == TO_GATED ? place.weights * HALF + box * p.outputs
+                                           : place.weights * SHAPE::W + box * HALF;
+            if (SHAPE::CLUSTER == 1)
+                tensor_load(to, &maps.weights, x, y, &full[stage]);
+            else if ((int)blockIdx.x % SHAPE::CLUSTER == box)
+                tensor_multicast(to, &maps.weights, x, y, &full[stage], 3);
+        }
+    };
+    const int first = (int)blockIdx.x / SHAPE::CLUSTER, early = steps < SHAPE::STAGES ? steps : SHAPE::STAGES;
+    for (int i = 0; i < early; i++) ask_weights_of(i, place_of<SHAPE>(p, first), i);
+    wait_for_kernel_before();
+    struct ring ring = {0, 1}; // parity 1: in the first round stages are empty
+    int asked = 0;
+    for (int tile = first; tile < tiles; tile += (int)gridDim.x / SHAPE::CLUSTER) {
+        const struct tile_place place = place_of<SHAPE>(p, tile);
+        for (int step = 0; step < steps; step++, advance<SHAPE::STAGES>(&ring)) {
+            if (asked++ >= early) {
+                mbarrier_wait(&empty[ring.stage], ring.parity);
+                ask_weights_of(ring.stage, place, step);
+            }
+            tensor_load(stages + ring.stage * SHAPE::STEP_AT + SHAPE::W * SHAPE::ROW, &maps.x,
+                        step * SHAPE::STEP * SPAN, place.rows * SHAPE::X, &full[ring.stage]);
+        }
+    }
+}
+
+/** @brief Arrives at the mbarrier of each block of the cluster: the calling warp, or warpgroup, is done with a stage. */
+template <int CLUSTER> __device__ inline void arrive_at_all(uint64_t *empty, int thread)
+{
+    if (CLUSTER == 1 && thread == 0) mbarrier_arrive(empty);
+    if (CLUSTER > 1 && thread < CLUSTER) mbarrier_arrive_at(empty, thread);
+}
+
+/** @brief A warp is done with a stage. */
+template <int CLUSTER> __device__ inline void give_back(uint64_t *empty)
+{
+    async_proxy_fence(); // this lane's loads come before what TMA writes there next
+    __syncwarp();        // and those of all lanes
+    arrive_at_all<CLUSTER>(empty, (int)threadIdx.x % WARP);
+}
+
+/** @brief These registers are used until here: wgmma reads them after it was issued. The hardware executes nothing. */
 __device__ __forceinline__ void hold_here(uint4 &x)
 {
 #if defined(__CUDA_ARCH__)
@@ -59,215 +173,175 @@ __device__ __forceinline__ void hold_here(uint4 &x)
 #endif
 }
 
-/** @brief Loads a lane's 16 bytes, here. */
-__device__ inline uint4 load_here(const uint4 *from)
-{
-    uint4 x = *from;
-    hold_here(x);
-    return x;
-}
-
-/** @brief A of two instructions: 16 outputs, and a span. */
-struct tensor_fragment {
-    uint4 even; /**< of the first: rows g and g + 8 of its eight lower columns, then of the others */
-    uint4 odd;  /**< of the second */
+/** @brief A warpgroup's sums of a tile: the two of a slice, and those of the slices before it. */
+template <typename SHAPE> struct tensor_sums {
+    float slice[2][SHAPE::SUMS]; /**< of the first and of the second instruction of every span */
+    float all[SHAPE::SUMS];      /**< of the slices before */
 };
 
-/**
- * @brief The lane's 16 bytes of rows g and g + 8 as A of two instructions. @p zero is 0, which the compiler does not know: or it would
- *        move registers anew for every instruction.
- */
-__device__ inline struct tensor_fragment as_fragment(const uint4 &low, const uint4 &high, unsigned zero)
+/** @brief A warpgroup: multiplies 64 outputs of a tile. While a span is multiplied, the weights of the next one come from shared memory. */
+template <int KIND, typename SHAPE>
+__device__ inline void multiply_tile(struct tensor_sums<SHAPE> *sum, struct ring *ring, const uint4 *stages,
+                                     uint64_t *full, uint64_t *empty, int spans)
 {
-    return {{low.x | zero, high.x | zero, low.y | zero, high.y | zero},
-            {low.z | zero, high.z | zero, low.w | zero, high.w | zero}};
+    enum { // from the lower rows of 16 outputs to those of the next ones, and to the upper rows, of TO_GATED those of up
+        NEXT = (KIND == TO_GATED ? 8 : 16) * SHAPE::ROW,
+        HIGH = (KIND == TO_GATED ? SHAPE::W / 2 : 8) * SHAPE::ROW
+    };
+    const int lane = (int)threadIdx.x % WARP, tall = (int)threadIdx.x / WARP - WARPGROUP / WARP;
+    const int row = lane / 8 + lane / 4 % 2 * 4; // of eight
+    const int from = tall * NEXT + row * SHAPE::ROW + (lane % 4 ^ row), to_odd = 4 - row / 4 * 8;
+    const int steps = divide_up(spans, SHAPE::STEP);
+    int slice = 0, end = 0, more = 0, last = -1; // of the slice, in spans; a slice may have none
+    while (end == 0 && slice < WARPS) end = ++slice * spans / WARPS;
+#pragma unroll
+    for (int i = 0; i < SHAPE::SUMS; i++) sum->all[i] = 0.0f;
+    uint4 even[2] = {}, odd[2] = {}; // the weights of two spans
+#pragma unroll 1
+    for (int step = 0; step < steps; step++, advance<SHAPE::STAGES>(ring)) {
+        const uint4 *const at = stages + ring->stage * SHAPE::STEP_AT;
+        const uint64_t x = tile_descriptor(shared_address(at + SHAPE::W * SHAPE::ROW), 0);
+        mbarrier_wait(&full[ring->stage], ring->parity);
+#pragma unroll
+        for (int s = 0; s < SHAPE::STEP; s++) {
+            const int span = step * SHAPE::STEP + s;
+            if (span < spans) {
+                const uint4 low = at[from + s * to_odd], high = at[from + s * to_odd + HIGH];
+                even[s] = make_uint4(low.x, high.x, low.y, high.y);
+                odd[s] = make_uint4(low.z, high.z, low.w, high.w);
+                wgmma_fence();
+                multiply_rows<0>(sum->slice[0], even[s], x + s * 4, more);
+                multiply_rows<0>(sum->slice[1], odd[s], x + s * 4 + 2, more);
+                wgmma_commit();
+                more = 1;
+                wgmma_wait<1>(); // the span before is done
+                hold_here(even[1 - s]), hold_here(odd[1 - s]);
+                if (span + 1 == end) {
+                    wgmma_wait<0>();
+                    wgmma_hold(sum->slice[0]);
+                    wgmma_hold(sum->slice[1]);
+#pragma unroll
+                    for (int i = 0; i < SHAPE::SUMS; i++) sum->all[i] += sum->slice[0][i] + sum->slice[1][i];
+                    more = 0; // the next slice begins at 0
+                    while (end <= span + 1 && slice < WARPS) end = ++slice * spans / WARPS;
+                }
+            }
+            if (s == 0 && last >= 0) give_back<SHAPE::CLUSTER>(&empty[last]); // of the step before
+        }
+        last = ring->stage;
+    }
+    if (last >= 0) give_back<SHAPE::CLUSTER>(&empty[last]); // the last slice's end waited for all
 }
 
 /** @brief Hands a lane's sums to write_output(), of up to 8 rows of the batch at a time. */
 template <int KIND, typename SHAPE>
-__device__ inline void write_tensor(const struct product &p, int tile, int first_row,
-                                    const float (*sums)[SHAPE::OF_N][4])
+__device__ inline void write_tensor(const struct product &p, int tile, int first_row, const float *sums)
 {
     enum { ROWS = SHAPE::AT_ONCE * 2 };
-    const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP, g = lane / 4;
+    const int lane = (int)threadIdx.x % WARP, tall = (int)threadIdx.x / WARP - WARPGROUP / WARP, g = lane / 4;
+    const int output = (KIND == TO_GATED ? tile * (SHAPE::W / 2) + tall * 8 : tile * SHAPE::W + tall * 16) +
+                       g / 2 + g % 2 * 4;
 #pragma unroll
-    for (int first = 0; first < SHAPE::OF_N; first += SHAPE::AT_ONCE) {
+    for (int first = 0; first < SHAPE::X / 8; first += SHAPE::AT_ONCE) {
         bool there[ROWS];
         int row[ROWS];
 #pragma unroll
-        for (int j = 0; j < ROWS; j++) { // columns 2 t and 2 t + 1 are rows t and t + 4 of eight
-            row[j] =
-                first_row + (warp / SHAPE::ACROSS * SHAPE::OF_N + first + j / 2) * 8 + lane % 4 + j % 2 * 4;
+        for (int j = 0; j < ROWS; j++) {
+            row[j] = first_row + (first + j / 2) * 8 + lane % 4 * 2 + j % 2;
             there[j] = row_of_x<KIND>(p, row[j]) >= 0;
         }
-#pragma unroll
-        for (int i = 0; i < SHAPE::OF_M; i++) {
-            const int tall = warp % SHAPE::ACROSS * SHAPE::OF_M + i;
-            const int output =
-                (KIND == TO_GATED ? tile * SHAPE::BOX + tall * 8 : tile * SHAPE::M + tall * 16) + g / 2 +
-                g % 2 * 4;
-            write_rows<KIND, ROWS>(p, output, row, there, sums[i] + first);
-        }
+        write_rows<KIND, ROWS>(p, output, row, there, (const float(*)[4])(sums + first * 4));
     }
 }
 
-/** @brief One thread: asks for the weights of step @p step, in @p stage. All bytes of the step are announced here. */
-template <int KIND, typename SHAPE>
-__device__ inline void ask_tensor_weights(const struct tensor_maps &maps, const struct product &p,
-                                          uint4 *stage, uint64_t *full, int tile, int step)
+/** @brief Makes the mbarriers of a block's stages; @p arrivals of each block give one back. Nobody has to wait afterwards. */
+template <typename SHAPE> __device__ inline void make_stages(uint64_t *full, uint64_t *empty, int arrivals)
 {
-    mbarrier_arrive_expect(full, SHAPE::STEP_AT * 16);
-    for (int box = 0; box < 2; box++) {
-        const int row =
-            KIND == TO_GATED ? tile * SHAPE::BOX + box * p.outputs : tile * SHAPE::M + box * SHAPE::BOX;
-        tensor_load(stage + box * (SHAPE::BOX * SHAPE::ROW), &maps.weights, step * SHAPE::STEP * SPAN, row,
-                    full);
-    }
-}
-
-/** @brief The same thread: asks for the inputs of step @p step, in @p stage. */
-template <typename SHAPE>
-__device__ inline void ask_tensor_inputs(const struct tensor_maps &maps, uint4 *stage, uint64_t *full,
-                                         int first_row, int step)
-{
-    tensor_load(stage + SHAPE::M * SHAPE::ROW, &maps.x, step * SHAPE::STEP * SPAN, first_row, full);
-}
-
-/** @brief A warp is done with a stage. */
-__device__ inline void give_back(uint64_t *empty)
-{
-    async_proxy_fence(); // this lane's loads come before what TMA writes there next
-    __syncwarp();        // and those of all lanes
-    if (threadIdx.x % WARP == 0) mbarrier_arrive(empty);
-}
-
-/**
- * @brief Block (tile of outputs, tile of rows): a product of M outputs and N rows.
- *
- * While a warp multiplies, the fragments that it needs next are on their way from shared memory: the next 8 rows of inputs, and late in a
- * span the weights of the next one. There, in the second span of a step, it waits for the next step.
- */
-template <int KIND, typename SHAPE>
-__global__ void __launch_bounds__(THREADS, 1)
-    tensor_kernel(const __grid_constant__ struct tensor_maps maps, struct product p)
-{
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    enum { // from the lower rows of 16 outputs to those of the next ones, and to the upper rows, of TO_GATED those of up
-        NEXT = (KIND == TO_GATED ? 8 : 16) * SHAPE::ROW,
-        HIGH = (KIND == TO_GATED ? SHAPE::BOX : 8) * SHAPE::ROW
-    };
-    extern __shared__ __align__(1024) uint4 stages[];
-    __shared__ uint64_t full[SHAPE::STAGES], empty[SHAPE::STAGES];
-    const int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
-    const int row = lane / 8 + lane / 4 % 2 * 4;     // of eight
-    const int of_rows = divide_up(p.rows, SHAPE::N); // tiles that share weights are beside each other
-    const int tile = (int)blockIdx.x / of_rows, first_row = (int)blockIdx.x % of_rows * SHAPE::N;
-    const unsigned zero = (unsigned)p.rows >> 31;
-    const int spans = p.inputs / SPAN, steps = divide_up(spans, SHAPE::STEP);
-    const int piece = row * SHAPE::ROW + (lane % 4 ^ row);
-    const int to_odd = 4 - row / 4 * 8; // of a step's second span
-    const int from_m = warp % SHAPE::ACROSS * SHAPE::OF_M * (KIND == TO_GATED ? 8 : 16) * SHAPE::ROW + piece,
-              from_n = (SHAPE::M + warp / SHAPE::ACROSS * SHAPE::OF_N * 8) * SHAPE::ROW + piece;
     if (threadIdx.x == 0) {
         for (int i = 0; i < SHAPE::STAGES; i++) {
             mbarrier_init(&full[i], 1);
-            mbarrier_init(&empty[i], WARPS);
+            mbarrier_init(&empty[i], arrivals * SHAPE::CLUSTER);
         }
         mbarrier_init_fence();
     }
-    __syncthreads();
+    cluster_sync(); // the mbarriers of all blocks are there
+}
+
+/** @brief A block's tiles, one after the other: of 128 outputs and N rows. */
+template <int KIND, typename SHAPE>
+__global__ void __launch_bounds__(3 * WARPGROUP, 1)
+    tensor_kernel(const __grid_constant__ struct tensor_maps maps, struct product p, int tiles)
+{
+#if HOPPER_CODE
+    extern __shared__ __align__(1024) uint4 stages[];
+    __shared__ uint64_t full[SHAPE::STAGES], empty[SHAPE::STAGES];
+    const int spans = p.inputs / SPAN;
+    make_stages<SHAPE>(full, empty, 2 * WARPGROUP / WARP);
     let_next_start();
-    if (threadIdx.x == 0) // no kernel writes weights: they need not wait
-        for (int i = 0; i < SHAPE::STAGES - 1 && i < steps; i++)
-            ask_tensor_weights<KIND, SHAPE>(maps, p, stages + i * SHAPE::STEP_AT, &full[i], tile, i);
-    wait_for_kernel_before();
-    if (threadIdx.x == 0)
-        for (int i = 0; i < SHAPE::STAGES - 1 && i < steps; i++)
-            ask_tensor_inputs<SHAPE>(maps, stages + i * SHAPE::STEP_AT, &full[i], first_row, i);
-    float c[2][SHAPE::OF_M][SHAPE::OF_N][4] = {}, sums[SHAPE::OF_M][SHAPE::OF_N][4] = {};
-    mbarrier_wait(&full[0], 0);
-    struct tensor_fragment now[SHAPE::OF_M];
-    uint4 low[SHAPE::OF_M], high[SHAPE::OF_M]; // of the next span
-#pragma unroll
-    for (int i = 0; i < SHAPE::OF_M; i++)
-        now[i] = as_fragment(stages[from_m + i * NEXT], stages[from_m + i * NEXT + HIGH], zero);
-    uint4 x = load_here(stages + from_n);
-    int slice = 0, end = 0; // of the slice, in spans; a slice may have none
-    while (end == 0 && slice < WARPS) end = ++slice * spans / WARPS;
-    struct ring next = {1, 0};                 // the stage after this one
-    struct ring free = {SHAPE::STAGES - 1, 1}; // the one before it; its first use waits for no one
-    const uint4 *at = stages;
-#pragma unroll 1
-    for (int step = 0; step < steps; step++) {
-        const uint4 *const at_next = step + 1 < steps ? stages + next.stage * SHAPE::STEP_AT : at; // or any
-#pragma unroll
-        for (int s = 0; s < SHAPE::STEP; s++) {
-            // Past the last one both are zeros, and after the last slice.
-            const int span = step * SHAPE::STEP + s;
-            const uint4 *const here = at + s * to_odd;
-            const uint4 *const then = s + 1 < SHAPE::STEP ? here + to_odd : at_next;
-#pragma unroll
-            for (int j = 0; j < SHAPE::OF_N; j++) {
-                const int i_soon = j - SHAPE::SOON;
-                if (i_soon == 0 && s + 1 == SHAPE::STEP) {
-                    const int later = step + SHAPE::STAGES - 1;
-                    if (threadIdx.x == 0 && later < steps) {
-                        uint4 *const to = stages + free.stage * SHAPE::STEP_AT;
-                        // All warps have used the step before this one.
-                        mbarrier_wait(&empty[free.stage], free.parity);
-                        ask_tensor_weights<KIND, SHAPE>(maps, p, to, &full[free.stage], tile, later);
-                        ask_tensor_inputs<SHAPE>(maps, to, &full[free.stage], first_row, later);
-                    }
-                    if (step + 1 < steps)
-                        mbarrier_wait(&full[next.stage], next.parity); // the next step is there
-                }
-                const uint4 x_soon =
-                    load_here(j + 1 < SHAPE::OF_N ? here + from_n + (j + 1) * 8 * SHAPE::ROW : then + from_n);
-                if (i_soon >= 0 && i_soon < SHAPE::OF_M) {
-                    low[i_soon] = load_here(then + from_m + i_soon * NEXT);
-                    high[i_soon] = load_here(then + from_m + i_soon * NEXT + HIGH);
-                }
-#pragma unroll
-                for (int i = 0; i < SHAPE::OF_M; i++) {
-                    multiply_add<__half>(c[0][i][j], (const uint32_t *)&now[i].even, x.x, x.y);
-                    multiply_add<__half>(c[1][i][j], (const uint32_t *)&now[i].odd, x.z, x.w);
-                }
-                x = x_soon;
-            }
-#pragma unroll
-            for (int i = 0; i < SHAPE::OF_M; i++) now[i] = as_fragment(low[i], high[i], zero);
-            if (span + 1 == end) {
-                add_slice<SHAPE::OF_M, SHAPE::OF_N>(sums, c);
-                while (end <= span + 1 && slice < WARPS) end = ++slice * spans / WARPS;
-            }
+    if (threadIdx.x < WARPGROUP) {
+        registers_down_to<24>();
+        if (threadIdx.x == 0)
+            ask_tiles<KIND, SHAPE>(maps, p, stages, full, empty, tiles, divide_up(spans, SHAPE::STEP));
+    } else {
+        registers_up_to<240>();
+        struct ring ring = {0, 0};
+        struct tensor_sums<SHAPE> sum;
+        wait_for_kernel_before();
+        for (int tile = (int)blockIdx.x / SHAPE::CLUSTER; tile < tiles;
+             tile += (int)gridDim.x / SHAPE::CLUSTER) {
+            const struct tile_place place = place_of<SHAPE>(p, tile);
+            multiply_tile<KIND, SHAPE>(&sum, &ring, stages, full, empty, spans);
+            write_tensor<KIND, SHAPE>(p, place.weights, place.rows * SHAPE::X, sum.all);
         }
-        give_back(&empty[next.stage > 0 ? next.stage - 1 : SHAPE::STAGES - 1]);
-        at = at_next;
-        advance<SHAPE::STAGES>(&next);
-        advance<SHAPE::STAGES>(&free);
     }
-    write_tensor<KIND, SHAPE>(p, tile, first_row, sums);
+    cluster_sync(); // nobody arrives at, or copies to, the shared memory of a block that has ended
 #endif
 }
 
-/** @brief Launches tensor_kernel(): the tensor maps tell TMA of rows of weights and rows of inputs. */
+/** @brief Launches a kernel of warpgroups: the tensor maps tell TMA of rows of weights and rows of inputs. */
 template <int KIND, typename SHAPE>
-inline enum kernel_status launch_tensor_with(const struct product &p, cudaStream_t stream)
+inline enum kernel_status launch_warpgroups(void (*kernel)(const struct tensor_maps, struct product, int),
+                                            const struct product &p, cudaStream_t stream)
 {
-    void (*const kernel)(const struct tensor_maps, struct product) = tensor_kernel<KIND, SHAPE>;
-    const int tiles = divide_up(p.outputs, KIND == TO_GATED ? SHAPE::BOX : SHAPE::M);
-    struct tensor_maps maps;
+    const int tiles = divide_up(p.outputs, KIND == TO_GATED ? SHAPE::W / 2 : SHAPE::W) *
+                      divide_up(divide_up(p.rows, SHAPE::X), SHAPE::CLUSTER); // of clusters
     const int rows = KIND == TO_GATED ? 2 * p.outputs : p.outputs;
+    struct tensor_maps maps;
     if (!tensor_map(&maps.weights, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, p.weights, rows, p.inputs, p.inputs,
-                    SHAPE::BOX) ||
+                    SHAPE::W / 2) ||
         !tensor_map(&maps.x, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, KIND == TO_STATE ? p.x : p.normed, p.rows,
-                    p.inputs, p.inputs, SHAPE::N))
+                    p.inputs, p.inputs, SHAPE::X))
         return KERNEL_CUDA_ERROR;
     if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, SHAPE::BYTES) !=
         cudaSuccess)
         return KERNEL_CUDA_ERROR;
-    return launch_early_with(SHAPE::BYTES, kernel, dim3((unsigned)(tiles * divide_up(p.rows, SHAPE::N))),
-                             THREADS, stream, maps, p);
+    const int at_once = max(device_attribute(cudaDevAttrMultiProcessorCount) / SHAPE::CLUSTER, 1);
+    return launch_early_in_clusters(SHAPE::CLUSTER, SHAPE::BYTES, kernel,
+                                    dim3((unsigned)(min(tiles, at_once) * SHAPE::CLUSTER)), 3 * WARPGROUP,
+                                    stream, maps, p, tiles);
+}
+
+/** @brief Launches tensor_kernel(). */
+template <int KIND, typename SHAPE>
+inline enum kernel_status launch_tensor_with(const struct product &p, cudaStream_t stream)
+{
+    return launch_warpgroups<KIND, SHAPE>(tensor_kernel<KIND, SHAPE>, p, stream);
+}
+
+/** @brief Launches tensor_kernel(), in tiles of 64 rows where these need less time: a last round of blocks that leaves SMs idle takes
+ *         as long as the others. */
+template <int KIND> inline enum kernel_status launch_tensor(const struct product &p, cudaStream_t stream)
+{
+    typedef struct tensor_tile<128> large;
+    typedef struct tensor_tile<64> small;
+    const int sms = max(device_attribute(cudaDevAttrMultiProcessorCount), 1);
+    const auto time = [&](int n) {
+        const int of_outputs = divide_up(p.outputs, KIND == TO_GATED ? large::W / 2 : large::W);
+        return divide_up(of_outputs * divide_up(p.rows, n), sms) * n;
+    };
+    if (p.rows <= large::X || time(small::X) < time(large::X))
+        return launch_tensor_with<KIND, small>(p, stream);
+    return launch_tensor_with<KIND, large>(p, stream);
 }
 
 #endif

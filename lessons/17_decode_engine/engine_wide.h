@@ -117,7 +117,9 @@ __device__ inline void write_rows(const struct product &p, int output, const int
             const float low = sums[j / 2][j % 2], high = sums[j / 2][j % 2 + 2];
             const float pair[2] = {half ? high : low, high};
             if (there[j] && output + half * 8 < p.outputs)
-                write_output<KIND>(p, row[j], output + half * 8, pair, before[j][half]);
+                write_output<KIND>(p, row[j],
+                                   KIND == TO_GATED && p.by_warpgroups ? in_span(output) : output + half * 8,
+                                   pair, before[j][half]);
         }
 }
 

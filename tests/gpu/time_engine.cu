@@ -1,6 +1,6 @@
 // Times steps of lesson 17 on a GPU, without the checker: replays of a graph, as an engine makes them.
 //
-//   nvcc -O3 -std=c++17 -arch=native -Icommon/contracts -Icommon/decode -Ilessons/17_decode_engine tests/gpu/time_engine.cu -lcuda -o /tmp/time_engine
+//   nvcc -O3 -std=c++17 -arch=sm_90a -Icommon/contracts -Icommon/decode -Ilessons/17_decode_engine tests/gpu/time_engine.cu -lcuda -o /tmp/time_engine
 //   /tmp/time_engine 0.6B && /tmp/time_engine 8B
 //
 // Weights and cache are random, with all layers and words of Qwen3-0.6B and Qwen3-8B. Rows of one token each have a context of
