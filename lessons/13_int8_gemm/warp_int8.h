@@ -19,11 +19,7 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-/** @brief The address of @p pointer within shared memory, as instructions with `.shared` take it. */
-__device__ inline uint32_t shared_address(const void *pointer)
-{
-    return (uint32_t)__cvta_generic_to_shared(pointer);
-}
+#include "shared_address.h"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
