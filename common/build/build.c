@@ -27,7 +27,6 @@
 #include "build_checks.h"
 #include "build_recipe.h"
 #include "course/course.h"
-#include "course/described.h"
 #include "course/device.h"
 #include "course/places.h"
 #include "source_check.h"
@@ -77,21 +76,20 @@ static void add_files(struct sha256 *hash, const char *folder, const char *patte
 
 /* ---- the two compilers -------------------------------------------------------------------------------- */
 
-/* Machine code for the GPU of this machine; PTX of the newest architecture we know for a GPU newer than
- * that. A lesson with a last architecture uses features of that one alone, and later GPUs accept no PTX
- * that does. */
-static char *code_for_this_gpu(const struct lesson_folder *lesson)
+/* Machine code for the GPU of this machine, from sm_90 on with what that architecture alone has (sm_90a); PTX of the newest
+ * architecture we know for a GPU newer than that. */
+static char *code_for_this_gpu(void)
 {
     int arch = device_probe(DEVICE_GPU)->arch, newest = 0, known = 0;
-    if (arch == course_described(lesson->topic)->last_architecture)
-        return format_string("-gencode=arch=compute_%da,code=sm_%da", arch, arch);
     const char *list = places.cuda_architectures;
     for (char *word; (word = next_word(&list, ';')); free(word)) {
         int value = atoi(word);
         if (value > newest) newest = value;
         known = known || value == arch;
     }
-    if (known || newest == 0) return format_string("-gencode=arch=compute_%d,code=sm_%d", arch, arch);
+    const char *own = arch >= 90 ? "a" : "";
+    if (known || newest == 0)
+        return format_string("-gencode=arch=compute_%d%s,code=sm_%d%s", arch, own, arch, own);
     if (arch > newest) return format_string("-gencode=arch=compute_%d,code=compute_%d", newest, newest);
     return format_string("-arch=native");
 }
@@ -112,7 +110,7 @@ static void add_compiler_arguments(struct recipe *recipe, enum build_level level
         argument_add_words(list, "-std=c++17 -cudart static -no-compress"); /* object_cubin.c reads it */
         argument_add_words(list, level == BUILD_DEBUG ? "-G -g" : less && *less ? less : "-O3 -lineinfo");
         if (level == BUILD_QUICK) argument_add_words(list, places.nvcc_quick);
-        argument_add(list, code_for_this_gpu(recipe->lesson));
+        argument_add(list, code_for_this_gpu());
         if (*places.cuda_host) {
             argument_add(list, "-ccbin");
             argument_add(list, places.cuda_host);
