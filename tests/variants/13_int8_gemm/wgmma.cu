@@ -22,13 +22,13 @@ enum {
     GROUP_ROWS = 64, // of a consumer
     ROWS = CONSUMERS * GROUP_ROWS,
     COLUMNS = 256,
-    SHARE = COLUMNS / CLUSTER,   // columns of B that a block loads
-    SUMS = COLUMNS / 2,          // of a thread
-    SLICE_A = ROWS * TILE_K,     // bytes; a row of a slice is TILE_K = 128 bytes, the width of the swizzle
+    SHARE = COLUMNS / CLUSTER, // columns of B that a block loads
+    SUMS = COLUMNS / 2,        // of a thread
+    SLICE_A = ROWS * TILE_K,   // bytes; a row of a slice is TILE_K = 128 bytes, the width of the swizzle
     SLICE = SLICE_A + COLUMNS * TILE_K,
-    RING = 4,                    // stages
+    RING = 4, // stages
     HOPPER_SHARED = RING * SLICE + 2 * RING * 8,
-    HOPPER_RASTER = 16           // rows of tiles that are worked on together
+    HOPPER_RASTER = 16 // rows of tiles that are worked on together
 };
 
 /** The kernel's arguments: tiles_m and tiles_n count tiles of a cluster. */
@@ -138,7 +138,8 @@ __device__ inline void multiply_tiles(const struct hopper_product &p, const stru
 }
 
 /** Sets up the mbarriers and gives every warpgroup its work. */
-__global__ void __launch_bounds__(HOPPER_THREADS, 1) wgmma_kernel(const __grid_constant__ struct hopper_product p)
+__global__ void __launch_bounds__(HOPPER_THREADS, 1)
+    wgmma_kernel(const __grid_constant__ struct hopper_product p)
 {
 #if HOPPER_CODE
     extern __shared__ __align__(1024) char shared[];
@@ -185,8 +186,8 @@ static int is_for_wgmma(const struct int8_gemm_args *args)
 static enum kernel_status by_wgmma(const struct int8_gemm_args *args, int dequantised, cudaStream_t stream)
 {
     struct hopper_product p = {};
-    p.of.args = *args, p.of.dequantised = dequantised, p.of.c_vectors =
-        args->ldc % 4 == 0 && is_aligned(args->c, 4 * int8_gemm_out_bytes(args, dequantised));
+    p.of.args = *args, p.of.dequantised = dequantised,
+    p.of.c_vectors = args->ldc % 4 == 0 && is_aligned(args->c, 4 * int8_gemm_out_bytes(args, dequantised));
     p.of.tiles_m = divide_up(divide_up(args->m, ROWS), CLUSTER), p.of.tiles_n = divide_up(args->n, COLUMNS);
     int clusters = max(device_attribute(cudaDevAttrMultiProcessorCount) / CLUSTER, 1);
     if (!byte_map(&p.a, args->a, args->m, args->k, args->lda, ROWS) ||
