@@ -36,6 +36,15 @@ __device__ inline void copy_16_async(void *to, const void *from, int bytes)
                  : "memory");
 }
 
+/** @brief The same with all 16 bytes. Where it is known that none is missing, this spares six instructions per copy. */
+__device__ inline void copy_16_async(void *to, const void *from)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                 :
+                 : "r"(shared_address(to)), "l"(from)
+                 : "memory");
+}
+
 /** @brief The copies that this thread has started since the last call become a group, also if there are none. */
 __device__ inline void commit_copies(void)
 {
@@ -82,6 +91,10 @@ __device__ inline void multiply_add(int c[4], const uint32_t a[4], uint32_t b0, 
 #else /* code for a GPU on which the kernel is never launched */
 
 __device__ inline void copy_16_async(void *, const void *, int)
+{
+    __trap();
+}
+__device__ inline void copy_16_async(void *, const void *)
 {
     __trap();
 }

@@ -28,7 +28,8 @@ enum {
     SLICE = SLICE_A + COLUMNS * TILE_K,
     RING = 4, // stages
     HOPPER_SHARED = RING * SLICE + 2 * RING * 8,
-    HOPPER_RASTER = 16 // rows of tiles that are worked on together
+    HOPPER_RASTER = 16, // rows of tiles that are worked on together
+    PLAIN_SUMS = -1
 };
 
 /** The kernel's arguments: tiles_m and tiles_n count tiles of a cluster. */
@@ -124,20 +125,25 @@ __device__ inline void write_group(const struct product &p, int row, int column,
 }
 
 /** A warpgroup multiplies 64 rows of every tile of its block, and writes them. */
+template <int OUT>
 __device__ inline void multiply_tiles(const struct hopper_product &p, const struct ring_memory &s)
 {
     int group = (int)threadIdx.x / WARPGROUP - 1;
+    struct product of = p.of; // of which the compiler knows what C stores, and compiles nothing else
+    of.dequantised = OUT != PLAIN_SUMS;
+    if (OUT != PLAIN_SUMS) of.args.dtype_out = (enum dtype)OUT;
     struct ring ring = {0, 0};
     for (int tile = (int)blockIdx.x / CLUSTER; tile < p.of.tiles_m * p.of.tiles_n;
          tile += (int)gridDim.x / CLUSTER) {
         int sum[SUMS] = {};
         multiply_slices(sum, &ring, group, p.of.args.k, s);
         struct tile_index at = place_of(p.of, tile);
-        write_group(p.of, at.row + group * GROUP_ROWS, at.column, sum);
+        write_group(of, at.row + group * GROUP_ROWS, at.column, sum);
     }
 }
 
-/** Sets up the mbarriers and gives every warpgroup its work. */
+/** Sets up the mbarriers and gives every warpgroup its work. OUT: PLAIN_SUMS, or the dtype of a dequantised C. */
+template <int OUT>
 __global__ void __launch_bounds__(HOPPER_THREADS, 1)
     wgmma_kernel(const __grid_constant__ struct hopper_product p)
 {
@@ -158,7 +164,7 @@ __global__ void __launch_bounds__(HOPPER_THREADS, 1)
         if (threadIdx.x == 0) load_slices(p, s);
     } else {
         registers_up_to<232>();
-        multiply_tiles(p, s);
+        multiply_tiles<OUT>(p, s);
     }
     cluster_sync(); // nobody arrives at, or copies to, the shared memory of a block that has ended
 #endif
@@ -183,31 +189,34 @@ static int is_for_wgmma(const struct int8_gemm_args *args)
 }
 
 /** Starts as many blocks as there are SMs, in whole clusters, or fewer if there are fewer tiles. */
-static enum kernel_status by_wgmma(const struct int8_gemm_args *args, int dequantised, cudaStream_t stream)
+template <int OUT> static enum kernel_status by_wgmma(const struct int8_gemm_args *args, cudaStream_t stream)
 {
     struct hopper_product p = {};
-    p.of.args = *args, p.of.dequantised = dequantised,
-    p.of.c_vectors = args->ldc % 4 == 0 && is_aligned(args->c, 4 * int8_gemm_out_bytes(args, dequantised));
+    p.of.args = *args;
+    p.of.c_vectors =
+        args->ldc % 4 == 0 && is_aligned(args->c, 4 * int8_gemm_out_bytes(args, OUT != PLAIN_SUMS));
     p.of.tiles_m = divide_up(divide_up(args->m, ROWS), CLUSTER), p.of.tiles_n = divide_up(args->n, COLUMNS);
     int clusters = max(device_attribute(cudaDevAttrMultiProcessorCount) / CLUSTER, 1);
     if (!byte_map(&p.a, args->a, args->m, args->k, args->lda, ROWS) ||
         !byte_map(&p.b, args->b, args->n, args->k, args->ldb, SHARE))
         return KERNEL_CUDA_ERROR;
-    launch_in_clusters(wgmma_kernel, min(p.of.tiles_m * p.of.tiles_n, clusters) * CLUSTER, HOPPER_THREADS,
-                       HOPPER_SHARED, CLUSTER, stream, p);
+    launch_in_clusters(wgmma_kernel<OUT>, min(p.of.tiles_m * p.of.tiles_n, clusters) * CLUSTER,
+                       HOPPER_THREADS, HOPPER_SHARED, CLUSTER, stream, p);
     return launch_status();
 }
 
 extern "C" enum kernel_status int8_gemm_s32(const struct int8_gemm_args *args, cudaStream_t stream)
 {
     return int8_gemm_args_check(args, 0) == KERNEL_OK && is_for_wgmma(args)
-               ? by_wgmma(args, 0, stream)
+               ? by_wgmma<PLAIN_SUMS>(args, stream)
                : other_int8_gemm_s32(args, stream);
 }
 
 extern "C" enum kernel_status int8_gemm_dequantised(const struct int8_gemm_args *args, cudaStream_t stream)
 {
-    return int8_gemm_args_check(args, 1) == KERNEL_OK && is_for_wgmma(args)
-               ? by_wgmma(args, 1, stream)
-               : other_int8_gemm_dequantised(args, stream);
+    if (int8_gemm_args_check(args, 1) != KERNEL_OK || !is_for_wgmma(args))
+        return other_int8_gemm_dequantised(args, stream);
+    if (args->dtype_out == DTYPE_F32) return by_wgmma<DTYPE_F32>(args, stream);
+    return args->dtype_out == DTYPE_F16 ? by_wgmma<DTYPE_F16>(args, stream)
+                                        : by_wgmma<DTYPE_BF16>(args, stream);
 }
