@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Every synchronisation of the steps to a solution, removed by itself: the software device has to say what is missing.
 #   removals.sh SIMTCC STEPS WORKDIR INCLUDE...
+#   removals.sh WARPWISE VARIANTS WORKDIR    of variants: each line ends with a case that `warpwise check` looks at
 # STEPS/removals.txt has a line for each:  FILE | STATEMENT | which of those in the file, from 1 | kinds of findings
 # FILE@HEADER stands for a statement in a header that the steps share, removed for this one.
 # The kinds are those that have to be among the findings, on any number of the computer's threads: REMOVALS_WORKERS="1 2 4 16".
 # "nothing" stands for a statement that the device does not miss.
 set -u
 export SIMT_REPORT=all # as in lessons' checks
-simtcc=$1 steps=$2 work=$3
+tool=$1 steps=$2 work=$3
 shift 3
 includes=()
 for folder; do includes+=(-I "$folder"); done
@@ -24,20 +25,25 @@ without() {
     } END { exit seen < which }' "$1"
 }
 
-while IFS='|' read -r file statement which kinds; do
+while IFS='|' read -r file statement which kinds case; do
     [[ -z $file || $file == \#* ]] && continue
     cp "$steps"/*.cu "$steps"/*.h "$work" && count=$((count + 1))
     if ! without "$steps/${file#*@}" "$statement" "$which" >"$work/${file#*@}"; then
         echo "$file: there is no '$statement' number $which" && wrong=1
         continue
     fi
-    if ! "$simtcc" "${includes[@]}" -DSTEP="${file%%_*}" "$work/ladder.cu" -o "$work/ladder" 2>"$work/errors"; then
+    run=("$work/ladder")
+    if [[ -n $case ]]; then # a variant may include the solution
+        sed -i "s|\"[.][.]/|\"$steps/../|" "$work/$file"
+        lesson=${steps##*/}
+        run=("$tool" check "${lesson%%_*}" --kernel "$work/$file" --device simt --case "$case")
+    elif ! "$tool" "${includes[@]}" -DSTEP="${file%%_*}" "$work/ladder.cu" -o "$work/ladder" 2>"$work/errors"; then
         echo "$file without '$statement' does not build:" && cat "$work/errors" && wrong=1
         continue
     fi
     for workers in ${REMOVALS_WORKERS:-1 16}; do
-        SIMT_WORKERS=$workers "$work/ladder" >"$work/output" 2>"$work/findings"
-        found=$(sed -n 's/^simt: \([a-z-]*\):.*/\1/p' "$work/findings" | sort -u | tr '\n' ' ')
+        SIMT_WORKERS=$workers "${run[@]}" >"$work/output" 2>"$work/findings"
+        found=$(sed -n 's/^[ |]*simt: \([a-z-]*\):.*/\1/p' "$work/output" "$work/findings" | sort -u | tr '\n' ' ')
         right=$(grep -q WRONG "$work/output" && echo "wrong results" || echo "right results")
         printf '%-24s without %-60s %2d: %s; %s\n' "$file" "$statement" "$workers" "${found:-nothing found}" "$right"
         for kind in $kinds; do

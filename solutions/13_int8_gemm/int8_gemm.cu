@@ -97,6 +97,11 @@ __device__ inline void copy_chunks(int8_t *tile, const struct operand *operand, 
     int there = min(max(bytes - byte, 0), (int)CHUNK);
     int8_t *to = tile + swizzled<ROW_BYTES>(row, byte);
     const int8_t *from = operand->at + (size_t)row * operand->ld + byte; // not read where nothing is there
+    if (rows >= ROWS && bytes >= ROW_BYTES) { // most tiles: nothing is to be filled with zeros
+#pragma unroll
+        for (int i = 0; i < ROWS; i += STRIDE) copy_16_async(to + i * ROW_BYTES, from + i * operand->ld);
+        return;
+    }
 #pragma unroll
     for (int i = 0; i < ROWS; i += STRIDE, from += STRIDE * operand->ld)
         copy_16_async(to + i * ROW_BYTES, from, row + i < rows ? there : 0);
