@@ -1,6 +1,6 @@
 /**
  * @file wgmma_attention.h
- * @brief The instructions that multiply in lesson 16: 64 rows, 16 of k, by a whole warpgroup.
+ * @brief The instructions that multiply in lessons 14 (its form for Hopper) and 16: 64 rows, 16 of k, by a whole warpgroup.
  *
  * D, in f32, is in the registers of the 128 threads. Warp w of the four has rows 16w to 16w + 15; lane 4g + q of it has, of
  * each eight columns 8j to 8j + 7,
