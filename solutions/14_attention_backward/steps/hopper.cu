@@ -432,10 +432,18 @@ __device__ inline void consume(const struct hopper_backward &p, struct block_mem
 #endif
         add_by_queries<T>(dk, gradients, s->q[i]);
         wgmma_commit();
+        if (wants_dq) store_ds(s->ds[i], group, gradients); // beside dK
+        async_proxy_fence();
+        // dS is complete, that of two steps before has been read, and so have the terms.
+        named_barrier(DS_BARRIER, CONSUMERS * WARPGROUP);
         if (wants_dq) {
-            store_ds(s->ds[i], group, gradients); // beside dK
-            async_proxy_fence();
-            named_barrier(DS_BARRIER, CONSUMERS * WARPGROUP); // dS is complete, and that of two steps before has been read
+#ifdef WAIT_DV
+            wgmma_wait<1>();
+            wgmma_hold(dv);
+#endif
+#ifdef WAIT_DV2
+            wgmma_wait<1>();
+#endif
             wgmma_fence();
             multiply_ds_k<T>(dq, s->ds[i], s->k + group * K_BLOCK_BYTES);
         }
