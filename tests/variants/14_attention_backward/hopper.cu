@@ -13,12 +13,13 @@
  * the tiles of queries from the last one down, so with a mask, too, they begin together and stay a step apart.
  *
  * Paper: Shah et al. 2024, "FlashAttention-3", section 3.4 and appendix B.1.
- * Run:   build/bin/warpwise check 14 --kernel solutions/14_attention_backward/steps/hopper.cu
+ * Run:   build/bin/warpwise check 14 --kernel tests/variants/14_attention_backward/hopper.cu
  */
 #include "attention_backward.h"
 
 #include "hopper.h"
 #include "wgmma_attention.h"
+#include "wgmma_tiles.h"
 
 size_t solution_workspace_bytes(const struct attention_backward_args *args);
 
@@ -27,7 +28,7 @@ size_t solution_workspace_bytes(const struct attention_backward_args *args);
 #define attention_backward_f32 solution_f32
 #define attention_backward_f16 solution_f16
 #define attention_backward_bf16 solution_bf16
-#include "../attention_backward.cu"
+#include "../../../solutions/14_attention_backward/attention_backward.cu"
 #undef attention_backward_workspace_bytes
 #undef attention_backward_f32
 #undef attention_backward_f16
@@ -39,7 +40,10 @@ enum {
     HOPPER_THREADS = (1 + CONSUMERS) * WARPGROUP,
     KEYS = 128,                              ///< of a block
     GROUP_KEYS = KEYS / CONSUMERS,           ///< rows of a wgmma
-    STAGES = 2,                              ///< tiles of queries, and of dS
+#ifndef Q_STAGES
+#define Q_STAGES 3
+#endif
+    STAGES = 2,                              ///< tiles of dO, and of dS
     BLOCK_COLUMNS = 64,                      ///< columns of a tile that lie together ...
     ROW_BYTES = 128,                         ///< ... in rows of so many bytes
     MMA_K = 16,                              ///< of a wgmma
@@ -75,15 +79,16 @@ struct hopper_backward {
 struct block_memory {
     alignas(1024) char k[K_BYTES];
     char v[K_BYTES];
-    char q[STAGES][Q_BYTES];
+    char q[Q_STAGES][Q_BYTES];
     char dout[STAGES][Q_BYTES];
     char ds[STAGES][DS_BYTES];
     char dq[CONSUMERS][HALF_BYTES];
-    struct row_terms terms[STAGES][TILE_Q];
+    struct row_terms terms[Q_STAGES][TILE_Q];
     uint64_t kv_full;             ///< K and V are there
-    uint64_t q_full[STAGES];      ///< Q and terms are there
+    uint64_t q_full[Q_STAGES];    ///< Q and terms are there
+    uint64_t q_empty[Q_STAGES];   ///< both consumers are done with them
     uint64_t dout_full[STAGES];   ///< dO is there
-    uint64_t empty[STAGES];       ///< both consumers are done with them
+    uint64_t dout_empty[STAGES];  ///< both consumers are done with it
     uint64_t dq_full[CONSUMERS];  ///< a consumer's dQ is there
     uint64_t dq_empty[CONSUMERS]; ///< and has been read
     int ticket;
@@ -101,8 +106,13 @@ __device__ inline struct hopper_walk begin_walk(const struct hopper_backward &p,
 {
     int all = p.args.batch * p.args.kv_heads, group = p.args.heads / p.args.kv_heads;
     struct hopper_walk walk;
+#ifdef BY_HEAD
+    int tiles = p.key_tiles;
+    walk.kv_bh = index / tiles, walk.key_tile = index % tiles;
+#else
     walk.kv_bh = index % all; // neighbours have other heads: with a mask, those with most to do begin first
     walk.key_tile = index / all;
+#endif
     walk.first_key = walk.key_tile * KEYS;
     walk.first_tile = first_query_that_sees(p.args, walk.first_key) / TILE_Q;
     walk.last_tile = p.plan.q_tiles - 1;
@@ -157,18 +167,22 @@ __device__ inline void load_all(const struct hopper_backward &p, struct block_me
         head_load(s->k + i * K_BLOCK_BYTES, &p.k, i * BLOCK_COLUMNS, walk.first_key, walk.kv_bh, &s->kv_full);
         head_load(s->v + i * K_BLOCK_BYTES, &p.v, i * BLOCK_COLUMNS, walk.first_key, walk.kv_bh, &s->kv_full);
     }
-    struct ring ring = {0, 1}; // in the first round all is empty, and no wait blocks
-    for (int step = 0; step < walk.steps; step++, next_tile(&walk), advance<STAGES>(&ring)) {
-        int i = ring.stage, row = walk.tile * TILE_Q;
+    struct ring q = {0, 1}, dout = {0, 1}; // in the first round all is empty, and no wait blocks
+    for (int step = 0; step < walk.steps; step++, next_tile(&walk)) {
+        int row = walk.tile * TILE_Q;
         const struct row_terms *terms = p.plan.terms + ((size_t)walk.bh * p.plan.q_tiles * TILE_Q + row);
-        mbarrier_wait(&s->empty[i], ring.parity);
-        mbarrier_arrive_expect(&s->q_full[i], Q_BYTES + TERM_BYTES);
+        mbarrier_wait(&s->q_empty[q.stage], q.parity);
+        mbarrier_arrive_expect(&s->q_full[q.stage], Q_BYTES + TERM_BYTES);
         for (int c = 0; c < 2; c++)
-            head_load(s->q[i] + c * Q_BLOCK_BYTES, &p.q, c * BLOCK_COLUMNS, row, walk.bh, &s->q_full[i]);
-        bulk_load(s->terms[i], terms, TERM_BYTES, &s->q_full[i]);
-        mbarrier_arrive_expect(&s->dout_full[i], Q_BYTES);
+            head_load(s->q[q.stage] + c * Q_BLOCK_BYTES, &p.q, c * BLOCK_COLUMNS, row, walk.bh, &s->q_full[q.stage]);
+        bulk_load(s->terms[q.stage], terms, TERM_BYTES, &s->q_full[q.stage]);
+        advance<Q_STAGES>(&q);
+        mbarrier_wait(&s->dout_empty[dout.stage], dout.parity);
+        mbarrier_arrive_expect(&s->dout_full[dout.stage], Q_BYTES);
         for (int c = 0; c < 2; c++)
-            head_load(s->dout[i] + c * Q_BLOCK_BYTES, &p.dout, c * BLOCK_COLUMNS, row, walk.bh, &s->dout_full[i]);
+            head_load(s->dout[dout.stage] + c * Q_BLOCK_BYTES, &p.dout, c * BLOCK_COLUMNS, row, walk.bh,
+                      &s->dout_full[dout.stage]);
+        advance<STAGES>(&dout);
     }
 }
 
@@ -228,7 +242,7 @@ __device__ inline void multiply_by_keys(float (&sum)[SCORES], const char *keys, 
     }
 }
 
-/** Issues dV += P^T dO, or dK += dS^T Q: the weights from registers. */
+/** Issues dV += P^T dO: the weights from registers. */
 template <typename T>
 __device__ inline void add_by_queries(float (&sum)[SUMS], const uint32_t (&weights)[SCORES / 2], const char *queries)
 {
@@ -236,6 +250,15 @@ __device__ inline void add_by_queries(float (&sum)[SUMS], const uint32_t (&weigh
 #pragma unroll
     for (int i = 0; i < TILE_Q / MMA_K; i++)
         wgmma_registers(sum, &weights[4 * i], b + i * STEP_BYTES / 16, T());
+}
+
+/** Issues dK += dS^T Q: the weights from shared memory, this consumer's rows. */
+template <typename T>
+__device__ inline void add_by_shared(float (&sum)[SUMS], const char *ds, const char *queries)
+{
+    uint64_t a = tile_descriptor(shared_address(ds), 0), b = tile_descriptor(shared_address(queries), Q_BLOCK_BYTES);
+#pragma unroll
+    for (int i = 0; i < TILE_Q / MMA_K; i++) wgmma<0, 1>(sum, a + i * MMA_K * 2 / 16, b + i * STEP_BYTES / 16, T());
 }
 
 /* clang-format off */
@@ -289,7 +312,13 @@ __device__ inline void weigh_keys(const struct hopper_backward &p, const struct 
     for (int j = 0; j < TILE_Q / 8; j++) {
         float4 term = *(const float4 *)&terms[j * 8 + column]; // lse, D, and those of the next query
 #pragma unroll
-        for (int i = 0; i < 4; i++) s[4 * j + i] = exp2_fast(s[4 * j + i] * p.factor - (i % 2 ? term.z : term.x));
+        for (int i = 0; i < 4; i++) 
+#ifdef NO_EXP
+            s[4 * j + i] = s[4 * j + i] * p.factor - (i % 2 ? term.z : term.x);
+#else
+            s[4 * j + i] = exp2_fast(s[4 * j + i] * p.factor - (i % 2 ? term.z : term.x));
+#endif
+
     }
     if (!masked) return;
 #pragma unroll
@@ -304,29 +333,25 @@ template <typename T> __device__ inline void round_all(uint32_t (&rounded)[SCORE
     for (int i = 0; i < SCORES / 2; i++) rounded[i] = pack_elements<T>(x[2 * i], x[2 * i + 1]);
 }
 
-/** dS^T = P^T (dP^T - D), rounded. */
+/** dS^T = P^T (dP^T - D), rounded, goes to shared memory: rows are keys. */
 template <typename T>
-__device__ inline void weigh_gradients(uint32_t (&rounded)[SCORES / 2], const struct row_terms *terms,
-                                       const float (&p)[SCORES], const float (&dp)[SCORES])
+__device__ inline void store_ds(char *ds, int group, const struct row_terms *terms, const float (&p)[SCORES],
+                                const float (&dp)[SCORES])
 {
-    int column = (int)threadIdx.x % 4 * 2;
-#pragma unroll
-    for (int j = 0; j < TILE_Q / 8; j++) {
-        float4 term = *(const float4 *)&terms[j * 8 + column];
-#pragma unroll
-        for (int i = 4 * j; i < 4 * j + 4; i += 2)
-            rounded[i / 2] = pack_elements<T>(p[i] * (dp[i] - term.y), p[i + 1] * (dp[i + 1] - term.w));
-    }
-}
-
-/** Rounded dS^T goes to shared memory: rows are keys. */
-__device__ inline void store_ds(char *ds, int group, const uint32_t (&weights)[SCORES / 2])
-{
-    int lane = (int)threadIdx.x % 32;
+    int lane = (int)threadIdx.x % 32, column = lane % 4 * 2;
     int row = group * GROUP_KEYS + (int)threadIdx.x % WARPGROUP / 32 * 16 + lane % 16;
 #pragma unroll
-    for (int i = 0; i < TILE_Q / MMA_K; i++)
-        store_matrices(ds + swizzled_place(row, i * 32 + lane / 16 * 16), &weights[4 * i]);
+    for (int i = 0; i < TILE_Q / MMA_K; i++) {
+        uint32_t rounded[4];
+#pragma unroll
+        for (int j = 0; j < 4; j += 2) { // 8 queries
+            int at = 8 * i + 2 * j;
+            float4 term = *(const float4 *)&terms[16 * i + 4 * j + column];
+            rounded[j] = pack_elements<T>(p[at] * (dp[at] - term.y), p[at + 1] * (dp[at + 1] - term.w));
+            rounded[j + 1] = pack_elements<T>(p[at + 2] * (dp[at + 2] - term.y), p[at + 3] * (dp[at + 3] - term.w));
+        }
+        store_matrices(ds + swizzled_place(row, i * 32 + lane / 16 * 16), rounded);
+    }
 }
 
 /** A consumer's dQ goes to shared memory in the order of registers, and its adder may begin. */
@@ -381,110 +406,110 @@ __device__ inline void consume(const struct hopper_backward &p, struct block_mem
     float dk[SUMS] = {}, dv[SUMS] = {}, scores[SCORES];
     struct ring ring = {0, 0};
     mbarrier_wait(&s->kv_full, 0);
-#ifndef S_TOP
     mbarrier_wait(&s->q_full[0], 0);
     wgmma_fence();
     multiply_by_keys<T>(scores, own_k, s->q[0]);
     wgmma_commit();
     wgmma_wait<0>();
     wgmma_hold(scores);
-#endif
-    for (int step = 0; step < walk.steps; step++, next_tile(&walk)) {
-        int i = ring.stage, query = walk.tile * TILE_Q;
+    struct ring dout = {0, 0};
+    for (int step = 0; step < walk.steps; step++, next_tile(&walk), advance<STAGES>(&dout)) {
+        int i = ring.stage, j = dout.stage, query = walk.tile * TILE_Q;
         int masked = walk.first_key + KEYS > keys_seen(p.args, query); // otherwise every query sees every key
-        float dp[SCORES]; float (&dq)[SCORES] = dp;
-        uint32_t weights[SCORES / 2], gradients[SCORES / 2];
-#ifdef S_TOP
-        mbarrier_wait(&s->q_full[i], ring.parity);
+        float dp[SCORES]; // dP^T, then dQ
+        uint32_t weights[SCORES / 2];
+        mbarrier_wait(&s->dout_full[j], dout.parity);
         wgmma_fence();
-        multiply_by_keys<T>(scores, own_k, s->q[i]);
+        multiply_by_keys<T>(dp, own_v, s->dout[j]);
         wgmma_commit();
-#endif
-        mbarrier_wait(&s->dout_full[i], ring.parity);
-        wgmma_fence();
-        multiply_by_keys<T>(dp, own_v, s->dout[i]);
-        wgmma_commit();
-#ifdef S_TOP
-        wgmma_wait<1>();
-        wgmma_hold(scores);
-#endif
         weigh_keys(p, s->terms[i], masked, key, query, scores); // beside dP
         round_all<T>(weights, scores);
-#ifndef DV_LATE
         wgmma_fence();
-        add_by_queries<T>(dv, weights, s->dout[i]);
+        add_by_queries<T>(dv, weights, s->dout[j]);
         wgmma_commit();
-#ifdef DV_WAIT
-        wgmma_wait<0>();
-        wgmma_hold(dv);
-#else
-        wgmma_wait<1>();
-#endif
-#else
-        wgmma_wait<0>();
-#endif
+        wgmma_wait<1>(); // all but dV
         wgmma_hold(dp);
-        weigh_gradients<T>(gradients, s->terms[i], scores, dp); // beside dV
-        wgmma_fence();
-#ifdef DV_LATE
-        add_by_queries<T>(dv, weights, s->dout[i]);
-        wgmma_commit();
+#ifdef CARRY
+        wgmma_hold(dk);
+        if (first && step > 0) mbarrier_arrive(&s->q_empty[i == 0 ? Q_STAGES - 1 : i - 1]);
 #endif
-        add_by_queries<T>(dk, gradients, s->q[i]);
-        wgmma_commit();
-        if (wants_dq) store_ds(s->ds[i], group, gradients); // beside dK
+        store_ds<T>(s->ds[j], group, s->terms[i], scores, dp); // beside dV
         async_proxy_fence();
+        if (step + 1 < walk.steps) advance<Q_STAGES>(&ring); // the last S is computed twice
+#ifdef S_EARLY
+        if (step + 1 < walk.steps) mbarrier_wait(&s->q_full[ring.stage], ring.parity);
+        wgmma_fence();
+        multiply_by_keys<T>(scores, own_k, s->q[ring.stage]);
+        wgmma_commit();
+#endif
         // dS is complete, that of two steps before has been read, and so have the terms.
+#ifndef NO_BAR
         named_barrier(DS_BARRIER, CONSUMERS * WARPGROUP);
-        if (wants_dq) {
-#ifdef WAIT_DV
-            wgmma_wait<1>();
-            wgmma_hold(dv);
 #endif
-#ifdef WAIT_DV2
-            wgmma_wait<1>();
+#ifndef S_EARLY
+        if (step + 1 < walk.steps) mbarrier_wait(&s->q_full[ring.stage], ring.parity);
 #endif
-            wgmma_fence();
-            multiply_ds_k<T>(dq, s->ds[i], s->k + group * K_BLOCK_BYTES);
-        }
-        wgmma_commit();
-#ifndef S_TOP
-        if (step + 1 < walk.steps) { // the last S is computed twice
-            advance<STAGES>(&ring);
-            mbarrier_wait(&s->q_full[ring.stage], ring.parity);
-        }
-#ifdef DQ_FIRST
-        wgmma_wait<0>(); // all but S
-        wgmma_hold(dv), wgmma_hold(dk), wgmma_hold(dq);
-        if (first) mbarrier_arrive(&s->empty[i]);
-        if (wants_dq) send_dq(s, group, step, dq); // beside S
         wgmma_fence();
+        if (wants_dq) multiply_ds_k<T>(dp, s->ds[j], s->k + group * K_BLOCK_BYTES);
+        wgmma_commit();
+        add_by_shared<T>(dk, s->ds[j] + group * GROUP_KEYS * ROW_BYTES, s->q[i]);
+        wgmma_commit();
+#ifndef S_EARLY
         multiply_by_keys<T>(scores, own_k, s->q[ring.stage]);
         wgmma_commit();
+        wgmma_wait<2>(); // all but dK and S
 #else
-        wgmma_fence();
-        multiply_by_keys<T>(scores, own_k, s->q[ring.stage]);
-        wgmma_commit();
-        wgmma_wait<1>(); // all but S
-        wgmma_hold(dv), wgmma_hold(dk), wgmma_hold(dq);
-        if (first) mbarrier_arrive(&s->empty[i]);
-        if (wants_dq) send_dq(s, group, step, dq); // beside S
+        wgmma_wait<1>(); // all but dK
+        wgmma_hold(scores);
 #endif
+        wgmma_hold(dv), wgmma_hold(dp);
+        if (first) mbarrier_arrive(&s->dout_empty[j]);
+        if (wants_dq) send_dq(s, group, step, dp); // beside dK and S
+#ifndef CARRY
+        wgmma_wait<0>();
+        wgmma_hold(dk), wgmma_hold(scores);
+        if (first) mbarrier_arrive(&s->q_empty[i]);
+#elif !defined(S_EARLY)
         wgmma_wait<0>();
         wgmma_hold(scores);
-#else
-        wgmma_wait<0>();
-        wgmma_hold(dv), wgmma_hold(dk), wgmma_hold(dq);
-        if (first) mbarrier_arrive(&s->empty[i]);
-        if (wants_dq) send_dq(s, group, step, dq);
-        advance<STAGES>(&ring);
 #endif
     }
+#ifdef CARRY
+    wgmma_wait<0>();
+    wgmma_hold(dk);
+#endif
     write_sums<T>(p.args.dk, p, walk, key, p.scale, dk);
     write_sums<T>(p.args.dv, p, walk, key, 1.0f, dv);
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------------------- */
+
+/** The terms of every row, and zeros into its accumulator: 16 threads per padded row. */
+template <typename T>
+__global__ void __launch_bounds__(ROW_THREADS) terms_kernel(const __grid_constant__ struct hopper_backward p)
+{
+    enum { ROW_LANES = HOPPER_DIM * 2 / 16 };
+    size_t at = (size_t)blockIdx.x * ROW_THREADS + threadIdx.x, padded = at / ROW_LANES;
+    int part = (int)(at % ROW_LANES), length = p.plan.q_tiles * TILE_Q, row = (int)(padded % length);
+    int there = row < p.args.q_len;
+    size_t real = padded / length * p.args.q_len + row;
+    float d = 0.0f;
+    if (there) {
+        uint4 x = ((const uint4 *)p.args.dout)[real * ROW_LANES + part], y = ((const uint4 *)p.args.out)[real * ROW_LANES + part];
+        const uint32_t a[] = {x.x, x.y, x.z, x.w}, b[] = {y.x, y.y, y.z, y.w};
+#pragma unroll
+        for (int i = 0; i < 8; i++) d += unpack_element<T>(a[i / 2], i % 2) * unpack_element<T>(b[i / 2], i % 2);
+    }
+#pragma unroll
+    for (int other = ROW_LANES / 2; other > 0; other /= 2) d += __shfl_xor_sync(0xffffffffu, d, other);
+    int blind = !there || keys_seen(p.args, row) == 0;
+    if (part == 0) {
+        p.plan.terms[padded].lse = blind ? INFINITY : p.args.lse[real] * LOG2_E;
+        p.plan.terms[padded].d = blind ? 0.0f : d;
+    }
+    float4 *zeros = (float4 *)(p.plan.accumulators + padded * HOPPER_DIM) + part;
+    if (p.args.dq != NULL) zeros[0] = zeros[ROW_LANES] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+}
 
 template <typename T>
 __global__ void __launch_bounds__(HOPPER_THREADS, 1) hopper_kernel(const __grid_constant__ struct hopper_backward p)
@@ -494,10 +519,10 @@ __global__ void __launch_bounds__(HOPPER_THREADS, 1) hopper_kernel(const __grid_
     struct block_memory *s = (struct block_memory *)hopper_shared;
     if (threadIdx.x == 0) {
         mbarrier_init(&s->kv_full, 1);
-        for (int i = 0; i < STAGES; i++) {
-            mbarrier_init(&s->q_full[i], 1), mbarrier_init(&s->dout_full[i], 1);
-            mbarrier_init(&s->empty[i], CONSUMERS);
-        }
+        for (int i = 0; i < Q_STAGES; i++)
+            mbarrier_init(&s->q_full[i], 1), mbarrier_init(&s->q_empty[i], CONSUMERS);
+        for (int i = 0; i < STAGES; i++)
+            mbarrier_init(&s->dout_full[i], 1), mbarrier_init(&s->dout_empty[i], CONSUMERS);
         for (int i = 0; i < CONSUMERS; i++)
             mbarrier_init(&s->dq_full[i], WARPGROUP), mbarrier_init(&s->dq_empty[i], 1);
         mbarrier_init_fence();
@@ -567,7 +592,11 @@ static enum kernel_status launch_hopper(const struct attention_backward_args *ar
     if (!describe(&p)) return KERNEL_CUDA_ERROR;
     if (turns > 0 && cudaMemsetAsync(p.turns, 0, turns * sizeof *p.turns, stream) != cudaSuccess)
         return KERNEL_CUDA_ERROR;
+#ifdef SLOW_TERMS
     prepare<T, HOPPER_DIM>(&p.args, p.plan, stream);
+#else
+    terms_kernel<T><<<(unsigned)(rows * (HOPPER_DIM * 2 / 16) / ROW_THREADS), ROW_THREADS, 0, stream>>>(p);
+#endif
     launch_in_clusters(hopper_kernel<T>, args->batch * args->kv_heads * p.key_tiles, HOPPER_THREADS,
                        (int)sizeof(struct block_memory), 1, stream, p);
     if (args->dq != NULL)
