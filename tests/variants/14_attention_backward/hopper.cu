@@ -134,30 +134,6 @@ __device__ inline size_t half_of(const struct hopper_backward &p, int bh, int ti
     return ((size_t)bh * p.plan.q_tiles + tile) * CONSUMERS + half;
 }
 
-/** One thread copies @p bytes from device memory to shared memory. */
-__device__ inline void bulk_load(void *shared, const void *from, int bytes, uint64_t *barrier)
-{
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-                 :
-                 : "r"(shared_address(shared)), "l"(from), "r"(bytes), "r"(shared_address(barrier))
-                 : "memory");
-}
-
-/** One thread adds floats in shared memory to as many in device memory. */
-__device__ inline void bulk_add(float *to, const void *shared, int bytes)
-{
-    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;"
-                 :
-                 : "l"(to), "r"(shared_address(shared)), "r"(bytes)
-                 : "memory");
-}
-
-/** Waits until all groups of this thread are complete: what they wrote is there. */
-__device__ inline void bulk_wait_all(void)
-{
-    asm volatile("cp.async.bulk.wait_group 0;" : : : "memory");
-}
-
 /* ---- the producer, and those who add dQ ------------------------------------------------------------------ */
 
 __device__ inline void load_all(const struct hopper_backward &p, struct block_memory *s, struct hopper_walk walk)
@@ -216,19 +192,13 @@ __device__ inline void add_halves(const struct hopper_backward &p, struct block_
         bulk_wait_read<0>();
         mbarrier_arrive(&s->dq_empty[half]);
         if (p.turns == NULL) continue;
-        bulk_wait_all();
+        bulk_wait();
         async_proxy_fence_all();
         add_release(p.turns + 1 + at);
     }
 }
 
 /* ---- the consumers --------------------------------------------------------------------------------------- */
-
-/** Where byte @p byte of row @p row lies in a block of 64 columns: TMA and wgmma XOR the 16-byte column with the row. */
-__device__ inline int swizzled_place(int row, int byte)
-{
-    return (row * ROW_BYTES + byte) ^ (row % 8 * 16);
-}
 
 /** Issues S^T = K Q^T, or dP^T = V dO^T: 64 keys of @p keys, all queries of a stage. */
 template <typename T>
@@ -260,35 +230,6 @@ __device__ inline void add_by_shared(float (&sum)[SUMS], const char *ds, const c
 #pragma unroll
     for (int i = 0; i < TILE_Q / MMA_K; i++) wgmma<0, 1>(sum, a + i * MMA_K * 2 / 16, b + i * STEP_BYTES / 16, T());
 }
-
-/* clang-format off */
-/** @brief D = A^T B, or D += A^T B if @p more, 64 x 64: rows of both tiles run across k, for tiles of f16. */
-__device__ __forceinline__ void wgmma_across(float (&d)[32], uint64_t a, uint64_t b, int more, half)
-{
-    asm volatile("{\n"
-                 ".reg .pred more;\n"
-                 "setp.ne.b32 more, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
-                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, %32, %33, more, 1, 1, 1, 1;\n"
-                 "}"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-                 : "l"(a), "l"(b), "r"(more));
-}
-
-/** @brief D = A^T B, or D += A^T B if @p more, 64 x 64: rows of both tiles run across k, for tiles of bf16. */
-__device__ __forceinline__ void wgmma_across(float (&d)[32], uint64_t a, uint64_t b, int more, __nv_bfloat16)
-{
-    asm volatile("{\n"
-                 ".reg .pred more;\n"
-                 "setp.ne.b32 more, %34, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
-                 "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, %32, %33, more, 1, 1, 1, 1;\n"
-                 "}"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-                 : "l"(a), "l"(b), "r"(more));
-}
-
-/* clang-format on */
 
 /** Issues dQ = dS K: all queries, 64 columns of K. */
 template <typename T>
@@ -350,7 +291,7 @@ __device__ inline void store_ds(char *ds, int group, const struct row_terms *ter
             rounded[j] = pack_elements<T>(p[at] * (dp[at] - term.y), p[at + 1] * (dp[at + 1] - term.w));
             rounded[j + 1] = pack_elements<T>(p[at + 2] * (dp[at + 2] - term.y), p[at + 3] * (dp[at + 3] - term.w));
         }
-        store_matrices(ds + swizzled_place(row, i * 32 + lane / 16 * 16), rounded);
+        store_matrices(ds + ((row * ROW_BYTES + i * 32 + lane / 16 * 16) ^ row % 8 * 16), rounded); // swizzled
     }
 }
 
