@@ -50,12 +50,11 @@ enum {
     K_BYTES = KEYS * DIM * 2,           ///< K or V
     Q_BYTES = TILE_Q * DIM * 2,         ///< Q or dO
     DS_BYTES = KEYS * TILE_Q * 2,       ///< dS^T
-    HALF = TILE_Q * BLOCK_COLUMNS, ///< floats of dQ of a consumer, 64 columns, in the order of its registers
+    HALF = TILE_Q * BLOCK_COLUMNS,      ///< floats of dQ of a consumer, in the order of its registers
     TERM_BYTES = TILE_Q * sizeof(struct row_terms),
-    SCORES = TILE_Q / 2,      ///< of S^T and dP^T in a thread
-    SUMS = DIM / 2,           ///< of dK and dV in a thread
-    DS_BARRIER = 1,           ///< a named barrier of the consumers
-    ROW_LANES = DIM * 2 / 16, ///< threads of terms_kernel for a row: 16 bytes each
+    SCORES = TILE_Q / 2, ///< of S^T and dP^T in a thread
+    SUMS = DIM / 2,      ///< of dK and dV in a thread
+    DS_BARRIER = 1,      ///< a named barrier of the consumers
     PRODUCER_REGISTERS = 24,
     CONSUMER_REGISTERS = 240
 };
@@ -68,8 +67,8 @@ struct backward_tiles {
     float scale;  ///< on dQ and dK
     float factor; ///< on products: scale * log2(e), or half of it if that is beyond float
     int halved;   ///< 1: half of it
-    unsigned *
-        turns; ///< deterministic: blocks that have begun, then for each half of each tile of dQ those that have added; or NULL
+    /** deterministic: blocks that have begun, then for each half of each tile of dQ those that have added; else NULL */
+    unsigned *turns;
 };
 
 /** What a block keeps in shared memory. */
@@ -330,8 +329,8 @@ __device__ inline void begin_scores(float (&scores)[SCORES], struct block_memory
 template <typename T>
 __device__ inline void consume(const struct backward_tiles &p, struct block_memory *s, struct key_walk walk)
 {
-    int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / WARPGROUP, 0) -
-                1; // the same in all lanes: lesson 16's consumer()
+    // The same in all lanes, as lesson 16's consumer() says.
+    int group = __shfl_sync(0xffffffffu, (int)threadIdx.x / WARPGROUP, 0) - 1;
     int first = threadIdx.x % WARPGROUP == 0, wants_dq = p.args.dq != NULL;
     int key = walk.first_key + (int)threadIdx.x / 32 * 16 - WARPGROUP / 2 + (int)threadIdx.x % 32 / 4;
     const char *k = s->k + group * GROUP_KEYS * ROW_BYTES, *v = s->v + group * GROUP_KEYS * ROW_BYTES;
@@ -360,9 +359,8 @@ __device__ inline void consume(const struct backward_tiles &p, struct block_memo
         if (more) mbarrier_wait(&s->q_full[q.stage], q.parity);
         wgmma_fence();
         multiply_by_keys<T>(scores, k, s->q[q.stage]); // of the next tile; the last one once more
-        named_barrier(DS_BARRIER,
-                      CONSUMERS *
-                          WARPGROUP); // dS is complete, that of two steps before and the terms have been read
+        // dS is complete, that of two steps before has been read, and so have the terms.
+        named_barrier(DS_BARRIER, CONSUMERS * WARPGROUP);
         if (wants_dq) multiply_ds_k<T>(dp, s->ds[o.stage], s->k + group * K_BLOCK_BYTES);
         wgmma_commit();
         add_to_dk<T>(dk, s->ds[o.stage] + group * GROUP_KEYS * ROW_BYTES, s->q[stage]);
@@ -380,31 +378,6 @@ __device__ inline void consume(const struct backward_tiles &p, struct block_memo
 }
 
 /* ---- the kernels ------------------------------------------------------------------------------------------ */
-
-/** The terms of every row, and zeros into its accumulator: ROW_LANES threads per padded row. */
-template <typename T>
-__global__ void __launch_bounds__(ROW_THREADS) terms_kernel(const __grid_constant__ struct backward_tiles p)
-{
-    size_t at = (size_t)blockIdx.x * ROW_THREADS + threadIdx.x, padded = at / ROW_LANES;
-    int part = (int)(at % ROW_LANES), length = p.plan.q_tiles * TILE_Q, row = (int)(padded % (size_t)length);
-    size_t real = padded / (size_t)length * (size_t)p.args.q_len + row;
-    int blind = row >= p.args.q_len || keys_seen(p.args, row) == 0;
-    float d = 0.0f;
-    if (!blind) {
-        uint4 x = ((const uint4 *)p.args.dout)[real * ROW_LANES + part];
-        uint4 y = ((const uint4 *)p.args.out)[real * ROW_LANES + part];
-        const uint32_t a[] = {x.x, x.y, x.z, x.w}, b[] = {y.x, y.y, y.z, y.w};
-        for (int i = 0; i < 8; i++)
-            d += unpack_element<T>(a[i / 2], i % 2) * unpack_element<T>(b[i / 2], i % 2);
-    }
-    for (int lane = ROW_LANES / 2; lane > 0; lane /= 2) d += __shfl_xor_sync(0xffffffffu, d, lane);
-    if (part == 0) {
-        p.plan.terms[padded].lse = blind ? INFINITY : p.args.lse[real] * LOG2_E;
-        p.plan.terms[padded].d = d;
-    }
-    float4 *zeros = (float4 *)(p.plan.accumulators + padded * DIM) + part;
-    if (p.args.dq != NULL) zeros[0] = zeros[ROW_LANES] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-}
 
 /** Sets up the mbarriers and gives every warp its work. */
 template <typename T>
@@ -482,7 +455,7 @@ static enum kernel_status launch_hopper(const struct attention_backward_args *ar
     struct backward_tiles p = {};
     size_t turns = count_turns(args), rows = attention_backward_padded_rows(args);
     p.args = *args;
-    p.args.deterministic = 0; // for make_plan(): one accumulator
+    p.args.deterministic = 0; // one accumulator, which prepare() fills with zeros
     p.plan = make_plan(&p.args, KEYS);
     p.scale = backward_scale(args);
     p.halved = isinf(p.scale * LOG2_E);
@@ -491,7 +464,7 @@ static enum kernel_status launch_hopper(const struct attention_backward_args *ar
     if (!describe(&p)) return KERNEL_CUDA_ERROR;
     if (turns > 0 && cudaMemsetAsync(p.turns, 0, turns * sizeof *p.turns, stream) != cudaSuccess)
         return KERNEL_CUDA_ERROR;
-    terms_kernel<T><<<(unsigned)(rows * ROW_LANES / ROW_THREADS), ROW_THREADS, 0, stream>>>(p);
+    prepare<T, DIM>(&p.args, p.plan, stream);
     launch_in_clusters(hopper_kernel<T>, args->batch * args->kv_heads * p.plan.steps, THREADS,
                        (int)sizeof(struct block_memory), 1, stream, p);
     if (args->dq != NULL)
