@@ -154,6 +154,24 @@ __device__ inline void tensor_store(const CUtensorMap *map, int x, int y, const 
                  : "memory");
 }
 
+/** @brief One thread starts to copy @p bytes, a multiple of 16, from device memory to shared memory. */
+__device__ inline void bulk_load(void *shared, const void *from, int bytes, uint64_t *barrier)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 :
+                 : "r"(shared_address(shared)), "l"(from), "r"(bytes), "r"(shared_address(barrier))
+                 : "memory");
+}
+
+/** @brief One thread starts to add @p bytes of floats in shared memory to those at @p to; others may add there at the same time. */
+__device__ inline void bulk_add(float *to, const void *shared, int bytes)
+{
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;"
+                 :
+                 : "l"(to), "r"(shared_address(shared)), "r"(bytes)
+                 : "memory");
+}
+
 /** @brief The stores that this thread has started since the last call become a group. */
 __device__ inline void bulk_commit(void)
 {
@@ -164,6 +182,12 @@ __device__ inline void bulk_commit(void)
 template <int PENDING> __device__ inline void bulk_wait_read(void)
 {
     asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(PENDING) : "memory");
+}
+
+/** @brief Waits until all groups of this thread are complete: what they wrote can be read. */
+__device__ inline void bulk_wait(void)
+{
+    asm volatile("cp.async.bulk.wait_group 0;" : : : "memory");
 }
 
 /** @brief Puts this thread's ordinary accesses to shared memory before what the async proxy does after the next barrier. */

@@ -1,6 +1,6 @@
 /**
  * @file wgmma_attention.h
- * @brief The instructions that multiply in lesson 16: 64 rows, 16 of k, by a whole warpgroup.
+ * @brief The instructions that multiply in lessons 14 (its form for Hopper) and 16: 64 rows, 16 of k, by a whole warpgroup.
  *
  * D, in f32, is in the registers of the 128 threads. Warp w of the four has rows 16w to 16w + 15; lane 4g + q of it has, of
  * each eight columns 8j to 8j + 7,
@@ -177,6 +177,48 @@ __device__ __forceinline__ void wgmma_shared(float (&d)[88], uint64_t a, uint64_
           "+f"(d[71]), "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]),
           "+f"(d[78]), "+f"(d[79]), "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]),
           "+f"(d[85]), "+f"(d[86]), "+f"(d[87])
+        : "l"(a), "l"(b), "r"(more));
+}
+
+/** @brief D = A^T B, or D += A^T B if @p more, 64 x 64, for tiles of f16: rows of both run across k. */
+__device__ __forceinline__ void wgmma_across(float (&d)[32], uint64_t a, uint64_t b, int more, half)
+{
+    asm volatile(
+        "{\n"
+        ".reg .pred more;\n"
+        "setp.ne.b32 more, %34, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
+        "{"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, "
+        "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+        "}, %32, %33, more, 1, 1, 1, 1;\n"
+        "}"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
+          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]),
+          "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]),
+          "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+        : "l"(a), "l"(b), "r"(more));
+}
+
+/** @brief D = A^T B, or D += A^T B if @p more, 64 x 64, for tiles of bf16: rows of both run across k. */
+__device__ __forceinline__ void wgmma_across(float (&d)[32], uint64_t a, uint64_t b, int more, __nv_bfloat16)
+{
+    asm volatile(
+        "{\n"
+        ".reg .pred more;\n"
+        "setp.ne.b32 more, %34, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+        "{"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, "
+        "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+        "}, %32, %33, more, 1, 1, 1, 1;\n"
+        "}"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
+          "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]),
+          "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]),
+          "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]),
+          "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
         : "l"(a), "l"(b), "r"(more));
 }
 
