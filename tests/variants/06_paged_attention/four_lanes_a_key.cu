@@ -19,8 +19,8 @@
 
 enum {
     LANES = 32,
-    WARPS = 4,                       // of a block, which share its keys
-    BLOCKS = 3,                      // that an SM holds: 168 registers
+    WARPS = 6,                       // of a block, which share its keys
+    BLOCKS = 2,                      // that an SM holds: 168 registers
     HEADS = 4,                       // query heads of a block
     VECTOR = 8,                      // halves in 16 bytes
     KEY_LANES = 4,                   // that load a key
@@ -28,7 +28,7 @@ enum {
     KEYS_PER_LANE = 2,               // of a step, KEY_ROWS apart
     STEP = KEY_ROWS * KEYS_PER_LANE, // keys of a warp's step: of one page, whatever its size
     ROUND = WARPS * STEP,            // and of all warps
-    GROUPS = 8                       // of partitions that a block merges at a time
+    GROUPS = 8                       // of partitions that a block merges at a time, at most
 };
 static_assert(16 % STEP == 0 && ROUND % 32 == 0, "all steps of a warp begin at the same row of a page");
 
@@ -306,13 +306,13 @@ __global__ void __launch_bounds__(WARPS *LANES, BLOCKS)
     }
 }
 
-/** A block: one query head, GROUPS of its partitions at a time. */
+/** A block: one query head, as many of its partitions at a time as it has groups of threads. */
 template <int HEAD_DIM>
 __global__ void __launch_bounds__(GROUPS *HEAD_DIM)
     whole_kernel(struct paged_attention_args args, struct division of)
 {
     __shared__ float sums[GROUPS][HEAD_DIM], ls[GROUPS];
-    int group = (int)threadIdx.y, d = (int)threadIdx.x;
+    int group = (int)threadIdx.y, groups = (int)blockDim.y, d = (int)threadIdx.x;
     size_t row = blockIdx.x;
     int length = args.context_lens[row / args.heads], used = length > 0 ? divide_up(length, of.keys) : 0;
     const struct softmax_pair *pairs = pairs_of(args, of.partitions) + row * of.partitions;
@@ -324,7 +324,7 @@ __global__ void __launch_bounds__(GROUPS *HEAD_DIM)
     for (int distance = LANES / 2; distance > 0; distance /= 2)
         most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, distance));
 #pragma unroll 4
-    for (int i = group; i < used; i += GROUPS) {
+    for (int i = group; i < used; i += groups) {
         float factor = expf(pairs[i].m - shift_of(most));
         l += pairs[i].l * factor;
         sum += partial[(size_t)i * HEAD_DIM] * factor;
@@ -333,7 +333,7 @@ __global__ void __launch_bounds__(GROUPS *HEAD_DIM)
     if (d == 0) ls[group] = l;
     __syncthreads(); // every group has left its sum
     if (group > 0) return;
-    for (int i = 1; i < GROUPS; i++) {
+    for (int i = 1; i < groups; i++) {
         sum += sums[i][d];
         l += ls[i];
     }
@@ -361,8 +361,8 @@ static enum kernel_status launch(const struct paged_attention_args *args, struct
     part_kernel<HEAD_DIM><<<blocks, WARPS * LANES, 0, stream>>>(*args, of, paged_attention_scale(args));
     enum kernel_status status = launch_status();
     if (status != KERNEL_OK || of.partitions == 1) return status;
-    return launch_early(whole_kernel<HEAD_DIM>, dim3(args->batch * args->heads), dim3(HEAD_DIM, GROUPS),
-                        stream, *args, of);
+    dim3 rows(args->batch * args->heads), threads(HEAD_DIM, min(of.partitions, (int)GROUPS));
+    return launch_early(whole_kernel<HEAD_DIM>, rows, threads, stream, *args, of);
 }
 
 static enum kernel_status attend_all(const struct paged_attention_args *args, struct division of,
