@@ -152,7 +152,7 @@ static __device__ inline void ask_values(__half (*to)[HEAD_DIM], const __half *f
  * A cluster: all keys of one sequence, up to HEADS query heads of one K/V head. What is not there is not asked about where the
  * last that is there does as well: the last key again has no weight, the last head again no output.
  */
-template <int HEAD_DIM, int CLUSTER>
+template <int HEAD_DIM, int CLUSTER, bool ONCE>
 __global__ void __launch_bounds__(WARPS *LANES)
     cluster_kernel(struct decode_args args, int group, float scale)
 {
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(WARPS *LANES)
         }
         __pipeline_wait_prior(0);
         __syncwarp(); // weights and values of all lanes are there
-#pragma unroll 4
+#pragma unroll 2
         for (int at = 0; at < EIGHTS * EIGHT; at++) {
             const float4 four = *(const float4 *)memory.weight[warp][at];
             const float w[HEADS] = {four.x, four.y, four.z, four.w};
@@ -199,7 +199,8 @@ __global__ void __launch_bounds__(WARPS *LANES)
                 }
             }
         }
-        __syncwarp(); // and read before those of the next keys replace them
+        if (ONCE) break; // there are no more keys: without a loop it is faster
+        __syncwarp();    // and read before those of the next keys replace them
     }
     for (int distance = 1; distance < KEY_LANES; distance *= 2)
         pair.l += __shfl_xor_sync(0xffffffffu, pair.l, distance);
@@ -236,7 +237,7 @@ __global__ void __launch_bounds__(WARPS *LANES)
 static int has_clusters(void)
 {
     struct cudaFuncAttributes code;
-    if (cudaFuncGetAttributes(&code, cluster_kernel<128, HEADS>) != cudaSuccess) return 0;
+    if (cudaFuncGetAttributes(&code, cluster_kernel<128, HEADS, false>) != cudaSuccess) return 0;
     return code.ptxVersion >= 90 && device_attribute(cudaDevAttrClusterLaunch);
 }
 
@@ -246,7 +247,8 @@ static enum kernel_status launch_clusters(const struct decode_args *args, cudaSt
     int group = args->heads / args->kv_heads, chunks = divide_up(group, HEADS);
     if (!has_clusters()) {
         dim3 alone(args->kv_heads, chunks, args->batch);
-        cluster_kernel<HEAD_DIM, 1><<<alone, WARPS * LANES, 0, stream>>>(*args, group, decode_scale(args));
+        cluster_kernel<HEAD_DIM, 1, false>
+            <<<alone, WARPS * LANES, 0, stream>>>(*args, group, decode_scale(args));
         return launch_status();
     }
     cudaLaunchAttribute cluster = {};
@@ -259,8 +261,9 @@ static enum kernel_status launch_clusters(const struct decode_args *args, cudaSt
     config.stream = stream;
     config.attrs = &cluster;
     config.numAttrs = 1;
-    return cudaLaunchKernelEx(&config, cluster_kernel<HEAD_DIM, HEADS>, *args, group, decode_scale(args)) ==
-                   cudaSuccess
+    auto kernel = args->max_len <= HEADS * WARPS * EIGHTS * EIGHT ? cluster_kernel<HEAD_DIM, HEADS, true>
+                                                                  : cluster_kernel<HEAD_DIM, HEADS, false>;
+    return cudaLaunchKernelEx(&config, kernel, *args, group, decode_scale(args)) == cudaSuccess
                ? KERNEL_OK
                : KERNEL_CUDA_ERROR;
 }
