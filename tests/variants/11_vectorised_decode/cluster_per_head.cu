@@ -156,7 +156,12 @@ template <int HEAD_DIM, int CLUSTER, bool ONCE>
 __global__ void __launch_bounds__(WARPS *LANES)
     cluster_kernel(struct decode_args args, int group, float scale)
 {
-    enum { OWN = HEAD_DIM / LANES, OF_BLOCK = HEADS / CLUSTER, APART = CLUSTER * WARPS * EIGHT };
+    enum {
+        OWN = HEAD_DIM / LANES,
+        OF_BLOCK = HEADS / CLUSTER,
+        APART = CLUSTER * WARPS * EIGHT,
+        UNROLLED = ONCE ? 4 : 2
+    };
     __shared__ struct shared_memory<HEAD_DIM, CLUSTER> memory;
     int keys = keys_of(args, (int)blockIdx.z, 0);
     if (keys == 0) return; // the whole cluster
@@ -186,7 +191,7 @@ __global__ void __launch_bounds__(WARPS *LANES)
         }
         __pipeline_wait_prior(0);
         __syncwarp(); // weights and values of all lanes are there
-#pragma unroll 2
+#pragma unroll UNROLLED
         for (int at = 0; at < EIGHTS * EIGHT; at++) {
             const float4 four = *(const float4 *)memory.weight[warp][at];
             const float w[HEADS] = {four.x, four.y, four.z, four.w};
