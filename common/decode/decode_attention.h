@@ -83,6 +83,9 @@ decode_add_keys(struct decode_found *found, const struct decode_keys &keys,
         if (first + u * k.groups <= k.position) score[u] = dot * scale;
         m = fmaxf(m, score[u]);
     }
+#pragma unroll
+    for (int distance = LANES; distance < DECODE_WARP; distance *= 2)
+        m = fmaxf(m, __shfl_xor_sync(0xffffffffu, m, distance));
     if (found->m != -INFINITY) { // what was found before has a new reference
         float correction = expf(found->m - m);
         found->l *= correction;
@@ -99,20 +102,15 @@ decode_add_keys(struct decode_found *found, const struct decode_keys &keys,
     found->m = m;
 }
 
-/** @brief Merges what the groups of a warp have found, into the first of them, by lesson 03's rule. */
+/** @brief Adds up what the groups of a warp have found: m is the same in all of them. */
 template <int LANES> static __device__ __forceinline__ void decode_merge_groups(struct decode_found *found)
 {
 #pragma unroll
     for (int distance = LANES; distance < DECODE_WARP; distance *= 2) {
-        float other_m = __shfl_xor_sync(0xffffffffu, found->m, distance);
-        float m = fmaxf(found->m, other_m), reference = decode_reference(m);
-        float mine = expf(found->m - reference), others = expf(other_m - reference);
-        found->m = m;
-        found->l = mine * found->l + others * __shfl_xor_sync(0xffffffffu, found->l, distance);
+        found->l += __shfl_xor_sync(0xffffffffu, found->l, distance);
 #pragma unroll
         for (int i = 0; i < DECODE_VECTOR; i++)
-            found->sum[i] =
-                mine * found->sum[i] + others * __shfl_xor_sync(0xffffffffu, found->sum[i], distance);
+            found->sum[i] += __shfl_xor_sync(0xffffffffu, found->sum[i], distance);
     }
 }
 
@@ -204,18 +202,6 @@ static __device__ __forceinline__ void decode_prepare_rotation(struct decode_rot
         rotation->sine[i] = first_half ? -rotation->sine[i] : rotation->sine[i];
 }
 
-/** @brief The lane's eight elements of a query or key, rotated. */
-static __device__ __forceinline__ void decode_load_rotated(float *to, const float *head, // [head_dim]
-                                                           const struct decode_rotation &rotation)
-{
-    float mine[DECODE_VECTOR], other[DECODE_VECTOR];
-    decode_load_eight(mine, head + rotation.at);
-    decode_load_eight(other, head + rotation.other);
-#pragma unroll
-    for (int i = 0; i < DECODE_VECTOR; i++)
-        to[i] = fmaf(mine[i], rotation.cosine[i], other[i] * rotation.sine[i]);
-}
-
 /** @brief What the preceding kernel has made of a row, for one head. */
 struct decode_fresh {
     const float *query; /**< [head_dim] */
@@ -223,22 +209,32 @@ struct decode_fresh {
     const float *value; /**< the same */
 };
 
-/** @brief Takes the newest key and value, and appends them to the cache if @p place is not NULL. */
-static __device__ __forceinline__ struct decode_newest
-decode_take_newest(const struct decode_context &k, const struct decode_fresh &fresh,
-                   const struct decode_rotation &rotation, const size_t *place)
+/** @brief A lane's eight elements of it, and of query and key the other halves of their pairs, on their way. */
+struct decode_asked {
+    float query[2][DECODE_VECTOR]; /**< the lane's own, and the others */
+    float key[2][DECODE_VECTOR];   /**< the same */
+    float value[DECODE_VECTOR];    /**< the lane's own */
+};
+
+/** @brief Asks for all of it at once: what waits for none of it is asked for while it is on its way. */
+static __device__ __forceinline__ void decode_ask_fresh(struct decode_asked *asked,
+                                                        const struct decode_fresh &fresh,
+                                                        const struct decode_rotation &rotation)
 {
-    struct decode_newest newest;
-    float eight[DECODE_VECTOR];
-    decode_load_rotated(eight, fresh.key, rotation);
-    newest.key = decode_to_halves(eight);
-    decode_load_eight(eight, fresh.value + rotation.at);
-    newest.value = decode_to_halves(eight);
-    if (place != NULL) {
-        *(uint4 *)(k.keys + *place) = newest.key;
-        *(uint4 *)(k.values + *place) = newest.value;
-    }
-    return newest;
+    decode_load_eight(asked->query[0], fresh.query + rotation.at);
+    decode_load_eight(asked->query[1], fresh.query + rotation.other);
+    decode_load_eight(asked->key[0], fresh.key + rotation.at);
+    decode_load_eight(asked->key[1], fresh.key + rotation.other);
+    decode_load_eight(asked->value, fresh.value + rotation.at);
+}
+
+/** @brief The lane's eight elements of a query or key, rotated. */
+static __device__ __forceinline__ void decode_rotate(float *to, const float (*pair)[DECODE_VECTOR],
+                                                     const struct decode_rotation &rotation)
+{
+#pragma unroll
+    for (int i = 0; i < DECODE_VECTOR; i++)
+        to[i] = fmaf(pair[0][i], rotation.cosine[i], pair[1][i] * rotation.sine[i]);
 }
 
 /**
@@ -257,8 +253,8 @@ static __device__ __forceinline__ void decode_find(struct decode_found *found, c
     const bool has_newest = k.busy && k.position % k.groups == k.group;
     const float scale = rsqrtf((float)c.head_dim);
     size_t places[DECODE_KEYS] = {0};
-    float query[DECODE_VECTOR] = {0.0f};
-    struct decode_newest newest = {};
+    float query[DECODE_VECTOR], rotated[DECODE_VECTOR];
+    struct decode_newest newest;
     struct decode_keys next;
     struct decode_rotation rotation;
     decode_places(places, c, k, block_table, k.group);
@@ -268,8 +264,18 @@ static __device__ __forceinline__ void decode_find(struct decode_found *found, c
     __syncthreads(); // the angles are there
     decode_prepare_rotation(&rotation, *angles, k.busy ? at : 0, c.head_dim / 2);
     decode_wait(); // query, newest key and value belong to the preceding kernel
-    if (k.busy) decode_load_rotated(query, fresh.query, rotation);
-    if (has_newest) newest = decode_take_newest(k, fresh, rotation, appends ? &place : NULL);
+    struct decode_asked asked;
+    decode_ask_fresh(&asked, fresh, rotation);
+    decode_rotate(query, asked.query, rotation);
+#pragma unroll
+    for (int i = 0; i < DECODE_VECTOR; i++) query[i] = k.busy ? query[i] : 0.0f;
+    decode_rotate(rotated, asked.key, rotation);
+    newest.key = decode_to_halves(rotated);
+    newest.value = decode_to_halves(asked.value);
+    if (has_newest && appends) {
+        *(uint4 *)(k.keys + place) = newest.key;
+        *(uint4 *)(k.values + place) = newest.value;
+    }
     int first_of_warp = k.group - k.group % (DECODE_WARP / LANES);
     for (int first = k.group; first_of_warp <= k.position; first += stride) {
         const struct decode_keys now = next;

@@ -12,7 +12,7 @@ static enum kernel_status launch(const struct decode_args *args, cudaStream_t st
     return launch_status();
 }
 
-#ifndef FLASH_2_IS_ANOTHER
+#ifndef WORKSPACE_IS_ANOTHER
 size_t decode_workspace_bytes(const struct decode_args *args, enum decode_variant variant,
                               enum decode_loads loads)
 {
@@ -21,13 +21,14 @@ size_t decode_workspace_bytes(const struct decode_args *args, enum decode_varian
     return variant == DECODE_MHA ? sizeof(float) * args->batch * args->heads * args->q_len * args->max_len
                                  : 0;
 }
+#endif
 
+#ifndef FLASH_2_IS_ANOTHER
 enum kernel_status decode_flash_2(const struct decode_args *args, cudaStream_t stream)
 {
     enum kernel_status status = decode_flash_2_check(args, 0);
     return status != KERNEL_OK ? status : launch(args, stream);
 }
-
 #endif
 
 enum decode_variant decode_choose_variant(const struct decode_args *args, enum decode_loads loads)

@@ -94,6 +94,7 @@ __global__ void merge_pieces_kernel(struct decode_args args, int pieces)
 }
 
 #define FLASH_2_IS_ANOTHER
+#define WORKSPACE_IS_ANOTHER
 #include "one_kernel.h"
 
 size_t decode_workspace_bytes(const struct decode_args *args, enum decode_variant variant,
