@@ -57,14 +57,14 @@ template <int CHUNKS> __device__ inline uint32_t chunk_place(int row, int chunk)
 
 /** Portion @p portion of the copies of a tile inside of its matrix; the thread's first chunk goes from @p from to @p to. */
 template <typename T, int ROWS, int COLUMNS>
-__device__ inline void copy_inside(char *to, const half *from, size_t leading, int portion)
+__device__ inline void copy_inside(char *to, const half *from, size_t jump, int portion)
 {
     constexpr int STEP = T::THREADS * CHUNK / COLUMNS, COPIES = ROWS / STEP; // rows at once
     static_assert(STEP % CHUNK == 0, "all chunks of a thread are swizzled alike");
 #pragma unroll
     for (int i = 0; i < COPIES; i++)
         if (i * T::PORTIONS / COPIES == portion)
-            __pipeline_memcpy_async(to + i * STEP * COLUMNS * (int)sizeof(half), from + i * STEP * leading,
+            __pipeline_memcpy_async(to + i * STEP * COLUMNS * (int)sizeof(half), from + i * jump,
                                     sizeof(uint4));
 }
 
@@ -95,6 +95,13 @@ template <typename T> __device__ inline void fill_edge(char *stage, const struct
     if (step >= work.steps) return;
     copy_edge<T, T::M, T::K>(stage, work.a, work.tile.row, step * T::K);
     copy_edge<T, T::K, T::N>(stage + T::A_BYTES, work.b, step * T::K, work.tile.column);
+}
+
+/** The work of a block on tile @p tile of C. */
+template <typename T> __device__ inline struct work work_of(const struct gemm_args &args, int tile)
+{
+    return {source_of(args.a, args.m, args.k, args.lda), source_of(args.b, args.k, args.n, args.ldb),
+            block_tile<T>(args, tile), divide_up(args.k, T::K), max(args.stages - 1, 1)};
 }
 
 /** Waits until only @p ahead - 1 groups of this thread are under way: the oldest has landed. */
@@ -198,68 +205,102 @@ __device__ inline void write_sums(const struct gemm_args &args, int row, int col
 
 /* ---- the kernel ----------------------------------------------------------------------------------------- */
 
-template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_kernel(struct gemm_args args)
-{
-    extern __shared__ __align__(128) char stages[]; // [args.stages][STAGE_BYTES]
-    const struct work work = {
-        source_of(args.a, args.m, args.k, args.lda), source_of(args.b, args.k, args.n, args.ldb),
-        block_tile<T>(args, (int)blockIdx.x), divide_up(args.k, T::K), max(args.stages - 1, 1)};
-    int single = args.stages == 1,
-        inside = T::M <= args.m - work.tile.row && T::N <= args.n - work.tile.column;
-    int whole = inside && work.a.aligned && work.b.aligned && !single ? args.k / T::K : 0; // steps
-    int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
-    int warp_row = warp / T::WARPS_N * T::WARP_M, warp_column = warp % T::WARPS_N * T::WARP_N;
-    uint32_t a = chunk_place<T::K / CHUNK>(warp_row + lane % FRAGMENT, lane / FRAGMENT),
-             b = chunk_place<T::N / CHUNK>(lane % FRAGMENT, warp_column / CHUNK + lane / FRAGMENT);
-    struct coord own_a = thread_chunk<T::K>(), own_b = thread_chunk<T::N>();
-    uint32_t to_a = chunk_place<T::K / CHUNK>(own_a.row, own_a.column / CHUNK),
-             to_b = T::A_BYTES + chunk_place<T::N / CHUNK>(own_b.row, own_b.column / CHUNK);
+/** What a thread needs to know of the stages: bytes from their begin, but for addresses in device memory. */
+struct thread_work {
+    int to_a, to_b;              // its first chunks' places in a stage
+    const half *from_a, *from_b; // where they come from in the next step to be copied
+    size_t jump_a, jump_b;       // elements between two of its chunks
+    int whole;                   // how many steps, from the first one on, copy tiles that lie inside
+};
 
+template <typename T>
+__device__ inline struct thread_work find_thread_work(const struct work &work, int stages)
+{
+    struct coord own_a = thread_chunk<T::K>(), own_b = thread_chunk<T::N>();
+    int inside = T::M <= work.a.rows - work.tile.row && T::N <= work.b.cols - work.tile.column;
+    return {(int)chunk_place<T::K / CHUNK>(own_a.row, own_a.column / CHUNK),
+            T::A_BYTES + (int)chunk_place<T::N / CHUNK>(own_b.row, own_b.column / CHUNK),
+            chunk_address<T::K>(work.a, work.tile.row, work.ahead * T::K),
+            chunk_address<T::N>(work.b, work.ahead * T::K, work.tile.column),
+            T::THREADS * CHUNK / T::K * work.a.leading,
+            T::THREADS * CHUNK / T::N * work.b.leading,
+            stages > 1 && inside && work.a.aligned && work.b.aligned ? work.a.cols / T::K : 0};
+}
+
+/** The tiles of the first steps, a group of copies each. */
+template <typename T> __device__ inline void begin(char *stages, const struct work &work)
+{
     for (int step = 0; step < work.ahead; step++) {
         fill_edge<T>(stages + step * T::STAGE_BYTES, work, step);
         __pipeline_commit();
     }
+}
+
+/** All steps of a tile of C, whose first stages are being filled; @p a and @p b are the lane's places in a stage. */
+template <typename T>
+__device__ inline void multiply_steps(float sum[T::FRAGMENTS_M][2 * T::FRAGMENTS_N][4], char *stages,
+                                      int count, const struct work &work, uint32_t a, uint32_t b)
+{
+    struct thread_work own = find_thread_work<T>(work, count);
+    struct fragments<T> f[2];
+    int single = count == 1, end = count * T::STAGE_BYTES, now = 0, next = single ? 0 : (int)T::STAGE_BYTES,
+        fill = end - T::STAGE_BYTES;
+    uint32_t base = shared_address(stages);
     wait_for_oldest(work.ahead);
     __syncthreads(); // everybody's copies of the first tiles have landed
-    float sum[T::FRAGMENTS_M][2 * T::FRAGMENTS_N][4] = {};
-    struct fragments<T> f[2];
-    char *end = stages + args.stages * T::STAGE_BYTES, *now = stages,
-         *next = single ? stages : stages + T::STAGE_BYTES, *fill = end - T::STAGE_BYTES;
-    load_fragments<T>(&f[0], shared_address(now), a, b, 0);
-    const half *from_a = chunk_address<T::K>(work.a, work.tile.row, work.ahead * T::K),
-               *from_b = chunk_address<T::N>(work.b, work.ahead * T::K, work.tile.column);
+    load_fragments<T>(&f[0], base, a, b, 0);
 #pragma unroll 1
     for (int step = 0; step < work.steps; step++) {
         int copied = step + work.ahead;
 #pragma unroll
         for (int k = 0; k < T::STEPS; k++) {
             if (k < T::STEPS - 1) {
-                load_fragments<T>(&f[(k + 1) % 2], shared_address(now), a, b, k + 1);
+                load_fragments<T>(&f[(k + 1) % 2], base + (uint32_t)now, a, b, k + 1);
+                if (copied < own.whole)
 #pragma unroll
-                for (int portion = k; portion < T::PORTIONS; portion += T::STEPS - 1) {
-                    if (copied >= whole) break;
-                    copy_inside<T, T::M, T::K>(fill + to_a, from_a, work.a.leading, portion);
-                    copy_inside<T, T::K, T::N>(fill + to_b, from_b, work.b.leading, portion);
-                }
+                    for (int portion = k; portion < T::PORTIONS; portion += T::STEPS - 1) {
+                        copy_inside<T, T::M, T::K>(stages + fill + own.to_a, own.from_a, own.jump_a, portion);
+                        copy_inside<T, T::K, T::N>(stages + fill + own.to_b, own.from_b, own.jump_b, portion);
+                    }
             } else if (step + 1 < work.steps) {
                 if (single) __syncthreads(); // everybody has the last fragments
-                if (copied >= whole) fill_edge<T>(fill, work, copied);
-                __pipeline_commit();         // in any case: the waits count groups
-                wait_for_oldest(work.ahead); // the next step's group
-                __syncthreads();             // the next tiles have landed; everybody is done with these
-                load_fragments<T>(&f[(k + 1) % 2], shared_address(next), a, b, 0);
+                if (copied >= own.whole) fill_edge<T>(stages + fill, work, copied);
+                __pipeline_commit(); // in any case: the waits count groups
+                wait_for_oldest(work.ahead);
+                __syncthreads(); // the next tiles have landed; everybody is done with these
+                load_fragments<T>(&f[(k + 1) % 2], base + (uint32_t)next, a, b, 0);
             }
             multiply<T>(sum, f[k % 2]);
         }
-        from_a += T::K, from_b += T::K * work.b.leading;
-        fill = now, now = next, next = next + T::STAGE_BYTES < end ? next + T::STAGE_BYTES : stages;
+        own.from_a += T::K, own.from_b += T::K * work.b.leading;
+        fill = now, now = next, next = next + T::STAGE_BYTES < end ? next + (int)T::STAGE_BYTES : 0;
     }
-    write_sums<T>(args, work.tile.row + warp_row, work.tile.column + warp_column, sum);
+}
+
+/** Blocks stay on their SM and take tile after tile: the first stages of the next one are filled while C is written. */
+template <typename T> __global__ void __launch_bounds__(T::THREADS, 1) product_kernel(struct gemm_args args)
+{
+    extern __shared__ __align__(128) char stages[]; // [args.stages][STAGE_BYTES]
+    int lane = (int)threadIdx.x % WARP, warp = (int)threadIdx.x / WARP;
+    int row = warp / T::WARPS_N * T::WARP_M, column = warp % T::WARPS_N * T::WARP_N;
+    uint32_t a = chunk_place<T::K / CHUNK>(row + lane % FRAGMENT, lane / FRAGMENT),
+             b = chunk_place<T::N / CHUNK>(lane % FRAGMENT, column / CHUNK + lane / FRAGMENT);
+    int tiles = divide_up(args.m, T::M) * divide_up(args.n, T::N);
+    begin<T>(stages, work_of<T>(args, (int)blockIdx.x));
+    for (int tile = (int)blockIdx.x; tile < tiles; tile += (int)gridDim.x) {
+        struct work work = work_of<T>(args, tile);
+        float sum[T::FRAGMENTS_M][2 * T::FRAGMENTS_N][4] = {};
+        multiply_steps<T>(sum, stages, args.stages, work, a, b);
+        __syncthreads(); // everybody is done with the stages
+        if (tile + (int)gridDim.x < tiles) begin<T>(stages, work_of<T>(args, tile + (int)gridDim.x));
+        write_sums<T>(args, work.tile.row + row, work.tile.column + column, sum);
+    }
 }
 
 template <typename T> static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream)
 {
-    int blocks = divide_up(args->m, T::M) * divide_up(args->n, T::N),
+    int tiles = divide_up(args->m, T::M) * divide_up(args->n, T::N); // small ones: several blocks per SM
+    int blocks = min(tiles, (T::M < 128 ? 4 : 1) * device_attribute(cudaDevAttrMultiProcessorCount)),
         bytes = args->stages * (int)T::STAGE_BYTES;
     if (cudaFuncSetAttribute(product_kernel<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) !=
         cudaSuccess)
