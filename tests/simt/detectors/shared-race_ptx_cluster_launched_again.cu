@@ -15,7 +15,7 @@ static __global__ void __cluster_dims__(2) phases_kernel(int *out)
 {
     __shared__ int word;
     cluster_barrier();
-    if (threadIdx.x == 0) word = 1; // here
+    if (threadIdx.x == 0) word = 1;                    // here
     out[blockIdx.x * blockDim.x + threadIdx.x] = word; // here
     cluster_barrier();
     cluster_barrier();
