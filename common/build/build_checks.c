@@ -13,7 +13,9 @@
 
 #include "base/text.h"
 #include "course/places.h"
+#include "machine_code.h"
 #include "object_check.h"
+#include "object_file.h"
 #include "source_check.h"
 
 static const char *name_of(const struct recipe *recipe)
@@ -159,4 +161,45 @@ char *checks_object(const struct recipe *recipe, const char *source, const char 
     int line = finding.symbol ? source_line_of(source, finding.symbol) : 0;
     return line ? format_string("%s:%d: %s", name_of(recipe), line, finding.message)
                 : format_string("%s: %s", name_of(recipe), finding.message);
+}
+
+/* ---- machine code -------------------------------------------------------------------------------------- */
+
+/* The names of the thread-local variables in an object, and of the sections that they lie in. */
+static void own_thread_locals(const char *path, struct text *names)
+{
+    struct object object = {0};
+    text_append(names, " ", 1);
+    if (object_read(path, &object)) {
+        for (size_t i = 1; i < object.section_count; i++)
+            if (object.section[i].sh_flags & SHF_TLS)
+                text_print(names, " %s ", object_section_name(&object, &object.section[i]));
+        for (size_t i = 1; i < object.symbol_count; i++) {
+            const Elf64_Sym *symbol = &object.symbol[i];
+            if (ELF64_ST_TYPE(symbol->st_info) == STT_TLS && symbol->st_shndx != SHN_UNDEF)
+                text_print(names, " %s ", object_symbol_name(&object, symbol));
+        }
+    }
+    free(object.data);
+}
+
+char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly,
+                          char **section, unsigned long *address)
+{
+    struct text names = {0};
+    struct machine_code_finding finding;
+    char *sentence = NULL;
+    own_thread_locals(path, &names);
+    *section = NULL;
+    if (!machine_code_check(disassembly, names.data, &finding)) {
+        sentence = finding.section ? format_string("its machine code \"%s\" (in %s) %s", finding.instruction,
+                                                   finding.function, finding.message)
+                                   : format_string("%s: %s", name_of(recipe), finding.message);
+        *section = finding.section;
+        *address = finding.address;
+        free(finding.instruction);
+        free(finding.function);
+    }
+    text_free(&names);
+    return sentence;
 }

@@ -24,6 +24,10 @@ char *checks_preprocessed(const struct recipe *recipe, const char *text);
  *         for @p plain_file, which has what source_includes_alone() left of the file. */
 char *checks_headers(const struct recipe *recipe, const char *text, const char *plain,
                      const char *plain_file);
+/** @brief Checks the machine code of the object file at @p path (simt on x86-64), whose @p disassembly was written by objdump; where it refuses, and
+ *         @p section is not NULL, that and @p address say which instruction it was. */
+char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly,
+                          char **section, unsigned long *address);
 /** @brief Checks the object file at @p path. */
 char *checks_object(const struct recipe *recipe, const char *source, const char *path);
 

@@ -3,7 +3,7 @@
  * @brief From an untrusted kernel file to a runner. Every program that reads it runs in the sandbox, and a
  *        check comes between any two of them:
  *
- *     simt   text ✓ ─▶ simtcc -E ─▶ files ✓ kernel.ii ✓ ─▶ simtcc -c ─▶ kernel.o ✓ ─▶ gated.o ─▶ simtcc ─▶ runner
+ *     simt   text ✓ ─▶ simtcc -E ─▶ files ✓ kernel.ii ✓ ─▶ simtcc -c ─▶ kernel.o ✓ (✓ its instructions) ─▶ gated.o ─▶ simtcc ─▶ runner
  *     gpu    text ✓ ─▶ nvcc -c ─▶ files ✓ kernel.o ✓ (✓ its instructions, if it has assembly) ─▶ nvcc ─▶ runner
  *
  * What was checked is what is built: on simt the compiler is given kernel.ii itself. The programs may write
@@ -35,6 +35,11 @@
 #include "sandbox/sandbox.h"
 #include "source_check.h"
 
+#if defined(__x86_64__)
+enum { SIMT_CODE_IS_READ = 1 };
+#else
+enum { SIMT_CODE_IS_READ = 0 }; /* machine_code.c knows x86-64 alone */
+#endif
 enum { SIMT_SECONDS = 90, GPU_SECONDS = 300, MOST_TEXT = 64 << 20, COPY_BYTES = 1 << 16 };
 
 /** @brief A build under way. */
@@ -335,32 +340,82 @@ static int check_object(struct work *work, const char *path)
     return !sentence || refuse(work, sentence);
 }
 
-/* Assembly in a host function could make system calls; device code has no text in the host's sections. */
-static int check_instructions(struct work *work, const char *object)
+/* Runs a line of the shell, which is given up to three arguments, over what the compiler has made; 1 if it succeeded. */
+static int run_shell(struct work *work, const char *line, const char *const *more, struct sandboxed *child)
 {
-    static const char *const calls[] = {"\tsyscall", "\tsysenter", "\tint ", "\tsvc\t", NULL};
-    char *tool = find_program("objdump");
-    if (!source_has_assembly(work->source.data)) return 1;
-    if (!tool) return complain("objdump is missing: assembly in kernel files cannot be checked."), 0;
-    struct sandboxed *child = must_allocate(sizeof *child);
-    const char *arguments[] = {"/bin/sh",
-                               "-c",
-                               "objdump -d --no-show-raw-insn \"$1\" | "
-                               "grep -E '\t(syscall|sysenter|int |svc\t)' | head -n 3; test \"$?\" = 0",
-                               "sh",
-                               object,
-                               NULL};
+    const char *arguments[] = {"/bin/sh", "-c", line, "sh", more[0], more[1], more[1] ? more[2] : NULL, NULL};
     struct sandbox sandbox = {.arguments = arguments,
                               .folder = work->inside,
                               .readable = work->readable.items,
                               .isolation = SANDBOX_ISOLATED,
                               .kind = SANDBOX_COMPILER,
                               .descriptor = {-1, -1, -1},
-                              .limits = {60.0, UINT64_C(2) << 30, 0, 1 << 20, 32, 64}};
-    enum sandbox_end end = sandbox_run(&sandbox, 60.0, process_interrupted, child);
+                              .limits = {60.0, UINT64_C(2) << 30, 0, 128 << 20, 32, 64}};
+    return sandbox_run(&sandbox, 60.0, process_interrupted, child) == SANDBOX_DONE && child->exit_code == 0;
+}
+
+/* The line of the file that an instruction comes from, 0 if it comes from none. */
+static int line_of_instruction(struct work *work, const char *object, const char *section,
+                               unsigned long address)
+{
+    char *start = format_string("--start-address=%lu", address);
+    const char *const arguments[] = {object, section, start};
+    struct sandboxed *child = must_allocate(sizeof *child);
+    char *name = format_string("%s:", work->name);
+    int line = 0;
+    if (run_shell(work, "objdump -d -l -j \"$2\" \"$3\" \"$1\" | head -n 40", arguments, child)) {
+        const char *at = strstr(child->text, name);
+        line = at ? atoi(at + strlen(name)) : 0;
+    }
+    free(name);
+    free(child);
+    free(start);
+    return line;
+}
+
+/* Judges each instruction of the object that is linked. */
+static int check_machine_code(struct work *work, const char *object)
+{
+    char *list = format_string("%s/instructions", work->inside), *tool = find_program("objdump"),
+         *section = NULL;
+    const char *const arguments[] = {object, list, NULL};
+    struct sandboxed *child = must_allocate(sizeof *child);
+    struct text text = {0};
+    unsigned long address = 0;
+    int fine =
+        tool && run_shell(work, "objdump -d -r -z --no-show-raw-insn \"$1\" > \"$2\"", arguments, child);
+    free(child);
+    free(tool);
+    if (!fine)
+        return complain("objdump is missing, or cannot read %s: machine code cannot be checked.", object), 0;
+    if (!read_left(list, &text)) return lost(work, "the list of instructions");
+    char *what = checks_machine_code(work->recipe, object, text.data, &section, &address);
+    text_free(&text);
+    free(list);
+    if (!what) return 1;
+    const int line = section ? line_of_instruction(work, object, section, address) : 0;
+    char *sentence =
+        line ? format_string("%s:%d: %s", work->name, line, what) : format_string("%s: %s", work->name, what);
+    free(section);
+    free(what);
+    return refuse(work, sentence);
+}
+
+/* Assembly in a host function could make system calls; device code has no text in the host's sections. */
+static int check_instructions(struct work *work, const char *object)
+{
+    static const char *const calls[] = {"\tsyscall", "\tsysenter", "\tint ", "\tsvc\t", NULL};
+    const char *const arguments[] = {object, NULL, NULL};
+    char *tool = find_program("objdump");
+    if (!source_has_assembly(work->source.data)) return 1;
+    if (!tool) return complain("objdump is missing: assembly in kernel files cannot be checked."), 0;
+    struct sandboxed *child = must_allocate(sizeof *child);
+    const int done = run_shell(work,
+                               "objdump -d --no-show-raw-insn \"$1\" | "
+                               "grep -E '\t(syscall|sysenter|int |svc\t)' | head -n 3; test \"$?\" = 0",
+                               arguments, child);
     int found = 0;
     for (size_t i = 0; calls[i]; i++) found = found || strstr(child->text, calls[i]);
-    int done = end == SANDBOX_DONE && child->exit_code == 0;
     free(child);
     free(tool);
     if (!done) return complain("objdump cannot read %s.", object), 0;
@@ -428,7 +483,8 @@ static void build_in(struct work *work)
     char *runner = format_string("%s/runner", work->folder);
     struct argument_list link = {0};
     int built = check_text(work) && build_object(work, object) && check_object(work, object) &&
-                (work->recipe->device == DEVICE_SIMT || check_instructions(work, object)) &&
+                (work->recipe->device == DEVICE_SIMT ? !SIMT_CODE_IS_READ || check_machine_code(work, object)
+                                                     : check_instructions(work, object)) &&
                 prepare_link(work, object, gated, &link);
     argument_add(&link, "-o");
     argument_add(&link, made);

@@ -102,28 +102,27 @@ static char *start_words(const char *kernel, const struct stop *stop, const char
     return words.data;
 }
 
-/* cuda-gdb knows threads itself: a conditional breakpoint for each place. Its condition means something once there is device
- * code: so the first launch stops, and only then the breakpoints are set (debugger_cuda.gdb). */
+/* cuda-gdb knows threads itself. Every launch stops, at the kernel's beginning: there the thread is chosen. For a line it becomes the condition of a
+ * breakpoint, which means something only once there is device code, so it is set at the first launch (debugger_cuda.gdb). */
 static void add_cuda_stops(const char *kernel, const struct stop *stop, struct argument_list *arguments)
 {
     const char *slash = strrchr(kernel, '/'), *name = slash ? slash + 1 : kernel;
-    const char *const begin[] = {"set cuda break_on_launch application", "run",
-                                 "set cuda break_on_launch none"};
-    for (size_t i = 0; i < sizeof begin / sizeof begin[0]; i++) {
-        argument_add(arguments, "-ex");
-        argument_add(arguments, begin[i]);
-    }
-    for (size_t i = 0; i < (stop->line ? 1 : stop->kernels); i++) {
-        argument_add(arguments, "-ex");
-        argument_add(
-            arguments,
-            format_string("break %s:%d if blockIdx.x == %d && blockIdx.y == %d && blockIdx.z == %d && "
-                          "threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z) == %d",
-                          name, stop->line ? stop->line : stop->kernel_at[i], stop->block[0], stop->block[1],
-                          stop->block[2], stop->thread));
-    }
-    argument_add(arguments, "-ex");
-    argument_add(arguments, "continue");
+    const int *block = stop->block;
+    const char *const at_launch[] = {
+        format_string("cuda block %d,%d,%d thread %d,0,0", block[0], block[1], block[2], stop->thread), NULL};
+    const char *const at_line[] = {
+        "set cuda break_on_launch none",
+        format_string("break %s:%d if blockIdx.x == %d && blockIdx.y == %d && blockIdx.z == %d && "
+                      "threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z) == %d",
+                      name, stop->line, block[0], block[1], block[2], stop->thread),
+        "continue", NULL};
+    const char *const begin[] = {"set cuda break_on_launch application", "run", NULL};
+    const char *const *const both[] = {begin, stop->line ? at_line : at_launch};
+    for (size_t i = 0; i < 2; i++)
+        for (const char *const *command = both[i]; *command; command++) {
+            argument_add(arguments, "-ex");
+            argument_add(arguments, *command);
+        }
 }
 
 /* Leaves a link at @p folder/@p name to what it is. */

@@ -117,7 +117,8 @@ __device__ inline void load_slice(struct vector_slice *slice, const struct w4a16
     const uint4 *from = (const uint4 *)args.weights +
                         (((size_t)(column / SLICE) * slices + at) * STRIP_BLOCKS + block) * WARP + lane;
     size_t group = (size_t)((at * SLICE + lane % 4 * 16) / args.group);
-    slice->w[0] = __ldcs(from), slice->w[1] = __ldcs(from + WARP); // used once: the cache is for A
+    uint4 low = __ldcs(from), high = __ldcs(from + WARP); // used once: the cache is for A
+    slice->w[0] = low, slice->w[1] = high;
     slice->scales = *(const uint2 *)((const uint16_t *)args.scales + group * args.n + column);
     slice->zeros = args.zeros[(group * args.n + column) / 8];
     // [/student]

@@ -13,6 +13,7 @@ add_unit_test(companion SOURCES ${unit}/companion.c ${places} LIBRARIES companio
 add_unit_test(grade_text SOURCES ${unit}/grade_text.c LIBRARIES grading)
 add_unit_test(grade_reports SOURCES ${unit}/grade_reports.c ${places} LIBRARIES grading)
 add_unit_test(untrusted SOURCES ${unit}/untrusted.c ${places} LIBRARIES build)
+add_unit_test(machine_code SOURCES ${unit}/machine_code.c LIBRARIES build)
 add_unit_test(simt_rewriter SOURCES ${unit}/simt_rewriter.c LIBRARIES simtcc_parts)
 add_executable(unit_record ${unit}/record.c)
 target_link_libraries(unit_record PRIVATE record warpwise_options warpwise_coverage)

@@ -1,0 +1,33 @@
+/**
+ * @file machine_code.h
+ * @brief What the machine code of an untrusted object file may be (x86-64).
+ *
+ * A text can say one thing in many ways; an instruction says one. An object is accepted if
+ *   - each instruction is of a known kind, whose operands are registers, numbers and memory: no system call, nothing that asks for a
+ *     privilege, changes a segment or reaches memory by many addresses at once;
+ *   - a jump leads to an instruction of the same function; a call to the beginning of a function of the file, or to a name; neither goes
+ *     by a register or by memory;
+ *   - the stack's end is known everywhere; what lies a constant distance from it is within the function's frame, and the return address is not written;
+ *     a function returns to where it was called, and does not run on past its end;
+ *   - after %fs comes a thread-local variable of the file, or, to be read, one of the thread's four indices.
+ * Addresses in registers are not followed: that each such access is reported to the device is the compiler's work.
+ */
+#ifndef WARPWISE_BUILD_MACHINE_CODE_H
+#define WARPWISE_BUILD_MACHINE_CODE_H
+
+/** @brief What was found. */
+struct machine_code_finding {
+    char *section;         /**< where the instruction stands; NULL if the text cannot be read */
+    unsigned long address; /**< in that section */
+    char *instruction;     /**< as the disassembler writes it */
+    char *function;        /**< the symbol of its function */
+    const char *message;   /**< "is of a kind that no kernel file needs" */
+};
+
+/** @brief Reads what `objdump -d -r -z --no-show-raw-insn` printed of an object. @p own_thread_locals are the names of its own thread-local
+ *         variables and of the sections that they lie in, with a blank before and behind each.
+ *  @return 1 if it may be linked; 0 with @p finding filled, whose texts the caller frees */
+int machine_code_check(const char *disassembly, const char *own_thread_locals,
+                       struct machine_code_finding *finding);
+
+#endif

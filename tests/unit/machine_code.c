@@ -1,0 +1,108 @@
+/**
+ * @file machine_code.c
+ * @brief One right function in a disassembler's words; and for each rule of build/machine_code.h the same with one line changed, which must be refused.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "build/machine_code.h"
+
+static const char right[] = "\n"
+                            "k.o:     file format elf64-x86-64\n\n\n"
+                            "Disassembly of section .text:\n\n"
+                            "0000000000000000 <_Z5scalePf>:\n"
+                            "       0:\tnop\n"
+                            "       1:\tpush   %rbx\n"
+                            "       2:\tsub    $0x20,%rsp\n"
+                            "       6:\tmov    0x0(%rip),%rax        # d <_Z5scalePf+0xd>\n"
+                            "\t\t\t9: R_X86_64_GOTTPOFF\tsimt_thread_index-0x4\n"
+                            "       d:\tmov    %fs:(%rax),%eax\n"
+                            "      10:\tlea    (%rdi,%rax,4),%rbx\n"
+                            "      14:\tmov    %rbx,%rdi\n"
+                            "      17:\tcall   1c <_Z5scalePf+0x1c>\n"
+                            "\t\t\t18: R_X86_64_PLT32\t__tsan_read4-0x4\n"
+                            "      1c:\tvmovss (%rbx),%xmm0\n"
+                            "      20:\tvmovss %xmm0,0x8(%rsp)\n"
+                            "      26:\tmov    %eax,%fs:0x0(,%rcx,4)\n"
+                            "\t\t\t2a: R_X86_64_TPOFF32\t_ZZ5scalePfE4tile\n"
+                            "      2e:\ttest   %eax,%eax\n"
+                            "      30:\tjne    40 <_Z5scalePf+0x40>\n"
+                            "      32:\tcall   60 <_ZL4helpv>\n"
+                            "      37:\tcall   3c <_Z5scalePf+0x3c>\n"
+                            "\t\t\t38: R_X86_64_PLT32\t__x86_indirect_thunk_rbx-0x4\n"
+                            "      3c:\tlock cmpxchg %ecx,(%rdx)\n"
+                            "      40:\tadd    $0x20,%rsp\n"
+                            "      44:\tpop    %rbx\n"
+                            "      45:\tret\n"
+                            "      46:\tcs nopw 0x0(%rax,%rax,1)\n\n"
+                            "0000000000000060 <_ZL4helpv>:\n"
+                            "      60:\trep stos %rax,%es:(%rdi)\n"
+                            "      63:\tret\n";
+
+/* A part of the text, what stands in its place, and what must be said of it; NULL: nothing. */
+static const struct {
+    const char *part, *instead, *says;
+} cases[] = {
+    {"nop\n", "nop\n", NULL},
+    {"lea    (%rdi,%rax,4),%rbx", "syscall", "of a kind"},
+    {"lea    (%rdi,%rax,4),%rbx", "int    $0x80", "of a kind"},
+    {"lea    (%rdi,%rax,4),%rbx", "wrpkru", "of a kind"},
+    {"lea    (%rdi,%rax,4),%rbx", "wrfsbase %rax", "of a kind"},
+    {"lea    (%rdi,%rax,4),%rbx", "std", "of a kind"},
+    {"lea    (%rdi,%rax,4),%rbx", "xrstor (%rdi)", "of a kind"},
+    {"lea    (%rdi,%rax,4),%rbx", "vgatherdps %ymm0,(%rax,%ymm1,4),%ymm2", "of a kind"},
+    {"lea    (%rdi,%rax,4),%rbx", "mov    %gs:0x10,%rax", "of a kind"},
+    {"lea    (%rdi,%rax,4),%rbx", "mov    %eax,%fs", "of a kind"},
+    {"lea    (%rdi,%rax,4),%rbx", "(bad)", "of a kind"},
+    {"rep stos", "repnz scas", "of a kind"},
+    {"rep stos", "stos", "of a kind"},
+    {"rep stos %rax,%es:(%rdi)", "rep movsq %fs:(%rsi),%es:(%rdi)", "of a kind"},
+    {"vmovss (%rbx),%xmm0", "gs vmovss (%rbx),%xmm0", "a prefix"},
+    {"cmpxchg %ecx,(%rdx)", "mov    %ecx,(%rdx)", "a prefix"},
+    {"jne    40 <_Z5scalePf+0x40>", "jmp    *%rax", "of a kind"},
+    {"jne    40 <_Z5scalePf+0x40>", "jne    42 <_Z5scalePf+0x42>", "jumps to what is no instruction"},
+    {"jne    40 <_Z5scalePf+0x40>", "jne    60 <_ZL4helpv>", "jumps into another function"},
+    {"call   60 <_ZL4helpv>", "call   63 <_ZL4helpv+0x3>", "calls into the middle"},
+    {"call   60 <_ZL4helpv>", "call   61 <_ZL4helpv+0x1>", "calls what is neither"},
+    {"call   60 <_ZL4helpv>", "call   *0x8(%rax)", "of a kind"},
+    {"0x8(%rsp)", "0x28(%rsp)", "outside of its function's frame"},
+    {"0x8(%rsp)", "-0x88(%rsp)", "outside of its function's frame"},
+    {"sub    $0x20,%rsp", "sub    %rdi,%rsp", "a length that is not constant"},
+    {"sub    $0x20,%rsp", "mov    %rdi,%rsp", "a length that is not constant"},
+    {"add    $0x20,%rsp", "add    $0x18,%rsp", "not to where its function was called"},
+    {"pop    %rbx\n", "pop    %rsp\n", "a length that is not constant"},
+    {"45:\tret\n", "45:\tnop\n", "past the end of its function"},
+    {"simt_thread_index", "simt_tls_watch", "none of threadIdx"},
+    {"mov    %fs:(%rax),%eax", "mov    %fs:0xc(%rax),%eax", "none of threadIdx"},
+    {"mov    %fs:(%rax),%eax", "mov    %fs:(%rax,%rdi,1),%eax", "none of threadIdx"},
+    {"mov    %fs:(%rax),%eax", "mov    %ecx,%fs:(%rax)", "or writes one"},
+    {"mov    %fs:(%rax),%eax", "mov    %fs:(%rdi),%eax", "nothing tells which variable"},
+    {"_ZZ5scalePfE4tile", "simt_tls_watch", "none of threadIdx"},
+};
+
+static char *changed(const char *part, const char *instead)
+{
+    const char *at = strstr(right, part);
+    return at ? format_string("%.*s%s%s", (int)(at - right), right, instead, at + strlen(part)) : NULL;
+}
+
+int main(void)
+{
+    int failures = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct machine_code_finding finding;
+        char *text = changed(cases[i].part, cases[i].instead);
+        const int taken = text && machine_code_check(text, " _ZZ5scalePfE4tile ", &finding);
+        if (text &&
+            (cases[i].says ? !taken && finding.message && strstr(finding.message, cases[i].says) : taken))
+            continue;
+        printf("FAIL %s: %s\n", cases[i].instead,
+               !text   ? "not in the text"
+               : taken ? "taken"
+                       : finding.message);
+        failures++;
+    }
+    return failures != 0;
+}
