@@ -341,11 +341,6 @@ static enum kernel_status launch(const struct gemm_args *args, int rim, cudaStre
     p.c_vectors = has_vectors(args->c, VECTOR, args->ldc, sizeof(T)); // a row may end within one
     // gemm_args_check() saw to it that even smaller tiles than these can be counted in an int.
     int blocks = p.tiles_m * p.tiles_n;
-    // An SM changes how much shared memory it has only while it is idle: with as much for all, a rim finds room.
-    if (cudaFuncSetAttribute(gemm_kernel<T, SIZE, LAYOUT, ELEMS>,
-                             cudaFuncAttributePreferredSharedMemoryCarveout,
-                             cudaSharedmemCarveoutMaxShared) != cudaSuccess)
-        return KERNEL_CUDA_ERROR;
     if (rim)
         return launch_early(gemm_kernel<T, SIZE, LAYOUT, ELEMS>, dim3((unsigned)blocks), dim3(SIZE::THREADS),
                             stream, p);
