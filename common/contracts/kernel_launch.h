@@ -79,6 +79,14 @@ inline enum kernel_status launch_early(void (*kernel)(Params...), dim3 grid, dim
     return launch_early_with(0, kernel, grid, block, stream, args...);
 }
 
+/** @brief The kernel after this one in the stream may start if it is launched early, once all blocks have called this. */
+__device__ inline void let_next_start(void)
+{
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 /** @brief Waits until the kernel before this one in the stream is over, and what it wrote can be read. */
 __device__ inline void wait_for_kernel_before(void)
 {

@@ -12,6 +12,7 @@
 #include "register_tiled_gemm.h"
 
 #include <cuda_fp16.h>
+#include <cuda_pipeline.h>
 
 #include "rasterization.h"
 #include "kernel_launch.h"
@@ -107,13 +108,16 @@ __device__ inline void load_global_first(struct operand<T, SIZE, EXTENT, ELEMS> 
     // [/student]
 }
 
-/** Asks for the next tile. Nothing waits for it before store_shared() does. */
+/** Asks for the next tile, which goes to @p tile. Nothing waits for it before it has arrived there, or store_shared() does. */
 template <typename T, typename SIZE, int EXTENT, int ELEMS>
-__device__ inline void load_global(struct operand<T, SIZE, EXTENT, ELEMS> *operand)
+__device__ inline void load_global(struct operand<T, SIZE, EXTENT, ELEMS> *operand,
+                                   float (*tile)[EXTENT + PAD])
 {
     // [student: load_global]
-    /* TODO: the same for a tile that is whole: TILE_K elements along k, nothing to compare. */
-    (void)operand;
+    /* TODO: the same for a tile that is whole: TILE_K elements along k, nothing to compare. At last, for speed: where
+     * is_copied() says so, copy each float to its place in @p tile by __pipeline_memcpy_async(), and wait for the copies in
+     * gemm_kernel() in place of store_shared(). */
+    (void)operand, (void)tile;
     // [/student]
 }
 
@@ -209,6 +213,7 @@ template <typename SIZE> __device__ inline void find_tile(const struct product &
 template <typename T, typename SIZE, int LAYOUT, int ELEMS>
 __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(struct product p)
 {
+    let_next_start(); // a rim, on SMs that have no tile any more
     // [student: gemm_kernel]
     /* TODO: 1. Find your tile, your place in it, and start both operands. k is divided into iterations of TILE_K; the
      * first iteration takes what is left over, so that all others are whole. One iteration at least, also if k is 0.
@@ -219,6 +224,7 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
      * 4. Load the fragments of k + 1 before you multiply those of k, across the end of an iteration as well. */
     (void)p;
     // [/student]
+    wait_for_kernel_before(); // what follows a rim waits for the rim alone
 }
 
 /** Whether every vector of a row of @p length elements is whole and aligned, in every row. */
@@ -227,9 +233,9 @@ static int has_vectors(const void *matrix, int length, int ld, size_t elem_bytes
     return length % VECTOR == 0 && ld % VECTOR == 0 && is_aligned(matrix, VECTOR * elem_bytes);
 }
 
-/** Starts one block per tile of C. */
+/** Starts one block per tile of C; for a @p rim on SMs that the kernel before leaves idle. */
 template <typename T, typename SIZE, int LAYOUT, int ELEMS>
-static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream)
+static enum kernel_status launch(const struct gemm_args *args, int rim, cudaStream_t stream)
 {
     struct product p;
     p.m = args->m, p.n = args->n;
@@ -238,8 +244,9 @@ static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stre
     p.alpha = args->alpha, p.beta = args->beta;
     // [student: launch]
     /* TODO: fill in the rest of p (k, tiles, c_vectors), start one block per tile, and return KERNEL_OK, or
-     * KERNEL_CUDA_ERROR if cudaGetLastError() says so. With alpha 0 nothing of A and B is to be read. */
-    (void)p, (void)stream;
+     * KERNEL_CUDA_ERROR if cudaGetLastError() says so. With alpha 0 nothing of A and B is to be read. A rim is
+     * launched by launch_early(), or like all others. */
+    (void)p, (void)rim, (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]
 }
@@ -248,29 +255,47 @@ static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stre
 
 /** Finds the kernel of a layout: what lies along what must be known when compiling. */
 template <typename T, typename SIZE, int ELEMS>
-static enum kernel_status launch_layout(const struct gemm_args *args, cudaStream_t stream)
+static enum kernel_status launch_layout(const struct gemm_args *args, int rim, cudaStream_t stream)
 {
     switch ((args->trans_a ? TRANS_A : 0) + (args->trans_b ? TRANS_B : 0)) {
     case 0:
-        return launch<T, SIZE, 0, ELEMS>(args, stream);
+        return launch<T, SIZE, 0, ELEMS>(args, rim, stream);
     case TRANS_B:
-        return launch<T, SIZE, TRANS_B, ELEMS>(args, stream);
+        return launch<T, SIZE, TRANS_B, ELEMS>(args, rim, stream);
     case TRANS_A:
-        return launch<T, SIZE, TRANS_A, ELEMS>(args, stream);
+        return launch<T, SIZE, TRANS_A, ELEMS>(args, rim, stream);
     default:
-        return launch<T, SIZE, TRANS_A + TRANS_B, ELEMS>(args, stream);
+        return launch<T, SIZE, TRANS_A + TRANS_B, ELEMS>(args, rim, stream);
     }
 }
 
 /** In vectors, if both operands consist of them; otherwise element by element. */
 template <typename T, typename SIZE>
-static enum kernel_status launch_tile(const struct gemm_args *args, cudaStream_t stream)
+static enum kernel_status launch_tile(const struct gemm_args *args, int rim, cudaStream_t stream)
 {
     int a_length = args->trans_a ? args->m : args->k, b_length = args->trans_b ? args->k : args->n;
     if (has_vectors(args->a, a_length, args->lda, sizeof(T)) &&
         has_vectors(args->b, b_length, args->ldb, sizeof(T)))
-        return launch_layout<T, SIZE, VECTOR>(args, stream);
-    return launch_layout<T, SIZE, 1>(args, stream);
+        return launch_layout<T, SIZE, VECTOR>(args, rim, stream);
+    return launch_layout<T, SIZE, 1>(args, rim, stream);
+}
+
+/** In large tiles, but thin rims in small ones, beside the last large ones: one column of a large tile takes as long as all. */
+template <typename T>
+static enum kernel_status launch_large(const struct gemm_args *args, cudaStream_t stream)
+{
+    struct gemm_args inner = *args, right = *args, below = *args;
+    below.m = rim_of(args->m, large_tile::TILE_M, small_tile::TILE_M);
+    right.n = rim_of(args->n, large_tile::TILE_N, small_tile::TILE_N);
+    inner.m = right.m = args->m - below.m, inner.n = args->n - right.n;
+    below.a = (const T *)args->a + (size_t)inner.m * (args->trans_a ? 1 : (size_t)args->lda);
+    below.c = (T *)args->c + (size_t)inner.m * (size_t)args->ldc;
+    right.b = (const T *)args->b + (size_t)inner.n * (args->trans_b ? (size_t)args->ldb : 1);
+    right.c = (T *)args->c + inner.n;
+    enum kernel_status status = launch_tile<T, large_tile>(&inner, 0, stream);
+    if (status == KERNEL_OK && right.n > 0) status = launch_tile<T, small_tile>(&right, 1, stream);
+    if (status == KERNEL_OK && below.m > 0) status = launch_tile<T, small_tile>(&below, 1, stream);
+    return status;
 }
 
 /** The tile that the table gives for this C. */
@@ -296,9 +321,9 @@ static enum kernel_status gemm(const struct gemm_args *args, enum dtype dtype, e
     if (args->dtype_in != dtype || args->dtype_out != dtype) return KERNEL_UNSUPPORTED_DTYPE;
     switch (tile == GEMM_TILE_AUTO ? choose_tile(args) : tile) {
     case GEMM_TILE_SMALL:
-        return launch_tile<T, small_tile>(args, stream);
+        return launch_tile<T, small_tile>(args, 0, stream);
     case GEMM_TILE_LARGE:
-        return launch_tile<T, large_tile>(args, stream);
+        return launch_large<T>(args, stream);
     default:
         return KERNEL_INVALID_CONFIG;
     }

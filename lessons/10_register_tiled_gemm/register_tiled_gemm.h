@@ -35,7 +35,8 @@ enum gemm_tile {
  * @param[in] tile   a value of enum gemm_tile
  * @param[in] stream where to launch
  * @launch one block per tile of C: 256 threads for a large one, which have an SM to themselves; 128 for a
- *         small one, of which four fit
+ *         small one, of which four fit. Beside large tiles, up to 64 rows or columns that are left have small ones:
+ *         kernels of their own, launched early
  * @smem 25 KB for large tiles, 17 KB for small ones, static: two buffers of a tile of A and one of B
  * @cost 2 * m * n * k operations; each number of A and B is requested once for each tile along the other side
  * @return what gemm_args_check() says; then ::KERNEL_UNSUPPORTED_DTYPE unless f32; then ::KERNEL_INVALID_CONFIG for

@@ -47,4 +47,22 @@ typedef struct tile_sizes<64, 64, 16, 32, 32, 8, 4, 4> small_tile;
 /** @brief For all others. */
 typedef struct tile_sizes<256, 128, 8, 64, 64, 16, 8, 1> large_tile;
 
+/**
+ * @brief How many of @p extent rows or columns are a rim: more than whole large tiles have, but no more than a small one. It gets
+ * small tiles: a large one of which a single column is there takes as long as any other.
+ */
+inline int rim_of(int extent, int large, int small)
+{
+    return extent > large && extent % large <= small ? extent % large : 0;
+}
+
+/**
+ * @brief Whether single floats are copied to shared memory, past the registers: it spares their stores, four times as many as those
+ * of vectors. Not in small tiles, where such copies take longer.
+ */
+template <typename T, typename SIZE, int ELEMS> __device__ constexpr bool is_copied()
+{
+    return ELEMS == 1 && sizeof(T) == sizeof(float) && (int)SIZE::MIN_BLOCKS == 1;
+}
+
 #endif

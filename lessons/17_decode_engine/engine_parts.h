@@ -252,12 +252,4 @@ template <typename... Params> static inline bool leave_room(void (*kernel)(Param
                                 cudaSharedmemCarveoutMaxShared) == cudaSuccess;
 }
 
-/** @brief The next kernel may start; it waits by itself before it reads what others wrote. */
-__device__ inline void let_next_start(void)
-{
-#if __CUDA_ARCH__ >= 900
-    cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-
 #endif

@@ -24,6 +24,7 @@
 #include "register_tiled_gemm.h"
 
 #include <cuda_fp16.h>
+#include <cuda_pipeline.h>
 
 #include "rasterization.h"
 #include "kernel_launch.h"
@@ -125,13 +126,19 @@ __device__ inline void load_global_first(struct operand<T, SIZE, EXTENT, ELEMS> 
     // [/student]
 }
 
-/** Asks for the next tile. Nothing waits for it before store_shared() does. */
+/** Asks for the next tile, which goes to @p tile. Nothing waits for it before it has arrived there, or store_shared() does. */
 template <typename T, typename SIZE, int EXTENT, int ELEMS>
-__device__ inline void load_global(struct operand<T, SIZE, EXTENT, ELEMS> *operand)
+__device__ inline void load_global(struct operand<T, SIZE, EXTENT, ELEMS> *operand,
+                                   float (*tile)[EXTENT + PAD])
 {
     // [student: load_global]
     for (int i = 0; i < operand->PACKS; i++) {
-        operand->x[i] = *(const struct pack<T, ELEMS> *)operand->at[i];
+        int c, k;
+        find_pack<SIZE, EXTENT, ELEMS>(operand->along_k, i, &c, &k);
+        if (is_copied<T, SIZE, ELEMS>())
+            __pipeline_memcpy_async(&tile[k][c], operand->at[i], sizeof(float));
+        else
+            operand->x[i] = *(const struct pack<T, ELEMS> *)operand->at[i];
         operand->at[i] += SIZE::TILE_K * operand->step;
     }
     // [/student]
@@ -261,6 +268,7 @@ template <typename SIZE> __device__ inline void find_tile(const struct product &
 template <typename T, typename SIZE, int LAYOUT, int ELEMS>
 __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(struct product p)
 {
+    let_next_start(); // a rim, on SMs that have no tile any more
     // [student: gemm_kernel]
     __shared__ struct shared_tile<SIZE> tiles[2]; // one is read while the other is filled
     int m, n, warp = (int)threadIdx.x / WARP;
@@ -285,14 +293,19 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
 #pragma unroll 1
     for (int iteration = 0; iteration < iterations - 1; iteration++) {
         int now = iteration % 2;
-        load_global(&a);
-        load_global(&b);
+        load_global(&a, tiles[!now].a);
+        load_global(&b, tiles[!now].b);
         // Nothing needs this order but the clock: nvcc does not move loads across, and would otherwise put them
         // right before the stores that wait for them.
         __syncwarp();
         multiply_but_last(sum, &fragments, &tiles[now], row, column);
-        store_shared(tiles[!now].a, &a);
-        store_shared(tiles[!now].b, &b);
+        if (is_copied<T, SIZE, ELEMS>()) {
+            __pipeline_commit();
+            __pipeline_wait_prior(0);
+        } else {
+            store_shared(tiles[!now].a, &a);
+            store_shared(tiles[!now].b, &b);
+        }
         // The next tile is complete before anybody reads it; and everybody has read all of this one before the
         // iteration after this one overwrites it.
         __syncthreads();
@@ -304,6 +317,7 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
     multiply_add(sum, &fragments, SIZE::TILE_K - 1);
     write_sums<T, SIZE>(p, sum, m, n, row, column);
     // [/student]
+    wait_for_kernel_before(); // what follows a rim waits for the rim alone
 }
 
 /** Whether every vector of a row of @p length elements is whole and aligned, in every row. */
@@ -312,9 +326,9 @@ static int has_vectors(const void *matrix, int length, int ld, size_t elem_bytes
     return length % VECTOR == 0 && ld % VECTOR == 0 && is_aligned(matrix, VECTOR * elem_bytes);
 }
 
-/** Starts one block per tile of C. */
+/** Starts one block per tile of C; for a @p rim on SMs that the kernel before leaves idle. */
 template <typename T, typename SIZE, int LAYOUT, int ELEMS>
-static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stream)
+static enum kernel_status launch(const struct gemm_args *args, int rim, cudaStream_t stream)
 {
     struct product p;
     p.m = args->m, p.n = args->n;
@@ -327,6 +341,9 @@ static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stre
     p.c_vectors = has_vectors(args->c, VECTOR, args->ldc, sizeof(T)); // a row may end within one
     // gemm_args_check() saw to it that even smaller tiles than these can be counted in an int.
     int blocks = p.tiles_m * p.tiles_n;
+    if (rim)
+        return launch_early(gemm_kernel<T, SIZE, LAYOUT, ELEMS>, dim3((unsigned)blocks), dim3(SIZE::THREADS),
+                            stream, p);
     gemm_kernel<T, SIZE, LAYOUT, ELEMS><<<(unsigned)blocks, SIZE::THREADS, 0, stream>>>(p);
     return launch_status();
     // [/student]
@@ -336,29 +353,47 @@ static enum kernel_status launch(const struct gemm_args *args, cudaStream_t stre
 
 /** Finds the kernel of a layout: what lies along what must be known when compiling. */
 template <typename T, typename SIZE, int ELEMS>
-static enum kernel_status launch_layout(const struct gemm_args *args, cudaStream_t stream)
+static enum kernel_status launch_layout(const struct gemm_args *args, int rim, cudaStream_t stream)
 {
     switch ((args->trans_a ? TRANS_A : 0) + (args->trans_b ? TRANS_B : 0)) {
     case 0:
-        return launch<T, SIZE, 0, ELEMS>(args, stream);
+        return launch<T, SIZE, 0, ELEMS>(args, rim, stream);
     case TRANS_B:
-        return launch<T, SIZE, TRANS_B, ELEMS>(args, stream);
+        return launch<T, SIZE, TRANS_B, ELEMS>(args, rim, stream);
     case TRANS_A:
-        return launch<T, SIZE, TRANS_A, ELEMS>(args, stream);
+        return launch<T, SIZE, TRANS_A, ELEMS>(args, rim, stream);
     default:
-        return launch<T, SIZE, TRANS_A + TRANS_B, ELEMS>(args, stream);
+        return launch<T, SIZE, TRANS_A + TRANS_B, ELEMS>(args, rim, stream);
     }
 }
 
 /** In vectors, if both operands consist of them; otherwise element by element. */
 template <typename T, typename SIZE>
-static enum kernel_status launch_tile(const struct gemm_args *args, cudaStream_t stream)
+static enum kernel_status launch_tile(const struct gemm_args *args, int rim, cudaStream_t stream)
 {
     int a_length = args->trans_a ? args->m : args->k, b_length = args->trans_b ? args->k : args->n;
     if (has_vectors(args->a, a_length, args->lda, sizeof(T)) &&
         has_vectors(args->b, b_length, args->ldb, sizeof(T)))
-        return launch_layout<T, SIZE, VECTOR>(args, stream);
-    return launch_layout<T, SIZE, 1>(args, stream);
+        return launch_layout<T, SIZE, VECTOR>(args, rim, stream);
+    return launch_layout<T, SIZE, 1>(args, rim, stream);
+}
+
+/** In large tiles, but thin rims in small ones, beside the last large ones: one column of a large tile takes as long as all. */
+template <typename T>
+static enum kernel_status launch_large(const struct gemm_args *args, cudaStream_t stream)
+{
+    struct gemm_args inner = *args, right = *args, below = *args;
+    below.m = rim_of(args->m, large_tile::TILE_M, small_tile::TILE_M);
+    right.n = rim_of(args->n, large_tile::TILE_N, small_tile::TILE_N);
+    inner.m = right.m = args->m - below.m, inner.n = args->n - right.n;
+    below.a = (const T *)args->a + (size_t)inner.m * (args->trans_a ? 1 : (size_t)args->lda);
+    below.c = (T *)args->c + (size_t)inner.m * (size_t)args->ldc;
+    right.b = (const T *)args->b + (size_t)inner.n * (args->trans_b ? (size_t)args->ldb : 1);
+    right.c = (T *)args->c + inner.n;
+    enum kernel_status status = launch_tile<T, large_tile>(&inner, 0, stream);
+    if (status == KERNEL_OK && right.n > 0) status = launch_tile<T, small_tile>(&right, 1, stream);
+    if (status == KERNEL_OK && below.m > 0) status = launch_tile<T, small_tile>(&below, 1, stream);
+    return status;
 }
 
 /** The tile that the table gives for this C. */
@@ -384,9 +419,9 @@ static enum kernel_status gemm(const struct gemm_args *args, enum dtype dtype, e
     if (args->dtype_in != dtype || args->dtype_out != dtype) return KERNEL_UNSUPPORTED_DTYPE;
     switch (tile == GEMM_TILE_AUTO ? choose_tile(args) : tile) {
     case GEMM_TILE_SMALL:
-        return launch_tile<T, small_tile>(args, stream);
+        return launch_tile<T, small_tile>(args, 0, stream);
     case GEMM_TILE_LARGE:
-        return launch_tile<T, large_tile>(args, stream);
+        return launch_large<T>(args, stream);
     default:
         return KERNEL_INVALID_CONFIG;
     }

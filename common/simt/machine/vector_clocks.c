@@ -24,6 +24,15 @@ static unsigned fenced_spaces(void)
     return atomic_load_explicit(&spaces, memory_order_relaxed);
 }
 
+/* Earlier blocks left old ticks there, which order nothing in this one; phases of another cluster's barrier would. */
+static void forget_cluster_phases(struct worker *w)
+{
+    for (unsigned i = 0; w->clocks.has_phases && i < MAX_THREADS + NAMED_BARRIERS; i++)
+        w->clocks.of[i].cluster_phase = 0;
+    w->clocks.block->cluster_phase = 0;
+    w->clocks.has_phases = false;
+}
+
 void simt_clocks_open(struct worker *w)
 {
     if (w->clocks.open) return;
@@ -35,7 +44,8 @@ void simt_clocks_open(struct worker *w)
     }
     for (unsigned i = 0; i < w->warps; i++) w->warp_of[i].unshared = ALL_UNFENCED;
     w->shadow.block_mark = simt_read_mark_pair(++*w->time.clock); /* readers are kept by other rules now */
-    w->clocks.open = true; /* earlier blocks left old ticks there, which order nothing in this one */
+    forget_cluster_phases(w);
+    w->clocks.open = true;
 }
 
 void simt_new_tick(struct worker *w, struct warp *warp)
@@ -206,6 +216,7 @@ void simt_clock_cluster_wait(struct worker *w, uint32_t cluster_phase)
 {
     struct vector_clock *own = &w->clocks.of[w->thread_index];
     if (cluster_phase > own->cluster_phase) own->cluster_phase = cluster_phase;
+    w->clocks.has_phases = true;
     w->warp->unshared.cluster_phase |= 1u << w->thread_index % WARP_LANES;
     for (unsigned i = 0; i < FENCED_SPACES; i++)
         w->warp->unshared.unfenced[i] |= 1u << w->thread_index % WARP_LANES;

@@ -278,6 +278,7 @@ struct time {
 /** Vector clocks (vector_clocks.c). */
 struct clocks {
     bool open;                  /**< this block keeps them */
+    bool has_phases;            /**< some thread has waited at a cluster's barrier */
     struct vector_clock *of;    /**< of each thread, then one for each named barrier */
     struct vector_clock *block; /**< what all threads know since the last block barrier */
     struct vector_clock *scratch;

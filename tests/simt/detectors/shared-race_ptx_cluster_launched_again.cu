@@ -1,0 +1,31 @@
+// expect: shared-race at lines 18, 19
+/**
+ * Three phases of the cluster's barrier per launch, and none stands between these accesses: what threads knew by the last
+ * launch's third phase says nothing about this one's first.
+ */
+#include "detecting.h"
+
+static __device__ void cluster_barrier(void)
+{
+    asm volatile("barrier.cluster.arrive.aligned;" : : : "memory");
+    asm volatile("barrier.cluster.wait.aligned;" : : : "memory");
+}
+
+static __global__ void __cluster_dims__(2) phases_kernel(int *out)
+{
+    __shared__ int word;
+    cluster_barrier();
+    if (threadIdx.x == 0) word = 1;                    // here
+    out[blockIdx.x * blockDim.x + threadIdx.x] = word; // here
+    cluster_barrier();
+    cluster_barrier();
+}
+
+int main(void)
+{
+    int *out = device_array<int>(128);
+    for (int launch = 0; launch < 3; launch++) phases_kernel<<<2, 64>>>(out);
+    expect_outcome(cudaSuccess);
+    release(out);
+    return 0;
+}
