@@ -27,6 +27,7 @@
 #include "build_checks.h"
 #include "build_recipe.h"
 #include "course/course.h"
+#include "course/described.h"
 #include "course/device.h"
 #include "course/places.h"
 #include "source_check.h"
