@@ -109,7 +109,6 @@ __device__ inline void multiply_slices(int (&sum)[SUMS], struct ring *ring, int 
 __device__ inline void write_group(const struct product &p, int row, int column, const int (&sum)[SUMS])
 {
     int lane = (int)threadIdx.x % WARP, odd = lane % 2;
-    int whole = !p.dequantised && p.c_vectors && p.args.n % 4 == 0;
     row += (int)threadIdx.x % WARPGROUP / WARP * 16 + lane / 4, column += odd * 8 + lane % 4 / 2 * 4;
 #pragma unroll
     for (int i = 0; i < SUMS; i += 8) {
@@ -120,12 +119,7 @@ __device__ inline void write_group(const struct product &p, int row, int column,
             int x = __shfl_xor_sync(0xffffffff, odd ? s[0] : s[4], 1);
             int y = __shfl_xor_sync(0xffffffff, odd ? s[1] : s[5], 1);
             const int four[4] = {odd ? x : s[0], odd ? y : s[1], odd ? s[4] : x, odd ? s[5] : y};
-            if (row + below * 8 >= p.args.m || columns.count <= 0) continue;
-            if (whole)
-                *(int4 *)((int *)p.args.c + (size_t)(row + below * 8) * p.args.ldc + columns.first) =
-                    make_int4(four[0], four[1], four[2], four[3]);
-            else
-                write_row(p, columns, row + below * 8, four);
+            if (row + below * 8 < p.args.m) write_row(p, columns, row + below * 8, four);
         }
     }
 }
@@ -187,16 +181,11 @@ static int byte_map(CUtensorMap *map, const int8_t *matrix, int rows, int column
                                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
-/**
- * Whether TMA and wgmma can take A and B: a GPU of compute capability 9.0, rows along k at multiples of 16 bytes; and whether
- * there are as many tiles as the solution wants before it takes large ones.
- */
+/** Whether TMA and wgmma can take A and B: a GPU of compute capability 9.0, rows along k at multiples of 16 bytes. */
 static int is_for_wgmma(const struct int8_gemm_args *args)
 {
-    double tiles = (double)divide_up(args->m, ROWS) * divide_up(args->n, COLUMNS);
     return device_attribute(cudaDevAttrComputeCapabilityMajor) == 9 && !args->trans_a && args->trans_b &&
-           is_chunked(args->a, args->lda) && is_chunked(args->b, args->ldb) &&
-           tiles >= 0.75 * device_attribute(cudaDevAttrMultiProcessorCount);
+           is_chunked(args->a, args->lda) && is_chunked(args->b, args->ldb);
 }
 
 /** Starts as many blocks as there are SMs, in whole clusters, or fewer if there are fewer tiles. */
