@@ -51,7 +51,7 @@ static void solution_tile(struct matrices x)
     args.lda = x.k, args.ldb = x.n, args.ldc = x.n;
     args.alpha = 1.0f;
     args.a = x.a, args.b = x.b, args.c = x.c;
-    launch<float, size, 0, VECTOR>(&args, 0);
+    launch<float, size, 0, VECTOR>(&args, 0, 0);
 }
 
 #ifdef WARPWISE_HAVE_CUBLAS
