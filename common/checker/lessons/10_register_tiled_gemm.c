@@ -18,7 +18,7 @@ static int rims(const struct gemm_family *family, struct lesson_case *cases, int
     for (int trans_b = 0; trans_b < 2 && count < capacity; trans_b++) {
         struct lesson_case *item = &cases[count++];
         *item = gemm_case(family, NAMES[trans_b], GROUP_EDGES, ON_ANY, 259, 133, 20);
-        gemm_store(item, 1, trans_b, 1, 3, 3 + trans_b);
+        gemm_store(item, 1, trans_b, 2, 3, 3 + trans_b); /* rows of A begin anywhere */
         item->value[GEMM_CHOICE] = TILE_LARGE, item->real[GEMM_BETA] = 0.5;
     }
     return count;
