@@ -804,9 +804,6 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_20_w4a16_gemm = {
 #include "checker/cases/described.h"
-    LESSON_CALLBACKS(),
-    .distributions = DISTRIBUTIONS,
-    .turns = "weights qweight",
-    .prepare = prepare,
-    .identity = identity,
+    LESSON_CALLBACKS(), .distributions = DISTRIBUTIONS, .turns = "weights qweight",
+    .prepare = prepare, .identity = identity,
 };
