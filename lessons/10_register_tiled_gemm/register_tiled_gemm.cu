@@ -213,7 +213,7 @@ template <typename SIZE> __device__ inline void find_tile(const struct product &
 template <typename T, typename SIZE, int LAYOUT, int ELEMS>
 __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(struct product p)
 {
-    let_next_start(); // a rim, on SMs that have no tile any more
+    let_next_start(); // the next part, on SMs that have no tile any more
     // [student: gemm_kernel]
     /* TODO: 1. Find your tile, your place in it, and start both operands. k is divided into iterations of TILE_K; the
      * first iteration takes what is left over, so that all others are whole. One iteration at least, also if k is 0.
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(SIZE::THREADS, SIZE::MIN_BLOCKS) gemm_kernel(s
      * 4. Load the fragments of k + 1 before you multiply those of k, across the end of an iteration as well. */
     (void)p;
     // [/student]
-    wait_for_kernel_before(); // what follows a rim waits for the rim alone
+    wait_for_kernel_before(); // what follows waits for the last part alone
 }
 
 /** Whether every vector of a row of @p length elements is whole and aligned, in every row. */
@@ -233,9 +233,9 @@ static int has_vectors(const void *matrix, int length, int ld, size_t elem_bytes
     return length % VECTOR == 0 && ld % VECTOR == 0 && is_aligned(matrix, VECTOR * elem_bytes);
 }
 
-/** Starts one block per tile of C; for a @p rim on SMs that the kernel before leaves idle. */
+/** Starts one block per tile of C; if @p early, on SMs that the kernel before leaves idle. */
 template <typename T, typename SIZE, int LAYOUT, int ELEMS>
-static enum kernel_status launch(const struct gemm_args *args, int rim, cudaStream_t stream)
+static enum kernel_status launch(const struct gemm_args *args, int early, cudaStream_t stream)
 {
     struct product p;
     p.m = args->m, p.n = args->n;
@@ -255,32 +255,32 @@ static enum kernel_status launch(const struct gemm_args *args, int rim, cudaStre
 
 /** Finds the kernel of a layout: what lies along what must be known when compiling. */
 template <typename T, typename SIZE, int ELEMS>
-static enum kernel_status launch_layout(const struct gemm_args *args, int rim, cudaStream_t stream)
+static enum kernel_status launch_layout(const struct gemm_args *args, int early, cudaStream_t stream)
 {
     switch ((args->trans_a ? TRANS_A : 0) + (args->trans_b ? TRANS_B : 0)) {
     case 0:
-        return launch<T, SIZE, 0, ELEMS>(args, rim, stream);
+        return launch<T, SIZE, 0, ELEMS>(args, early, stream);
     case TRANS_B:
-        return launch<T, SIZE, TRANS_B, ELEMS>(args, rim, stream);
+        return launch<T, SIZE, TRANS_B, ELEMS>(args, early, stream);
     case TRANS_A:
-        return launch<T, SIZE, TRANS_A, ELEMS>(args, rim, stream);
+        return launch<T, SIZE, TRANS_A, ELEMS>(args, early, stream);
     default:
-        return launch<T, SIZE, TRANS_A + TRANS_B, ELEMS>(args, rim, stream);
+        return launch<T, SIZE, TRANS_A + TRANS_B, ELEMS>(args, early, stream);
     }
 }
 
 /** In vectors, if both operands consist of them; otherwise element by element. */
 template <typename T, typename SIZE>
-static enum kernel_status launch_tile(const struct gemm_args *args, int rim, cudaStream_t stream)
+static enum kernel_status launch_tile(const struct gemm_args *args, int early, cudaStream_t stream)
 {
     int a_length = args->trans_a ? args->m : args->k, b_length = args->trans_b ? args->k : args->n;
     if (has_vectors(args->a, a_length, args->lda, sizeof(T)) &&
         has_vectors(args->b, b_length, args->ldb, sizeof(T)))
-        return launch_layout<T, SIZE, VECTOR>(args, rim, stream);
-    return launch_layout<T, SIZE, 1>(args, rim, stream);
+        return launch_layout<T, SIZE, VECTOR>(args, early, stream);
+    return launch_layout<T, SIZE, 1>(args, early, stream);
 }
 
-/** In large tiles, but thin rims in small ones, beside the last large ones: one column of a large tile takes as long as all. */
+/** In large tiles, but thin rims in small ones, which the first large ones run beside: one column of a large tile takes as long as all. */
 template <typename T>
 static enum kernel_status launch_large(const struct gemm_args *args, cudaStream_t stream)
 {
@@ -292,10 +292,11 @@ static enum kernel_status launch_large(const struct gemm_args *args, cudaStream_
     below.c = (T *)args->c + (size_t)inner.m * (size_t)args->ldc;
     right.b = (const T *)args->b + (size_t)inner.n * (args->trans_b ? (size_t)args->ldb : 1);
     right.c = (T *)args->c + inner.n;
-    enum kernel_status status = launch_tile<T, large_tile>(&inner, 0, stream);
-    if (status == KERNEL_OK && right.n > 0) status = launch_tile<T, small_tile>(&right, 1, stream);
-    if (status == KERNEL_OK && below.m > 0) status = launch_tile<T, small_tile>(&below, 1, stream);
-    return status;
+    const int has_right = right.n > 0, has_below = below.m > 0;
+    enum kernel_status status = KERNEL_OK;
+    if (has_right) status = launch_tile<T, small_tile>(&right, 0, stream);
+    if (status == KERNEL_OK && has_below) status = launch_tile<T, small_tile>(&below, has_right, stream);
+    return status == KERNEL_OK ? launch_tile<T, large_tile>(&inner, has_right || has_below, stream) : status;
 }
 
 /** The tile that the table gives for this C. */
