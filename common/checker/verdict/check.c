@@ -46,14 +46,15 @@ static void say_not_graded(const struct check *check, struct verdict *verdict)
 /* On a GPU, two calls always show more than one. On the software device numerics, too, are called twice,
  * because state and order may depend on the data, and the second call's buffers have other addresses. A
  * test of a right kernel may do with one call. The sizes of speed, each of which takes it as long as a hundred
- * other inputs, are called once, unless they are measured or the kernel is not the user's own. */
+ * other inputs, are called once where they are judged, unless the kernel is not the user's own. */
 static int is_called_once(const struct check *check, const struct lesson_case *from)
 {
     const struct options *options = &check->options;
     const int by_option = options->numerics_once && from->group == GROUP_NUMERICS;
-    const int by_size = from->group == GROUP_SPEED && !options->bench && !options->isolated;
+    const int judged = !options->bench && !options->save_case; /* and not counted or looked at */
+    const int by_size = from->group == GROUP_SPEED && judged && !options->isolated;
     if (options->device == DEVICE_GPU)
-        return from->parts.total > 0; /* gigabytes, of which most show nothing */
+        return from->parts.total > 0 && judged; /* gigabytes, of which most show nothing */
     return !(from->flags & CASE_TWO_STREAMS) && (by_option || by_size || (from->flags & CASE_ONE_CALL) != 0);
 }
 
