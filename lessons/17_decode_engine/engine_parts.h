@@ -96,7 +96,7 @@ struct product {
     int rows;          /**< of out */
     float epsilon;     /**< of the norm */
     __half *normed;    /**< room for [rows, inputs], in launch_many(); NULL for TO_STATE */
-    bool by_warpgroups; /**< the halves of many rows lie as in_span() says: set by launch_many() */
+    bool by_warpgroups = false; /**< the halves of many rows lie as in_span() says: set by launch_many() */
 };
 
 /** @brief The weights that a lane asks for next: 16 bytes of each of its two rows. */
@@ -160,7 +160,7 @@ struct layer_attention {
     __half *attended;            /**< [rows, heads, head_dim] */
     float *parts;                /**< of the buffers */
     unsigned int *arrived;       /**< of the buffers */
-    bool by_warpgroups;          /**< attended is written as in_span() says: set by launch_prompt() */
+    bool by_warpgroups = false;  /**< attended is written as in_span() says: set by launch_prompt() */
 };
 
 /**
