@@ -41,11 +41,33 @@ static const char right[] = "\n"
                             "      60:\trep stos %rax,%es:(%rdi)\n"
                             "      63:\tret\n";
 
+#define AFTER_THE_BRANCH                                                                                     \
+    "      32:\tcall   60 <_ZL4helpv>\n"                                                                     \
+    "      37:\tcall   3c <_Z5scalePf+0x3c>\n"                                                               \
+    "\t\t\t38: R_X86_64_PLT32\t__x86_indirect_thunk_rbx-0x4\n"                                               \
+    "      3c:\tlock cmpxchg %ecx,(%rdx)\n"                                                                  \
+    "      40:\tadd    $0x20,%rsp\n"                                                                         \
+    "      44:\tpop    %rbx\n"                                                                               \
+    "      45:\tret\n"
+/* Until it is known that the function returns, what its caller does with the stack behind the call must not reach the loop. */
+#define A_LOOP_AFTER_A_CALL                                                                                  \
+    "      32:\tadd    $0xffffffffffffff80,%rsp\n"                                                           \
+    "      36:\tcall   60 <_ZL4helpv>\n"                                                                     \
+    "      3b:\tsub    $0xffffffffffffff80,%rsp\n"                                                           \
+    "      3e:\tjmp    40 <_Z5scalePf+0x40>\n"                                                               \
+    "      40:\ttest   %eax,%eax\n"                                                                          \
+    "      41:\tjne    40 <_Z5scalePf+0x40>\n"                                                               \
+    "      42:\tadd    $0x20,%rsp\n"                                                                         \
+    "      44:\tpop    %rbx\n"                                                                               \
+    "      45:\tret\n"
+
 /* A part of the text, what stands in its place, and what must be said of it; NULL: nothing. */
 static const struct {
     const char *part, *instead, *says;
 } cases[] = {
     {"nop\n", "nop\n", NULL},
+    {"lea    (%rdi,%rax,4),%rbx", "vzeroupper", NULL},
+    {AFTER_THE_BRANCH, A_LOOP_AFTER_A_CALL, NULL},
     {"lea    (%rdi,%rax,4),%rbx", "syscall", "of a kind"},
     {"lea    (%rdi,%rax,4),%rbx", "int    $0x80", "of a kind"},
     {"lea    (%rdi,%rax,4),%rbx", "wrpkru", "of a kind"},
