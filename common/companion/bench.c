@@ -275,6 +275,7 @@ static int record(const struct bench *bench)
     char *command = format_string("warpwise bench %s --solution", bench->lesson->number);
     int code = results->count ? figures_record(bench->device, results, command)
                               : complain("no solution was measured, so nothing is recorded.");
+    if (code == EXIT_PASS) figures_say_recorded(bench->device);
     free(command);
     return code;
 }

@@ -332,9 +332,15 @@ int figures_record(enum device device, const struct results *results, const char
         figures_put_results(&figures, device, results, NULL, command);
         code = figures_write(path, &figures);
     }
-    if (code == EXIT_PASS) printf("recorded in %s\n", course_short_path(path));
     free(path);
     return code;
+}
+
+void figures_say_recorded(enum device device)
+{
+    char *path = figures_path(figures_device(device));
+    printf("recorded in %s\n", course_short_path(path));
+    free(path);
 }
 
 char *figures_own_path(const char *device)

@@ -38,6 +38,8 @@ void figures_put_results(struct figures *figures, enum device device, const stru
                          const char *kernel, const char *command);
 /** @brief Reads docs/results/DEVICE.csv of this device, adds the rows and writes it. */
 int figures_record(enum device device, const struct results *results, const char *command);
+/** @brief Prints which file that is. */
+void figures_say_recorded(enum device device);
 /** @brief Compares counters of the software device with the recorded ones; EXIT_FAIL if one by the same
  *         compiler differs. Counters that are not recorded, or by another compiler, are counted and
  *         reported. */

@@ -35,10 +35,11 @@ struct visit {
 };
 
 struct tour {
-    struct results measured; /* rows of all benches so far, for speed ratios and for --csv and --record */
+    struct results measured; /* rows of all benches so far, for speed ratios and for --csv */
     int own;                 /* 1: of the kernels under lessons/ */
     int details;             /* 1: every measured case is shown, not one per lesson */
     int all;                 /* 1: every case is measured, because they are shown or written to a file */
+    int record;              /* 1: each lesson's figures go into docs/results/DEVICE.csv */
     int checked, passed, trouble, waiting;
     struct visit visits[MOST_VISITS];
     struct judgement judgements[MOST_VISITS][2]; /* the check, and the bench */
@@ -160,6 +161,13 @@ static void plan_visits(struct tour *tour, const struct device_choice *choice)
     }
 }
 
+/* What a visit measured goes into its device's file at once: a tour that is stopped keeps what it had. */
+static void record_visit(struct tour *tour, const struct visit *visit, const struct results *results)
+{
+    if (results->count && figures_record(visit->device, results, "warpwise tour") != EXIT_PASS)
+        tour->trouble++;
+}
+
 static void show_visit(struct tour *tour, size_t index)
 {
     const struct visit *visit = &tour->visits[index];
@@ -176,6 +184,7 @@ static void show_visit(struct tour *tour, size_t index)
     if (passed && bench->exit_code != EXIT_PASS) print_start_of_report(bench->report.data);
     fflush(stdout);
     keep_rows(tour, &bench->results);
+    if (tour->record) record_visit(tour, visit, &bench->results);
     tour->checked += !waiting;
     tour->waiting += waiting;
     tour->passed += passed && bench->exit_code == EXIT_PASS;
@@ -191,6 +200,7 @@ static void show_device(struct tour *tour, enum device device)
         print_line_head(device);
     for (size_t i = tour->count; i-- > 0 && !process_interrupted();)
         if (tour->visits[i].device == device) show_visit(tour, i);
+    if (tour->record) figures_say_recorded(device);
     if (!process_interrupted() && tour->details) print_table_foot(device);
     if (!process_interrupted() && !tour->details) print_line_foot(device);
     printf("\n");
@@ -215,23 +225,6 @@ static int write_rows(const char *path, const struct tour *tour)
     int error = write_file(path, file.data, file.length);
     text_free(&file);
     return error ? complain("%s cannot be written: %s.", path, strerror(error)) : EXIT_PASS;
-}
-
-/* Each device's rows go into its own file. */
-static int record_all(const struct tour *tour)
-{
-    for (int device = 0; device < DEVICE_COUNT; device++) {
-        struct results rows = {.rows = must_allocate((tour->measured.count + 1) * sizeof *rows.rows)};
-        for (size_t i = 0; i < tour->measured.count; i++) {
-            const struct result_row *row = &tour->measured.rows[i];
-            int timed = row->median_us > 0;
-            if (timed == (device == DEVICE_GPU)) rows.rows[rows.count++] = *row;
-        }
-        int code = rows.count ? figures_record((enum device)device, &rows, "warpwise tour") : EXIT_PASS;
-        free(rows.rows);
-        if (code != EXIT_PASS) return code;
-    }
-    return EXIT_PASS;
 }
 
 static int summarise(const struct tour *tour, int devices, double seconds)
@@ -282,7 +275,8 @@ static int run_tour(const struct command_line *line)
     clock_gettime(CLOCK_MONOTONIC, &start);
     tour.own = !has_solutions();
     tour.details = option_value(line, "--details") != NULL;
-    tour.all = tour.details || csv || option_value(line, "--record");
+    tour.record = option_value(line, "--record") != NULL;
+    tour.all = tour.details || csv || tour.record;
     plan_visits(&tour, &choice);
     char *answers = format_string("%s/" ANSWERS "XXXXXX", course_binary_dir());
     int held = open_answers(&tour, answers);
@@ -305,7 +299,6 @@ static int run_tour(const struct command_line *line)
     if (tour.details) print_shapes(&tour.measured);
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (csv && write_rows(csv, &tour) != EXIT_PASS) return EXIT_TROUBLE;
-    if (option_value(line, "--record") && record_all(&tour) != EXIT_PASS) return EXIT_TROUBLE;
     int code = summarise(&tour, devices, (double)(end.tv_sec - start.tv_sec));
     if (code == EXIT_PASS) say_what_next(&tour);
     return code;
