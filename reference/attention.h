@@ -12,8 +12,7 @@
  * Beside each result stand the magnitudes that the error bound of the checker is made of: what the result
  * would be if nothing in it cancelled.
  */
-#ifndef WARPWISE_REFERENCE_ATTENTION_H
-#define WARPWISE_REFERENCE_ATTENTION_H
+#pragma once
 
 /** @brief Extents and options of one attention problem. */
 struct ref_attention_shape {
@@ -97,5 +96,3 @@ void ref_attention_row(const struct ref_attention_shape *shape, int b, int h, in
  */
 void ref_attention(const struct ref_attention_shape *shape, const float *q, const float *k, const float *v,
                    double *scratch, const struct ref_attention_result *result);
-
-#endif

@@ -5,8 +5,7 @@
  * Layout, grouped-query attention and the causal mask are those of attention.h. What the mask hides is never read. A query
  * that sees nothing has the gradient 0 and adds nothing.
  */
-#ifndef WARPWISE_REFERENCE_ATTENTION_GRADIENTS_H
-#define WARPWISE_REFERENCE_ATTENTION_GRADIENTS_H
+#pragma once
 
 #include "attention.h"
 
@@ -48,5 +47,3 @@ void ref_attention_backward_row(const struct ref_attention_shape *shape, int vis
 void ref_attention_backward(const struct ref_attention_shape *shape, const float *q, const float *k,
                             const float *v, const float *dout, double *scratch, double *dq, double *dk,
                             double *dv);
-
-#endif

@@ -5,8 +5,7 @@
  * There are no pages and no batches here: a sequence is its own array of keys and values. (The header
  * common/decode/decode_model.h describes the step as kernels see it; this one knows nothing of it.)
  */
-#ifndef WARPWISE_REFERENCE_DECODE_STEP_H
-#define WARPWISE_REFERENCE_DECODE_STEP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -74,5 +73,3 @@ void ref_decode_step(const struct ref_decode_sizes *sizes, const float *weights,
                      const struct ref_decode_rounding *rounding, int token, int position,
                      struct ref_decode_sequence *sequence, double *logits,
                      const struct ref_decode_magnitudes *magnitudes, double *scratch);
-
-#endif

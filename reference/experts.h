@@ -2,8 +2,7 @@
  * @file experts.h
  * @brief The oracle of a mixture of experts: the choice of a token, pairs by expert, and rows times an expert's matrix, in float64.
  */
-#ifndef WARPWISE_REFERENCE_EXPERTS_H
-#define WARPWISE_REFERENCE_EXPERTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ void ref_experts_row(const double *a, const float *w, int n, int k, double *row,
 
 /** @brief x / (1 + exp(-x)). */
 double ref_silu(double x);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Inputs are float arrays that already hold what the storage type can hold. Results are dense [m, n] doubles.
  */
-#ifndef WARPWISE_REFERENCE_GEMM_H
-#define WARPWISE_REFERENCE_GEMM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -79,5 +78,3 @@ void ref_gemm(const struct ref_gemm_shape *shape, const float *a, const float *b
 void ref_gemm_freivalds(const struct ref_gemm_shape *shape, const float *a, const float *b, const float *c,
                         const float *claimed, uint64_t seed, double *scratch,
                         const struct ref_gemm_freivalds_rows *rows);
-
-#endif

@@ -7,8 +7,7 @@
  * head; what follows is attention of one query over these, by the definition, in float64. Pages that the
  * table does not name for a token below context_len are never read, nor is the rest of the last page.
  */
-#ifndef WARPWISE_REFERENCE_PAGED_KV_H
-#define WARPWISE_REFERENCE_PAGED_KV_H
+#pragma once
 
 #include <stdint.h>
 
@@ -62,5 +61,3 @@ void ref_paged_gather(const struct ref_paged_cache *cache, const float *pages, c
  * @see Vaswani et al. 2017, section 3.2.1; Press et al. 2022, section 3 (ALiBi)
  */
 void ref_paged_attention_row(const struct ref_paged_query *query, struct ref_paged_result *result);
-
-#endif

@@ -19,8 +19,7 @@
  * (Vignes 1993, A stochastic arithmetic for reliable scientific computation), and where the root mean square of what they are off
  * by is larger, it is the deviation.
  */
-#ifndef WARPWISE_REFERENCE_QWEN3_H
-#define WARPWISE_REFERENCE_QWEN3_H
+#pragma once
 
 #include <stddef.h>
 
@@ -133,5 +132,3 @@ struct ref_layer_step {
 void ref_layer_step(const struct ref_qwen3_sizes *sizes, const struct ref_qwen3_layer *weights,
                     const struct ref_qwen3_rounding *rounding, const struct ref_layer_step *step,
                     double *scratch);
-
-#endif

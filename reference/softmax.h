@@ -8,8 +8,7 @@
  *     a NaN anywhere            the whole row NaN, lse NaN
  *     +infinity anywhere        the whole row NaN, lse NaN       (infinity - infinity, as IEEE has it)
  */
-#ifndef WARPWISE_REFERENCE_SOFTMAX_H
-#define WARPWISE_REFERENCE_SOFTMAX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -44,5 +43,3 @@ void ref_softmax_rows(const float *in, double *out, double *lse, int64_t rows, i
  * @see Milakov and Gimelshein 2018, section 3.1
  */
 void ref_softmax_merge(double m_a, double l_a, double m_b, double l_b, double *m, double *l);
-
-#endif

@@ -5,8 +5,7 @@
  * Memory is given byte by byte, as floats: -128 to 127, the lowest byte of a word first. A number of four bits is the lower or
  * the upper half of a byte.
  */
-#ifndef WARPWISE_REFERENCE_W4_H
-#define WARPWISE_REFERENCE_W4_H
+#pragma once
 
 #include <stddef.h>
 
@@ -57,5 +56,3 @@ void ref_w4_shuffle_zeros(const struct ref_w4_shape *shape, const float *qzeros,
  */
 void ref_w4_weights(const struct ref_w4_shape *shape, const float *weights, const float *zeros,
                     const float *scales, float *w);
-
-#endif

@@ -3,7 +3,7 @@
 # Sets in the caller: mutant_why, mutant_killed_by.
 #
 # A kernel file is one file: the given headers that a solution includes beside its contract are written into OUT in place of
-# their #include lines, so that a mistake may be in them, too.
+# their #include lines, so that a mistake may be in them, too. So these headers have guards, where others say #pragma once.
 #
 # Semicolons and brackets are list syntax in CMake, so the text is handled as a whole with string(FIND).
 cmake_minimum_required(VERSION 3.25)

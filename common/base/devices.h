@@ -2,8 +2,7 @@
  * @file devices.h
  * @brief The devices that kernels run on, for all programs.
  */
-#ifndef WARPWISE_BASE_DEVICES_H
-#define WARPWISE_BASE_DEVICES_H
+#pragma once
 
 enum device { DEVICE_SIMT, DEVICE_GPU, DEVICE_COUNT };
 
@@ -12,5 +11,3 @@ static inline const char *device_name(enum device device)
 {
     return device == DEVICE_GPU ? "gpu" : "simt";
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file edit_distance.h
  * @brief How many letters lie between two names: for "did you mean ...?".
  */
-#ifndef WARPWISE_EDIT_DISTANCE_H
-#define WARPWISE_EDIT_DISTANCE_H
+#pragma once
 
 #include <limits.h>
 #include <string.h>
@@ -30,5 +29,3 @@ static inline int count_edits(const char *a, const char *b)
     }
     return cost[a_length][b_length];
 }
-
-#endif

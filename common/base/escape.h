@@ -7,8 +7,7 @@
  * (control characters, marks that change the direction of writing), is written out as `\x1b` or `\u{202e}`,
  * so that two names that differ in such a byte still look different, and no terminal or browser acts on it.
  */
-#ifndef WARPWISE_COURSE_ESCAPE_H
-#define WARPWISE_COURSE_ESCAPE_H
+#pragma once
 
 #include "text.h"
 
@@ -34,5 +33,3 @@ void put_xml(struct text *out, const char *string);
 void put_markdown(struct text *out, const char *string);
 /** @brief Appends a Markdown block of preformatted text, with a fence that the text does not hold. */
 void put_markdown_block(struct text *out, const char *string);
-
-#endif

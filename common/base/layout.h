@@ -2,8 +2,7 @@
  * @file layout.h
  * @brief Text that fits the terminal: its columns, its letters, bars.
  */
-#ifndef WARPWISE_BASE_LAYOUT_H
-#define WARPWISE_BASE_LAYOUT_H
+#pragma once
 
 #include "text.h"
 
@@ -26,5 +25,3 @@ void layout_paragraph(const char *utf8, int used, int indent);
 char *layout_bar(double share, int width);
 /** @brief Columns that @p utf8 takes, control codes left out. */
 int layout_columns(const char *utf8);
-
-#endif

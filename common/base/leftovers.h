@@ -5,8 +5,7 @@
  * Their maker holds a lock on each, which goes with the process however that ends. So what nobody holds is nobody's, also
  * where process ids say nothing: in another container with the same folder, or after they have come round.
  */
-#ifndef WARPWISE_BASE_LEFTOVERS_H
-#define WARPWISE_BASE_LEFTOVERS_H
+#pragma once
 
 /** @brief Holds @p path, a file or folder of ours, until the descriptor that is returned is closed; -1 if it cannot. */
 int leftovers_hold(const char *path);
@@ -16,5 +15,3 @@ int leftovers_hold(const char *path);
  *        An ending "#" stands for a dot and digits. What is a few seconds old is left alone: its maker may be about to hold it.
  */
 void leftovers_remove(const char *folder, const char *prefix, const char *ending);
-
-#endif

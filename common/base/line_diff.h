@@ -2,8 +2,7 @@
  * @file line_diff.h
  * @brief Which lines of two texts are the same.
  */
-#ifndef WARPWISE_BASE_LINE_DIFF_H
-#define WARPWISE_BASE_LINE_DIFF_H
+#pragma once
 
 #include "text.h"
 
@@ -14,5 +13,3 @@ size_t line_diff(const char *old_text, const char *new_text, struct text *out);
  *         beginning. */
 size_t line_diff_from(const char *old_text, const char *old_begin, const char *new_text,
                       const char *new_begin, struct text *out);
-
-#endif

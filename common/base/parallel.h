@@ -2,8 +2,7 @@
  * @file parallel.h
  * @brief The checker's own work over the cores of this machine. What it gives never depends on how many there are.
  */
-#ifndef WARPWISE_CHECKER_PARALLEL_H
-#define WARPWISE_CHECKER_PARALLEL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ void parallel_limit(int threads);
  * In large pages where the system has them: touching a gigabyte in small ones takes longer than filling it.
  */
 void *parallel_memory(size_t bytes);
-
-#endif

@@ -2,8 +2,7 @@
  * @file plot.h
  * @brief Axes and series for the charts.
  */
-#ifndef WARPWISE_BASE_PLOT_H
-#define WARPWISE_BASE_PLOT_H
+#pragma once
 
 #include "svg.h"
 
@@ -51,5 +50,3 @@ void plot_series(struct svg *svg, const struct axis *x, const struct axis *y, co
  * @param[in]     gap    least distance
  */
 void spread_labels(double *places, int count, double gap);
-
-#endif

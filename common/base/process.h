@@ -2,8 +2,7 @@
  * @file process.h
  * @brief Programs started from here, and lists of their arguments.
  */
-#ifndef WARPWISE_BASE_PROCESS_H
-#define WARPWISE_BASE_PROCESS_H
+#pragma once
 
 #include <poll.h>
 
@@ -52,5 +51,3 @@ struct argument_list {
 void argument_add(struct argument_list *list, const char *argument);
 /** @brief Adds each word of @p words, which are separated by semicolons or blanks. */
 void argument_add_words(struct argument_list *list, const char *words);
-
-#endif

@@ -2,8 +2,7 @@
  * @file rng.h
  * @brief Random numbers that depend on a seed and on nothing else, the same on every machine.
  */
-#ifndef WARPWISE_CHECKER_RNG_H
-#define WARPWISE_CHECKER_RNG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ void rng_fill_normal(struct rng *rng, float *data, size_t count);
 
 /** @brief Bits that cannot be foreseen, for nonces and poisons; from the kernel. */
 uint64_t rng_unforeseen(void);
-
-#endif

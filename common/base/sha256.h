@@ -2,8 +2,7 @@
  * @file sha256.h
  * @brief The SHA-256 sum of FIPS 180-4.
  */
-#ifndef WARPWISE_BASE_SHA256_H
-#define WARPWISE_BASE_SHA256_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ void sha256_begin(struct sha256 *hash);
 void sha256_add(struct sha256 *hash, const void *data, size_t length);
 /** @brief Ends the sum: 64 hexadecimal digits and a zero. */
 void sha256_end(struct sha256 *hash, char digits[65]);
-
-#endif

@@ -3,8 +3,7 @@
  * @brief Draws SVG: figures, charts, pictures of a kernel. Colours are names that the site defines for dark and light; alone, a picture
  *        follows the system. Coordinates are pixels, y down.
  */
-#ifndef WARPWISE_BASE_SVG_H
-#define WARPWISE_BASE_SVG_H
+#pragma once
 
 #include "text.h"
 
@@ -61,5 +60,4 @@ int svg_write(struct svg *svg, const char *path, const char *label);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

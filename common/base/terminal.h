@@ -2,8 +2,7 @@
  * @file terminal.h
  * @brief Colours where they are wanted, one-sentence complaints, progress, numbers people can read; and the exit codes.
  */
-#ifndef WARPWISE_BASE_TERMINAL_H
-#define WARPWISE_BASE_TERMINAL_H
+#pragma once
 
 /** @brief Exit codes, the same for every command. */
 enum exit_code {
@@ -31,5 +30,3 @@ void show_progress(const char *format, ...) __attribute__((format(printf, 1, 2))
 
 /** @brief 1234567 as "1,234,567", in @p buffer of at least 32 bytes. */
 const char *grouped_number(char *buffer, double value);
-
-#endif

@@ -3,8 +3,7 @@
  * @brief Strings that grow, files as a whole, and how far apart two words are. Memory is taken as needed and goes with the
  *        program; running out of it ends the program with one sentence.
  */
-#ifndef WARPWISE_BASE_TEXT_H
-#define WARPWISE_BASE_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -48,5 +47,3 @@ const char *nearest_name(const char *word, const char *const *names);
 
 /** @brief The first word of @p list, cut off at @p separator, copied; moves @p list on. NULL at the end. */
 char *next_word(const char **list, char separator);
-
-#endif

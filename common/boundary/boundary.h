@@ -12,8 +12,7 @@
  * the call to the other side, and refuses it in a kernel. What the student's file defines for the contract is likewise called
  * student_NAME; NAME is in entries.c, and calls the other side.
  */
-#ifndef WARPWISE_BOUNDARY_H
-#define WARPWISE_BOUNDARY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -81,5 +80,3 @@ uint64_t boundary_host_bytes(void);
 
 /** @brief 1 if the host process has changed a struct that it was given, since the last time that this was asked. */
 int boundary_args_changed(void);
-
-#endif

@@ -11,8 +11,7 @@
  *     I  where an int is to be put, or W, 64 bits; what is there before is sent along
  *     P A B U  likewise a cudaDeviceProp, cudaFuncAttributes, cudaPointerAttributes, cudaGraphExecUpdateResultInfo
  */
-#ifndef WARPWISE_BOUNDARY_CALLS_H
-#define WARPWISE_BOUNDARY_CALLS_H
+#pragma once
 
 /** @brief X(name, parameters): CUDA's functions whose parameters say all there is to know. */
 #define BOUNDARY_CALLS(X)                                                                                    \
@@ -177,5 +176,3 @@ enum boundary_call_number {
     /** @endcond */
     CALL_COUNT
 };
-
-#endif

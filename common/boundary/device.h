@@ -2,8 +2,7 @@
  * @file device.h
  * @brief Functions that the device process builds its answers with.
  */
-#ifndef WARPWISE_BOUNDARY_DEVICE_H
-#define WARPWISE_BOUNDARY_DEVICE_H
+#pragma once
 
 #include "host.h"
 #include "machine.h"
@@ -55,5 +54,3 @@ cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *f
 uint64_t device_answer_special(enum boundary_call_number call);
 /** @brief Before a graph is launched: updates the host memory that its copies read. */
 void device_fetch_captured(void);
-
-#endif

@@ -2,8 +2,7 @@
  * @file host.h
  * @brief Functions that the gates of the host process are built with.
  */
-#ifndef WARPWISE_BOUNDARY_HOST_H
-#define WARPWISE_BOUNDARY_HOST_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -51,5 +50,3 @@ void boundary_not_in_kernel(const char *name, const void *site);
 
 /** @brief boundary_host_bytes(), in the host process. */
 uint64_t host_bytes(void);
-
-#endif

@@ -2,8 +2,7 @@
  * @file message.h
  * @brief What the two processes send each other over a socket of packets: a packet is whole, or it is not there.
  */
-#ifndef WARPWISE_BOUNDARY_MESSAGE_H
-#define WARPWISE_BOUNDARY_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ _Noreturn void host_process(void);
 /** @brief Forbids the host process all system calls but those that host code needs (host_filter.c); 0, or
  *         -1. */
 int host_filter(void);
-
-#endif

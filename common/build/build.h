@@ -2,8 +2,7 @@
  * @file build.h
  * @brief From a kernel file to a runner.
  */
-#ifndef WARPWISE_BUILD_BUILD_H
-#define WARPWISE_BUILD_BUILD_H
+#pragma once
 
 #include "base/text.h"
 #include "course/course.h"
@@ -55,5 +54,3 @@ void build_untrusted_limit(double seconds);
 void build_untrusted_at_most(double seconds);
 /** @brief EXIT_PASS if @p path is a kernel file that can be read; complains otherwise. */
 int build_kernel_file_usable(const char *path);
-
-#endif

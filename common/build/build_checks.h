@@ -3,8 +3,7 @@
  * @brief The rules for an untrusted kernel file while it is built. Each function returns NULL, or the
  *        sentence of a refusal, which the caller frees.
  */
-#ifndef WARPWISE_BUILD_BUILD_CHECKS_H
-#define WARPWISE_BUILD_BUILD_CHECKS_H
+#pragma once
 
 #include "base/process.h"
 #include "build_recipe.h"
@@ -30,5 +29,3 @@ char *checks_machine_code(const struct recipe *recipe, const char *path, const c
                           char **section, unsigned long *address);
 /** @brief Checks the object file at @p path. */
 char *checks_object(const struct recipe *recipe, const char *source, const char *path);
-
-#endif

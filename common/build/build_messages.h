@@ -3,8 +3,7 @@
  * @brief Which of a compiler's messages about an untrusted file may be shown: those that quote that file
  *        only.
  */
-#ifndef WARPWISE_BUILD_BUILD_MESSAGES_H
-#define WARPWISE_BUILD_BUILD_MESSAGES_H
+#pragma once
 
 /**
  * @brief Removes from @p text what quotes any file but the kernel file.
@@ -14,5 +13,3 @@
  * @param folders  ended by NULL
  */
 void build_keep_own_lines(const char *source, const char *const *folders, char *text);
-
-#endif

@@ -2,8 +2,7 @@
  * @file build_recipe.h
  * @brief How a kernel file becomes a runner: what the two ways of building, build.c and build_untrusted.c, share.
  */
-#ifndef WARPWISE_COURSE_BUILD_RECIPE_H
-#define WARPWISE_COURSE_BUILD_RECIPE_H
+#pragma once
 
 #include "base/process.h"
 #include "base/text.h"
@@ -35,5 +34,3 @@ int build_disk_is_full(const char *folder);
 void build_pick_errors(const char *log, struct text *errors);
 /** @brief Removes builds in folder @p kernels that nobody has used for a while. */
 void build_remove_old(const char *kernels);
-
-#endif

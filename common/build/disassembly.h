@@ -2,8 +2,7 @@
  * @file disassembly.h
  * @brief Instructions of an object file for x86-64, from what `objdump -d -r -z --no-show-raw-insn` prints.
  */
-#ifndef WARPWISE_BUILD_DISASSEMBLY_H
-#define WARPWISE_BUILD_DISASSEMBLY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ int disassembly_read(const char *text, struct disassembly *all);
 /** @brief The number of a name, the same for the same text. */
 int disassembly_name(struct disassembly *all, const char *name);
 void disassembly_free(struct disassembly *all);
-
-#endif

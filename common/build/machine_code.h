@@ -12,8 +12,7 @@
  *   - after %fs comes a thread-local variable of the file, or, to be read, one of the thread's four indices.
  * Addresses in registers are not followed: that each such access is reported to the device is the compiler's work.
  */
-#ifndef WARPWISE_BUILD_MACHINE_CODE_H
-#define WARPWISE_BUILD_MACHINE_CODE_H
+#pragma once
 
 /** @brief What was found. */
 struct machine_code_finding {
@@ -29,5 +28,3 @@ struct machine_code_finding {
  *  @return 1 if it may be linked; 0 with @p finding filled, whose texts the caller frees */
 int machine_code_check(const char *disassembly, const char *own_thread_locals,
                        struct machine_code_finding *finding);
-
-#endif

@@ -7,8 +7,7 @@
  * for its own (C++ names), may call the functions on a list, and may not contain code that runs by itself,
  * except what the compiler itself puts there.
  */
-#ifndef WARPWISE_COURSE_OBJECT_CHECK_H
-#define WARPWISE_COURSE_OBJECT_CHECK_H
+#pragma once
 
 #include "course/command.h"
 #include "course/device.h"
@@ -35,5 +34,3 @@ struct object_finding {
  * @return 1 if it may be linked; 0 with @p finding filled
  */
 int object_check(const char *path, const struct object_rules *rules, struct object_finding *finding);
-
-#endif

@@ -2,8 +2,7 @@
  * @file object_file.h
  * @brief A relocatable ELF file of this machine in memory, with checked tables.
  */
-#ifndef WARPWISE_BUILD_OBJECT_FILE_H
-#define WARPWISE_BUILD_OBJECT_FILE_H
+#pragma once
 
 #include <elf.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ const char *object_section_name(const struct object *object, const Elf64_Shdr *s
 /** @brief Bytes that variables (without constants) take in the largest machine code within a section
  *         .nv_fatbin of @p length bytes. 0 if there is none, or none that is not compressed. */
 uint64_t object_device_bytes(const unsigned char *bytes, size_t length);
-
-#endif

@@ -6,8 +6,7 @@
  * This is the first of three checks, and the one with the clearest messages. The second checks the
  * preprocessor's output, the third the object file (object_check.h).
  */
-#ifndef WARPWISE_COURSE_SOURCE_CHECK_H
-#define WARPWISE_COURSE_SOURCE_CHECK_H
+#pragma once
 
 #include "base/text.h"
 #include "course/course.h"
@@ -58,5 +57,3 @@ int source_has_assembly(const char *text);
 
 /** @brief 1 if a kernel file of @p lesson may include @p header by this name. */
 int source_header_allowed(const char *header, const struct lesson_folder *lesson);
-
-#endif

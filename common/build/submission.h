@@ -12,8 +12,7 @@
  * and it is read once: what is summed, checked and built is that copy, over the tree of this course. Nothing
  * below the folder, nor the folder itself, is followed if it is a link, nothing but a plain file is opened.
  */
-#ifndef WARPWISE_COURSE_SUBMISSION_H
-#define WARPWISE_COURSE_SUBMISSION_H
+#pragma once
 
 #include "base/text.h"
 #include "course/course.h"
@@ -73,5 +72,3 @@ void submission_build(const char *folder, const struct lesson_folder *lesson, in
 
 /** @brief Frees what @p submission holds. */
 void submission_free(struct submission *submission);
-
-#endif

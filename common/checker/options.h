@@ -2,8 +2,7 @@
  * @file options.h
  * @brief The command line of the checker.
  */
-#ifndef WARPWISE_CHECKER_OPTIONS_H
-#define WARPWISE_CHECKER_OPTIONS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -23,5 +22,3 @@ int options_seed(const struct options *options, uint64_t *seed);
 
 /** @brief 1 if the user asked for @p item: by its full name, or by its name without the part. */
 int options_choose(const struct options *options, const struct lesson_case *item);
-
-#endif

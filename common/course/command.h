@@ -2,8 +2,7 @@
  * @file command.h
  * @brief A command of the program `warpwise`, its options, and what stood on the command line.
  */
-#ifndef WARPWISE_COURSE_COMMAND_H
-#define WARPWISE_COURSE_COMMAND_H
+#pragma once
 
 #include <stddef.h>
 
@@ -47,5 +46,3 @@ void set_program_name(const char *name);
 
 /** @brief Every command, NULL at the end; set by main(). */
 extern const struct command *const *program_commands;
-
-#endif

@@ -2,8 +2,7 @@
  * @file course.h
  * @brief Where the course lies on this machine, and which lessons it has.
  */
-#ifndef WARPWISE_COURSE_COURSE_H
-#define WARPWISE_COURSE_COURSE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ char *course_choose_lessons(const char *list, const char *option);
 char *course_kernel_path(const struct lesson_folder *lesson, int solution);
 /** @brief @p path without the source folder before it, where that makes it valid from the working folder. */
 const char *course_short_path(const char *path);
-
-#endif

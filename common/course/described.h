@@ -2,8 +2,7 @@
  * @file described.h
  * @brief What lesson.def says of a lesson to whoever builds and measures its kernels.
  */
-#ifndef WARPWISE_COURSE_DESCRIBED_H
-#define WARPWISE_COURSE_DESCRIBED_H
+#pragma once
 
 enum { LESSON_METRICS = 12 };
 
@@ -23,5 +22,3 @@ static inline const char *architecture_suffix(int architecture)
 {
     return architecture == 90 ? "a" : "";
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file device.h
  * @brief Which devices are here, and what they can do.
  */
-#ifndef WARPWISE_COURSE_DEVICE_H
-#define WARPWISE_COURSE_DEVICE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ struct device_choice {
 };
 /** @brief Reads "gpu", "simt", "both" or NULL (both); EXIT_PASS or EXIT_TROUBLE. */
 int device_choose(const char *word, struct device_choice *choice);
-
-#endif

@@ -3,8 +3,7 @@
  * @brief Debugging exercises: solutions with one mistake each. In the course's own tree they are the mutants with a line
  *        `hunt: NUMBER`; a tree that was handed out has the kernels alone.
  */
-#ifndef WARPWISE_COURSE_EXERCISE_H
-#define WARPWISE_COURSE_EXERCISE_H
+#pragma once
 
 #include "base/text.h"
 #include "course.h"
@@ -35,5 +34,3 @@ int exercise_file(const struct lesson_folder *lesson, const struct exercise *exe
 
 /** @brief The folder of a lesson's exercises in a tree that was handed out. */
 char *exercise_folder(const struct lesson_folder *lesson);
-
-#endif

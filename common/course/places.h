@@ -3,8 +3,7 @@
  * @brief What CMake knows of this build: where things lie, which compilers it found. The one file that differs from build
  *        to build is places.c, made from places.c.in; everything else is the same in all of them.
  */
-#ifndef WARPWISE_COURSE_PLACES_H
-#define WARPWISE_COURSE_PLACES_H
+#pragma once
 
 /** @brief Empty strings stand for what is not there. Lists are separated by semicolons. */
 struct places {
@@ -30,5 +29,3 @@ extern const struct places places;
 char *in_source(const char *below);
 /** @brief The same in the build folder. */
 char *in_build(const char *below);
-
-#endif

@@ -2,8 +2,7 @@
  * @file decode_attention.h
  * @brief Rotation, the append to the cache, and attention: part of decode_kernels.h.
  */
-#ifndef WARPWISE_DECODE_ATTENTION_H
-#define WARPWISE_DECODE_ATTENTION_H
+#pragma once
 
 #include "decode_projection.h"
 
@@ -404,5 +403,3 @@ static inline void decode_attention(const struct decode_config *c, const struct 
     else
         decode_launch_attention<16>(c, b, keys, values, rows, stream);
 }
-
-#endif

@@ -25,8 +25,7 @@
  *
  * @see NVIDIA, CUDA Programming Guide, "Programmatic Dependent Launch and Synchronization"
  */
-#ifndef WARPWISE_DECODE_KERNELS_H
-#define WARPWISE_DECODE_KERNELS_H
+#pragma once
 
 #include "decode_attention.h"
 #include "decode_launch.h"
@@ -135,5 +134,3 @@ static inline enum kernel_status decode_step_launch_by_launch(const struct decod
     cudaMemcpyAsync(batch->logits, b->logits, logits * sizeof(float), kind, stream);
     return status == KERNEL_OK ? decode_launch_status() : status;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file decode_launch.h
  * @brief How the kernels of a decode step follow each other: part of decode_kernels.h, which says why.
  */
-#ifndef WARPWISE_DECODE_LAUNCH_H
-#define WARPWISE_DECODE_LAUNCH_H
+#pragma once
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -101,5 +100,3 @@ static inline const cudaLaunchConfig_t *decode_launch_early(struct decode_launch
     launch->config.numAttrs = decode_waits() ? 1 : 0;
     return &launch->config;
 }
-
-#endif

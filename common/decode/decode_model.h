@@ -15,8 +15,7 @@
  * Weights and the cache are f16, activations f32; sums are made in f32. A weight matrix is [outputs, inputs],
  * row-major: what belongs to one output lies together.
  */
-#ifndef WARPWISE_DECODE_MODEL_H
-#define WARPWISE_DECODE_MODEL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -175,5 +174,3 @@ static inline size_t decode_buffers_at(const struct decode_config *c, void *memo
     b->cache = cache;
     return used;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file decode_projection.h
  * @brief Products with weight matrices, norm and gate included: part of decode_kernels.h.
  */
-#ifndef WARPWISE_DECODE_PROJECTION_H
-#define WARPWISE_DECODE_PROJECTION_H
+#pragma once
 
 #include "decode_launch.h"
 
@@ -376,5 +375,3 @@ static inline void decode_gate(const struct decode_projection *p, cudaStream_t s
     else
         cudaLaunchKernelEx(early, decode_gate_kernel<DECODE_ROWS>, *p);
 }
-
-#endif

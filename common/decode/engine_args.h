@@ -12,8 +12,7 @@
  *
  * Position p of a request lies in block `table[p / block_size]` of each layer, at `p % block_size`.
  */
-#ifndef WARPWISE_ENGINE_ARGS_H
-#define WARPWISE_ENGINE_ARGS_H
+#pragma once
 
 #include "attention_args.h"
 
@@ -215,5 +214,3 @@ static inline enum kernel_status engine_check(const struct engine_model *model,
     if (model->workspace == NULL || model->workspace_bytes < workspace_bytes) return KERNEL_OUT_OF_MEMORY;
     return is_aligned(model->workspace, 256) ? KERNEL_OK : KERNEL_ALIGNMENT_ERROR;
 }
-
-#endif

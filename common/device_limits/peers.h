@@ -2,8 +2,7 @@
  * @file peers.h
  * @brief What the files of `device_limits` know of each other.
  */
-#ifndef WARPWISE_CEILINGS_PEERS_H
-#define WARPWISE_CEILINGS_PEERS_H
+#pragma once
 
 #include <cublas_v2.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@ void fill(void *data, cudaDataType_t type, size_t count);
 
 /** @brief Prints cuBLAS's time for every timed case of the matrix product lessons, as "NAME_us@CASE". */
 void measure_gemm_peers(cublasHandle_t handle);
-
-#endif

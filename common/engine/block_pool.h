@@ -8,8 +8,7 @@
  * that stands for all tokens from position 0 on: equal numbers are equal texts, whatever the hash table does. A block that nobody uses
  * any more keeps its text until it is taken for something else, the one given back longest ago first.
  */
-#ifndef WARPWISE_ENGINE_BLOCK_POOL_H
-#define WARPWISE_ENGINE_BLOCK_POOL_H
+#pragma once
 
 /** @brief One block. */
 struct pool_block {
@@ -51,5 +50,3 @@ long long block_pool_filled(struct block_pool *pool, int block, long long prefix
 
 /** @brief A table less has these blocks. Aborts if one is in none: two sequences would write to it. */
 void block_pool_give(struct block_pool *pool, int count, const int *blocks);
-
-#endif

@@ -5,8 +5,7 @@
  * Time is counted, not waited for: a step takes as many seconds as the caller says, measured or modelled, and requests that have
  * arrived by its end are queued before the next one is planned (a discrete-event simulation of the scheduler of scheduler.h).
  */
-#ifndef WARPWISE_ENGINE_LOAD_H
-#define WARPWISE_ENGINE_LOAD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -70,5 +69,3 @@ struct load_result {
 int load_run(const struct load_request *requests, int count, const struct scheduler_limits *limits,
              double (*seconds)(void *context, const struct scheduler_step *step), void *context,
              struct load_result *result, char error[SCHEDULER_ERROR]);
-
-#endif

@@ -9,8 +9,7 @@
  * The choice depends on the logits, the settings, and the position in the text; not on what was sampled before or for others.
  * Sums are in double and the order is fixed: the same machine gives the same token each time.
  */
-#ifndef WARPWISE_ENGINE_SAMPLER_H
-#define WARPWISE_ENGINE_SAMPLER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ const char *sampling_check(const struct sampling *sampling);
  * @return 0 .. vocab - 1; -1 if a logit is NaN, or all are -INFINITY
  */
 int sample_token(const float *logits, int vocab, const struct sampling *sampling, int position);
-
-#endif

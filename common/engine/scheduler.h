@@ -21,8 +21,7 @@
  *
  * Nothing here computes: the caller runs the step on the device and says which tokens were sampled.
  */
-#ifndef WARPWISE_ENGINE_SCHEDULER_H
-#define WARPWISE_ENGINE_SCHEDULER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -129,5 +128,3 @@ int scheduler_take_result(struct scheduler *scheduler, struct scheduler_result *
 
 /** @brief What waits, what runs, what is free, now. */
 struct scheduler_counts scheduler_count(const struct scheduler *scheduler);
-
-#endif

@@ -2,8 +2,7 @@
  * @file decoder.h
  * @brief A model on the device: its weights, a cache, and steps of lesson 17's engine that are told by host arrays.
  */
-#ifndef WARPWISE_GENERATE_DECODER_H
-#define WARPWISE_GENERATE_DECODER_H
+#pragma once
 
 #ifndef PRODUCTS /* the header of this folder that multiplies with the matrices that are not f16 among the weights */
 #define PRODUCTS "products_f16.h"
@@ -188,5 +187,3 @@ static inline void decoder_step(struct decoder *d, int rows, int wanted, float *
                      "copying logits");
     decoder_need(cudaStreamSynchronize(d->stream), "a step");
 }
-
-#endif

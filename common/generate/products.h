@@ -7,8 +7,7 @@
  *     x  += W_o attended
  *     x  += W_down (silu(W_gate h) * W_up h)        h = norm(x), one product of gate and up
  */
-#ifndef WARPWISE_GENERATE_PRODUCTS_H
-#define WARPWISE_GENERATE_PRODUCTS_H
+#pragma once
 
 #include <cuda_fp16.h>
 #include <stdio.h>
@@ -148,5 +147,3 @@ static inline size_t products_widest(const struct engine_config *c, int inputs)
     }
     return (size_t)widest;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file products_experts.h
  * @brief Experts in place of an MLP (Qwen3-MoE), by lesson 21's kernels. Attention's matrices are f16 among the weights.
  */
-#ifndef WARPWISE_GENERATE_PRODUCTS_EXPERTS_H
-#define WARPWISE_GENERATE_PRODUCTS_EXPERTS_H
+#pragma once
 
 #include "mixture_of_experts.h"
 #include "products.h"
@@ -124,5 +123,3 @@ static inline void products_close(struct engine_products *calls)
     free(p->layers);
     free(p);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file products_f16.h
  * @brief Nothing is elsewhere: lesson 17's own products multiply with all matrices.
  */
-#ifndef WARPWISE_GENERATE_PRODUCTS_F16_H
-#define WARPWISE_GENERATE_PRODUCTS_F16_H
+#pragma once
 
 #include "products.h"
 
@@ -19,5 +18,3 @@ static inline struct engine_products *products_open(const struct model *model, c
 
 /** @brief Releases nothing. */
 static inline void products_close(struct engine_products *) {}
-
-#endif

@@ -3,8 +3,7 @@
  * @brief Matrices of 8 bits by lesson 13's kernels. Activations are rounded to 8 bits, row by row, each time they are multiplied: the
  *        largest of a row becomes 127.
  */
-#ifndef WARPWISE_GENERATE_PRODUCTS_INT8_H
-#define WARPWISE_GENERATE_PRODUCTS_INT8_H
+#pragma once
 
 #include "int8_gemm.h"
 #include "products.h"
@@ -103,5 +102,3 @@ static void products_upload(struct products *p, const struct model *model, enum 
                  "copying scales");
     free(scales);
 }
-
-#endif

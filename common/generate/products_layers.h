@@ -3,8 +3,7 @@
  * @brief The three products of a layer whose matrices are stored in fewer bits. products_w4.h and products_int8.h include it after they
  *        have said what a matrix is (struct products_stored), how a row of y is stored (products_y) and how to multiply.
  */
-#ifndef WARPWISE_GENERATE_PRODUCTS_LAYERS_H
-#define WARPWISE_GENERATE_PRODUCTS_LAYERS_H
+#pragma once
 
 #include "products.h"
 
@@ -108,5 +107,3 @@ static inline void products_close(struct engine_products *calls)
     free(p->layers);
     free(p);
 }
-
-#endif

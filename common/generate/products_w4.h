@@ -2,8 +2,7 @@
  * @file products_w4.h
  * @brief Matrices of 4 bits, AWQ's or GPTQ's, by lesson 20's kernels: shuffled once, when the model is put on the device.
  */
-#ifndef WARPWISE_GENERATE_PRODUCTS_W4_H
-#define WARPWISE_GENERATE_PRODUCTS_W4_H
+#pragma once
 
 #include "products.h"
 #include "w4a16_gemm.h"
@@ -137,5 +136,3 @@ static void products_upload(struct products *p, const struct model *model, enum 
     decoder_need(cudaDeviceSynchronize(), "shuffling weights");
     for (int i = 0; i < 2; i++) cudaFree(there[i]);
 }
-
-#endif

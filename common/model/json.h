@@ -6,8 +6,7 @@
  * sentence that names the byte. Depth and number of values are limited, so that no text makes the parser use more memory
  * than a small multiple of its length.
  */
-#ifndef WARPWISE_MODEL_JSON_H
-#define WARPWISE_MODEL_JSON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ const struct json_value *json_next(const struct json *json, const struct json_va
 const struct json_value *json_find(const struct json *json, const struct json_value *value, const char *key);
 /** @brief 1 if @p value is the string @p text. */
 int json_is(const struct json_value *value, const char *text);
-
-#endif

@@ -10,8 +10,7 @@
  * The matrices of the layers may be stored in fewer bits, as `quantization_config` says: 4 bits by AWQ or GPTQ (contracts/w4a16_args.h
  * shows their words), or 8 by compressed-tensors (one scale for each output). A layer may have experts (Qwen3-MoE) in place of its MLP.
  */
-#ifndef WARPWISE_MODEL_MODEL_H
-#define WARPWISE_MODEL_MODEL_H
+#pragma once
 
 #include "safetensors.h"
 
@@ -121,5 +120,3 @@ int model_config_read(struct model_config *config, const char *path, char error[
 
 /** @brief The sizes of a known model, "0.6B" or "8B"; 0, or -1 if the name is unknown. */
 int model_config_named(struct model_config *config, const char *name);
-
-#endif

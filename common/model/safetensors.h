@@ -7,8 +7,7 @@
  * as long as its shape and element type say, and all of them together must cover the data without a hole or
  * an overlap.
  */
-#ifndef WARPWISE_MODEL_SAFETENSORS_H
-#define WARPWISE_MODEL_SAFETENSORS_H
+#pragma once
 
 #include "json.h"
 
@@ -53,5 +52,3 @@ size_t tensor_dtype_bytes(enum tensor_dtype dtype);
 
 /** @brief Converts elements @p first .. @p first + @p count - 1 to floats. @p tensor is f32, f16 or bf16. Exact. */
 void tensor_to_floats(const struct tensor *tensor, size_t first, size_t count, float *to);
-
-#endif

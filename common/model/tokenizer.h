@@ -8,8 +8,7 @@
  * asks for Unicode's normal form C, and the text must be in that form already, as text from keyboards and
  * editors is.
  */
-#ifndef WARPWISE_MODEL_TOKENIZER_H
-#define WARPWISE_MODEL_TOKENIZER_H
+#pragma once
 
 #include "base/text.h"
 #include "json.h"
@@ -31,5 +30,3 @@ size_t tokenizer_encode(const struct tokenizer *tokenizer, const char *text, siz
 /** @brief Appends the bytes of @p token, or nothing if there is no such token. They may be part of a
  *         character. */
 void tokenizer_decode(const struct tokenizer *tokenizer, int token, struct text *text);
-
-#endif

@@ -2,8 +2,7 @@
  * @file unicode_classes.h
  * @brief Letters and numbers of Unicode 14.0.0. Written by unicode_classes.py.
  */
-#ifndef WARPWISE_MODEL_UNICODE_CLASSES_H
-#define WARPWISE_MODEL_UNICODE_CLASSES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -173,4 +172,3 @@ static const struct unicode_range UNICODE_NUMBERS[] = {
 };
 
 // clang-format on
-#endif

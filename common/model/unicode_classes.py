@@ -37,13 +37,12 @@ print(f"""/**
  * @file unicode_classes.h
  * @brief Letters and numbers of Unicode {unicodedata.unidata_version}. Written by unicode_classes.py.
  */
-#ifndef WARPWISE_MODEL_UNICODE_CLASSES_H
-#define WARPWISE_MODEL_UNICODE_CLASSES_H
+#pragma once
 
 #include <stdint.h>
 
 // clang-format off
-/** @brief Code points that follow each other. */
+/** @brief A range of code points. */
 struct unicode_range {{
     uint32_t first; /**< the lowest */
     uint32_t last;  /**< the highest, included */
@@ -51,4 +50,4 @@ struct unicode_range {{
 """)
 table("UNICODE_LETTERS", "General category L", ranges("L"))
 table("UNICODE_NUMBERS", "General category N", ranges("N"))
-print("// clang-format on\n#endif")
+print("// clang-format on")

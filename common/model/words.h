@@ -2,8 +2,7 @@
  * @file words.h
  * @brief How a text is split into words before their bytes are merged, by patterns with a name.
  */
-#ifndef WARPWISE_MODEL_WORDS_H
-#define WARPWISE_MODEL_WORDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ size_t word_length(enum word_pattern pattern, const char *text, size_t length);
 /** @brief Bytes of the first character of @p text, at least one, and its code point; a byte that begins no valid UTF-8 is a
  *         character of its own, UINT32_MAX. */
 size_t next_character(const char *text, size_t length, uint32_t *character);
-
-#endif

@@ -2,8 +2,7 @@
  * @file attention_items.h
  * @brief What an item of an attention lesson says to the runner: its buffers and its numbers.
  */
-#ifndef WARPWISE_PROTOCOL_ATTENTION_ITEMS_H
-#define WARPWISE_PROTOCOL_ATTENTION_ITEMS_H
+#pragma once
 
 /** @brief What a part of an attention lesson computes. */
 enum attention_kind {
@@ -42,5 +41,3 @@ enum attention_value {
 };
 
 enum { AT_SCALE = 0 /* lesson_case.real */ };
-
-#endif

@@ -2,8 +2,7 @@
  * @file backward_items.h
  * @brief What an item of attention's backward pass says to the runner: its buffers and its numbers.
  */
-#ifndef WARPWISE_PROTOCOL_BACKWARD_ITEMS_H
-#define WARPWISE_PROTOCOL_BACKWARD_ITEMS_H
+#pragma once
 
 /** @brief The parts of the lesson. */
 enum backward_part {
@@ -30,5 +29,3 @@ enum {
     BW_NULL_ARGS, /* 1: args itself is NULL */
     BW_OMITTED    /* set of 1 << buffer: gradients passed as NULL */
 };
-
-#endif

@@ -2,8 +2,7 @@
  * @file cuda_graph_items.h
  * @brief What an item of lesson 07 says to the runner.
  */
-#ifndef WARPWISE_PROTOCOL_CUDA_GRAPH_ITEMS_H
-#define WARPWISE_PROTOCOL_CUDA_GRAPH_ITEMS_H
+#pragma once
 
 #include <string.h>
 
@@ -170,5 +169,3 @@ static inline size_t workspace_of(const struct plan *p)
     decode_place(NULL, &used, (decode_model_at(&p->config, NULL, &model) + 1) / 2);
     return 2 * one + used;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file decode_items.h
  * @brief What an item of decode attention over a contiguous cache says to the runner: its buffers and its numbers.
  */
-#ifndef WARPWISE_PROTOCOL_DECODE_ITEMS_H
-#define WARPWISE_PROTOCOL_DECODE_ITEMS_H
+#pragma once
 
 /** @brief The parts of the lesson. */
 enum decode_part {
@@ -36,5 +35,3 @@ enum {
     DC_CAPTURED            /* 1: the call is captured into a graph, which is then launched */
 };
 enum { DC_POSITIONS_GIVEN = 1, DC_STATUS_GIVEN = 2 };
-
-#endif

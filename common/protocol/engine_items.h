@@ -6,8 +6,7 @@
  * Request j has a text of `text + growth * j` tokens and joins at step `every * j`. All but its last `decode` tokens are its
  * prompt, taken `chunk` at a time; then it takes one per step, until its text ends.
  */
-#ifndef WARPWISE_PROTOCOL_ENGINE_ITEMS_H
-#define WARPWISE_PROTOCOL_ENGINE_ITEMS_H
+#pragma once
 
 #include <string.h>
 
@@ -169,5 +168,3 @@ static inline size_t engine_staged(const struct engine_plan *p)
         4 * rows + (size_t)p->requests * (size_t)p->config.max_blocks + rows * (size_t)p->config.vocab;
     return p->manner & (ENGINE_GRAPH | ENGINE_KEPT) ? (words * 4 + 255) / 256 * 256 : 0;
 }
-
-#endif

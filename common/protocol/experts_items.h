@@ -2,8 +2,7 @@
  * @file experts_items.h
  * @brief What an item of lesson 21 says to the runner: its buffers and its numbers.
  */
-#ifndef WARPWISE_PROTOCOL_EXPERTS_ITEMS_H
-#define WARPWISE_PROTOCOL_EXPERTS_ITEMS_H
+#pragma once
 
 /** @brief Device buffers of part "route", in this order. */
 enum route_buffer { ROUTE_LOGITS, ROUTE_CHOSEN, ROUTE_WEIGHTS, ROUTE_BUFFERS };
@@ -38,5 +37,3 @@ enum experts_value {
     EXPERTS_NULL_ARGS, /* 1: args itself is NULL */
     EXPERTS_SPARE      /* of "product": rows that no expert has */
 };
-
-#endif

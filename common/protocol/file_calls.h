@@ -7,8 +7,7 @@
  * to open its device, so on `gpu` the runner forbids them itself, before it calls an untrusted kernel
  * (lock.c).
  */
-#ifndef WARPWISE_RUNNER_FILE_CALLS_H
-#define WARPWISE_RUNNER_FILE_CALLS_H
+#pragma once
 
 #include <sys/syscall.h>
 
@@ -24,5 +23,3 @@ static const int FILE_CALLS[] = {
     SYS_chmod,    SYS_chown,     SYS_lchown,    SYS_utime,     SYS_utimes,      SYS_creat,
 #endif
 };
-
-#endif

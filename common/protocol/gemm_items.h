@@ -2,8 +2,7 @@
  * @file gemm_items.h
  * @brief What an item of a matrix product lesson says to the runner: its buffers and its numbers.
  */
-#ifndef WARPWISE_PROTOCOL_GEMM_ITEMS_H
-#define WARPWISE_PROTOCOL_GEMM_ITEMS_H
+#pragma once
 
 /** @brief Device buffers, in this order, of every product. */
 enum gemm_buffer { GEMM_A, GEMM_B, GEMM_C, GEMM_BUFFERS };
@@ -29,5 +28,3 @@ enum gemm_unused { GEMM_UNUSED_STAGES = 1, GEMM_UNUSED_WORKSPACE = 2, GEMM_UNUSE
 
 /** @brief lesson_case.real */
 enum gemm_real { GEMM_ALPHA, GEMM_BETA };
-
-#endif

@@ -3,8 +3,7 @@
  * @brief What an item of lesson 13 says to the runner in addition to what the item of any product does
  *        (gemm_items.h).
  */
-#ifndef WARPWISE_PROTOCOL_INT8_ITEMS_H
-#define WARPWISE_PROTOCOL_INT8_ITEMS_H
+#pragma once
 
 #include "gemm_items.h"
 
@@ -13,5 +12,3 @@ enum int8_buffer { INT8_ROW_SCALES = GEMM_BUFFERS, INT8_COLUMN_SCALES, INT8_BIAS
 
 /** @brief lesson_case.value, after enum gemm_value. */
 enum int8_value { INT8_HAS_BIAS = GEMM_UNUSED + 1 /**< 0: bias is NULL */ };
-
-#endif

@@ -2,8 +2,7 @@
  * @file online_softmax_items.h
  * @brief What an item of lesson 03 says to the runner.
  */
-#ifndef WARPWISE_PROTOCOL_ONLINE_SOFTMAX_ITEMS_H
-#define WARPWISE_PROTOCOL_ONLINE_SOFTMAX_ITEMS_H
+#pragma once
 
 #include "attention_items.h"
 #include "wire.h"
@@ -18,5 +17,3 @@ enum { ON_COUNT, ON_ROWS = ON_COUNT, ON_COLS, ON_PART = AT_KIND + 1 };
 
 enum { MERGE_A, MERGE_B, MERGE_OUT };
 enum { ROWS_IN, ROWS_OUT, ROWS_LSE };
-
-#endif

@@ -2,8 +2,7 @@
  * @file paged_items.h
  * @brief What an item of decode attention over a paged cache says to the runner: its buffers and its numbers.
  */
-#ifndef WARPWISE_PROTOCOL_PAGED_ITEMS_H
-#define WARPWISE_PROTOCOL_PAGED_ITEMS_H
+#pragma once
 
 /** @brief The parts of the lesson. */
 enum {
@@ -35,5 +34,3 @@ enum {
      * and the table names no page below it */
     PA_FIRST_PAGE
 };
-
-#endif

@@ -6,8 +6,7 @@
  * the results together again. Where there are fewer devices than the item has ranks, it takes as many ranks
  * as there are devices.
  */
-#ifndef WARPWISE_PROTOCOL_RANKS_ITEMS_H
-#define WARPWISE_PROTOCOL_RANKS_ITEMS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -113,5 +112,3 @@ static inline int64_t ring_floats_sent(const int64_t *value, int ranks)
 {
     return 2 * (ranks - 1) * (value[AT_HEADS] * value[AT_Q_LEN] * value[AT_HEAD_DIM] / ranks);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file w4a16_items.h
  * @brief What an item of lesson 20 says to the runner: its buffers and its numbers.
  */
-#ifndef WARPWISE_PROTOCOL_W4A16_ITEMS_H
-#define WARPWISE_PROTOCOL_W4A16_ITEMS_H
+#pragma once
 
 /** @brief Device buffers of part "shuffle", in this order. */
 enum w4_shuffle_buffer { W4_QWEIGHT, W4_QZEROS, W4_SHUFFLED, W4_SHUFFLED_ZEROS, W4_SHUFFLE_BUFFERS };
@@ -26,5 +25,3 @@ enum w4_value {
     W4_EXTENTS,
     W4_NULL_ARGS = W4_EXTENTS /* 1: args itself is NULL */
 };
-
-#endif

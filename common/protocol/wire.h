@@ -12,8 +12,7 @@
  * nothing the runner says is trusted: a reply only means "go on", a result only counts with its stamp, and
  * the checker decides whether it is right when the runner is gone.
  */
-#ifndef WARPWISE_RUNNER_WIRE_H
-#define WARPWISE_RUNNER_WIRE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -243,5 +242,3 @@ static inline unsigned char wire_guard_byte(uint64_t seed, unsigned zone, uint64
     x *= UINT64_C(0xBF58476D1CE4E5B9);
     return (unsigned char)(x >> 56);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file args.h
  * @brief The structs that an entry point is given are the caller's: whether one has changed when it returns.
  */
-#ifndef WARPWISE_RUNNER_ARGS_H
-#define WARPWISE_RUNNER_ARGS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ void args_returned(void);
 
 /** @brief 1 if something given has changed since the last time that this was asked. */
 int args_changed(void);
-
-#endif

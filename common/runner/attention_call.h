@@ -2,8 +2,7 @@
  * @file attention_call.h
  * @brief From an item of the protocol to the arguments of the contract.
  */
-#ifndef WARPWISE_RUNNER_ATTENTION_CALL_H
-#define WARPWISE_RUNNER_ATTENTION_CALL_H
+#pragma once
 
 #include "contracts/attention_args.h"
 #include "protocol/attention_items.h"
@@ -11,5 +10,3 @@
 
 /** @brief The arguments that an item stands for. */
 void attention_args_of(const struct wire_case *item, void *const *buffers, struct attention_args *args);
-
-#endif

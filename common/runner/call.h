@@ -2,8 +2,7 @@
  * @file call.h
  * @brief One call of the student's entry point: what it may see, what it is held to, what it launches.
  */
-#ifndef WARPWISE_RUNNER_CALL_H
-#define WARPWISE_RUNNER_CALL_H
+#pragma once
 
 #include "contracts/kernel_status.h"
 #include "device_case.h"
@@ -18,5 +17,3 @@ void describe_launches(struct wire_result *result);
 
 /** @brief From now on (1) a copy from the device to the host is refused, until 0 (launch_info.c). */
 void forbid_copies_to_host(int forbid);
-
-#endif

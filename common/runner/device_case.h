@@ -2,8 +2,7 @@
  * @file device_case.h
  * @brief One case in device memory: its buffers between guard zones, poison, and the way back.
  */
-#ifndef WARPWISE_RUNNER_DEVICE_CASE_H
-#define WARPWISE_RUNNER_DEVICE_CASE_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 #include "protocol/wire.h"
@@ -52,5 +51,3 @@ int copy_inputs_back(struct device_case *run);
 
 /** @brief Pointers as the kernel is to see them. */
 void kernel_pointers(const struct device_case *run, int set, void **pointers);
-
-#endif

@@ -2,8 +2,7 @@
  * @file gemm_call.h
  * @brief From an item of the protocol to the arguments of the contract.
  */
-#ifndef WARPWISE_RUNNER_GEMM_CALL_H
-#define WARPWISE_RUNNER_GEMM_CALL_H
+#pragma once
 
 #include "contracts/gemm_args.h"
 #include "protocol/gemm_items.h"
@@ -11,5 +10,3 @@
 
 /** @brief The arguments that an item stands for. */
 void gemm_args_of(const struct wire_case *item, void *const *buffers, struct gemm_args *args);
-
-#endif

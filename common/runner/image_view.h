@@ -2,8 +2,7 @@
  * @file image_view.h
  * @brief What of the image an untrusted runner can see itself: the case it works on, and nothing while it is called.
  */
-#ifndef WARPWISE_RUNNER_IMAGE_VIEW_H
-#define WARPWISE_RUNNER_IMAGE_VIEW_H
+#pragma once
 
 #include "protocol/wire.h"
 
@@ -12,5 +11,3 @@ void image_view_open(struct wire_header *image, uint32_t index);
 
 /** @brief Takes (1) that from sight, too, until 0. Does nothing where no view was opened. */
 void image_view_hide(int hide);
-
-#endif

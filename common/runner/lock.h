@@ -2,8 +2,7 @@
  * @file lock.h
  * @brief The runner's own system call filter (lock.c), which needs no device to be set or tried.
  */
-#ifndef WARPWISE_RUNNER_LOCK_H
-#define WARPWISE_RUNNER_LOCK_H
+#pragma once
 
 /** @brief From now on this process starts no other process and no other program, opens no socket and,
  *         with @p files, makes, moves and removes no file, where the kernel can see to it. Called once the
@@ -12,5 +11,3 @@ void lock_runner(int files);
 
 /** @brief 1 once lock_runner() was called. */
 int runner_is_locked(void);
-
-#endif

@@ -2,8 +2,7 @@
  * @file records.h
  * @brief What the software device finds, on its way to the checker.
  */
-#ifndef WARPWISE_RUNNER_RECORDS_H
-#define WARPWISE_RUNNER_RECORDS_H
+#pragma once
 
 #include "protocol/wire.h"
 
@@ -12,5 +11,3 @@ int records_open(const struct wire_header *image, int descriptor);
 
 /** @brief What is found from now on belongs to case @p index, also what is found at the end of the process. */
 void records_belong_to(uint32_t index);
-
-#endif

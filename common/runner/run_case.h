@@ -2,8 +2,7 @@
  * @file run_case.h
  * @brief A case from its buffers to its result: two runs with different poison, then the timing.
  */
-#ifndef WARPWISE_RUNNER_RUN_CASE_H
-#define WARPWISE_RUNNER_RUN_CASE_H
+#pragma once
 
 #include "device_case.h"
 
@@ -12,5 +11,3 @@ void run_case(struct wire_header *image, struct wire_case *item);
 
 /** @brief Times item->timed calls, one event pair each; outputs are poisoned before each and looked at after some. */
 int time_case(struct device_case *run);
-
-#endif

@@ -2,8 +2,7 @@
  * @file runner.h
  * @brief What a lesson's marshalling (lessons/) and the runner know of each other.
  */
-#ifndef WARPWISE_RUNNER_RUNNER_H
-#define WARPWISE_RUNNER_RUNNER_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -60,5 +59,3 @@ struct device_calls {
     uint32_t launches, graph_launches;
 };
 struct device_calls device_calls(void);
-
-#endif

@@ -2,8 +2,7 @@
  * @file simt_only.h
  * @brief What only the software device has: NULL in a runner for a GPU. simt/machine.h says what each does.
  */
-#ifndef WARPWISE_RUNNER_SIMT_ONLY_H
-#define WARPWISE_RUNNER_SIMT_ONLY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ extern void simt_report_left_since(unsigned long mark) __attribute__((weak));
 extern void simt_forbid_copies_to_host(int forbid) __attribute__((weak));
 extern void simt_refused_launch(char *text, size_t size) __attribute__((weak));
 extern void simt_calls(unsigned long *launches, unsigned long *graph_launches) __attribute__((weak));
-
-#endif

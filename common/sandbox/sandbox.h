@@ -14,8 +14,7 @@
  * of other processes, and a file system that holds only what is named here, nothing of it writable but one
  * folder. Where it does not, Landlock allows no more of the file system than that, if the kernel has it.
  */
-#ifndef WARPWISE_CHECKER_SANDBOX_H
-#define WARPWISE_CHECKER_SANDBOX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -159,5 +158,3 @@ int sandbox_is_whole(const char *tree);
  *         from here by WARPWISE_BUBBLEWRAP=works. WARPWISE_BUBBLEWRAP=no in the environment makes it
  *         absent, so that the other path can be tested. */
 int sandbox_has_bubblewrap(void);
-
-#endif

@@ -2,8 +2,7 @@
  * @file sandbox_inside.h
  * @brief Functions that the files of the sandbox share.
  */
-#ifndef WARPWISE_CHECKER_SANDBOX_INSIDE_H
-#define WARPWISE_CHECKER_SANDBOX_INSIDE_H
+#pragma once
 
 #include <linux/filter.h>
 
@@ -54,5 +53,3 @@ uid_t sandbox_user(pid_t keeper);
 
 /** @brief 1 if @p user, or the current user if it is 0, may read @p path. */
 int sandbox_user_reaches(uid_t user, const char *path);
-
-#endif

@@ -2,8 +2,7 @@
  * @file findings.h
  * @brief How the parts of the software device say what they found: a kind, a sentence by its number, and what it names.
  */
-#ifndef SIMT_FINDINGS_H
-#define SIMT_FINDINGS_H
+#pragma once
 
 #include "record/record.h"
 
@@ -61,5 +60,3 @@ void simt_record_put(const struct record *record);
 struct record_line simt_site_line(const struct simt_site *site);
 /** @brief What and where @p pointer is, for a record. */
 void simt_device_resolve(const void *pointer, size_t bytes, struct record_memory *memory);
-
-#endif

@@ -9,8 +9,7 @@
  * (check.c supplies them; libtsan is never linked). What the compiler does not instrument (atomics, warp
  * operations, barriers, memcpy) calls in here by name.
  */
-#ifndef WARPWISE_SIMT_MACHINE_H
-#define WARPWISE_SIMT_MACHINE_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -620,5 +619,4 @@ int simt_compute_capability(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -2,8 +2,7 @@
  * @file tensor_map.h
  * @brief What the 128 bytes of a CUtensorMap hold on this device: written by cuTensorMapEncodeTiled, read by tensor copies.
  */
-#ifndef WARPWISE_SIMT_TENSOR_MAP_H
-#define WARPWISE_SIMT_TENSOR_MAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ struct tensor_map {
     uint8_t nan;     /**< elements out of range are NaN; else 0 */
     uint8_t flush;   /**< subnormal floats become 0 */
 };
-
-#endif

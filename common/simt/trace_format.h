@@ -7,8 +7,7 @@
  * signed ones are zigzag-coded; a text is its length and its bytes. Launches follow each other: TRACE_SITE chunks of what is
  * new, one TRACE_LAUNCH, then TRACE_RANGE, TRACE_BLOCK and TRACE_FINDING chunks about it.
  */
-#ifndef SIMT_TRACE_FORMAT_H
-#define SIMT_TRACE_FORMAT_H
+#pragma once
 
 #define TRACE_MAGIC "warpwise trace 1\n"
 
@@ -93,5 +92,3 @@ enum trace_meet {
     TRACE_PRODUCTS_WAIT, /**< for products in flight */
     TRACE_NAMED_ARRIVE,  /**< and more: came to the named barrier of as many more; counts as a barrier */
 };
-
-#endif

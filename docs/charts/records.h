@@ -2,8 +2,7 @@
  * @file records.h
  * @brief Reads docs/results/<device>.csv (format: docs/results/README.md).
  */
-#ifndef WARPWISE_DOCS_RECORDS_H
-#define WARPWISE_DOCS_RECORDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -42,5 +41,3 @@ const struct record *find_record(const struct records *records, const char *less
 
 /** @brief 1 if both come from one run: the same command on the same day. */
 int same_run(const struct record *a, const struct record *b);
-
-#endif

@@ -8,8 +8,7 @@
  * - a block, up to the next empty line, below a line "<!-- numbers: WHY -->": computed, a target, cited, given;
  * - other comments of several lines, and code: fenced blocks and what is between backquotes.
  */
-#ifndef WARPWISE_DOCS_STRAY_H
-#define WARPWISE_DOCS_STRAY_H
+#pragma once
 
 /**
  * @brief Prints a line for each line of the page that has such numbers.
@@ -18,5 +17,3 @@
  * @return how many lines were printed
  */
 int report_stray_numbers(const char *page, const char *where);
-
-#endif

@@ -3,8 +3,7 @@
  * @brief What the figures share. A figure is a program NN_topic.cu for the software device: it includes the solution of
  *        lesson NN, lets the solution's own device functions say who reads and owns what, and draws NN_topic*.svg.
  */
-#ifndef WARPWISE_FIGURE_H
-#define WARPWISE_FIGURE_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,5 +55,3 @@ inline void finish(struct svg *svg, const char *folder, const char *name, const 
     snprintf(path, sizeof path, "%s/%s.svg", folder, name);
     if (svg_write(svg, path, label) != 0) exit(1);
 }
-
-#endif

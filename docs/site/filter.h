@@ -2,8 +2,7 @@
  * @file filter.h
  * @brief The parts of the site's input filter: pages, kernel files and contracts as Doxygen is to read them.
  */
-#ifndef WARPWISE_DOCS_FILTER_H
-#define WARPWISE_DOCS_FILTER_H
+#pragma once
 
 #include "writing.h"
 #include "tree.h"
@@ -37,5 +36,3 @@ void filter_kernels(const struct site *site, const char *path, const char *sourc
 
 /** @brief A header, as it is; in the brief of a lesson's contract the words "Lesson NN" lead to the lesson's page. */
 void filter_contract(const struct site *site, const char *path, const char *source, struct text *out);
-
-#endif

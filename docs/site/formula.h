@@ -5,8 +5,7 @@
  * Known: letters, digits and operators; x_i, x^2, {groups}; \frac, \sqrt, \text{...}, \mathrm{...} and the commands of the table in
  * formula.c; \left and \right; \begin{aligned} rows with & and \\ \end{aligned}. Forges that know TeX show the same formulas.
  */
-#ifndef WARPWISE_DOCS_FORMULA_H
-#define WARPWISE_DOCS_FORMULA_H
+#pragma once
 
 #include "writing.h"
 
@@ -18,5 +17,3 @@
  * @return NULL, or what is not understood (a static string or one that lives until the next call)
  */
 const char *math_to_mathml(struct text *out, const char *tex, int block);
-
-#endif

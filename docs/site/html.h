@@ -2,8 +2,7 @@
  * @file html.h
  * @brief Reads HTML piece by piece: tags with their attributes, and the text between them.
  */
-#ifndef WARPWISE_DOCS_HTML_H
-#define WARPWISE_DOCS_HTML_H
+#pragma once
 
 #include <stddef.h>
 
@@ -40,5 +39,3 @@ int html_attribute(const struct html_piece *piece, const char *name, char *value
  * @param[in,out] text a string
  */
 void html_decode(char *text);
-
-#endif

@@ -2,8 +2,7 @@
  * @file links.h
  * @brief Links of a page as Doxygen can follow them, and the table that leads from a lesson to all that belongs to it.
  */
-#ifndef WARPWISE_DOCS_LINKS_H
-#define WARPWISE_DOCS_LINKS_H
+#pragma once
 
 #include "filter.h"
 
@@ -33,5 +32,3 @@ int add_site_link(struct text *out, const struct site *site, const char *from, c
 
 /** @brief Appends the table of lessons: page, contract, skeleton, solution, notes, measured. */
 void add_lesson_table(struct text *out, const struct site *site);
-
-#endif

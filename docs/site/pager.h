@@ -2,8 +2,7 @@
  * @file pager.h
  * @brief The way on at the end of a page of the site.
  */
-#ifndef WARPWISE_DOCS_PAGER_H
-#define WARPWISE_DOCS_PAGER_H
+#pragma once
 
 #include "filter.h"
 
@@ -17,5 +16,3 @@
  */
 void add_pager(struct text *out, const struct site *site, const char *name,
                const struct lesson_folder *lesson);
-
-#endif

@@ -2,8 +2,7 @@
  * @file tree.h
  * @brief The source tree as the site sees it: which lessons there are, what a page is called, where a link leads.
  */
-#ifndef WARPWISE_DOCS_TREE_H
-#define WARPWISE_DOCS_TREE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -62,5 +61,4 @@ int resolve_link(const char *from, const char *link, char *path, size_t size);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -2,8 +2,7 @@
  * @file writing.h
  * @brief What the programs under docs/ read and write: files as a whole.
  */
-#ifndef WARPWISE_DOCS_WRITING_H
-#define WARPWISE_DOCS_WRITING_H
+#pragma once
 
 #include "base/text.h"
 
@@ -37,5 +36,4 @@ __attribute__((format(printf, 1, 2), noreturn)) void fail(const char *format, ..
 
 #ifdef __cplusplus
 }
-#endif
 #endif

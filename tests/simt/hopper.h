@@ -2,8 +2,7 @@
  * @file hopper.h
  * @brief Inline PTX of mbarriers, bulk copies and tensor copies for the programs of tests/simt: a function for each instruction.
  */
-#ifndef WARPWISE_TESTS_SIMT_HOPPER_H
-#define WARPWISE_TESTS_SIMT_HOPPER_H
+#pragma once
 
 #include "testing.h"
 
@@ -325,5 +324,3 @@ static inline CUtensorMap matrix_map(CUtensorMapDataType type, size_t element_by
     }
     return map;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file nccl_ranks.h
  * @brief For programs with several ranks: a thread for each device, and what each rank needs of NCCL.
  */
-#ifndef WARPWISE_TESTS_SIMT_NCCL_RANKS_H
-#define WARPWISE_TESTS_SIMT_NCCL_RANKS_H
+#pragma once
 
 #include "testing.h"
 
@@ -80,5 +79,3 @@ static inline void run_ranks(int ranks, void (*work)(struct rank *rank), void *t
     (void)bytes;
 #endif
 }
-
-#endif

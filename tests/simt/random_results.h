@@ -4,8 +4,7 @@
  *        -DWRITE: words and uniform numbers bit for bit, the many by a hash; normal numbers within what inverse error functions and
  *        exponentials of two libraries differ by.
  */
-#ifndef WARPWISE_TESTS_SIMT_RANDOM_RESULTS_H
-#define WARPWISE_TESTS_SIMT_RANDOM_RESULTS_H
+#pragma once
 
 #include <string.h>
 
@@ -159,5 +158,3 @@ static void manners(curandRngType_t type, results *out)
     out->close[1] = weighed(doubles, 3);
     ask("destroy", curandDestroyGenerator(generator));
 }
-
-#endif

@@ -3,8 +3,7 @@
  * @brief Rows of numbers of a program that compares cuRAND with numbers of cuRAND's own: compared, or printed if it is built with
  *        -DWRITE. The program says before how many numbers a row has: EXACT, whose bits are compared, and CLOSE.
  */
-#ifndef WARPWISE_TESTS_SIMT_RANDOM_ROWS_H
-#define WARPWISE_TESTS_SIMT_RANDOM_ROWS_H
+#pragma once
 
 #include "testing.h"
 
@@ -45,5 +44,3 @@ static void compare(const char *name, const results *got, const results *expecte
     }
 #endif
 }
-
-#endif

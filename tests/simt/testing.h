@@ -5,8 +5,7 @@
  * The programs are ordinary CUDA programs; nothing here knows on which device they run. A program ends with
  * `return finish("name")`, which is 0 only if no comparison failed.
  */
-#ifndef WARPWISE_TESTS_SIMT_TESTING_H
-#define WARPWISE_TESTS_SIMT_TESTING_H
+#pragma once
 
 #include <cuda_runtime.h>
 
@@ -99,5 +98,3 @@ static inline int finish(const char *program)
     printf("%s: %s (%d failures)\n", program, g_failures ? "FAIL" : "ok", g_failures);
     return g_failures ? 1 : 0;
 }
-
-#endif

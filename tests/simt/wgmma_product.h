@@ -2,8 +2,7 @@
  * @file wgmma_product.h
  * @brief What the two products on wgmma share: the instruction, 64 x 128 of a tile, and the test against sums in double.
  */
-#ifndef WARPWISE_TESTS_SIMT_WGMMA_PRODUCT_H
-#define WARPWISE_TESTS_SIMT_WGMMA_PRODUCT_H
+#pragma once
 
 #include "testing.h"
 
@@ -126,5 +125,3 @@ static inline void test_product(void (*product)(half *a, half *b, float *c, int 
     free(b);
     free(c);
 }
-
-#endif

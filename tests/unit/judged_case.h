@@ -2,8 +2,7 @@
  * @file judged_case.h
  * @brief One case with its image, filled as a perfect kernel would fill it: for tests that then spoil it.
  */
-#ifndef WARPWISE_UNIT_JUDGED_CASE_H
-#define WARPWISE_UNIT_JUDGED_CASE_H
+#pragma once
 
 #include "checker/verdict/session.h"
 
@@ -34,5 +33,3 @@ const struct verdict *judge_case(struct judged_case *c);
 /** @brief The verdict in words, which stay until the next call. */
 const char *headline_of(const struct verdict *verdict);
 const char *pattern_of(const struct verdict *verdict);
-
-#endif

@@ -2,8 +2,7 @@
  * @file reference_values.h
  * @brief What NumPy computes: written by reference_values.py, which says how. Do not edit.
  */
-#ifndef WARPWISE_REFERENCE_VALUES_H
-#define WARPWISE_REFERENCE_VALUES_H
+#pragma once
 
 #include <math.h>
 
@@ -1032,5 +1031,3 @@ static const struct gemm_values {
     {"vector", {1, 6, 7, 0, 1, 7, 7, 6, 1.25, 0.0},
      vector_a, vector_b, vector_c, vector_product, vector_sizes},
 };
-
-#endif

@@ -162,10 +162,9 @@ def write_gemm():
 
 print("/**\n * @file reference_values.h")
 print(" * @brief What NumPy computes: written by reference_values.py, which says how. Do not edit.\n */")
-print("#ifndef WARPWISE_REFERENCE_VALUES_H\n#define WARPWISE_REFERENCE_VALUES_H\n")
+print("#pragma once\n")
 print('#include <math.h>\n\n#include "attention.h"\n#include "gemm.h"\n')
 write_softmax()
 write_merge()
 write_attention()
 write_gemm()
-print("#endif")

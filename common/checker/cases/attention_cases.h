@@ -4,8 +4,7 @@
  *
  * A lesson file names the parts it has and gets the rest from here: see checker/lessons/01_naive_attention.c.
  */
-#ifndef WARPWISE_CHECKER_ATTENTION_CASES_H
-#define WARPWISE_CHECKER_ATTENTION_CASES_H
+#pragma once
 
 #include "attention_inputs.h"
 #include "lesson.h"
@@ -75,5 +74,3 @@ void attention_describe(const struct lesson_case *item, char *text, size_t size)
     .guess = attention_guess, .not_finite = attention_not_finite, .trait = attention_trait,                  \
     .cost = attention_cost, .workspace_bytes = attention_workspace_bytes, .describe = attention_describe,    \
     .turns = "q k v", .purpose = attention_purpose, .distributions = DIST_COUNT
-
-#endif

@@ -3,8 +3,7 @@
  * @brief Q, K and V rounded to E4M3 as contracts/e4m3_blocks.h says, for the oracle of a part that rounds
  *        them.
  */
-#ifndef WARPWISE_CHECKER_ATTENTION_E4M3_H
-#define WARPWISE_CHECKER_ATTENTION_E4M3_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ double e4m3_score_cut_off(const struct e4m3_rows *rounded, size_t key);
 
 /** @brief The same for the sum of @p count weights times column @p column of V; the weights may be rounded in any way. */
 double e4m3_output_cut_off(const struct e4m3_rows *rounded, const double *weights, size_t count, int column);
-
-#endif

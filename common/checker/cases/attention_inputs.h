@@ -2,8 +2,7 @@
  * @file attention_inputs.h
  * @brief Buffers of attention cases, and how their data are distributed.
  */
-#ifndef WARPWISE_CHECKER_ATTENTION_INPUTS_H
-#define WARPWISE_CHECKER_ATTENTION_INPUTS_H
+#pragma once
 
 #include "contracts/attention_args.h"
 #include "lesson.h"
@@ -120,5 +119,3 @@ int attention_hidden_from(const struct lesson_case *item);
 int attention_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
 void attention_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
 size_t attention_workspace_bytes(const struct lesson_case *item);
-
-#endif

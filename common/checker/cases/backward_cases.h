@@ -6,8 +6,7 @@
  * types. Where a problem is so large that this would take minutes, keys and values repeat themselves: key j is key
  * j % period, and everything is known from `period` keys.
  */
-#ifndef WARPWISE_CHECKER_BACKWARD_CASES_H
-#define WARPWISE_CHECKER_BACKWARD_CASES_H
+#pragma once
 
 #include "attention_gradients.h"
 #include "lesson.h"
@@ -69,5 +68,3 @@ void backward_expect(const struct lesson_case *item, const float *const *data, s
 void backward_cost(const struct lesson_case *item, struct lesson_cost *cost);
 int backward_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                    struct lesson_guess *guess);
-
-#endif

@@ -2,8 +2,7 @@
  * @file case_table.h
  * @brief Checks a lesson's table of cases, and finds cases by name or by a name close to theirs.
  */
-#ifndef WARPWISE_CHECKER_CASE_TABLE_H
-#define WARPWISE_CHECKER_CASE_TABLE_H
+#pragma once
 
 #include "lesson.h"
 
@@ -84,5 +83,3 @@ int case_table_means(const char *name, const struct lesson_case *item);
 /** @brief Up to @p most names near to @p name, nearest first; returns how many. */
 int case_table_near(const struct lesson_case *cases, int count, const char *name, const char **near,
                     int most);
-
-#endif

@@ -6,8 +6,7 @@
  * Rows of the cache past the last key that is seen, and the elements between the end of a row and the next,
  * are filled with NaN or large numbers, which show in the result if a kernel uses them.
  */
-#ifndef WARPWISE_CHECKER_DECODE_CASES_H
-#define WARPWISE_CHECKER_DECODE_CASES_H
+#pragma once
 
 #include "decode_rows.h"
 #include "protocol/decode_items.h"
@@ -57,5 +56,3 @@ int decode_guess(const struct lesson_case *item, const float *const *data, int i
                  struct lesson_guess *guess);
 int decode_not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
                       char *words, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * @brief Shared by the lessons on decode, with paged or contiguous caches: how queries, keys and values are
  *        distributed, and the oracle's bounds of one row of the output.
  */
-#ifndef WARPWISE_CHECKER_DECODE_ROWS_H
-#define WARPWISE_CHECKER_DECODE_ROWS_H
+#pragma once
 
 #include "lesson.h"
 #include "paged_kv.h"
@@ -70,5 +69,3 @@ struct decode_row {
 
 /** @brief Fills expected, bound, plain and floor of @p span; @p scratch has room for a weight per key. */
 void decode_row_expect(struct decode_row *row, double *scratch, int unit_scale, struct lesson_span *span);
-
-#endif

@@ -2,8 +2,7 @@
  * @file engine_guess.h
  * @brief Steps of a decoder: what a kernel would compute with a well-known mistake in it.
  */
-#ifndef WARPWISE_CHECKER_ENGINE_GUESS_H
-#define WARPWISE_CHECKER_ENGINE_GUESS_H
+#pragma once
 
 #include "lesson.h"
 
@@ -11,5 +10,3 @@
  *         once, and keeps the results for all elements. */
 int engine_guess(const struct lesson_case *item, const float *const *data, int index, size_t at,
                  struct lesson_guess *guess);
-
-#endif

@@ -2,8 +2,7 @@
  * @file experts_cases.h
  * @brief Lesson 21's parts, and what its oracle computes.
  */
-#ifndef WARPWISE_CHECKER_EXPERTS_CASES_H
-#define WARPWISE_CHECKER_EXPERTS_CASES_H
+#pragma once
 
 #include "lesson.h"
 #include "protocol/experts_items.h"
@@ -28,5 +27,3 @@ size_t experts_units(const struct lesson_case *item);
 size_t experts_unit_elems(const struct lesson_case *item);
 void experts_expect(const struct lesson_case *item, const float *const *data, size_t unit,
                     struct lesson_expectation *e);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * A lesson file says which products it computes (struct gemm_family) and gets the rest from here.
  */
-#ifndef WARPWISE_CHECKER_GEMM_CASES_H
-#define WARPWISE_CHECKER_GEMM_CASES_H
+#pragma once
 
 #include "contracts/gemm_args.h"
 #include "protocol/gemm_items.h"
@@ -100,5 +99,3 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size);
     .identity = gemm_identity, .stale = "is c read although beta is 0?", .guess = gemm_guess,                \
     .trait = gemm_trait, .cost = gemm_cost, .workspace_bytes = gemm_workspace_bytes,                         \
     .describe = gemm_describe, .purpose = gemm_purpose, .turns = "a b", .distributions = GEMM_DISTRIBUTIONS
-
-#endif

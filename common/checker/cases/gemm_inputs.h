@@ -2,8 +2,7 @@
  * @file gemm_inputs.h
  * @brief How the data of a product are distributed.
  */
-#ifndef WARPWISE_CHECKER_GEMM_INPUTS_H
-#define WARPWISE_CHECKER_GEMM_INPUTS_H
+#pragma once
 
 #include "gemm.h"
 #include "lesson.h"
@@ -34,5 +33,3 @@ enum storage gemm_storage(const struct lesson_case *item, int index);
 
 /** @brief The problem as the oracle takes it. */
 struct ref_gemm_shape gemm_shape(const struct lesson_case *item);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Sums are compared with all of their 32 bits: one that is off by 1 is wrong.
  */
-#ifndef WARPWISE_CHECKER_INT8_CASES_H
-#define WARPWISE_CHECKER_INT8_CASES_H
+#pragma once
 
 #include "gemm_cases.h"
 #include "protocol/int8_items.h"
@@ -70,5 +69,3 @@ void int8_describe(const struct lesson_case *item, char *text, size_t size);
     .unit_elems = gemm_unit_elems, .expect = int8_expect, .identity = int8_identity, .guess = int8_guess,    \
     .trait = int8_trait, .cost = int8_cost, .workspace_bytes = gemm_workspace_bytes,                         \
     .describe = int8_describe, .purpose = int8_purpose, .turns = "a b", .distributions = INT8_DISTRIBUTIONS
-
-#endif

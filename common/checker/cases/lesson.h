@@ -10,8 +10,7 @@
  * A *case* is one line of the table. A property is a case that is run with many random inputs; each of those,
  * and the one input of any other case, is an *item*: a case whose numbers are settled.
  */
-#ifndef WARPWISE_CHECKER_LESSON_H
-#define WARPWISE_CHECKER_LESSON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -368,5 +367,3 @@ static inline int trait_at(const struct trait *traits, size_t count, int sound, 
 
 /** @brief All lessons, NULL at the end; CMake generates the list from the files in checker/lessons/. */
 extern const struct lesson *const lesson_table[];
-
-#endif

@@ -7,8 +7,7 @@
  * struct mistake and does that one thing wrong. Numbers never change: a new mistake goes to the end of its
  * enumeration, and anywhere in a table.
  */
-#ifndef WARPWISE_CHECKER_MISTAKES_H
-#define WARPWISE_CHECKER_MISTAKES_H
+#pragma once
 
 #include "lesson.h"
 
@@ -33,5 +32,3 @@ struct mistake_row {
  *         Takes the guesses of these rows off @p index, so that those of another table may follow. */
 const struct mistake_row *mistake_at(const struct mistake_row *rows, size_t count, int *index,
                                      struct mistake *mistake, struct lesson_guess *guess);
-
-#endif

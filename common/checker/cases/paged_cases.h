@@ -7,8 +7,7 @@
  * lies. Elements of no token (unused pages and the rest of last pages) hold NaN or large numbers, which show
  * in the result if a kernel uses them.
  */
-#ifndef WARPWISE_CHECKER_PAGED_CASES_H
-#define WARPWISE_CHECKER_PAGED_CASES_H
+#pragma once
 
 #include "decode_rows.h"
 #include "protocol/paged_items.h"
@@ -66,5 +65,3 @@ int paged_guess(const struct lesson_case *item, const float *const *data, int in
                 struct lesson_guess *guess);
 int paged_not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
                      char *words, size_t size);
-
-#endif

@@ -3,8 +3,7 @@
  * @brief Attention with a mistake: one slow computation for the guesses of all attention lessons, however
  *        they store keys and values.
  */
-#ifndef WARPWISE_CHECKER_WRONG_ATTENTION_H
-#define WARPWISE_CHECKER_WRONG_ATTENTION_H
+#pragma once
 
 #include "lesson.h"
 #include "mistakes.h"
@@ -87,5 +86,3 @@ enum { PIECES_MOST_KEYS = 1024 }; /* smaller cases show the mistake sooner */
 /** @brief The result of the row, otherwise right, with mistake @p index of those about pieces of keys: as
  *         lesson::guess. -1 for more keys than ::PIECES_MOST_KEYS. */
 int wrong_row_in_pieces(const struct wrong_row *row, int index, struct lesson_guess *guess);
-
-#endif

@@ -83,8 +83,7 @@
  * E4M3, either of them is right; and if the largest of a block is that near to where its scale doubles, so is either scale. A value
  * further away has one code, whatever computes it. (unit.checker_e4m3 compares this with models of both kinds of sums.)
  */
-#ifndef WARPWISE_CHECKER_BOUND_H
-#define WARPWISE_CHECKER_BOUND_H
+#pragma once
 
 #include <math.h>
 
@@ -277,5 +276,3 @@ static inline double bound_unit(enum storage storage)
     if (storage == STORAGE_BF16) return BOUND_UNIT_BF16;
     return storage == STORAGE_F16 ? BOUND_UNIT_F16 : BOUND_UNIT_F32;
 }
-
-#endif

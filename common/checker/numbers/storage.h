@@ -6,8 +6,7 @@
  * before anybody sees them, so that oracle and kernel work on the same numbers; outputs are converted back to
  * floats, which can hold every storage type. Conversions do not depend on the host's instructions.
  */
-#ifndef WARPWISE_CHECKER_STORAGE_H
-#define WARPWISE_CHECKER_STORAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ uint32_t storage_poison(enum storage storage, int run, uint64_t secret);
 
 /** @brief The bits of element @p at in memory filled with @p poison. */
 uint32_t storage_poison_bits(enum storage storage, uint32_t poison, size_t at);
-
-#endif

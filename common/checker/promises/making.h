@@ -2,8 +2,7 @@
  * @file making.h
  * @brief What the code of the table's rows has in common. Every maker appends to the cases of a part.
  */
-#ifndef WARPWISE_CHECKER_MAKING_H
-#define WARPWISE_CHECKER_MAKING_H
+#pragma once
 
 #include "promises.h"
 
@@ -124,5 +123,3 @@ void make_chips(struct making *m);
 void make_other_chips(struct making *m);
 /** @brief Appends a call on a device of few SMs. */
 void make_few_sms(struct making *m);
-
-#endif

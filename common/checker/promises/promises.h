@@ -7,8 +7,7 @@
  * promise its contract does not make. A cell is a promise and a part of a lesson; an empty one is a hole in the checker, and
  * the test unit.promises wants none.
  */
-#ifndef WARPWISE_CHECKER_PROMISES_H
-#define WARPWISE_CHECKER_PROMISES_H
+#pragma once
 
 #include <stdio.h>
 
@@ -72,5 +71,3 @@ struct cell promises_cell(const struct lesson *lesson, const struct lesson_case 
 
 /** @brief Writes the table as a page. Returns 0, or -1 if there was no memory. */
 int promises_page(FILE *page);
-
-#endif

@@ -2,8 +2,7 @@
  * @file choice.h
  * @brief Which lesson computes what, for both devices.
  */
-#ifndef WARPWISE_CHOICE_H
-#define WARPWISE_CHOICE_H
+#pragma once
 
 #include "warpwise.h"
 
@@ -28,5 +27,3 @@ static inline enum lesson gemm_lesson(enum warpwise_precision precision)
     }
     return LESSON_COUNT;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file entry.h
  * @brief Calls the entry point of a lesson that fits the storage type. Whoever includes it links the lessons that it calls.
  */
-#ifndef WARPWISE_ENTRY_H
-#define WARPWISE_ENTRY_H
+#pragma once
 
 #include <cuda_runtime_api.h>
 
@@ -52,5 +51,3 @@ static inline enum kernel_status enter_15(const struct gemm_args *args, cudaStre
 {
     return args->dtype_in == DTYPE_F16 ? hopper_gemm_f16(args, stream) : hopper_gemm_bf16(args, stream);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * Both have mapped the same memory, in which the library lays the inputs and finds the outputs. A request tells where, and
  * which pointer of the arguments each of them is. The pointers themselves mean nothing to the other process.
  */
-#ifndef WARPWISE_REQUEST_H
-#define WARPWISE_REQUEST_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ struct reply {
     int is_last;               /**< 1: the device met an error or a finding, and the process ends */
     size_t size;               /**< for OPERATION_WORKSPACE */
 };
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A GPU and the software device share this header, so a binding that works with one works with the other.
  */
-#ifndef WARPWISE_H
-#define WARPWISE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -57,5 +56,4 @@ const char *warpwise_report(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -5,12 +5,9 @@
  * Each group is a handle: who belongs to it, and how its members meet. Members meet at the place in the source where they
  * call, as with `__syncwarp` and the shuffles, so that the device reports a missing member in the same way.
  */
-#ifndef WARPWISE_SIMT_COOPERATIVE_GROUPS_H
-#define WARPWISE_SIMT_COOPERATIVE_GROUPS_H
+#pragma once
 
 #pragma GCC system_header
 
 #include "cuda_runtime.h"
 #include "simt/groups.h"
-
-#endif

@@ -2,8 +2,7 @@
  * @file cuda.h
  * @brief Of the driver interface what device code with tensor copies needs of the host: tensor maps.
  */
-#ifndef WARPWISE_SIMT_CUDA_H
-#define WARPWISE_SIMT_CUDA_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -119,6 +118,4 @@ CUresult cuTensorMapReplaceAddress(CUtensorMap *map, void *address);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

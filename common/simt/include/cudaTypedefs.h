@@ -2,8 +2,7 @@
  * @file cudaTypedefs.h
  * @brief Types of the driver's functions, for what cudaGetDriverEntryPointByVersion gives.
  */
-#ifndef WARPWISE_SIMT_CUDA_TYPEDEFS_H
-#define WARPWISE_SIMT_CUDA_TYPEDEFS_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -24,5 +23,3 @@ typedef CUresult (*PFN_cuTensorMapReplaceAddress_v12000)(CUtensorMap *, void *);
 #define PFN_cuTensorMapEncodeTiled PFN_cuTensorMapEncodeTiled_v12000
 #define PFN_cuTensorMapEncodeIm2col PFN_cuTensorMapEncodeIm2col_v12000
 #define PFN_cuTensorMapReplaceAddress PFN_cuTensorMapReplaceAddress_v12000
-
-#endif

@@ -2,8 +2,7 @@
  * @file cuda_bf16.h
  * @brief __nv_bfloat16 and its pair, rounded as hardware rounds them.
  */
-#ifndef WARPWISE_SIMT_CUDA_BF16_H
-#define WARPWISE_SIMT_CUDA_BF16_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -29,5 +28,3 @@ typedef __nv_bfloat162 nv_bfloat162;
 #define CUDART_MAX_NORMAL_BF16 __ushort_as_bfloat16((unsigned short)0x7f7f)
 #define CUDART_ZERO_BF16 __ushort_as_bfloat16((unsigned short)0x0000)
 #define CUDART_ONE_BF16 __ushort_as_bfloat16((unsigned short)0x3f80)
-
-#endif

@@ -2,8 +2,7 @@
  * @file cuda_fp16.h
  * @brief half and half2, rounded as hardware rounds them.
  */
-#ifndef WARPWISE_SIMT_CUDA_FP16_H
-#define WARPWISE_SIMT_CUDA_FP16_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -36,5 +35,3 @@ typedef __half2 nv_half2;
 #define CUDART_NEG_ZERO_FP16 __ushort_as_half((unsigned short)0x8000)
 #define CUDART_ZERO_FP16 __ushort_as_half((unsigned short)0x0000)
 #define CUDART_ONE_FP16 __ushort_as_half((unsigned short)0x3c00)
-
-#endif

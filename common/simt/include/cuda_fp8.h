@@ -6,8 +6,7 @@
  * header gives, over all inputs of 16 bits and fewer and a sweep of the larger ones. NaN is 0x7f, as instructions of the
  * device give it; from a double that is NaN, CUDA's header gives other bits on the host.
  */
-#ifndef WARPWISE_SIMT_CUDA_FP8_H
-#define WARPWISE_SIMT_CUDA_FP8_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -281,5 +280,3 @@ SIMT_FP8_FOUR(__nv_fp8x4_e4m3, simt_e4m3_format)
 SIMT_FP8_FOUR(__nv_fp8x4_e5m2, simt_e5m2_format)
 SIMT_FP8_FOUR(__nv_fp8x4_e8m0, simt_e8m0_format)
 #undef SIMT_FP8_FOUR
-
-#endif

@@ -4,8 +4,7 @@
  *
  * As in CUDA's header, code for an architecture below sm_80 copies at once, and commit and wait do nothing.
  */
-#ifndef WARPWISE_SIMT_CUDA_PIPELINE_PRIMITIVES_H
-#define WARPWISE_SIMT_CUDA_PIPELINE_PRIMITIVES_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -37,6 +36,4 @@ SIMT_INLINE void __pipeline_wait_prior(size_t prior) { simt_copy_wait(prior < 8 
 #else
 SIMT_INLINE void __pipeline_commit() {}
 SIMT_INLINE void __pipeline_wait_prior(size_t) {}
-#endif
-
 #endif

@@ -2,9 +2,6 @@
  * @file cuda_profiler_api.h
  * @brief For programs that include it by name: see cuda_runtime_api.h.
  */
-#ifndef WARPWISE_SIMT_CUDA_PROFILER_API_H
-#define WARPWISE_SIMT_CUDA_PROFILER_API_H
+#pragma once
 
 #include "cuda_runtime_api.h"
-
-#endif

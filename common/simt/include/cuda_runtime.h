@@ -2,8 +2,7 @@
  * @file cuda_runtime.h
  * @brief CUDA C++ on the software device: simtcc includes this before a kernel file, as nvcc does.
  */
-#ifndef WARPWISE_SIMT_CUDA_RUNTIME_H
-#define WARPWISE_SIMT_CUDA_RUNTIME_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -258,5 +257,4 @@ cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, cudaGraphNo
 
 #include "texture_types.h"
 
-#endif
 #endif

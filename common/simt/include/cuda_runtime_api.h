@@ -5,8 +5,7 @@
  * Every operation is carried out, in order, before its call returns: streams exist, but nothing overlaps.
  * What the device refuses prints an `unsupported` finding and returns ::cudaErrorNotSupported.
  */
-#ifndef WARPWISE_SIMT_CUDA_RUNTIME_API_H
-#define WARPWISE_SIMT_CUDA_RUNTIME_API_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -256,5 +255,3 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 #define cudaMalloc(...) (simt_name_next_allocation(#__VA_ARGS__, __FILE__, __LINE__), cudaMalloc(__VA_ARGS__))
 #define cudaMallocAsync(...)                                                                                 \
     (simt_name_next_allocation(#__VA_ARGS__, __FILE__, __LINE__), cudaMallocAsync(__VA_ARGS__))
-
-#endif

@@ -2,9 +2,6 @@
  * @file device_double_functions.h
  * @brief For programs that include it by name: see cuda_runtime.h.
  */
-#ifndef WARPWISE_SIMT_DEVICE_DOUBLE_FUNCTIONS_H
-#define WARPWISE_SIMT_DEVICE_DOUBLE_FUNCTIONS_H
+#pragma once
 
 #include "cuda_runtime.h"
-
-#endif

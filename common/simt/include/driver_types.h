@@ -2,8 +2,7 @@
  * @file driver_types.h
  * @brief Types, constants and error codes of the CUDA runtime, as far as this device has them. C and C++.
  */
-#ifndef WARPWISE_SIMT_DRIVER_TYPES_H
-#define WARPWISE_SIMT_DRIVER_TYPES_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -467,5 +466,3 @@ typedef struct cudaGraphExecUpdateResultInfo_st {
 typedef struct cudaGraphEdgeData_st {
     unsigned char from_port, to_port, type, reserved[5];
 } cudaGraphEdgeData;
-
-#endif

@@ -2,8 +2,7 @@
  * @file library_types.h
  * @brief The names that CUDA's libraries give to types of elements.
  */
-#ifndef WARPWISE_SIMT_LIBRARY_TYPES_H
-#define WARPWISE_SIMT_LIBRARY_TYPES_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -43,5 +42,3 @@ typedef cudaDataType_t cudaDataType;
 
 typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType_t;
 typedef libraryPropertyType_t libraryPropertyType;
-
-#endif

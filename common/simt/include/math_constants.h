@@ -2,8 +2,7 @@
  * @file math_constants.h
  * @brief Constants under CUDA's names.
  */
-#ifndef WARPWISE_SIMT_MATH_CONSTANTS_H
-#define WARPWISE_SIMT_MATH_CONSTANTS_H
+#pragma once
 
 #define CUDART_INF_F __builtin_inff()
 #define CUDART_NAN_F __builtin_nanf("")
@@ -41,5 +40,3 @@
 #define CUDART_L2E 1.4426950408889634
 #define CUDART_LN2 0.69314718055994529
 #define CUDART_LNT 2.3025850929940459
-
-#endif

@@ -2,9 +2,6 @@
  * @file math_functions.h
  * @brief For programs that include it by name: see cuda_runtime.h.
  */
-#ifndef WARPWISE_SIMT_MATH_FUNCTIONS_H
-#define WARPWISE_SIMT_MATH_FUNCTIONS_H
+#pragma once
 
 #include "cuda_runtime.h"
-
-#endif

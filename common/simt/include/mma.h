@@ -8,8 +8,7 @@
  * stand; what they do is in runtime/matrix.c. A fragment begins as a NaN (integers: as an odd pattern) that
  * multiplying or storing reports.
  */
-#ifndef WARPWISE_SIMT_MMA_H
-#define WARPWISE_SIMT_MMA_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -243,5 +242,3 @@ void mma_sync();
 #define load_matrix_sync(...) simt_load_at(SIMT_SITE("load_matrix_sync"), __VA_ARGS__)
 #define store_matrix_sync(...) simt_store_at(SIMT_SITE("store_matrix_sync"), __VA_ARGS__)
 #define mma_sync(...) simt_mma_at(SIMT_SITE("mma_sync"), __VA_ARGS__)
-
-#endif

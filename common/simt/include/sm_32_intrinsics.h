@@ -2,9 +2,6 @@
  * @file sm_32_intrinsics.h
  * @brief For programs that include it by name: see cuda_runtime.h.
  */
-#ifndef WARPWISE_SIMT_SM_32_INTRINSICS_H
-#define WARPWISE_SIMT_SM_32_INTRINSICS_H
+#pragma once
 
 #include "cuda_runtime.h"
-
-#endif

@@ -2,8 +2,7 @@
  * @file texture_types.h
  * @brief Textures are refused: enough is declared that a program using them builds and says so when it runs.
  */
-#ifndef WARPWISE_SIMT_TEXTURE_TYPES_H
-#define WARPWISE_SIMT_TEXTURE_TYPES_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -96,6 +95,4 @@ SIMT_NO_TEXTURE(tex1D)
 SIMT_NO_TEXTURE(tex2D)
 SIMT_NO_TEXTURE(tex3D)
 #undef SIMT_NO_TEXTURE
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  * @file vector_functions.h
  * @brief make_char1 ... make_double4.
  */
-#ifndef WARPWISE_SIMT_VECTOR_FUNCTIONS_H
-#define WARPWISE_SIMT_VECTOR_FUNCTIONS_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -44,5 +43,3 @@ SIMT_MAKE(ulonglong, unsigned long long)
 SIMT_MAKE(float, float)
 SIMT_MAKE(double, double)
 #undef SIMT_MAKE
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Two- and four-element types are aligned as a whole, which is what makes one 16-byte access of a float4.
  */
-#ifndef WARPWISE_SIMT_VECTOR_TYPES_H
-#define WARPWISE_SIMT_VECTOR_TYPES_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -45,6 +44,4 @@ struct dim3 {
 };
 #else
 typedef struct dim3 { unsigned int x, y, z; } dim3;
-#endif
-
 #endif

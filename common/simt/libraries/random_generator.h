@@ -2,8 +2,7 @@
  * @file random_generator.h
  * @brief A generator of cuRAND's host interface, and what fills an array with its numbers.
  */
-#ifndef WARPWISE_SIMT_RANDOM_GENERATOR_H
-#define WARPWISE_SIMT_RANDOM_GENERATOR_H
+#pragma once
 
 #include "include/curand.h"
 #include "include/simt/random.h"
@@ -80,5 +79,3 @@ const uint64_t *simt_sobol_vector(int scrambled, unsigned dimension);
 uint64_t simt_sobol_constant(unsigned dimension);
 /** @brief Or a finding says why not. */
 int simt_sobol_has(const char *function, void *caller, int scrambled, unsigned dimensions);
-
-#endif

@@ -2,8 +2,7 @@
  * @file random_mersenne.h
  * @brief Mersenne twisters: words of a generator one after the other, and the parameters of MTGP32.
  */
-#ifndef WARPWISE_SIMT_RANDOM_MERSENNE_H
-#define WARPWISE_SIMT_RANDOM_MERSENNE_H
+#pragma once
 
 #include "include/curand_mtgp32.h"
 #include "random_generator.h"
@@ -19,5 +18,3 @@ void simt_mtgp_seed(uint32_t x[MTGPDC_N], const struct mtgp32_params_fast *p, ui
 struct mtgp32_params_fast *simt_mtgp_parameters(void);
 /** @brief Whether they are there, or a finding says why not. */
 int simt_mtgp_has(const char *function, void *caller);
-
-#endif

@@ -35,8 +35,7 @@
  * (INCLUDING NEGLIGENCE OR OTHERWISE) ARISING IN ANY WAY OUT OF THE USE OF THIS
  * SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY OF SUCH DAMAGE.
  */
-#ifndef WARPWISE_SIMT_SOBOL_NUMBERS_H
-#define WARPWISE_SIMT_SOBOL_NUMBERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -227,5 +226,3 @@ static const uint16_t sobol_initial[] = {
     9,    7,    7,    105,  81,   403,  407,  283,  1,    1,    7,    9,    27,   55,   29,   77,   193,
     963,  949,  1,    1,    5,    3,    25,   51,   107,  63,   403,  917,  815,  1,    1,    7,    3,
     7,    61,   19,   51,   457,  599,  535};
-
-#endif

@@ -2,8 +2,7 @@
  * @file finding.h
  * @brief Findings: what is kept of them until they are reported.
  */
-#ifndef WARPWISE_SIMT_FINDING_H
-#define WARPWISE_SIMT_FINDING_H
+#pragma once
 
 #include "findings.h"
 #include "machine.h"
@@ -83,5 +82,3 @@ void simt_finding_add(struct vector *list, const struct finding *finding);
 void simt_finding_drop(struct vector *list);
 /** @brief @p count more findings, which have been reported. */
 void simt_finding_count_more(int count);
-
-#endif

@@ -2,8 +2,7 @@
  * @file freed.h
  * @brief Host memory that is watched: whether the program has freed it.
  */
-#ifndef WARPWISE_SIMT_FREED_H
-#define WARPWISE_SIMT_FREED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,5 +15,3 @@ struct simt_watched;
 struct simt_watched *simt_freed_watch(uintptr_t start, size_t bytes);
 void simt_freed_forget(struct simt_watched *watched);
 enum simt_loss simt_freed_loss(const struct simt_watched *watched);
-
-#endif

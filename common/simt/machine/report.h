@@ -2,8 +2,7 @@
  * @file report.h
  * @brief What was found, as records: given to who asked for them, or printed.
  */
-#ifndef WARPWISE_SIMT_REPORT_H
-#define WARPWISE_SIMT_REPORT_H
+#pragma once
 
 #include "finding.h"
 #include "machine.h"
@@ -15,5 +14,3 @@ void simt_report(struct vector *list, const struct simt_launch *launch);
 void simt_report_host(const struct finding *finding);
 /** @brief From now on @p take is given each finding of a launch with its record, besides. */
 void simt_report_to(void (*take)(const struct finding *finding, const struct record *record));
-
-#endif

@@ -6,8 +6,7 @@
  * collectives.c carries them out. A call waits in its host thread until all the ranks that it needs have
  * called: it is carried out before it returns.
  */
-#ifndef WARPWISE_SIMT_RANKS_H
-#define WARPWISE_SIMT_RANKS_H
+#pragma once
 
 #include "../include/nccl.h"
 #include "graph.h"
@@ -99,5 +98,3 @@ size_t call_writes(const struct call *call);
 /** @brief Carries out the matching calls of all ranks. */
 void collective_perform(struct call *const *call, int ranks);
 void transfer_perform(struct call *send, struct call *receive);
-
-#endif

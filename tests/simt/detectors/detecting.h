@@ -5,8 +5,7 @@
  *
  * These programs are compiled for hardware but never run there.
  */
-#ifndef WARPWISE_TESTS_SIMT_DETECTING_H
-#define WARPWISE_TESTS_SIMT_DETECTING_H
+#pragma once
 
 #include "../testing.h"
 
@@ -30,5 +29,3 @@ static __device__ __forceinline__ float element(const float *array, int index)
 {
     return array[index];
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file promising.h
  * @brief For programs about what an entry point promises: between keep(...) and keep(0) they are one.
  */
-#ifndef WARPWISE_TESTS_SIMT_PROMISING_H
-#define WARPWISE_TESTS_SIMT_PROMISING_H
+#pragma once
 
 #include "detecting.h"
 
@@ -25,5 +24,3 @@ static __global__ void add_one(float *data)
 {
     data[blockIdx.x * blockDim.x + threadIdx.x] += 1.0f;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file warpgroups.h
  * @brief What the detector programs of wgmma share: the smallest product, and its operands in shared memory.
  */
-#ifndef WARPWISE_TESTS_SIMT_WARPGROUPS_H
-#define WARPWISE_TESTS_SIMT_WARPGROUPS_H
+#pragma once
 
 #include "detecting.h"
 
@@ -50,5 +49,3 @@ static inline void run(void (*kernel)(float *), int threads, cudaError_t expecte
     else
         abandon(out);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file fragments.h
  * @brief Variants without shared memory: a warp has 16 query rows, and each lane loads its part of every fragment itself.
  */
-#ifndef VARIANT_FRAGMENTS_H
-#define VARIANT_FRAGMENTS_H
+#pragma once
 
 #include "entry.h"
 #include "warp_matrix.h"
@@ -140,5 +139,3 @@ __device__ inline void finish(struct warp_rows<T, HEAD_DIM> *w, const struct att
         if (args.lse != NULL && t == 0) args.lse[row] = w->m[h] * 0.69314718f + logf(l);
     }
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file gradients.h
  * @brief What the variants of lesson 14 share: entry points that check, rows, and P and dS of one query and key.
  */
-#ifndef WARPWISE_VARIANT_GRADIENTS_H
-#define WARPWISE_VARIANT_GRADIENTS_H
+#pragma once
 
 #include "attention_backward.h"
 
@@ -141,5 +140,3 @@ template <typename T> __global__ void gather_dq(struct attention_backward_args a
     for (int c = 0; c < args.head_dim / 32; c++)
         put((T *)args.dq + row * args.head_dim + lane + 32 * c, sum[c] * scale);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * FP8_ROUNDS_P: weights are rounded to E4M3, 2^8 times as large as the contract's reference; otherwise they stay as they are, and
  * sums are double.
  */
-#ifndef VARIANT_ROUNDED_H
-#define VARIANT_ROUNDED_H
+#pragma once
 
 #include <cuda_fp8.h>
 
@@ -162,5 +161,3 @@ enum kernel_status hopper_attention_fp8(const struct attention_args *args, unsig
     return args->dtype == DTYPE_F16 ? rounded<__half>(args, seed, stream)
                                     : rounded<__nv_bfloat16>(args, seed, stream);
 }
-
-#endif

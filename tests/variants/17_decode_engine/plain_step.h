@@ -3,8 +3,7 @@
  * @brief A step in plain loops: a kernel for every operation, a thread for every result, and no tensor core. REAL is the type of
  *        sums; FORWARD is false where they begin with the last term.
  */
-#ifndef WARPWISE_PLAIN_STEP_H
-#define WARPWISE_PLAIN_STEP_H
+#pragma once
 
 #include <cuda_fp16.h>
 
@@ -190,5 +189,3 @@ static enum kernel_status plain_step(const struct engine_model *model, const str
                                                  stream);
     return launch_status();
 }
-
-#endif

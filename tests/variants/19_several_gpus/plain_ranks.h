@@ -1,8 +1,7 @@
 /*
  * A layer and a ring by plain kernels, a thread per result: what variants of lesson 19 share. SUM is the type of sums.
  */
-#ifndef WARPWISE_VARIANTS_PLAIN_RANKS_H
-#define WARPWISE_VARIANTS_PLAIN_RANKS_H
+#pragma once
 
 #include "several_gpus.h"
 
@@ -242,5 +241,3 @@ static enum kernel_status plain_go_round(const struct gpu_ranks *ranks, const st
     }
     return status;
 }
-
-#endif

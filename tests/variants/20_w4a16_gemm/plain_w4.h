@@ -2,8 +2,7 @@
  * @file plain_w4.h
  * @brief What unusual solutions of lesson 20 share: one number at a time, by the formulas of the contract.
  */
-#ifndef WARPWISE_PLAIN_W4_H
-#define WARPWISE_PLAIN_W4_H
+#pragma once
 
 #include "w4a16_gemm.h"
 
@@ -126,5 +125,3 @@ enum kernel_status w4a16_split(const struct w4a16_args *args, cudaStream_t strea
 {
     return plain_start(args, w4a16_args_check(args, INT_MAX, 1, w4a16_split_workspace_bytes(args)), stream);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * Each member copies every size-th piece of 16, 8 or 4 bytes, whatever the addresses allow, as `__pipeline_memcpy_async`
  * does, and with the same findings. What is not from device to shared memory is copied at once.
  */
-#ifndef WARPWISE_SIMT_COOPERATIVE_GROUPS_MEMCPY_ASYNC_H
-#define WARPWISE_SIMT_COOPERATIVE_GROUPS_MEMCPY_ASYNC_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -75,5 +74,3 @@ template <typename Group> SIMT_INLINE void wait(const Group &group, SIMT_HERE)
 }
 
 } // namespace cooperative_groups
-
-#endif

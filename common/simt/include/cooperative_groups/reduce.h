@@ -5,8 +5,7 @@
  * A tile, and a whole warp, adds partners at half its size first, then at a quarter, and so on; fewer than 32 coalesced
  * threads add as a scan does. CUDA 13 does it in the same order, so that sums of floats agree.
  */
-#ifndef WARPWISE_SIMT_COOPERATIVE_GROUPS_REDUCE_H
-#define WARPWISE_SIMT_COOPERATIVE_GROUPS_REDUCE_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -48,5 +47,3 @@ SIMT_INLINE void reduce_update_async(const Group &group, Target &target, T &&val
 }
 
 } // namespace cooperative_groups
-
-#endif

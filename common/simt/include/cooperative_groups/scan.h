@@ -2,8 +2,7 @@
  * @file scan.h
  * @brief inclusive_scan() and exclusive_scan() over the members of a tile or of coalesced threads, in the order of ranks.
  */
-#ifndef WARPWISE_SIMT_COOPERATIVE_GROUPS_SCAN_H
-#define WARPWISE_SIMT_COOPERATIVE_GROUPS_SCAN_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -67,5 +66,3 @@ SIMT_INLINE auto inclusive_scan_update(const Group &group, Counter &counter, T &
 }
 
 } // namespace cooperative_groups
-
-#endif

@@ -2,9 +2,6 @@
  * @file device_functions.h
  * @brief For programs that include it by name: see cuda_runtime.h.
  */
-#ifndef WARPWISE_SIMT_CRT_DEVICE_FUNCTIONS_H
-#define WARPWISE_SIMT_CRT_DEVICE_FUNCTIONS_H
+#pragma once
 
 #include "../cuda_runtime.h"
-
-#endif

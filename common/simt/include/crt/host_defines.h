@@ -2,9 +2,6 @@
  * @file host_defines.h
  * @brief For programs that include it by name: see cuda_runtime.h.
  */
-#ifndef WARPWISE_SIMT_CRT_HOST_DEFINES_H
-#define WARPWISE_SIMT_CRT_HOST_DEFINES_H
+#pragma once
 
 #include "../cuda_runtime.h"
-
-#endif

@@ -2,8 +2,7 @@
  * @file aligned_size.h
  * @brief cuda::aligned_size_t: a number of bytes, and the promise that the addresses are aligned as it says.
  */
-#ifndef WARPWISE_SIMT_ALIGNED_SIZE_H
-#define WARPWISE_SIMT_ALIGNED_SIZE_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -18,5 +17,3 @@ template <size_t ALIGNMENT> struct aligned_size_t {
     constexpr operator size_t() const { return value; }
 };
 } // namespace cuda
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The machine decides when an atomic may go ahead; between begin and end it is an ordinary read-modify-write.
  */
-#ifndef WARPWISE_SIMT_ATOMICS_H
-#define WARPWISE_SIMT_ATOMICS_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -130,5 +129,3 @@ SIMT_STORE(__stwt)
 #define __nv_atomic_fetch_xor(address, value, ...) SIMT_STRONGEST(atomicXor(address, value))
 #define __nv_atomic_fetch_min(address, value, ...) SIMT_STRONGEST(atomicMin(address, value))
 #define __nv_atomic_fetch_max(address, value, ...) SIMT_STRONGEST(atomicMax(address, value))
-
-#endif

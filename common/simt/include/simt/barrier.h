@@ -2,8 +2,7 @@
  * @file barrier.h
  * @brief cuda::barrier on the mbarriers of shared memory, and cuda::memcpy_async that reports to one.
  */
-#ifndef WARPWISE_SIMT_BARRIER_H
-#define WARPWISE_SIMT_BARRIER_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -207,5 +206,3 @@ SIMT_INLINE void memcpy_async_tx(T *to, const T *from, aligned_size_t<Alignment>
 #endif
 
 } // namespace cuda
-
-#endif

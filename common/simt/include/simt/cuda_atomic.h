@@ -5,8 +5,7 @@
  * An operation is told to the device with its scope, and with what it acquires and releases. Operations are lock-free: on 1, 2, 4
  * or 8 bytes.
  */
-#ifndef WARPWISE_SIMT_CUDA_ATOMIC_H
-#define WARPWISE_SIMT_CUDA_ATOMIC_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -271,5 +270,3 @@ SIMT_INLINE void atomic_signal_fence(memory_order order) { cuda::atomic_signal_f
 } // namespace std
 
 } // namespace cuda
-
-#endif

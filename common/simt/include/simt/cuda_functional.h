@@ -2,8 +2,7 @@
  * @file cuda_functional.h
  * @brief What cuda/functional and cuda/cmath have.
  */
-#ifndef WARPWISE_SIMT_CUDA_FUNCTIONAL_H
-#define WARPWISE_SIMT_CUDA_FUNCTIONAL_H
+#pragma once
 
 #include <type_traits>
 
@@ -70,5 +69,3 @@ __host__ __device__ constexpr ::std::common_type_t<T, U> round_down(T a, U b)
 }
 
 } // namespace cuda
-
-#endif

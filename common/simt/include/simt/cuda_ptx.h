@@ -3,8 +3,7 @@
  * @brief cuda::ptx: a function for each instruction of mbarriers, bulk and tensor copies, fences and clusters. Each is the
  *        instruction itself, so that what docs/inline_ptx.md says of it holds here, too.
  */
-#ifndef WARPWISE_SIMT_CUDA_PTX_H
-#define WARPWISE_SIMT_CUDA_PTX_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -411,5 +410,3 @@ SIMT_REGISTER_XYZ(cluster_nctaid)
 
 } // namespace ptx
 } // namespace cuda
-
-#endif

@@ -2,8 +2,7 @@
  * @file cuda_std.h
  * @brief cuda::std: the standard library of this computer's compiler, whose classes and templates kernels may use here.
  */
-#ifndef WARPWISE_SIMT_CUDA_STD_H
-#define WARPWISE_SIMT_CUDA_STD_H
+#pragma once
 
 namespace cuda
 {
@@ -13,5 +12,3 @@ namespace std
 using namespace ::std;
 }
 } // namespace cuda
-
-#endif

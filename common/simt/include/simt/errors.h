@@ -2,8 +2,7 @@
  * @file errors.h
  * @brief The error codes of the CUDA runtime: name, number and text, in one list for header and library.
  */
-#ifndef WARPWISE_SIMT_ERRORS_H
-#define WARPWISE_SIMT_ERRORS_H
+#pragma once
 
 #define SIMT_ERRORS(X)                                                                                       \
     X(cudaSuccess, 0, "no error")                                                                            \
@@ -113,5 +112,3 @@
     cudaErrorMpsMaxClientsReached, cudaErrorMpsMaxConnectionsReached, cudaErrorMpsClientTerminated,          \
     cudaErrorCdpNotSupported, cudaErrorCdpVersionMismatch, cudaErrorExternalDevice = 911,                    \
     cudaErrorInvalidResourceType = 914, cudaErrorInvalidResourceConfiguration
-
-#endif

@@ -2,8 +2,7 @@
  * @file group_operators.h
  * @brief What reduce() and the scans of cooperative groups have in common: operators, and values from other members.
  */
-#ifndef WARPWISE_SIMT_GROUP_OPERATORS_H
-#define WARPWISE_SIMT_GROUP_OPERATORS_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -68,5 +67,3 @@ SIMT_OUTLINE T update(Target &target, const T &value, const Operator &combine)
 } // namespace details
 
 } // namespace cooperative_groups
-
-#endif

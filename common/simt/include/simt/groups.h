@@ -2,8 +2,7 @@
  * @file groups.h
  * @brief The groups of cooperative_groups.h.
  */
-#ifndef WARPWISE_SIMT_GROUPS_H
-#define WARPWISE_SIMT_GROUPS_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -493,5 +492,3 @@ SIMT_INLINE auto invoke_one_broadcast(const Group &group, Function &&function, A
 }
 
 } // namespace cooperative_groups
-
-#endif

@@ -5,8 +5,7 @@
  * simtcc's rewriter does the rest: launches, `__shared__` variables (each gets a red zone), `__device__`
  * variables, `__noinline__` and inline PTX.
  */
-#ifndef WARPWISE_SIMT_LANGUAGE_H
-#define WARPWISE_SIMT_LANGUAGE_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -284,5 +283,3 @@ void *memset(void *to, int value, size_t bytes) noexcept __asm__("simt_memset");
 void *malloc(size_t bytes) noexcept __asm__("simt_malloc");
 void free(void *pointer) noexcept __asm__("simt_free");
 }
-
-#endif

@@ -5,8 +5,7 @@
  * The arguments are evaluated once, converted to the kernel's parameter types and kept in one block of
  * memory: every CUDA thread of the launch reads its own copies from there, and a graph can keep the block.
  */
-#ifndef WARPWISE_SIMT_LAUNCH_H
-#define WARPWISE_SIMT_LAUNCH_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -292,5 +291,3 @@ SIMT_INLINE cudaError_t simtcc_launch_cooperatively(simt_site site, const void *
 {
     return simt_launch_untyped(&site);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * The fast forms (__expf and its like) are computed as the exact ones: a lesson's error bound must hold for
  * both. Directed rounding is offered for conversions only.
  */
-#ifndef WARPWISE_SIMT_MATH_H
-#define WARPWISE_SIMT_MATH_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -313,5 +312,3 @@ SIMT_INLINE double __uint2double_rn(unsigned int x) { return (double)x; }
 SIMT_INLINE double __ll2double_rn(long long x) { return (double)x; }
 SIMT_INLINE double __ull2double_rn(unsigned long long x) { return (double)x; }
 SIMT_INLINE float __double2float_rn(double x) { return (float)x; }
-
-#endif

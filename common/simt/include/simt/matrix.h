@@ -2,8 +2,7 @@
  * @file matrix.h
  * @brief What mma.h (C++) and runtime/matrix.c (C) say to each other about warp matrix operations.
  */
-#ifndef WARPWISE_SIMT_MATRIX_H
-#define WARPWISE_SIMT_MATRIX_H
+#pragma once
 
 #include "../../machine.h"
 
@@ -46,5 +45,4 @@ void simt_matrix_multiply(const struct simt_site *site, const struct simt_produc
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -2,8 +2,7 @@
  * @file pipeline.h
  * @brief cuda::pipeline: stages of asynchronous copies, of one thread by groups of copies, of a block by mbarriers.
  */
-#ifndef WARPWISE_SIMT_PIPELINE_H
-#define WARPWISE_SIMT_PIPELINE_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -152,5 +151,3 @@ template <thread_scope Scope> SIMT_INLINE void pipeline_producer_commit(pipeline
 }
 
 } // namespace cuda
-
-#endif

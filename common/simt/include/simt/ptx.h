@@ -15,8 +15,7 @@
  * statement differ, and the site's type tells: what a wgmma.mma_async leaves in flight is written to the variables later, so
  * that the device is told where they are; and an empty text, a fence for the compiler only, does not touch its operands.
  */
-#ifndef WARPWISE_SIMT_PTX_H
-#define WARPWISE_SIMT_PTX_H
+#pragma once
 
 #include "../../machine.h"
 
@@ -311,5 +310,4 @@ SIMT_INLINE void simtcc_ptx_at(struct simt_ptx_site_of<SIMT_PTX_BLANK> *, Operan
         &simt_here;                                                                                          \
     }))
 
-#endif
 #endif

@@ -2,8 +2,7 @@
  * @file rounding.h
  * @brief Arithmetic and conversions that round towards zero, up or down: the processor's own instructions, in that mode.
  */
-#ifndef WARPWISE_SIMT_ROUNDING_H
-#define WARPWISE_SIMT_ROUNDING_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -119,5 +118,3 @@ SIMT_INLINE double simt_marked(long long x)
 }
 SIMT_INLINE double simt_marked(unsigned long x) { return simt_marked((unsigned long long)x); }
 SIMT_INLINE double simt_marked(long x) { return simt_marked((long long)x); }
-
-#endif

@@ -2,8 +2,7 @@
  * @file simd.h
  * @brief Intrinsics on the two halves or four bytes of a word, and those for dynamic programming (DPX).
  */
-#ifndef WARPWISE_SIMT_SIMD_H
-#define WARPWISE_SIMT_SIMD_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -198,5 +197,3 @@ SIMT_PARTS_2(__vimin_s16x2_relu, short, SIMT_RELU(simt_smaller(a, b)))
 #undef SIMT_DPX_WORD
 #undef SIMT_DPX_HALVES
 #undef SIMT_RELU
-
-#endif

@@ -6,8 +6,7 @@
  * 24 bits that gives what one rounding would (24 >= 2 * 11 + 2). A fused multiply-add needs more: it is made
  * in double, brought to float by rounding to odd, which keeps what the last rounding has to know.
  */
-#ifndef WARPWISE_SIMT_SMALL_FLOAT_H
-#define WARPWISE_SIMT_SMALL_FLOAT_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -167,5 +166,3 @@ struct simt_bfloat16_format {
     }
     enum { LOWEST_NAN = 0x7f81, INFINITE = 0x7f80 };
 };
-
-#endif

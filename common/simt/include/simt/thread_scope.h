@@ -2,8 +2,7 @@
  * @file thread_scope.h
  * @brief cuda::thread_scope: among which threads an operation of CUDA's C++ library holds.
  */
-#ifndef WARPWISE_SIMT_THREAD_SCOPE_H
-#define WARPWISE_SIMT_THREAD_SCOPE_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -17,5 +16,3 @@ enum thread_scope {
     thread_scope_thread = 10
 };
 } // namespace cuda
-
-#endif

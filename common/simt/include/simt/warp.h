@@ -5,8 +5,7 @@
  * Each is a macro so that findings name the place where it stands. Values travel as 64-bit
  * words; runtime/warp.c holds the rules.
  */
-#ifndef WARPWISE_SIMT_WARP_H
-#define WARPWISE_SIMT_WARP_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -120,5 +119,3 @@ unsigned int operator()(unsigned int mask, unsigned int value) const
 #define __reduce_or_sync(mask, value) simt_reduce(SIMT_SITE("__reduce_or_sync"), SIMT_REDUCE_OR, mask, value)
 #define __reduce_xor_sync(mask, value)                                                                       \
     simt_reduce(SIMT_SITE("__reduce_xor_sync"), SIMT_REDUCE_XOR, mask, value)
-
-#endif

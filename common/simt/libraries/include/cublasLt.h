@@ -2,8 +2,7 @@
  * @file cublasLt.h
  * @brief Handles of cuBLASLt only, for programs that include it beside cuBLAS: simtcc refuses its products in one sentence.
  */
-#ifndef WARPWISE_SIMT_CUBLASLT_H
-#define WARPWISE_SIMT_CUBLASLT_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -20,5 +19,3 @@ static inline cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
 {
     return cublasDestroy((cublasHandle_t)handle);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * Matrices are stored by columns. Sums are made in float (double, int for those types), by the BLAS that is installed or a
  * loop; the last bits may differ from a GPU's. Counters count nothing of it, and lessons' checks refuse it.
  */
-#ifndef WARPWISE_SIMT_CUBLAS_V2_H
-#define WARPWISE_SIMT_CUBLAS_V2_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -184,6 +183,4 @@ static inline cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation
     return cublasGemmEx(handle, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta, c, c_type, ldc, type,
                         algorithm);
 }
-#endif
-
 #endif

@@ -5,8 +5,7 @@
  * Poisson numbers are refused: their functions are not declared. MTGP32 is there where a CUDA Toolkit is installed, which has its parameters:
  * without one curandCreateGenerator() returns CURAND_STATUS_INITIALIZATION_FAILED.
  */
-#ifndef WARPWISE_SIMT_CURAND_H
-#define WARPWISE_SIMT_CURAND_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -105,6 +104,4 @@ curandStatus_t curandGetScrambleConstants32(unsigned int **constants);
 curandStatus_t curandGetScrambleConstants64(unsigned long long **constants);
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -3,8 +3,7 @@
  * @brief cuRAND in kernels: XORWOW, MRG32k3a, MTGP32, Philox4x32-10 and Sobol sequences. Bits and uniform numbers are cuRAND's; normal numbers are made by the same
  *        formula, and may differ from a GPU's by what its sine, logarithm and inverse error function are off.
  */
-#ifndef WARPWISE_SIMT_CURAND_KERNEL_H
-#define WARPWISE_SIMT_CURAND_KERNEL_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -484,5 +483,3 @@ SIMT_INLINE double curand_log_normal_double(curandStateMtgp32_t *state, double m
 {
     return exp(mean + deviation * curand_normal_double(state, file, line));
 }
-
-#endif

@@ -2,8 +2,7 @@
  * @file curand_mtgp32.h
  * @brief The state of MTGP32, a Mersenne twister whose state a block shares (Saito and Matsumoto 2013), and its parameters.
  */
-#ifndef WARPWISE_SIMT_CURAND_MTGP32_H
-#define WARPWISE_SIMT_CURAND_MTGP32_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -52,5 +51,3 @@ struct curandStateMtgp32 {
     mtgp32_kernel_params_t *k;
 };
 typedef struct curandStateMtgp32 curandStateMtgp32_t;
-
-#endif

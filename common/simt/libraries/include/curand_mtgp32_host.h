@@ -2,8 +2,7 @@
  * @file curand_mtgp32_host.h
  * @brief What a host does before kernels use MTGP32. The parameters may be a program's own.
  */
-#ifndef WARPWISE_SIMT_CURAND_MTGP32_HOST_H
-#define WARPWISE_SIMT_CURAND_MTGP32_HOST_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -23,6 +22,4 @@ curandStatus_t curandMakeMTGP32KernelState(curandStateMtgp32_t *s, mtgp32_params
                                            mtgp32_kernel_params_t *k, int n, unsigned long long seed);
 #ifdef __cplusplus
 }
-#endif
-
 #endif

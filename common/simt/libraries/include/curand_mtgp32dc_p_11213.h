@@ -2,8 +2,7 @@
  * @file curand_mtgp32dc_p_11213.h
  * @brief The parameters of MTGP32, which are read from the header of this name in an installed CUDA Toolkit.
  */
-#ifndef WARPWISE_SIMT_CURAND_MTGP32DC_P_11213_H
-#define WARPWISE_SIMT_CURAND_MTGP32DC_P_11213_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -24,6 +23,4 @@ int simt_mtgp_sets(void);
 
 static const int mtgpdc_params_11213_num = CURAND_NUM_MTGP32_PARAMS;
 static simt_mtgp_table &mtgp32dc_params_fast_11213 = *simt_mtgp_all();
-#endif
-
 #endif

@@ -2,8 +2,7 @@
  * @file random.h
  * @brief The generators of cuRAND that curand.h and curand_kernel.h share.
  */
-#ifndef WARPWISE_SIMT_RANDOM_H
-#define WARPWISE_SIMT_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -89,5 +88,3 @@ static inline double simt_fine_normal_of_word(uint64_t x, int bits)
     const double normal = simt_normal_quantile((double)(from_below >> (64 - bits)) * unit + unit / 2);
     return x > (uint64_t)1 << 63 ? -normal : normal;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * @brief CUB's algorithms of a block. Values pass through the temporary storage that the program gives, and threads meet where it
  *        calls: storage that is used again without a barrier between is a race here, too.
  */
-#ifndef WARPWISE_SIMT_CUB_BLOCK_H
-#define WARPWISE_SIMT_CUB_BLOCK_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -441,5 +440,3 @@ template <typename T, int X, int = 1, int = 1, int = 0> class BlockDiscontinuity
 };
 
 } // namespace cub
-
-#endif

@@ -2,8 +2,7 @@
  * @file common.h
  * @brief What CUB's blocks, warps and device algorithms share: operators, pairs, iterators, buffers.
  */
-#ifndef WARPWISE_SIMT_CUB_COMMON_H
-#define WARPWISE_SIMT_CUB_COMMON_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -114,5 +113,3 @@ SIMT_INLINE void meet(cuda::details::place at, const char *what)
 SIMT_INLINE int own_rank() { return (int)cooperative_groups::details::rank_in_block(); }
 } // namespace details
 } // namespace cub
-
-#endif

@@ -2,8 +2,7 @@
  * @file device.h
  * @brief CUB's algorithms of the whole device, by those of Thrust. Asked for the size of temporary memory, they want one byte.
  */
-#ifndef WARPWISE_SIMT_CUB_DEVICE_H
-#define WARPWISE_SIMT_CUB_DEVICE_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -350,5 +349,3 @@ struct DeviceSegmentedReduce {
 #undef SIMT_CALL
 
 } // namespace cub
-
-#endif

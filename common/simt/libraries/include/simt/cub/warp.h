@@ -2,8 +2,7 @@
  * @file warp.h
  * @brief CUB's algorithms of a warp, or of a part of 2, 4, 8 or 16 lanes: by shuffles.
  */
-#ifndef WARPWISE_SIMT_CUB_WARP_H
-#define WARPWISE_SIMT_CUB_WARP_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -116,5 +115,3 @@ template <typename T, int ITEMS, int LANES = 32, typename...> class WarpExchange
 };
 
 } // namespace cub
-
-#endif

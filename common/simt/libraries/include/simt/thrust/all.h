@@ -2,8 +2,7 @@
  * @file all.h
  * @brief Thrust on the software device: every header of `thrust/` leads here.
  */
-#ifndef WARPWISE_SIMT_THRUST_ALL_H
-#define WARPWISE_SIMT_THRUST_ALL_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -16,6 +15,3 @@
 #include "orders.h"
 #include "random_numbers.h"
 #include "vectors.h"
-
-
-#endif

@@ -6,8 +6,7 @@
  * arrays is found as in any kernel. What depends on the elements before (sums, scans, sorting) is a kernel of one thread: sums
  * are made from left to right, and the last bits may differ from a GPU's.
  */
-#ifndef WARPWISE_SIMT_THRUST_EXECUTE_H
-#define WARPWISE_SIMT_THRUST_EXECUTE_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -210,5 +209,3 @@ template <typename Policy, typename T> class scratch
 
 } // namespace details
 } // namespace thrust
-
-#endif

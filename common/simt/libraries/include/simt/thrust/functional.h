@@ -2,8 +2,7 @@
  * @file functional.h
  * @brief Thrust's function objects, tuples and pairs, and the placeholders _1 and _2.
  */
-#ifndef WARPWISE_SIMT_THRUST_FUNCTIONAL_H
-#define WARPWISE_SIMT_THRUST_FUNCTIONAL_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -200,5 +199,3 @@ static constexpr details::argument<3> _4;
 } // namespace placeholders
 
 } // namespace thrust
-
-#endif

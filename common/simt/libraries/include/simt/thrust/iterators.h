@@ -2,8 +2,7 @@
  * @file iterators.h
  * @brief Thrust's iterators, and what each becomes inside a kernel: the same over plain pointers.
  */
-#ifndef WARPWISE_SIMT_THRUST_ITERATORS_H
-#define WARPWISE_SIMT_THRUST_ITERATORS_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -423,5 +422,3 @@ template <typename... It> constexpr auto raw(const zip_iterator<std::tuple<It...
 }
 } // namespace details
 } // namespace thrust
-
-#endif

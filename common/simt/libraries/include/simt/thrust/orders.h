@@ -2,8 +2,7 @@
  * @file orders.h
  * @brief Algorithms that choose or order elements: copy_if, remove, unique, partition, sort, merge, searches, sets.
  */
-#ifndef WARPWISE_SIMT_THRUST_ORDERS_H
-#define WARPWISE_SIMT_THRUST_ORDERS_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -377,5 +376,3 @@ SIMT_COMBINES(set_symmetric_difference, details::ONLY_A | details::ONLY_B)
 #undef SIMT_COMBINES
 
 } // namespace thrust
-
-#endif

@@ -2,8 +2,7 @@
  * @file random_numbers.h
  * @brief Thrust's engines and distributions: those of the standard library, and a fast discard().
  */
-#ifndef WARPWISE_SIMT_THRUST_RANDOM_NUMBERS_H
-#define WARPWISE_SIMT_THRUST_RANDOM_NUMBERS_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -115,5 +114,3 @@ SIMT_POLICY(typename It, typename Engine) void shuffle(const Policy &, It first,
 }
 
 } // namespace thrust
-
-#endif

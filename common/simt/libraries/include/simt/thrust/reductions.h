@@ -2,8 +2,7 @@
  * @file reductions.h
  * @brief Sums, counts, extremes, searches, comparisons, and scans: from left to right.
  */
-#ifndef WARPWISE_SIMT_THRUST_REDUCTIONS_H
-#define WARPWISE_SIMT_THRUST_REDUCTIONS_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -351,5 +350,3 @@ SIMT_WITHOUT_POLICY(exclusive_scan_by_key)
 SIMT_WITHOUT_POLICY(reduce_by_key)
 
 } // namespace thrust
-
-#endif

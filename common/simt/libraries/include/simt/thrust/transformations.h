@@ -4,8 +4,7 @@
  *
  * Every algorithm is written once, for a policy; SIMT_WITHOUT_POLICY adds the form without one.
  */
-#ifndef WARPWISE_SIMT_THRUST_TRANSFORMATIONS_H
-#define WARPWISE_SIMT_THRUST_TRANSFORMATIONS_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -359,5 +358,3 @@ SIMT_WITHOUT_POLICY(replace)
 SIMT_WITHOUT_POLICY(adjacent_difference)
 
 } // namespace thrust
-
-#endif

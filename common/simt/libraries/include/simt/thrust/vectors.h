@@ -2,8 +2,7 @@
  * @file vectors.h
  * @brief thrust::host_vector and thrust::device_vector.
  */
-#ifndef WARPWISE_SIMT_THRUST_VECTORS_H
-#define WARPWISE_SIMT_THRUST_VECTORS_H
+#pragma once
 
 #pragma GCC system_header
 
@@ -231,5 +230,3 @@ template <typename T, typename A, typename Other> bool operator!=(const device_v
 template <typename T, typename A> void swap(device_vector<T, A> &a, device_vector<T, A> &b) { a.swap(b); }
 
 } // namespace thrust
-
-#endif
