@@ -293,7 +293,6 @@ static int run_compiler(const struct recipe *recipe, const char *folder, const c
     const char *environment[] = {temporary, compiler, NULL};
     for (size_t i = 0; i < recipe->compile.count; i++) argument_add(&arguments, recipe->compile.items[i]);
     for (; *words; words++) argument_add(&arguments, *words);
-    if (recipe->device == DEVICE_GPU) argument_add_words(&arguments, places.nvcc_parallel);
     argument_add(&arguments, "-o");
     argument_add(&arguments, made);
     struct process process = {

@@ -16,7 +16,7 @@ struct places {
     const char *cmake, *cmake_version;
     const char *nvcc, *cuda_version,
         *cuda_host; /**< the CUDA compiler, the toolkit's version, the host compiler */
-    const char *nvcc_parallel, *nvcc_quick; /* options */
+    const char *nvcc_quick; /* options */
     const char *cuda_architectures;
     const char
         *nccl_headers; /**< the folder of nccl.h, or of what stands for it, where there is a CUDA compiler */
