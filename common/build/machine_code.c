@@ -567,6 +567,18 @@ static int has_usual_prefix(const struct instruction *it, enum does does)
             (does == EXCHANGES && strcmp(prefix, "data16") == 0));
 }
 
+/* The device's atomics are calls: as an instruction, one may change its function's own frame. */
+static int judge_atomic(struct program *p, const struct state *s, size_t at)
+{
+    const struct instruction *it = &p->code.instruction[at];
+    for (int i = 0; i < it->count; i++) {
+        const struct operand *o = &it->operand[i];
+        if (o->kind == MEMORY && (o->thread || address_of(p, s, at, o).kind != FRAME))
+            return fail(p, at, "is an atomic access that the compiler has not reported to the device");
+    }
+    return 1;
+}
+
 /* What an instruction does to what is known; @p goes_on: 0 if the next one does not follow. */
 static int step(struct program *p, struct state *s, size_t at, int *goes_on)
 {
@@ -576,6 +588,9 @@ static int step(struct program *p, struct state *s, size_t at, int *goes_on)
     const struct value compared = s->compared;
     const struct operand *last = &it->operand[it->count > 0 ? it->count - 1 : 0];
     s->compared = anything;
+    const int atomic =
+        kind.does == EXCHANGES || kind.does == COMPARES_AND_EXCHANGES || strcmp(it->prefix, "lock") == 0;
+    if (atomic && !judge_atomic(p, s, at)) return 0;
     switch (kind.does) {
     case MOVES: {
         const struct value value = value_of(p, s, at, &it->operand[0], kind.bytes);

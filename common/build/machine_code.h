@@ -9,6 +9,7 @@
  *     by a register or by memory;
  *   - the stack's end is known everywhere; what lies a constant distance from it is within the function's frame, and the return address is not written;
  *     a function returns to where it was called, and does not run on past its end;
+ *   - what is atomic changes the function's own frame only: the compiler makes calls to the device of all other atomics;
  *   - after %fs comes a thread-local variable of the file, or, to be read, one of the thread's four indices.
  * Addresses in registers are not followed: that each such access is reported to the device is the compiler's work.
  */

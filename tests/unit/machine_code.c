@@ -32,7 +32,7 @@ static const char right[] = "\n"
                             "      32:\tcall   60 <_ZL4helpv>\n"
                             "      37:\tcall   3c <_Z5scalePf+0x3c>\n"
                             "\t\t\t38: R_X86_64_PLT32\t__x86_indirect_thunk_rbx-0x4\n"
-                            "      3c:\tlock cmpxchg %ecx,(%rdx)\n"
+                            "      3c:\tlock cmpxchg %ecx,0x10(%rsp)\n"
                             "      40:\tadd    $0x20,%rsp\n"
                             "      44:\tpop    %rbx\n"
                             "      45:\tret\n"
@@ -45,7 +45,7 @@ static const char right[] = "\n"
     "      32:\tcall   60 <_ZL4helpv>\n"                                                                     \
     "      37:\tcall   3c <_Z5scalePf+0x3c>\n"                                                               \
     "\t\t\t38: R_X86_64_PLT32\t__x86_indirect_thunk_rbx-0x4\n"                                               \
-    "      3c:\tlock cmpxchg %ecx,(%rdx)\n"                                                                  \
+    "      3c:\tlock cmpxchg %ecx,0x10(%rsp)\n"                                                              \
     "      40:\tadd    $0x20,%rsp\n"                                                                         \
     "      44:\tpop    %rbx\n"                                                                               \
     "      45:\tret\n"
@@ -82,7 +82,15 @@ static const struct {
     {"rep stos", "stos", "of a kind"},
     {"rep stos %rax,%es:(%rdi)", "rep movsq %fs:(%rsi),%es:(%rdi)", "of a kind"},
     {"vmovss (%rbx),%xmm0", "gs vmovss (%rbx),%xmm0", "a prefix"},
-    {"cmpxchg %ecx,(%rdx)", "mov    %ecx,(%rdx)", "a prefix"},
+    {"cmpxchg %ecx,0x10(%rsp)", "mov    %ecx,0x10(%rsp)", "a prefix"},
+    {"lock cmpxchg %ecx,0x10(%rsp)", "xchg   %ecx,0x10(%rsp)", NULL},
+    {"lock cmpxchg %ecx,0x10(%rsp)", "lock orq $0x0,(%rsp)", NULL},
+    {"lock cmpxchg %ecx,0x10(%rsp)", "xchg   %ecx,%edx", NULL},
+    {"lock cmpxchg %ecx,0x10(%rsp)", "lock cmpxchg %ecx,(%rdx)", "an atomic access"},
+    {"lock cmpxchg %ecx,0x10(%rsp)", "lock addl $0x3,(%rdi)", "an atomic access"},
+    {"lock cmpxchg %ecx,0x10(%rsp)", "lock xadd %ecx,(%rdi,%rax,4)", "an atomic access"},
+    {"lock cmpxchg %ecx,0x10(%rsp)", "xchg   %ecx,0x10(%rdi)", "an atomic access"},
+    {"lock cmpxchg %ecx,0x10(%rsp)", "xchg   %ecx,%fs:(%rax)", "an atomic access"},
     {"jne    40 <_Z5scalePf+0x40>", "jmp    *%rax", "of a kind"},
     {"jne    40 <_Z5scalePf+0x40>", "jne    42 <_Z5scalePf+0x42>", "jumps to what is no instruction"},
     {"jne    40 <_Z5scalePf+0x40>", "jne    60 <_ZL4helpv>", "jumps into another function"},

@@ -296,6 +296,9 @@ int calls_refused(const char *path)
  * `take(*p)` each copy a whole struct, which is not reported if the callee is not inlined. An untrusted file
  * must not contain such calls.
  *
+ * Nor does it report atomics of a memory order that does not exist: those it knows are calls of __tsan_atomic... by now, and what is
+ * left under the compiler's own name becomes a bare instruction. The compiler's warning is not enough: a pragma switches it off.
+ *
  * Nor does it report what a function stores into the struct that it gives back, whose place the caller hands over as a hidden
  * first argument. Called through a pointer, as one of another type, it would store where the kernel likes.
  */
@@ -409,9 +412,20 @@ static void refuse_statement(struct unseen *u, const char *line, const char *at,
     free(place);
 }
 
+/** Whether it is an atomic that -fsanitize=thread has left alone; in host code, too, which a kernel may call by a pointer. */
+static int is_unseen_atomic(const struct call *call)
+{
+    static const char *const starts[] = {"__atomic_", "__sync_"};
+    static const char fence[] = "__atomic_signal_fence"; /* is for the compiler alone */
+    int found = 0;
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        found |= strncmp(call->callee, starts[i], strlen(starts[i])) == 0;
+    return found && strncmp(call->callee, fence, sizeof fence - 1) != 0;
+}
+
 /** Checks one statement: "[place] left = [place] callee (arguments); [remark]", or without the left side.
- *  Only in device code: the host process of a submission has nothing to hide, and every launch passes
- *  structs. */
+ *  Structs only in device code: the host process of a submission has nothing to hide, and every
+ *  launch passes structs. */
 static void judge_statement(struct unseen *u, const struct function *caller, const char *line,
                             const char *end)
 {
@@ -421,7 +435,13 @@ static void judge_statement(struct unseen *u, const struct function *caller, con
     for (const char *at = left; at < end && right == left && *at != '"'; at++)
         for (size_t i = 0; i < sizeof equals / sizeof equals[0]; i++)
             if (strncmp(at, equals[i], strlen(equals[i])) == 0) right = at + strlen(equals[i]);
-    if (!read_call(behind_places(right, end), end, &call) || !is_device_code(u->all, caller)) return;
+    if (!read_call(behind_places(right, end), end, &call)) return;
+    if (is_unseen_atomic(&call))
+        refuse_statement(
+            u, line, call.callee,
+            "an atomic of a memory order that does not exist, which the software device does not see: "
+            "use one of __ATOMIC_RELAXED to __ATOMIC_SEQ_CST");
+    if (!is_device_code(u->all, caller)) return;
     if (right != left && is_by_pointer(left, strchr(left, '=')))
         refuse_statement(u, line, left,
                          "the result of a call is a struct that is stored by a pointer, which the software "

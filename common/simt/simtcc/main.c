@@ -242,16 +242,17 @@ static void add_device_flags(struct string_list *command, const struct compiler 
     static const char *const landing_pads = "-fcf-protection=none";
 #endif
     /* -fsanitize=thread reports no access to a local array whose address never leaves the function: so the compiler also
-     * compares addresses with the ends of the object that they are computed from (machine/local.c). */
+     * compares addresses with the ends of the object that they are computed from (machine/local.c). Nor does it report atomics of a memory order that does not exist. */
     static const char *const gcc[] = {"-fsanitize=object-size",
+                                      "-Werror=invalid-memory-model",
                                       "-fno-tree-sra",
                                       "-fno-tree-vectorize",
                                       "-fstack-clash-protection",
                                       "--param=tsan-distinguish-volatile=1",
                                       "--param=tsan-instrument-func-entry-exit=0"};
-    static const char *const clang[] = {"-fno-vectorize", "-fno-slp-vectorize",
-                                        "-mllvm",         "-tsan-instrument-func-entry-exit=0",
-                                        "-mllvm",         "-tsan-distinguish-volatile=1"};
+    static const char *const clang[] = {
+        "-Werror=atomic-memory-ordering",     "-fno-vectorize", "-fno-slp-vectorize",          "-mllvm",
+        "-tsan-instrument-func-entry-exit=0", "-mllvm",         "-tsan-distinguish-volatile=1"};
     for (size_t i = 0; i < sizeof(both) / sizeof(both[0]); i++) list_add(command, both[i]);
     if (compiler->is_clang) {
         for (size_t i = 0; i < sizeof(clang) / sizeof(clang[0]); i++) list_add(command, clang[i]);
