@@ -15,7 +15,7 @@ struct places {
     const char *cxx, *cxx_id, *cxx_version;
     const char *cmake, *cmake_version;
     const char *nvcc, *cuda_version,
-        *cuda_host; /**< the CUDA compiler, the toolkit's version, the host compiler */
+        *cuda_host;         /**< the CUDA compiler, the toolkit's version, the host compiler */
     const char *nvcc_quick; /* options */
     const char *cuda_architectures;
     const char
