@@ -40,6 +40,7 @@ struct tour {
     int details;             /* 1: every measured case is shown, not one per lesson */
     int all;                 /* 1: every case is measured, because they are shown or written to a file */
     int record;              /* 1: each lesson's figures go into docs/results/DEVICE.csv */
+    int recorded[DEVICE_COUNT];
     int checked, passed, trouble, waiting;
     struct visit visits[MOST_VISITS];
     struct judgement judgements[MOST_VISITS][2]; /* the check, and the bench */
@@ -164,7 +165,10 @@ static void plan_visits(struct tour *tour, const struct device_choice *choice)
 /* What a visit measured goes into its device's file at once: a tour that is stopped keeps what it had. */
 static void record_visit(struct tour *tour, const struct visit *visit, const struct results *results)
 {
-    if (results->count && figures_record(visit->device, results, "warpwise tour") != EXIT_PASS)
+    if (results->count == 0) return;
+    if (figures_record(visit->device, results, "warpwise tour") == EXIT_PASS)
+        tour->recorded[visit->device] = 1;
+    else
         tour->trouble++;
 }
 
@@ -200,7 +204,7 @@ static void show_device(struct tour *tour, enum device device)
         print_line_head(device);
     for (size_t i = tour->count; i-- > 0 && !process_interrupted();)
         if (tour->visits[i].device == device) show_visit(tour, i);
-    if (tour->record) figures_say_recorded(device);
+    if (tour->recorded[device]) figures_say_recorded(device);
     if (!process_interrupted() && tour->details) print_table_foot(device);
     if (!process_interrupted() && !tour->details) print_line_foot(device);
     printf("\n");

@@ -242,7 +242,8 @@ static void add_device_flags(struct string_list *command, const struct compiler 
     static const char *const landing_pads = "-fcf-protection=none";
 #endif
     /* -fsanitize=thread reports no access to a local array whose address never leaves the function: so the compiler also
-     * compares addresses with the ends of the object that they are computed from (machine/local.c). Nor does it report atomics of a memory order that does not exist. */
+     * compares addresses with the ends of the object that they are computed from (machine/local.c). Nor does it report atomics of
+     * a memory order that does not exist (calls.c). */
     static const char *const gcc[] = {"-fsanitize=object-size",
                                       "-Werror=invalid-memory-model",
                                       "-fno-tree-sra",

@@ -6,14 +6,16 @@
  *                        same columns of C, and each loads half of the tile of B for both
  *     warpgroups 1, 2    multiply 64 x 256 each; lanes exchange sums, so that each has four neighbours to write
  */
+#include "int8_gemm.h"
+
+#include "hopper.h"
+#include "wgmma_s8.h"
+
 #define int8_gemm_s32 other_int8_gemm_s32
 #define int8_gemm_dequantised other_int8_gemm_dequantised
 #include "../../../solutions/13_int8_gemm/int8_gemm.cu"
 #undef int8_gemm_s32
 #undef int8_gemm_dequantised
-
-#include "hopper.h"
-#include "wgmma_s8.h"
 
 enum {
     CONSUMERS = 2,
