@@ -66,7 +66,7 @@ const kernels = data.kernels.filter(k => sass.has(k.symbol));
 const regions = (() => {
     let region = "", inside = "";
     return source.map(text => {
-        const open = text.match(/\/\/ \[student: (\w+)\]/), begins = text.match(/^[A-Za-z_].*?\b(\w+)\(/);
+        const open = text.match(/\/\/ \[student: (\w+)\]/), begins = text.replace(/\b__\w+__\(.*?\)/g, "").match(/^[A-Za-z_].*?\b(\w+)\(/);
         if (begins) inside = begins[1];
         if (open) region = open[1];
         const now = region || inside || "";
