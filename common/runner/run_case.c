@@ -60,6 +60,7 @@ static int call(struct device_case *run, int set, int index)
     cudaStream_t stream = run->item->flags & CASE_DEFAULT_STREAM ? NULL : run->stream[index];
     if (refused && refuse_launches(run, run->stream[index]) != 0) return -1;
     if (simt_turn_order != NULL) simt_turn_order(index);
+    if (simt_caller_runs != NULL) simt_caller_runs(stream);
     result->status[index] = (int32_t)call_kernel(run, set, stream, index == 0 ? &described : NULL);
     if (simt_turn_order != NULL) simt_turn_order(0);
     if (simt_refused_launch != NULL && result->cuda_error == 0)
