@@ -110,12 +110,14 @@ static const struct table_row {
     {"step/keys_to_600",            GROUP_EDGES,      &SMALL,        .text = 600, .chunk = 199, .decode = 3, .page = 16},
     {"step/keys_to_2100",           GROUP_EDGES,      &SMALL,        .text = 2100, .chunk = 699, .decode = 3, .page = 16, .gpu_only = 1},
     {"step/join_and_leave",         GROUP_EDGES,      &SMALL,        .requests = 5, .text = 3, .growth = 1, .every = 2, .chunk = 2, .decode = 2, .page = 2, .manner = A},
-    {"step/position_5000",          GROUP_EDGES,      &SMALL,        .text = 5002, .decode = 2, .page = 16, .manner = P, .distribution = SHARP},
+    {"step/position_70000",         GROUP_EDGES,      &SMALL,        .text = 70002, .decode = 2, .page = 16, .manner = P, .distribution = SHARP},
     {"step/position_5000_apart",    GROUP_EDGES,      &THREE_GROUPS, .requests = 2, .text = 4001, .growth = 1000, .decode = 1, .page = 16, .manner = P | A},
     {"step/rows_reversed",          GROUP_EDGES,      &SMALL,        .requests = 3, .text = 5, .growth = 1, .every = 1, .chunk = 4, .decode = 1, .page = 4, .manner = A | R},
     {"step/few_wanted",             GROUP_EDGES,      &SMALL,        .requests = 3, .text = 6, .growth = 1, .every = 1, .chunk = 4, .decode = 1, .page = 4, .manner = A | F},
     {"step/last_wanted",            GROUP_EDGES,      &SMALL,        .requests = 2, .text = 5, .chunk = 2, .decode = 1, .page = 4, .manner = L},
     {"step/replayed",               GROUP_EDGES,      &SMALL,        .requests = 3, .text = 4, .growth = 2, .every = 1, .chunk = 3, .decode = 2, .page = 2, .manner = A | G},
+    {"step/every_number_of_rows",   GROUP_EDGES,      &UNEVEN_SPANS, .requests = 9, .text = 9, .every = 1, .chunk = 1, .page = 4, .manner = A},
+    {"step/replayed_in_1_row",      GROUP_EDGES,      &SMALL,        .requests = 2, .text = 2, .every = 3, .chunk = 1, .page = 2, .manner = A | G},
     {"step/replayed_in_2_rows",     GROUP_EDGES,      &SMALL,        .text = 4, .chunk = 1, .page = 2, .manner = A | G},
     {"step/replayed_in_12_rows",    GROUP_EDGES,      &SMALL,        .requests = 3, .text = 7, .growth = 1, .every = 2, .chunk = 5, .decode = 2, .page = 4, .manner = A | G | F},
     {"step/replayed_all_rows_pad",  GROUP_EDGES,      &SMALL,        .requests = 2, .text = 4, .every = 3, .chunk = 4, .page = 2, .manner = G},
@@ -185,7 +187,7 @@ static int blocks_needed(const struct engine_plan *p)
     return (longest + p->config.block_size - 1) / p->config.block_size;
 }
 
-/** Steps, rows and cache blocks that the schedule needs. A graph has rows to spare. */
+/** Steps, rows and cache blocks that the schedule needs. A graph has rows to spare, or steps without rows. */
 static void settle(struct engine_plan *p)
 {
     struct engine_config *c = &p->config;
@@ -197,7 +199,7 @@ static void settle(struct engine_plan *p)
         idle = rows == 0 ? idle + 1 : 0;
     }
     p->steps -= p->every + 1;
-    if (p->manner & ENGINE_GRAPH) c->max_rows += c->max_rows < 3 ? c->max_rows : 3;
+    if (p->manner & ENGINE_GRAPH && (c->max_rows > 1 || p->every < p->text)) c->max_rows += c->max_rows < 3 ? c->max_rows : 3;
     c->max_blocks = blocks_needed(p) + 1;
     c->num_blocks = p->requests * blocks_needed(p) + 2;
 }
@@ -344,7 +346,7 @@ static void put_gates_of_5(const struct engine_config *c, const struct engine_la
 }
 
 /* A token's query equals its key, and is the opposite of the other token's key, because half of the state
- * is (see fill_weights()). So the last token's score is 5.15 for tokens like it and -5.15 for all others,
+ * is (see fill_weights()). So the last token's score is 8 for tokens like it and -8 for all others,
  * at any position, since pairs that rotate by more than a little have weight 0. Values come from the other
  * half of the state, which is 0 in tokens like the last one. One K/V head. */
 static void put_one_key(const struct engine_config *c, const struct engine_layer *at, struct rng *rng,
@@ -356,9 +358,8 @@ static void put_one_key(const struct engine_config *c, const struct engine_layer
     for (size_t i = 0; i < row; i++)
         if (i % (row / 2) < fast || i % hidden >= hidden / 2) keys[i] = 0.0f;
     for (size_t i = 0; i < q; i++) data[at->qkv + i] = keys[i % row];
-    fill_part(rng, data + at->q_norm, 2 * dim, sqrt(5.15 / sqrt((double)dim)), 0.0);
-    for (size_t i = 0; i < row; i++)
-        if (i % hidden < hidden / 2) keys[row + i] = 0.0f;
+    fill_part(rng, data + at->q_norm, 2 * dim, sqrt(8.0 / sqrt((double)dim)), 0.0);
+    for (size_t i = 0; i < row; i++) keys[row + i] = i % hidden < hidden / 2 ? 0.0f : 200.0f * keys[row + i];
     for (size_t i = at->o; i < at->mlp_norm; i++) data[i] *= 1000.0f;
     for (size_t i = at->down; i < at->end; i++) data[i] = 0.0f;
 }
@@ -425,7 +426,9 @@ static int token_of(const struct lesson_case *item, const struct engine_plan *p,
 {
     const uint64_t hash = rng_mix(item->seed + 977, (uint64_t)j * 100003u + (uint64_t)position);
     int token = (int)(hash % (uint64_t)p->config.vocab);
-    if (item->distribution == ONE_KEY) return position == 0 || position == engine_text(p, j) - 1;
+    const int last = engine_text(p, j) - 1; /* tokens like the last: few of the first half of keys, half of the others */
+    if (item->distribution == ONE_KEY)
+        return position == 0 || position == last || (position > last / 2 && position % 16 < 8);
     if (item->distribution != NAN_TOKEN) return token;
     if (j == 0 && position == 2) return STRANGE;
     return token == STRANGE ? token + 1 : token;
@@ -693,7 +696,9 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
         span->first = 0;
         span->count = lesson_elems(&b[span->buffer]);
         for (size_t i = 0; i < span->count; i++) {
-            span->expected[i] = span->plain[i] = span->buffer == ENGINE_CACHE ? (double)f.cache[i] : 0.0;
+            span->expected[i] = span->plain[i] = span->buffer == ENGINE_CACHE    ? (double)f.cache[i]
+                                                  : span->buffer == ENGINE_LOGITS ? ENGINE_UNASKED
+                                                                                  : 0.0;
             span->bound[i] = span->floor[i] = 0.0;
         }
     }
@@ -800,8 +805,8 @@ static const char *purpose(const struct lesson_case *item)
         [UNEVEN] = "some elements of a state are much larger than the others",
         [BROAD] = "q and k before their norms are beyond 65,504, which is as far as a half goes",
         [GATES_OF_5] = "gates are about 5, where silu of a gate is 0.7% less than the gate",
-        [ONE_KEY] = "keys with nearly all the weight have values of 0: what is left comes from 288 weights "
-                    "of exp(-10.3), which are small and not 0",
+        [ONE_KEY] = "keys with nearly all the weight have values of 0: what is left comes from 200 weights "
+                    "of exp(-16), which are small and not 0",
         [ALIKE] = "a state is thousands of times as large as what a layer adds, and 32 layers add the same",
         [NAN_TOKEN] = "a token of request 0 is NaN: its later logits are NaN, those of the others are not"};
     const struct engine_plan p = engine_plan_of(item->value);

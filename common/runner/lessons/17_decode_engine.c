@@ -148,7 +148,7 @@ static enum kernel_status take_all_alone(const struct scene *s)
     return status;
 }
 
-/** Logits that no step is asked for are 0, and have to stay so. */
+/** Logits that no step is asked for are ENGINE_UNASKED, and have to stay so. */
 static void clear_other_logits(const struct scene *s)
 {
     const struct engine_plan *p = &s->plan;
@@ -157,7 +157,7 @@ static void clear_other_logits(const struct scene *s)
         for (int step = 0; step < p->steps; step++) {
             const int wanted = engine_wanted(p, step);
             float *first = batch_at(s, step, 0).logits + (size_t)copy * logits_elems(p);
-            cudaMemsetAsync(first + (size_t)wanted * (size_t)p->config.vocab, 0,
+            cudaMemsetAsync(first + (size_t)wanted * (size_t)p->config.vocab, ENGINE_UNASKED_BYTE,
                             (size_t)(p->config.max_rows - wanted) * row, s->stream);
         }
 }
@@ -213,7 +213,7 @@ static enum kernel_status replay_step(const struct scene *s, cudaGraphExec_t gra
     stage(s, to.requests, from.requests, rows);
     stage(s, to.wanted_rows, from.wanted_rows, rows);
     stage(s, to.tables, from.tables, (size_t)s->plan.requests * (size_t)s->plan.config.max_blocks);
-    if (!(s->plan.manner & ENGINE_KEPT)) cudaMemsetAsync(to.logits, 0, logits * 4, s->stream);
+    if (!(s->plan.manner & ENGINE_KEPT)) cudaMemsetAsync(to.logits, ENGINE_UNASKED_BYTE, logits * 4, s->stream);
     if (cudaGraphLaunch(graph, s->stream) != cudaSuccess) return KERNEL_CUDA_ERROR;
     stage(s, from.logits, to.logits, logits);
     return KERNEL_OK;
