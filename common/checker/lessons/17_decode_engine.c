@@ -91,6 +91,7 @@ static const struct table_row {
     unsigned manner;
     enum distribution distribution;
     int gpu_only;
+    int elsewhere; /* of engine_config */
 } TABLE[] = {
     /* clang-format off */
     {"step/no_layers",              GROUP_BASIC,      &NO_LAYERS,    .text = 3, .chunk = 3, .page = 4},
@@ -112,6 +113,9 @@ static const struct table_row {
     {"step/join_and_leave",         GROUP_EDGES,      &SMALL,        .requests = 5, .text = 3, .growth = 1, .every = 2, .chunk = 2, .decode = 2, .page = 2, .manner = A},
     {"step/position_70000",         GROUP_EDGES,      &SMALL,        .text = 70002, .decode = 2, .page = 16, .manner = P, .distribution = SHARP},
     {"step/position_5000_apart",    GROUP_EDGES,      &THREE_GROUPS, .requests = 2, .text = 4001, .growth = 1000, .decode = 1, .page = 16, .manner = P | A},
+    {"step/attention_elsewhere",    GROUP_EDGES,      &TWO_LAYERS,   .requests = 2, .text = 5, .growth = 1, .chunk = 3, .decode = 1, .page = 4, .elsewhere = ENGINE_ATTENTION_ELSEWHERE},
+    {"step/mlp_elsewhere",          GROUP_EDGES,      &TWO_LAYERS,   .text = 25, .chunk = 20, .decode = 5, .page = 4, .elsewhere = ENGINE_MLP_ELSEWHERE},
+    {"step/all_elsewhere_replayed", GROUP_EDGES,      &TWO_LAYERS,   .text = 5, .chunk = 3, .decode = 1, .page = 4, .manner = G, .elsewhere = ENGINE_ATTENTION_ELSEWHERE | ENGINE_MLP_ELSEWHERE},
     {"step/rows_reversed",          GROUP_EDGES,      &SMALL,        .requests = 3, .text = 5, .growth = 1, .every = 1, .chunk = 4, .decode = 1, .page = 4, .manner = A | R},
     {"step/few_wanted",             GROUP_EDGES,      &SMALL,        .requests = 3, .text = 6, .growth = 1, .every = 1, .chunk = 4, .decode = 1, .page = 4, .manner = A | F},
     {"step/last_wanted",            GROUP_EDGES,      &SMALL,        .requests = 2, .text = 5, .chunk = 2, .decode = 1, .page = 4, .manner = L},
@@ -236,6 +240,7 @@ static struct lesson_case case_of(const struct table_row *row)
                                .decode = row->decode,
                                .manner = row->manner};
     set_sizes(&plan.config, row->sizes);
+    plan.config.elsewhere = row->elsewhere;
     settle(&plan);
     put_plan(&item, &plan);
     if (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS) item.flags |= CASE_ONE_CALL;
@@ -539,7 +544,7 @@ static size_t unit_elems(const struct lesson_case *item)
 struct following {
     const struct lesson_case *item;
     struct engine_plan plan;
-    const float *weights, *cache;
+    const float *weights, *cache, *zeros;
     struct ref_qwen3_sizes sizes;
     struct ref_qwen3_weights of_model;
     struct lesson_span *span, *cached;
@@ -641,17 +646,19 @@ static void find_weights(struct following *f, struct ref_qwen3_layer *layers)
     const float *w = f->weights;
     for (int i = 0; i < c->layers; i++) {
         const struct engine_layer at = engine_layer_at(c, i);
+        const float *qkv = c->elsewhere & ENGINE_ATTENTION_ELSEWHERE ? f->zeros : w + at.qkv;
+        const float *gate = c->elsewhere & ENGINE_MLP_ELSEWHERE ? f->zeros : w + at.gate_up;
         layers[i] = (struct ref_qwen3_layer){.input_norm = w + at.input_norm,
-                                             .q = w + at.qkv,
-                                             .k = w + at.qkv + q,
-                                             .v = w + at.qkv + q + kv,
+                                             .q = qkv,
+                                             .k = qkv + q,
+                                             .v = qkv + q + kv,
                                              .q_norm = w + at.q_norm,
                                              .k_norm = w + at.k_norm,
-                                             .o = w + at.o,
+                                             .o = qkv == f->zeros ? f->zeros : w + at.o,
                                              .mlp_norm = w + at.mlp_norm,
-                                             .gate = w + at.gate_up,
-                                             .up = w + at.gate_up + (size_t)c->intermediate * hidden,
-                                             .down = w + at.down};
+                                             .gate = gate,
+                                             .up = gate + (size_t)c->intermediate * hidden,
+                                             .down = gate == f->zeros ? f->zeros : w + at.down};
     }
     f->sizes = (struct ref_qwen3_sizes){.layers = c->layers,
                                         .hidden = c->hidden,
@@ -684,9 +691,13 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
                           .plan = engine_plan_of(item->value),
                           .weights = data[ENGINE_WEIGHTS],
                           .cache = data[ENGINE_CACHE]};
-    struct ref_qwen3_layer *layers = calloc((size_t)f.plan.config.layers + 1, sizeof *layers);
+    const struct engine_config *c = &f.plan.config;
+    struct ref_qwen3_layer *layers = calloc((size_t)c->layers + 1, sizeof *layers);
+    const size_t rows_of_qkv = engine_q_width(c) + 2 * engine_kv_width(c);
+    float *zeros = calloc((rows_of_qkv + 2 * (size_t)c->intermediate) * (size_t)c->hidden, sizeof *zeros);
     struct lesson_buffer b[ENGINE_BUFFERS];
-    if (layers == NULL) abort();
+    if (layers == NULL || zeros == NULL) abort();
+    f.zeros = zeros; /* what products elsewhere give, see the runner */
     (void)unit;
     buffers(item, b);
     e->span_count = 3;
@@ -707,6 +718,7 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
     find_weights(&f, layers);
     parallel_for((size_t)f.plan.requests, 1, follow, &f);
     free(layers);
+    free(zeros);
     repeat(&f, f.cached);
     repeat(&f, f.span);
 }
