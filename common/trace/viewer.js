@@ -985,7 +985,7 @@ const SAME_STATEMENT = 3;
 /** Of the thread of this block that gdb watched: its accesses, each with what its variables held before it; null if none was. */
 function watchedOf(v) {
     if (v.watched !== undefined) return v.watched;
-    const { first, variables } = viewer.about[viewer.shown];
+    const { first, variables, name } = viewer.about[viewer.shown];
     const found = variables && variables.threads.find(t => t.launch === first + viewer.launchIndex && t.block === viewer.block.index);
     if (!found) return v.watched = null;
     const warp = Math.floor(found.thread / 32), lane = found.thread % 32, accesses = [];
@@ -993,7 +993,8 @@ function watchedOf(v) {
     let held = new Map();
     for (let e = 0; e < v.count && accesses.length < found.accesses.length; e++) {
         if (!isOne(e)) continue;
-        const [line, changed, gone] = found.accesses[accesses.length], places = viewer.sites[v.site[e]].lines;
+        const [line, changed, gone] = found.accesses[accesses.length];
+        const places = viewer.sites[v.site[e]].lines.filter(place => place.file.split("/").pop() === name); /* where gdb looks */
         if (places.length && !places.some(place => Math.abs(place.line - line) <= SAME_STATEMENT)) break; /* gdb's run went another way */
         held = new Map(held);
         for (const number of gone) held.delete(number);

@@ -53,6 +53,7 @@ trace(outside tests/simt/detectors/out-of-bounds_between_allocations.cu)
 drive(outside "findings\":1" ${WORK}/outside.trace)
 if(EXISTS ${SOURCE}/solutions) # with the variables of a thread, by gdb
     drive(variables "watched\":[1-9][0-9][0-9].*indices\":[1-9].*named\":[1-9]" 02 --solution --case scores/tail_33x31 --thread 37)
+    drive(groups "flights\":[1-9].*watched\":114" 12 --solution) # cp.async by PTX, its groups and their waits
     file(READ ${SOURCE}/solutions/02_tiled_attention/tiled_attention.cu kernel)
     string(REGEX REPLACE "__syncthreads[(][)]; // both slices are complete[^\n]*" "" kernel "${kernel}")
     file(WRITE ${WORK}/unordered.cu "${kernel}") # of a finding the thread that is in it, without --thread

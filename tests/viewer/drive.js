@@ -30,6 +30,10 @@
         expect(block.leftOut || String(counted) === String(v.totals), `totals of block ${block.index}: ${v.totals}, counted ${counted}`);
         for (let e = 1; e < v.count; e++) if (v.warp[e] === v.warp[e - 1] && v.warp[e] !== NO_WARP) expect(v.time[e] > v.time[e - 1], `times of event ${e}`);
         for (const flight of v.flights) expect(flight.to > flight.from, "something arrives before it began");
+        for (let e = 0; e < v.count; e++) { /* never in the device itself, whose sources no page has */
+            const at = v.site[e] >= 0 ? placeOf(v.site[e]) : null;
+            expect(v.site[e] < 0 || at && sourceOf(at.file), `event ${e} of kind ${v.kind[e]} is at ${at ? at.file + ":" + at.line : "no line"}`);
+        }
         found.events += v.count;
         found.flights += v.flights.length;
         checkCosts(v);
