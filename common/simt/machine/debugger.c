@@ -3,6 +3,7 @@
  * @brief Where a debugger finds the device's threads.
  */
 #include "debugger.h"
+#include "blocks.h"
 #include "sizes.h"
 #include "worker.h"
 
@@ -32,7 +33,7 @@ __attribute__((noinline, used)) void simt_debugger_stop(void)
 }
 
 __attribute__((used)) const struct simt_debugger simt_debugger = {
-    .version = 1,
+    .version = 2,
     .registers = REGISTERS,
     .most = MAX_WORKERS,
     .warp_lanes = WARP_LANES,
@@ -50,4 +51,5 @@ __attribute__((used)) const struct simt_debugger simt_debugger = {
     .exited = offsetof(struct warp, exited),
     .fresh = offsetof(struct warp, fresh),
     .workers = simt_all_workers,
+    .launches = &simt_now.number,
 };
