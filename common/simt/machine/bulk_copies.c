@@ -170,6 +170,7 @@ static void move_out(const struct bulk *b, char *shared, char *global, size_t by
         b->what.reduce(global, shared, bytes, b->what.reduction);
     else
         memcpy(global, shared, bytes);
+    simt_trace_stored(b->issuer, b->thread, b->what.pc, global, bytes);
 }
 
 static uintptr_t offset_of(const struct worker *w, const void *shared, enum place *place)
