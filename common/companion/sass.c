@@ -335,7 +335,7 @@ static int shorten(char *line)
 }
 
 /* A listing of the first @p kept kernels, with runs of blanks as one: listings are mostly blanks. */
-static void put_listing(struct text *page, const char *key, const char *listing, int (*shorten)(char *line),
+static void put_listing(struct text *page, const char *key, const char *listing, int (*change)(char *line),
                         const struct sass_listing *found, size_t kept)
 {
     struct text text = {0};
@@ -347,9 +347,9 @@ static void put_listing(struct text *page, const char *key, const char *listing,
         for (size_t i = 0; name && i < found->count; i++)
             if (strlen(found->kernel[i].name) == length && memcmp(found->kernel[i].name, name, length) == 0)
                 is_kept = i < kept;
-        if (!is_kept || (shorten && !shorten(line))) continue;
+        if (!is_kept || (change && !change(line))) continue;
         for (const char *at = line; *at; at++)
-            if ((*at != ' ' && *at != '\t') || (to > line && to[-1] != ' ')) *to++ = *at == '\t' ? ' ' : *at;
+            if ((*at != ' ' && *at != '\t') || to == line || to[-1] != ' ') *to++ = *at == '\t' ? ' ' : *at;
         text_append(&text, line, (size_t)(to - line));
         text_append(&text, "\n", 1);
     }
