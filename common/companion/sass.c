@@ -313,9 +313,16 @@ static const char *kernel_begun(const char *line, size_t *length)
     return at;
 }
 
-/* Of a line of nvdisasm what view.js reads; 0: nothing. Of a place "File NAME, line 5" without the calls that were inlined, of a table
- * of live registers the first column. */
-static int shorten(char *line)
+/* Of a line what view.js reads; 0: nothing. Of a place without the calls that were inlined: ".loc 1 199" of PTX,
+ * "//## File NAME, line 5" of nvdisasm. Of its table of live registers the first column. */
+static int shorten_ptx(char *line)
+{
+    char *at = strstr(line, ".loc ");
+    if (at) at[5 + strspn(at + 5, "0123456789 \t")] = '\0';
+    return 1;
+}
+
+static int shorten_sass(char *line)
 {
     char *file = strstr(line, "//## File \""), *table = strstr(line, "// |"), *end;
     size_t length;
@@ -335,7 +342,7 @@ static int shorten(char *line)
 }
 
 /* A listing of the first @p kept kernels, with runs of blanks as one: listings are mostly blanks. */
-static void put_listing(struct text *page, const char *key, const char *listing, int (*change)(char *line),
+static void put_listing(struct text *page, const char *key, const char *listing, int (*shorten)(char *line),
                         const struct sass_listing *found, size_t kept)
 {
     struct text text = {0};
@@ -347,7 +354,7 @@ static void put_listing(struct text *page, const char *key, const char *listing,
         for (size_t i = 0; name && i < found->count; i++)
             if (strlen(found->kernel[i].name) == length && memcmp(found->kernel[i].name, name, length) == 0)
                 is_kept = i < kept;
-        if (!is_kept || (change && !change(line))) continue;
+        if (!is_kept || !shorten(line)) continue;
         for (const char *at = line; *at; at++)
             if ((*at != ' ' && *at != '\t') || to == line || to[-1] != ' ') *to++ = *at == '\t' ? ' ' : *at;
         text_append(&text, line, (size_t)(to - line));
@@ -416,9 +423,9 @@ static int make_page(const struct lesson_folder *lesson, const char *kernel, int
     put_string(page, "title", format_string("%s %s", lesson->number, lesson->topic));
     put_string(page, "file", course_short_path(kernel));
     put_string(page, "source", of->source.data);
-    put_listing(page, "ptx", of->ptx.data, NULL, found, kept);
-    put_listing(page, "lines", of->lines.data, shorten, found, kept);
-    put_listing(page, "live", of->live.data, shorten, found, kept);
+    put_listing(page, "ptx", of->ptx.data, shorten_ptx, found, kept);
+    put_listing(page, "lines", of->lines.data, shorten_sass, found, kept);
+    put_listing(page, "live", of->live.data, shorten_sass, found, kept);
     put_kernels(page, found, kept);
     text_print(page, "}\n</script>\n<script>\n");
     if (code == EXIT_PASS) code = put_part(page, "view.js");
