@@ -51,7 +51,8 @@ static int is_index(const char *blocks)
 static char *element_name(const char *text)
 {
     const char *colon = strchr(text, ':');
-    const int is_one = colon && colon > text && colon[1 + strspn(colon + 1, "0123456789,")] == '\0' && colon[1];
+    const int is_one =
+        colon && colon > text && colon[1 + strspn(colon + 1, "0123456789,")] == '\0' && colon[1];
     return is_one ? format_string("%.*s[%s]", (int)(colon - text), text, colon + 1) : NULL;
 }
 
@@ -81,7 +82,8 @@ static int trace_lesson(const struct command_line *line, struct traced *sources,
     if (blocks && strcmp(blocks, "all") != 0 && !is_index(blocks))
         return complain("--block takes the index of a block, X, X,Y or X,Y,Z, or all; not \"%s\".", blocks);
     if (element && !element_name(element))
-        return complain("--element takes a buffer of the case and an index, such as out:0,0,3,1; not \"%s\".", element);
+        return complain("--element takes a buffer of the case and an index, such as out:0,0,3,1; not \"%s\".",
+                        element);
     if (element) setenv("SIMT_TRACE_ELEMENT", element, 1);
     if (catalogue_read(lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
     const struct known_case *item = catalogue_case(
@@ -201,7 +203,8 @@ static const struct option_description options[] = {
     {"--block", "X,Y,Z", "this block, or all; without it, the first one and the first with a finding", 0},
     {"--thread", "N", "show the variables of this thread, or none; without it, 0, or the one of a finding",
      0},
-    {"--element", "NAME:I,J", "begin where this element of a buffer gets its last value; check says which", 0},
+    {"--element", "NAME:I,J", "begin where this element of a buffer gets its last value; check says which",
+     0},
     {"-o", "FILE.html", "the page; without it, trace.html", 0},
     {0},
 };

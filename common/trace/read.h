@@ -48,8 +48,8 @@ struct trace_launch {
     size_t found_count; /**< how many threads */
     int is_written;     /**< it writes the element that was asked for */
     struct trace_thread wrote; /**< who does that last */
-    size_t begin;       /**< of its chunks in the file, without those of sites, which come before */
-    size_t end;         /**< of the last of them */
+    size_t begin;              /**< of its chunks in the file, without those of sites, which come before */
+    size_t end;                /**< of the last of them */
 };
 
 /** @brief Where in the source something is done. */

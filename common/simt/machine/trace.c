@@ -139,8 +139,9 @@ static void look_for_element(struct trace *t, uintptr_t start)
     }
     const size_t columns = shape.row_bytes > 0 ? shape.extent[shape.rank - 1] : 0;
     t->element_bytes = *at == '\0' ? shape.element_bytes : 0;
-    t->element = start + (columns > 0 ? index / columns * shape.row_bytes + index % columns * shape.element_bytes
-                                      : index * shape.element_bytes);
+    t->element =
+        start + (columns > 0 ? index / columns * shape.row_bytes + index % columns * shape.element_bytes
+                             : index * shape.element_bytes);
 }
 
 /* What lies at an address, which mostly is what lay at the last one. */
@@ -484,10 +485,10 @@ void simt_trace_take(struct result *result, bool found)
         struct traced_block *block = simt_vector_grow(&simt_traced.blocks, sizeof *block);
         *block = (struct traced_block){.block = result->block,
                                        .left_out = result->events_left_out,
-                                       .why = found      ? TRACE_FOUND
-                                              : wrote    ? TRACE_WROTE
-                                              : sampled  ? TRACE_FIRST
-                                                         : TRACE_CHOSEN,
+                                       .why = found     ? TRACE_FOUND
+                                              : wrote   ? TRACE_WROTE
+                                              : sampled ? TRACE_FIRST
+                                                        : TRACE_CHOSEN,
                                        .counters = result->counters,
                                        .events = result->events};
         kept_bytes += result->events.count;

@@ -43,10 +43,10 @@ struct traced_site {
 /** @brief What the launch that runs will leave in the file. */
 struct traced_launch {
     struct vector blocks, ranges;
-    struct vector sites;      /**< of all launches so far */
-    bool found;               /**< one of the blocks has a finding */
-    struct actor wrote;       /**< who wrote SIMT_TRACE_ELEMENT last; access 0: nobody */
-    uintptr_t element;        /**< where that is, in the arena */
+    struct vector sites; /**< of all launches so far */
+    bool found;          /**< one of the blocks has a finding */
+    struct actor wrote;  /**< who wrote SIMT_TRACE_ELEMENT last; access 0: nobody */
+    uintptr_t element;   /**< where that is, in the arena */
     size_t element_bytes;
     const char *dynamic_name; /**< what the source calls dynamic shared memory */
     size_t dynamic_element_bytes;
