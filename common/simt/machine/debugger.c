@@ -3,7 +3,6 @@
  * @brief Where a debugger finds the device's threads.
  */
 #include "debugger.h"
-#include "blocks.h"
 #include "sizes.h"
 #include "worker.h"
 
@@ -20,6 +19,7 @@ enum { REGISTERS = SIMT_DEBUGGER_UCONTEXT };
 struct worker *simt_all_workers[MAX_WORKERS];
 
 struct simt_debugger_place simt_debugger_place;
+uint64_t simt_debugger_launches;
 
 __attribute__((noinline, used)) void simt_debugger_access(const struct simt_debugger_place *place)
 {
@@ -51,5 +51,5 @@ __attribute__((used)) const struct simt_debugger simt_debugger = {
     .exited = offsetof(struct warp, exited),
     .fresh = offsetof(struct warp, fresh),
     .workers = simt_all_workers,
-    .launches = &simt_now.number,
+    .launches = &simt_debugger_launches,
 };
