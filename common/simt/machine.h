@@ -429,6 +429,11 @@ void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *r
 void simt_swap_checks(void *address, size_t bytes);
 /** @brief Ends it. */
 void simt_atomic_end(void *address, size_t bytes);
+/**
+ * @brief A number for what atomics (not compare-and-swap) have left in memory since the last call of this: the same in any order of
+ *        blocks and threads, unless their order shows there, as when floats are added.
+ */
+uint64_t simt_left_by_atomics(void);
 /** @brief Ends a compare-and-swap. @p swapped: whether it has replaced what was there. */
 void simt_swap_end(void *address, size_t bytes, int swapped);
 
