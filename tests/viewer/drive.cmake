@@ -59,13 +59,13 @@ if(EXISTS ${SOURCE}/solutions) # with the variables of a thread, by gdb
     string(REGEX REPLACE "__syncthreads[(][)]; // both slices are complete[^\n]*" "" kernel "${kernel}")
     file(WRITE ${WORK}/unordered.cu "${kernel}") # of a finding the thread that is in it, without --thread
     drive(unordered "findings\":[1-9].*watched\":[1-9].*acting\":[1-9]" 02 --kernel ${WORK}/unordered.cu --case scores/tail_33x31)
-    file(READ ${SOURCE}/solutions/02_tiled_attention/tiled_attention.cu kernel) # wrong in its second block: as check says
-    string(REPLACE "scale * sum[i][j]" "scale * (sum[i][j] + (float)blockIdx.x)" kernel "${kernel}")
+    file(READ ${SOURCE}/solutions/02_tiled_attention/tiled_attention.cu kernel) # wrong in its second block, from column 5 on: as check says
+    string(REPLACE "scale * sum[i][j]" "scale * (sum[i][j] + (float)(blockIdx.x * (column / 5)))" kernel "${kernel}")
     file(WRITE ${WORK}/wrong.cu "${kernel}")
     execute_process(COMMAND ${WARPWISE} check 02 --kernel ${WORK}/wrong.cu --case scores/batch_3 --device simt
                     WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE said)
-    if(NOT said MATCHES "see it: [^ ]+ trace ([^\n]* --case scores/batch_3 --element scores:0,1,0,0)\n")
-        message(FATAL_ERROR "check does not say how to see scores[0,1,0,0]:\n${said}")
+    if(NOT said MATCHES "see it: [^ ]+ trace ([^\n]* --case scores/batch_3 --element scores:0,1,0,5)\n")
+        message(FATAL_ERROR "check does not say how to see scores[0,1,0,5]:\n${said}")
     endif()
     separate_arguments(words UNIX_COMMAND "${CMAKE_MATCH_1}")
     drive(written "written\":1" ${words})
