@@ -61,6 +61,6 @@ void simt_debugger_stop(void);
  */
 void simt_debugger_access(const struct simt_debugger_place *place);
 
-extern uint64_t simt_debugger_launches;         /**< that have begun */
+extern uint64_t simt_debugger_launches;          /**< that have begun */
 extern struct worker *simt_all_workers[];        /**< MAX_WORKERS of them, from 0 on */
 extern const struct simt_debugger simt_debugger; /**< what the script reads */
