@@ -78,6 +78,7 @@ struct engine_plan {
     struct engine_config config;
     int requests, text, growth, every, chunk, decode; /* the schedule */
     int steps;
+    int spread; /* the cache has so many times the blocks of config, of which every such one is used */
     unsigned manner; /* set of enum engine_manner */
     int mistake;     /* enum engine_mistake */
 };
@@ -138,6 +139,10 @@ static inline void engine_row(const struct engine_plan *p, int step, int row, in
         left -= count;
     }
 }
+
+/** What all bytes of logits are that no step is asked for, and the number that they make: none that a kernel would come to by chance. */
+enum { ENGINE_UNASKED_BYTE = 0x3f };
+#define ENGINE_UNASKED 0x1.7e7e7ep-1
 
 static inline int engine_wanted(const struct engine_plan *p, int step)
 {
