@@ -1,12 +1,13 @@
 /*
- * A correct solution of another shape, for a C of few tiles or few rows: one tile of 64 rows per block, and k split over the blocks
+ * A correct solution of another shape, for a C of few tiles or few rows: one tile of 64 rows per block, and k split over two blocks
  * of a cluster where there are SMs for them. All else is the solution's work.
  *
- *     warps 0 to 3   multiply 64 x 128, 64 x 64 or 64 x 16; then blocks of a cluster send each other sums of 64 columns, each of
- *                    which one block adds, always in the order of k, and writes
+ *     warps 0 to 3   multiply 64 x 128, 64 x 64 or 64 x 16; then the second block of a cluster sends its sums to the first, which
+ *                    adds and writes
  *     warp 4         one thread loads slices of 64 of k, the first ones before the block's first barrier
  *
- * Up to 16 rows of C are the columns of a product with A and B exchanged: C^T = op(B)^T op(A)^T.
+ * Up to 16 rows of C are the columns of a product with A and B exchanged: C^T = op(B)^T op(A)^T. A block runs its
+ * code once: it is short, and what is seldom needed stands apart.
  */
 // covered-by: shape and number of SMs choose the tile and how many blocks share k, never layouts
 #include "hopper_gemm.h"
@@ -19,8 +20,7 @@
 
 enum {
     THIN = 16,       // columns of the narrowest tile
-    MOST_SPLIT = 4,  // blocks that share k
-    LEAST_SLICES = 4 // of each of them
+    LEAST_SLICES = 8 // of each of two blocks that share k
 };
 
 /** The kernel's arguments. If `swapped`, args are of the product that gives C^T: but for c and ldc, which are of C. */
@@ -38,16 +38,15 @@ template <int COLUMNS, int LAYOUT> struct few_sizes {
         SLICE_BYTES = BLOCK_BYTES + B_LINES * ROW_BYTES,
         RING_BYTES = (COLUMNS < 64 ? 100 : 170) * 1024, // thin tiles: two blocks per SM
         RING = RING_BYTES / SLICE_BYTES,
-        ALL_SUMS = COLUMNS / 2,                // of a thread
-        UNIT = COLUMNS < 64 ? COLUMNS : 64,    // columns that one block of a cluster writes
-        UNITS = COLUMNS / UNIT,                // unit u is written by block u % split
-        UNIT_SUMS = UNIT / 2,                  // of a thread
-        PART = GROUP_ROWS * UNIT * 4,          // bytes of another block's sums of a unit
-        PARTS_AT = RING * SLICE_BYTES,         // of the units of this block: [MOST_SPLIT - 1][UNITS / split]
-        MBARRIERS_AT = PARTS_AT + (MOST_SPLIT - 1) * PART,
+        ALL_SUMS = COLUMNS / 2,             // of a thread
+        UNIT = COLUMNS < 64 ? COLUMNS : 64, // columns that are written together
+        UNITS = COLUMNS / UNIT,
+        UNIT_SUMS = UNIT / 2,                        // of a thread
+        PART = UNITS > 1 ? 0 : GROUP_ROWS *UNIT * 4, // bytes of the other block's sums
+        PARTS_AT = RING * SLICE_BYTES,
+        MBARRIERS_AT = PARTS_AT + PART,
         FEW_BYTES = MBARRIERS_AT + (2 * RING + 1) * 8
     };
-    static_assert(UNITS <= 2, "two blocks or more have one unit each: MOST_SPLIT - 1 parts are the most");
     static_assert(GROUP_ROWS * ROW_BYTES * UNITS <= PARTS_AT, "C goes out where the stages were");
 };
 
@@ -165,12 +164,10 @@ __device__ inline void multiply_copied(float (&sum)[SUMS], char *stage, const st
                                        const struct few_work &work)
 {
     const struct gemm_args &x = p.args;
-    const uint16_t *a =
-        (const uint16_t *)x.a + (x.trans_a ? (size_t)work.row : (size_t)work.row * x.lda);
+    const uint16_t *a = (const uint16_t *)x.a + (x.trans_a ? (size_t)work.row : (size_t)work.row * x.lda);
     const uint16_t *b =
         (const uint16_t *)x.b + (x.trans_b ? (size_t)work.column * x.ldb : (size_t)work.column);
     for (int k = work.first * TILE_K; k < (work.first + work.count) * TILE_K; k += TILE_K) {
-        named_barrier(1, WARPGROUP); // the slice before is multiplied
         copy_lines<GROUP_ROWS>(stage, a + (x.trans_a ? (size_t)k * x.lda : (size_t)k), x.trans_a, x.lda,
                                x.m - work.row, x.k - k);
         copy_lines<COLUMNS>(stage + BLOCK_BYTES, b + (x.trans_b ? (size_t)k : (size_t)k * x.ldb), !x.trans_b,
@@ -178,9 +175,8 @@ __device__ inline void multiply_copied(float (&sum)[SUMS], char *stage, const st
         async_proxy_fence();
         named_barrier(1, WARPGROUP); // all of it is there
         multiply_stage<T, 0>(sum, stage);
-        wgmma_wait<0>();
+        wgmma_wait<0>(); // the warpgroup's product is complete: its stage may be overwritten
     }
-    named_barrier(1, WARPGROUP);
 }
 
 /* ---- sums ---------------------------------------------------------------------------------------------- */
@@ -217,66 +213,38 @@ __device__ inline void send(const float4 *place, uint64_t *barrier, int rank, co
                  : "memory");
 }
 
-/** How many units this block writes. */
-template <typename SIZE> __device__ inline int units_of(int rank, int split)
-{
-    return (SIZE::UNITS - rank + split - 1) / split;
-}
-
-/** Sums of other blocks' units go there; then those of this block's units are added, in the order of k. */
+/** The sums of block 1 go to block 0, which adds them. */
 template <typename SIZE>
-__device__ inline void exchange_sums(float (&sum)[SIZE::ALL_SUMS], char *shared, uint64_t *arrived, int rank,
-                                     int split)
+__device__ inline void add_parts(float (&sum)[SIZE::ALL_SUMS], char *shared, uint64_t *arrived, int rank)
 {
-    enum { FOURS = SIZE::PART / 16 };
-    float4 *parts = (float4 *)(shared + SIZE::PARTS_AT) + threadIdx.x;
+    float4 *part = (float4 *)(shared + SIZE::PARTS_AT) + threadIdx.x;
+    if (rank == 0) mbarrier_wait(arrived, 0);
 #pragma unroll
-    for (int u = 0; u < SIZE::UNITS; u++) {
-        int owner = u % split;
-        if (owner == rank) continue;
-        int from = rank < owner ? rank : rank - 1;
-        float4 *to = parts + (from * units_of<SIZE>(owner, split) + u / split) * FOURS;
-#pragma unroll
-        for (int i = 0; i < SIZE::UNIT_SUMS; i += 4)
-            send(to + i / 4 * WARPGROUP, arrived, owner, &sum[u * SIZE::UNIT_SUMS + i]);
-    }
-    if (units_of<SIZE>(rank, split) == 0) return;
-    mbarrier_wait(arrived, 0);
-#pragma unroll
-    for (int u = 0; u < SIZE::UNITS; u++) {
-        if (u % split != rank) continue;
-#pragma unroll
-        for (int i = 0; i < SIZE::UNIT_SUMS; i += 4) {
-            float *own = &sum[u * SIZE::UNIT_SUMS + i];
-            float4 all = {0.0f, 0.0f, 0.0f, 0.0f};
-            for (int block = 0; block < split; block++) {
-                float4 x = {own[0], own[1], own[2], own[3]};
-                int from = block < rank ? block : block - 1;
-                if (block != rank)
-                    x = parts[(from * units_of<SIZE>(rank, split) + u / split) * FOURS + i / 4 * WARPGROUP];
-                all.x += x.x, all.y += x.y, all.z += x.z, all.w += x.w;
-            }
-            own[0] = all.x, own[1] = all.y, own[2] = all.z, own[3] = all.w;
+    for (int i = 0; i < SIZE::ALL_SUMS; i += 4, part += WARPGROUP) {
+        if (rank > 0) {
+            send(part, arrived, 0, &sum[i]);
+        } else {
+            sum[i] += part->x, sum[i + 1] += part->y, sum[i + 2] += part->z, sum[i + 3] += part->w;
         }
     }
 }
 
 /** alpha times sums of a tile of UNIT columns, plus beta times what C holds. */
 template <typename T, int SUMS>
-__device__ inline void scale_unit(const struct few_product &p, int row, int column, float *sum)
+__device__ inline void scale_unit(const struct few_product &p, int swapped, int row, int column, float *sum)
 {
     int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
     row += warp * 16 + lane / 4, column += lane % 4 * 2;
 #pragma unroll
     for (int i = 0; i < SUMS; i++) sum[i] *= p.args.alpha;
-    if (p.args.beta == 0.0f) return;
+    if (__builtin_expect(p.args.beta == 0.0f, 1)) return;
     const uint16_t *c = (const uint16_t *)p.args.c;
+    size_t down = swapped ? 1 : (size_t)p.args.ldc, right = swapped ? (size_t)p.args.ldc : 1;
 #pragma unroll
     for (int i = 0; i < SUMS; i++) {
         int y = row + i / 2 % 2 * 8, x = column + i / 4 * 8 + i % 2;
-        if (y >= p.args.m || x >= p.args.n) continue;
-        size_t at = p.swapped ? (size_t)x * p.args.ldc + y : (size_t)y * p.args.ldc + x;
-        sum[i] += p.args.beta * unpack_element<T>(c[at], 0);
+        if (y < p.args.m && x < p.args.n)
+            sum[i] += p.args.beta * unpack_element<T>(c[y * down + x * right], 0);
     }
 }
 
@@ -290,8 +258,7 @@ __device__ inline void store_matrices_transposed(void *row, const uint32_t x[4])
 }
 
 /** A unit to rows of C in shared memory, 128 bytes each, swizzled: 64 rows of UNIT columns, or if swapped UNIT rows of 64. */
-template <typename T, int SUMS>
-__device__ inline void write_unit(char *buffer, const float *sum, int swapped)
+template <typename T, int SUMS> __device__ inline void write_unit(char *buffer, const float *sum, int swapped)
 {
     int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
 #pragma unroll
@@ -307,24 +274,34 @@ __device__ inline void write_unit(char *buffer, const float *sum, int swapped)
     }
 }
 
-/** Rows of C from shared memory to device memory: 16 bytes per thread where rows begin and end at multiples of 16 bytes. */
-__device__ inline void copy_rows(const struct few_product &p, const char *buffer, int row, int column, int rows,
-                                 int columns)
+/** Rows of C from shared memory to device memory, EACH elements at a time. */
+template <int ROWS, int COLUMNS, int EACH>
+__device__ inline void copy_pieces(const struct few_product &p, const char *buffer, int row, int column,
+                                   int m, int n)
 {
-    const struct gemm_args &x = p.args;
-    int m = p.swapped ? x.n : x.m, n = p.swapped ? x.m : x.n;
-    int whole = n % 8 == 0 && x.ldc % 8 == 0 && (uintptr_t)x.c % 16 == 0, each = whole ? 8 : 1;
-    uint16_t *c = (uint16_t *)x.c + (size_t)row * x.ldc + column;
-    for (int i = (int)threadIdx.x; i < rows * columns / each; i += WARPGROUP) {
-        int across = i % (columns / each) * each, down = i / (columns / each);
-        if (row + down >= m || column + across >= n) continue;
-        const char *from = buffer + swizzled(down, 2 * across);
-        uint16_t *to = c + (size_t)down * x.ldc + across;
-        if (whole)
+    uint16_t *c = (uint16_t *)p.args.c;
+#pragma unroll 1
+    for (int i = (int)threadIdx.x; i < ROWS * COLUMNS / EACH; i += WARPGROUP) {
+        int x = i % (COLUMNS / EACH) * EACH, y = i / (COLUMNS / EACH);
+        if (row + y >= m || column + x >= n) continue;
+        const char *from = buffer + swizzled(y, 2 * x);
+        uint16_t *to = c + (size_t)(row + y) * p.args.ldc + column + x;
+        if (EACH == 8)
             *(uint4 *)to = *(const uint4 *)from;
         else
             *to = *(const uint16_t *)from;
     }
+}
+
+/** The same: 16 bytes per thread where rows begin and end at multiples of 16 bytes. */
+template <int ROWS, int COLUMNS>
+__device__ inline void copy_rows(const struct few_product &p, const char *buffer, int row, int column, int m,
+                                 int n)
+{
+    if (__builtin_expect(n % 8 == 0 && p.args.ldc % 8 == 0 && (uintptr_t)p.args.c % 16 == 0, 1))
+        copy_pieces<ROWS, COLUMNS, 8>(p, buffer, row, column, m, n);
+    else
+        copy_pieces<ROWS, COLUMNS, 1>(p, buffer, row, column, m, n);
 }
 
 /* ---- the kernel ---------------------------------------------------------------------------------------- */
@@ -345,13 +322,12 @@ __global__ void __launch_bounds__(BY_HAND ? WARPGROUP : WARPGROUP + 32, COLUMNS 
         for (int i = 0; i < size::RING; i++) mbarrier_init(&full[i], 1), mbarrier_init(&empty[i], 1);
         mbarrier_init(arrived, 1);
         mbarrier_init_fence();
-        if (p.split > 1)
-            mbarrier_arrive_expect(arrived, (p.split - 1) * units_of<size>(work.rank, p.split) * size::PART);
+        if (size::UNITS == 1 && p.split > 1) mbarrier_arrive_expect(arrived, work.rank == 0 ? size::PART : 0);
         for (int i = 0; !BY_HAND && i < early; i++)
             load_slice<COLUMNS, LAYOUT>(p, work, shared + i * size::SLICE_BYTES, &full[i], i);
     }
     __syncthreads(); // the mbarriers are there
-    if (p.split > 1) cluster_ready();
+    if (size::UNITS == 1 && p.split > 1) cluster_ready();
     if (threadIdx.x >= WARPGROUP) {
         struct ring ring = {0, 0}; // the first round is loaded: its stages are to become empty
         for (int i = early; threadIdx.x == WARPGROUP && i < work.count; i++, advance<size::RING>(&ring)) {
@@ -359,7 +335,7 @@ __global__ void __launch_bounds__(BY_HAND ? WARPGROUP : WARPGROUP + 32, COLUMNS 
             load_slice<COLUMNS, LAYOUT>(p, work, shared + ring.stage * size::SLICE_BYTES, &full[ring.stage],
                                         i);
         }
-        if (p.split > 1) cluster_wait(), cluster_leave();
+        if (size::UNITS == 1 && p.split > 1) cluster_wait(), cluster_leave();
         return;
     }
     float sum[size::ALL_SUMS];
@@ -370,25 +346,26 @@ __global__ void __launch_bounds__(BY_HAND ? WARPGROUP : WARPGROUP + 32, COLUMNS 
     else
         multiply_loaded<T, COLUMNS, LAYOUT>(sum, shared, full, empty, work.count);
     wgmma_hold(sum);
-    if (p.split > 1) {
+    if (size::UNITS == 1 && p.split > 1) {
         cluster_wait(); // the mbarriers of all blocks are there
-        exchange_sums<size>(sum, shared, arrived, work.rank, p.split);
+        add_parts<size>(sum, shared, arrived, work.rank);
         cluster_leave();
     }
+    int swapped = COLUMNS == THIN && p.swapped;
 #pragma unroll
-    for (int u = 0; u < size::UNITS; u++) {
-        if (u % p.split != work.rank) continue;
+    for (int u = 0; work.rank == 0 && u < size::UNITS; u++) {
         char *buffer = shared + u * GROUP_ROWS * ROW_BYTES; // where stages were
         int row = work.row, column = work.column + u * size::UNIT;
-        scale_unit<T, size::UNIT_SUMS>(p, row, column, &sum[u * size::UNIT_SUMS]);
-        write_unit<T, size::UNIT_SUMS>(buffer, &sum[u * size::UNIT_SUMS], p.swapped);
+        scale_unit<T, size::UNIT_SUMS>(p, swapped, row, column, &sum[u * size::UNIT_SUMS]);
+        write_unit<T, size::UNIT_SUMS>(buffer, &sum[u * size::UNIT_SUMS], swapped);
         named_barrier(1, WARPGROUP); // the whole unit is written
-        if (p.swapped)
-            copy_rows(p, buffer, column, row, size::UNIT, GROUP_ROWS);
+        if (swapped)
+            copy_rows<size::UNIT, GROUP_ROWS>(p, buffer, column, row, p.args.n, p.args.m);
         else
-            copy_rows(p, buffer, row, column, GROUP_ROWS, size::UNIT);
+            copy_rows<GROUP_ROWS, size::UNIT>(p, buffer, row, column, p.args.m, p.args.n);
     }
-    if (p.split > 1) cluster_wait(); // nobody sends to the shared memory of a block that has ended
+    if (size::UNITS == 1 && p.split > 1)
+        cluster_wait(); // nobody sends to the shared memory of a block that has ended
 #endif
 }
 
@@ -400,10 +377,9 @@ static enum kernel_status launch_few(struct few_product *p, cudaStream_t stream)
     typedef struct few_sizes<COLUMNS, LAYOUT> size;
     const struct gemm_args &x = p->args;
     int sms = device_attribute(cudaDevAttrMultiProcessorCount), tiles_m = divide_up(x.m, GROUP_ROWS);
-    p->tiles_n = divide_up(x.n, COLUMNS), p->split = 1;
+    p->tiles_n = divide_up(x.n, COLUMNS);
     int tiles = tiles_m * p->tiles_n;
-    while (p->split < MOST_SPLIT && tiles <= sms / (2 * p->split) && p->slices >= 2 * p->split * LEAST_SLICES)
-        p->split *= 2;
+    p->split = size::UNITS == 1 && tiles <= sms / 2 && p->slices >= 2 * LEAST_SLICES ? 2 : 1;
     p->a_once = p->tiles_n == 1, p->b_once = tiles_m == 1;
     CUtensorMapDataType type =
         x.dtype_in == DTYPE_F16 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT16 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
@@ -439,7 +415,7 @@ static struct gemm_args exchanged(const struct gemm_args &x)
     return y;
 }
 
-/** Takes what the solution would cut into its smallest tiles, and what is thin; the widest tile of which not every SM gets one. */
+/** Takes what is thin, and a C whose tiles of 64 columns, or else of 128, each get an SM: that is no worse than fewer, larger ones. */
 template <typename T>
 static enum kernel_status few_gemm(const struct gemm_args *args, enum dtype dtype, cudaStream_t stream)
 {
@@ -447,16 +423,16 @@ static enum kernel_status few_gemm(const struct gemm_args *args, enum dtype dtyp
     if (status != KERNEL_OK) return status;
     double sms = device_attribute(cudaDevAttrMultiProcessorCount);
     int thin = min(args->m, args->n) <= THIN;
-    double medium = (double)divide_up(args->m, TILE_M) * divide_up(args->n, medium_tile::TILE_N);
+    double rows = divide_up(args->m, GROUP_ROWS), narrow = rows * divide_up(args->n, 64),
+           wide = rows * divide_up(args->n, 128);
     if (args->dtype_in != dtype || args->dtype_out != dtype ||
-        device_attribute(cudaDevAttrComputeCapabilityMajor) != 9 || (!thin && medium >= sms))
+        device_attribute(cudaDevAttrComputeCapabilityMajor) != 9 || (!thin && wide > sms))
         return gemm<T>(args, dtype, stream);
     struct few_product p = {};
     p.swapped = args->m <= THIN && args->m < args->n;
     p.args = p.swapped ? exchanged(*args) : *args;
     p.slices = args->alpha != 0.0f ? divide_up(args->k, TILE_K) : 0;
     if (thin) return launch_few_layout<T, THIN>(&p, stream);
-    double narrow = (double)divide_up(args->m, GROUP_ROWS) * divide_up(args->n, 64);
     if (narrow <= sms) return launch_few_layout<T, 64>(&p, stream);
     return launch_few_layout<T, 128>(&p, stream);
 }
