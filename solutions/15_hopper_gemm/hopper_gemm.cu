@@ -322,8 +322,8 @@ __global__ void __launch_bounds__(THREADS, 1) gemm_kernel(const __grid_constant_
         multiply_tiles<T, SIZE, LAYOUT>(p, s);
     }
     // Nobody arrives at, or copies to, the shared memory of a block that has ended.
-    if (SIZE::CLUSTER > 1) cluster_sync();
-        // [/student]
+    SIZE::CLUSTER > 1 ? cluster_sync() : __syncthreads();
+    // [/student]
 #endif
 }
 
