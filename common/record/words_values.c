@@ -162,6 +162,8 @@ static void add_never_written(struct sentence *s, const struct record *r)
         r->message == RECORD_NEVER ? "" : " in one of two runs", r->number[RECORD_N_FIRST],
         r->number[RECORD_N_SECOND], r->memory.buffer);
     add_element(s, r);
+    if (isnan(r->value.got))
+        add(s, "; it is NaN as before, so not written there, or made of what was there before");
     if (r->message == RECORD_NOT_WHERE_ANY_PLACE)
         add(s, "; its buffers begin at any element: what does the kernel do then?");
     if (r->message == RECORD_NOT_WHERE_ALIGNED)
@@ -180,8 +182,11 @@ static void add_depends_on_output(struct sentence *s, const struct record *r)
 static void add_runs_differ(struct sentence *s, const struct record *r)
 {
     if (r->message == RECORD_ATOMICS_DIFFER) {
-        add(s, "what atomics leave in memory differs with the order of blocks and threads, which is another each time: are floats added "
-               "by atomicAdd, whose sums round otherwise then? %s, rounded, does not show it here, and with other values will",
+        add(s,
+            "what atomics leave in memory differs with the order of blocks and threads, which is another "
+            "each time: are floats added "
+            "by atomicAdd, whose sums round otherwise then? %s, rounded, does not show it here, and with "
+            "other values will",
             r->memory.buffer);
         return;
     }
