@@ -388,8 +388,14 @@ static enum kernel_status launch_few(struct few_product *p, cudaStream_t stream)
           tensor_map(&p->b, type, x.b, x.trans_b ? x.n : x.k, x.trans_b ? x.k : x.n, x.ldb,
                      LAYOUT & MN_MAJOR_B ? TILE_K : COLUMNS)))
         return KERNEL_CUDA_ERROR;
-    launch_in_clusters(few_kernel<T, COLUMNS, LAYOUT, BY_HAND>, tiles * p->split,
-                       BY_HAND ? WARPGROUP : WARPGROUP + 32, size::FEW_BYTES, p->split, stream, *p);
+    auto kernel = few_kernel<T, COLUMNS, LAYOUT, BY_HAND>;
+    int threads = BY_HAND ? WARPGROUP : WARPGROUP + 32;
+    if (p->split > 1) {
+        launch_in_clusters(kernel, 2 * tiles, threads, size::FEW_BYTES, 2, stream, *p);
+    } else { // a launch without clusters is faster
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, size::FEW_BYTES);
+        kernel<<<tiles, threads, size::FEW_BYTES, stream>>>(*p);
+    }
     return launch_status();
 }
 
@@ -415,7 +421,7 @@ static struct gemm_args exchanged(const struct gemm_args &x)
     return y;
 }
 
-/** Takes what is thin, and a C whose tiles of 64 columns, or else of 128, each get an SM: that is no worse than fewer, larger ones. */
+/** Takes what is thin, and a C whose tiles of 64 columns, or else of 128, each get an SM. */
 template <typename T>
 static enum kernel_status few_gemm(const struct gemm_args *args, enum dtype dtype, cudaStream_t stream)
 {
