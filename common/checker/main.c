@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "checker/verdict/bench.h"
 #include "checker/cases/case_table.h"
 #include "checker/promises/promises.h"
 #include "options.h"
@@ -106,7 +105,6 @@ static int run(struct check *check)
     check_run(check);
     const uint64_t ns = phases_now() - begin;
     report_text(check);
-    if (options->bench) bench_report(check);
     if (options->ctest) report_ctest(check);
     if (options->phases) report_phases(check, (double)ns * 1e-9);
     int failed = 0;

@@ -71,6 +71,8 @@ static int has_solutions(void)
 static void print_start_of_report(const char *report)
 {
     int lines = 0;
+    for (const char *end; *report == ' ' && (end = strchr(report, '\n')); report = end + 1)
+        continue; /* what a bench has measured comes first */
     for (char *line; lines < MOST_REPORT_LINES && (line = next_word(&report, '\n')); free(line)) {
         if (*line) printf("     %s\n", line);
         lines++;

@@ -86,7 +86,7 @@ static char *rows_open(int *file)
 /** How far the checker is, which it writes into a file in memory: the inputs it has judged, and all of them. */
 struct progress {
     const struct judgement_request *request;
-    int file, shown;
+    int file;
 };
 
 static void show_how_far(void *context)
@@ -95,10 +95,9 @@ static void show_how_far(void *context)
     const struct judgement_request *request = progress->request;
     uint32_t far[2] = {0, 0};
     if (pread(progress->file, far, sizeof far, 0) != (ssize_t)sizeof far || far[1] == 0) return;
-    if ((int)far[0] == progress->shown) return;
-    progress->shown = (int)far[0];
-    show_progress("%s on %s: %s, %u of %u inputs done …", request->lesson->name, device_name(request->device),
-                  request->bench ? "measuring" : "checking", far[0], far[1]);
+    show_progress("%s on %s: %s, %u of %u %s done …", request->lesson->name, device_name(request->device),
+                  request->bench ? "measuring" : "checking", far[0], far[1],
+                  request->bench ? "cases" : "inputs");
 }
 
 static int is_empty(const char *path)

@@ -101,14 +101,15 @@ static void run_session(struct check *check, struct session *session)
         }
         if (check->stopped) continue;
         if (!session->item[i].judged) judge_item(session, i);
-        check->judged[session->item[i].case_index]++;
         if (check->progress != NULL) __atomic_fetch_add(&check->progress[0], 1, __ATOMIC_RELAXED);
         check->stopped =
             check->options.fail_fast && check->verdicts[session->item[i].case_index].state != STATE_PASS;
         if (check->options.bench && (check->options.device == DEVICE_GPU || i == session->count - 1))
             bench_item(session, i);
+        check->judged[session->item[i].case_index]++;
         if (check->options.dump) dump_item(session, i);
     }
+    if (check->options.bench) bench_report(check);
     session_close(session);
 }
 
@@ -122,11 +123,11 @@ static int is_vast(const struct check *check, const struct item *item)
     return 0;
 }
 
-/* On a GPU one runner works on all sessions of a worker, unless it is not the user's own, or is measured. */
+/* On a GPU one runner works on all sessions of a worker, unless it is not the user's own. */
 static int keeps_runner(const struct check *check)
 {
     const struct options *options = &check->options;
-    return options->device == DEVICE_GPU && !options->isolated && !options->bench && !options->dump;
+    return options->device == DEVICE_GPU && !options->isolated && !options->dump;
 }
 
 /* Several checks may run at once, and each keeps a session's inputs and outputs in memory. */
@@ -144,15 +145,14 @@ static int session_items_most(const struct check *check)
     return check->options.device == DEVICE_GPU ? GPU_ITEMS : SIMT_ITEMS;
 }
 
-/* Counters of the software device belong to one case, and a runner that is not the user's own is measured in one case: those are
- * measured one by one. A check that stops at the first failure begins with small groups, because the inputs of a whole group are
- * made before its first case runs. */
+/* What is measured is told case by case, and counters of the software device belong to one case. A check that stops at the first
+ * failure begins with small groups, because the inputs of a whole group are made before its first case runs. */
 static int fits(const struct check *check, const struct session *session, uint64_t bytes,
                 const struct item *item, int most)
 {
     if (session->count == 0) return 1;
     if (session->count >= most) return 0;
-    if (check->options.bench && (check->options.isolated || check->options.device != DEVICE_GPU)) return 0;
+    if (check->options.bench) return 0;
     if (is_vast(check, item) || is_vast(check, &session->item[session->count - 1])) return 0;
     return bytes + session_item_bytes(session, item) <= session_bytes_most(check);
 }
@@ -478,6 +478,7 @@ static void make_room(const struct check *check, struct item *item, struct kept_
 {
     struct session session = {.check = (struct check *)check, .item = item, .count = 1};
     *kept = (struct kept_runner){.image = -1, .bytes = SESSION_BYTES};
+    if (check->options.bench && keeps_runner(check)) bench_prepare(&session);
     for (int i = 0; i < check->case_count && keeps_runner(check); i++)
         for (int n = 0; check->chosen[i] && n < inputs_of(check, i); n++) {
             make_item(check, i, n, item);

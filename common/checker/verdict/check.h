@@ -133,6 +133,7 @@ struct check {
     /** 1: the case runs only to see whether its part computes anything; worth nothing */
     int witness[CHECK_CASES];
     int judged[CHECK_CASES]; /**< how many of its items have a verdict */
+    int reported;            /**< of a bench: so many cases of the table are printed, or not to be */
     int case_count;
     struct lesson_guess guess[CHECK_GUESSES]; /**< those that fitted a case */
     char device_name[400];                    /**< or why there is none */
