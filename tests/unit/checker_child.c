@@ -105,6 +105,7 @@ static struct check *checked(const char *behaviour, enum device device, const ch
                                       .case_count = two != NULL ? CASES_OF_TWO : 1,
                                       .time_limit = is_endless(behaviour) ? 0.2 : 60.0};
     check->options.bench = bench;
+    check->options.timed = bench && device == DEVICE_GPU;
     check->options.total_limit = total_limit;
     check->options.limit[0] = (struct limit){"peak_gbps", 0.001};
     check->options.limit_count = bench == 2;

@@ -27,13 +27,9 @@ void bench_prepare(struct session *session)
 {
     static char path[] = "/tmp/" COUNTERS "XXXXXX";
     static int held = -1;
-    if (session->check->options.device == DEVICE_GPU) {
-        session->timed = TIMED_CALLS;
-        return;
-    }
-    /* for tests of the timing loop: such times mean nothing */
-    if (getenv("WARPWISE_TIMED_ON_SIMT") != NULL) {
-        session->timed = TIMED_ON_SIMT;
+    const struct options *options = &session->check->options;
+    if (options->timed) {
+        session->timed = options->device == DEVICE_GPU ? TIMED_CALLS : TIMED_ON_SIMT;
         return;
     }
     memcpy(path + sizeof path - 7, "XXXXXX", 6);

@@ -16,6 +16,7 @@
 #include "diagnose.h"
 #include "judge.h"
 #include "lines.h"
+#include "turns.h"
 #include "workers.h"
 
 #include "checker/promises/promises.h"
@@ -345,6 +346,7 @@ struct unit {
 
 /** How the cases are divided among the workers. */
 struct division {
+    struct check *check;
     struct priced order[CHECK_CASES];
     struct unit unit[CHECK_CASES];
     int units;
@@ -404,7 +406,8 @@ static void check_unit(struct check *check, int unit, void *context)
 
 static void end_worker(void *context)
 {
-    session_end_kept(&((struct division *)context)->kept);
+    struct division *division = context;
+    session_end_kept(division->check, &division->kept);
 }
 
 static int by_falling_price(const void *a, const void *b)
@@ -453,7 +456,9 @@ static void divide(struct check *check, struct item *item, struct division *divi
             last->price += price;
         }
     }
-    qsort(division->unit, (size_t)division->units, sizeof division->unit[0], by_falling_price);
+    /* A bench keeps the order of the table, in which it prints. */
+    if (!check->options.bench)
+        qsort(division->unit, (size_t)division->units, sizeof division->unit[0], by_falling_price);
 }
 
 /* Cases for which a GPU had no memory beside other workers' cases: now it has all of it. */
@@ -500,11 +505,14 @@ void check_run(struct check *check)
     clock_gettime(CLOCK_MONOTONIC, &now);
     check->begin = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
     if (check->workers < 1) check->workers = 1;
+    check->turns = -1;
+    division.check = check;
     if (item == NULL) {
         snprintf(check->broken, sizeof check->broken, "no memory");
     } else {
         put_in_order(check, item, division.order);
         divide(check, item, &division);
+        if (check->options.bench) turns_open(check);
         make_room(check, item, &division.kept);
         workers_run(check, division.units, check_unit, end_worker, &division);
         if (check->workers > 1) check_crowded_out(check, &division);
