@@ -58,21 +58,32 @@ static int pass_on_largest(const struct bench *bench, struct argument_list *argu
     return EXIT_PASS;
 }
 
+static int measures_case(const struct bench *bench, const struct known_case *known)
+{
+    const struct command_line *line = bench->line;
+    int chosen = option_value(line, "--case") == NULL;
+    for (size_t j = 0; j < line->count; j++)
+        chosen |= strcmp(line->name[j], "--case") == 0 && catalogue_means(known, line->value[j]);
+    return chosen && known->on[bench->device] && strcmp(known->group, "speed") == 0;
+}
+
 /* 1 if this run measures a problem of that shape. */
 static int measures_shape(const struct bench *bench, const struct catalogue *own, const char *shape)
 {
-    const struct command_line *line = bench->line;
-    const int some = option_value(line, "--case") != NULL;
-    for (size_t i = 0; i < own->count; i++) {
-        const struct known_case *known = &own->cases[i];
-        int chosen = !some;
-        for (size_t j = 0; j < line->count; j++)
-            chosen |= strcmp(line->name[j], "--case") == 0 && catalogue_means(known, line->value[j]);
-        if (chosen && known->on[bench->device] && strcmp(known->group, "speed") == 0 &&
-            strcmp(known->shape, shape) == 0)
-            return 1;
-    }
+    for (size_t i = 0; i < own->count; i++)
+        if (measures_case(bench, &own->cases[i]) && strcmp(own->cases[i].shape, shape) == 0) return 1;
     return 0;
+}
+
+/* The libraries at other lessons' cases take most of the time that the limits of a GPU do. */
+static void choose_libraries(const struct bench *bench)
+{
+    struct catalogue own;
+    if (bench->device != DEVICE_GPU || option_value(bench->line, "--record") ||
+        catalogue_read(bench->lesson, &own) != EXIT_PASS)
+        return;
+    for (size_t i = 0; i < own.count; i++)
+        if (measures_case(bench, &own.cases[i])) device_measure_peers_of(own.cases[i].name);
 }
 
 /* Of the lesson before, only the problems that this lesson has too; returns how many there are. */
@@ -301,6 +312,7 @@ static int bench_on(struct bench *bench)
                                         .bench = 1,
                                         .echo = 1,
                                         .verbose = option_value(line, "--verbose") != NULL};
+    choose_libraries(bench);
     measure_others(bench);
     if (process_interrupted()) return EXIT_TROUBLE;
     add_peers(bench, &request.checker_arguments);
