@@ -390,7 +390,8 @@ static int make_image(struct session *session, size_t bytes)
     return 0;
 }
 
-/* The image of a kept runner holds zeros again, as a new one does; only what the runner has said about its device stays. */
+/* The cases hold zeros again, as in a new image. What the runner has said about its device stays, and so do pages that were written
+ * to, which the system would have to clear anew: copies of the last session are none of this one, whose guard zones differ. */
 static int take_kept_image(struct session *session)
 {
     struct kept_runner *kept = session->kept;
@@ -399,13 +400,10 @@ static int take_kept_image(struct session *session)
         kept->image = session->image;
         kept->header = session->header;
     }
-    struct wire_header header = *kept->header;
-    if (fallocate(kept->image, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)kept->bytes) != 0)
-        return broken(session, "no memory for the inputs");
-    *kept->header = header;
     session->image = kept->image;
     session->header = kept->header;
     session->bytes = kept->bytes;
+    memset(session_case(session, 0), 0, (size_t)session->count * wire_round(sizeof(struct wire_case)));
     return 0;
 }
 
