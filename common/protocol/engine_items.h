@@ -139,6 +139,10 @@ static inline void engine_row(const struct engine_plan *p, int step, int row, in
     }
 }
 
+/** What all bytes of logits are that no step is asked for, and the number that they make: none that a kernel would come to by chance. */
+enum { ENGINE_UNASKED_BYTE = 0x3f };
+#define ENGINE_UNASKED 0x1.7e7e7ep-1
+
 static inline int engine_wanted(const struct engine_plan *p, int step)
 {
     const int rows = engine_rows(p, step);

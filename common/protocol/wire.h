@@ -139,6 +139,7 @@ struct wire_result {
     /** 1: what came of far parts tells nothing, since the device has too little memory, or does not run all blocks and a block
      *  needed others, or did their work */
     uint32_t not_told;
+    uint64_t left_by_atomics[WIRE_RUNS]; /**< simt_left_by_atomics() of each run, on the software device */
     uint32_t args_written; /**< 1: a struct that the call was given is no longer what it was */
     uint32_t findings;     /**< number of findings of the software device during this case */
     uint32_t sample_count;

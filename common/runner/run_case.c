@@ -60,6 +60,8 @@ static int call(struct device_case *run, int set, int index)
     cudaStream_t stream = run->item->flags & CASE_DEFAULT_STREAM ? NULL : run->stream[index];
     if (refused && refuse_launches(run, run->stream[index]) != 0) return -1;
     if (simt_turn_order != NULL) simt_turn_order(index);
+    if (simt_left_by_atomics != NULL) (void)simt_left_by_atomics();
+    if (simt_caller_runs != NULL) simt_caller_runs(stream);
     result->status[index] = (int32_t)call_kernel(run, set, stream, index == 0 ? &described : NULL);
     if (simt_turn_order != NULL) simt_turn_order(0);
     if (simt_refused_launch != NULL && result->cuda_error == 0)
@@ -81,9 +83,10 @@ static int call(struct device_case *run, int set, int index)
     return refused ? 0 : note_error(run->item, left, "launching");
 }
 
-static int finish(struct device_case *run)
+static int finish(struct device_case *run, int index)
 {
     const int failed = note_error(run->item, cudaDeviceSynchronize(), "running the kernels");
+    if (simt_left_by_atomics != NULL) run->item->result.left_by_atomics[index] = simt_left_by_atomics();
     end_lap(run, WIRE_LAP_KERNEL);
     return failed;
 }
@@ -106,7 +109,7 @@ static int run_both_at_once(struct device_case *run)
 {
     for (int index = 0; index < 2; index++)
         if (prepare(run, index, index) != 0) return -1;
-    if (call(run, 0, 0) != 0 || call(run, 1, 1) != 0 || finish(run) != 0) return -1;
+    if (call(run, 0, 0) != 0 || call(run, 1, 1) != 0 || finish(run, 1) != 0) return -1;
     return take_back(run, 0, 0) != 0 || take_back(run, 1, 1) != 0 ? -1 : 0;
 }
 
@@ -127,7 +130,7 @@ static int run_once(struct device_case *run)
     const struct wire_parts none = {0};
     if (prepare(run, 0, 0) != 0) return -1;
     run_share(run, &run->item->parts);
-    const int failed = call(run, 0, 0) != 0 || finish(run) != 0;
+    const int failed = call(run, 0, 0) != 0 || finish(run, 0) != 0;
     if (simt_share_left != NULL && run->item->parts.total > 0)
         run->item->result.not_told = (uint32_t)simt_share_left();
     run_share(run, &none);
@@ -142,7 +145,7 @@ static int run_one_by_one(struct device_case *run)
     for (int index = 0; index < 2; index++) {
         int set = run->sets == 2 ? index : 0;
         if (prepare(run, set, index) != 0) return -1;
-        if (call(run, set, index) != 0 || finish(run) != 0 || take_back(run, set, index) != 0) return -1;
+        if (call(run, set, index) != 0 || finish(run, index) != 0 || take_back(run, set, index) != 0) return -1;
     }
     return 0;
 }

@@ -13,6 +13,7 @@ extern void simt_static_device_bytes(size_t *variables, size_t *constants) __att
 extern void simt_heap_limit(size_t bytes) __attribute__((weak));
 extern void simt_report_all(void) __attribute__((weak));
 extern void simt_trust_allocations(void) __attribute__((weak));
+extern uint64_t simt_left_by_atomics(void) __attribute__((weak));
 extern int simt_finding_count(void) __attribute__((weak));
 extern void simt_record_sink(void (*take)(const struct record *record)) __attribute__((weak));
 extern void simt_promise(unsigned promises, void *stream) __attribute__((weak));
@@ -26,6 +27,7 @@ extern void simt_launch_only(int only) __attribute__((weak));
 extern void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const void *workspace, size_t bytes)
     __attribute__((weak));
 extern int simt_share_left(void) __attribute__((weak));
+extern void simt_caller_runs(void *stream) __attribute__((weak));
 extern void simt_watch_streams(int watch) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
 extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));

@@ -89,7 +89,7 @@ struct simt_launch {
 
 /** @brief A launch that, on hardware, may still be running when a later one of its stream starts early. */
 struct simt_running {
-    uint32_t number;
+    uint32_t number; /**< 0: launched by who called; what memory it uses is not known */
     const char *kernel;
     struct simt_extent grid, block;
     int elsewhere; /**< 1: in another stream, which is not waited for */
@@ -429,6 +429,11 @@ void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *r
 void simt_swap_checks(void *address, size_t bytes);
 /** @brief Ends it. */
 void simt_atomic_end(void *address, size_t bytes);
+/**
+ * @brief A number for what atomics (not compare-and-swap) have left in memory since the last call of this: the same in any order of
+ *        blocks and threads, unless their order shows there, as when floats are added.
+ */
+uint64_t simt_left_by_atomics(void);
 /** @brief Ends a compare-and-swap. @p swapped: whether it has replaced what was there. */
 void simt_swap_end(void *address, size_t bytes, int swapped);
 
@@ -556,6 +561,11 @@ void simt_launch_only(int only);
 /** @brief From now on (1), until 0, kernels of different streams count as running at the same time: a finding if one writes what another
  *         uses. */
 void simt_watch_streams(int watch);
+/**
+ * @brief A kernel of the caller's, which uses all of its memory and has let the next one start, runs in @p stream from now on: what is
+ *        launched early as the next thing in this stream must wait for it before it uses the caller's memory.
+ */
+void simt_caller_runs(void *stream);
 /**
  * @brief From now on, until @p total is 0, of a launch only the blocks run that three parts of an axis are the share of: @p each of its
  *        @p total elements, @p step apart. Memory that nobody wrote reads as zeros, but for the @p bytes of @p workspace.

@@ -181,7 +181,7 @@ static const struct shape_row SHAPES[] = {
     {"far_first_rows_of_a",    GROUP_EDGES,    ALL,      ANY,           9,       8,   24,      0,      0,      0, FAR_A,                             1.0,        0.0, GEMM_NORMAL},
     {"far_first_rows_of_b",    GROUP_EDGES,    ALL,      ANY,           8,      24,    9,      0,      0,      0, FAR_B,                             1.0,        0.0, GEMM_NORMAL},
     {"far_first_rows_of_c",    GROUP_EDGES,    ALL,      ANY,           9,      32,    8,      0,      0,      0, FAR_C,                             1.0,        0.0, GEMM_NORMAL},
-    {"far_first_rows_of_a_tn", GROUP_EDGES,    LAYOUTS,  ANY,          24,       8,    9,      0,      0,      0, TA | FAR_A,                        1.0,        0.0, GEMM_NORMAL},
+    {"far_first_rows_of_a_tn", GROUP_EDGES,    LAYOUTS,  ANY,          24,       8,   36,      0,      0,      0, TA | FAR_A,                        1.0,        0.0, GEMM_NORMAL},
     {"far_first_rows_of_b_nt", GROUP_EDGES,    LAYOUTS,  ANY,           8,       9,   24,      0,      0,      0, TB | FAR_B,                        1.0,        0.0, GEMM_NORMAL},
     {"alpha_minus_0",          GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                -0.0,        2.0, GEMM_NAN_AB},
     {"beta_minus_0",           GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                 1.0,       -0.0, GEMM_NORMAL},
@@ -326,15 +326,15 @@ static void set_leading(int *extent, int more_a, int more_b, int more_c)
     extent[GEMM_LDC] = extent[GEMM_N] + more_c;
 }
 
-/* With few rows, row 8 or 4 begins at element 2^31, or row 32 at 2^31 or 2^32. With many, row 128 or 256
- * does. The buffer takes some 9 GB, of which each row touches one page. */
+/* With few rows, row 8 or 4 begins at element 2^31, and a tile of k, 16 rows or more, is as long as an unsigned can be: that is
+ * 36 GB. With many, row 128 or 256 does: 9 GB. Each row touches one page of them. */
 static void set_apart(struct lesson_case *item, int buffer)
 {
     const int *extent = item->extent;
     int rows = buffer == GEMM_A   ? extent[extent[GEMM_TRANS_A] ? GEMM_K : GEMM_M]
                : buffer == GEMM_B ? extent[extent[GEMM_TRANS_B] ? GEMM_N : GEMM_K]
                                   : extent[GEMM_M];
-    int64_t row_bytes = INT64_C(1) << (rows < 12 ? 30 : rows < 64 ? 28 : 25);
+    int64_t row_bytes = INT64_C(1) << (rows < 64 ? 30 : 25);
     int leading = (int)(row_bytes / (int64_t)storage_bytes(gemm_storage(item, buffer)));
     /* keeps the alignment that the rows would have */
     item->apart[buffer] = leading + item->extent[GEMM_LDA + buffer] % 8;
@@ -646,6 +646,12 @@ static void vary_product(struct lesson_case *item, enum property property, int i
     item->extent[GEMM_M] = rng_between(&set, 1, most);
     item->extent[GEMM_N] = rng_between(&set, 1, most);
     item->extent[GEMM_K] = rng_between(&set, 1, general ? most < 80 ? most : 80 : 2 * most);
+    /* A set of few, long sums: a choice may add them in pieces that another has not. */
+    if (property == SAME_BITS && number == 2) {
+        item->extent[GEMM_M] = rng_between(&set, 1, 9);
+        item->extent[GEMM_N] = rng_between(&set, 1, 9);
+        item->extent[GEMM_K] = rng_between(&set, 4097, 4500);
+    }
     if (property != TRANSPOSES) random_factors(item, &set);
     if (property == SAME_BITS && number % 4 == 3) item->flags |= CASE_SMALL_DEVICE;
     /* Where another layout may give other bits, all items of a set have the same layout. */

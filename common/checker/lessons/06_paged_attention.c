@@ -158,7 +158,7 @@ static const struct table_row TABLE[] = {
     {"tight",                   GROUP_EDGES,    V,                3,     2,    1,  32,   16,    80, FULL,              NORMAL,         {.memory = TIGHT}},
     {"wide",                    GROUP_EDGES,    V,                5,     2,    1,  32,   32,    80, MIXED,             NORMAL,         {.memory = WIDE, .pages = REVERSED}},
     {"another_error_before",    GROUP_EDGES,    V,                2,     2,    1,  32,   16,    40, MIXED,             NORMAL,         {.status = KERNEL_CUDA_ERROR}},
-    {"batch_1100",              GROUP_EDGES,    V,             1100,     1,    1,  32,   16,     1, FULL,              NORMAL,         {.fault = LAST_ENTRY_LOWEST}},
+    {"batch_1100",              GROUP_EDGES,    V,             1100,     1,    1,  32,   16,  1100, FULL,              NORMAL,         {.fault = LAST_ENTRY_LOWEST}},
     {"pages_1100",              GROUP_EDGES,    V,                1,     1,    1,  32,   16, 17600, FULL,              NORMAL,         {.fault = LAST_ENTRY_LOWEST}},
     {"no_keys",                 GROUP_EDGES,    V,                3,     2,    1,  32,   16,   100, ALL_EMPTY,         NORMAL,         {0}},
     {"around_pages",            GROUP_EDGES,    V,                8,     2,    1,  32,   16,    70, AROUND_PAGES,      NORMAL,         {0}},

@@ -40,6 +40,7 @@ enum distribution {
     INF_SCALE,      /* the same, with POSITIVE's terms */
     NEGATIVE_SCALE, /* in every third column */
     ZERO_SCALE,     /* in every third column */
+    TINY_SCALE,     /* subnormal halves, with which no product is subnormal */
     DISTRIBUTIONS
 };
 
@@ -124,6 +125,7 @@ static const struct product_row PRODUCTS_OF[] = {
     {"inf_scale",            GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, H, INF_SCALE},
     {"negative_scale",       GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   32,  0,  0, 2, H, NEGATIVE_SCALE},
     {"zero_scale",           GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, H, ZERO_SCALE},
+    {"tiny_scale",           GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, H, TINY_SCALE},
     {"nan_a_70",             GROUP_NUMERICS, TILES,    ANY,     70,   72,  128,   64,  0,  0, 2, H, NAN_A},
     {"nan_scale_70",         GROUP_NUMERICS, TILES,    ANY,     70,   72,  128,   32,  0,  0, 2, B, NAN_SCALE},
 
@@ -414,6 +416,7 @@ static void fill_scales(const struct lesson_case *item, size_t elems, struct rng
         if (item->distribution == NAN_SCALE && odd) data[i] = NAN;
         if (item->distribution == INF_SCALE && odd) data[i] = INFINITY;
         if (item->distribution == TO_INFINITY) data[i] *= 2.0f;
+        if (item->distribution == TINY_SCALE) data[i] *= 0x1p-13f;
     }
 }
 
@@ -422,11 +425,12 @@ static void fill_bytes(const struct lesson_case *item, int of_weights, size_t el
                        float *data)
 {
     int above = item->distribution == POSITIVE || item->distribution == INF_SCALE ||
-                item->distribution == TO_INFINITY;
+                item->distribution == TO_INFINITY || item->distribution == TINY_SCALE;
     for (size_t i = 0; i < elems; i++) {
         int low = rng_between(rng, 0, 15), high = rng_between(rng, 0, 15);
         if (above && of_weights) low = 8 + low / 2, high = 8 + high / 2;
         if (above && !of_weights) low /= 2, high /= 2;
+        if (item->distribution == TINY_SCALE && of_weights) low = 12 + low % 4, high = 12 + high % 4;
         if (item->distribution == LOWEST) low = high = of_weights ? 0 : 15;
         if (item->distribution == HIGHEST) low = high = of_weights ? 15 : 0;
         int byte = high * 16 + low;
@@ -762,6 +766,7 @@ static const char *purpose(const struct lesson_case *item)
         [INF_SCALE] = "some scales are infinite: they must come out in their columns and nowhere else",
         [NEGATIVE_SCALE] = "some scales are negative",
         [ZERO_SCALE] = "some scales are 0",
+        [TINY_SCALE] = "scales are subnormal halves, and no scale times q - zero is",
     };
     if (item->flags & CASE_LAUNCH_ONLY) return "a large problem: only its launch is checked";
     return purposes[item->distribution];

@@ -53,7 +53,8 @@ void make_refused_workspaces(struct making *m)
         int null, misaligned, short_by;
     } wrong[] = {{"workspace_null", KERNEL_OUT_OF_MEMORY, 1, 0, 0},
                  {"workspace_short", KERNEL_OUT_OF_MEMORY, 0, 0, 1},
-                 {"workspace_misaligned", KERNEL_ALIGNMENT_ERROR, 0, 1, 0}};
+                 {"workspace_misaligned", KERNEL_ALIGNMENT_ERROR, 0, 1, 0},
+                 {"workspace_short_and_misaligned", KERNEL_OUT_OF_MEMORY, 0, 1, 1}};
     struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
     const struct lesson_case *like = refused_like(m);
     if (!needs_one(m)) return;

@@ -449,6 +449,22 @@ int compare_same_bits(const struct judged *judged, const struct judged *before, 
     return 1;
 }
 
+/* Whether atomics have left the same in memory whatever the order of threads, as outputs whose bits must not depend on it need. */
+static int atomics_agree(const struct judged *judged, struct record *found)
+{
+    const struct wire_case *asked = session_case(judged->session, judged->index);
+    const uint64_t *left = asked->result.left_by_atomics;
+    if (left[0] == left[1] || judged->item->settled.order_free != 0 || judged->item->one_call ||
+        asked->flags & (WIRE_TWO_PLACES | CASE_TWO_STREAMS))
+        return 1;
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        if (!has_output(judged, b)) continue;
+        find(found, RECORD_RUNS_DIFFER, RECORD_ATOMICS_DIFFER, &judged->item->buffer[b], 0);
+        return 0;
+    }
+    return 1;
+}
+
 int compare_runs(const struct judged *judged, struct record *found)
 {
     for (int b = 0; b < judged->item->buffer_count; b++) {
@@ -458,7 +474,7 @@ int compare_runs(const struct judged *judged, struct record *found)
                         : rows_kept(judged, b, found) && runs_of(judged, b, found);
         if (!right) return 0;
     }
-    return 1;
+    return atomics_agree(judged, found);
 }
 
 /* 1 if every element at `timed` is as close to that of the first run as two right results are to each

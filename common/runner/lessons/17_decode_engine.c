@@ -101,6 +101,87 @@ static enum kernel_status call_wrongly(const struct scene *s)
                        s->stream);
 }
 
+/* ---- products elsewhere -------------------------------------------------------------------------------- */
+
+enum product { PRODUCT_QKV, PRODUCT_O, PRODUCT_MLP, PRODUCTS };
+
+/**
+ * Products with matrices of zeros, which count how often they are asked. They stand for any: what they get must be what the contract
+ * says, and a status of theirs is the step's.
+ */
+struct products {
+    struct engine_products called; /* first: what the functions get is this */
+    const struct scene *scene;
+    int rows;             /* of the step */
+    int calls[PRODUCTS];  /* in this step: the next one is of this layer */
+    int refused;          /* enum product that says so; -1: none */
+    int wrong;            /* some call was not as it should be */
+};
+
+static enum kernel_status asked(const struct engine_products *self, enum product which, int layer, int rows,
+                                cudaStream_t stream)
+{
+    struct products *p = (struct products *)(uintptr_t)self;
+    p->wrong |= layer != p->calls[which]++ || rows != p->rows || stream != p->scene->stream;
+    return p->refused == (int)which ? KERNEL_UNSUPPORTED_DTYPE : KERNEL_OK;
+}
+
+static enum kernel_status multiply_qkv(const struct engine_products *self, int layer, int rows,
+                                       const float *x, float *qkv, cudaStream_t stream)
+{
+    const struct engine_config *c = &((const struct products *)self)->scene->plan.config;
+    const size_t width = engine_q_width(c) + 2 * engine_kv_width(c);
+    (void)x;
+    cudaMemsetAsync(qkv, 0, (size_t)rows * width * sizeof(float), stream);
+    return asked(self, PRODUCT_QKV, layer, rows, stream);
+}
+
+static enum kernel_status multiply_o(const struct engine_products *self, int layer, int rows,
+                                     const void *attended, float *x, cudaStream_t stream)
+{
+    (void)attended, (void)x;
+    return asked(self, PRODUCT_O, layer, rows, stream);
+}
+
+static enum kernel_status multiply_mlp(const struct engine_products *self, int layer, int rows, float *x,
+                                       cudaStream_t stream)
+{
+    (void)x;
+    return asked(self, PRODUCT_MLP, layer, rows, stream);
+}
+
+/** Takes a step with products of zeros that none but @p refused refuses. ::KERNEL_CUDA_ERROR if they were not asked as they should be. */
+static enum kernel_status take_step_elsewhere(const struct scene *s, const struct engine_model *model,
+                                              const struct engine_batch *batch, int refused)
+{
+    struct products products = {.called = {multiply_qkv, multiply_o, multiply_mlp},
+                                .scene = s,
+                                .rows = batch->rows,
+                                .refused = refused};
+    struct engine_model with = *model;
+    with.products = &products.called;
+    const enum kernel_status status = engine_step(&with, batch, s->stream);
+    const int elsewhere = model->config.elsewhere;
+    for (int which = 0; which < PRODUCTS && refused < 0; which++) {
+        const int is_there = elsewhere & (which == PRODUCT_MLP ? ENGINE_MLP_ELSEWHERE : ENGINE_ATTENTION_ELSEWHERE);
+        products.wrong |= products.calls[which] != (is_there ? model->config.layers : 0);
+    }
+    return products.wrong ? KERNEL_CUDA_ERROR : status;
+}
+
+/** A step; where matrices are elsewhere, first with each product of them refused. */
+static enum kernel_status take_step(const struct scene *s, const struct engine_model *model,
+                                    const struct engine_batch *batch)
+{
+    const int elsewhere = model->config.elsewhere;
+    if (elsewhere == 0) return engine_step(model, batch, s->stream);
+    for (int which = 0; which < PRODUCTS; which++) {
+        if (!(elsewhere & (which == PRODUCT_MLP ? ENGINE_MLP_ELSEWHERE : ENGINE_ATTENTION_ELSEWHERE))) continue;
+        if (take_step_elsewhere(s, model, batch, which) != KERNEL_UNSUPPORTED_DTYPE) return KERNEL_CUDA_ERROR;
+    }
+    return take_step_elsewhere(s, model, batch, -1);
+}
+
 /* ---- steps --------------------------------------------------------------------------------------------- */
 
 /** Launch by launch. */
@@ -109,7 +190,7 @@ static enum kernel_status take_steps(const struct scene *s)
     enum kernel_status status = KERNEL_OK;
     for (int step = 0; step < s->plan.steps && status == KERNEL_OK; step++) {
         const struct engine_batch batch = batch_at(s, step, 0);
-        status = engine_step(&s->model, &batch, s->stream);
+        status = take_step(s, &s->model, &batch);
     }
     return status;
 }
@@ -130,7 +211,7 @@ static enum kernel_status take_alone(const struct scene *s, const struct engine_
         batch.wanted = engine_wanted_row(p, step, i) == row;
         if (batch.wanted == 0) batch.logits += p->config.vocab;
     }
-    return engine_step(model, &batch, s->stream);
+    return take_step(s, model, &batch);
 }
 
 /** Every token by itself, in the other copy of the cache. */
@@ -148,7 +229,7 @@ static enum kernel_status take_all_alone(const struct scene *s)
     return status;
 }
 
-/** Logits that no step is asked for are 0, and have to stay so. */
+/** Logits that no step is asked for are ENGINE_UNASKED, and have to stay so. */
 static void clear_other_logits(const struct scene *s)
 {
     const struct engine_plan *p = &s->plan;
@@ -157,7 +238,7 @@ static void clear_other_logits(const struct scene *s)
         for (int step = 0; step < p->steps; step++) {
             const int wanted = engine_wanted(p, step);
             float *first = batch_at(s, step, 0).logits + (size_t)copy * logits_elems(p);
-            cudaMemsetAsync(first + (size_t)wanted * (size_t)p->config.vocab, 0,
+            cudaMemsetAsync(first + (size_t)wanted * (size_t)p->config.vocab, ENGINE_UNASKED_BYTE,
                             (size_t)(p->config.max_rows - wanted) * row, s->stream);
         }
 }
@@ -213,7 +294,7 @@ static enum kernel_status replay_step(const struct scene *s, cudaGraphExec_t gra
     stage(s, to.requests, from.requests, rows);
     stage(s, to.wanted_rows, from.wanted_rows, rows);
     stage(s, to.tables, from.tables, (size_t)s->plan.requests * (size_t)s->plan.config.max_blocks);
-    if (!(s->plan.manner & ENGINE_KEPT)) cudaMemsetAsync(to.logits, 0, logits * 4, s->stream);
+    if (!(s->plan.manner & ENGINE_KEPT)) cudaMemsetAsync(to.logits, ENGINE_UNASKED_BYTE, logits * 4, s->stream);
     if (cudaGraphLaunch(graph, s->stream) != cudaSuccess) return KERNEL_CUDA_ERROR;
     stage(s, from.logits, to.logits, logits);
     return KERNEL_OK;
@@ -225,7 +306,7 @@ static enum kernel_status capture(const struct scene *s, cudaGraphExec_t *execut
     cudaGraph_t graph = NULL;
     if (cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeRelaxed) != cudaSuccess)
         return KERNEL_CUDA_ERROR;
-    enum kernel_status status = engine_step(&s->model, &batch, s->stream);
+    enum kernel_status status = take_step(s, &s->model, &batch);
     if (cudaStreamEndCapture(s->stream, &graph) != cudaSuccess) return KERNEL_CUDA_ERROR;
     marshalling_may_look(1);
     if (status == KERNEL_OK && cudaGraphInstantiate(executable, graph, 0) != cudaSuccess)

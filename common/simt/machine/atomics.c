@@ -75,9 +75,28 @@ void simt_block_atomic_begin(void *address, size_t bytes, const void *return_add
     simt_ordered_begin(address, bytes, SIMT_BLOCK_SCOPE, return_address);
 }
 
+/* Sums over all addresses of what is left there less what was there, both scrambled: what is between cancels out. */
+static uint64_t left_by_atomics;
+
+static uint64_t scrambled(uint64_t value)
+{
+    value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
+    return value ^ value >> 31;
+}
+
+uint64_t simt_left_by_atomics(void)
+{
+    return __atomic_exchange_n(&left_by_atomics, 0, __ATOMIC_RELAXED);
+}
+
 void simt_atomic_end(void *address, size_t bytes)
 {
-    if (simt_tls_worker != NULL) simt_flag_written(simt_tls_worker, address, bytes);
+    struct worker *w = simt_tls_worker;
+    if (w == NULL) return;
+    const uint64_t more = scrambled(value_at(address, bytes)) - scrambled(w->flags.atomic.before);
+    (void)__atomic_fetch_add(&left_by_atomics, more, __ATOMIC_RELAXED);
+    simt_flag_written(w, address, bytes);
 }
 
 void simt_swap_end(void *address, size_t bytes, int swapped)

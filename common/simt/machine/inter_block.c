@@ -305,6 +305,16 @@ static void check_word(struct replay *now, struct shadow_word *m, unsigned mask)
 
 /* ---- launches that overlap ---------------------------------------------------------------------------- */
 
+/* A finding if a launch of the caller's may still be running, which may be using any of the caller's memory. */
+static bool check_callers_launch(const struct replay *now, unsigned mask)
+{
+    const struct touch *touch = now->touch;
+    const unsigned open = touch->kind & TOUCH_EARLY ? earlier_launches->count : earlier_launches->left;
+    if (open == 0 || earlier_launches->launch[0].number != 0 || touch->kind & TOUCH_DATA) return false;
+    add_finding(now, mask, RECORD_GLOBAL_RACE, RECORD_ADVICE_GRID_DEPENDENCY_CALLER, 0, 0, NULL);
+    return true;
+}
+
 /* A finding if the word was touched by an earlier launch that may still be running. */
 static bool check_earlier_launch(const struct replay *now, unsigned mask, access_id other, bool wrote)
 {
@@ -394,7 +404,7 @@ static void split(struct shadow_word *m)
 
 static void access_one(struct replay *now, struct shadow_word *m, unsigned mask)
 {
-    if (earlier_launches != NULL && earlier_launches->count > 0 &&
+    if (earlier_launches != NULL && earlier_launches->count > 0 && !check_callers_launch(now, mask) &&
         !check_earlier_launch(now, mask, m->writer, true))
         (void)check_earlier_launch(now, mask, m->reader, false);
     check_word(now, m, mask);

@@ -114,6 +114,13 @@ void runtime_settled(void)
     running.count = running.left = 0;
 }
 
+void simt_caller_runs(void *stream)
+{
+    running = (struct simt_overlap){.count = 1};
+    running_in = stream;
+    running_on = simt_current_device();
+}
+
 /* The launches of all streams since simt_watch_streams(1), of which any may still be running when another stream has its next one. */
 static int streams_watched;
 static struct simt_overlap watched;
