@@ -55,7 +55,7 @@ static const struct sizes SMALL =        {1,    32,    2,   1,  32,    32,    21
 static const struct sizes TWO_LAYERS =   {2,    64,    2,   1,  32,    64,    19,    0, 0, 0};
 static const struct sizes THREE_GROUPS = {1,    32,    6,   3,  32,    32,    16,    0, 1e-2, 100};
 static const struct sizes FOUR_GROUPS =  {1,    32,   12,   4,  32,    32,    16,    0, 0, 0};
-static const struct sizes NO_GROUPS =    {1,    32,    2,   2,  64,    32,    16,    1, 0, 0};
+static const struct sizes NO_GROUPS =    {1,    32,    2,   2,  64,    32,    16,    1, 0, 0.5};
 static const struct sizes HEADS_OF_128 = {1,    32,    2,   1, 128,    32,    11,    1, 1e-3, 10};
 static const struct sizes MANY_HEADS =   {1,    32,   16,   1, 128,    32,   11,    1, 0, 0};
 static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9,    1, 0, 0};
@@ -92,6 +92,7 @@ static const struct table_row {
     enum distribution distribution;
     int gpu_only;
     int elsewhere; /* of engine_config */
+    int spread;    /* 0: 1 */
 } TABLE[] = {
     /* clang-format off */
     {"step/no_layers",              GROUP_BASIC,      &NO_LAYERS,    .text = 3, .chunk = 3, .page = 4},
@@ -113,6 +114,8 @@ static const struct table_row {
     {"step/join_and_leave",         GROUP_EDGES,      &SMALL,        .requests = 5, .text = 3, .growth = 1, .every = 2, .chunk = 2, .decode = 2, .page = 2, .manner = A},
     {"step/position_70000",         GROUP_EDGES,      &SMALL,        .text = 70002, .decode = 2, .page = 16, .manner = P, .distribution = SHARP},
     {"step/position_5000_apart",    GROUP_EDGES,      &THREE_GROUPS, .requests = 2, .text = 4001, .growth = 1000, .decode = 1, .page = 16, .manner = P | A},
+    /* Blocks of the cache are 2^30 elements apart, and so begin beyond 2^31 and 2^32 in a slice, and slices do. */
+    {"step/far_blocks",             GROUP_EDGES,      &TWO_LAYERS,   .text = 34, .chunk = 33, .decode = 1, .page = 16, .spread = (1 << 30) / (16 * 32)},
     {"step/attention_elsewhere",    GROUP_EDGES,      &TWO_LAYERS,   .requests = 2, .text = 5, .growth = 1, .chunk = 3, .decode = 1, .page = 4, .elsewhere = ENGINE_ATTENTION_ELSEWHERE},
     {"step/mlp_elsewhere",          GROUP_EDGES,      &TWO_LAYERS,   .text = 25, .chunk = 20, .decode = 5, .page = 4, .elsewhere = ENGINE_MLP_ELSEWHERE},
     {"step/all_elsewhere_replayed", GROUP_EDGES,      &TWO_LAYERS,   .text = 5, .chunk = 3, .decode = 1, .page = 4, .manner = G, .elsewhere = ENGINE_ATTENTION_ELSEWHERE | ENGINE_MLP_ELSEWHERE},
@@ -222,6 +225,12 @@ static void set_sizes(struct engine_config *c, const struct sizes *s)
     c->rope_base = s->rope_base > 0.0 ? (float)s->rope_base : s->head_dim == 128 ? 1e6f : 1e4f;
 }
 
+/** Elements of a block of keys or of values. */
+static size_t block_elems(const struct engine_config *c)
+{
+    return (size_t)c->block_size * engine_kv_width(c);
+}
+
 static struct lesson_case case_of(const struct table_row *row)
 {
     struct lesson_case item = {.group = row->group,
@@ -241,8 +250,10 @@ static struct lesson_case case_of(const struct table_row *row)
                                .manner = row->manner};
     set_sizes(&plan.config, row->sizes);
     plan.config.elsewhere = row->elsewhere;
+    plan.spread = row->spread > 0 ? row->spread : 1;
     settle(&plan);
     put_plan(&item, &plan);
+    if (plan.spread > 1) item.apart[ENGINE_CACHE] = plan.spread * (int64_t)block_elems(&plan.config);
     if (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS) item.flags |= CASE_ONE_CALL;
     snprintf(item.name, sizeof item.name, "%s", row->name);
     return item;
@@ -250,8 +261,9 @@ static struct lesson_case case_of(const struct table_row *row)
 
 static struct lesson_case bad_case_of(int mistake)
 {
-    static const struct table_row basis = {"",        GROUP_BAD_INPUT, &THREE_GROUPS, .requests = 2,
-                                           .text = 3, .chunk = 3,      .page = 4};
+    /* the first step has fewer rows than others */
+    static const struct table_row basis = {
+        "", GROUP_BAD_INPUT, &THREE_GROUPS, .requests = 2, .text = 3, .every = 1, .chunk = 2, .page = 4};
     struct lesson_case item = case_of(&basis);
     struct engine_plan plan = engine_plan_of(item.value);
     plan.mistake = mistake;
@@ -307,7 +319,7 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
     const size_t steps = (size_t)p.steps, rows = (size_t)c->max_rows, vocab = (size_t)c->vocab;
     const size_t copies = p.manner & ENGINE_ALONE ? 2 : 1;
     const size_t workspace = engine_staged(&p) + engine_most_workspace(c) / 256 * 256;
-    const size_t slices = 2 * (size_t)c->layers, slice = engine_slice_elems(c);
+    const size_t slices = 2 * (size_t)c->layers, blocks = (size_t)c->num_blocks;
     b[ENGINE_WEIGHTS] = LESSON_BUFFER("weights", WIRE_IN, STORAGE_F16, engine_weight_elems(c));
     b[ENGINE_TOKENS] = LESSON_BUFFER("tokens", WIRE_IN, STORAGE_I32, steps, rows);
     b[ENGINE_POSITIONS] = LESSON_BUFFER("positions", WIRE_IN, STORAGE_I32, steps, rows);
@@ -316,7 +328,7 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
         LESSON_BUFFER("tables", WIRE_IN, STORAGE_I32, steps, (size_t)p.requests, (size_t)c->max_blocks);
     b[ENGINE_WANTED] = LESSON_BUFFER("wanted_rows", WIRE_IN, STORAGE_I32, steps + 1, rows);
     b[ENGINE_CACHE] = LESSON_BUFFER("cache", WIRE_INOUT, STORAGE_F16, copies, slices == 0 ? 1 : slices,
-                                    slices == 0 ? 8 : slice);
+                                    slices == 0 ? 1 : blocks, slices == 0 ? 8 : block_elems(c));
     b[ENGINE_LOGITS] = LESSON_BUFFER("logits", WIRE_OUT, STORAGE_F32, copies, steps, rows, vocab);
     b[ENGINE_REPORT] = (struct lesson_buffer){.name = "batched",
                                               .role = WIRE_OUT,
@@ -439,7 +451,7 @@ static int token_of(const struct lesson_case *item, const struct engine_plan *p,
     return token == STRANGE ? token + 1 : token;
 }
 
-/** Block @p index of request @p j; blocks are scattered over the cache. */
+/** Block @p index of request @p j, if none were spread; blocks are scattered over the cache. */
 static int block_of(const struct engine_plan *p, int j, int index)
 {
     const int64_t blocks = p->config.num_blocks, at = j * blocks_needed(p) + index;
@@ -455,7 +467,7 @@ static void fill_tables(const struct engine_plan *p, float *data)
                 data + ((size_t)step * (size_t)p->requests + (size_t)j) * (size_t)p->config.max_blocks;
             int first = 0, count = engine_piece(p, j, step, &first), tokens = count > 0 ? first + count : 0;
             for (int i = 0; i < p->config.max_blocks; i++)
-                table[i] = i * p->config.block_size < tokens ? (float)block_of(p, j, i) : -1.0f;
+                table[i] = i * p->config.block_size < tokens ? (float)(p->spread * block_of(p, j, i)) : -1.0f;
         }
 }
 

@@ -351,6 +351,7 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
                                         .workspace = (char *)buffers[ENGINE_WORKSPACE] + engine_staged(p),
                                         .workspace_bytes =
                                             (asked < most ? asked : most) + (size_t)item->workspace_more};
+    scene.model.config.num_blocks *= p->spread;
     if (is_wrong(&scene, item)) return call_wrongly(&scene);
     clear_other_logits(&scene);
     enum kernel_status status =
