@@ -1,7 +1,7 @@
 #!/bin/bash
-# Times lesson 19 on as many GPUs as there are, in a minute at most:  tests/gpu/several.sh OUT
+# Times lesson 19 on as many GPUs as there are, in SECONDS (120) at most:  tests/gpu/several.sh OUT [SECONDS]
 # The table goes to OUT/several.txt. A program `time_several` beside this script is run as it is; else it is built, which takes its own time.
-out=${1:?usage: several.sh OUT}
+out=${1:?usage: several.sh OUT [SECONDS]} limit=${2:-120}
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$out" || exit 2
 
@@ -30,9 +30,9 @@ if [ ! -x "$program" ]; then
     include=()
     [ ! -e "$nccl/../include/nccl.h" ] || include=(-I"$nccl/../include")
     mkdir -p "$root/build" &&
-        gcc -O2 -std=c11 -c "$root/reference/qwen3.c" -o "$root/build/time_several_oracle.o" &&
+        (cd "$root/build" && gcc -O2 -std=c11 -c "$root/reference/qwen3.c" "$root/reference/experts.c") &&
         nvcc -O3 -std=c++17 -arch="${ARCH:-native}" -cudart static "${include[@]}" -I"$root/common/contracts" -I"$root/lessons/19_several_gpus" \
-            "$root/tests/gpu/time_several.cu" "$root/build/time_several_oracle.o" -Xlinker "$nccl/libnccl.so.2" -o "$program" || exit 2
+            "$root/tests/gpu/time_several.cu" "$root/build/qwen3.o" "$root/build/experts.o" -Xlinker "$nccl/libnccl.so.2" -o "$program" || exit 2
 fi
 
 SECONDS=0
@@ -41,7 +41,7 @@ SECONDS=0
     echo "NCCL in ${nccl:-no folder that is known}"
     export LD_LIBRARY_PATH=$nccl${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
     export NCCL_DEBUG=${NCCL_DEBUG:-WARN} NCCL_NVLS_ENABLE=${NCCL_NVLS_ENABLE:-0}
-    timeout -k 1 $((55 - SECONDS)) "$program" $((44 - SECONDS)) 2>&1
+    timeout -k 1 $((limit - SECONDS)) "$program" $((limit - 11 - SECONDS)) 2>&1
     echo "exit $?, $SECONDS s in all"
 } | tee "$out/several.txt"
 grep -q '^exit 0,' "$out/several.txt"

@@ -3,9 +3,23 @@
 //
 // Tensor parallel: a decode step through 36 layers of Qwen3-8B's width in f32, with as many heads of keys as of queries, as the contract
 // has it. The bound is the time to read each GPU's weights, keys and values at the rate at which it reads 4 GiB here. Ring: 8 heads of
-// 128. Median of 7 steps, of 3 rings. What a step takes without its all-reduces, and a ring without its transfers or its kernels, comes
-// from calls of the solution's own functions.
-#include "../../solutions/19_several_gpus/several_gpus.cu"
+// 128, in the contract's order and, causal, in zigzag order. Median of 7 steps, of 3 rings; of the longest ring the second call, of one
+// GPU the only one. What a step takes without its all-reduces, and a ring without its transfers or its kernels, comes from calls of the
+// solution's own functions. Rings come first, in the order of what they are compared with.
+#include <nccl.h>
+#include <stddef.h>
+
+static size_t sent_by_rank[8]; // bytes, as ncclSend() is told
+
+static ncclResult_t counted_send(const void *from, size_t count, ncclDataType_t type, int peer,
+                                 ncclComm_t comm, cudaStream_t stream)
+{
+    int rank = 0;
+    if (ncclCommUserRank(comm, &rank) == ncclSuccess) sent_by_rank[rank] += count * sizeof(float);
+    return ncclSend(from, count, type, peer, comm, stream);
+}
+#define ncclSend counted_send
+#include "../../solutions/19_several_gpus/steps/zigzag.cu"
 
 #include <math.h>
 #include <stdio.h>
@@ -586,22 +600,47 @@ static void time_layers(struct machine *m, double rate, struct decode_result one
 
 /* ---- the ring --------------------------------------------------------------------------------------------------- */
 
-/** Results of one rank, to compare others with. */
+/** Results of one GPU, to compare others with. */
 struct ring_result {
     double us;
     float *out, *lse; // [heads, tokens, head_dim], [heads, tokens]
 };
 
-static void open_ring(const struct machine *m, const struct ring_sizes *z, struct ring_parts *parts)
+/** How a sequence is shared out: a rank has one piece of it, or an early one and a late one; and what then attends to it. */
+struct ring_order {
+    const char *name;
+    int pieces;
+    enum kernel_status (*ring)(const struct gpu_ranks *, const struct ring_sizes *,
+                               const struct ring_parts *);
+    enum kernel_status (*attend)(const struct gpu_rank *, int ranks, const struct ring_sizes *,
+                                 const struct ring_part *, int step);
+};
+static const struct ring_order in_order = {"", 1, ring_attention, attend},
+                               in_zigzag = {", zigzag", 2, zigzag_attention, attend_in_zigzag};
+
+/** Token at which piece @p i of a rank begins. */
+static size_t piece_begins(const struct ring_order *order, const struct machine *m,
+                           const struct ring_sizes *z, int at, int i)
+{
+    const int rank = m->gpus.at[at].rank, number = i == 0 ? rank : 2 * m->gpus.ranks - 1 - rank;
+    return (size_t)number * (size_t)(z->part / order->pieces);
+}
+
+static void open_ring(const struct ring_order *order, const struct machine *m, const struct ring_sizes *z,
+                      struct ring_parts *parts)
 {
     const size_t heads = (size_t)z->heads, part = (size_t)z->part, dim = (size_t)z->head_dim;
     const size_t tokens = part * (size_t)m->gpus.ranks, bytes = heads * part * dim * sizeof(float);
     for (int i = 0; i < m->gpus.count; i++) {
         struct ring_part *p = &parts->at[i];
-        const struct shard of = {heads, part, dim, tokens, dim, (size_t)m->gpus.at[i].rank * part, 0};
         need(cudaSetDevice(i));
         float *const qkv[] = {(float *)reserve(bytes), (float *)reserve(bytes), (float *)reserve(bytes)};
-        for (int k = 0; k < 3; k++) fill_shard(qkv[k], of, (unsigned)(1000 + k), 1.7320508f);
+        for (int k = 0; k < 3 * order->pieces; k++) {
+            const size_t piece = part / (size_t)order->pieces, half = (size_t)(k / 3);
+            fill_shard(qkv[k % 3] + half * heads * piece * dim,
+                       {heads, piece, dim, tokens, dim, piece_begins(order, m, z, i, k / 3), 0},
+                       (unsigned)(1000 + k % 3), 1.7320508f);
+        }
         p->q = qkv[0], p->k = qkv[1], p->v = qkv[2];
         p->out = (float *)reserve(bytes), p->lse = (float *)reserve(heads * part * sizeof(float));
         p->workspace_bytes = ring_attention_workspace_bytes(z, m->gpus.ranks);
@@ -620,12 +659,12 @@ static void close_ring(const struct machine *m, const struct ring_parts *parts)
     }
 }
 
-/** A call, and what it leaves as [heads, tokens, floats]. */
-static void ring_results(const struct machine *m, const struct ring_sizes *z, const struct ring_parts *parts,
-                         float *out, float *lse)
+/** A call, what it leaves as [heads, tokens, floats], and its microseconds. */
+static double ring_results(const struct ring_order *order, struct machine *m, const struct ring_sizes *z,
+                           const struct ring_parts *parts, float *out, float *lse)
 {
     const size_t heads = (size_t)z->heads, part = (size_t)z->part, dim = (size_t)z->head_dim;
-    const size_t ranks = (size_t)m->gpus.ranks;
+    const size_t ranks = (size_t)m->gpus.ranks, piece = part / (size_t)order->pieces;
     for (size_t i = 0; i < ranks; i++) {
         need(cudaSetDevice((int)i));
         need(cudaMemset(parts->at[i].out, 0xff, heads * part * dim * sizeof(float)));
@@ -633,19 +672,21 @@ static void ring_results(const struct machine *m, const struct ring_sizes *z, co
         if (parts->at[i].workspace_bytes > 0)
             need(cudaMemset(parts->at[i].workspace, 0xff, parts->at[i].workspace_bytes));
     }
-    synchronise(m);
-    need_ok(ring_attention(&m->gpus, z, parts));
-    synchronise(m);
+    begin_timing(m);
+    need_ok(order->ring(&m->gpus, z, parts));
+    const double us = end_timing(m);
     for (size_t i = 0; i < ranks; i++) {
         need(cudaSetDevice((int)i));
-        for (size_t h = 0; h < heads; h++) {
-            const size_t line = (h * ranks + (size_t)m->gpus.at[i].rank) * part;
-            need(cudaMemcpy(out + line * dim, parts->at[i].out + h * part * dim, part * dim * sizeof(float),
+        for (size_t h = 0; h < heads * (size_t)order->pieces; h++) {
+            const size_t line =
+                h % heads * ranks * part + piece_begins(order, m, z, (int)i, (int)(h / heads));
+            need(cudaMemcpy(out + line * dim, parts->at[i].out + h * piece * dim, piece * dim * sizeof(float),
                             cudaMemcpyDeviceToHost));
-            need(cudaMemcpy(lse + line, parts->at[i].lse + h * part, part * sizeof(float),
+            need(cudaMemcpy(lse + line, parts->at[i].lse + h * piece, piece * sizeof(float),
                             cudaMemcpyDeviceToHost));
         }
     }
+    return us;
 }
 
 /** Some rows in double: the largest share of |out - ref| <= u |ref| + 8 u sqrt(n) sum |p v| + 8 u sqrt(d) scale sum |q k| sum |p v|. */
@@ -687,16 +728,16 @@ static double judge_ring(const struct ring_sizes *z, int ranks, const float *out
 
 enum { WHOLE, KERNELS, TRANSFERS };
 
-static double time_ring_part(struct machine *m, const struct ring_sizes *z, const struct ring_parts *parts,
-                             int what)
+static double time_ring_part(const struct ring_order *order, struct machine *m, const struct ring_sizes *z,
+                             const struct ring_parts *parts, int what)
 {
     double us[RINGS];
     for (int k = 0; k < RINGS; k++) {
         begin_timing(m);
-        if (what == WHOLE) need_ok(ring_attention(&m->gpus, z, parts));
+        if (what == WHOLE) need_ok(order->ring(&m->gpus, z, parts));
         for (int step = 0; step < m->gpus.ranks && what == KERNELS; step++)
             for (int i = 0; i < m->gpus.count; i++)
-                need_ok(attend(&m->gpus.at[i], m->gpus.ranks, z, &parts->at[i], step));
+                need_ok(order->attend(&m->gpus.at[i], m->gpus.ranks, z, &parts->at[i], step));
         for (int i = 0; i < m->gpus.count && what == TRANSFERS; i++)
             need(cudaEventRecord(m->gpus.at[i].used, m->gpus.at[i].stream));
         for (int step = 0; step + 1 < m->gpus.ranks && what == TRANSFERS; step++)
@@ -708,58 +749,82 @@ static double time_ring_part(struct machine *m, const struct ring_sizes *z, cons
     return median(us, RINGS);
 }
 
-static void time_ring(struct machine *m, int tokens, int causal, struct ring_result *one)
+/** What several GPUs gain over one, whose results theirs are compared with. */
+static void print_gain(const struct ring_order *order, struct machine *m, const struct ring_sizes *z,
+                       const struct ring_parts *parts, double us, const struct ring_result *one,
+                       const struct ring_result *mine, int is_long)
 {
     const int ranks = m->gpus.ranks;
+    const size_t lines = (size_t)z->heads * (size_t)z->part * (size_t)ranks;
+    const double bytes = 8.0 * (double)z->heads * z->part * z->head_dim * (ranks - 1);
+    // Causal and in order, the last rank has 2 N - 1 of N * N halves of a part's pairs.
+    const double fair = z->causal && order->pieces == 1 ? (double)(ranks * ranks) / (2 * ranks - 1) : ranks;
+    const double gain = one->us / us, transfers = time_ring_part(order, m, z, parts, TRANSFERS);
+    printf("  %.2fx of at most %.2f (bar %.2f: %s)  transfers alone %.1f us (%.0f GB/s each way)", gain, fair,
+           0.9 * fair, gain >= 0.9 * fair ? "met" : "NOT met", transfers, bytes / transfers * 1e-3);
+    if (!is_long) {
+        const double kernels = time_ring_part(order, m, z, parts, KERNELS);
+        printf(", kernels alone %.1f us, hidden %.0f%%", kernels,
+               100.0 * fmin(1.0, fmax(0.0, 1.0 - (us - kernels) / transfers)));
+    }
+    const double unlike = difference(mine->out, one->out, lines * (size_t)z->head_dim),
+                 of_lse = difference(mine->lse, one->lse, lines);
+    printf("  differs from 1 GPU by %.1e, lse %.1e of the largest: %s", unlike, of_lse,
+           verdict(unlike <= 1e-4 && of_lse <= 1e-5));
+}
+
+static void time_ring(const struct ring_order *order, struct machine *m, int tokens, int causal,
+                      struct ring_result *one)
+{
+    const int ranks = m->gpus.ranks, is_long = tokens > (small ? 64 : 65536);
     const struct ring_sizes z = {small ? 2 : 8, tokens / ranks, small ? 16 : 128, causal, 0.0f};
     const size_t lines = (size_t)z.heads * (size_t)tokens, elems = lines * (size_t)z.head_dim;
     struct ring_parts parts = {};
-    if (ranks > 1 && one->out == NULL) return; // nothing to compare with
-    open_ring(m, &z, &parts);
-    float *out = (float *)host_memory(elems * sizeof(float)),
-          *lse = (float *)host_memory(lines * sizeof(float));
-    float *again = (float *)host_memory(elems * sizeof(float)),
-          *lse_again = (float *)host_memory(lines * sizeof(float));
-    ring_results(m, &z, &parts, out, lse);
-    ring_results(m, &z, &parts, again, lse_again);
-    const int same =
-        memcmp(out, again, elems * sizeof(float)) == 0 && memcmp(lse, lse_again, lines * sizeof(float)) == 0;
-    const double used = judge_ring(&z, ranks, out), us = time_ring_part(m, &z, &parts, WHOLE);
+    if (is_late("a ring") || (ranks > 1 && one->out == NULL)) return; // nothing to compare with
+    open_ring(order, m, &z, &parts);
+    struct ring_result first = {0.0, (float *)host_memory(elems * sizeof(float)),
+                                (float *)host_memory(lines * sizeof(float))};
+    memset(sent_by_rank, 0, sizeof sent_by_rank);
+    double us = ring_results(order, m, &z, &parts, first.out, first.lse);
+    const size_t to_send = 2 * elems / (size_t)ranks * (size_t)(ranks - 1) * sizeof(float);
+    int sent = 1;
+    for (int i = 0; i < ranks; i++) sent &= sent_by_rank[i] == to_send;
+    printf("  ring %5d tokens%s%s: ", tokens, causal ? ", causal" : "        ", order->name);
+    fflush(stdout);
+    if (!is_long || ranks > 1) {
+        float *out = (float *)host_memory(elems * sizeof(float)),
+              *lse = (float *)host_memory(lines * sizeof(float));
+        us = ring_results(order, m, &z, &parts, out, lse);
+        printf("reruns %s  ", verdict(memcmp(out, first.out, elems * sizeof(float)) == 0 &&
+                                      memcmp(lse, first.lse, lines * sizeof(float)) == 0));
+        free(out), free(lse);
+    }
+    if (!is_long) us = time_ring_part(order, m, &z, &parts, WHOLE);
     const double flop =
         4.0 * (double)z.heads * (double)tokens * (double)tokens * z.head_dim * (causal ? 0.5 : 1.0);
-    // Causal, the last rank has 2 N - 1 of N * N halves of a part's pairs, for the parts are not shared out in zigzag.
-    const double fair = causal ? (double)(ranks * ranks) / (2 * ranks - 1) : ranks;
-    printf("  ring %5d tokens%s: %9.1f us  %5.1f TFLOP/s per GPU  bound used %4.1f%%: %s  reruns %s", tokens,
-           causal ? ", causal" : "        ", us, flop / us * 1e-6 / ranks, 100.0 * used, verdict(used <= 1.0),
-           verdict(same));
+    const double used = judge_ring(&z, ranks, first.out);
+    printf("%9.1f us  %5.1f TFLOP/s per GPU  bound used %4.1f%%: %s  each sends %zu bytes: %s", us,
+           flop / us * 1e-6 / ranks, 100.0 * used, verdict(used <= 1.0), to_send, verdict(sent));
     if (ranks == 1) {
-        one->us = us, one->out = out, one->lse = lse;
+        first.us = us, *one = first;
     } else {
-        const double kernels = time_ring_part(m, &z, &parts, KERNELS),
-                     transfers = time_ring_part(m, &z, &parts, TRANSFERS);
-        const double bytes = 8.0 * (double)z.heads * z.part * z.head_dim * (ranks - 1),
-                     unlike = difference(out, one->out, elems);
-        const double of_lse = difference(lse, one->lse, lines);
-        printf("  %.2fx of at most %.2f (bar %.2f: %s)  kernels alone %.1f us, transfers alone %.1f us (%.0f "
-               "GB/s each way), "
-               "hidden %.0f%%  differs from 1 GPU by %.1e, lse %.1e of the largest: %s",
-               one->us / us, fair, 0.9 * fair, one->us / us >= 0.9 * fair ? "met" : "NOT met", kernels,
-               transfers, bytes / transfers * 1e-3,
-               100.0 * fmin(1.0, fmax(0.0, 1.0 - (us - kernels) / transfers)), unlike, of_lse,
-               verdict(unlike <= 1e-4 && of_lse <= 1e-5));
-        free(out), free(lse);
+        print_gain(order, m, &z, &parts, us, one, &first, is_long);
+        free(first.out), free(first.lse);
     }
     printf("\n");
     fflush(stdout);
-    free(again), free(lse_again);
     close_ring(m, &parts);
 }
 
-static void time_rings(struct machine *m, struct ring_result one[6])
+/** The longest first: what is skipped then matters less. */
+static void time_rings(struct machine *m, struct ring_result one[7])
 {
-    const int tokens[] = {small ? 32 : 4096, small ? 48 : 16384, small ? 64 : 65536};
-    for (int i = 0; i < 6; i++)
-        if (!is_late("a ring")) time_ring(m, tokens[i / 2], i % 2, &one[i]);
+    const int tokens[] = {small ? 32 : 4096, small ? 48 : 16384, small ? 64 : 65536, small ? 128 : 262144};
+    time_ring(m->gpus.ranks > 1 ? &in_zigzag : &in_order, m, tokens[3], 1, &one[6]);
+    for (int i = 5; i >= 0; i--) {
+        time_ring(&in_order, m, tokens[i / 2], i % 2, &one[i]);
+        if (i % 2 == 1 && m->gpus.ranks > 1) time_ring(&in_zigzag, m, tokens[i / 2], 1, &one[i]);
+    }
 }
 
 /* ---- NCCL alone ------------------------------------------------------------------------------------------------- */
@@ -850,7 +915,7 @@ int main(int count, char **words)
 {
     static struct machine machines[4];
     static struct decode_result decoded[4];
-    static struct ring_result rings[6];
+    static struct ring_result rings[7];
     int devices = 0, opened = 0;
     began = now();
     setvbuf(stdout, NULL, _IOLBF, 1 << 16); // what was measured before a hang is not lost
@@ -858,15 +923,18 @@ int main(int count, char **words)
     if (count > 1 && atof(words[1]) > 0.0) seconds = atof(words[1]);
     need(cudaGetDeviceCount(&devices));
     say_where(devices);
-    double rate = 0.0;
     for (int ranks = 1; ranks <= devices && ranks <= MOST_GPUS; ranks *= 2) {
         struct machine *m = &machines[opened++];
         open_machine(m, ranks);
-        rate = rate == 0.0 ? reading_rate(m) : fmin(rate, reading_rate(m));
-        printf("  reads %.0f GB/s\n", rate * 1e-3);
         if (ranks > 1) time_nccl(m);
-        time_layers(m, rate, decoded, 0);
         time_rings(m, rings);
+    }
+    double rate = 0.0;
+    for (int i = 0; i < opened; i++) {
+        const double reads = reading_rate(&machines[i]);
+        rate = rate == 0.0 ? reads : fmin(rate, reads);
+        printf("%d GPU%s: reads %.0f GB/s\n", machines[i].gpus.ranks, i > 0 ? "s" : "", rate * 1e-3);
+        time_layers(&machines[i], rate, decoded, 0);
     }
     for (int i = 0; i < opened && !small; i++) { // last, because it is the first that may fail
         printf("%d GPU%s, one graph per step\n", machines[i].gpus.ranks, i > 0 ? "s" : "");
