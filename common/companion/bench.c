@@ -86,18 +86,39 @@ static void choose_libraries(const struct bench *bench)
         if (measures_case(bench, &own.cases[i])) device_measure_peers_of(own.cases[i].name);
 }
 
-/* Of the lesson before, only the problems that this lesson has too; returns how many there are. */
+static int is_shared(const struct bench *bench, const struct catalogue *own, const struct known_case *known)
+{
+    return known->on[bench->device] && strcmp(known->group, "speed") == 0 &&
+           measures_shape(bench, own, known->shape);
+}
+
+/* 1 if none that is shared, of the same part, has more to do, or none has less. */
+static int is_first_or_last(const struct bench *bench, const struct catalogue *own,
+                            const struct catalogue *other, const struct known_case *known)
+{
+    int more = 0, less = 0;
+    for (size_t i = 0; i < other->count; i++) {
+        const struct known_case *rival = &other->cases[i];
+        if (strcmp(rival->part, known->part) != 0 || !is_shared(bench, own, rival)) continue;
+        more |= rival->flop > known->flop || (rival->flop == known->flop && rival < known);
+        less |= rival->flop < known->flop || (rival->flop == known->flop && rival < known);
+    }
+    return !more || !less;
+}
+
+/* Of the lesson before, only problems that this lesson has too: on a GPU the largest and the smallest of each part, since all of
+ * them would take as long as the lesson itself. Returns how many there are. */
 static int pass_on_shared(const struct bench *bench, const struct lesson_folder *before,
                           struct argument_list *arguments)
 {
+    const int all = bench->device == DEVICE_SIMT || option_value(bench->line, "--case") != NULL;
     struct catalogue own, other;
     int shared = 0;
     if (catalogue_read(bench->lesson, &own) != EXIT_PASS || catalogue_read(before, &other) != EXIT_PASS)
         return 0;
     for (size_t i = 0; i < other.count; i++) {
         const struct known_case *known = &other.cases[i];
-        if (!known->on[bench->device] || strcmp(known->group, "speed") != 0 ||
-            !measures_shape(bench, &own, known->shape))
+        if (!is_shared(bench, &own, known) || !(all || is_first_or_last(bench, &own, &other, known)))
             continue;
         argument_add(arguments, "--case");
         argument_add(arguments, known->name);
@@ -392,7 +413,7 @@ static const struct option_description options[] = {
     {"--solution", NULL, "measure the course's own solution", 0},
     {"--seed", "S", "other inputs", 0},
     {"--ranks", "N", "lesson 19: no more than N ranks, 1, 2, 4 or 8; cases with more take N", 0},
-    {"--csv", "FILE", "also write every case of every kernel as a row of FILE", 0},
+    {"--csv", "FILE", "also write every measured case of every kernel as a row of FILE", 0},
     {"--json", "FILE", "also write the bars' figures to FILE", 0},
     {"--record", NULL, "put the solution's figures into docs/results/DEVICE.csv", 0},
     {"--compare", NULL, "on simt: fail if a counter is not the recorded one (for tests)", 0},

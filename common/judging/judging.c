@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/process.h"
@@ -229,15 +230,9 @@ static void judge_submission(const struct judgement_request *request, struct jud
     submission_free(&submission);
 }
 
-void judge(const struct judgement_request *request, struct judgement *judgement)
+static void judge_file(const struct judgement_request *request, struct judgement *judgement)
 {
     struct build build;
-    *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = STATE_NOTHING_RAN};
-    text_append(&judgement->report, "", 0);
-    if (request->submission) {
-        judge_submission(request, judgement);
-        return;
-    }
     show_progress("%s on %s: building …", request->lesson->name, device_name(request->device));
     build_runner(request->lesson, request->kernel, request->device, request->level, &build);
     if (request->verbose && build.state == BUILD_READY) {
@@ -263,4 +258,18 @@ void judge(const struct judgement_request *request, struct judgement *judgement)
     show_progress(NULL);
     text_free(&build.log);
     text_free(&build.errors);
+}
+
+void judge(const struct judgement_request *request, struct judgement *judgement)
+{
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = STATE_NOTHING_RAN};
+    text_append(&judgement->report, "", 0);
+    if (request->submission)
+        judge_submission(request, judgement);
+    else
+        judge_file(request, judgement);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    judgement->seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
 }

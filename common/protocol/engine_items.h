@@ -78,7 +78,7 @@ struct engine_plan {
     struct engine_config config;
     int requests, text, growth, every, chunk, decode; /* the schedule */
     int steps;
-    int spread; /* the cache has so many times the blocks of config, of which every such one is used */
+    int spread;      /* the cache has so many times the blocks of config, of which every such one is used */
     unsigned manner; /* set of enum engine_manner */
     int mistake;     /* enum engine_mistake */
 };

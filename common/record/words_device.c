@@ -272,7 +272,8 @@ static const char *const advices[RECORD_ADVICES] = {
         "that kernel may still be running: the one between did not "
         "wait for it (cudaGridDependencySynchronize(), in the course wait_for_kernel_before())",
     [RECORD_ADVICE_GRID_DEPENDENCY_CALLER] =
-        "it is launched early, and the kernel that the caller launched before in this stream may still be using the memory: wait "
+        "it is launched early, and the kernel that the caller launched before in this stream may still be "
+        "using the memory: wait "
         "for it, by cudaGridDependencySynchronize() or what the course wraps it in, wait_for_kernel_before()",
     [RECORD_ADVICE_STREAM_IN_USE] =
         "another stream may still be using it: let this stream wait for an event that comes after that use",

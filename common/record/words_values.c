@@ -180,8 +180,11 @@ static void add_depends_on_output(struct sentence *s, const struct record *r)
 static void add_runs_differ(struct sentence *s, const struct record *r)
 {
     if (r->message == RECORD_ATOMICS_DIFFER) {
-        add(s, "what atomics leave in memory differs with the order of blocks and threads, which is another each time: are floats added "
-               "by atomicAdd, whose sums round otherwise then? %s, rounded, does not show it here, and with other values will",
+        add(s,
+            "what atomics leave in memory differs with the order of blocks and threads, which is another "
+            "each time: are floats added "
+            "by atomicAdd, whose sums round otherwise then? %s, rounded, does not show it here, and with "
+            "other values will",
             r->memory.buffer);
         return;
     }

@@ -145,7 +145,8 @@ static int run_one_by_one(struct device_case *run)
     for (int index = 0; index < 2; index++) {
         int set = run->sets == 2 ? index : 0;
         if (prepare(run, set, index) != 0) return -1;
-        if (call(run, set, index) != 0 || finish(run, index) != 0 || take_back(run, set, index) != 0) return -1;
+        if (call(run, set, index) != 0 || finish(run, index) != 0 || take_back(run, set, index) != 0)
+            return -1;
     }
     return 0;
 }

@@ -206,7 +206,8 @@ static void settle(struct engine_plan *p)
         idle = rows == 0 ? idle + 1 : 0;
     }
     p->steps -= p->every + 1;
-    if (p->manner & ENGINE_GRAPH && (c->max_rows > 1 || p->every < p->text)) c->max_rows += c->max_rows < 3 ? c->max_rows : 3;
+    if (p->manner & ENGINE_GRAPH && (c->max_rows > 1 || p->every < p->text))
+        c->max_rows += c->max_rows < 3 ? c->max_rows : 3;
     c->max_blocks = blocks_needed(p) + 1;
     c->num_blocks = p->requests * blocks_needed(p) + 2;
 }
@@ -262,8 +263,8 @@ static struct lesson_case case_of(const struct table_row *row)
 static struct lesson_case bad_case_of(int mistake)
 {
     /* the first step has fewer rows than others */
-    static const struct table_row basis = {
-        "", GROUP_BAD_INPUT, &THREE_GROUPS, .requests = 2, .text = 3, .every = 1, .chunk = 2, .page = 4};
+    static const struct table_row basis = {"",        GROUP_BAD_INPUT, &THREE_GROUPS, .requests = 2,
+                                           .text = 3, .every = 1,      .chunk = 2,    .page = 4};
     struct lesson_case item = case_of(&basis);
     struct engine_plan plan = engine_plan_of(item.value);
     plan.mistake = mistake;
@@ -443,7 +444,8 @@ static int token_of(const struct lesson_case *item, const struct engine_plan *p,
 {
     const uint64_t hash = rng_mix(item->seed + 977, (uint64_t)j * 100003u + (uint64_t)position);
     int token = (int)(hash % (uint64_t)p->config.vocab);
-    const int last = engine_text(p, j) - 1; /* tokens like the last: few of the first half of keys, half of the others */
+    const int last =
+        engine_text(p, j) - 1; /* tokens like the last: few of the first half of keys, half of the others */
     if (item->distribution == ONE_KEY)
         return position == 0 || position == last || (position > last / 2 && position % 16 < 8);
     if (item->distribution != NAN_TOKEN) return token;
@@ -720,8 +722,8 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
         span->count = lesson_elems(&b[span->buffer]);
         for (size_t i = 0; i < span->count; i++) {
             span->expected[i] = span->plain[i] = span->buffer == ENGINE_CACHE    ? (double)f.cache[i]
-                                                  : span->buffer == ENGINE_LOGITS ? ENGINE_UNASKED
-                                                                                  : 0.0;
+                                                 : span->buffer == ENGINE_LOGITS ? ENGINE_UNASKED
+                                                                                 : 0.0;
             span->bound[i] = span->floor[i] = 0.0;
         }
     }

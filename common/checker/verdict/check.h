@@ -15,7 +15,7 @@ enum {
     CHECK_CASES = 1024,
     CHECK_GUESSES = 160, /* of a lesson, that the cases of a part vote on */
     CHECK_WORKERS = 64,
-    CHECK_NAMES = 64,    /* --case, --limit and --peer may be given this often at most */
+    CHECK_NAMES = 64, /* --case, --limit and --peer may be given this often at most */
     VERDICT_TEXT = 400,
     VERDICT_FINDINGS = 4
 };
@@ -152,10 +152,10 @@ struct check {
     char broken[VERDICT_TEXT]; /**< why the machine could not do what the check needs */
     /** how many processes share the work; more than one only if this lies in shared memory */
     int workers;
-    uint32_t *progress;      /**< the mapped file, or NULL */
-    int turns;               /**< descriptor of the file that turns.c locks; -1: nobody waits for anybody */
+    uint32_t *progress; /**< the mapped file, or NULL */
+    int turns;          /**< descriptor of the file that turns.c locks; -1: nobody waits for anybody */
     pid_t worker[CHECK_WORKERS]; /**< processes that are stopped while others have a case timed; 0: none */
-    pthread_mutex_t merging; /**< held by the worker that changes a verdict */
+    pthread_mutex_t merging;     /**< held by the worker that changes a verdict */
     int next_unit; /**< of the pieces that the cases are divided into, the first that no worker has */
     /** 1: the device had no memory for the case beside those of other workers */
     int crowded_out[CHECK_CASES];

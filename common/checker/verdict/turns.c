@@ -45,15 +45,13 @@ static void signal_others(const struct check *check, int number)
 
 void turns_join(struct check *check, int number)
 {
-    const pid_t self = getpid();
-    if (number >= 0) {
-        now = AWAY;
-        __atomic_store_n(&check->worker[number], self, __ATOMIC_RELEASE);
-    } else {
-        turns_share(check); /* nobody stops this process meanwhile, or once it is reaped another one of that number */
-        turns_leave(check, self);
-        turns_end(check);
-    }
+    /* Nobody is alone meanwhile, who would not have stopped this process; or, once it is reaped, would stop another one of its number. */
+    turns_share(check);
+    if (number >= 0)
+        __atomic_store_n(&check->worker[number], getpid(), __ATOMIC_RELEASE);
+    else
+        turns_leave(check, getpid());
+    turns_end(check);
 }
 
 void turns_leave(struct check *check, pid_t worker)

@@ -74,10 +74,10 @@ static int await_one(struct check *check, const pid_t *worker, int count)
     turns_leave(check, end.si_pid);
     waitpid(end.si_pid, NULL, 0);
     if (!known || end.si_code == CLD_EXITED) return known;
-    turns_continue(check); /* it may have stopped the others */
     if (check->broken[0] == '\0')
         snprintf(check->broken, sizeof check->broken,
                  "a process of the checker was ended by signal %d (out of memory?)", end.si_status);
+    turns_continue(check); /* it may have stopped the others; nobody's times count any more */
     return 1;
 }
 

@@ -112,10 +112,10 @@ enum product { PRODUCT_QKV, PRODUCT_O, PRODUCT_MLP, PRODUCTS };
 struct products {
     struct engine_products called; /* first: what the functions get is this */
     const struct scene *scene;
-    int rows;             /* of the step */
-    int calls[PRODUCTS];  /* in this step: the next one is of this layer */
-    int refused;          /* enum product that says so; -1: none */
-    int wrong;            /* some call was not as it should be */
+    int rows;            /* of the step */
+    int calls[PRODUCTS]; /* in this step: the next one is of this layer */
+    int refused;         /* enum product that says so; -1: none */
+    int wrong;           /* some call was not as it should be */
 };
 
 static enum kernel_status asked(const struct engine_products *self, enum product which, int layer, int rows,
@@ -163,7 +163,8 @@ static enum kernel_status take_step_elsewhere(const struct scene *s, const struc
     const enum kernel_status status = engine_step(&with, batch, s->stream);
     const int elsewhere = model->config.elsewhere;
     for (int which = 0; which < PRODUCTS && refused < 0; which++) {
-        const int is_there = elsewhere & (which == PRODUCT_MLP ? ENGINE_MLP_ELSEWHERE : ENGINE_ATTENTION_ELSEWHERE);
+        const int is_there =
+            elsewhere & (which == PRODUCT_MLP ? ENGINE_MLP_ELSEWHERE : ENGINE_ATTENTION_ELSEWHERE);
         products.wrong |= products.calls[which] != (is_there ? model->config.layers : 0);
     }
     return products.wrong ? KERNEL_CUDA_ERROR : status;
@@ -176,7 +177,8 @@ static enum kernel_status take_step(const struct scene *s, const struct engine_m
     const int elsewhere = model->config.elsewhere;
     if (elsewhere == 0) return engine_step(model, batch, s->stream);
     for (int which = 0; which < PRODUCTS; which++) {
-        if (!(elsewhere & (which == PRODUCT_MLP ? ENGINE_MLP_ELSEWHERE : ENGINE_ATTENTION_ELSEWHERE))) continue;
+        if (!(elsewhere & (which == PRODUCT_MLP ? ENGINE_MLP_ELSEWHERE : ENGINE_ATTENTION_ELSEWHERE)))
+            continue;
         if (take_step_elsewhere(s, model, batch, which) != KERNEL_UNSUPPORTED_DTYPE) return KERNEL_CUDA_ERROR;
     }
     return take_step_elsewhere(s, model, batch, -1);
@@ -294,7 +296,8 @@ static enum kernel_status replay_step(const struct scene *s, cudaGraphExec_t gra
     stage(s, to.requests, from.requests, rows);
     stage(s, to.wanted_rows, from.wanted_rows, rows);
     stage(s, to.tables, from.tables, (size_t)s->plan.requests * (size_t)s->plan.config.max_blocks);
-    if (!(s->plan.manner & ENGINE_KEPT)) cudaMemsetAsync(to.logits, ENGINE_UNASKED_BYTE, logits * 4, s->stream);
+    if (!(s->plan.manner & ENGINE_KEPT))
+        cudaMemsetAsync(to.logits, ENGINE_UNASKED_BYTE, logits * 4, s->stream);
     if (cudaGraphLaunch(graph, s->stream) != cudaSuccess) return KERNEL_CUDA_ERROR;
     stage(s, from.logits, to.logits, logits);
     return KERNEL_OK;
