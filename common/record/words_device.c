@@ -265,6 +265,10 @@ static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_GRID_DEPENDENCY] =
         "that kernel may still be running: wait for it, by cudaGridDependencySynchronize() or what the "
         "course wraps it in, wait_for_kernel_before()",
+    [RECORD_ADVICE_GRID_WRITES] = "two kernels write it, and the other one may still be running: is an "
+                                  "element computed twice? If it has to be, this kernel "
+                                  "waits first, by cudaGridDependencySynchronize() or what the course wraps "
+                                  "it in, wait_for_kernel_before()",
     [RECORD_ADVICE_STREAMS_SHARE] =
         "two calls on two streams run at the same time, and both use it: what a call keeps from one "
         "kernel to the next belongs in its own workspace",

@@ -162,6 +162,8 @@ static void add_never_written(struct sentence *s, const struct record *r)
         r->message == RECORD_NEVER ? "" : " in one of two runs", r->number[RECORD_N_FIRST],
         r->number[RECORD_N_SECOND], r->memory.buffer);
     add_element(s, r);
+    if (isnan(r->value.got))
+        add(s, "; it is NaN as before, so not written there, or made of what was there before");
     if (r->message == RECORD_NOT_WHERE_ANY_PLACE)
         add(s, "; its buffers begin at any element: what does the kernel do then?");
     if (r->message == RECORD_NOT_WHERE_ALIGNED)

@@ -405,6 +405,7 @@ static int runs_of(const struct judged *judged, int b, struct record *found)
              : left_out[1] == different ? RECORD_NOT_WHERE_ANY_PLACE
                                         : RECORD_NOT_WHERE_ALIGNED,
              buffer, first);
+        found->value.got = left_out[1] == different ? two[first] : one[first];
     } else if (poisoned == different) {
         find(found, RECORD_DEPENDS_ON_OUTPUT, RECORD_ANY_VARIANT, buffer, first);
         if (stale != NULL) snprintf(found->note, sizeof found->note, "%s", stale);

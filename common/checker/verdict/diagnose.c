@@ -137,7 +137,8 @@ static int find_factors(const struct symptoms *s, int by_row, double *least, dou
 {
     const size_t columns = s->shape->extent[s->shape->rank - 1];
     size_t used = 0, row = SIZE_MAX, in_row = 0;
-    double factor = 0.0;
+    double factor = 0.0, first = 0.0;
+    int unlike = 0; /* numbers that are all the same have a factor, too, and it says nothing */
     *least = (double)INFINITY, *most = (double)-INFINITY;
     for (size_t i = 0; i < s->kept; i++) {
         const struct wrong *wrong = &s->found->first[i];
@@ -147,12 +148,14 @@ static int find_factors(const struct symptoms *s, int by_row, double *least, dou
         if (used == 0 || (by_row && wrong->at / columns != row)) {
             if (used > 0 && in_row < ENOUGH) return 0;
             factor = ratio, row = wrong->at / columns, in_row = 0;
+            first = wrong->expected;
         }
+        unlike |= wrong->expected != first;
         if (!(fabs(ratio - factor) <= 1e-3 * fabs(factor))) return 0;
         *least = fmin(*least, factor), *most = fmax(*most, factor);
         used++, in_row++;
     }
-    return used >= ENOUGH && 2 * used >= s->kept;
+    return unlike && used >= ENOUGH && 2 * used >= s->kept;
 }
 
 static int constant_factor(const struct symptoms *s, struct record *record)

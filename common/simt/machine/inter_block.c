@@ -326,9 +326,10 @@ static bool check_earlier_launch(const struct replay *now, unsigned mask, access
     for (unsigned i = 0; i < (early ? earlier_launches->count : earlier_launches->left); i++) {
         if (earlier_launches->launch[i].number != r->launch) continue;
         add_finding(now, mask, RECORD_GLOBAL_RACE,
-                    earlier_launches->launch[i].elsewhere ? RECORD_ADVICE_STREAMS_SHARE
-                    : i < earlier_launches->left          ? RECORD_ADVICE_GRID_DEPENDENCY_BETWEEN
-                                                          : RECORD_ADVICE_GRID_DEPENDENCY,
+                    earlier_launches->launch[i].elsewhere  ? RECORD_ADVICE_STREAMS_SHARE
+                    : i < earlier_launches->left           ? RECORD_ADVICE_GRID_DEPENDENCY_BETWEEN
+                    : wrote && !(touch->kind & TOUCH_READ) ? RECORD_ADVICE_GRID_WRITES
+                                                           : RECORD_ADVICE_GRID_DEPENDENCY,
                     other, wrote ? SIMT_WRITE : SIMT_READ, &earlier_launches->launch[i]);
         return true;
     }
