@@ -79,6 +79,8 @@ void text_add_json(struct text *text, const char *string)
         const unsigned char letter = (unsigned char)*string;
         if (letter == '"' || letter == '\\')
             text_print(text, "\\%c", letter);
+        else if (letter == '\n') /* listings are mostly short lines */
+            text_append(text, "\\n", 2);
         else if (letter < ' ' || letter == '<' || letter == '>' || letter == '&' || letter == 0x7f)
             text_print(text, "\\u%04x", letter);
         else

@@ -127,9 +127,11 @@ static void offer_trace(const struct check_plan *plan, const struct results *res
         if (row->state != STATE_FAIL) continue;
         if (!best || (!best->finding && row->finding)) best = row;
     }
-    if (best)
-        printf("see it: %s trace %s%s --case %s\n", program_name(), plan->lesson->number,
-               plan->again ? plan->again : "", best->test_case);
+    if (!best) return;
+    const int has_element = !best->finding && *best->buffer && *best->index && !strchr(best->index, '-');
+    printf("see it: %s trace %s%s --case %s", program_name(), plan->lesson->number,
+           plan->again ? plan->again : "", best->test_case);
+    printf(has_element ? " --element %s:%s\n" : "\n", best->buffer, best->index);
 }
 
 static void run_once(struct check_plan *plan, enum device device, const char *order)

@@ -30,10 +30,10 @@ class Machine:
     def __init__(self):
         table = int(gdb.parse_and_eval("&simt_debugger"))
         self.at = dict(zip(FIELDS, read(table, "=%dI" % len(FIELDS))))
-        if self.at["version"] != 1:
+        if self.at["version"] != 2:
             raise gdb.GdbError("this script is not of this build's software device")
         pointer = table + (4 * len(FIELDS) + 7) // 8 * 8
-        self.workers = read(pointer, "=Q")
+        self.workers, self.launches = read(pointer, "=2Q")
 
     def worker(self):
         """Its address; 0 if the selected OS thread runs no thread of the device now."""
@@ -58,6 +58,10 @@ class Machine:
         """The index of the running block, and the extents of a block and of the grid."""
         values = read(self.thread(worker, self.current(worker)) + self.at["identity"], "=12I")
         return values[3:6], values[6:9], values[9:12]
+
+    def launch(self):
+        """How many launches have begun."""
+        return read(self.launches, "=Q")
 
     def stands(self, worker, number):
         """What a thread does, in words."""
@@ -189,6 +193,35 @@ class StopAt(gdb.Breakpoint):
         return state.machine.block(worker)[0] == self.of_block
 
 
+class Passing(StopAt):
+    """Counts how often that thread comes by."""
+
+    def __init__(self, where, block, number):
+        super().__init__(where, block, number)
+        self.times = 0
+
+    def stop(self):
+        self.times += super().stop()
+        return False
+
+
+def function_at(pc):
+    """The function that an address is in, not one that was inlined there: its name without parameters, and where it begins."""
+    block, found = gdb.block_for_pc(pc), None
+    while block is not None and not block.is_static and not block.is_global:
+        found = block if block.function is not None else found
+        block = block.superblock
+    if found is None:
+        return "", 0
+    name, depth = str(found.function.print_name), 0
+    for i, letter in enumerate(name):
+        depth += (letter == "<") - (letter == ">")
+        if letter == "(" and depth == 0:
+            name = name[:i]
+            break
+    return name, found.start
+
+
 def lines_with_code():
     """Of the kernel file: of each line the addresses where code of it begins, also where the compiler would not have a debugger stop."""
     tables, where = {}, {}
@@ -212,17 +245,39 @@ def places_of(line):
     return ["*%d" % address for address in known.get(line, ())] or ["%s:%d" % (state.file, line)]
 
 
-def run_to(places, block, number):
-    """Goes on until the thread is at one of these places; false if the program ends, or a breakpoint of the user's stops it, before."""
+def without(line):
+    """The instances of a template that have no code of a line of which other instances have some: where they begin, and their names."""
+    known, lines = lines_with_code(), {}
+    for other, addresses in known.items():
+        for function in map(function_at, addresses):
+            lines.setdefault(function, set()).add(other)
+    templates = {name.split("<")[0] for (name, _), of in lines.items() if line in of}
+    return {"*%d" % begin: name for (name, begin), of in lines.items()
+            if name.split("<")[0] in templates and min(of) < line < max(of) and line not in of}
+
+
+def run_to(places, block, number, by=()):
+    """Goes on until the thread is at one of these places; false if the program ends, or a breakpoint of the user's stops it, before.
+    And which of the places @p by the thread came by before that."""
     state.restore()
     stops = [StopAt(where, block, number) for where in places]
+    passing = [Passing(where, block, number) for where in by]
     try:
         gdb.execute("continue", to_string=True)
     finally:
         hit = any(stop.is_valid() and stop.hit_count for stop in stops)
-        for stop in stops:
+        for stop in stops + passing:
             if stop.is_valid():
                 stop.delete()
+    return hit, [where for where, one in zip(by, passing) if one.times]
+
+
+def run_to_line(line, block, number):
+    """The same for a line of the kernel file; says which instances of a template the thread ran before that have no code of it."""
+    places, others = places_of(line), without(line)
+    hit, came_by = run_to(places, block, number, list(others))
+    if came_by:
+        print("before that the thread ran %s, which has no code of line %d" % (" and ".join(others[where] for where in came_by), line))
     return hit
 
 
@@ -289,7 +344,7 @@ class Block(Words):
             order = [i[2] * grid[1] * grid[0] + i[1] * grid[0] + i[0] for i in (block, wanted)]
             if order[1] <= order[0]:
                 raise gdb.GdbError("block %s has run already; start again to stop there" % index_text(wanted))
-            if not run_to(state.kernels, wanted, state.number(worker)):
+            if not run_to(state.kernels, wanted, state.number(worker))[0]:
                 raise gdb.GdbError(why_not("that thread did not come"))
         show_stop()
 
@@ -299,10 +354,12 @@ class At(Words):
 
     def invoke(self, argument, from_tty):
         worker = state.worker()
-        number, block = state.number(worker), state.machine.block(worker)[0]
+        number, block, launch = state.number(worker), state.machine.block(worker)[0], state.machine.launch()
         line = numbers(argument, 1, "at")[0]
-        if not run_to(places_of(line), block, number):
+        if not run_to_line(line, block, number):
             raise gdb.GdbError(why_not("thread %d did not come to line %d again" % (number, line)))
+        if state.machine.launch() != launch:
+            print("this is a later launch: in the one before the thread did not come to line %d again" % line)
         show_stop()
 
 
@@ -337,7 +394,7 @@ class Lanes(Words):
 
 
 class Shared(Words):
-    """shared NAME [ROWS COLUMNS]: an array in shared memory as a matrix; of a pointer, ROWS and COLUMNS are needed."""
+    """shared NAME [ROWS COLUMNS]: an array in shared memory as a matrix; a pointer needs ROWS, one to elements COLUMNS too."""
 
     def invoke(self, argument, from_tty):
         words = gdb.string_to_argv(argument)
@@ -352,7 +409,7 @@ class Shared(Words):
         if value.is_optimized_out:
             raise gdb.GdbError("the compiler keeps %s nowhere here; a pointer into it will do, such as `info locals` may show" % words[0])
         extents = [numbers(word, 1, "shared")[0] for word in words[1:3]]
-        matrix = rows_of(value, extents)
+        matrix = rows_of(words[0], value, extents)
         texts = [[text_of(item) for item in row] for row in matrix]
         width = max(len(text) for row in texts for text in row)
         for i, row in enumerate(texts):
@@ -365,22 +422,28 @@ def text_of(value):
     return value.format_string()
 
 
-def rows_of(value, extents):
-    """A matrix of values: of an array its own extents, unless fewer are asked for."""
-    kind = value.type.strip_typedefs()
-    if kind.code == gdb.TYPE_CODE_PTR:
-        if len(extents) < 2:
-            raise gdb.GdbError("a pointer has no extents: shared NAME ROWS COLUMNS")
-        return [[value[i * extents[1] + j] for j in range(extents[1])] for i in range(extents[0])]
-    if kind.code != gdb.TYPE_CODE_ARRAY:
+def rows_of(name, value, extents):
+    """A matrix of values: of an array its own extents, unless fewer are asked for; a pointer does not know its rows, and only one to rows
+    its columns."""
+    shape, kind = [], value.type.strip_typedefs()
+    pointer = kind.code == gdb.TYPE_CODE_PTR
+    if pointer:
+        kind = kind.target().strip_typedefs()
+    elif kind.code != gdb.TYPE_CODE_ARRAY:
         raise gdb.GdbError("that is no array")
-    count = kind.range()[1] + 1
-    if kind.target().strip_typedefs().code != gdb.TYPE_CODE_ARRAY:
-        return [[value[j] for j in range(min([count] + extents[-1:]))]]
-    rows = min([count] + extents[:1])
-    inner = kind.target().strip_typedefs().range()[1] + 1
-    columns = min([inner] + extents[1:])
-    return [[value[i][j] for j in range(columns)] for i in range(rows)]
+    while kind.code == gdb.TYPE_CODE_ARRAY:
+        shape.append(kind.range()[1] + 1)
+        kind = kind.target().strip_typedefs()
+    if len(shape) > 1 + (not pointer):
+        raise gdb.GdbError("that is an array of matrices: shared %s[0]" % name)
+    if pointer and len(extents) < 2 - len(shape):
+        raise gdb.GdbError("a pointer has no extents: shared %s ROWS%s" % (name, "" if shape else " COLUMNS"))
+    if pointer and not shape:
+        return [[value[i * extents[1] + j] for j in range(extents[1])] for i in range(extents[0])]
+    if len(shape) + pointer == 1:
+        return [[value[j] for j in range(min(shape + extents[-1:]))]]
+    rows = min(([] if pointer else shape[:1]) + extents[:1])
+    return [[value[i][j] for j in range(min(shape[-1:] + extents[1:]))] for i in range(rows)]
 
 
 # ---- values -------------------------------------------------------------------------------------------------------
@@ -465,7 +528,7 @@ class Warpwise_Start(Words):
         gdb.execute("run", to_string=True)
         begin.delete()
         line = words[4 + len(state.kernels):]
-        if run_to(places_of(int(line[0].rpartition(":")[2])) if line else state.kernels, block, number):
+        if run_to_line(int(line[0].rpartition(":")[2]), block, number) if line else run_to(state.kernels, block, number)[0]:
             show_stop()
         else:
             print("No launch has a thread %d in block %s that comes there." % (number, index_text(block)))

@@ -3,6 +3,7 @@
  * @brief warpwise sass: the machine code of a kernel file, and those of its instructions that the lesson is
  *        about.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "course/places.h"
 #include "page.h"
 #include "sass_listing.h"
+#include "trace/page.h"
 
 enum { COMPILE_SECONDS = 600, OLDEST_ARCH = 75, DEFAULT_ARCH = 90, LANES = 32 };
 
@@ -298,14 +300,69 @@ static int print_listing(const struct lesson_folder *lesson, const char *kernel,
 
 /* ---- a page ----------------------------------------------------------------------------------------------- */
 
-/* A text of which runs of blanks are one: listings are mostly blanks. */
-static char *without_blanks(const char *text)
+/* The name of the kernel that begins in a line of PTX or of nvdisasm; NULL if none does. */
+static const char *kernel_begun(const char *line, size_t *length)
 {
-    char *kept = copy_string(text ? text : ""), *to = kept;
-    for (const char *at = kept; *at; at++)
-        if (*at != ' ' || (to > kept && to[-1] != ' ')) *to++ = *at;
-    *to = '\0';
-    return kept;
+    static const char entry[] = ".entry ", section[] = ".section", text[] = ".text.";
+    const char *at = strstr(line, entry);
+    if (at)
+        at += strlen(entry);
+    else if ((at = strstr(line, section)) && (at = strstr(at, text)))
+        at += strlen(text);
+    if (at) *length = strcspn(at, "(, \t");
+    return at;
+}
+
+/* Of a line what view.js reads; 0: nothing. Of a place without the calls that were inlined: ".loc 1 199" of PTX,
+ * "//## File NAME, line 5" of nvdisasm. Of its table of live registers the first column. */
+static int shorten_ptx(char *line)
+{
+    char *at = strstr(line, ".loc ");
+    if (at) at[5 + strspn(at + 5, "0123456789 \t")] = '\0';
+    return 1;
+}
+
+static int shorten_sass(char *line)
+{
+    char *file = strstr(line, "//## File \""), *table = strstr(line, "// |"), *end;
+    size_t length;
+    if (kernel_begun(line, &length) || strncmp(line, ".L", 2) == 0) return 1;
+    if (file && (end = strstr(file, "\", line "))) {
+        end += strlen("\", line ");
+        end[strspn(end, "0123456789")] = '\0';
+        return 1;
+    }
+    char *address = strstr(line, "/*");
+    if (!address || !isxdigit((unsigned char)address[2])) return 0;
+    if (table && (end = strstr(address, "*/"))) { /* "/" "*0010*" "/ ... // | 12 |" */
+        table[strlen("// |") + strcspn(table + strlen("// |"), "|")] = '\0';
+        memmove(end + 2, table, strlen(table) + 1);
+    }
+    return 1;
+}
+
+/* A listing of the first @p kept kernels, with runs of blanks as one: listings are mostly blanks. */
+static void put_listing(struct text *page, const char *key, const char *listing, int (*shorten)(char *line),
+                        const struct sass_listing *found, size_t kept)
+{
+    struct text text = {0};
+    int is_kept = 1;
+    for (char *line; listing && (line = next_word(&listing, '\n')); free(line)) {
+        size_t length;
+        char *to = line;
+        const char *name = kernel_begun(line, &length);
+        for (size_t i = 0; name && i < found->count; i++)
+            if (strlen(found->kernel[i].name) == length && memcmp(found->kernel[i].name, name, length) == 0)
+                is_kept = i < kept;
+        if (!is_kept || !shorten(line)) continue;
+        for (const char *at = line; *at; at++)
+            if ((*at != ' ' && *at != '\t') || to == line || to[-1] != ' ') *to++ = *at == '\t' ? ' ' : *at;
+        text_append(&text, line, (size_t)(to - line));
+        text_append(&text, "\n", 1);
+    }
+    text_print(page, ",\n\"%s\": ", key);
+    text_add_json(page, text.data ? text.data : "");
+    text_free(&text);
 }
 
 static void put_string(struct text *page, const char *key, const char *string)
@@ -314,10 +371,10 @@ static void put_string(struct text *page, const char *key, const char *string)
     text_add_json(page, string ? string : "");
 }
 
-static void put_kernels(struct text *page, const struct sass_listing *found)
+static void put_kernels(struct text *page, const struct sass_listing *found, size_t kept)
 {
     text_print(page, ",\n\"kernels\": [");
-    for (size_t i = 0; i < found->count; i++) {
+    for (size_t i = 0; i < kept; i++) {
         const struct sass_kernel *kernel = &found->kernel[i];
         char *name = readable_name(kernel->name);
         text_print(page, "%s{\"registers\": %d, \"shared\": %d, \"spilled\": %d, \"serialised\": %d",
@@ -348,6 +405,35 @@ struct listings {
     struct text source, ptx, lines, live;
 };
 
+/* The page of the first @p kept kernels. */
+static int make_page(const struct lesson_folder *lesson, const char *kernel, int arch,
+                     const struct listings *of, const struct sass_listing *found, size_t kept,
+                     struct text *page)
+{
+    text_print(page,
+               "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>%s "
+               "%s</title>\n<style>\n",
+               lesson->number, lesson->topic);
+    int code = put_part(page, "view.css");
+    text_print(page,
+               "</style>\n</head>\n<body>\n<script type=\"application/json\" id=\"data\">\n{\"arch\": %d, "
+               "\"leftOut\": %zu",
+               arch, found->count - kept);
+    put_string(page, "title", format_string("%s %s", lesson->number, lesson->topic));
+    put_string(page, "file", course_short_path(kernel));
+    put_string(page, "source", of->source.data);
+    put_listing(page, "ptx", of->ptx.data, shorten_ptx, found, kept);
+    put_listing(page, "lines", of->lines.data, shorten_sass, found, kept);
+    put_listing(page, "live", of->live.data, shorten_sass, found, kept);
+    put_kernels(page, found, kept);
+    text_print(page, "}\n</script>\n<script>\n");
+    if (code == EXIT_PASS) code = put_part(page, "view.js");
+    text_print(page, "</script>\n</body>\n</html>\n");
+    return code;
+}
+
+/* With as many kernels as a page has room for. */
 static int write_page(const struct lesson_folder *lesson, const char *kernel, int arch,
                       const struct listings *of, const char *log, const char *to)
 {
@@ -355,35 +441,21 @@ static int write_page(const struct lesson_folder *lesson, const char *kernel, in
     struct sass_listing found = {0};
     sass_read(&found, of->lines.data ? of->lines.data : "");
     sass_read_resources(&found, log);
-    text_print(&page,
-               "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>%s "
-               "%s</title>\n<style>\n",
-               lesson->number, lesson->topic);
-    int code = put_part(&page, "view.css");
-    text_print(&page,
-               "</style>\n</head>\n<body>\n<script type=\"application/json\" id=\"data\">\n{\"arch\": %d",
-               arch);
-    put_string(&page, "title", format_string("%s %s", lesson->number, lesson->topic));
-    put_string(&page, "file", course_short_path(kernel));
-    put_string(&page, "source", of->source.data);
-    const struct {
-        const char *key, *text;
-    } listings[] = {{"ptx", of->ptx.data}, {"lines", of->lines.data}, {"live", of->live.data}};
-    for (size_t i = 0; i < sizeof listings / sizeof listings[0]; i++) {
-        char *text = without_blanks(listings[i].text);
-        put_string(&page, listings[i].key, text);
-        free(text);
+    size_t kept = found.count;
+    int code = make_page(lesson, kernel, arch, of, &found, kept, &page);
+    while (code == EXIT_PASS && page.length > TRACE_PAGE_BYTES && kept > 0) {
+        const size_t about = (size_t)((double)kept * TRACE_PAGE_BYTES / (double)page.length);
+        kept = about < kept ? about : kept - 1;
+        page.length = 0;
+        code = make_page(lesson, kernel, arch, of, &found, kept, &page);
     }
-    put_kernels(&page, &found);
-    text_print(&page, "}\n</script>\n<script>\n");
-    if (code == EXIT_PASS) code = put_part(&page, "view.js");
-    text_print(&page, "</script>\n</body>\n</html>\n");
     int error = code == EXIT_PASS ? write_file(to, page.data, page.length) : 0;
     if (error) code = complain("%s cannot be written: %s.", to, strerror(error));
     if (code == EXIT_PASS)
-        printf("%s: %zu kernels for sm_%d, %.1f MB; open it in a browser\n", to, found.count, arch,
+        printf("%s: %zu kernels for sm_%d, %.1f MB; open it in a browser\n", to, kept, arch,
                (double)page.length / 1e6);
+    if (code == EXIT_PASS && kept < found.count)
+        printf("  %zu kernels did not fit into the page\n", found.count - kept);
     sass_free(&found);
     text_free(&page);
     return code;

@@ -47,6 +47,15 @@ static int is_index(const char *blocks)
     return end > 0 && blocks[end] == '\0' && blocks[0] >= '0' && blocks[0] <= '9';
 }
 
+/* "out:0,3" as "out[0,3]"; NULL if it is nothing of that kind. */
+static char *element_name(const char *text)
+{
+    const char *colon = strchr(text, ':');
+    const int is_one =
+        colon && colon > text && colon[1 + strspn(colon + 1, "0123456789,")] == '\0' && colon[1];
+    return is_one ? format_string("%.*s[%s]", (int)(colon - text), text, colon + 1) : NULL;
+}
+
 /* Whose variables are shown. */
 static int read_thread(const char *text, int *thread)
 {
@@ -65,12 +74,17 @@ static int trace_lesson(const struct command_line *line, struct traced *sources,
 {
     const char *blocks = option_value(line, "--block"), *test_case = option_value(line, "--case");
     const char *kernel = option_value(line, "--kernel"), *against = option_value(line, "--against");
+    const char *element = option_value(line, "--element");
     const struct lesson_folder *lesson = course_find_lesson(line->operand);
     struct catalogue catalogue;
     int thread;
     if (!lesson || read_thread(option_value(line, "--thread"), &thread) != EXIT_PASS) return EXIT_TROUBLE;
     if (blocks && strcmp(blocks, "all") != 0 && !is_index(blocks))
         return complain("--block takes the index of a block, X, X,Y or X,Y,Z, or all; not \"%s\".", blocks);
+    if (element && !element_name(element))
+        return complain("--element takes a buffer of the case and an index, such as out:0,0,3,1; not \"%s\".",
+                        element);
+    if (element) setenv("SIMT_TRACE_ELEMENT", element, 1);
     if (catalogue_read(lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
     const struct known_case *item = catalogue_case(
         &catalogue, lesson, test_case ? test_case : course_described(lesson->topic)->shown_by, DEVICE_SIMT);
@@ -95,7 +109,8 @@ static int trace_lesson(const struct command_line *line, struct traced *sources,
     for (size_t i = 0; i < *count && thread != NO_THREAD; i++)
         traced_look_at_variables(lesson, kernels[i], item->name, blocks ? blocks : "some", thread,
                                  &sources[i]);
-    *title = format_string("%s %s, case %s", lesson->number, lesson->topic, item->name);
+    *title = format_string("%s %s, case %s%s%s", lesson->number, lesson->topic, item->name,
+                           element ? ", the last write of " : "", element ? element_name(element) : "");
     for (size_t i = 0; i < *count; i++)
         sources[i].debug = format_string("%s debug %s%s --case %s", program_name(), lesson->number,
                                          i || kernel ? format_string(" --kernel %s", kernels[i])
@@ -123,8 +138,9 @@ static int take_files(const struct command_line *line, struct traced *sources, s
 
 /* ---- telling ---------------------------------------------------------------------------------------------------- */
 
-static void tell(const struct traced *source, const struct trace_shown *shown)
+static void tell(const struct traced *source, const struct trace_shown *shown, const char *element)
 {
+    int is_written = !element;
     for (size_t i = source->first; i < source->first + source->count; i++) {
         const struct trace_launch *launch = &source->trace.launches[i];
         uint64_t cut = 0;
@@ -133,8 +149,11 @@ static void tell(const struct traced *source, const struct trace_shown *shown)
                (unsigned long long)trace_blocks_of(launch));
         if (cut) printf(", the last %llu events of them left out", (unsigned long long)cut);
         if (launch->finding_count) printf(", %zu findings", launch->finding_count);
+        if (launch->is_written) printf(", the last write of %s", element_name(element));
         printf("\n");
+        is_written |= launch->is_written;
     }
+    if (!is_written) printf("  no thread of these blocks stores to %s\n", element_name(element));
     if (shown->blocks_left_out) printf("  %zu blocks did not fit into the page\n", shown->blocks_left_out);
 }
 
@@ -167,7 +186,7 @@ static int run_trace(const struct command_line *line)
            (double)page.length / 1e6);
     for (size_t i = 0; i < count; i++) {
         if (count > 1) printf("%s\n", sources[i].name);
-        tell(&sources[i], &shown[i]);
+        tell(&sources[i], &shown[i], option_value(line, "--element"));
         trace_free(&sources[i].trace);
         text_free(&sources[i].bytes);
         text_free(&sources[i].variables);
@@ -183,6 +202,8 @@ static const struct option_description options[] = {
     {"--against", "FILE.cu", "compare with this file, in one page", 0},
     {"--block", "X,Y,Z", "this block, or all; without it, the first one and the first with a finding", 0},
     {"--thread", "N", "show the variables of this thread, or none; without it, 0, or the one of a finding",
+     0},
+    {"--element", "NAME:I,J", "begin where this element of a buffer gets its last value; check says which",
      0},
     {"-o", "FILE.html", "the page; without it, trace.html", 0},
     {0},

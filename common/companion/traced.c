@@ -94,9 +94,10 @@ int traced_run(const struct lesson_folder *lesson, const char *kernel, const cha
 
 /* ---- variables ------------------------------------------------------------------------------------------------ */
 
-/* Whose variables are shown of a block: of the first finding that it has a part in, else thread 0. */
+/* Whose variables are shown of a block: of the last write that was asked for, of the first finding that it has a part in, else thread 0. */
 static uint64_t usual_thread(const struct trace_launch *launch, uint64_t block)
 {
+    if (launch->is_written && launch->wrote.block == block) return launch->wrote.thread;
     for (size_t i = 0; i < launch->found_count; i++)
         if (launch->found[i].block == block) return launch->found[i].thread;
     return 0;

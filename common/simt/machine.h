@@ -293,9 +293,9 @@ const struct simt_parameter *simt_parameter_around(const void *address);
 void simt_async_store(const struct simt_site *site, void *to, const void *data, size_t bytes, void *mbarrier,
                       void (*reduce)(char *to, const char *from, size_t bytes, unsigned reduction),
                       unsigned reduction, const void *return_address);
-void simt_bulk_commit(void);
+void simt_bulk_commit(const void *return_address);
 /** @brief Waits until all but the last @p prior groups of the thread are done, or only have read their sources. */
-void simt_bulk_wait(size_t prior, int reads_only);
+void simt_bulk_wait(size_t prior, int reads_only, const void *return_address);
 /** @brief An arrival when all copies of the thread begun so far (simt_copy_begin) have landed. @p counted: the mbarrier's
  *         count has it; else one more is pending until then. */
 void simt_copies_arrive(const struct simt_site *site, void *mbarrier, int counted,
@@ -399,9 +399,9 @@ size_t simt_dynamic_shared_bytes(void);
  */
 void simt_copy_begin(void *to, const void *from, size_t bytes, size_t zeros, const void *return_address);
 /** @brief Closes the thread's group of copies begun since the last one. */
-void simt_copy_commit(void);
+void simt_copy_commit(const void *return_address);
 /** @brief Lands all of the thread's closed groups but the last @p prior. */
-void simt_copy_wait(size_t prior);
+void simt_copy_wait(size_t prior, const void *return_address);
 
 /**
  * @brief Begins an atomic operation: checks it, and for global memory waits until every earlier block (in

@@ -10,6 +10,8 @@
 #pragma once
 
 #define TRACE_MAGIC "warpwise trace 1\n"
+/** Kind of a TRACE_FINDING that is none: who wrote the element last that SIMT_TRACE_ELEMENT names. */
+#define TRACE_LAST_WRITE "last write"
 
 enum {
     TRACE_COUNTED = 9,           /**< counters, in the order of SIMT_COUNTERS' columns */
@@ -43,7 +45,7 @@ enum trace_space {
 };
 
 /** @brief Why a block is in the file. */
-enum trace_why { TRACE_FIRST, TRACE_CHOSEN, TRACE_FOUND };
+enum trace_why { TRACE_FIRST, TRACE_CHOSEN, TRACE_FOUND, TRACE_WROTE };
 
 /** @brief What lanes did at an address. */
 enum trace_access {

@@ -139,15 +139,19 @@ static void read_finding(struct reader *r, struct trace_launch *launch)
     enum { ACTORS = 2 };
     struct trace_thread acted[ACTORS];
     size_t count = 0;
-    launch->finding_count++;
-    free(text_of(r)); /* kind, text, how often, space, address, bytes */
-    free(text_of(r));
+    char *kind = text_of(r);
+    const int is_write = strcmp(kind, TRACE_LAST_WRITE) == 0;
+    free(kind);
+    free(text_of(r)); /* text, how often, space, address, bytes */
     for (int i = 0; i < 4; i++) (void)number(r);
     for (int i = 0; i < ACTORS; i++) {
         const uint64_t site = number(r), block = number(r), thread = number(r);
         (void)number(r);
         if (site != 0) acted[count++] = (struct trace_thread){block, thread};
     }
+    launch->finding_count += !is_write;
+    launch->is_written |= is_write && count == 1;
+    if (is_write && count == 1) launch->wrote = acted[--count];
     while (count > 0) {
         launch->found = grow(launch->found, launch->found_count, sizeof *launch->found);
         launch->found[launch->found_count++] = acted[--count];

@@ -46,8 +46,10 @@ struct trace_launch {
     struct trace_thread
         *found;         /**< who is in them, in their order; of each first the thread that acted last */
     size_t found_count; /**< how many threads */
-    size_t begin;       /**< of its chunks in the file, without those of sites, which come before */
-    size_t end;         /**< of the last of them */
+    int is_written;     /**< it writes the element that was asked for */
+    struct trace_thread wrote; /**< who does that last */
+    size_t begin;              /**< of its chunks in the file, without those of sites, which come before */
+    size_t end;                /**< of the last of them */
 };
 
 /** @brief Where in the source something is done. */

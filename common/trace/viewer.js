@@ -15,7 +15,7 @@ const MEET = { COLLECTIVE: 0, PRODUCT: 1, SYNCWARP: 2, PRODUCTS_WAIT: 3, NAMED_A
 /* Columns of SIMT_COUNTERS, in its order. */
 const COUNTER = { LOAD_REQUESTS: 0, LOAD_SECTORS: 1, STORE_REQUESTS: 2, STORE_SECTORS: 3, SHARED_LOADS: 4,
                   SHARED_STORES: 5, CONFLICTS: 6, ATOMICS: 7, BARRIERS: 8 };
-const COUNTED = 9, NO_WARP = 255;
+const COUNTED = 9, NO_WARP = 255, LAST_WRITE = "last write"; /* kind of a finding that is none: of an element that was asked for */
 const MAGIC = "warpwise trace 1\n";
 
 /** Numbers, one after the other, out of bytes. */
@@ -985,7 +985,7 @@ const SAME_STATEMENT = 3;
 /** Of the thread of this block that gdb watched: its accesses, each with what its variables held before it; null if none was. */
 function watchedOf(v) {
     if (v.watched !== undefined) return v.watched;
-    const { first, variables } = viewer.about[viewer.shown];
+    const { first, variables, name } = viewer.about[viewer.shown];
     const found = variables && variables.threads.find(t => t.launch === first + viewer.launchIndex && t.block === viewer.block.index);
     if (!found) return v.watched = null;
     const warp = Math.floor(found.thread / 32), lane = found.thread % 32, accesses = [];
@@ -993,7 +993,8 @@ function watchedOf(v) {
     let held = new Map();
     for (let e = 0; e < v.count && accesses.length < found.accesses.length; e++) {
         if (!isOne(e)) continue;
-        const [line, changed, gone] = found.accesses[accesses.length], places = viewer.sites[v.site[e]].lines;
+        const [line, changed, gone] = found.accesses[accesses.length];
+        const places = viewer.sites[v.site[e]].lines.filter(place => place.file.split("/").pop() === name); /* where gdb looks */
         if (places.length && !places.some(place => Math.abs(place.line - line) <= SAME_STATEMENT)) break; /* gdb's run went another way */
         held = new Map(held);
         for (const number of gone) held.delete(number);
@@ -1225,7 +1226,8 @@ function eventsOfFinding(f) {
         });
     };
     const events = f.actors.map(() => -1), last = f.actors.length - 1;
-    for (let e = 0; last >= 0 && e < v.count && events[last] < 0; e++)
+    if (f.kind === LAST_WRITE) for (let e = v.count - 1; e >= 0 && events[last] < 0; e--) events[last] = touches(e, f.actors[last]) ? e : -1;
+    else for (let e = 0; last >= 0 && e < v.count && events[last] < 0; e++)
         if (touches(e, f.actors[last]) && (last === 0 || events[0] >= 0)) events[last] = e;
         else if (last > 0 && touches(e, f.actors[0])) events[0] = e;
     f.found = { block: viewer.block, events };
@@ -1255,8 +1257,10 @@ function drawFinding() {
         element("b", {}, (f.actors.length > 1 ? ["one access: ", "the other: "][i] : "here: ") + (a.access & ATOMIC ? "atomic" : a.access & WRITE ? "write" : "read")),
         element("span", {}, `block ${indexIn(viewer.launch.grid, a.block)} thread ${a.thread} (warp ${Math.floor(a.thread / 32)} lane ${a.thread % 32}), ${lineText(a.site)}`),
         events[i] >= 0 ? element("button", { onclick: () => { viewer.event = events[i]; viewer.line = null; draw(); } }, `step ${viewer.events.time[events[i]]}`)
-            : element("span", { class: "faint" }, a.block === viewer.block.index ? "the access itself ended the block" : "not in this block")));
-    box.replaceChildren(element("h2", {}, "Finding ", tabs), element("p", { class: "told" }, f.text), element("div", { class: "cards" }, ...cards));
+            : element("span", { class: "faint" }, a.block !== viewer.block.index ? "not in this block" : f.kind === LAST_WRITE ? "left out" : "the access itself ended the block")));
+    const told = f.kind === LAST_WRITE ? `This is the last write of ${f.text.replace(":", "[")}].` : f.text;
+    box.replaceChildren(element("h2", {}, f.kind === LAST_WRITE ? "Last write " : "Finding ", tabs), element("p", { class: "told" }, told),
+        element("div", { class: "cards" }, ...cards));
 }
 
 /** In the time line the two accesses, and that nothing orders them. */
@@ -1456,7 +1460,7 @@ function buildHead() {
     const choice = (label, options, index, choose) => options.length < 2 ? element("span", { class: "only" }, label ? label + " " : "", element("b", {}, options[0] || "none"))
         : element("label", {}, label + " ", element("select", { onchange: change => choose(change.target.selectedIndex) },
             ...options.map((o, i) => element("option", { selected: i === index }, o))));
-    const blocks = launch.blocks.map(b => indexIn(launch.grid, b.index) + (launch.findings.some(f => f.actors.some(a => a.block === b.index)) ? " · finding" : ""));
+    const blocks = launch.blocks.map(b => indexIn(launch.grid, b.index) + (" · " + (launch.findings.find(f => f.actors.some(a => a.block === b.index)) || { kind: "" }).kind).replace(/ · $/, ""));
     const all = launch.grid[0] * launch.grid[1] * launch.grid[2], counters = launch.counters;
     const left = viewer.block ? viewer.block.leftOut : 0, about = viewer.about[viewer.shown];
     const parts = [`${plural(counters[0] + counters[2], "global request")}, ${plural(counters[1] + counters[3], "sector")}`];
@@ -1469,16 +1473,25 @@ function buildHead() {
             viewer.traces.length > 1 ? choice("trace", viewer.about.map(t => t.name), viewer.shown, i => { viewer.shown = i; enter(Math.min(viewer.launchIndex, total(viewer.trace) - 1), 0); })
                 : element("label", { class: "other", title: "another page that warpwise trace wrote, before a change or after it" }, "compare with …",
                     element("input", { type: "file", accept: ".html", onchange: change => openOther(change.target.files[0]) })),
-            choice("kernel", viewer.trace.launches.map(l => l.kernel), viewer.launchIndex, i => enter(i, 0)),
+            choice("kernel", viewer.trace.launches.map(l => l.kernel), viewer.launchIndex, i => enter(i)),
             choice("block", blocks, viewer.blockIndex, i => enter(viewer.launchIndex, i)),
             element("span", { class: "faint" }, `${blocks.length} of ${plural(all, "block")} of ${dimensions(launch.block)} threads` +
                 (about.blocksLeftOut ? `, ${about.blocksLeftOut} did not fit` : "") + (left ? `, the last ${left.toLocaleString("en")} events of this block left out` : ""))),
         element("p", { class: "faint" }, `The whole launch: ${parts.join("; ")}.`));
 }
 
+/** The finding to begin with, of those in which a block acts for which @p test holds; the last write that was asked for comes first. */
+function firstFinding(launch, test) {
+    const acts = f => f.actors.some(a => launch.blocks.some(b => b.index === a.block && test(b))), all = launch.findings;
+    const written = all.findIndex(f => f.kind === LAST_WRITE && acts(f));
+    return written >= 0 ? written : all.findIndex(acts);
+}
+
+/** Shows a block of a launch; without an index, the one of its first finding. */
 function enter(launchIndex, blockIndex) {
     viewer.launchIndex = launchIndex;
-    viewer.blockIndex = blockIndex;
+    const first = viewer.launch.findings[firstFinding(viewer.launch, () => true)];
+    viewer.blockIndex = blockIndex !== undefined ? blockIndex : first ? viewer.launch.blocks.findIndex(b => first.actors.some(a => a.block === b.index)) : 0;
     viewer.zoom = viewer.line = viewer.range = null;
     viewer.findingIndex = 0;
     viewer.warp = 0;
@@ -1490,7 +1503,8 @@ function enter(launchIndex, blockIndex) {
     }
     document.querySelector("main").hidden = false;
     begin();
-    if (viewer.launch.findings.length) showFinding(0);
+    const here = firstFinding(viewer.launch, b => b === viewer.block);
+    if (here >= 0) showFinding(here);
     else draw();
 }
 
@@ -1535,9 +1549,10 @@ function start() {
     try {
         viewer.traces = data.map(d => readTrace(bytesOfBase64(d.textContent)));
         viewer.sources = about.traces.map(t => t.sources);
-        const launches = viewer.trace.launches, found = launches.findIndex(l => l.findings.length);
+        const launches = viewer.trace.launches, written = launches.map(l => l.findings.some(f => f.kind === LAST_WRITE)).lastIndexOf(true);
+        const found = written >= 0 ? written : launches.findIndex(l => l.findings.length);
         if (!launches.length) throw new Error("no launch is in the trace");
-        enter(found >= 0 ? found : launches.findIndex(l => l.blocks.length) < 0 ? 0 : launches.findIndex(l => l.blocks.length), 0);
+        enter(found >= 0 ? found : Math.max(0, launches.findIndex(l => l.blocks.length)));
     } catch (error) {
         byId("sentence").textContent = String(error.message || error);
         throw error;

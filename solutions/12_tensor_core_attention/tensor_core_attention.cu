@@ -270,12 +270,11 @@ __device__ inline void add_tile(struct row_state<HEAD_DIM> *rows, struct scores<
     // [student: add_tile]
     struct visible_keys<HEAD_DIM> seen;
     if (MASKED) find_visible<HEAD_DIM>(&seen, args, tile, first_key);
-    float factor = scale < 0.0f ? -1.0f : 1.0f; // then the smallest product is the largest score
+    if (scale < 0.0f) multiply_scores<HEAD_DIM>(p, -1.0f); // then the smallest product is the largest score
     if (isinf(scale)) { // times log2(e) it is beyond float: half of it, for products twice as large
+        multiply_scores<HEAD_DIM>(p, 2.0f);
         scale = args.scale * (LOG2_E / 2);
-        factor *= 2.0f;
     }
-    if (factor != 1.0f) multiply_scores<HEAD_DIM>(p, factor);
     if (MASKED) mask_scores<HEAD_DIM>(p, &seen);
     weigh_scores<HEAD_DIM>(p, rows, fabsf(scale));
     add_values<T, HEAD_DIM, MASKED>(rows, p, &seen, v);

@@ -309,7 +309,8 @@ __global__ void __launch_bounds__(THREADS, 1) gemm_kernel(const __grid_constant_
         }
         mbarrier_init_fence();
     }
-    cluster_sync(); // the mbarriers of all blocks are there before anybody arrives at one
+    // The mbarriers of all blocks are there before anybody arrives at one.
+    SIZE::CLUSTER > 1 ? cluster_sync() : __syncthreads();
     if (threadIdx.x < WARPGROUP) {
         registers_down_to<PRODUCER_REGISTERS>();
         if (BY_HAND)
@@ -320,7 +321,8 @@ __global__ void __launch_bounds__(THREADS, 1) gemm_kernel(const __grid_constant_
         registers_up_to<CONSUMER_REGISTERS>();
         multiply_tiles<T, SIZE, LAYOUT>(p, s);
     }
-    cluster_sync(); // nobody arrives at, or copies to, the shared memory of a block that has ended
+    // Nobody arrives at, or copies to, the shared memory of a block that has ended.
+    SIZE::CLUSTER > 1 ? cluster_sync() : __syncthreads();
     // [/student]
 #endif
 }

@@ -125,5 +125,5 @@ if(WARPWISE_WITH_SIMT AND CHROMIUM_EXECUTABLE)
     add_test(NAME viewer.drive
              COMMAND ${CMAKE_COMMAND} -DWARPWISE=$<TARGET_FILE:warpwise> -DSIMTCC=$<TARGET_FILE:simtcc> -DCHROMIUM=${CHROMIUM_EXECUTABLE}
                      -DSOURCE=${PROJECT_SOURCE_DIR} -DWORK=${PROJECT_BINARY_DIR}/viewer -P ${unit}/../viewer/drive.cmake)
-    set_tests_properties(viewer.drive PROPERTIES TIMEOUT 600 FIXTURES_REQUIRED kernels)
+    set_tests_properties(viewer.drive PROPERTIES TIMEOUT 1200 FIXTURES_REQUIRED kernels)
 endif()

@@ -53,8 +53,20 @@ trace(outside tests/simt/detectors/out-of-bounds_between_allocations.cu)
 drive(outside "findings\":1" ${WORK}/outside.trace)
 if(EXISTS ${SOURCE}/solutions) # with the variables of a thread, by gdb
     drive(variables "watched\":[1-9][0-9][0-9].*indices\":[1-9].*named\":[1-9]" 02 --solution --case scores/tail_33x31 --thread 37)
+    drive(stored "written\":1" 15 --solution --case f16/square_64 --element c:40,40) # in bulk
+    drive(groups "flights\":[1-9].*watched\":114" 12 --solution) # cp.async by PTX, its groups and their waits
     file(READ ${SOURCE}/solutions/02_tiled_attention/tiled_attention.cu kernel)
     string(REGEX REPLACE "__syncthreads[(][)]; // both slices are complete[^\n]*" "" kernel "${kernel}")
     file(WRITE ${WORK}/unordered.cu "${kernel}") # of a finding the thread that is in it, without --thread
     drive(unordered "findings\":[1-9].*watched\":[1-9].*acting\":[1-9]" 02 --kernel ${WORK}/unordered.cu --case scores/tail_33x31)
+    file(READ ${SOURCE}/solutions/02_tiled_attention/tiled_attention.cu kernel) # wrong in its second block, from column 5 on: as check says
+    string(REPLACE "scale * sum[i][j]" "scale * (sum[i][j] + (float)(blockIdx.x * (column / 5)))" kernel "${kernel}")
+    file(WRITE ${WORK}/wrong.cu "${kernel}")
+    execute_process(COMMAND ${WARPWISE} check 02 --kernel ${WORK}/wrong.cu --case scores/batch_3 --device simt
+                    WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE said)
+    if(NOT said MATCHES "see it: [^ ]+ trace ([^\n]* --case scores/batch_3 --element scores:0,1,0,5)\n")
+        message(FATAL_ERROR "check does not say how to see scores[0,1,0,5]:\n${said}")
+    endif()
+    separate_arguments(words UNIX_COMMAND "${CMAKE_MATCH_1}")
+    drive(written "written\":1" ${words})
 endif()

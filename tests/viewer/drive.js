@@ -4,7 +4,7 @@
  */
 "use strict";
 (() => {
-    const wrong = [], found = { events: 0, sectors: 0, wavefronts: 0, flights: 0, findings: 0, watched: 0, indices: 0, named: 0, acting: 0 };
+    const wrong = [], found = { events: 0, sectors: 0, wavefronts: 0, flights: 0, findings: 0, watched: 0, indices: 0, named: 0, acting: 0, written: 0 };
     const expect = (holds, what) => { if (!holds && wrong.length < 20) wrong.push(what); };
     const press = key => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
     window.addEventListener("error", event => wrong.push(event.message));
@@ -30,6 +30,10 @@
         expect(block.leftOut || String(counted) === String(v.totals), `totals of block ${block.index}: ${v.totals}, counted ${counted}`);
         for (let e = 1; e < v.count; e++) if (v.warp[e] === v.warp[e - 1] && v.warp[e] !== NO_WARP) expect(v.time[e] > v.time[e - 1], `times of event ${e}`);
         for (const flight of v.flights) expect(flight.to > flight.from, "something arrives before it began");
+        for (let e = 0; e < v.count; e++) { /* never in the device itself, whose sources no page has */
+            const at = v.site[e] >= 0 ? placeOf(v.site[e]) : null;
+            expect(v.site[e] < 0 || at && sourceOf(at.file), `event ${e} of kind ${v.kind[e]} is at ${at ? at.file + ":" + at.line : "no line"}`);
+        }
         found.events += v.count;
         found.flights += v.flights.length;
         checkCosts(v);
@@ -104,8 +108,23 @@
         });
     }
 
+    /* A page of an element begins where its last value is written, and shows the variables of the thread that does that. */
+    function checkLastWrite() {
+        const f = viewer.launch.findings[viewer.findingIndex];
+        if (!f || f.kind !== LAST_WRITE) return;
+        const v = viewer.events, [name, index] = f.text.split(":"), watched = watchedOf(v);
+        const writes = e => v.isAccess(e) && v.shape[e].access & WRITE && v.addresses(e).some(at => at < f.address + f.bytes && at + v.shape[e].bytes > f.address);
+        expect(nameOf(SPACE.GLOBAL, f.address, f.bytes) === `${name}[${index}]`, `${f.text} is not where it is said to be`);
+        const bulk = v.kind[viewer.event] === EVENT.MARK && v.first[viewer.event] === MARK.BULK;
+        expect(writes(viewer.event) || bulk, `event ${viewer.event} does not write ${f.text}`);
+        for (let e = viewer.event + 1; e < v.count; e++) expect(!writes(e), `event ${e} writes ${f.text} later`);
+        expect(watched && watched.thread === f.actors[0].thread && accessAt(v, viewer.event).event === viewer.event, "variables are not of its writer");
+        found.written++;
+    }
+
     function drive() {
         let walks = 0;
+        checkLastWrite();
         viewer.traces.forEach((trace, which) => {
             viewer.shown = which;
             trace.launches.forEach((launch, l) => launch.blocks.forEach((block, b) => {

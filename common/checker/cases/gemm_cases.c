@@ -170,6 +170,8 @@ static const struct shape_row SHAPES[] = {
     /* On a GPU: more tiles than 65,535, whose results are looked at. */
     {"rows_8388737",           GROUP_EDGES,    ALL,      ON_GPU,   8388737,       1,    1,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"deep_1025",              GROUP_EDGES,    SIZES,    ANY,           2,       3, 1025,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
+    /* Two blocks that share k fill a ring of ten stages each a second time. */
+    {"deep_1472",              GROUP_EDGES,    HALVES,   ANY,          24,      40, 1472,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     /* Tiles whose first row begins beyond 2^31 elements: row 128 in f16, 256 in f32. */
     {"far_tiles_of_a",         GROUP_EDGES,    ALL,      ANY,         272,       8,   24,      0,      0,      0, FAR_A,                             1.0,        0.0, GEMM_NORMAL},
     {"far_tiles_of_a_odd",     GROUP_EDGES,    ALL,      ANY,         272,       8,   23,      0,      0,      0, FAR_A,                             1.0,        0.0, GEMM_NORMAL},

@@ -179,7 +179,7 @@ if (kernels.length === 0) {
     document.body.append(element("p", { textContent: "No kernel is in it yet: a template is compiled when something launches it." }));
 } else {
     document.body.append(element("h1", { textContent: data.title }), choice,
-        element("span", { className: "faint", textContent: ` ${data.file}, sm_${data.arch}. Click on a line to see what became of it.` }),
+        element("span", { className: "faint", textContent: ` ${data.file}, sm_${data.arch}. Click on a line to see what became of it.${data.leftOut ? ` ${data.leftOut} more kernels did not fit.` : ""}` }),
         element("div", { className: "facts" }, resources, table),
         element("main", { id: "panes" }, pane("source", "Source: instructions"), pane("ptx", "PTX: line"), pane("sass", "SASS: live registers")));
     choice.onchange = draw;

@@ -30,9 +30,9 @@ SIMT_OUTLINE void simt_pipeline_copy(const struct simt_site *site, void *__restr
     simt_pipeline_copy(SIMT_SITE("__pipeline_memcpy_async"), __VA_ARGS__)
 
 #if __CUDA_ARCH__ >= 800
-SIMT_INLINE void __pipeline_commit() { simt_copy_commit(); }
+SIMT_OUTLINE void __pipeline_commit() { simt_copy_commit(SIMT_CALLER); }
 /** @brief CUDA's form waits for all but the last 8 groups at most. */
-SIMT_INLINE void __pipeline_wait_prior(size_t prior) { simt_copy_wait(prior < 8 ? prior : 8); }
+SIMT_OUTLINE void __pipeline_wait_prior(size_t prior) { simt_copy_wait(prior < 8 ? prior : 8, SIMT_CALLER); }
 #else
 SIMT_INLINE void __pipeline_commit() {}
 SIMT_INLINE void __pipeline_wait_prior(size_t) {}

@@ -64,10 +64,10 @@ void simt_copy_begin(void *to, const void *from, size_t bytes, size_t zeros, con
     if (simt_settings.early) memcpy(to, copy->data, bytes);
 }
 
-void simt_copy_commit(void)
+void simt_copy_commit(const void *return_address)
 {
     struct worker *w = running();
-    simt_mark(w, TRACE_COMMIT, w->current->copy_group, __builtin_return_address(0));
+    simt_mark(w, TRACE_COMMIT, w->current->copy_group, return_address);
     w->current->copy_group++;
 }
 
@@ -93,14 +93,14 @@ void simt_copies_report(struct worker *w, unsigned thread, uint32_t number, unsi
     if (t->copies.count > 0) memmove(copy, copy + landed, t->copies.count * sizeof *copy);
 }
 
-void simt_copy_wait(size_t prior)
+void simt_copy_wait(size_t prior, const void *return_address)
 {
     struct worker *w = running();
     struct thread *t = w->current;
     size_t landed = 0;
     if (t->copy_group <= prior) return;
     const uint32_t end = t->copy_group - (uint32_t)prior;
-    simt_mark(w, TRACE_WAIT, end, __builtin_return_address(0));
+    simt_mark(w, TRACE_WAIT, end, return_address);
     struct copy *copy = t->copies.data;
     for (; landed < t->copies.count && copy[landed].group < end; landed++) {
         const struct copy *now = &copy[landed];

@@ -170,6 +170,7 @@ static void move_out(const struct bulk *b, char *shared, char *global, size_t by
         b->what.reduce(global, shared, bytes, b->what.reduction);
     else
         memcpy(global, shared, bytes);
+    simt_trace_stored(b->issuer, b->thread, b->what.pc, global, bytes);
 }
 
 static uintptr_t offset_of(const struct worker *w, const void *shared, enum place *place)
@@ -612,11 +613,11 @@ void simt_copies_arrive(const struct simt_site *site, void *mbarrier, int counte
     issue(w, &b);
 }
 
-void simt_bulk_commit(void)
+void simt_bulk_commit(const void *return_address)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL) return;
-    simt_mark(w, TRACE_BULK_COMMIT, w->current->bulk_group, __builtin_return_address(0));
+    simt_mark(w, TRACE_BULK_COMMIT, w->current->bulk_group, return_address);
     w->current->bulk_group++;
 }
 
@@ -638,12 +639,12 @@ static ptrdiff_t next_store(const struct worker *w, uint32_t end, bool unread_on
     return next;
 }
 
-void simt_bulk_wait(size_t prior, int reads_only)
+void simt_bulk_wait(size_t prior, int reads_only, const void *return_address)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL || w->current->bulk_group <= prior) return;
     const uint32_t end = w->current->bulk_group - (uint32_t)prior;
-    simt_mark(w, TRACE_BULK_WAIT, end, __builtin_return_address(0));
+    simt_mark(w, TRACE_BULK_WAIT, end, return_address);
     for (ptrdiff_t i; (i = next_store(w, end, reads_only != 0)) >= 0;) {
         struct bulk *b = (struct bulk *)w->bulks.data + i;
         enum place place;

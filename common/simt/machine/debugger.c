@@ -19,6 +19,7 @@ enum { REGISTERS = SIMT_DEBUGGER_UCONTEXT };
 struct worker *simt_all_workers[MAX_WORKERS];
 
 struct simt_debugger_place simt_debugger_place;
+uint64_t simt_debugger_launches;
 
 __attribute__((noinline, used)) void simt_debugger_access(const struct simt_debugger_place *place)
 {
@@ -32,7 +33,7 @@ __attribute__((noinline, used)) void simt_debugger_stop(void)
 }
 
 __attribute__((used)) const struct simt_debugger simt_debugger = {
-    .version = 1,
+    .version = 2,
     .registers = REGISTERS,
     .most = MAX_WORKERS,
     .warp_lanes = WARP_LANES,
@@ -50,4 +51,5 @@ __attribute__((used)) const struct simt_debugger simt_debugger = {
     .exited = offsetof(struct warp, exited),
     .fresh = offsetof(struct warp, fresh),
     .workers = simt_all_workers,
+    .launches = &simt_debugger_launches,
 };

@@ -22,7 +22,7 @@ enum simt_debugger_registers {
 
 /** @brief Offsets in bytes, all of them in struct worker, struct warp or struct thread. */
 struct simt_debugger {
-    uint32_t version;      /**< 1; changes with this structure */
+    uint32_t version;      /**< 2; changes with this structure */
     uint32_t registers;    /**< enum simt_debugger_registers */
     uint32_t most;         /**< length of workers */
     uint32_t warp_lanes;   /**< 32 */
@@ -41,6 +41,7 @@ struct simt_debugger {
     uint32_t exited;               /**< in a warp, uint32_t: a bit for each lane that has ended */
     uint32_t fresh;                /**< in a warp, uint32_t: a bit for each lane that has not begun */
     struct worker *const *workers; /**< those that are there; NULL behind the last */
+    const uint64_t *launches;      /**< simt_debugger_launches */
 };
 
 /** @brief Of the thread at which simt_debugger_stop() is called. */
@@ -60,5 +61,6 @@ void simt_debugger_stop(void);
  */
 void simt_debugger_access(const struct simt_debugger_place *place);
 
+extern uint64_t simt_debugger_launches;          /**< that have begun */
 extern struct worker *simt_all_workers[];        /**< MAX_WORKERS of them, from 0 on */
 extern const struct simt_debugger simt_debugger; /**< what the script reads */

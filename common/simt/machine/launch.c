@@ -247,6 +247,7 @@ int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *befor
     pthread_mutex_lock(&simt_now.lock);
     simt_now.running = true;
     simt_now.number++;
+    simt_debugger_launches++;
     if (simt_now.participants > 1) pthread_cond_broadcast(&simt_now.changed);
     pthread_mutex_unlock(&simt_now.lock);
     simt_progress_begin(launch);

@@ -41,12 +41,11 @@ static struct line *find(uint32_t pc)
     return NULL;
 }
 
-/* The machine's headers and the C++ library are not to blame for what was passed to them. */
+/* The device, its headers (installed or not) and the C++ library are not to blame for what was passed to them. */
 static bool is_students(const char *file)
 {
-    return strstr(file, "/simt/include/") == NULL && strstr(file, "/simt/machine/") == NULL &&
-           strstr(file, "/simt/runtime/") == NULL && strstr(file, "/simt/libraries/") == NULL &&
-           strncmp(file, "/usr/", 5) != 0 && file[0] != '?';
+    return strstr(file, "/common/simt/") == NULL && strstr(file, "/simt/include/") == NULL &&
+           strstr(file, "/simt/libraries/") == NULL && strncmp(file, "/usr/", 5) != 0 && file[0] != '?';
 }
 
 const char *simt_short_path(const char *file)

@@ -80,6 +80,7 @@ static void read_trace(void)
     simt_settings.trace = text;
     simt_settings.workers = 1;
     simt_settings.watched = getenv("SIMT_TRACE_WATCHED");
+    simt_settings.element = getenv("SIMT_TRACE_ELEMENT");
     if (blocks == NULL || strcmp(blocks, "some") == 0) return;
     if (strcmp(blocks, "all") == 0) {
         simt_settings.traced = TRACED_ALL;

@@ -26,6 +26,7 @@ struct __attribute__((aligned(4096))) settings { /* a page of their own, see sim
     enum traced traced;   /**< which blocks: the first and the first with a finding; one; all */
     struct simt_extent traced_block;
     const char *watched; /**< threads that a debugger watches (debugger.h), or NULL */
+    const char *element; /**< whose last write is to be in the trace, as "out:0,3", or NULL */
     bool all_traffic;    /**< counters have what goes other ways than loads and stores, too */
 };
 extern struct settings simt_settings;

@@ -62,6 +62,8 @@ struct trace {
     int warp;                               /* of the events written last; -1: none */
     unsigned watched;                       /* by a debugger: the index of a thread of the block, or NOBODY */
     struct traced_range range[PLACE_COUNT]; /* that the last address of a place was in */
+    uintptr_t element;                      /* SIMT_TRACE_ELEMENT, if it is in that range */
+    size_t element_bytes;                   /* 0: it is not */
 };
 
 struct traced_launch simt_traced;
@@ -120,6 +122,28 @@ static void note(struct traced_range range)
     pthread_mutex_unlock(&lock);
 }
 
+/* Whether SIMT_TRACE_ELEMENT names an element of the allocation that begins at @p start. */
+static void look_for_element(struct trace *t, uintptr_t start)
+{
+    struct simt_shape shape;
+    const char *name = simt_arena_describe(start, &shape), *at = simt_settings.element;
+    const size_t length = strlen(name);
+    uint64_t index = 0;
+    t->element_bytes = 0;
+    if (strncmp(at, name, length) != 0 || at[length] != ':') return;
+    at += length;
+    for (int axis = 0; axis < shape.rank && *at != '\0'; axis++) {
+        char *end;
+        index = index * shape.extent[axis] + strtoull(at + 1, &end, 10);
+        at = end;
+    }
+    const size_t columns = shape.row_bytes > 0 ? shape.extent[shape.rank - 1] : 0;
+    t->element_bytes = *at == '\0' ? shape.element_bytes : 0;
+    t->element =
+        start + (columns > 0 ? index / columns * shape.row_bytes + index % columns * shape.element_bytes
+                             : index * shape.element_bytes);
+}
+
 /* What lies at an address, which mostly is what lay at the last one. */
 static void note_place(struct trace *t, enum place place, uintptr_t at, size_t bytes)
 {
@@ -130,6 +154,7 @@ static void note_place(struct trace *t, enum place place, uintptr_t at, size_t b
         uintptr_t start, end;
         if (!simt_arena_live(at, bytes, &start, &end)) return;
         *r = (struct traced_range){TRACE_GLOBAL, start, end, NULL};
+        if (simt_settings.element != NULL) look_for_element(t, start);
     } else {
         symbol = place == PLACE_DATA ? simt_symbol_before(simt_image.device, simt_image.device_count, at)
                                      : simt_symbol_before(simt_image.shared, simt_image.shared_count, at);
@@ -163,6 +188,25 @@ static uintptr_t in_space(const struct worker *w, enum place place, uintptr_t ad
     return address - w->space[place].base;
 }
 
+/* An access to @p bytes at @p at of the arena; is it the last write so far? */
+static void note_write(struct worker *w, unsigned thread, uint32_t pc, int access, uintptr_t at, size_t bytes)
+{
+    const struct trace *t = w->trace;
+    if ((access & (SIMT_WRITE | SIMT_ATOMIC)) == 0) return;
+    if (at >= t->element + t->element_bytes || at + bytes <= t->element) return;
+    w->result->wrote = (struct actor){w->result->block, pc, (uint16_t)thread, (uint8_t)access, NULL};
+    simt_traced.element = t->element;
+    simt_traced.element_bytes = t->element_bytes;
+}
+
+void simt_trace_stored(struct worker *w, unsigned thread, const void *pc, const void *target, size_t bytes)
+{
+    const uintptr_t at = (uintptr_t)target - ARENA_BASE;
+    if (w->trace == NULL || simt_settings.element == NULL || at >= ARENA_BYTES) return;
+    note_place(w->trace, PLACE_ARENA, at, bytes);
+    note_write(w, thread, simt_pack_pc(pc), SIMT_WRITE, at, bytes);
+}
+
 /* Of a copy the addresses in shared memory are a list of their own. */
 static void stage_addresses(struct worker *w, const struct request *r, const struct log_entry *entry,
                             struct staged *s)
@@ -178,6 +222,9 @@ static void stage_addresses(struct worker *w, const struct request *r, const str
         note_place(w->trace, entry->place, entry->place == PLACE_ARENA ? from - ARENA_BASE : address[0],
                    r->bytes);
         if (copy) note_place(w->trace, target, to, r->bytes);
+        if (entry->place == PLACE_ARENA && w->trace->element_bytes > 0)
+            note_write(w, (unsigned)(w->warp - w->warp_of) * WARP_LANES + r->lane[i], entry->pc,
+                       entry->access & ACCESS_COPY ? SIMT_READ : entry->access, from - ARENA_BASE, r->bytes);
         for (unsigned list = 0; list < s->shape.lists; list++) {
             if (i == 0)
                 s->first[list] = address[list];
@@ -384,7 +431,7 @@ static bool is_chosen(const struct worker *w)
     const struct simt_extent b = simt_block_index, want = simt_settings.traced_block;
     if (simt_settings.traced == TRACED_ALL) return true;
     if (simt_settings.traced == TRACED_ONE) return b.x == want.x && b.y == want.y && b.z == want.z;
-    return w->result->order == 0 || !simt_traced.found;
+    return w->result->order == 0 || !simt_traced.found || simt_settings.element != NULL;
 }
 
 /* Which of the block's threads SIMT_TRACE_WATCHED names. */
@@ -423,19 +470,23 @@ struct trace *simt_trace_begin(struct worker *w)
     simt_recorder->bulks = 0;
     simt_recorder->watched = watched_thread(w);
     memset(simt_recorder->range, 0, sizeof simt_recorder->range);
+    simt_recorder->element_bytes = 0;
     return simt_recorder;
 }
 
 void simt_trace_take(struct result *result, bool found)
 {
-    const bool sampled = simt_settings.traced == TRACED_SOME,
-               wanted = !sampled || result->order == 0 || (found && !simt_traced.found);
+    const bool sampled = simt_settings.traced == TRACED_SOME, wrote = result->wrote.access != 0,
+               wanted = !sampled || result->order == 0 || wrote || (found && !simt_traced.found);
+    if (wrote) simt_traced.wrote = result->wrote;
+    result->wrote.access = 0;
     if (result->events.count == 0 && result->events_left_out == 0 && !found) return;
     if (wanted) {
         struct traced_block *block = simt_vector_grow(&simt_traced.blocks, sizeof *block);
         *block = (struct traced_block){.block = result->block,
                                        .left_out = result->events_left_out,
                                        .why = found     ? TRACE_FOUND
+                                              : wrote   ? TRACE_WROTE
                                               : sampled ? TRACE_FIRST
                                                         : TRACE_CHOSEN,
                                        .counters = result->counters,

@@ -43,8 +43,11 @@ struct traced_site {
 /** @brief What the launch that runs will leave in the file. */
 struct traced_launch {
     struct vector blocks, ranges;
-    struct vector sites;      /**< of all launches so far */
-    bool found;               /**< one of the blocks has a finding */
+    struct vector sites; /**< of all launches so far */
+    bool found;          /**< one of the blocks has a finding */
+    struct actor wrote;  /**< who wrote SIMT_TRACE_ELEMENT last; access 0: nobody */
+    uintptr_t element;   /**< where that is, in the arena */
+    size_t element_bytes;
     const char *dynamic_name; /**< what the source calls dynamic shared memory */
     size_t dynamic_element_bytes;
     uint64_t launches; /**< that are in the file already */
@@ -72,6 +75,8 @@ void simt_trace_barrier(struct worker *w, const struct simt_site *site, uint32_t
 void simt_trace_named(struct worker *w, unsigned id, uint32_t warps);
 /** @brief The bulk copy of this number, of @p bytes to @p target, has arrived. */
 void simt_trace_landed(struct worker *w, uint64_t number, const void *target, uint64_t bytes);
+/** @brief A bulk store that @p thread began at @p pc has put @p bytes to @p target. */
+void simt_trace_stored(struct worker *w, unsigned thread, const void *pc, const void *target, size_t bytes);
 /** @brief A block has ended, @p found with a finding: is it kept? Its events are gone from @p result. */
 void simt_trace_take(struct result *result, bool found);
 /** @brief The number of the site in the file. */

@@ -150,6 +150,33 @@ static void write_blocks(struct vector *chunk)
 
 /* ---- findings --------------------------------------------------------------------------------------------- */
 
+static void begin_finding(struct vector *chunk, const char *kind, const char *text, uint64_t seen)
+{
+    add_text(chunk, kind);
+    add_text(chunk, text);
+    add(chunk, seen);
+}
+
+static void add_actor(struct vector *chunk, const struct actor *a, bool of_this_launch)
+{
+    const bool there = a->access != 0 && of_this_launch;
+    add(chunk, there ? 1 + simt_trace_site(a->pc, a->pc != 0 ? NULL : a->site) : 0);
+    add(chunk, there ? a->block : 0);
+    add(chunk, there ? a->thread : 0);
+    add(chunk, there ? a->access : 0);
+}
+
+static void end_finding(struct vector *chunk)
+{
+    struct vector head = {0};
+    add(&head, chunk->count);
+    *(uint8_t *)simt_vector_grow(&findings, 1) = TRACE_FINDING;
+    add_bytes(&findings, head.data, head.count);
+    add_bytes(&findings, chunk->data, chunk->count);
+    free(head.data);
+    free(chunk->data);
+}
+
 void simt_trace_finding(const struct finding *f, const struct record *record)
 {
     static const enum trace_space spaces[] = {[PLACE_ARENA] = TRACE_GLOBAL,
@@ -157,31 +184,31 @@ void simt_trace_finding(const struct finding *f, const struct record *record)
                                               [PLACE_SHARED] = TRACE_SHARED,
                                               [PLACE_DYNAMIC] = TRACE_DYNAMIC};
     char text[RECORD_REPORT];
-    const enum trace_space space = f->place < PLACE_COUNT ? spaces[f->place] : TRACE_NOWHERE;
     struct vector chunk = {0};
+    const enum trace_space space = f->place < PLACE_COUNT ? spaces[f->place] : TRACE_NOWHERE;
     record_print(record, text, sizeof text);
-    add_text(&chunk, record_kind_name(record->kind));
-    add_text(&chunk, text);
-    add(&chunk, record->seen);
+    begin_finding(&chunk, record_kind_name(record->kind), text, record->seen);
     add(&chunk, (uint64_t)space);
     add(&chunk, space == TRACE_GLOBAL ? ARENA_BASE + f->where : f->where);
     add(&chunk, f->bytes);
-    for (int i = 0; i < 2; i++) {
-        const struct actor *a = &f->actor[i];
-        const bool earlier = i == 0 && f->earlier != NULL; /* of a launch that is over */
-        const bool there = a->access != 0 && !earlier;
-        add(&chunk, there ? 1 + simt_trace_site(a->pc, a->pc != 0 ? NULL : a->site) : 0);
-        add(&chunk, there ? a->block : 0);
-        add(&chunk, there ? a->thread : 0);
-        add(&chunk, there ? a->access : 0);
-    }
-    struct vector head = {0};
-    add(&head, chunk.count);
-    *(uint8_t *)simt_vector_grow(&findings, 1) = TRACE_FINDING;
-    add_bytes(&findings, head.data, head.count);
-    add_bytes(&findings, chunk.data, chunk.count);
-    free(head.data);
-    free(chunk.data);
+    for (int i = 0; i < 2; i++)
+        add_actor(&chunk, &f->actor[i], i > 0 || f->earlier == NULL); /* earlier: of a launch that is over */
+    end_finding(&chunk);
+}
+
+/* The last write of the element that was asked for. */
+static void add_last_write(void)
+{
+    static const struct actor nobody;
+    struct vector chunk = {0};
+    if (simt_traced.wrote.access == 0) return;
+    begin_finding(&chunk, TRACE_LAST_WRITE, simt_settings.element, 1);
+    add(&chunk, TRACE_GLOBAL);
+    add(&chunk, ARENA_BASE + simt_traced.element);
+    add(&chunk, simt_traced.element_bytes);
+    add_actor(&chunk, &nobody, false);
+    add_actor(&chunk, &simt_traced.wrote, true);
+    end_finding(&chunk);
 }
 
 void simt_trace_write(const struct simt_launch *launch, const struct counters *sum)
@@ -192,6 +219,7 @@ void simt_trace_write(const struct simt_launch *launch, const struct counters *s
         if (file == NULL) simt_die("cannot write the trace to %s.", simt_settings.trace);
         fputs(TRACE_MAGIC, file);
     }
+    add_last_write();
     write_sites(&chunk);
     write_launch(launch, sum, &chunk);
     write_ranges(launch, &chunk);
@@ -201,6 +229,7 @@ void simt_trace_write(const struct simt_launch *launch, const struct counters *s
     free(chunk.data);
     findings.count = simt_traced.blocks.count = simt_traced.ranges.count = 0;
     simt_traced.found = false;
+    simt_traced.wrote.access = 0;
     simt_traced.dynamic_name = NULL;
     simt_traced.launches++;
 }

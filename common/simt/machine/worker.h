@@ -77,6 +77,7 @@ struct result {
     struct counters counters;
     struct vector events; /**< bytes: what the block did, if it is traced (trace.h) */
     uint64_t events_left_out;
+    struct actor wrote; /**< who wrote SIMT_TRACE_ELEMENT last in it; access 0: nobody */
 };
 
 /** From this phase on the block has had this turn (blocks.c). */

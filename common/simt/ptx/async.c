@@ -45,18 +45,18 @@ static void check_size(struct compiling *c, const struct row *row, struct op *op
 
 static void commit_group(struct run *run, const struct op *op)
 {
-    (void)run, (void)op;
-    simt_copy_commit();
+    (void)op;
+    simt_copy_commit(run->pc);
 }
 static void wait_group(struct run *run, const struct op *op)
 {
-    simt_copy_wait(ptx_u32(run, op, 0));
+    simt_copy_wait(ptx_u32(run, op, 0), run->pc);
 }
 static void wait_all(struct run *run, const struct op *op)
 {
-    (void)run, (void)op;
-    simt_copy_commit();
-    simt_copy_wait(0);
+    (void)op;
+    simt_copy_commit(run->pc);
+    simt_copy_wait(0, run->pc);
 }
 
 #define COPY "cp async (ca|cg) (shared|shared::cta) global "
