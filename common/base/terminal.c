@@ -66,17 +66,19 @@ int complain(const char *format, ...)
 
 void show_progress(const char *format, ...)
 {
-    static int shown;
+    static char shown[400];
+    char line[sizeof shown] = "";
     if (!isatty(STDERR_FILENO)) return;
-    if (shown) fputs("\r\033[K", stderr);
-    shown = format != NULL;
     if (format) {
         va_list arguments;
         va_start(arguments, format);
-        vfprintf(stderr, format, arguments);
+        vsnprintf(line, sizeof line, format, arguments);
         va_end(arguments);
     }
+    if (strcmp(line, shown) == 0) return;
+    fprintf(stderr, "%s%s", *shown ? "\r\033[K" : "", line);
     fflush(stderr);
+    memcpy(shown, line, sizeof shown);
 }
 
 const char *grouped_number(char *buffer, double value)

@@ -3,6 +3,7 @@
  * @brief The checker: the only program that knows the right answers. It runs no student code.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "checker/verdict/bench.h"
 #include "checker/cases/case_table.h"
 #include "checker/promises/promises.h"
 #include "options.h"
@@ -90,6 +90,16 @@ static int save_case(struct check *check)
     return EXIT_BROKEN;
 }
 
+/* Inputs of hundreds of megabytes come and go: what is given back stays with the process, since the system would have to clear its
+ * pages anew for every case. */
+static void keep_memory(void)
+{
+#ifdef M_MMAP_MAX
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, -1);
+#endif
+}
+
 static int run(struct check *check)
 {
     struct options *options = &check->options;
@@ -101,12 +111,12 @@ static int run(struct check *check)
     }
     options->runner = runner;
     sandbox_prepare();
+    if (options->device == DEVICE_GPU) keep_memory();
     const uint64_t begin = phases_now();
     check->workers = workers_of(check);
     check_run(check);
     const uint64_t ns = phases_now() - begin;
     report_text(check);
-    if (options->bench) bench_report(check);
     if (options->ctest) report_ctest(check);
     if (options->phases) report_phases(check, (double)ns * 1e-9);
     int failed = 0;

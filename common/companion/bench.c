@@ -58,35 +58,67 @@ static int pass_on_largest(const struct bench *bench, struct argument_list *argu
     return EXIT_PASS;
 }
 
+static int measures_case(const struct bench *bench, const struct known_case *known)
+{
+    const struct command_line *line = bench->line;
+    int chosen = option_value(line, "--case") == NULL;
+    for (size_t j = 0; j < line->count; j++)
+        chosen |= strcmp(line->name[j], "--case") == 0 && catalogue_means(known, line->value[j]);
+    return chosen && known->on[bench->device] && strcmp(known->group, "speed") == 0;
+}
+
 /* 1 if this run measures a problem of that shape. */
 static int measures_shape(const struct bench *bench, const struct catalogue *own, const char *shape)
 {
-    const struct command_line *line = bench->line;
-    const int some = option_value(line, "--case") != NULL;
-    for (size_t i = 0; i < own->count; i++) {
-        const struct known_case *known = &own->cases[i];
-        int chosen = !some;
-        for (size_t j = 0; j < line->count; j++)
-            chosen |= strcmp(line->name[j], "--case") == 0 && catalogue_means(known, line->value[j]);
-        if (chosen && known->on[bench->device] && strcmp(known->group, "speed") == 0 &&
-            strcmp(known->shape, shape) == 0)
-            return 1;
-    }
+    for (size_t i = 0; i < own->count; i++)
+        if (measures_case(bench, &own->cases[i]) && strcmp(own->cases[i].shape, shape) == 0) return 1;
     return 0;
 }
 
-/* Of the lesson before, only the problems that this lesson has too; returns how many there are. */
+/* The libraries at other lessons' cases take most of the time that the limits of a GPU do. */
+static void choose_libraries(const struct bench *bench)
+{
+    struct catalogue own;
+    if (bench->device != DEVICE_GPU || option_value(bench->line, "--record") ||
+        catalogue_read(bench->lesson, &own) != EXIT_PASS)
+        return;
+    for (size_t i = 0; i < own.count; i++)
+        if (measures_case(bench, &own.cases[i])) device_measure_peers_of(own.cases[i].name);
+}
+
+static int is_shared(const struct bench *bench, const struct catalogue *own, const struct known_case *known)
+{
+    return known->on[bench->device] && strcmp(known->group, "speed") == 0 &&
+           measures_shape(bench, own, known->shape);
+}
+
+/* 1 if none that is shared, of the same part, has more to do, or none has less. */
+static int is_first_or_last(const struct bench *bench, const struct catalogue *own,
+                            const struct catalogue *other, const struct known_case *known)
+{
+    int more = 0, less = 0;
+    for (size_t i = 0; i < other->count; i++) {
+        const struct known_case *rival = &other->cases[i];
+        if (strcmp(rival->part, known->part) != 0 || !is_shared(bench, own, rival)) continue;
+        more |= rival->flop > known->flop || (rival->flop == known->flop && rival < known);
+        less |= rival->flop < known->flop || (rival->flop == known->flop && rival < known);
+    }
+    return !more || !less;
+}
+
+/* Of the lesson before, only problems that this lesson has too: on a GPU the largest and the smallest of each part, since all of
+ * them would take as long as the lesson itself. Returns how many there are. */
 static int pass_on_shared(const struct bench *bench, const struct lesson_folder *before,
                           struct argument_list *arguments)
 {
+    const int all = bench->device == DEVICE_SIMT || option_value(bench->line, "--case") != NULL;
     struct catalogue own, other;
     int shared = 0;
     if (catalogue_read(bench->lesson, &own) != EXIT_PASS || catalogue_read(before, &other) != EXIT_PASS)
         return 0;
     for (size_t i = 0; i < other.count; i++) {
         const struct known_case *known = &other.cases[i];
-        if (!known->on[bench->device] || strcmp(known->group, "speed") != 0 ||
-            !measures_shape(bench, &own, known->shape))
+        if (!is_shared(bench, &own, known) || !(all || is_first_or_last(bench, &own, &other, known)))
             continue;
         argument_add(arguments, "--case");
         argument_add(arguments, known->name);
@@ -301,6 +333,7 @@ static int bench_on(struct bench *bench)
                                         .bench = 1,
                                         .echo = 1,
                                         .verbose = option_value(line, "--verbose") != NULL};
+    choose_libraries(bench);
     measure_others(bench);
     if (process_interrupted()) return EXIT_TROUBLE;
     add_peers(bench, &request.checker_arguments);
@@ -380,7 +413,7 @@ static const struct option_description options[] = {
     {"--solution", NULL, "measure the course's own solution", 0},
     {"--seed", "S", "other inputs", 0},
     {"--ranks", "N", "lesson 19: no more than N ranks, 1, 2, 4 or 8; cases with more take N", 0},
-    {"--csv", "FILE", "also write every case of every kernel as a row of FILE", 0},
+    {"--csv", "FILE", "also write every measured case of every kernel as a row of FILE", 0},
     {"--json", "FILE", "also write the bars' figures to FILE", 0},
     {"--record", NULL, "put the solution's figures into docs/results/DEVICE.csv", 0},
     {"--compare", NULL, "on simt: fail if a counter is not the recorded one (for tests)", 0},

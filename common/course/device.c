@@ -41,12 +41,14 @@ static void read_facts(const char *lines, struct device_facts *facts)
     }
 }
 
-static int run_device_limits(const char *option, int seconds, struct device_facts *facts)
+static int run_device_limits(const char *const *options, int seconds, struct device_facts *facts)
 {
     struct process_end end;
+    struct argument_list arguments = {0};
     char *program = format_string("%s/bin/device_limits", places.binary_dir);
-    const char *arguments[] = {program, option, NULL};
-    process_run(&(struct process){.arguments = arguments, .seconds = seconds}, &end);
+    argument_add(&arguments, program);
+    for (; options && *options; options++) argument_add(&arguments, *options);
+    process_run(&(struct process){.arguments = arguments.items, .seconds = seconds}, &end);
     read_facts(end.output.data, facts);
     if (!facts->reason && end.start_error) {
         const int here =
@@ -60,6 +62,7 @@ static int run_device_limits(const char *option, int seconds, struct device_fact
         facts->reason = format_string("%s ended with code %d", program, end.exit_code);
     }
     text_free(&end.output);
+    free(arguments.items);
     free(program);
     return end.exit_code == EXIT_PASS && !facts->reason;
 }
@@ -81,9 +84,16 @@ const struct device_facts *device_probe(enum device device)
     } else if (device == DEVICE_SIMT) {
         facts->usable = 1;
     } else {
-        facts->usable = run_device_limits("--probe", PROBE_SECONDS, facts);
+        facts->usable = run_device_limits((const char *const[]){"--probe", NULL}, PROBE_SECONDS, facts);
     }
     return facts;
+}
+
+static struct argument_list compared; /* of which cases peers are measured; none: of all */
+
+void device_measure_peers_of(const char *test_case)
+{
+    argument_add(&compared, test_case);
 }
 
 const struct device_facts *device_measure(void)
@@ -93,7 +103,7 @@ const struct device_facts *device_measure(void)
     if (asked) return &facts;
     asked = 1;
     show_progress("measuring the limits of the GPU …");
-    if (!run_device_limits(NULL, MEASURE_SECONDS, &facts)) {
+    if (!run_device_limits(compared.items, MEASURE_SECONDS, &facts)) {
         complain(
             "the limits of this GPU could not be measured (%s); times are shown without a share of them.",
             facts.reason ? facts.reason : "no reason given");

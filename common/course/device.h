@@ -23,6 +23,8 @@ struct device_facts {
 
 /** @brief Whether kernels can run on @p device here and now; asked once for each device. */
 const struct device_facts *device_probe(enum device device);
+/** @brief Before device_measure(): of the libraries here, only those at @p test_case, and at others named so, are to be measured; "": at none. */
+void device_measure_peers_of(const char *test_case);
 /** @brief Measures the limits of the GPU, once. The result has no facts if that did not work. */
 const struct device_facts *device_measure(void);
 /** @brief The fact called @p name, or 0. */

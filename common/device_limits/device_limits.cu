@@ -2,7 +2,7 @@
  * device_limits: what this GPU can do, measured here and now, as lines "name,value".
  *
  *     device_limits --probe     only: is there a GPU that can be used, and what is it?   (exit 0, or 77 and a
- * reason) device_limits             measures too; takes a few seconds
+ * reason) device_limits [CASE...]   measures too; takes a few seconds, fewer with peers of these cases alone
  *
  * Measured are the rates that kernels are set against: bytes copied and bytes read a second, the vendor's
  * matrix product, the cost of a launch; and, as "NAME_us@CASE", the time of a peer at the shape of a lesson's
@@ -96,6 +96,17 @@ static int probe(void)
     printf("sms,%d\n", properties.multiProcessorCount);
     printf("memory_mib,%zu\nfree_mib,%zu\n", total_bytes >> 20, free_bytes >> 20);
     return 0;
+}
+
+/* ---- what is asked for -------------------------------------------------------------------------------- */
+
+static char **cases; /* ends with NULL */
+
+int is_asked_for(const char *test_case)
+{
+    int found = *cases == NULL;
+    for (char **name = cases; *name; name++) found |= strcmp(*name, test_case) == 0;
+    return found;
 }
 
 /* ---- timing ------------------------------------------------------------------------------------------- */
@@ -413,7 +424,7 @@ static void measure_products(void)
     if (f16_8192 > 0) printf("f16_8192_tflops,%.1f\n", f16_8192);
     if (f16_4096 > 0) printf("f16_tflops,%.1f\n", f16_4096 > f16_8192 ? f16_4096 : f16_8192);
     for (size_t i = 0; i < sizeof attention_shapes / sizeof attention_shapes[0]; i++)
-        measure_attention(handle, &attention_shapes[i]);
+        if (is_asked_for(attention_shapes[i].test_case)) measure_attention(handle, &attention_shapes[i]);
     measure_gemm_peers(handle);
     cublasDestroy(handle);
 }
@@ -463,8 +474,9 @@ static void print_peaks(void)
 int main(int argc, char **argv)
 {
     int only_probe = argc == 2 && strcmp(argv[1], "--probe") == 0, sms = 0;
-    if (argc > 1 && !only_probe) {
-        fprintf(stderr, "usage: device_limits [--probe]\n");
+    cases = argv + 1;
+    if (argc > 1 && argv[1][0] == '-' && !only_probe) {
+        fprintf(stderr, "usage: device_limits [--probe | CASE...]\n");
         return EXIT_TROUBLE;
     }
     int code = probe();

@@ -10,5 +10,8 @@
 /** @brief Fills @p count elements of device memory with random numbers; @p type is CUDA_R_16F or CUDA_R_32F. */
 void fill(void *data, cudaDataType_t type, size_t count);
 
-/** @brief Prints cuBLAS's time for every timed case of the matrix product lessons, as "NAME_us@CASE". */
+/** @brief 1 if peers of @p test_case are to be measured. */
+int is_asked_for(const char *test_case);
+
+/** @brief Prints cuBLAS's time for the timed cases of the matrix product lessons that are asked for, as "NAME_us@CASE". */
 void measure_gemm_peers(cublasHandle_t handle);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/process.h"
@@ -86,7 +87,7 @@ static char *rows_open(int *file)
 /** How far the checker is, which it writes into a file in memory: the inputs it has judged, and all of them. */
 struct progress {
     const struct judgement_request *request;
-    int file, shown;
+    int file;
 };
 
 static void show_how_far(void *context)
@@ -95,10 +96,9 @@ static void show_how_far(void *context)
     const struct judgement_request *request = progress->request;
     uint32_t far[2] = {0, 0};
     if (pread(progress->file, far, sizeof far, 0) != (ssize_t)sizeof far || far[1] == 0) return;
-    if ((int)far[0] == progress->shown) return;
-    progress->shown = (int)far[0];
-    show_progress("%s on %s: %s, %u of %u inputs done …", request->lesson->name, device_name(request->device),
-                  request->bench ? "measuring" : "checking", far[0], far[1]);
+    show_progress("%s on %s: %s, %u of %u %s done …", request->lesson->name, device_name(request->device),
+                  request->bench ? "measuring" : "checking", far[0], far[1],
+                  request->bench ? "cases" : "inputs");
 }
 
 static int is_empty(const char *path)
@@ -230,15 +230,9 @@ static void judge_submission(const struct judgement_request *request, struct jud
     submission_free(&submission);
 }
 
-void judge(const struct judgement_request *request, struct judgement *judgement)
+static void judge_file(const struct judgement_request *request, struct judgement *judgement)
 {
     struct build build;
-    *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = STATE_NOTHING_RAN};
-    text_append(&judgement->report, "", 0);
-    if (request->submission) {
-        judge_submission(request, judgement);
-        return;
-    }
     show_progress("%s on %s: building …", request->lesson->name, device_name(request->device));
     build_runner(request->lesson, request->kernel, request->device, request->level, &build);
     if (request->verbose && build.state == BUILD_READY) {
@@ -264,4 +258,18 @@ void judge(const struct judgement_request *request, struct judgement *judgement)
     show_progress(NULL);
     text_free(&build.log);
     text_free(&build.errors);
+}
+
+void judge(const struct judgement_request *request, struct judgement *judgement)
+{
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = STATE_NOTHING_RAN};
+    text_append(&judgement->report, "", 0);
+    if (request->submission)
+        judge_submission(request, judgement);
+    else
+        judge_file(request, judgement);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    judgement->seconds = (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) * 1e-9;
 }

@@ -32,6 +32,7 @@ struct judgement {
     struct results results;
     struct text report;
     int device_finding; /**< 1 if the software device reported something */
+    double seconds;     /**< that all of it took, the build included */
 };
 
 void judge(const struct judgement_request *request, struct judgement *judgement);

@@ -20,12 +20,15 @@
 #include "base/terminal.h"
 #include "base/text.h"
 
-enum { FEW_CORES = 4, MEMORY_MB = 4096, MOST_AT_A_TIME = 32, PAIR = 2 };
+enum { FEW_CORES = 4, GPU_CORES = 4, MEMORY_MB = 4096, MOST_AT_A_TIME = 32, PAIR = 2 };
+
+#define WORKERS "WARPWISE_WORKERS"
 
 /** How it ended: the beginning of a report on its way. */
 struct ending {
     int exit_code, device_finding;
     enum state state;
+    double seconds;
 };
 
 /** What one process leaves, as files in memory. */
@@ -42,12 +45,14 @@ static int cores(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* A check has several threads of its own, and on a GPU gigabytes of inputs. */
-int judge_at_a_time(void)
+/* A check has several threads of its own, and on a GPU gigabytes of inputs. There the last check should not be left alone with few
+ * workers, and cases that need all of the GPU's memory should not meet: so fewer checks, of more workers each. */
+int judge_at_a_time(int gpu)
 {
     const int here = cores();
     double memory_mb = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 1048576;
     int by_cores = here <= FEW_CORES ? here : FEW_CORES + (here - FEW_CORES) / 2;
+    if (gpu) by_cores = here / GPU_CORES;
     int by_memory = (int)(memory_mb / MEMORY_MB);
     int most = by_cores < by_memory ? by_cores : by_memory;
     return most < 1 ? 1 : most < MOST_AT_A_TIME ? most : MOST_AT_A_TIME;
@@ -68,13 +73,14 @@ static void share_workers(int at_a_time)
 {
     char each[16];
     snprintf(each, sizeof each, "%d", 1 + cores() / at_a_time);
-    setenv("WARPWISE_WORKERS", each, 0);
+    setenv(WORKERS, each, 1);
 }
 
 /* In the process of its own. */
 static void send(const struct worker *worker, int which, const struct judgement *judgement)
 {
-    const struct ending ending = {judgement->exit_code, judgement->device_finding, judgement->state};
+    const struct ending ending = {judgement->exit_code, judgement->device_finding, judgement->state,
+                                  judgement->seconds};
     struct text rows = {0};
     text_print(&rows, "%s\n", judgement->results.header ? judgement->results.header : "");
     text_append(&rows, judgement->results.lines.data, judgement->results.lines.length);
@@ -96,6 +102,7 @@ static void receive(const struct worker *worker, int which, struct judgement *ju
         judgement->exit_code = ending.exit_code;
         judgement->device_finding = ending.device_finding;
         judgement->state = ending.state;
+        judgement->seconds = ending.seconds;
         text_append(&judgement->report, said.data + sizeof ending, said.length - sizeof ending);
         (void)results_read(rows, &judgement->results);
     } else {
@@ -169,7 +176,8 @@ void judge_together(size_t count, int at_a_time,
                     void *context)
 {
     struct worker workers[MOST_AT_A_TIME];
-    if (at_a_time > 1) share_workers(at_a_time);
+    const int shares = at_a_time > 1 && getenv(WORKERS) == NULL;
+    if (shares) share_workers(at_a_time);
     size_t running = 0, next = 0, most = (size_t)(at_a_time < MOST_AT_A_TIME ? at_a_time : MOST_AT_A_TIME);
     while (running > 0 || (next < count && !process_interrupted())) {
         if (next < count && running < most && !process_interrupted()) {
@@ -192,4 +200,5 @@ void judge_together(size_t count, int at_a_time,
         if (!process_interrupted()) done(context, workers[ended].index);
         workers[ended] = workers[--running];
     }
+    if (shares) unsetenv(WORKERS);
 }

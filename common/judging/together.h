@@ -6,8 +6,8 @@
 
 #include "judging.h"
 
-/** @brief How many checks this machine has cores and memory for. */
-int judge_at_a_time(void);
+/** @brief How many checks this machine has cores and memory for; @p gpu: 1 if some are on a GPU. */
+int judge_at_a_time(int gpu);
 
 /**
  * @brief Calls @p work for 0 .. @p count - 1, each in a process of its own and @p at_a_time of them together. Each is to

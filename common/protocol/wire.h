@@ -7,6 +7,9 @@
  *     checker ── WIRE_RUN, index of a case ──▶ runner      (control pipe)
  *     checker ◀── WIRE_READY; WIRE_DONE, index ── runner   (reply pipe)
  *
+ * A case with WIRE_TAKES_TURNS is timed while no other runner uses the device: before that the runner says WIRE_WAITS and waits for
+ * WIRE_TURN, after it WIRE_TURN_OVER.
+ *
  * The checker writes inputs into the image; the runner writes back the raw contents of device memory in and
  * around every buffer, and at the end the stamp. Nothing in the image tells what the right answer is, and
  * nothing the runner says is trusted: a reply only means "go on", a result only counts with its stamp, and
@@ -62,6 +65,7 @@ enum case_flags {
     WIRE_TWO_PLACES = 16,
     /** the runtime refuses all launches: an entry point has to report that, and to clear the error */
     CASE_REFUSE_LAUNCHES = 32,
+    WIRE_TAKES_TURNS = 64, /**< the runner waits for its turn before the timing loop */
     /** the software device calls the kernel once, and the results of that call stand for both runs: other
      *  cases show what a second call would. The checker decides this, and sets the flag for the runner */
     CASE_ONE_CALL = 128,
@@ -210,7 +214,7 @@ struct wire_message {
     uint32_t index;
 };
 
-enum wire_kind { WIRE_READY = 1, WIRE_RUN, WIRE_DONE };
+enum wire_kind { WIRE_READY = 1, WIRE_RUN, WIRE_DONE, WIRE_WAITS, WIRE_TURN, WIRE_TURN_OVER };
 
 /** @brief @p bytes rounded up so that what follows is aligned. */
 static inline uint64_t wire_round(uint64_t bytes)

@@ -104,9 +104,15 @@ static int fill_words(struct device_case *run, const struct wire_buffer *wire, s
         staging[at / sizeof word] = word;
     if (wire->row_bytes > 0)
         return move_contents(run, wire, buffer, (unsigned char *)staging, wire->bytes, 0);
-    for (size_t at = 0; at < buffer->bytes; at += STAGING_BYTES) {
-        size_t bytes = buffer->bytes - at < STAGING_BYTES ? buffer->bytes - at : STAGING_BYTES;
-        if (move(run, buffer->start + at, staging, bytes, 0) != 0) return -1;
+    size_t filled = buffer->bytes < STAGING_BYTES ? buffer->bytes : STAGING_BYTES;
+    if (move(run, buffer->start, staging, filled, 0) != 0) return -1;
+    for (size_t more; filled < buffer->bytes;
+         filled += more) { /* what is there already is copied on the device */
+        more = buffer->bytes - filled < filled ? buffer->bytes - filled : filled;
+        if (note_error(run->item,
+                       cudaMemcpy(buffer->start + filled, buffer->start, more, cudaMemcpyDeviceToDevice),
+                       "filling a buffer") != 0)
+            return -1;
     }
     return 0;
 }

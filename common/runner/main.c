@@ -117,6 +117,19 @@ static int reply(int descriptor, uint32_t kind, uint32_t index)
     return write(descriptor, &message, sizeof message) == (ssize_t)sizeof message ? 0 : -1;
 }
 
+/** Of this session: the pipes, and the case that runs. */
+static struct {
+    int control, replies;
+    uint32_t index;
+} line;
+
+static void take_turn(int begins)
+{
+    struct wire_message message = {0};
+    (void)reply(line.replies, begins ? WIRE_WAITS : WIRE_TURN_OVER, line.index);
+    while (begins && message.kind != WIRE_TURN && receive(line.control, &message) == 0) continue;
+}
+
 static void watch(double seconds)
 {
     if (boundary_watch != NULL && seconds > 0.0) boundary_watch(seconds);
@@ -147,7 +160,8 @@ static int session(int image_descriptor, int control, int replies, int locked)
         if (locked) image_view_open(image, message.index);
         records_belong_to(message.index);
         watch(item->patience);
-        run_case(image, item);
+        line.control = control, line.replies = replies, line.index = message.index;
+        run_case(image, item, take_turn);
         watch(0.0);
         fflush(NULL); /* so that what the kernel printed comes before the reply */
         if (reply(replies, WIRE_DONE, message.index) != 0) return EXIT_USAGE;
@@ -169,7 +183,7 @@ static int by_hand(const char *path)
     }
     for (uint32_t i = 0; i < image->case_count; i++) {
         struct wire_case *item = wire_case_at(image, i);
-        run_case(image, item);
+        run_case(image, item, take_turn);
         printf("runner: status %s%s%s\n", kernel_status_name((enum kernel_status)item->result.status[0]),
                item->result.cuda_error ? ", CUDA: " : "", item->result.cuda_message);
     }

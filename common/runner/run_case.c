@@ -183,23 +183,32 @@ static void measure_own_memory(struct wire_result *result)
     result->constant_bytes = constants;
 }
 
-static void run_calls(struct device_case *run)
+/* Returns 1 if the case can be timed. */
+static int run_calls(struct device_case *run)
 {
     struct wire_case *item = run->item;
     item->result.setup_failed = set_up(run) != 0;
     end_lap(run, WIRE_LAP_PLACE);
     for (unsigned i = 0; i < item->buffer_count && item->result.setup_failed; i++)
         item->result.not_told |= item->buffer[i].row_bytes > 0; /* over more memory than the device has */
-    if (item->result.setup_failed) return;
-    if ((item->flags & CASE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) != 0) return;
+    if (item->result.setup_failed) return 0;
+    if ((item->flags & CASE_TWO_STREAMS ? run_both_at_once(run) : run_one_by_one(run)) != 0) return 0;
     const int failed = copy_inputs_back(run) != 0;
     end_lap(run, WIRE_LAP_BACK);
-    if (failed || item->timed == 0 || item->result.status[0] != KERNEL_OK) return;
-    time_case(run);
-    end_lap(run, WIRE_LAP_TIMING);
+    return !failed && item->timed > 0 && item->result.status[0] == KERNEL_OK;
 }
 
-void run_case(struct wire_header *image, struct wire_case *item)
+static void time_in_turn(struct device_case *run, int can_be_timed, void (*take_turn)(int begins))
+{
+    const int waits = (run->item->flags & WIRE_TAKES_TURNS) != 0;
+    if (waits) take_turn(1);
+    end_lap(run, WIRE_LAPS);
+    if (can_be_timed) time_case(run);
+    end_lap(run, WIRE_LAP_TIMING);
+    if (waits) take_turn(0);
+}
+
+void run_case(struct wire_header *image, struct wire_case *item, void (*take_turn)(int begins))
 {
     struct device_case *run = calloc(1, sizeof *run);
     if (run == NULL) return;
@@ -213,7 +222,7 @@ void run_case(struct wire_header *image, struct wire_case *item)
     if (item->flags & CASE_ASK_ONLY)
         item->result.status[0] = item->result.status[1] = KERNEL_OK;
     else
-        run_calls(run);
+        time_in_turn(run, run_calls(run), take_turn);
     tear_down(run);
     end_lap(run, WIRE_LAP_FREE);
     pretend(0, 0);

@@ -29,6 +29,7 @@ add_unit_test(checker_half SOURCES ${unit}/checker_half.c ${unit}/judged_case.c 
 add_unit_test(checker_bounds SOURCES ${unit}/checker_bounds.c LIBRARIES checker_parts)
 add_unit_test(checker_e4m3 SOURCES ${unit}/checker_e4m3.c LIBRARIES checker_parts)
 add_unit_test(checker_gemm SOURCES ${unit}/checker_gemm.c ${unit}/judged_case.c LIBRARIES checker_parts)
+add_unit_test(turns SOURCES ${unit}/turns.c LIBRARIES checker_parts)
 add_unit_test(promises SOURCES ${unit}/promises.c LIBRARIES checker_parts)
 add_unit_test(lesson_defs SOURCES ${unit}/lesson_defs.c LIBRARIES checker_parts)
 foreach(name IN ITEMS lesson_defs companion)

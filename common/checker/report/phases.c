@@ -7,9 +7,9 @@
 #include "report.h"
 
 static const char *const phase_name[CHECK_PHASES] = {
-    [PHASE_INPUTS] = "inputs", [PHASE_START] = "start", [PHASE_PLACE] = "place",   [PHASE_POISON] = "poison",
-    [PHASE_KERNEL] = "kernel", [PHASE_BACK] = "back",   [PHASE_TIMING] = "timing", [PHASE_FREE] = "free",
-    [PHASE_REPLY] = "reply",   [PHASE_BITS] = "bits",   [PHASE_ORACLE] = "oracle"};
+    [PHASE_INPUTS] = "inputs", [PHASE_START] = "start",   [PHASE_WAIT] = "wait", [PHASE_PLACE] = "place",
+    [PHASE_POISON] = "poison", [PHASE_KERNEL] = "kernel", [PHASE_BACK] = "back", [PHASE_TIMING] = "timing",
+    [PHASE_FREE] = "free",     [PHASE_REPLY] = "reply",   [PHASE_BITS] = "bits", [PHASE_ORACLE] = "oracle"};
 
 static void print_line(const char *name, const uint64_t ns[CHECK_PHASES])
 {

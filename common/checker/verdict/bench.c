@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/leftovers.h"
+#include "workers.h"
 
 enum { TIMED_CALLS = 100, TIMED_ON_SIMT = 24, CALLS_COUNTED = 2, WARP_SECTORS = 32 };
 
@@ -26,13 +27,9 @@ void bench_prepare(struct session *session)
 {
     static char path[] = "/tmp/" COUNTERS "XXXXXX";
     static int held = -1;
-    if (session->check->options.device == DEVICE_GPU) {
-        session->timed = TIMED_CALLS;
-        return;
-    }
-    /* for tests of the timing loop: such times mean nothing */
-    if (getenv("WARPWISE_TIMED_ON_SIMT") != NULL) {
-        session->timed = TIMED_ON_SIMT;
+    const struct options *options = &session->check->options;
+    if (options->timed) {
+        session->timed = options->device == DEVICE_GPU ? TIMED_CALLS : TIMED_ON_SIMT;
         return;
     }
     memcpy(path + sizeof path - 7, "XXXXXX", 6);
@@ -245,15 +242,32 @@ static void tell_counters(const struct measurement *m)
     printf("      %.2f s on the host (software device, not a GPU time)\n", m->host_seconds);
 }
 
-void bench_report(const struct check *check)
+static void tell_case(const struct check *check, int index)
 {
-    printf("  measured on %s\n", check->device_name);
-    for (int i = 0; i < check->case_count; i++) {
-        const struct verdict *verdict = &check->verdicts[i];
-        if (!check->chosen[i] || verdict->state != STATE_PASS) continue;
-        printf("    %s: %s; extra memory %llu bytes\n", check->cases[i].name, verdict->shape,
-               (unsigned long long)verdict->measurement.workspace_bytes);
-        if (verdict->measurement.timed) tell_times(check, i);
-        if (verdict->measurement.counted) tell_counters(&verdict->measurement);
-    }
+    const struct verdict *verdict = &check->verdicts[index];
+    int passed = 0;
+    for (int i = 0; i <= index; i++) passed += check->chosen[i] && check->verdicts[i].state == STATE_PASS;
+    if (verdict->state != STATE_PASS) return;
+    if (passed == 1) printf("  measured on %s\n", check->device_name);
+    printf("    %s: %s; extra memory %llu bytes\n", check->cases[index].name, verdict->shape,
+           (unsigned long long)verdict->measurement.workspace_bytes);
+    if (verdict->measurement.timed) tell_times(check, index);
+    if (verdict->measurement.counted) tell_counters(&verdict->measurement);
+}
+
+/* 1 while neither the case nor, of times, the one that it is set beside is still to come. */
+static int is_there(const struct check *check, int index)
+{
+    const int beside = check->cases[index].beside - 1;
+    if (beside >= 0 && check->chosen[beside] && check->judged[beside] == 0) return 0;
+    return !check->chosen[index] || check->judged[index] > 0;
+}
+
+void bench_report(struct check *check)
+{
+    workers_merge(check, 1);
+    for (; check->reported < check->case_count && is_there(check, check->reported); check->reported++)
+        if (check->chosen[check->reported]) tell_case(check, check->reported);
+    fflush(stdout);
+    workers_merge(check, 0);
 }

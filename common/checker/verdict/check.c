@@ -16,6 +16,7 @@
 #include "diagnose.h"
 #include "judge.h"
 #include "lines.h"
+#include "turns.h"
 #include "workers.h"
 
 #include "checker/promises/promises.h"
@@ -101,14 +102,15 @@ static void run_session(struct check *check, struct session *session)
         }
         if (check->stopped) continue;
         if (!session->item[i].judged) judge_item(session, i);
-        check->judged[session->item[i].case_index]++;
         if (check->progress != NULL) __atomic_fetch_add(&check->progress[0], 1, __ATOMIC_RELAXED);
         check->stopped =
             check->options.fail_fast && check->verdicts[session->item[i].case_index].state != STATE_PASS;
         if (check->options.bench && (check->options.device == DEVICE_GPU || i == session->count - 1))
             bench_item(session, i);
+        check->judged[session->item[i].case_index]++;
         if (check->options.dump) dump_item(session, i);
     }
+    if (check->options.bench) bench_report(check);
     session_close(session);
 }
 
@@ -122,11 +124,11 @@ static int is_vast(const struct check *check, const struct item *item)
     return 0;
 }
 
-/* On a GPU one runner works on all sessions of a worker, unless it is not the user's own, or is measured. */
+/* On a GPU one runner works on all sessions of a worker, unless it is not the user's own. */
 static int keeps_runner(const struct check *check)
 {
     const struct options *options = &check->options;
-    return options->device == DEVICE_GPU && !options->isolated && !options->bench && !options->dump;
+    return options->device == DEVICE_GPU && !options->isolated && !options->dump;
 }
 
 /* Several checks may run at once, and each keeps a session's inputs and outputs in memory. */
@@ -144,15 +146,14 @@ static int session_items_most(const struct check *check)
     return check->options.device == DEVICE_GPU ? GPU_ITEMS : SIMT_ITEMS;
 }
 
-/* Counters of the software device belong to one case, and a runner that is not the user's own is measured in one case: those are
- * measured one by one. A check that stops at the first failure begins with small groups, because the inputs of a whole group are
- * made before its first case runs. */
+/* What is measured is told case by case, and counters of the software device belong to one case. A check that stops at the first
+ * failure begins with small groups, because the inputs of a whole group are made before its first case runs. */
 static int fits(const struct check *check, const struct session *session, uint64_t bytes,
                 const struct item *item, int most)
 {
     if (session->count == 0) return 1;
     if (session->count >= most) return 0;
-    if (check->options.bench && (check->options.isolated || check->options.device != DEVICE_GPU)) return 0;
+    if (check->options.bench) return 0;
     if (is_vast(check, item) || is_vast(check, &session->item[session->count - 1])) return 0;
     return bytes + session_item_bytes(session, item) <= session_bytes_most(check);
 }
@@ -345,6 +346,7 @@ struct unit {
 
 /** How the cases are divided among the workers. */
 struct division {
+    struct check *check;
     struct priced order[CHECK_CASES];
     struct unit unit[CHECK_CASES];
     int units;
@@ -404,7 +406,8 @@ static void check_unit(struct check *check, int unit, void *context)
 
 static void end_worker(void *context)
 {
-    session_end_kept(&((struct division *)context)->kept);
+    struct division *division = context;
+    session_end_kept(division->check, &division->kept);
 }
 
 static int by_falling_price(const void *a, const void *b)
@@ -453,7 +456,9 @@ static void divide(struct check *check, struct item *item, struct division *divi
             last->price += price;
         }
     }
-    qsort(division->unit, (size_t)division->units, sizeof division->unit[0], by_falling_price);
+    /* A bench keeps the order of the table, in which it prints. */
+    if (!check->options.bench)
+        qsort(division->unit, (size_t)division->units, sizeof division->unit[0], by_falling_price);
 }
 
 /* Cases for which a GPU had no memory beside other workers' cases: now it has all of it. */
@@ -478,6 +483,7 @@ static void make_room(const struct check *check, struct item *item, struct kept_
 {
     struct session session = {.check = (struct check *)check, .item = item, .count = 1};
     *kept = (struct kept_runner){.image = -1, .bytes = SESSION_BYTES};
+    if (check->options.bench && keeps_runner(check)) bench_prepare(&session);
     for (int i = 0; i < check->case_count && keeps_runner(check); i++)
         for (int n = 0; check->chosen[i] && n < inputs_of(check, i); n++) {
             make_item(check, i, n, item);
@@ -499,11 +505,14 @@ void check_run(struct check *check)
     clock_gettime(CLOCK_MONOTONIC, &now);
     check->begin = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
     if (check->workers < 1) check->workers = 1;
+    check->turns = -1;
+    division.check = check;
     if (item == NULL) {
         snprintf(check->broken, sizeof check->broken, "no memory");
     } else {
         put_in_order(check, item, division.order);
         divide(check, item, &division);
+        if (check->options.bench) turns_open(check);
         make_room(check, item, &division.kept);
         workers_run(check, division.units, check_unit, end_worker, &division);
         if (check->workers > 1) check_crowded_out(check, &division);

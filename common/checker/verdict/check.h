@@ -5,6 +5,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "checker/cases/lesson.h"
 #include "record/causes.h"
@@ -13,7 +14,8 @@
 enum {
     CHECK_CASES = 1024,
     CHECK_GUESSES = 160, /* of a lesson, that the cases of a part vote on */
-    CHECK_NAMES = 64,    /* --case, --limit and --peer may be given this often at most */
+    CHECK_WORKERS = 64,
+    CHECK_NAMES = 64, /* --case, --limit and --peer may be given this often at most */
     VERDICT_TEXT = 400,
     VERDICT_FINDINGS = 4
 };
@@ -48,6 +50,7 @@ struct options {
     int more_time; /* 1: more than usual was asked for, and the software device has that much more patience */
     double total_limit; /* seconds for all cases together; 0: none */
     int verbose, dump, bench, list, costs, rubric, ctest, phases;
+    int timed;         /* a bench takes times, not counters */
     int inputs_most;   /* how many of a property's random inputs to use; 0: all */
     int numerics_once; /* cases of numerics call once on the software device */
     int fail_fast;     /* stop at the first item that does not pass; cheap cases first */
@@ -111,6 +114,7 @@ struct verdict {
 enum check_phase {
     PHASE_INPUTS, /**< making them */
     PHASE_START,  /**< of a runner, until its device is open */
+    PHASE_WAIT,   /**< until the device is free: turns.h */
     PHASE_PLACE,  /**< allocating buffers, copying inputs to the device */
     PHASE_POISON, /**< filling outputs before a call */
     PHASE_KERNEL, /**< the calls, and waiting for them */
@@ -133,6 +137,7 @@ struct check {
     /** 1: the case runs only to see whether its part computes anything; worth nothing */
     int witness[CHECK_CASES];
     int judged[CHECK_CASES]; /**< how many of its items have a verdict */
+    int reported;            /**< of a bench: so many cases of the table are printed, or not to be */
     int case_count;
     struct lesson_guess guess[CHECK_GUESSES]; /**< those that fitted a case */
     char device_name[400];                    /**< or why there is none */
@@ -147,8 +152,10 @@ struct check {
     char broken[VERDICT_TEXT]; /**< why the machine could not do what the check needs */
     /** how many processes share the work; more than one only if this lies in shared memory */
     int workers;
-    uint32_t *progress;      /**< the mapped file, or NULL */
-    pthread_mutex_t merging; /**< held by the worker that changes a verdict */
+    uint32_t *progress; /**< the mapped file, or NULL */
+    int turns;          /**< descriptor of the file that turns.c locks; -1: nobody waits for anybody */
+    pid_t worker[CHECK_WORKERS]; /**< processes that are stopped while others have a case timed; 0: none */
+    pthread_mutex_t merging;     /**< held by the worker that changes a verdict */
     int next_unit; /**< of the pieces that the cases are divided into, the first that no worker has */
     /** 1: the device had no memory for the case beside those of other workers */
     int crowded_out[CHECK_CASES];

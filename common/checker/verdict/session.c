@@ -18,6 +18,7 @@
 #include "checker/promises/promises.h"
 #include "phases.h"
 #include "simt/findings.h"
+#include "turns.h"
 
 enum {
     GUARD_BYTES = 4096, /* size of each guard zone on a GPU */
@@ -299,6 +300,11 @@ static double patience_with(const struct session *session, const struct item *it
     return seconds < most ? seconds : most;
 }
 
+static int takes_turns(const struct session *session)
+{
+    return session->timed > 0 && turns_are_taken(session->check);
+}
+
 static void lay_out(struct session *session, int index, uint64_t *at)
 {
     struct item *item = &session->item[index];
@@ -318,6 +324,7 @@ static void lay_out(struct session *session, int index, uint64_t *at)
     if (item->one_call) wire->flags |= CASE_ONE_CALL;
     /* The software device detects reads of a workspace that was never written; poison would hide them. */
     wire->poison_workspace = session->check->options.device == DEVICE_GPU || keeps_workspace(session);
+    if (takes_turns(session)) wire->flags |= WIRE_TAKES_TURNS;
     if (session->timed > 0) {
         wire->warm_up = WARM_UP;
         wire->timed = (uint32_t)session->timed;
@@ -361,7 +368,9 @@ static void start_ahead(const struct session *session)
 {
     struct kept_runner *kept = session->kept;
     struct child_start start = start_of(session);
-    if (kept->state == KEPT_NONE && child_start(&kept->child, &start) == 0) kept->state = KEPT_STARTING;
+    if (kept->state != KEPT_NONE) return;
+    turns_share(session->check);
+    if (child_start(&kept->child, &start) == 0) kept->state = KEPT_STARTING;
 }
 
 /* A memory file of @p bytes, mapped. The size is sealed: otherwise a runner could shorten the file and so kill the checker with
@@ -381,7 +390,8 @@ static int make_image(struct session *session, size_t bytes)
     return 0;
 }
 
-/* The image of a kept runner holds zeros again, as a new one does; only what the runner has said about its device stays. */
+/* The cases hold zeros again, as in a new image. What the runner has said about its device stays, and so do pages that were written
+ * to, which the system would have to clear anew: copies of the last session are none of this one, whose guard zones differ. */
 static int take_kept_image(struct session *session)
 {
     struct kept_runner *kept = session->kept;
@@ -390,13 +400,10 @@ static int take_kept_image(struct session *session)
         kept->image = session->image;
         kept->header = session->header;
     }
-    struct wire_header header = *kept->header;
-    if (fallocate(kept->image, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)kept->bytes) != 0)
-        return broken(session, "no memory for the inputs");
-    *kept->header = header;
     session->image = kept->image;
     session->header = kept->header;
     session->bytes = kept->bytes;
+    memset(session_case(session, 0), 0, (size_t)session->count * wire_round(sizeof(struct wire_case)));
     return 0;
 }
 
@@ -551,17 +558,42 @@ static enum item_end end_of(enum child_event event)
     }
 }
 
-/* Runs one item in a running runner; 1 if the runner can go on with the next. */
+/* Until it is this worker's turn on the device; seconds that took. */
+static double await_turn(struct session *session, const struct item *item, void (*turn)(struct check *check))
+{
+    const uint64_t begin = phases_now();
+    turn(session->check);
+    phases_add(session->check, item, PHASE_WAIT, begin);
+    return (double)(phases_now() - begin) * 1e-9;
+}
+
+/* Has the case timed when it is its turn; @p waited grows by the seconds until then. */
+static enum child_event await_timing(struct session *session, struct child *child, int index, double *waited)
+{
+    const double limit = session->check->options.time_limit;
+    enum child_event event = child_await(child, WIRE_WAITS, (uint32_t)index, limit);
+    if (event != CHILD_REPLY) return event;
+    *waited += await_turn(session, &session->item[index], turns_alone);
+    child_send(child, WIRE_TURN, (uint32_t)index);
+    event = child_await(child, WIRE_TURN_OVER, (uint32_t)index, limit);
+    turns_share(session->check);
+    return event;
+}
+
+/* Runs one item in a running runner; 1 if the runner can go on with the next. One that cannot still uses the device, until it ends. */
 static int run_item(struct session *session, struct child *child, int index)
 {
     struct item *item = &session->item[index];
     size_t text_before = child->box.text_used;
-    double begin = now_seconds();
+    double waited = await_turn(session, item, turns_share), begin = now_seconds() - waited;
+    enum child_event event = CHILD_REPLY;
     forget_records(session);
     child_send(child, WIRE_RUN, (uint32_t)index);
-    enum child_event event =
-        child_await(child, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
-    item->host_seconds = now_seconds() - begin;
+    if (takes_turns(session)) event = await_timing(session, child, index, &waited);
+    if (event == CHILD_REPLY)
+        event = child_await(child, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
+    if (event == CHILD_REPLY) turns_end(session->check);
+    item->host_seconds = now_seconds() - begin - waited;
     phases_add_runner(session->check, item, &session_case(session, index)->result, item->host_seconds);
     item->end = end_of(event);
     child->box.text[child->box.text_used] = '\0';
@@ -575,6 +607,13 @@ static int run_item(struct session *session, struct child *child, int index)
     return going;
 }
 
+static void end_child(struct check *check, struct child *child, double seconds)
+{
+    turns_share(check);
+    child_end(child, seconds);
+    turns_end(check);
+}
+
 static int findings_known(const struct session *session, int first, int last)
 {
     for (int i = first; i <= last; i++)
@@ -586,7 +625,7 @@ static int findings_known(const struct session *session, int first, int last)
 static void close_runner(struct session *session, struct child *child, int first, int last)
 {
     struct item *item = &session->item[last];
-    child_end(child, item->end == ITEM_ANSWERED ? END_SECONDS : 0.0);
+    end_child(session->check, child, item->end == ITEM_ANSWERED ? END_SECONDS : 0.0);
     item->exit_code = child->box.exit_code;
     item->signal = child->box.signal;
     /* Either the software device has stopped the item and said where it was, or our CPU limit has: treat
@@ -627,12 +666,14 @@ static int await_runner(struct session *session, struct child *child, int first,
     const int started = kept != NULL && kept->state == KEPT_STARTING;
     *next = session->count;
     if (kept != NULL) kept->state = KEPT_NONE;
+    turns_share(session->check);
     if (!started && child_start(child, &start) != 0) {
         broken(session, "the runner cannot be started");
         return -1;
     }
     enum child_event event = child_await(child, WIRE_READY, 0, options->time_limit);
     phases_add(session->check, &session->item[first], PHASE_START, begin);
+    if (event == CHILD_REPLY) turns_end(session->check);
     if (event != CHILD_REPLY) {
         session->item[first].end = end_of(event);
         close_runner(session, child, first, first);
@@ -643,7 +684,7 @@ static int await_runner(struct session *session, struct child *child, int first,
     if (session->header->no_device) explain_absence(session->check);
     if (!session->header->no_device && !lacks_what_is_needed(session)) return 0;
     session->header->no_device = 1;
-    child_end(child, END_SECONDS);
+    end_child(session->check, child, END_SECONDS);
     return -1;
 }
 
@@ -669,9 +710,9 @@ static int run_with_one(struct session *session, struct child *child, int first)
     return last + 1;
 }
 
-void session_end_kept(struct kept_runner *kept)
+void session_end_kept(struct check *check, struct kept_runner *kept)
 {
-    if (kept->state != KEPT_NONE) child_end(&kept->child, END_SECONDS);
+    if (kept->state != KEPT_NONE) end_child(check, &kept->child, END_SECONDS);
     if (kept->header != NULL) munmap(kept->header, kept->bytes);
     if (kept->image >= 0) close(kept->image);
     kept->state = KEPT_NONE;

@@ -79,7 +79,7 @@ int session_open(struct session *session);
 void session_run(struct session *session);
 
 /** @brief Ends a kept runner, and gives its image back. */
-void session_end_kept(struct kept_runner *kept);
+void session_end_kept(struct check *check, struct kept_runner *kept);
 
 /** @brief Writes the image to @p path, for `runner --case-file`. 0 or -1. */
 int session_save(const struct session *session, const char *path);

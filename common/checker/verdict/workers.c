@@ -15,7 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WORKERS = 8, WORKERS_MOST = 64, GPU_CORES_EACH = 2 };
+#include "turns.h"
+
+enum { WORKERS = 8, GPU_CORES_EACH = 2 };
 
 /* Memory of the host that a worker may need: images, inputs as floats, and a driver. */
 #define BYTES_EACH (UINT64_C(4) << 30)
@@ -34,9 +36,10 @@ int workers_of(const struct check *check)
     const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
     const char *asked = getenv("WARPWISE_WORKERS"); /* by who runs several checks at once */
     int most = gpu ? cores() / GPU_CORES_EACH : cores();
-    if (options->isolated || options->bench || options->fail_fast || options->dump) return 1;
+    const int counted = options->bench && !options->timed;
+    if (options->isolated || counted || options->fail_fast || options->dump) return 1;
     if (most > WORKERS) most = WORKERS;
-    if (asked != NULL && atoi(asked) > 0) most = atoi(asked) < WORKERS_MOST ? atoi(asked) : WORKERS_MOST;
+    if (asked != NULL && atoi(asked) > 0) most = atoi(asked) < CHECK_WORKERS ? atoi(asked) : CHECK_WORKERS;
     if ((uint64_t)most > memory / BYTES_EACH) most = (int)(memory / BYTES_EACH);
     return most > 1 ? most : 1;
 }
@@ -60,14 +63,22 @@ static void share_processors(int workers)
     setenv("SIMT_WORKERS", each, 0);
 }
 
-static void await(struct check *check, pid_t worker)
+/* Waits for any child to end; 1 if it was a worker. */
+static int await_one(struct check *check, const pid_t *worker, int count)
 {
-    int status = 0;
-    while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (WIFSIGNALED(status) && check->broken[0] == '\0')
+    siginfo_t end = {0};
+    int known = 0;
+    while (waitid(P_ALL, 0, &end, WEXITED | WNOWAIT) != 0)
+        if (errno != EINTR) return count; /* there is none */
+    for (int i = 0; i < count; i++) known |= worker[i] == end.si_pid;
+    turns_leave(check, end.si_pid);
+    waitpid(end.si_pid, NULL, 0);
+    if (!known || end.si_code == CLD_EXITED) return known;
+    if (check->broken[0] == '\0')
         snprintf(check->broken, sizeof check->broken,
-                 "a process of the checker was ended by signal %d (out of memory?)", WTERMSIG(status));
+                 "a process of the checker was ended by signal %d (out of memory?)", end.si_status);
+    turns_continue(check); /* it may have stopped the others; nobody's times count any more */
+    return 1;
 }
 
 static void open_merging(struct check *check)
@@ -93,7 +104,7 @@ void workers_merge(struct check *check, int begins)
 void workers_run(struct check *check, int units, void (*work)(struct check *check, int unit, void *context),
                  void (*end)(void *context), void *context)
 {
-    pid_t worker[WORKERS_MOST], parent = getpid();
+    pid_t worker[CHECK_WORKERS], parent = getpid();
     int count = 0;
     check->next_unit = 0;
     if (check->workers > units) check->workers = units > 0 ? units : 1;
@@ -105,11 +116,13 @@ void workers_run(struct check *check, int units, void (*work)(struct check *chec
         if (worker[count++] > 0) continue;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         share_processors(check->workers);
+        turns_join(check, count - 1);
         if (getppid() == parent) work_on(check, units, work, end, context);
+        turns_join(check, -1);
         _exit(0);
     }
     if (count == 0) work_on(check, units, work, end, context);
-    while (count > 0) await(check, worker[--count]);
+    for (int left = count; left > 0;) left -= await_one(check, worker, count);
 }
 
 void workers_open_progress(struct check *check, uint32_t inputs)

@@ -7,8 +7,8 @@
 #include "check.h"
 
 /**
- * @brief How many workers a check gets. One alone where times or counters are taken, where the first failure ends the check, or
- *        where the runner is not the user's own: then what is reported must not depend on how many processors there are.
+ * @brief How many workers a check gets. One alone where counters are taken, where the first failure ends the check, or where the
+ *        runner is not the user's own: then what is reported must not depend on how many processors there are.
  */
 int workers_of(const struct check *check);
 
