@@ -39,7 +39,7 @@ struct tour {
     int own;                 /* 1: of the kernels under lessons/ */
     int details;             /* 1: every measured case is shown, not one per lesson */
     int all;                 /* 1: every case is measured, because they are shown or written to a file */
-    int phases;              /* 1: how long each check and each bench took is shown */
+    int seconds;             /* 1: how long each check and each bench took is shown */
     int record;              /* 1: each lesson's figures go into docs/results/DEVICE.csv */
     int recorded[DEVICE_COUNT];
     int checked, passed, trouble, waiting;
@@ -130,7 +130,6 @@ static void judge_visit(const struct tour *tour, const struct visit *visit, int 
     if (!bench && visit->device == DEVICE_GPU) leave_out_speed(&request.checker_arguments);
     if (bench && !tour->all && visit->device == DEVICE_GPU)
         measure_largest(visit, &request.checker_arguments);
-    if (tour->phases) argument_add(&request.checker_arguments, "--phases");
     judge(&request, judgement);
     free(request.checker_arguments.items);
     free(kernel);
@@ -145,12 +144,10 @@ static void check_visit(void *context, size_t index, struct judgement pair[2])
     if (visit->device == DEVICE_SIMT && pair[0].exit_code == EXIT_PASS) judge_visit(tour, visit, 1, &pair[1]);
 }
 
-/* What it took, and the table with which the report then ends. */
 static void show_seconds(const struct visit *visit, const char *what, const struct judgement *judgement)
 {
-    const char *table = judgement->report.data ? strstr(judgement->report.data, "\nseconds ") : NULL;
-    printf("%s %s on %s: %.1f s%s\n", what, visit->lesson->number, device_name(visit->device),
-           judgement->seconds, table ? table : "");
+    printf("%s %s on %s: %.1f s\n", what, visit->lesson->number, device_name(visit->device),
+           judgement->seconds);
     fflush(stdout);
 }
 
@@ -159,7 +156,7 @@ static void note_visit(void *context, size_t index)
     struct tour *tour = context;
     const struct visit *visit = &tour->visits[index];
     tour->done++;
-    if (tour->phases) show_seconds(visit, "check", &tour->judgements[index][0]);
+    if (tour->seconds) show_seconds(visit, "check", &tour->judgements[index][0]);
     show_progress("%zu of %zu checks done …", tour->done, tour->count);
 }
 
@@ -194,7 +191,7 @@ static void show_visit(struct tour *tour, size_t index)
     if (passed && visit->device == DEVICE_GPU)
         judge_visit(tour, visit, 1, bench); /* nothing runs beside it */
     if (process_interrupted()) return;
-    if (tour->phases && bench->seconds > 0) show_seconds(visit, "bench", bench);
+    if (tour->seconds && bench->seconds > 0) show_seconds(visit, "bench", bench);
     if (tour->details)
         print_lesson_rows(visit->lesson, visit->device, check, bench, &tour->measured);
     else
@@ -295,7 +292,7 @@ static int run_tour(const struct command_line *line)
     tour.own = !has_solutions();
     tour.details = option_value(line, "--details") != NULL;
     tour.record = option_value(line, "--record") != NULL;
-    tour.phases = option_value(line, "--phases") != NULL;
+    tour.seconds = option_value(line, "--seconds") != NULL;
     tour.all = tour.details || csv || tour.record;
     plan_visits(&tour, &choice);
     char *answers = format_string("%s/" ANSWERS "XXXXXX", course_binary_dir());
@@ -331,7 +328,7 @@ static const struct option_description options[] = {
     {"--details", NULL, "every measured case with its shape, not one per lesson", 0},
     {"--csv", "FILE", "also write the checker's rows, and on what they were measured, to FILE", 0},
     {"--record", NULL, "put every figure into docs/results/DEVICE.csv", 0},
-    {"--phases", NULL, "show where the time of each check and bench goes", 0},
+    {"--seconds", NULL, "show how long each check and each bench took", 0},
     {0},
 };
 
