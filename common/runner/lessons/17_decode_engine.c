@@ -76,10 +76,15 @@ static void spoil_batch(int mistake, int max_rows, struct engine_batch *b)
     if (mistake == WANTED_TOO_MANY) b->wanted = b->rows + 1;
 }
 
-/** Whether an argument is wrong, so that one step must do: nothing may be prepared in memory that is not there. */
+/**
+ * Whether an argument is wrong, or the device too old, so that one step must do: nothing may be prepared in memory that is not there,
+ * or before a call that is refused.
+ */
 static int is_wrong(const struct scene *s, const struct wire_case *item)
 {
-    int wrong = s->plan.mistake != ENGINE_RIGHT || item->workspace_more < 0;
+    enum { OLDEST = 80 };
+    const int too_old = item->capability > 0 && item->capability < OLDEST;
+    int wrong = s->plan.mistake != ENGINE_RIGHT || item->workspace_more < 0 || too_old;
     for (int b = 0; b < ENGINE_BUFFERS; b++) {
         const uintptr_t align = b == ENGINE_WORKSPACE                      ? WIRE_ALIGNMENT
                                 : b == ENGINE_WEIGHTS || b == ENGINE_CACHE ? 16

@@ -142,8 +142,8 @@ static void plain_multiply(const struct product &p, cudaStream_t stream)
 }
 
 template <typename REAL, bool FORWARD>
-static void plain_layer(const struct engine_model *model, const struct engine_batch *batch,
-                        const struct engine_buffers *b, int index, cudaStream_t stream)
+static enum kernel_status plain_layer(const struct engine_model *model, const struct engine_batch *batch,
+                                      const struct engine_buffers *b, int index, cudaStream_t stream)
 {
     const struct engine_config *c = &model->config;
     const struct engine_layer at = engine_layer_at(c, index);
@@ -154,18 +154,31 @@ static void plain_layer(const struct engine_model *model, const struct engine_ba
     const struct layer_attention a = {
         *c,   rows, batch->positions, batch->requests, batch->tables, b->qkv,    w + at.q_norm, w + at.k_norm,
         b->q, keys, keys + slice,     b->attended,     b->parts,      b->arrived};
-    plain_multiply<REAL, FORWARD, TO_QKV>({w + at.qkv, w + at.input_norm, b->x, b->qkv, NULL, c->hidden,
-                                           heads * c->head_dim, rows, c->epsilon, NULL},
-                                          stream);
+    const struct engine_products *other = model->products;
+    const bool attention_elsewhere = c->elsewhere & ENGINE_ATTENTION_ELSEWHERE;
+    enum kernel_status status = KERNEL_OK;
+    if (attention_elsewhere)
+        status = other->qkv(other, index, rows, b->x, b->qkv, stream);
+    else
+        plain_multiply<REAL, FORWARD, TO_QKV>({w + at.qkv, w + at.input_norm, b->x, b->qkv, NULL, c->hidden,
+                                               heads * c->head_dim, rows, c->epsilon, NULL},
+                                              stream);
+    if (status != KERNEL_OK) return status;
     plain_append<REAL, FORWARD><<<plain_blocks((size_t)rows * heads), PLAIN_THREADS, 0, stream>>>(a, rows);
     plain_attend<REAL, FORWARD><<<plain_blocks((size_t)rows * c->heads), PLAIN_THREADS, 0, stream>>>(a, rows);
-    plain_multiply<REAL, FORWARD, TO_STATE>(
-        {w + at.o, NULL, b->attended, b->x, NULL, q, c->hidden, rows, 0.0f, NULL}, stream);
+    if (attention_elsewhere)
+        status = other->o(other, index, rows, b->attended, b->x, stream);
+    else
+        plain_multiply<REAL, FORWARD, TO_STATE>(
+            {w + at.o, NULL, b->attended, b->x, NULL, q, c->hidden, rows, 0.0f, NULL}, stream);
+    if (status != KERNEL_OK) return status;
+    if (c->elsewhere & ENGINE_MLP_ELSEWHERE) return other->mlp(other, index, rows, b->x, stream);
     plain_multiply<REAL, FORWARD, TO_GATED>({w + at.gate_up, w + at.mlp_norm, b->x, b->gated, NULL, c->hidden,
                                              c->intermediate, rows, c->epsilon, NULL},
                                             stream);
     plain_multiply<REAL, FORWARD, TO_STATE>(
         {w + at.down, NULL, b->gated, b->x, NULL, c->intermediate, c->hidden, rows, 0.0f, NULL}, stream);
+    return KERNEL_OK;
 }
 
 template <typename REAL, bool FORWARD>
@@ -181,7 +194,9 @@ static enum kernel_status plain_step(const struct engine_model *model, const str
     const __half *w = (const __half *)model->weights;
     plain_embed<<<plain_blocks((size_t)batch->rows * c->hidden), PLAIN_THREADS, 0, stream>>>(*c, *batch, w,
                                                                                              b.x);
-    for (int i = 0; i < c->layers; i++) plain_layer<REAL, FORWARD>(model, batch, &b, i, stream);
+    for (int i = 0; i < c->layers && status == KERNEL_OK; i++)
+        status = plain_layer<REAL, FORWARD>(model, batch, &b, i, stream);
+    if (status != KERNEL_OK) return status;
     if (batch->wanted > 0)
         plain_multiply<REAL, FORWARD, TO_LOGITS>({w + engine_head_at(c), w + engine_last_norm_at(c), b.x,
                                                   batch->logits, batch->wanted_rows, c->hidden, c->vocab,
