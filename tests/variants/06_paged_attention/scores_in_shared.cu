@@ -91,7 +91,8 @@ __global__ void keys_kernel(struct paged_attention_args args, float scale, int k
     }
     max = reduce(max, scratch, 1);
     for (int i = (int)threadIdx.x; i < count; i += THREADS) {
-        scores[i] = expf(scores[i] - max);
+        scores[i] =
+            expf(scores[i] - (max == -INFINITY ? 0.0f : max)); // a steep slope hides all keys of a partition
         sum += scores[i];
     }
     sum = reduce(sum, scratch, 0);
