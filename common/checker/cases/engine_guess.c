@@ -416,6 +416,7 @@ int engine_guess(const struct lesson_case *item, const float *const *data, int i
     const struct engine_plan *p = &d.plan;
     const double most = 1e7;
     if (index >= TWISTS || p->mistake != ENGINE_RIGHT || operations(p) > most) return -1;
+    if (p->config.elsewhere != 0) return -1; /* the matrices are not in the array of weights */
     if (!applies(p, d.twist)) return 0;
     if (last.index != index || memcmp(&last.item, item, sizeof *item) != 0) {
         const size_t logits = (size_t)(p->manner & ENGINE_ALONE ? 2 : 1) * (size_t)p->steps *
