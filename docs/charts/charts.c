@@ -327,8 +327,8 @@ static const struct chart {
     void (*name)(const struct record *record, char *name, size_t size);
 } CHARTS[] = {
     /* One problem, lesson by lesson, as far as a run has measured several kernels that can be compared. */
-    {"ladder", "Attention, 16 heads, 2048 queries and keys, head_dim 64", NULL, NULL, SHARED_PROBLEM,
-     "time", has_company, name_of_ladder},
+    {"ladder", "Attention, 16 heads, 2048 queries and keys, head_dim 64", NULL, NULL, SHARED_PROBLEM, "time",
+     has_company, name_of_ladder},
     {"decode", "Decode with lesson 06", "06", NULL, NULL, "gb_per_s", is_part, name_problem},
     {"product_steps", "Lesson 10, step by step: 4096³ in f32", "10", NULL, "square_4096", "tflops", is_step,
      name_step},
