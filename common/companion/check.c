@@ -118,16 +118,11 @@ static int is_own_whole_check(const struct check_plan *plan, const char *order)
     return whole;
 }
 
-/* The command that shows the first case that failed, one with a finding of the device rather than another. */
+/* The command that shows the failure with which the report begins. */
 static void offer_trace(const struct check_plan *plan, const struct results *results)
 {
-    const struct result_row *best = NULL;
-    for (size_t i = 0; i < results->count; i++) {
-        const struct result_row *row = &results->rows[i];
-        if (row->state != STATE_FAIL) continue;
-        if (!best || (!best->finding && row->finding)) best = row;
-    }
-    if (!best) return;
+    const struct result_row *best = results_shown(results, 1);
+    if (!best || best->state != STATE_FAIL) return;
     const int has_element = !best->finding && *best->buffer && *best->index && !strchr(best->index, '-');
     printf("see it: %s trace %s%s --case %s", program_name(), plan->lesson->number,
            plan->again ? plan->again : "", best->test_case);
