@@ -100,9 +100,10 @@ static struct span definition_of(const char *kernel, int line, const char **head
     struct span found = {1, 1};
     int number = 1;
     *head = kernel;
-    for (const char *at = kernel; *at && number <= line; at += strcspn(at, "\n") + 1, number++) {
+    for (const char *at = kernel; *at && number <= line; at += *at == '\n', number++) {
         const int starts = isalpha((unsigned char)*at) || *at == '_' || strncmp(at, "#define ", 8) == 0;
         if (starts && strncmp(at, "template", 8) != 0) *head = at, found.first = number;
+        at += strcspn(at, "\n");
     }
     found.last = found.first;
     for (const char *at = *head; *at && *at != '{' && *at != ';'; at++) found.last += *at == '\n';
@@ -111,10 +112,11 @@ static struct span definition_of(const char *kernel, int line, const char **head
 
 static void print_head(const char *head, struct span definition, struct text *out)
 {
-    for (int number = definition.first; number <= definition.last; number++, head += strcspn(head, "\n") + 1)
-        if (*head != '{')
-            text_print(out, "%s    %4d  %.*s", out->length ? "\n" : "", number, (int)strcspn(head, "\n"),
-                       head);
+    for (int number = definition.first; number <= definition.last; number++, head += *head == '\n') {
+        const int length = (int)strcspn(head, "\n");
+        if (*head != '{') text_print(out, "%s    %4d  %.*s", out->length ? "\n" : "", number, length, head);
+        head += length;
+    }
 }
 
 /* What the mistake's lines say: the definitions that they are in, and the lines themselves. */
