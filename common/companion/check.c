@@ -37,7 +37,7 @@ struct check_plan {
     struct argument_list orders;
     struct text rows; /* of all runs, for --csv */
     char *rows_header;
-    int worst, ran, in_progress;
+    int worst, ran, in_progress, on_simt;
 };
 
 /* Trouble outranks a failure, a failure outranks a skip, a skip outranks a pass. */
@@ -138,7 +138,7 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
                                         .again = plan->again,
                                         .device = device,
                                         .order = order,
-                                        .echo = !plan->exercise,
+                                        .echo = 1,
                                         .verbose = option_value(plan->line, "--verbose") != NULL};
     static const char *const with_value[] = {"--case",        "--seed",       "--json",
                                              "--group",       "--time-limit", "--secret-seed-file",
@@ -168,7 +168,6 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     if (order) printf("threads and blocks in order %s\n", order);
     judge(&request, &judgement);
     if (judgement.results.header) plan->rows_header = judgement.results.header;
-    if (plan->exercise) hunt_print_verdict(&judgement, device);
     if (is_own_whole_check(plan, order)) progress_note_check(plan->lesson, device, &judgement);
     text_append(&plan->rows, judgement.results.lines.data, judgement.results.lines.length);
     if (device == DEVICE_SIMT && !plan->expects && !plan->submission && !option_value(plan->line, "--ctest"))
@@ -176,6 +175,7 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     int code = plan->expects ? compare_with_expectation(plan, &judgement) : judgement.exit_code;
     plan->worst = plan->ran ? worse_exit(plan->worst, code) : code;
     plan->ran = 1;
+    plan->on_simt = plan->on_simt || device == DEVICE_SIMT;
     plan->in_progress = judgement.state == STATE_IN_PROGRESS;
 }
 
@@ -355,6 +355,16 @@ static int write_rows(const struct check_plan *plan)
     return error ? complain("%s cannot be written: %s.", csv, strerror(error)) : EXIT_PASS;
 }
 
+/* All cases count, on the device that sees every mistake. */
+static void judge_exercise(const struct check_plan *plan)
+{
+    if (is_whole_check(plan) && plan->on_simt)
+        hunt_note_passed(plan->lesson, plan->exercise);
+    else
+        printf("that is not the whole check: %s check %s --device simt judges the exercise\n", program_name(),
+               course_short_path(plan->kernel));
+}
+
 static int run_check(const struct command_line *line)
 {
     struct check_plan plan = {0};
@@ -369,8 +379,7 @@ static int run_check(const struct command_line *line)
         if (!plan.devices.explicitly) printf("no device to run on; see: warpwise doctor\n");
         return EXIT_SKIPPED;
     }
-    if (plan.exercise && plan.worst == EXIT_PASS && is_whole_check(&plan))
-        hunt_note_found(plan.lesson, plan.exercise);
+    if (plan.exercise && plan.worst == EXIT_PASS) judge_exercise(&plan);
     say_what_next(&plan);
     return plan.worst;
 }
