@@ -170,6 +170,15 @@ static int cases(struct lesson_case *cases, int capacity)
 
 static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
 
+enum { LONGER_EVERY = 8, STEP = 1024 };
+
+/* Somewhat longer than 1, 4 or 16 times 1024, beyond which other kernels may serve, with what is left of 1024 in each of its quarters. */
+static void make_longer(struct lesson_case *item, int index, struct rng *rng)
+{
+    item->extent[0] = 1;
+    item->extent[1] = (STEP << 2 * (index % 3)) + index / 3 % 4 * (STEP / 4) + rng_between(rng, 1, STEP / 4);
+}
+
 static void vary(struct lesson_case *item, int index, struct rng *rng)
 {
     if (item->part == PART_ATTENTION) {
@@ -185,6 +194,8 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     item->seed = rng_next(rng);
     item->extent[0] = rng_between(rng, 1, item->part == PART_MERGE ? 300 : wide ? 64 : 4);
     item->extent[1] = item->part == PART_MERGE ? 1 : rng_between(rng, 1, wide ? 5000 : 300);
+    if (item->part == PART_ROWS && index % LONGER_EVERY == LONGER_EVERY - 1)
+        make_longer(item, index / LONGER_EVERY, rng);
     item->value[ON_ROWS] = item->extent[0];
     item->value[ON_COLS] = item->extent[1];
     item->distribution = rng_between(rng, NORMAL, CAN_BE_ANY - 1);
