@@ -81,6 +81,8 @@ void make_longer_rows(struct making *m);
 void make_many(struct making *m);
 /** @brief Appends rows that begin beyond 2^31 elements. */
 void make_far_rows(struct making *m);
+/** @brief Appends groups of query heads, of sizes that are no power of 2, with heads up to 2^16. */
+void make_far_groups(struct making *m);
 /** @brief Appends problems of more than 2^32 elements, of which three parts are filled. */
 void make_far_parts(struct making *m);
 /** @brief Appends what shows that options and storage types without a meaning are refused. */

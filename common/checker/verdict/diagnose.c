@@ -56,7 +56,10 @@ static void explain_not_finite(const struct symptoms *s, struct record *record)
 static int far_alone(const struct symptoms *s, struct record *record)
 {
     const struct wire_parts *parts = &s->judged->item->settled.parts;
-    if (parts->total == 0) return 0;
+    int64_t most = 0;
+    for (int b = 0; b < WIRE_BUFFERS; b++)
+        if (s->judged->item->settled.apart[b] > most) most = s->judged->item->settled.apart[b];
+    if (parts->total == 0 || most < INT32_MAX) return 0;
     const size_t count = (size_t)((parts->total - parts->each) / parts->step) + 1;
     for (size_t i = 0; i < s->kept; i++)
         if (s->found->first[i].at < lesson_elems(s->shape) / count) return 0;
