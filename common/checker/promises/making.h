@@ -71,6 +71,10 @@ void make_scores(struct making *m);
 int has_values(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
 /** @brief Appends values that are infinite. */
 void make_infinite_values(struct making *m);
+/** @brief Whether a part makes weights of scores, and multiplies values by them. */
+int has_weights(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
+/** @brief Appends scores of -infinity, before values that are NaN. */
+void make_weightless(struct making *m);
 /** @brief Turns @p item into number @p index of these. */
 void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index);
 /** @brief Appends factors that are negative or small. */

@@ -58,6 +58,8 @@ enum {
     SIZE_COUNT = sizeof SIZES / sizeof SIZES[0],
     HALVES = 15,
     INFINITE_VALUES = SIZE_COUNT + 1,
+    ALL_BUT_FIRST, /* of these keys the scores are -infinity */
+    ALL_BUT_LAST,
     DISTINCT = 64
 };
 #define FAINT_VALUE 0x1p118
@@ -127,6 +129,34 @@ void make_infinite_values(struct making *m)
     if (keys != NULL && m->lesson->settle == NULL) item->value[keys->at] = item->extent[keys->at] = KEYS;
 }
 
+int has_weights(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    return has_scores(lesson, cases, count, part) && has_values(lesson, cases, count, part);
+}
+
+static void add_weightless(struct making *m, const char *name, int which)
+{
+    enum { KEYS = 200 };
+    const struct described *keys = described_extent(m->lesson, m->part, "kv_len");
+    struct lesson_case *item = making_add_sound(m, name);
+    if (item == NULL) return;
+    item->group = GROUP_NUMERICS;
+    item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+    item->scores = which;
+    item->about =
+        "the scores of all keys but one are -infinity, and some of their values are NaN: 0 times NaN is "
+        "NaN, in a tile, a warp or a split that has no weight at all, too";
+    if (keys != NULL && m->lesson->settle == NULL) item->value[keys->at] = item->extent[keys->at] = KEYS;
+}
+
+/* One key has all the weight, so that whole tiles have none. The last one that a cache has room for may be one that nobody sees. */
+void make_weightless(struct making *m)
+{
+    if (!has_weights(m->lesson, m->cases, m->count, m->part)) return;
+    add_weightless(m, "weightless_but_first", ALL_BUT_FIRST);
+    if (m->lesson->settle == NULL) add_weightless(m, "weightless_but_last", ALL_BUT_LAST);
+}
+
 /* Several tiles of keys, where no other extent follows from their number. */
 void make_scores(struct making *m)
 {
@@ -168,6 +198,22 @@ static float value_of(const struct size *size, size_t key, float random)
     return 4.0f + 0.5f * random;
 }
 
+/* Every 16th of the keys without a weight has a NaN, each in another column. */
+static void fill_weightless(int which, const struct lesson_buffer *buffer, size_t head_dim, float *data)
+{
+    enum { APART = 16, FIRST = 5 };
+    const size_t row = buffer->extent[buffer->rank - 1], keys = buffer->extent[buffer->rank - 2];
+    const int is_query = strcmp(buffer->name, "q") == 0;
+    for (size_t i = 0; i < lesson_elems(buffer); i++) {
+        const size_t key = i / row % keys, column = i % row % head_dim;
+        const int counts = key == (which == ALL_BUT_FIRST ? 0 : keys - 1);
+        if (is_query) data[i] = column == 0 ? 1.0f : 0.0f;
+        if (is_key(buffer->name) && column == 0) data[i] = counts ? 0.5f : -INFINITY;
+        if (buffer->name[0] == 'v' && !counts && key % APART == FIRST && key / APART % head_dim == column)
+            data[i] = NAN;
+    }
+}
+
 void promises_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int index,
                    float *data)
 {
@@ -178,6 +224,10 @@ void promises_fill(const struct lesson_case *item, const struct lesson_buffer *b
     if (item->scores == INFINITE_VALUES) {
         for (size_t i = 0; i < elems && buffer->name[0] == 'v'; i++)
             if (i % row % head_dim == i / row % head_dim) data[i] = INFINITY;
+        return;
+    }
+    if (item->scores > INFINITE_VALUES) {
+        fill_weightless(item->scores, buffer, head_dim, data);
         return;
     }
     const double factor = SIZES[item->scores - 1].factor, query = SIZES[item->scores - 1].query;
