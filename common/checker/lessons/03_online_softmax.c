@@ -470,6 +470,7 @@ enum {
     STEP_MISSING,
     STEP_OF_LANE_0,
     STEP_TWICE,
+    MINUS_LSE,
     ONE_RESCALED,
     NONE_RESCALED
 };
@@ -484,6 +485,10 @@ static const struct mistake_row OF_ROWS[] = {
      .message = "l is not rescaled where a later element of a row brings a new maximum (as with %d thread%s "
                 "per row)",
      .sizes = {1, 32, 128, 256, 512, 1024}},
+    {MINUS_LSE, RECORD_CAUSE_GUESS,
+     .message = "the weights are exp(x - lse): log(l) is rounded where it is added to a large m; divide "
+                "exp(x - m) by "
+                "l"},
     {STEP_OF_LANE_0, RECORD_CAUSE_WARP_REDUCTION, .message = STEP "and all take what lane 0 has", EVERY_STEP},
     {STEP_MISSING, RECORD_CAUSE_WARP_REDUCTION, .message = STEP "and each takes what it has", EVERY_STEP},
     {STEP_TWICE, RECORD_CAUSE_WARP_REDUCTION, .message = STEP "and half of the lanes are left with nothing",
@@ -513,6 +518,17 @@ static double half_merged(const float *in, int cols, const struct mistake *mista
     return mistake->number == STEP_TWICE && in_half(mistake, at) ? 0.0 : exp((double)in[at]) / sum;
 }
 
+static int minus_lse(const float *in, int cols, int buffer, size_t at, struct lesson_guess *guess)
+{
+    const float *row = in + at / (size_t)cols * (size_t)cols;
+    double max = (double)-INFINITY, sum = 0.0;
+    if (buffer == ROWS_LSE) return 0;
+    for (int j = 0; j < cols; j++) max = larger(max, (double)row[j]);
+    for (int j = 0; j < cols; j++) sum += exp((double)row[j] - max);
+    guess->value = exp((double)in[at] - (double)(float)(max + log(sum)));
+    return 1;
+}
+
 static int rows_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
                       size_t at, struct lesson_guess *guess)
 {
@@ -520,6 +536,7 @@ static int rows_guess(const struct lesson_case *item, const float *const *data, 
     if (mistake_at(OF_ROWS, sizeof OF_ROWS / sizeof OF_ROWS[0], &index, &mistake, guess) == NULL) return -1;
     const int cols = item->extent[1], size = mistake.size, zeros = mistake.number == TAIL_AS_ZEROS;
     if (buffer != ROWS_OUT && buffer != ROWS_LSE) return 0;
+    if (mistake.number == MINUS_LSE) return minus_lse(data[ROWS_IN], cols, buffer, at, guess);
     if (zeros ? cols % size == 0 : cols <= size) return 0;
     size_t row = buffer == ROWS_LSE ? at : at / (size_t)cols;
     const float *in = data[ROWS_IN] + row * (size_t)cols;

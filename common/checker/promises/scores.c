@@ -69,6 +69,11 @@ static int is_key(const char *name)
     return strcmp(name, "k") == 0 || strcmp(name, "k_cache") == 0;
 }
 
+static int is_value(const char *name)
+{
+    return strcmp(name, "v") == 0 || strcmp(name, "v_cache") == 0;
+}
+
 /* Rows of scores that are given: those of softmax. */
 static int is_score(const char *name)
 {
@@ -107,7 +112,7 @@ int has_values(const struct lesson *lesson, const struct lesson_case *cases, int
     while (first < count && (cases[first].part != part || cases[first].expected != KERNEL_OK)) first++;
     const int buffers = first < count ? lesson->buffers(&cases[first], buffer) : 0;
     for (int b = 0; b < buffers; b++) {
-        values |= strcmp(buffer[b].name, "v") == 0 || strcmp(buffer[b].name, "v_cache") == 0;
+        values |= is_value(buffer[b].name);
         out |= strcmp(buffer[b].name, "out") == 0 && buffer[b].role == WIRE_OUT;
     }
     return values && out;
@@ -202,14 +207,22 @@ static float value_of(const struct size *size, size_t key, float random)
 static void fill_weightless(int which, const struct lesson_buffer *buffer, size_t head_dim, float *data)
 {
     enum { APART = 16, FIRST = 5 };
-    const size_t row = buffer->extent[buffer->rank - 1], keys = buffer->extent[buffer->rank - 2];
-    const int is_query = strcmp(buffer->name, "q") == 0;
+    const int is_query = strcmp(buffer->name, "q") == 0, keyed = is_key(buffer->name);
+    if (!is_query && !keyed && !is_value(buffer->name)) return;
+    const int axis =
+        strchr(buffer->name, '_') != NULL ? 1 : buffer->rank - 2; /* a cache has heads after tokens */
+    const size_t row_elems = buffer->extent[buffer->rank - 1], keys = buffer->extent[axis];
+    size_t of_key = 1;
+    for (int behind = axis + 1; behind < buffer->rank; behind++) of_key *= buffer->extent[behind];
     for (size_t i = 0; i < lesson_elems(buffer); i++) {
-        const size_t key = i / row % keys, column = i % row % head_dim;
-        const int counts = key == (which == ALL_BUT_FIRST ? 0 : keys - 1);
-        if (is_query) data[i] = column == 0 ? 1.0f : 0.0f;
-        if (is_key(buffer->name) && column == 0) data[i] = counts ? 0.5f : -INFINITY;
-        if (buffer->name[0] == 'v' && !counts && key % APART == FIRST && key / APART % head_dim == column)
+        const size_t row = i / of_key, key = row % keys, column = i % row_elems % head_dim;
+        const int counts = key == (which == ALL_BUT_FIRST ? 0 : keys - 1),
+                  chosen = !counts && key % APART == FIRST && row / APART % head_dim == column;
+        if (is_query)
+            data[i] = column == 0 ? 1.0f : 0.0f;
+        else if (keyed && column == 0)
+            data[i] = counts ? 0.5f : -INFINITY;
+        else if (!keyed && chosen)
             data[i] = NAN;
     }
 }
