@@ -8,7 +8,8 @@
  *
  *     m = max(m_a, m_b)             l = l_a * exp(m_a - m) + l_b * exp(m_b - m)
  *
- * An empty piece is (-infinity, 0). Merging it changes nothing, also with another empty piece.
+ * An empty piece is (-infinity, 0). Merging it changes nothing, also with another empty piece. Finite values and maxima are no
+ * larger than 2.35e38, as scores in attention_args.h.
  * @see Milakov and Gimelshein 2018, section 3; oracles: ref_softmax_merge(), ref_softmax_rows(), ref_attention()
  */
 #ifndef WARPWISE_ONLINE_SOFTMAX_H
@@ -30,7 +31,7 @@ struct softmax_pair {
 
 /**
  * @brief Part "merge": out[i] = merge of a[i] and b[i].
- * @param[in]  a, b   device, [count]; a NaN or an m of +infinity in either pair makes l of the result NaN; any finite m counts
+ * @param[in]  a, b   device, [count]; a NaN or an m of +infinity in either pair makes l of the result NaN
  * @param[out] out    device, [count]
  * @param[in]  count  >= 1
  * @param[in]  stream where to launch
@@ -46,8 +47,7 @@ enum kernel_status online_softmax_merge_f32(const struct softmax_pair *a, const 
  * @brief Part "rows": softmax of every row, reading the row from device memory for (m, l) only once.
  *
  * A row of nothing but -infinity gives zeros and lse -infinity; a row with a NaN
- * or +infinity gives NaN throughout, lse included. Any finite value counts, up to the largest float.
- * Values are judged by check, what is read by bench.
+ * or +infinity gives NaN throughout, lse included. Values are judged by check, what is read by bench.
  * @param[in]  in     device, f32 [rows, cols]
  * @param[out] out    device, f32 [rows, cols]; must not overlap in
  * @param[out] lse    device, f32 [rows]: m + log(l) of each row; NULL if not wanted
