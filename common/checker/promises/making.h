@@ -75,6 +75,8 @@ void make_infinite_values(struct making *m);
 int has_weights(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
 /** @brief Appends scores of -infinity, before values that are NaN. */
 void make_weightless(struct making *m);
+/** @brief Appends values that nearly cancel. */
+void make_cancelled(struct making *m);
 /** @brief Turns @p item into number @p index of these. */
 void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index);
 /** @brief Appends factors that are negative or small. */
