@@ -135,7 +135,7 @@ static const struct table_row TABLE[] = {
 
     {"heads_2_len_128",      GROUP_SPEED,    F|H|DF|DH, 1, 2, 2,  128,   128,  64, 0,                    0, NORMAL},
     {"heads_1_len_256_causal", GROUP_SPEED,  H,      1,  1,  1,   256,   256, 128, CAUSAL,               0, NORMAL},
-    {"heads_16_len_2048",    GROUP_SPEED,    F|H|DF|DH, 1, 16, 16, 2048, 2048, 64, GPU_ONLY | PERIODIC,  0, NORMAL},
+    {"gradients_len_2048",   GROUP_SPEED,    F|H|DF|DH, 1, 16, 16, 2048, 2048, 64, GPU_ONLY | PERIODIC,  0, NORMAL},
     {"heads_16_len_8192",    GROUP_SPEED,    HB|DH,  1, 16, 16, 8192,   8192,  64, GPU_ONLY | PERIODIC,  0, NORMAL},
     {"heads_16_len_8192_causal", GROUP_SPEED, H | DH, 1, 16, 16, 8192,  8192,  64, CAUSAL | GPU_ONLY | PERIODIC, 0, NORMAL},
     {"heads_16_len_8192_128", GROUP_SPEED,   HB|DH,  1, 16, 16, 8192,   8192, 128, GPU_ONLY | PERIODIC,  0, NORMAL},
