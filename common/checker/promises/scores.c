@@ -17,6 +17,9 @@
 #define NEAR_0 "the scale is so small that all weights are the same; 0 alone stands for the default"
 #define SMALL                                                                                                \
     "the scale is at most 2^-100, but products of q and k are so large that scores are ordinary ones"
+#define PEAKS                                                                                                \
+    "a few keys have a score 200 above all others, in every row other ones: does the maximum count all "     \
+    "keys?"
 #define FAINT "weights of 2^-122 and values of 2^118: weights count down to 2^-126"
 
 /* Elements are normal halves, but for those where only types with a float's exponent have them. Times log2(e) a score is still finite:
@@ -24,7 +27,8 @@
 struct size {
     double factor, query, key; /* keys are as large as that to twice as large */
     const char *about;
-    int every; /* not 0: one of so many keys is that large, with a value of 0; all others are 0, their values FAINT_VALUE */
+    int every; /* above 0: one of so many keys is that large, with a value of 0; all others are 0, their values FAINT_VALUE.
+                  Below 0: so many neighbours have a row's large scores, or one of CLASSES keys (-1); all others are 0 */
 };
 static const struct size SIZES[] = {
     /* clang-format off */
@@ -43,6 +47,8 @@ static const struct size SIZES[] = {
     {-0x1p-100,    0x1.4p14,  0x1p14,    NEAR_0, 0},
     {0x1p-126,     0x1.4p14,  0x1p14,    NEAR_0, 0},
     {0x1p-149,     0x1.4p14,  0x1p14,    NEAR_0, 0},
+    {0x1p-3,       40.0,      40.0,      PEAKS,  -7},
+    {0x1p-3,       40.0,      40.0,      PEAKS,  -1},
     /* of a float's exponent */
     {0x1p-100,     0x1.4p51,  0x1p51,    SMALL,  0},
     {-0x1p-126,    0x1.4p64,  0x1p62,    SMALL,  0},
@@ -56,12 +62,14 @@ static const struct size SIZES[] = {
 };
 enum {
     SIZE_COUNT = sizeof SIZES / sizeof SIZES[0],
-    HALVES = 15,
+    HALVES = 17,
     INFINITE_VALUES = SIZE_COUNT + 1,
     ALL_BUT_FIRST, /* of these keys the scores are -infinity */
     ALL_BUT_LAST,
     CANCELLED, /* the values of the second half of the keys nearly cancel those of the first one */
-    DISTINCT = 64
+    DISTINCT = 64,
+    CLASSES = 32, /* of rows, each with large scores of its own */
+    STEP = 13     /* so that few rows are of classes far apart */
 };
 #define FAINT_VALUE 0x1p118
 
@@ -263,6 +271,23 @@ static void fill_rows(int which, const struct lesson_buffer *buffer, size_t head
         fill_weightless(which, buffer, head_dim, data);
 }
 
+/* A query has a 1 times its size in the column of its row's class, a key in that of its own: the score is large where they are one. */
+static void fill_peaks(const struct size *size, const struct lesson_buffer *buffer, size_t head_dim,
+                       float *data)
+{
+    const size_t row = buffer->extent[buffer->rank - 1], run = (size_t)-size->every;
+    const int is_query = strcmp(buffer->name, "q") == 0, is_given = is_score(buffer->name);
+    const size_t classes = head_dim < CLASSES && !is_given ? head_dim : CLASSES;
+    for (size_t i = 0; i < lesson_elems(buffer); i++) {
+        const size_t line = i / row, of_row = i % row, of_query = line * STEP % classes,
+                     of_key = (is_given ? of_row : line) / run % classes;
+        if (is_query) data[i] = of_row % head_dim == of_query ? (float)size->query : 0.0f;
+        if (is_key(buffer->name)) data[i] = of_row % head_dim == of_key ? (float)size->key : 0.0f;
+        if (is_given) data[i] = of_key == of_query ? (float)(size->factor * size->query * size->key) : 0.0f;
+        if (is_value(buffer->name)) data[i] = value_of(size, line, data[i]);
+    }
+}
+
 void promises_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int index,
                    float *data)
 {
@@ -277,6 +302,10 @@ void promises_fill(const struct lesson_case *item, const struct lesson_buffer *b
     }
     if (item->scores > INFINITE_VALUES) {
         fill_rows(item->scores, buffer, head_dim, data);
+        return;
+    }
+    if (SIZES[item->scores - 1].every < 0) {
+        fill_peaks(&SIZES[item->scores - 1], buffer, head_dim, data);
         return;
     }
     const double factor = SIZES[item->scores - 1].factor, query = SIZES[item->scores - 1].query;
