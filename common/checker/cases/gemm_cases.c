@@ -162,10 +162,12 @@ static const struct shape_row SHAPES[] = {
     {"deep_1100",              GROUP_EDGES,    SIZES,    ANY,           2,       3, 1100,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"m_129",                  GROUP_EDGES,    SIZES,    ANY,         129,      64,   64,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"n_129",                  GROUP_EDGES,    SIZES,    ANY,          64,     129,   64,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
-    /* More rows of tiles than kernels group for rasterization, and more than one column; of the large ones
-     * the last are no rims that small tiles could compute. */
-    {"tiles_9_by_2",           GROUP_EDGES,    ALL,      ANY,         517,      70,   17,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
-    {"large_tiles_9_by_2",     GROUP_EDGES,    G | I,    ANY,        2113,     193,    3,      0,      0,      0, FIRST_CHOICE | SMALL_DEVICE,       1.0,        0.0, GEMM_NORMAL},
+    /* More rows or columns of tiles than kernels group for rasterization, a last group that is not whole, and more than one of the
+     * others: of tiles of 64 and 128, and on few SMs of 256. */
+    {"tiles_9_by_2",           GROUP_EDGES,    ALL,      ANY,        1089,     133,    9,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
+    {"tiles_2_by_9",           GROUP_EDGES,    ALL,      ANY,         133,    1089,    9,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
+    {"large_tiles_9_by_2",     GROUP_EDGES,    G | I,    ANY,        2113,     257,    3,      0,      0,      0, FIRST_CHOICE | SMALL_DEVICE,       1.0,        0.0, GEMM_NORMAL},
+    {"large_tiles_2_by_9",     GROUP_EDGES,    G | I,    ANY,         257,    2113,    3,      0,      0,      0, FIRST_CHOICE | SMALL_DEVICE,       1.0,        0.0, GEMM_NORMAL},
     {"start_of_c_at_16_of_32", GROUP_EDGES,    P,        ANY,          64,      64,   64,      0,      0,      0, C_AT_16,                           1.0,        0.0, GEMM_NORMAL},
     /* On a GPU: more tiles than 65,535, whose results are looked at. */
     {"rows_8388737",           GROUP_EDGES,    ALL,      ON_GPU,   8388737,       1,    1,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
