@@ -658,8 +658,8 @@ static void vary_remainder(struct lesson_case *item, int index)
               layout = index / (vector - 1) / SHORT_IN_TURN, less = 1 + index % (vector - 1);
     item->extent[GEMM_TRANS_A] = layout / 2, item->extent[GEMM_TRANS_B] = layout % 2;
     set_sizes(item, 2 * vector - (of == OF_M || of == OF_ALL ? less : 0),
-              3 * vector - (of == OF_N || of == OF_ALL ? less : 0), 72 - (of == OF_K || of == OF_ALL ? less : 0),
-              of != OF_ALL);
+              3 * vector - (of == OF_N || of == OF_ALL ? less : 0),
+              72 - (of == OF_K || of == OF_ALL ? less : 0), of != OF_ALL);
 }
 
 /* Infinities in A or in B, with rows that begin at vectors or do not; k ends within the first tile of k, or after so many tiles that
