@@ -3,6 +3,7 @@
  * @brief Promises about calls: their streams, what they leave behind for the next one, the device that they run on.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "checker/cases/case_table.h"
 #include "making.h"
@@ -24,6 +25,13 @@ void make_status_words(struct making *m)
     }
 }
 
+/* Whether a case is a call that must succeed, whose results are looked at everywhere. */
+static int is_ordinary(const struct lesson_case *item)
+{
+    return item->expected == KERNEL_OK && item->repeat == 1 && item->devices == ON_ANY &&
+           item->parts.total == 0 && !(item->flags & (CASE_LAUNCH_ONLY | CASE_ASK_ONLY));
+}
+
 static struct lesson_case *add_flagged(struct making *m, const char *name, unsigned flag)
 {
     struct lesson_case *item = making_add(m, making_like(m), name);
@@ -31,10 +39,41 @@ static struct lesson_case *add_flagged(struct making *m, const char *name, unsig
     return item;
 }
 
+/* The case of part @p part that is number @p left of those that lesson.def says take every path; NULL: there are not as many. */
+static const struct lesson_case *path(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                                      int part, int left)
+{
+    const struct described *paths = described_next(lesson, part, DESCRIBED_PATHS, NULL);
+    for (int i = 0; paths != NULL && i < count; i++) {
+        char quoted[LESSON_NAME + 2];
+        snprintf(quoted, sizeof quoted, "\"%s\"", cases[i].name);
+        if (cases[i].part == part && is_ordinary(&cases[i]) && strstr(paths->words, quoted) != NULL &&
+            left-- == 0)
+            return &cases[i];
+    }
+    return NULL;
+}
+
 void make_two_streams(struct making *m)
 {
-    struct lesson_case *item = add_flagged(m, "two_streams", CASE_TWO_STREAMS);
-    if (item != NULL) item->flags &= ~(unsigned)CASE_ONE_CALL;
+    struct lesson_case *item = add_flagged(m, "two_streams", CASE_TWO_STREAMS | CASE_ENUMERATES);
+    if (item == NULL) return;
+    item->flags &= ~(unsigned)CASE_ONE_CALL;
+    item->property = MADE_PATHS;
+    while (path(m->lesson, m->cases, m->count, m->part, item->repeat - 1) != NULL) item->repeat++;
+}
+
+/* The case itself, and then those of every path. */
+void vary_path(const struct lesson *lesson, const struct lesson_case *cases, int count,
+               struct lesson_case *item, int index)
+{
+    const struct lesson_case *other = path(lesson, cases, count, item->part, index - 1);
+    const struct lesson_case made = *item;
+    if (index == 0 || other == NULL) return;
+    *item = *other;
+    item->seed = made.seed;
+    item->devices = made.devices;
+    item->flags |= CASE_TWO_STREAMS;
 }
 
 void make_captured(struct making *m)
@@ -85,14 +124,6 @@ static int has_whole_groups(const struct lesson *lesson, const struct lesson_cas
     return heads == NULL || kv_heads == NULL || told(item, heads) % told(item, kv_heads) == 0;
 }
 
-/* Whether the call is one of the part that must succeed, and an ordinary one. */
-static int is_like(const struct lesson_case *one, const struct lesson_case *item)
-{
-    return one->part == item->part && one->expected == KERNEL_OK && one->repeat == 1 &&
-           one->devices == ON_ANY && one->parts.total == 0 &&
-           !(one->flags & (CASE_LAUNCH_ONLY | CASE_ASK_ONLY));
-}
-
 /* Gives @p item another value of an extent or an option that an ordinary call has: the next smaller one, or else the next larger
  * one, unless rows might then be longer than the distance between them. 0: there is none. */
 static int tell_another(const struct lesson *lesson, const struct lesson_case *cases, int count,
@@ -105,14 +136,15 @@ static int tell_another(const struct lesson *lesson, const struct lesson_case *c
         line->kind == DESCRIBED_OPTION || described_next(lesson, item->part, DESCRIBED_STRIDE, NULL) == NULL;
     int is_extent = 1; /* options may be kept as extents, too */
     for (int i = 0; i < count; i++)
-        if (is_like(&cases[i], item)) is_extent &= cases[i].extent[line->at] == told(&cases[i], line);
+        if (cases[i].part == item->part && is_ordinary(&cases[i]))
+            is_extent &= cases[i].extent[line->at] == told(&cases[i], line);
     is_extent |= line->kind == DESCRIBED_EXTENT;
     for (int i = 0; i < count; i++) {
         const int64_t value = told(&cases[i], line);
         const int is_nearer = value < now
                                   ? best >= now || value > best
                                   : value > now && may_grow && best >= now && (best == now || value < best);
-        if (!is_nearer || !is_like(&cases[i], item)) continue;
+        if (!is_nearer || cases[i].part != item->part || !is_ordinary(&cases[i])) continue;
         *item = before;
         tell(item, line, value, is_extent);
         if (has_whole_groups(lesson, item)) best = value;
