@@ -20,6 +20,7 @@
 #include "build.h"
 #include "course/course.h"
 #include "course/device.h"
+#include "course/exercise.h"
 #include "course/places.h"
 
 enum { LOG_BYTES = 64 << 10, STEPS = 4, PLACES = 3 };
@@ -134,6 +135,18 @@ static void judge_content(const struct text *content, struct submission *submiss
     } else if (strspn(content->data, " \t\r\n\f\v") == content->length) {
         settle(submission, SUBMISSION_NOT_STARTED, format_string("%s is empty", submission->found));
     }
+}
+
+/* A debugging exercise counts for the one that was mended. */
+static void judge_exercise(const struct text *content, const struct lesson_folder *lesson, int number,
+                           struct submission *submission)
+{
+    struct exercise exercise;
+    char *refusal = exercise_find(lesson, number, &exercise)
+                        ? exercise_refuses(lesson, &exercise, content->data)
+                        : copy_string("there is no such exercise");
+    if (refusal) settle(submission, SUBMISSION_REFUSED, format_string("%s: %s", submission->found, refusal));
+    free(refusal);
 }
 
 /* Our copy lies in a folder of its own, which is named after its content and the lesson. */
@@ -291,6 +304,8 @@ void submission_find(const char *folder, const struct lesson_folder *lesson, int
                    format_string("%s cannot be read: %s", submission->found, strerror(error)));
         } else {
             judge_content(&content, submission);
+            if (exercise && submission->state == SUBMISSION_READY)
+                judge_exercise(&content, lesson, exercise, submission);
             if (submission->state == SUBMISSION_READY) keep_copy(&content, lesson, submission);
         }
         text_free(&content);

@@ -55,8 +55,17 @@ static int name_is_known(const struct check *check, const char *name)
 {
     enum { NEAR = 3 };
     const char *near[NEAR];
+    const struct lesson *lesson = check->options.lesson;
+    const size_t length = strlen(name);
     for (int i = 0; i < check->case_count; i++)
         if (case_table_means(name, &check->cases[i])) return 1;
+    if (length > 0 && name[length - 1] == '/') {
+        fprintf(stderr, "checker: lesson %02d has no part %.*s; its parts:", lesson->number, (int)length - 1,
+                name);
+        for (int i = 0; i < lesson->part_count; i++) fprintf(stderr, " %s", lesson->part[i].name);
+        fputc('\n', stderr);
+        return 0;
+    }
     int count = case_table_near(check->cases, check->case_count, name, near, NEAR);
     fprintf(stderr, "checker: lesson %02d has no such case: %s", check->options.lesson->number, name);
     for (int i = 0; i < count; i++) fprintf(stderr, "%s%s", i == 0 ? "; did you mean " : ", ", near[i]);

@@ -37,7 +37,7 @@ struct check_plan {
     struct argument_list orders;
     struct text rows; /* of all runs, for --csv */
     char *rows_header;
-    int worst, ran, in_progress;
+    int worst, ran, in_progress, on_simt;
 };
 
 /* Trouble outranks a failure, a failure outranks a skip, a skip outranks a pass. */
@@ -118,16 +118,11 @@ static int is_own_whole_check(const struct check_plan *plan, const char *order)
     return whole;
 }
 
-/* The command that shows the first case that failed, one with a finding of the device rather than another. */
+/* The command that shows the failure with which the report begins. */
 static void offer_trace(const struct check_plan *plan, const struct results *results)
 {
-    const struct result_row *best = NULL;
-    for (size_t i = 0; i < results->count; i++) {
-        const struct result_row *row = &results->rows[i];
-        if (row->state != STATE_FAIL) continue;
-        if (!best || (!best->finding && row->finding)) best = row;
-    }
-    if (!best) return;
+    const struct result_row *best = results_shown(results, 1);
+    if (!best || best->state != STATE_FAIL) return;
     const int has_element = !best->finding && *best->buffer && *best->index && !strchr(best->index, '-');
     printf("see it: %s trace %s%s --case %s", program_name(), plan->lesson->number,
            plan->again ? plan->again : "", best->test_case);
@@ -143,7 +138,7 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
                                         .again = plan->again,
                                         .device = device,
                                         .order = order,
-                                        .echo = !plan->exercise,
+                                        .echo = 1,
                                         .verbose = option_value(plan->line, "--verbose") != NULL};
     static const char *const with_value[] = {"--case",        "--seed",       "--json",
                                              "--group",       "--time-limit", "--secret-seed-file",
@@ -173,7 +168,6 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     if (order) printf("threads and blocks in order %s\n", order);
     judge(&request, &judgement);
     if (judgement.results.header) plan->rows_header = judgement.results.header;
-    if (plan->exercise) hunt_print_verdict(&judgement, device);
     if (is_own_whole_check(plan, order)) progress_note_check(plan->lesson, device, &judgement);
     text_append(&plan->rows, judgement.results.lines.data, judgement.results.lines.length);
     if (device == DEVICE_SIMT && !plan->expects && !plan->submission && !option_value(plan->line, "--ctest"))
@@ -181,6 +175,7 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     int code = plan->expects ? compare_with_expectation(plan, &judgement) : judgement.exit_code;
     plan->worst = plan->ran ? worse_exit(plan->worst, code) : code;
     plan->ran = 1;
+    plan->on_simt = plan->on_simt || device == DEVICE_SIMT;
     plan->in_progress = judgement.state == STATE_IN_PROGRESS;
 }
 
@@ -360,6 +355,16 @@ static int write_rows(const struct check_plan *plan)
     return error ? complain("%s cannot be written: %s.", csv, strerror(error)) : EXIT_PASS;
 }
 
+/* All cases count, on the device that sees every mistake. */
+static void judge_exercise(const struct check_plan *plan)
+{
+    if (is_whole_check(plan) && plan->on_simt)
+        hunt_note_passed(plan->lesson, plan->exercise);
+    else
+        printf("that is not the whole check: %s check %s --device simt judges the exercise\n", program_name(),
+               course_short_path(plan->kernel));
+}
+
 static int run_check(const struct command_line *line)
 {
     struct check_plan plan = {0};
@@ -374,8 +379,7 @@ static int run_check(const struct command_line *line)
         if (!plan.devices.explicitly) printf("no device to run on; see: warpwise doctor\n");
         return EXIT_SKIPPED;
     }
-    if (plan.exercise && plan.worst == EXIT_PASS && is_whole_check(&plan))
-        hunt_note_found(plan.lesson, plan.exercise);
+    if (plan.exercise && plan.worst == EXIT_PASS) judge_exercise(&plan);
     say_what_next(&plan);
     return plan.worst;
 }

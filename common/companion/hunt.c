@@ -8,6 +8,7 @@
  */
 #include "hunt.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,6 @@
 #include "catalogue.h"
 #include "companion.h"
 #include "course/command.h"
-#include "course/device.h"
-#include "course/exercise.h"
 #include "progress.h"
 
 /** @brief A lesson's exercises, and what is remembered of them. */
@@ -34,10 +33,10 @@ struct hunt {
 };
 
 static const char *const level_words[HUNT_LEVELS + 1] = {
-    "", "wrong at once", "silent at usual sizes",
-    "silent on a GPU: by order, or by the software device alone"};
+    "", "shows in a basic case", "shows in other cases alone",
+    "shows on the software device alone, or in another order"};
 
-/* ---- exercises -------------------------------------------------------------------------------------------- */
+/* ---- which there are -------------------------------------------------------------------------------------------- */
 
 static int level_of(const struct hunt *hunt, const struct exercise *exercise)
 {
@@ -71,83 +70,106 @@ static const struct exercise *exercise_numbered(const struct hunt *hunt, const c
     return NULL;
 }
 
-/* The one that is open, else the first that was never opened; of this level if it is not 0. NULL if there is none. */
-static const struct exercise *next_exercise(const struct hunt *hunt, int level)
+/* The one that is open, else the first that was never opened; NULL if there is none. */
+static const struct exercise *next_exercise(const struct hunt *hunt)
 {
     const enum hunt_state wanted[] = {HUNT_OPEN, HUNT_NEW};
-    for (size_t pass = 0; pass < sizeof wanted / sizeof wanted[0]; pass++) {
-        for (size_t i = 0; i < hunt->count; i++) {
-            const struct exercise *exercise = &hunt->exercises[i];
-            if (hunt->notes.of[exercise->number].state == wanted[pass] &&
-                (!level || level_of(hunt, exercise) == level))
-                return exercise;
-        }
-    }
+    for (size_t pass = 0; pass < sizeof wanted / sizeof wanted[0]; pass++)
+        for (size_t i = 0; i < hunt->count; i++)
+            if (hunt->notes.of[hunt->exercises[i].number].state == wanted[pass]) return &hunt->exercises[i];
     return NULL;
 }
 
-/* ---- symptoms --------------------------------------------------------------------------------------------- */
+/* ---- hints ------------------------------------------------------------------------------------------------ */
 
-char *hunt_symptom(const struct result_row *row)
+/** @brief What can be said of where an exercise's mistake is, from wide to narrow; each says more than the one before. */
+struct hints {
+    char *text[EXERCISE_HINTS];
+    int count;
+};
+
+/** @brief Lines of a kernel file. */
+struct span {
+    int first, last;
+};
+
+/* The definition that a line is in: it begins with the last line above, or this one, that begins with a letter and is no head of a
+ * template, and its head ends where a brace or a semicolon is. @p head: where that is in the text. */
+static struct span definition_of(const char *kernel, int line, const char **head)
 {
-    struct text out = {0};
-    text_print(&out, "case %s: ", row->test_case);
-    if (row->kind == RECORD_DEPENDS_ON_OUTPUT) { /* its headline asks for the cause */
-        text_print(&out, "%s differs with what it held before the call", row->buffer);
-    } else if (!row->finding) {
-        text_print(&out, "%s", row->headline);
-    } else if (*row->function && *row->buffer) {
-        text_print(&out, "the software device stops at %s[%s] in %s, block (%s) thread (%s)", row->buffer,
-                   row->index, row->function, row->block, row->thread);
-    } else if (*row->function) {
-        text_print(&out, "the software device stops in %s, block (%s) thread (%s)", row->function, row->block,
-                   row->thread);
-    } else {
-        text_print(&out, "the software device stops in the code on the host");
+    struct span found = {1, 1};
+    int number = 1;
+    *head = kernel;
+    for (const char *at = kernel; *at && number <= line; at += *at == '\n', number++) {
+        const int starts = isalpha((unsigned char)*at) || *at == '_' || strncmp(at, "#define ", 8) == 0;
+        if (starts && strncmp(at, "template", 8) != 0) *head = at, found.first = number;
+        at += strcspn(at, "\n");
     }
-    return out.data;
+    found.last = found.first;
+    for (const char *at = *head; *at && *at != '{' && *at != ';'; at++) found.last += *at == '\n';
+    return found;
 }
 
-void hunt_print_verdict(const struct judgement *judgement, enum device device)
+static void print_head(const char *head, struct span definition, struct text *out)
 {
-    enum { MOST_SHOWN = 3 };
-    size_t failed = 0;
-    printf("%s%s%s on %s\n", colour_on(state_colour(judgement->state)), state_name(judgement->state),
-           colour_off(), device_name(device));
-    if (judgement->state == STATE_BUILD_ERROR) printf("%s", judgement->report.data);
-    for (size_t i = 0; i < judgement->results.count; i++) {
-        const struct result_row *row = &judgement->results.rows[i];
-        if (!state_is_failure(row->state) || !*row->test_case || failed++ >= MOST_SHOWN) continue;
-        char *symptom = hunt_symptom(row);
-        layout_paragraph(symptom, 0, 2);
-        free(symptom);
+    for (int number = definition.first; number <= definition.last; number++, head += *head == '\n') {
+        const int length = (int)strcspn(head, "\n");
+        if (*head != '{') text_print(out, "%s    %4d  %.*s", out->length ? "\n" : "", number, length, head);
+        head += length;
     }
-    if (failed > MOST_SHOWN) printf("and %zu more cases\n", failed - MOST_SHOWN);
 }
 
-/* Runs the exercise's file at the first of its cases; the row that fails, or NULL after a complaint. */
-static const struct result_row *run_exercise(const struct hunt *hunt, const struct exercise *exercise,
-                                             struct judgement *judgement)
+/* What the mistake's lines say: the definitions that they are in, and the lines themselves. */
+static void hints_of_lines(const char *kernel, const char *lines, struct hints *hints)
 {
-    char *kernel = hunt_path(hunt->lesson, exercise->number, ".cu");
-    const char *rest = exercise->cases;
-    const enum device device = device_probe(DEVICE_SIMT)->usable ? DEVICE_SIMT : DEVICE_GPU;
-    struct judgement_request request = {.lesson = hunt->lesson,
-                                        .kernel = kernel,
-                                        .device = device,
-                                        .again = format_string(" --kernel %s", course_short_path(kernel))};
-    argument_add(&request.checker_arguments, "--case");
-    argument_add(&request.checker_arguments, next_word(&rest, ','));
-    judge(&request, judgement);
-    for (size_t i = 0; i < judgement->results.count; i++)
-        if (state_is_failure(judgement->results.rows[i].state) && *judgement->results.rows[i].test_case)
-            return &judgement->results.rows[i];
-    if (judgement->state == STATE_PASS)
-        complain("%s passes this case on %s.", course_short_path(kernel), device_name(device));
-    else
-        complain("%s cannot be run on %s: %s.", course_short_path(kernel), device_name(device),
-                 state_name(judgement->state));
-    return NULL;
+    struct text where = {0}, which = {0};
+    int narrower = 0, shown = 0;
+    for (char *word; (word = next_word(&lines, ' ')); free(word)) {
+        char *rest;
+        const char *head;
+        struct span wrong = {.first = (int)strtol(word, &rest, 10)};
+        wrong.last = *rest == '-' ? atoi(rest + 1) : 0;
+        const struct span definition = definition_of(kernel, wrong.first, &head);
+        if (definition.first != shown) print_head(head, definition, &where);
+        shown = definition.first;
+        narrower = narrower || wrong.first > definition.last || definition.first != definition.last;
+        text_print(&which, which.length ? ", and " : "in the file as it was given, ");
+        if (!wrong.last)
+            text_print(&which, "something is missing between lines %d and %d", wrong.first, wrong.first + 1);
+        else if (wrong.last > wrong.first)
+            text_print(&which, "lines %d to %d are wrong", wrong.first, wrong.last);
+        else
+            text_print(&which, "line %d is wrong", wrong.first);
+    }
+    hints->text[hints->count++] = format_string("the mistake is in what begins with\n%s", where.data);
+    if (narrower) hints->text[hints->count++] = which.data;
+    text_free(&where);
+}
+
+static struct hints hints_of(const struct hunt *hunt, const struct exercise *exercise)
+{
+    struct hints hints = {0};
+    struct text kernel = {0};
+    char *lines = exercise_lines(hunt->lesson, exercise);
+    if (lines && exercise_kernel(hunt->lesson, exercise, &kernel) == EXIT_PASS)
+        hints_of_lines(kernel.data, lines, &hints);
+    if (exercise->why) hints.text[hints.count++] = exercise->why;
+    text_free(&kernel);
+    free(lines);
+    return hints;
+}
+
+static int give_hint(struct hunt *hunt, const struct exercise *exercise)
+{
+    struct hunt_note *note = &hunt->notes.of[exercise->number];
+    if (note->state != HUNT_OPEN) return complain("exercise %d is not open.", exercise->number);
+    const struct hints hints = hints_of(hunt, exercise);
+    if (note->hints >= hints.count)
+        return complain("there is no further hint for exercise %d.", exercise->number);
+    printf("hint %d of %d: ", note->hints + 1, hints.count);
+    layout_paragraph(hints.text[note->hints++], 0, 0);
+    hunt_notes_write(hunt->lesson, &hunt->notes);
+    return EXIT_PASS;
 }
 
 /* ---- opening one ------------------------------------------------------------------------------------------ */
@@ -156,7 +178,7 @@ static const struct result_row *run_exercise(const struct hunt *hunt, const stru
 static int put_kernel(const struct hunt *hunt, const struct exercise *exercise)
 {
     struct text content = {0};
-    char *kernel = hunt_path(hunt->lesson, exercise->number, ".cu");
+    char *kernel = hunt_path(hunt->lesson, exercise->number);
     char *folder = format_string("%.*s", (int)(strrchr(kernel, '/') - kernel), kernel);
     int code = EXIT_PASS;
     if (access(kernel, F_OK) == 0) {
@@ -174,75 +196,44 @@ static int put_kernel(const struct hunt *hunt, const struct exercise *exercise)
 
 static int open_exercise(struct hunt *hunt, const struct exercise *exercise)
 {
-    struct judgement judgement;
+    struct hunt_note *note = &hunt->notes.of[exercise->number];
     if (put_kernel(hunt, exercise) != EXIT_PASS) return EXIT_TROUBLE;
-    const struct result_row *row = run_exercise(hunt, exercise, &judgement);
-    if (!row) return EXIT_TROUBLE;
-    char *symptom = hunt_symptom(row), *path = hunt_path(hunt->lesson, exercise->number, ".txt");
-    struct text note = {0};
-    text_print(&note, "%s\n%s\n", symptom, row->shape);
-    int error = write_file(path, note.data, note.length);
-    struct hunt_note *known = &hunt->notes.of[exercise->number];
-    if (!error && known->state == HUNT_NEW) {
-        *known = (struct hunt_note){
-            .level = level_of(hunt, exercise), .state = HUNT_OPEN, .opened = (long)time(NULL)};
-        hunt_notes_write(hunt->lesson, &hunt->notes);
-    }
-    int code =
-        error ? complain("%s cannot be written: %s.", course_short_path(path), strerror(error)) : EXIT_PASS;
-    text_free(&note);
-    free(symptom);
-    free(path);
-    return code;
+    if (note->state != HUNT_NEW) return EXIT_PASS;
+    *note = (struct hunt_note){.state = HUNT_OPEN, .opened = (long)time(NULL)};
+    hunt_notes_write(hunt->lesson, &hunt->notes);
+    return EXIT_PASS;
 }
 
 static void show_exercise(const struct hunt *hunt, const struct exercise *exercise)
 {
-    static const char *const stands[HUNT_STATES] = {"", "open for", "found in", "given up after"};
     const struct hunt_note *note = &hunt->notes.of[exercise->number];
+    const struct hints hints = hints_of(hunt, exercise);
     const char *number = hunt->lesson->number;
-    char *kernel = hunt_path(hunt->lesson, exercise->number, ".cu");
-    char *symptom_path = hunt_path(hunt->lesson, exercise->number, ".txt"), *taken = hunt_time(note);
-    struct text symptom = {0};
+    char *kernel = hunt_path(hunt->lesson, exercise->number), *taken = hunt_time(note);
+    static const char *const stands[HUNT_STATES] = {"", "open for", "found after", "given up after"};
     printf("%sexercise %d%s, level %d, %s %s, %d of %d hints\n", colour_on(COLOUR_BOLD), exercise->number,
-           colour_off(), note->level, stands[note->state], taken, note->hints, MOST_HUNT_HINTS);
-    const char *rest = read_file(symptom_path, &symptom) == 0 ? symptom.data : NULL;
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
-        if (*line) {
-            printf("  ");
-            layout_paragraph(line, 2, 4);
-        }
-    }
+           colour_off(), level_of(hunt, exercise), stands[note->state], taken, note->hints, hints.count);
+    printf("  %-8s %s%s\n", "fails", exercise->cases,
+           exercise->device_only ? " (a GPU may give right values)" : "");
     printf("  %-8s %s\n", "mend", course_short_path(kernel));
     printf("  %-8s %s check %s\n", "judge", program_name(), course_short_path(kernel));
-    printf("  %-8s %s hunt %s %d --hint, or --give-up\n", "stuck?", program_name(), number, exercise->number);
-    text_free(&symptom);
+    if (note->state == HUNT_OPEN) {
+        for (int i = 0; i < note->hints && i < hints.count; i++) {
+            printf("  %-8s ", "hint");
+            layout_paragraph(hints.text[i], 11, 11);
+        }
+        printf("  %-8s ", "stuck?");
+        if (note->hints < hints.count)
+            printf("%s hunt %s %d --hint, for a point, or --give-up\n", program_name(), number,
+                   exercise->number);
+        else
+            printf("%s hunt %s %d --give-up\n", program_name(), number, exercise->number);
+    }
     free(taken);
-    free(symptom_path);
     free(kernel);
 }
 
-/* ---- hints and answers --------------------------------------------------------------------------------------- */
-
-/* First what the failure looks like, then all that `check` says of it. */
-static int give_hint(struct hunt *hunt, const struct exercise *exercise)
-{
-    struct judgement judgement;
-    struct hunt_note *note = &hunt->notes.of[exercise->number];
-    if (note->state != HUNT_OPEN) return complain("exercise %d is not open.", exercise->number);
-    const struct result_row *row = run_exercise(hunt, exercise, &judgement);
-    if (!row) return EXIT_TROUBLE;
-    if (note->hints < MOST_HUNT_HINTS) note->hints++;
-    printf("hint %d of %d\n", note->hints, MOST_HUNT_HINTS);
-    if (note->hints == MOST_HUNT_HINTS)
-        printf("%s", row->text);
-    else if (row->finding)
-        printf("what the software device found: %s\n", record_kind_name((int)row->finding));
-    else
-        layout_paragraph(*row->pattern ? row->pattern : "the values point to no known mistake", 0, 0);
-    hunt_notes_write(hunt->lesson, &hunt->notes);
-    return EXIT_PASS;
-}
+/* ---- the answer ----------------------------------------------------------------------------------------------- */
 
 static int give_up(struct hunt *hunt, const struct exercise *exercise)
 {
@@ -271,7 +262,6 @@ static int give_up(struct hunt *hunt, const struct exercise *exercise)
 /** @brief What all exercises of a lesson came to. */
 struct score {
     int opened, found, given_up, hints, points;
-    long seconds; /**< of those that were found */
 };
 
 static struct score score_of(const struct hunt_notes *notes)
@@ -284,16 +274,15 @@ static struct score score_of(const struct hunt_notes *notes)
         score.given_up += note->state == HUNT_GIVEN_UP;
         score.hints += note->hints;
         score.points += hunt_points(note);
-        if (note->state == HUNT_FOUND) score.seconds += note->closed - note->opened;
     }
     return score;
 }
 
 static void print_score(const struct lesson_folder *lesson, size_t count, const struct score *score)
 {
-    printf("%s%s %-24s%s %2d of %zu found, %d open, %d given up; %d hints, %ld min, %d points\n",
+    printf("%s%s %-24s%s %2d of %zu found, %d open, %d given up; %d hints, %d points\n",
            colour_on(COLOUR_BOLD), lesson->number, lesson->topic, colour_off(), score->found, count,
-           score->opened, score->given_up, score->hints, (score->seconds + 30) / 60, score->points);
+           score->opened, score->given_up, score->hints, score->points);
 }
 
 static int show_all(void)
@@ -330,12 +319,14 @@ static void show_lesson(const struct hunt *hunt)
         printf("  %s\n", level_words[level]);
     }
     printf("  + found, * open, - given up\n");
+    if (next_exercise(hunt))
+        printf("next: %s hunt %s %d\n", program_name(), hunt->lesson->number, next_exercise(hunt)->number);
 }
 
 /* ---- the command ---------------------------------------------------------------------------------------------- */
 
 /* An exercise shows all of the lesson's kernel but its mistake. */
-static int may_see(const struct hunt *hunt, const struct command_line *line)
+static int may_see(const struct hunt *hunt, const struct exercise *exercise, const struct command_line *line)
 {
     struct progress progress;
     const char *number = hunt->lesson->number;
@@ -345,14 +336,14 @@ static int may_see(const struct hunt *hunt, const struct command_line *line)
         return EXIT_PASS;
     return complain(
         "an exercise is the finished kernel of lesson %s with one mistake, and the lesson has not "
-        "passed yet. All the same: %s hunt %s --spoil",
-        number, program_name(), number);
+        "passed yet. All the same: %s hunt %s %d --spoil",
+        number, program_name(), number, exercise->number);
 }
 
 /* 1 if it was opened and its file has not been removed since. */
 static int is_here(const struct hunt *hunt, const struct exercise *exercise)
 {
-    char *kernel = hunt_path(hunt->lesson, exercise->number, ".cu");
+    char *kernel = hunt_path(hunt->lesson, exercise->number);
     int here = hunt->notes.of[exercise->number].state != HUNT_NEW && access(kernel, F_OK) == 0;
     free(kernel);
     return here;
@@ -361,32 +352,28 @@ static int is_here(const struct hunt *hunt, const struct exercise *exercise)
 static int run_hunt(const struct command_line *line)
 {
     struct hunt hunt;
-    const char *level = option_value(line, "--level");
-    const char *which = line->operand_count > 1 ? line->operands[1] : NULL;
+    const int hint = option_value(line, "--hint") != NULL, gives_up = option_value(line, "--give-up") != NULL;
+    if (line->operand_count < 2 && (hint || gives_up))
+        return complain("which exercise? For example: %s hunt 01 7 %s", program_name(),
+                        hint ? "--hint" : "--give-up");
     if (!line->operand) return show_all();
-    if (level && (strlen(level) != 1 || !strchr("123", *level)))
-        return complain("--level takes 1, 2 or 3, not \"%s\".", level);
     const struct lesson_folder *lesson = course_find_lesson(line->operand);
     if (!lesson || hunt_read(lesson, &hunt) != EXIT_PASS) return EXIT_TROUBLE;
-    const struct exercise *exercise =
-        which ? exercise_numbered(&hunt, which) : next_exercise(&hunt, level ? atoi(level) : 0);
-    if (!exercise && which) return EXIT_TROUBLE;
-    if (option_value(line, "--hint") || option_value(line, "--give-up")) {
-        if (!exercise) return complain("no exercise of lesson %s is open.", lesson->number);
-        return option_value(line, "--hint") ? give_hint(&hunt, exercise) : give_up(&hunt, exercise);
-    }
-    show_lesson(&hunt);
-    if (!exercise) return EXIT_PASS;
+    if (line->operand_count < 2) return show_lesson(&hunt), EXIT_PASS;
+    const struct exercise *exercise = exercise_numbered(&hunt, line->operands[1]);
+    if (!exercise) return EXIT_TROUBLE;
+    if (hint) return give_hint(&hunt, exercise);
+    if (gives_up) return give_up(&hunt, exercise);
     if (!is_here(&hunt, exercise) &&
-        (may_see(&hunt, line) != EXIT_PASS || open_exercise(&hunt, exercise) != EXIT_PASS))
+        (may_see(&hunt, exercise, line) != EXIT_PASS || open_exercise(&hunt, exercise) != EXIT_PASS))
         return EXIT_TROUBLE;
     show_exercise(&hunt, exercise);
     return EXIT_PASS;
 }
 
 static const struct option_description options[] = {
-    {"--level", "1|2|3", "the next of this level: wrong at once, silent at usual sizes, silent on a GPU", 0},
-    {"--hint", NULL, "what the failure looks like; once more: all that check says of it", 0},
+    {"--hint", NULL, "of exercise K: where its mistake is; once more: in which lines; once more: what it is",
+     0},
     {"--give-up", NULL, "the answer, where this tree has it; the exercise counts nothing then", 0},
     {"--spoil", NULL, "also if the lesson has not passed yet", 0},
     {0},
@@ -397,12 +384,11 @@ const struct command hunt_command = {
     .operand = "[NN]",
     .second = "[K]",
     .summary = "find the mistake in a finished kernel: debugging exercises and their score",
-    .details =
-        "Puts exercise K of the lesson, or the next one, into lessons/NN_topic/hunt/ and says what can be\n"
-        "seen of its mistake. check judges what you make of that file: whatever passes is right. An "
-        "exercise\n"
-        "counts three times its level, less its level for each hint. Without NN, the score.\n"
-        "Exit 0, or 2 if there is no such exercise.",
+    .details = "Puts exercise K of the lesson into lessons/NN_topic/hunt/. check judges what you make of "
+               "that file:\n"
+               "whatever mends it is right. A find counts 4 points, less one for each hint. Without K, the "
+               "lesson's\n"
+               "exercises; without NN, the score. Exit 0, or 2 if there is no such exercise.",
     .options = options,
     .run = run_hunt,
 };

@@ -1,7 +1,7 @@
 /**
  * @file hunt_notes.c
- * @brief What is remembered of debugging exercises, beside what progress.c remembers: a small file per lesson with a line
- *        "NUMBER LEVEL STATE OPENED CLOSED HINTS" for each that was opened. A copy lies beside the exercises, to be handed in.
+ * @brief What is remembered of debugging exercises: a small file beside them, to be handed in with them, with a line
+ *        "NUMBER STATE OPENED CLOSED HINTS" for each that was opened.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 
 #include "base/terminal.h"
 #include "base/text.h"
+#include "course/command.h"
 #include "hunt.h"
-#include "progress.h"
 
 static const char *const state_names[HUNT_STATES] = {"new", "open", "found", "given-up"};
 
 static char *file_of(const struct lesson_folder *lesson)
 {
-    return format_string("%s/hunts/%s", progress_folder(), lesson->name);
+    return format_string("%s/lessons/%s/hunt/notes", course_source_dir(), lesson->name);
 }
 
 void hunt_notes_read(const struct lesson_folder *lesson, struct hunt_notes *notes)
@@ -30,11 +30,13 @@ void hunt_notes_read(const struct lesson_folder *lesson, struct hunt_notes *note
         struct hunt_note note = {0};
         char state[16];
         int number;
-        int fields = sscanf(line, "%d %d %15s %ld %ld %d", &number, &note.level, state, &note.opened,
-                            &note.closed, &note.hints);
-        if (fields != 6 || number < 1 || number >= MOST_EXERCISES) continue;
+        int fields =
+            sscanf(line, "%d %15s %ld %ld %d", &number, state, &note.opened, &note.closed, &note.hints);
+        if (fields != 5 || number < 1 || number >= MOST_EXERCISES) continue;
         for (int i = 0; i < HUNT_STATES; i++)
             if (strcmp(state, state_names[i]) == 0) note.state = (enum hunt_state)i;
+        if (note.hints < 0 || note.hints > EXERCISE_HINTS)
+            note.hints = EXERCISE_HINTS; /* anybody can edit it */
         notes->of[number] = note;
     }
     text_free(&content);
@@ -44,27 +46,22 @@ void hunt_notes_read(const struct lesson_folder *lesson, struct hunt_notes *note
 void hunt_notes_write(const struct lesson_folder *lesson, const struct hunt_notes *notes)
 {
     struct text content = {0};
-    char *path = file_of(lesson), *folder = format_string("%s/hunts", progress_folder());
+    char *path = file_of(lesson);
     for (int i = 1; i < MOST_EXERCISES; i++) {
         const struct hunt_note *note = &notes->of[i];
         if (note->state != HUNT_NEW)
-            text_print(&content, "%d %d %s %ld %ld %d\n", i, note->level, state_names[note->state],
-                       note->opened, note->closed, note->hints);
+            text_print(&content, "%d %s %ld %ld %d\n", i, state_names[note->state], note->opened,
+                       note->closed, note->hints);
     }
-    int error = make_folders(folder);
-    if (!error) error = write_file(path, content.data, content.length);
+    int error = write_file(path, content.data, content.length);
     if (error) complain("%s cannot be written (%s), so this is not remembered.", path, strerror(error));
-    char *beside = format_string("%s/lessons/%s/hunt/notes", course_source_dir(), lesson->name);
-    write_file(beside, content.data, content.length); /* to hand in with the exercises; for nothing else */
-    free(beside);
     text_free(&content);
-    free(folder);
     free(path);
 }
 
 int hunt_points(const struct hunt_note *note)
 {
-    return note->state == HUNT_FOUND ? note->level * (MOST_HUNT_HINTS + 1 - note->hints) : 0;
+    return note->state == HUNT_FOUND ? exercise_points(note->hints) : 0;
 }
 
 char *hunt_time(const struct hunt_note *note)
@@ -76,9 +73,9 @@ char *hunt_time(const struct hunt_note *note)
                                : format_string("%ld days", seconds / (24 * 3600));
 }
 
-char *hunt_path(const struct lesson_folder *lesson, int number, const char *ending)
+char *hunt_path(const struct lesson_folder *lesson, int number)
 {
-    return format_string("%s/lessons/%s/hunt/%02d%s", course_source_dir(), lesson->name, number, ending);
+    return format_string("%s/lessons/%s/hunt/%02d.cu", course_source_dir(), lesson->name, number);
 }
 
 int hunt_exercise_of(const struct lesson_folder *lesson, const char *kernel)
@@ -86,7 +83,7 @@ int hunt_exercise_of(const struct lesson_folder *lesson, const char *kernel)
     const char *slash = strrchr(kernel, '/');
     const int number = atoi(slash ? slash + 1 : kernel);
     if (number < 1 || number >= MOST_EXERCISES) return 0;
-    char *own = hunt_path(lesson, number, ".cu");
+    char *own = hunt_path(lesson, number);
     char *a = realpath(own, NULL), *b = realpath(kernel, NULL);
     const int same = a && b && strcmp(a, b) == 0;
     free(own);
@@ -95,24 +92,33 @@ int hunt_exercise_of(const struct lesson_folder *lesson, const char *kernel)
     return same ? number : 0;
 }
 
-void hunt_note_found(const struct lesson_folder *lesson, int number)
+void hunt_note_passed(const struct lesson_folder *lesson, int number)
 {
     struct hunt_notes notes;
+    struct exercise exercise;
+    struct text content = {0};
     hunt_notes_read(lesson, &notes);
     struct hunt_note *note = &notes.of[number];
-    if (note->state == HUNT_GIVEN_UP) {
-        printf("exercise %d passes; it was given up before\n", number);
-    } else if (note->state != HUNT_OPEN) {
-        printf("exercise %d passes\n", number);
-    } else {
+    char *path = hunt_path(lesson, number), *refusal = NULL;
+    if (exercise_find(lesson, number, &exercise) && read_file(path, &content) == 0)
+        refusal = exercise_refuses(lesson, &exercise, content.data);
+    if (refusal) {
+        printf("passes, and does not count: %s\n", refusal);
+    } else if (note->state == HUNT_OPEN) {
         note->state = HUNT_FOUND;
         note->closed = (long)time(NULL);
         hunt_notes_write(lesson, &notes);
         char *taken = hunt_time(note);
-        printf("%sfound%s: exercise %d, level %d, in %s with %d hint%s: %d points\n", colour_on(COLOUR_GREEN),
-               colour_off(), number, note->level, taken, note->hints, note->hints == 1 ? "" : "s",
+        printf("%sfound%s: exercise %d, %s after it was opened, with %d hint%s: %d points\n",
+               colour_on(COLOUR_GREEN), colour_off(), number, taken, note->hints, note->hints == 1 ? "" : "s",
                hunt_points(note));
         free(taken);
+    } else {
+        printf("exercise %d passes%s\n", number,
+               note->state == HUNT_GIVEN_UP ? "; it was given up before" : "");
     }
     printf("next: %s hunt %s\n", program_name(), lesson->number);
+    text_free(&content);
+    free(refusal);
+    free(path);
 }

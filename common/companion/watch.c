@@ -137,8 +137,10 @@ static void describe_beginning(const struct watch *watch, struct text *out)
     struct text source = {0};
     char *page = page_path(watch->lesson), *left = kernel_next_region(watch->lesson, watch->file.path);
     int skeleton = read_file(watch->file.path, &source) == 0 && kernel_is_skeleton(source.data);
-    text_print(out, skeleton ? "  nothing is written yet\n\n"
-                             : "  no part can be checked yet: it still says NOT_STARTED\n\n");
+    text_print(out,
+               skeleton
+                   ? "  nothing is written yet\n\n"
+                   : "  no part can be checked yet: each has a function that returns KERNEL_NOT_STARTED\n\n");
     if (skeleton) text_print(out, "  read  %s\n", course_short_path(page));
     text_print(out, "  write %s\n", course_short_path(watch->file.path));
     if (left) text_print(out, "  first %s\n", left);
@@ -183,10 +185,13 @@ static void describe_verdict(const struct watch *watch, const struct judgement *
     }
 }
 
-static void redraw(const struct watch *watch)
+/* @p above is a line over the last verdict, or "". */
+static void redraw(const struct watch *watch, const char *above)
 {
     char *more = format_string("%s check %s", program_name(), watch->lesson->number);
-    screen_show(watch->picture, more);
+    char *picture = format_string("%s%s", above, watch->picture);
+    screen_show(picture, more);
+    free(picture);
     free(more);
 }
 
@@ -199,7 +204,7 @@ static void show(struct watch *watch, const struct judgement *judgement, int who
     if (watch->keys) text_print(&out, "\n%s%s%s", colour_on(COLOUR_DIM), keys_line, colour_off());
     free(watch->picture);
     watch->picture = out.data;
-    if (!watch->reading) redraw(watch);
+    if (!watch->reading) redraw(watch, "");
 }
 
 /* ---- a round ------------------------------------------------------------------------------------------------ */
@@ -250,6 +255,7 @@ static void run_round(struct watch *watch)
     double begin = now_seconds();
     watch->reading = 0;
     if (build_kernel_file_usable(watch->file.path) != EXIT_PASS) return;
+    if (watch->picture && watch->keys) redraw(watch, "checking; what follows is of the save before\n\n");
     process_give_up_when(is_over, watch);
     int quick = quick_rounds(watch, begin);
     if (quick >= 0 && judge_some(watch, &all, BUILD_FULL, &judgement)) {
@@ -268,15 +274,22 @@ static void show_hint(struct watch *watch)
     show_progress(NULL);
     screen_show("", "");
     hint_command.run(&line);
-    printf("\n%s%s%s\n", colour_on(COLOUR_DIM), keys_line, colour_off());
+    printf("\n%s%s%s\n", colour_on(COLOUR_DIM),
+           "h the next hint, r again, q quit; any other key: back to the report", colour_off());
     fflush(stdout);
 }
 
 /* 0 when it is to end. */
 static int take_key(struct watch *watch, int key)
 {
-    if (key == 'h') show_hint(watch);
-    if (key == 'r') run_round(watch);
+    if (key == 'h') {
+        show_hint(watch);
+    } else if (key == 'r') {
+        run_round(watch);
+    } else if (watch->reading && watch->picture) {
+        watch->reading = 0;
+        redraw(watch, "");
+    }
     return key != 'q' && !watch->quit;
 }
 
@@ -285,7 +298,7 @@ static void watch_until_stopped(struct watch *watch)
     run_round(watch);
     int going = !watch->quit;
     while (going && !process_interrupted()) {
-        if (screen_changed() && watch->picture && !watch->reading) redraw(watch);
+        if (screen_changed() && watch->picture && !watch->reading) redraw(watch, "");
         int key = screen_key();
         if (key) {
             going = take_key(watch, key);

@@ -51,8 +51,10 @@ static int read_exercise(const char *path, struct exercise *exercise)
     char *number = field_of(content.data, "hunt: "), *cases = field_of(content.data, "killed-by: ");
     int found = number && cases;
     if (found) {
-        *exercise = (struct exercise){
-            .number = atoi(number), .why = field_of(content.data, "why: "), .path = copy_string(path)};
+        *exercise = (struct exercise){.number = atoi(number),
+                                      .why = field_of(content.data, "why: "),
+                                      .lines = field_of(content.data, "lines: "),
+                                      .path = copy_string(path)};
         take_cases(exercise, cases);
     }
     free(number);
@@ -96,6 +98,17 @@ struct exercise *exercises_of(const struct lesson_folder *lesson, size_t *count)
     struct exercise *found = read_folder(is_folder(mutants) ? mutants : handed_out, count);
     free(handed_out);
     free(mutants);
+    return found;
+}
+
+int exercise_find(const struct lesson_folder *lesson, int number, struct exercise *exercise)
+{
+    size_t count;
+    struct exercise *all = exercises_of(lesson, &count);
+    int found = 0;
+    for (size_t i = 0; i < count && !found; i++)
+        if (all[i].number == number) *exercise = all[i], found = 1;
+    free(all);
     return found;
 }
 
@@ -166,6 +179,9 @@ int exercise_kernel(const struct lesson_folder *lesson, const struct exercise *e
     if (code != EXIT_PASS) return code;
     if (exercise->why) {
         char *solution = course_kernel_path(lesson, 1);
+        text_print(kernel,
+                   "// Exercise %d of lesson %s: a mistake is in this file. This line stays as it is.\n",
+                   exercise->number, lesson->number);
         code = read_or_complain(solution, kernel);
         if (code == EXIT_PASS) code = apply(exercise, content.data, kernel);
         free(solution);
@@ -183,20 +199,75 @@ int exercise_answer(const struct lesson_folder *lesson, const struct exercise *e
     char *solution = course_kernel_path(lesson, 1);
     int code = exercise_kernel(lesson, exercise, &kernel);
     if (code == EXIT_PASS) code = read_or_complain(solution, &right);
-    if (code == EXIT_PASS) line_diff(kernel.data, right.data, answer);
+    if (code == EXIT_PASS)
+        line_diff_from(kernel.data, strchr(kernel.data, '\n') + 1, right.data, right.data, answer);
     free(solution);
     text_free(&kernel);
     text_free(&right);
     return code;
 }
 
+/* Walks a difference: the numbers of its old lines that are not in the new text, and of those after which new ones stand. */
+static void list_lines(const char *difference, struct text *out)
+{
+    int at = 0, removed = 0, added = 0;
+    for (char *line; (line = next_word(&difference, '\n')); free(line)) {
+        if ((*line == ' ' || *line == '@' || !*line) && removed + added) {
+            text_print(out, "%s%d", out->length ? " " : "", removed ? at - removed : at - 1);
+            if (removed)
+                text_print(out, "-%d", at - 1);
+            else
+                text_print(out, "+");
+            removed = added = 0;
+        }
+        if (*line == '@') at = atoi(strchr(line, '-') + 1);
+        removed += *line == '-';
+        added += *line == '+';
+        at += *line == ' ' || *line == '-';
+    }
+}
+
+char *exercise_lines(const struct lesson_folder *lesson, const struct exercise *exercise)
+{
+    struct text answer = {0}, lines = {0};
+    if (!exercise->why) return exercise->lines ? copy_string(exercise->lines) : NULL;
+    if (exercise_answer(lesson, exercise, &answer) == EXIT_PASS) list_lines(answer.data, &lines);
+    text_free(&answer);
+    return lines.data;
+}
+
+char *exercise_refuses(const struct lesson_folder *lesson, const struct exercise *exercise,
+                       const char *content)
+{
+    struct text kernel = {0}, difference = {0};
+    char *sentence = NULL;
+    if (exercise_kernel(lesson, exercise, &kernel) != EXIT_PASS)
+        return copy_string("the exercise cannot be made");
+    const size_t first = strcspn(kernel.data, "\n") + 1;
+    if (strncmp(kernel.data, content, first) != 0 ||
+        line_diff(kernel.data, content, &difference) > MOST_CHANGED)
+        sentence = format_string("it is not the file of exercise %d, mended: its first line must stay, and "
+                                 "no more than %d lines may differ from what was given",
+                                 exercise->number, MOST_CHANGED);
+    text_free(&difference);
+    text_free(&kernel);
+    return sentence;
+}
+
+int exercise_points(int hints)
+{
+    return EXERCISE_POINTS - hints;
+}
+
 int exercise_file(const struct lesson_folder *lesson, const struct exercise *exercise, struct text *file)
 {
     struct text kernel = {0};
     int code = exercise_kernel(lesson, exercise, &kernel);
-    if (code == EXIT_PASS)
-        text_print(file, "hunt: %d\nkilled-by: %s%s\n\n%s", exercise->number,
-                   exercise->device_only ? "simt " : "", exercise->cases, kernel.data);
+    char *lines = code == EXIT_PASS ? exercise_lines(lesson, exercise) : NULL;
+    if (lines)
+        text_print(file, "hunt: %d\nkilled-by: %s%s\nlines: %s\n\n%s", exercise->number,
+                   exercise->device_only ? "simt " : "", exercise->cases, lines, kernel.data);
+    free(lines);
     text_free(&kernel);
     return code;
 }

@@ -65,6 +65,7 @@ enum record_origin {
     X(RECORD_WRONG_STREAM, "wrong-stream")                                                                   \
     X(RECORD_INPUT_WRITTEN, "input-written")                                                                 \
     X(RECORD_PADDING_WRITTEN, "padding-written")                                                             \
+    X(RECORD_VARIABLE_WRITTEN, "variable-written")                                                           \
     X(RECORD_LEAK, "leak")                                                                                   \
     X(RECORD_UNSUPPORTED, "unsupported")                                                                     \
     X(RECORD_ENDLESS, "endless")                                                                             \

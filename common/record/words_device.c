@@ -202,6 +202,8 @@ static const char *const messages[RECORD_MESSAGES] = {
         "{s0} in an entry point, which launches and returns: it makes and destroys nothing",
     [RECORD_SAYS_WRITES_KEPT] =
         "{s0} writes {n0?an input|what lies between two rows of the output}: {memory}",
+    [RECORD_SAYS_WRITES_VARIABLE] = "{s0} writes a variable of the program, which all calls share: what a "
+                                    "call keeps lies in its workspace",
     [RECORD_SAYS_WORK_REFUSED] =
         "{s0} was given to a stream before the call was refused: all checks come first, so that a call that "
         "is refused leaves no trace",
@@ -349,6 +351,8 @@ static const char *const advices[RECORD_ADVICES] = {
     [RECORD_ADVICE_INPUT] =
         "an input may be in use by others: it is read, and never written, not even with what it holds",
     [RECORD_ADVICE_PADDING] = "this lies between two rows of the output and belongs to somebody else",
+    [RECORD_ADVICE_VARIABLE] = "all calls share a variable, and two of them may run at the same time: what a "
+                               "call keeps from kernel to kernel lies in its workspace",
     [RECORD_ADVICE_CONSTANT] = "a kernel cannot write __constant__ memory",
 
     [RECORD_ADVICE_FREED_BEFORE_LAUNCH] = "the memory was freed before the launch",

@@ -348,7 +348,8 @@ static void add_note_or(struct sentence *s, const struct record *r, const char *
 /* Where the logsumexp is right, what is not finite came after it. */
 static void add_lse_right(struct sentence *s, const struct record *r)
 {
-    if (r->number[RECORD_N_EXTENT] != 0) add(s, "; m and l are right, so it comes of P V");
+    if (r->number[RECORD_N_EXTENT] != 0)
+        add(s, "; lse is right, so it comes of what follows the sum of the weights");
 }
 
 static void add_nan(struct sentence *s, const struct record *r)

@@ -163,6 +163,7 @@ static void pretend(uint32_t flags, int capability)
     if (simt_pretend_multiprocessors != NULL)
         simt_pretend_multiprocessors(flags & CASE_SMALL_DEVICE ? FEW_SMS : 0);
     if (simt_launch_only != NULL) simt_launch_only((flags & CASE_LAUNCH_ONLY) != 0);
+    if (simt_keep_variables != NULL) simt_keep_variables(1);
     if (simt_watch_streams != NULL) simt_watch_streams((flags & CASE_TWO_STREAMS) != 0);
     if (simt_reuse_addresses != NULL && (flags & CASE_SAME_ADDRESSES)) simt_reuse_addresses(ROOM);
     if (simt_reuse_addresses != NULL && flags == 0) simt_reuse_addresses(0);

@@ -31,6 +31,7 @@ extern void simt_caller_runs(void *stream) __attribute__((weak));
 extern void simt_watch_streams(int watch) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
 extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));
+extern void simt_keep_variables(int keep) __attribute__((weak));
 extern void simt_device_forget(void *pointer, size_t bytes) __attribute__((weak));
 extern void simt_reuse_addresses(size_t room) __attribute__((weak));
 extern void simt_lead_next_allocation(size_t bytes) __attribute__((weak));

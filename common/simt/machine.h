@@ -506,6 +506,10 @@ void simt_device_forget(void *pointer, size_t bytes);
 enum simt_kept { SIMT_FREE, SIMT_INPUT, SIMT_PADDING /**< between the rows of an output */ };
 /** @brief From now on a kernel that writes there, or a copy or fill while promises are kept, is a finding. */
 void simt_device_keep(void *pointer, size_t bytes, enum simt_kept kept);
+/** @brief From now on (1), until 0, the same holds for the program's `__device__`, `__managed__` and `__constant__` variables. */
+void simt_keep_variables(int keep);
+/** @brief 1 if these bytes are of such a variable, and must not be written. */
+int simt_is_kept_variable(const void *pointer, size_t bytes);
 /** @brief The first byte of the range that must not be written, or -1; *@p kept says why. */
 ptrdiff_t simt_device_first_kept(const void *pointer, size_t bytes, enum simt_kept *kept);
 /** @brief Copies initialised/uninitialised state along with a device-to-device copy. */

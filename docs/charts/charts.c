@@ -22,7 +22,7 @@
 #include "tree.h"
 #include "writing.h"
 
-enum { ROWS_MAX = 40, WIDTH = 760 };
+enum { ROWS_MAX = 40, WIDTH = 560 /* as site.css has it: fits a telephone */, ROOFLINE_WIDTH = 760 };
 
 static const char SHARED_PROBLEM[] = "heads_16_len_2048";
 
@@ -173,7 +173,7 @@ static void add_source(struct svg *svg, const struct source *source, const char 
         text_print(&out, ". Medians; 10%% to 90%% of the launches lie within %.1f%% of them%s.",
                    100 * source->spread,
                    source->with_spread == source->count ? "" : ", where that was recorded");
-    layout_wrap_words(&lines, out.data, 0, 0, 118);
+    layout_wrap_words(&lines, out.data, 0, 0, (int)(svg->width / 6.4));
     const char *rest = lines.data;
     for (char *line; (line = next_word(&rest, '\n')); free(line), y += 16)
         svg_text(svg, 16, y, 11.5, SVG_START, "faint", "%s", line);
@@ -271,14 +271,9 @@ static void group_runs(struct rows *rows)
     *rows = grouped;
 }
 
-/* A time of the shared problem: of a lesson's part that computes it with as many operations as lesson 01 does, and so no gradient; or
- * of a rival. */
 static int is_of_ladder(const struct record *record)
 {
-    const struct record *definition =
-        find_record(&all.records, "01", "attention", "attention/heads_16_len_2048", "flop");
-    return definition != NULL && has_metric(record, "time") && strcmp(problem(record), SHARED_PROBLEM) == 0 &&
-           (!is_part(record) || metric_of(record, "flop") == definition->value);
+    return has_metric(record, "time") && strcmp(problem(record), SHARED_PROBLEM) == 0;
 }
 
 /* Is this a time of the ladder whose run has measured a lesson's part, and something else to compare it with? */
@@ -332,8 +327,8 @@ static const struct chart {
     void (*name)(const struct record *record, char *name, size_t size);
 } CHARTS[] = {
     /* One problem, lesson by lesson, as far as a run has measured several kernels that can be compared. */
-    {"ladder", "Attention forward, 16 heads, 2048 queries and keys, head_dim 64", NULL, NULL, SHARED_PROBLEM,
-     "time", has_company, name_of_ladder},
+    {"ladder", "Attention, 16 heads, 2048 queries and keys, head_dim 64", NULL, NULL, SHARED_PROBLEM, "time",
+     has_company, name_of_ladder},
     {"decode", "Decode with lesson 06", "06", NULL, NULL, "gb_per_s", is_part, name_problem},
     {"product_steps", "Lesson 10, step by step: 4096³ in f32", "10", NULL, "square_4096", "tflops", is_step,
      name_step},
@@ -360,6 +355,18 @@ static int is_shown(const struct chart *chart, const struct record *record)
            (chart->belongs == NULL || chart->belongs(record));
 }
 
+/* Does a row of the same run have the record's name already? Lessons with one rival time it each. */
+static int is_repeated(const struct chart *chart, const struct rows *rows, const struct record *record)
+{
+    char name[2][96];
+    chart->name(record, name[0], sizeof name[0]);
+    for (int i = 0; i < rows->count; i++) {
+        chart->name(rows->record[i], name[1], sizeof name[1]);
+        if (strcmp(name[0], name[1]) == 0 && same_run(rows->record[i], record)) return 1;
+    }
+    return 0;
+}
+
 /* Rows of one problem stand together. */
 static int compare_problems(const void *a, const void *b)
 {
@@ -374,7 +381,8 @@ static int draw_chart(const struct chart *chart)
     struct source source = {0};
     size_t longest = 0;
     for (size_t i = 0; i < all.records.count; i++)
-        if (is_shown(chart, &all.records.at[i])) rows_add(&rows, &all.records.at[i]);
+        if (is_shown(chart, &all.records.at[i]) && !is_repeated(chart, &rows, &all.records.at[i]))
+            rows_add(&rows, &all.records.at[i]);
     if (rows.count == 0) return 0; // not measured yet
     if (chart->problem == NULL)
         qsort(rows.record, (size_t)rows.count, sizeof rows.record[0], compare_problems);
@@ -492,7 +500,7 @@ static int draw_roofline(void)
     int count = collect_dots(dots, ROWS_MAX);
     if (count == 0) return 0;
     struct source source = {0};
-    struct svg svg = {.width = WIDTH};
+    struct svg svg = {.width = ROOFLINE_WIDTH};
     struct axis x = {0.1, 10000, 60, 535, 10}, y = {0.1, 4000, 460, 70, 10};
     svg_title(&svg, 16, 24, 15, SVG_START, "Each lesson's kernel under the roof of an %s",
               dots[0].record->device);
@@ -543,7 +551,7 @@ struct sweep {
 static const struct sweep SWEEPS[] = {
     {"sequence_sweep", "Attention by length, 16 heads of 64", NULL, "tflops", "heads_16_len_", "",
      "queries and keys", "TFLOP/s"},
-    {"heads_sweep", "FlashAttention-1 and lesson 02 by number of heads, 2048 tokens", "04", "time", "heads_",
+    {"heads_sweep", "FlashAttention-1 and lesson 02 by heads, 2048 tokens", "04", "time", "heads_",
      "_len_2048", "heads, one block each in lesson 04", "milliseconds"},
     {"product_sweep", "Products of square matrices by size", NULL, "tflops", "square_", "",
      "rows and columns", "TFLOP/s"},
@@ -571,6 +579,14 @@ static int run_is_kept(const struct line *lines, int count, const struct line *l
     return 0;
 }
 
+/* Lessons with one rival time it each; a line has the first. */
+static int has_place(const struct line *line, const struct record *record)
+{
+    for (int i = 0; i < line->count; i++)
+        if (strcmp(problem(line->record[i]), problem(record)) == 0) return 1;
+    return 0;
+}
+
 /* The series of the runs that are kept; those of one run stand together. */
 static int collect_lines(const struct sweep *sweep, struct line *kept)
 {
@@ -592,6 +608,7 @@ static int collect_lines(const struct sweep *sweep, struct line *kept)
             lines[count++].count = 0;
             snprintf(lines[at].name, sizeof lines[at].name, "%s", name);
         }
+        if (has_place(&lines[at], record)) continue;
         if (lines[at].count == PLOT_POINTS_MAX) fail("a series of more than %d points", PLOT_POINTS_MAX);
         lines[at].record[lines[at].count++] = record;
     }

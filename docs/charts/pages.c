@@ -68,7 +68,7 @@ static int add_runs(struct text *out, const struct records *gpu, const char *les
     for (size_t i = 0; i < gpu->count; i++) {
         const struct record *first = &gpu->at[i];
         if (!belongs(first, lesson, metric) || !begins_run(gpu, i, lesson, metric)) continue;
-        text_print(out, "Measured by %.*s, %s:\n\n%s", (int)strcspn(first->command, ":"), first->command,
+        text_print(out, "Measured by `%.*s`, %s:\n\n%s", (int)strcspn(first->command, ":"), first->command,
                    first->date, head);
         for (size_t j = i; j < gpu->count; j++) {
             if (!belongs(&gpu->at[j], lesson, metric) || !same_run(&gpu->at[j], first)) continue;
@@ -142,22 +142,15 @@ static void add_lesson(struct text *out, const struct records *gpu, const struct
     text_free(&tables);
 }
 
-/* Every chart of docs/results, with what it tells a reader who cannot see it. */
+/* Every chart of docs/results; each has its title in it. */
 static void add_charts(struct text *out, const char *tree)
 {
     char pattern[2048];
     glob_t charts;
     snprintf(pattern, sizeof pattern, "%s/docs/results/*.svg", tree);
     if (glob(pattern, 0, NULL, &charts) != 0) fail("%s: nothing there", pattern);
-    for (size_t i = 0; i < charts.gl_pathc; i++) {
-        char *svg = read_whole(charts.gl_pathv[i]),
-             *label = svg == NULL ? NULL : strstr(svg, "aria-label=\"");
-        if (label == NULL) fail("%s: has no label", charts.gl_pathv[i]);
-        label += strlen("aria-label=\"");
-        text_print(out, "![%.*s.](%s)\n\n", (int)strcspn(label, "\""), label,
-                   strrchr(charts.gl_pathv[i], '/') + 1);
-        free(svg);
-    }
+    for (size_t i = 0; i < charts.gl_pathc; i++)
+        text_print(out, "![](%s)\n\n", strrchr(charts.gl_pathv[i], '/') + 1);
     globfree(&charts);
 }
 
@@ -211,6 +204,21 @@ static void read_table(struct table *table, const char *path)
     }
 }
 
+/* A cell's words, in which the "--" of an option stays: Doxygen would make a dash of it. */
+static void add_words(struct text *out, const char *before, const char *cell, const char *after)
+{
+    int code = 0;
+    text_add(out, before);
+    for (; *cell != '\0'; cell++) {
+        code ^= *cell == '`';
+        if (!code && strncmp(cell, " --", 3) == 0)
+            text_add(out, " \\");
+        else
+            text_append(out, cell, 1);
+    }
+    text_add(out, after);
+}
+
 /* The rows from begin to end, which share their first cell. */
 static void add_section(struct text *out, const struct table *table, int begin, int end)
 {
@@ -218,13 +226,14 @@ static void add_section(struct text *out, const struct table *table, int begin, 
     for (int row = begin; row < end; row++)
         for (int column = 1; column < table->columns; column++)
             shown[column] |= table->cells[row][column][0] != '\0';
-    text_print(out, "## %s\n\n", table->cells[begin][0]);
+    add_words(out, "## ", table->cells[begin][0], "\n\n");
     for (int row = begin - 2; row < end; row++) {
         text_add(out, "|");
         for (int column = 1; column < table->columns; column++)
-            if (shown[column])
-                text_print(out, row == begin - 1 ? "---|" : " %s |",
-                           table->cells[row < begin ? 0 : row][column]);
+            if (shown[column] && row == begin - 1)
+                text_add(out, "---|");
+            else if (shown[column])
+                add_words(out, " ", table->cells[row < begin ? 0 : row][column], " |");
         text_add(out, "\n");
     }
     text_add(out, "\n");

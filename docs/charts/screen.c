@@ -47,7 +47,7 @@ static void add_motion(struct svg *svg, int moments)
     for (int moment = 1; moment <= moments; moment++)
         text_print(&svg->body,
                    ".moment%d{animation:moment%d %ds step-end infinite}"
-                   "@keyframes moment%d{0%%{opacity:.1}%.2f%%{opacity:1}}\n",
+                   "@keyframes moment%d{0%%{opacity:.35}%.2f%%{opacity:1}}\n",
                    moment, moment, seconds, moment, 100.0 * SECONDS * moment / seconds);
     text_add(&svg->body, "}</style>\n");
 }

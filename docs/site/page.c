@@ -70,9 +70,13 @@ static void add_figure(struct page *page, const char *target, const char *alt, s
     } else {
         text_add(page->out, "\n@htmlonly[block]\n<figure class=\"drawn\"><div class=\"scroll\">");
         text_add(page->out, element);
-        text_add(page->out, "</div><figcaption>");
-        text_add_escaped(page->out, alt, alt_length);
-        text_add(page->out, "</figcaption></figure>\n@endhtmlonly\n");
+        text_add(page->out, "</div>");
+        if (alt_length > 0) {
+            text_add(page->out, "<figcaption>");
+            text_add_escaped(page->out, alt, alt_length);
+            text_add(page->out, "</figcaption>");
+        }
+        text_add(page->out, "</figure>\n@endhtmlonly\n");
     }
     free(svg);
 }

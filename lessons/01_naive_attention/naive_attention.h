@@ -53,7 +53,7 @@ enum kernel_status naive_attention_scores_f32(const struct attention_args *args,
  * @launch one block of 256 threads per row
  * @smem 2 KB, static
  * @cost about 5 operations per score; the matrix is read three times and written twice, all but one read
- *       and one  write served by the caches while a row fits
+ *       and one write served by the caches while a row fits
  */
 enum kernel_status naive_attention_softmax_f32(const struct attention_args *args, float *scores,
                                                cudaStream_t stream);

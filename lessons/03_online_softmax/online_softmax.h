@@ -8,7 +8,8 @@
  *
  *     m = max(m_a, m_b)             l = l_a * exp(m_a - m) + l_b * exp(m_b - m)
  *
- * An empty piece is (-infinity, 0). Merging it changes nothing, also with another empty piece.
+ * An empty piece is (-infinity, 0). Merging it changes nothing, also with another empty piece. Finite values and maxima are no
+ * larger than 2.35e38, as scores in attention_args.h.
  * @see Milakov and Gimelshein 2018, section 3; oracles: ref_softmax_merge(), ref_softmax_rows(), ref_attention()
  */
 #ifndef WARPWISE_ONLINE_SOFTMAX_H

@@ -123,7 +123,10 @@ __global__ void __launch_bounds__(THREADS) vector_kernel(struct w4a16_args args)
 
 /* ---- part "tensor": from device memory to shared memory ------------------------------------------------- */
 
-/** Starts to copy slice @p at of k: of A the rows, of W the strips from @p m and @p n on, zeros where there is nothing. */
+/**
+ * Starts to copy a stage's slices of k, from slice @p at on: of A the rows from row @p m on, of W the strips from column @p n on.
+ * Zeros where there is nothing, and for slices from @p end on, which are another part's.
+ */
 template <typename T, typename SIZE>
 __device__ inline void copy_slice(struct slice<T, SIZE> *to, const struct w4a16_args &args, int m, int n,
                                   int at, int end)

@@ -53,7 +53,7 @@ enum kernel_status experts_route(const float *logits, int *chosen, float *weight
  * @return the first that applies: ::KERNEL_INVALID_CONFIG (a null pointer), ::KERNEL_INVALID_DIMENSION (an extent out of its limits),
  *         ::KERNEL_ALIGNMENT_ERROR (a pointer that is not a multiple of 4 bytes), ::KERNEL_UNSUPPORTED_ARCHITECTURE other than
  *         sm_90, ::KERNEL_CUDA_ERROR; else ::KERNEL_OK
- * @launch one block of 32 warps per expert
+ * @launch one block of up to 32 warps per expert
  * @cost each block reads all pairs twice, mostly from L2; no workspace
  */
 enum kernel_status experts_group(const int *chosen, int *offsets, int *row_of, int pairs, int experts,

@@ -215,7 +215,10 @@ __device__ inline void load_tiles(const struct product &p, const struct shared_m
     // [/student]
 }
 
-/** Writes 64 columns of a warp's 16 rows, by way of @p buffer: what no expert's row or column is stays as it was. */
+/**
+ * Writes 64 columns of a warp's 16 rows, by way of @p buffer: what no expert's row or column is stays as it was. @p row is the
+ * first of the warpgroup's 64 rows, of which @p rows exist.
+ */
 template <typename T>
 __device__ inline void write_columns(const struct product &p, char *buffer, const float sum[32], int row,
                                      int rows, int column)
@@ -300,7 +303,8 @@ static enum kernel_status launch_many(const struct grouped_gemm_args *args, cuda
 
 /**
  * A warp's share of k, of 16 + 16 rows of w times 8 rows of A: fragments straight from memory, 16 bytes of a row per lane. Which
- * of the eight k of a lane a product takes first does not matter, if A and w agree.
+ * of the eight k of a lane a product takes first does not matter, if A and w agree. @p line is the first row of w, counted over
+ * all experts; @p lines: how many the expert has from there on, with swiglu of gate; @p row and @p rows: the same of A.
  */
 template <typename T, int SWIGLU>
 __device__ inline void multiply_few(float sum[2][4], const struct grouped_gemm_args &args, size_t line,

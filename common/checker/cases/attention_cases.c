@@ -378,6 +378,15 @@ static int odd_cases(const struct attention_family *family, struct lesson_case *
     return family->workspace == WORKSPACE_NONE ? count : large_workspaces(family, cases, count, capacity);
 }
 
+/* Items of a property go through all remainders with each head_dim of a tiled kernel, and then through one key less and one more than tiles
+ * of 64 and of 128; all queries see all keys. Every fourth item is causal instead, and has any number of keys. */
+enum {
+    PATHS = 3,
+    EDGES = 4,
+    CAUSAL_EVERY = 4,
+    RANDOM_SHAPES = PATHS * (CASE_TABLE_REMAINDERS + EDGES) * CAUSAL_EVERY / (CAUSAL_EVERY - 1)
+};
+
 static int property_cases(const struct attention_family *family, struct lesson_case *cases, int count,
                           int capacity)
 {
@@ -388,7 +397,7 @@ static int property_cases(const struct attention_family *family, struct lesson_c
         /* Rows that are whole tiles: only the alignment can rule out a wide access. */
         {"alignments", GROUP_PROPERTIES, ALL, ON_ANY, 1, 1, 1, 4, 64, 64, 0, 0, DIST_NORMAL},
     };
-    static const int repeat[] = {100, 200, 18};
+    static const int repeat[] = {RANDOM_SHAPES, 200, 18};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
             if (family->part[kind] < 0 || count >= capacity) continue;
@@ -453,6 +462,20 @@ static int tiled_head_dim(struct rng *rng, int large, int tiled)
     if (tiled == ATTENTION_E4M3_TILES) return E4M3_COLUMNS;
     int die = rng_between(rng, 1, large ? 3 : 16), least = attention_on_tensor_cores(tiled) ? 64 : 32;
     return die == 1 ? 2 * least : die == 2 && tiled != ATTENTION_HOPPER_TILES ? 4 * least : least;
+}
+
+/* The number of keys of item @p index of those that are not causal, and the head_dim of a tiled kernel. */
+static void sweep_keys(struct lesson_case *item, int index, int whole_tiles)
+{
+    static const int edges[EDGES] = {63, 65, 127, 129};
+    const int tiled = item->extent[EX_TILED], least = attention_on_tensor_cores(tiled) ? 64 : 32;
+    const int paths = tiled == ATTENTION_E4M3_TILES ? 1 : tiled == ATTENTION_HOPPER_TILES ? 2 : PATHS;
+    const int edge = index - PATHS * CASE_TABLE_REMAINDERS;
+    struct sweep sweep = case_table_sweep(index, paths);
+    sweep.length += CASE_TABLE_REMAINDERS * whole_tiles;
+    if (edge >= 0) sweep = (struct sweep){edge % paths, edges[edge % EDGES]};
+    item->extent[AT_KV_LEN] = sweep.length;
+    if (tiled) item->extent[AT_HEAD_DIM] = paths == 1 ? E4M3_COLUMNS : least << sweep.path;
 }
 
 /** The largest extents of an item, and its smallest number of keys. */
@@ -531,8 +554,12 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
     item->extent[AT_KV_LEN] = rng_between(&shape, longest.least_keys, longest.keys);
     item->extent[AT_HEAD_DIM] = item->extent[EX_TILED] ? tiled_head_dim(&shape, large, item->extent[EX_TILED])
                                                        : rng_between(&shape, 1, at_most(128, longest.keys));
+    const int causal = pairs || index % CAUSAL_EVERY == CAUSAL_EVERY - 1;
+    if (!causal)
+        sweep_keys(item, index - index / CAUSAL_EVERY,
+                   rng_between(&shape, 0, longest.keys / CASE_TABLE_REMAINDERS));
     for (int i = 0; i <= AT_HEAD_DIM; i++) item->value[i] = item->extent[i];
-    if (!pairs) item->value[AT_CAUSAL] = rng_between(&shape, 0, 1);
+    item->value[AT_CAUSAL] = causal;
     vary_options(item, &shape);
     /* m rises by about as much as a kernel may let it fall behind before it rescales */
     if (longest.least_keys > 2) item->real[AT_SCALE] = 0.4;

@@ -16,12 +16,16 @@ int attention_trait(const struct lesson_case *item, int index, const char **mess
         {extent[AT_HEADS] > extent[AT_KV_HEADS], "only cases with grouped-query attention (heads > kv_heads) "
                                                  "fail: which K/V head does a query head read?"},
         {extent[AT_BATCH] > 1, "only cases with a batch above 1 fail"},
-        {kv_len > 16, "only cases with more than 16 keys fail: what happens from one K/V tile to the next?"},
-        {kv_len > 32, "only cases with more than 32 keys fail: what happens from one K/V tile to the next? "
+        {kv_len > 16, "only cases with more than 16 keys fail: what happens where a loop over keys, or over "
+                      "their tiles, goes on?"},
+        {kv_len > 32, "only cases with more than 32 keys fail: what happens where a loop over keys, or over "
+                      "their tiles, goes on? "
                       "(rescaling, barriers)"},
-        {kv_len > 64, "only cases with more than 64 keys fail: what happens from one K/V tile to the next? "
+        {kv_len > 64, "only cases with more than 64 keys fail: what happens where a loop over keys, or over "
+                      "their tiles, goes on? "
                       "(rescaling, barriers)"},
-        {kv_len > 128, "only cases with more than 128 keys fail: what happens from one K/V tile to the next? "
+        {kv_len > 128, "only cases with more than 128 keys fail: what happens where a loop over keys, or "
+                       "over their tiles, goes on? "
                        "(rescaling, barriers)"},
         {kv_len % 32 != 0,
          "only cases whose kv_len is no multiple of 32 fail: is the last K/V tile's tail handled?"},

@@ -200,6 +200,13 @@ int64_t case_table_stride(int64_t count)
 
 enum { WIDEST_ACCESS = 16 }; /* width in bytes of one load or store instruction */
 
+struct sweep case_table_sweep(int index, int paths)
+{
+    enum { MIXED = 37 }; /* a prime that is no number of paths */
+    const int mixed = index * MIXED % (CASE_TABLE_REMAINDERS * paths);
+    return (struct sweep){mixed % paths, 1 + mixed / paths};
+}
+
 int case_table_places(const struct lesson_buffer *buffers, int count)
 {
     int places = 0;

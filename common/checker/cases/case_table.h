@@ -73,6 +73,17 @@ int64_t case_table_stride(int64_t count);
  *         up to 16 bytes; all other buffers are well aligned. */
 void case_table_place(struct lesson_case *item, int index, const struct lesson_buffer *buffers, int count);
 
+/** @brief A path of a kernel, which has one for each head_dim or storage type, and a length: with each path a property goes through all
+ *         remainders of CASE_TABLE_REMAINDERS, since a tile may have any width. */
+struct sweep {
+    int path;   /**< 0 ... paths - 1 */
+    int length; /**< 1 ... CASE_TABLE_REMAINDERS */
+};
+enum { CASE_TABLE_REMAINDERS = 32 };
+
+/** @brief Item @p index of these, in a mixed order: the first @p paths * CASE_TABLE_REMAINDERS differ. */
+struct sweep case_table_sweep(int index, int paths);
+
 /** @brief How many of these items there are before they begin again. */
 int case_table_places(const struct lesson_buffer *buffers, int count);
 

@@ -26,7 +26,7 @@ enum distribution {
     WITH_EMPTY,
     WITH_NAN_AND_EMPTY, /* NaN, in some rows together with -infinity */
     WITH_INFINITY,
-    EXTREME, /* 2^123 or -2^123, the same throughout a row or a pair */
+    EXTREME, /* 2^127 or -2^127, the same throughout a row or a pair */
     FAINT,   /* -85 ... 0, so that exp is anything down to 1e-37 */
     CAN_BE_ANY,
     PLACED /* normal; buffers begin at other places in every item */
@@ -170,6 +170,15 @@ static int cases(struct lesson_case *cases, int capacity)
 
 static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
 
+enum { LONGER_EVERY = 8, STEP = 1024 };
+
+/* Somewhat longer than 1, 4 or 16 times 1024, beyond which other kernels may serve, with what is left of 1024 in each of its quarters. */
+static void make_longer(struct lesson_case *item, int index, struct rng *rng)
+{
+    item->extent[0] = 1;
+    item->extent[1] = (STEP << 2 * (index % 3)) + index / 3 % 4 * (STEP / 4) + rng_between(rng, 1, STEP / 4);
+}
+
 static void vary(struct lesson_case *item, int index, struct rng *rng)
 {
     if (item->part == PART_ATTENTION) {
@@ -185,6 +194,8 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     item->seed = rng_next(rng);
     item->extent[0] = rng_between(rng, 1, item->part == PART_MERGE ? 300 : wide ? 64 : 4);
     item->extent[1] = item->part == PART_MERGE ? 1 : rng_between(rng, 1, wide ? 5000 : 300);
+    if (item->part == PART_ROWS && index % LONGER_EVERY == LONGER_EVERY - 1)
+        make_longer(item, index / LONGER_EVERY, rng);
     item->value[ON_ROWS] = item->extent[0];
     item->value[ON_COLS] = item->extent[1];
     item->distribution = rng_between(rng, NORMAL, CAN_BE_ANY - 1);
@@ -228,7 +239,7 @@ static float value_of(const struct lesson_case *item, size_t at, size_t count, d
     case DOMINANT:
         return (float)(at == count - count / 3 - 1 ? 60.0 : noise);
     case EXTREME:
-        return 0x1p123f; /* times log2(e) it is as exact, for kernels with powers of 2 */
+        return 0x1p127f; /* times log2(e) it is as exact, for kernels with powers of 2 */
     case FAINT:          /* one largest value in the row, and values 1 to 80 below it */
         return (float)(at == count / 2 ? 5.0 : 4.0 - (double)(at * 31 % 80) + 0.01 * noise);
     default:
@@ -459,6 +470,7 @@ enum {
     STEP_MISSING,
     STEP_OF_LANE_0,
     STEP_TWICE,
+    MINUS_LSE,
     ONE_RESCALED,
     NONE_RESCALED
 };
@@ -473,6 +485,10 @@ static const struct mistake_row OF_ROWS[] = {
      .message = "l is not rescaled where a later element of a row brings a new maximum (as with %d thread%s "
                 "per row)",
      .sizes = {1, 32, 128, 256, 512, 1024}},
+    {MINUS_LSE, RECORD_CAUSE_GUESS,
+     .message = "the weights are exp(x - lse): log(l) is rounded where it is added to a large m; divide "
+                "exp(x - m) by "
+                "l"},
     {STEP_OF_LANE_0, RECORD_CAUSE_WARP_REDUCTION, .message = STEP "and all take what lane 0 has", EVERY_STEP},
     {STEP_MISSING, RECORD_CAUSE_WARP_REDUCTION, .message = STEP "and each takes what it has", EVERY_STEP},
     {STEP_TWICE, RECORD_CAUSE_WARP_REDUCTION, .message = STEP "and half of the lanes are left with nothing",
@@ -502,6 +518,17 @@ static double half_merged(const float *in, int cols, const struct mistake *mista
     return mistake->number == STEP_TWICE && in_half(mistake, at) ? 0.0 : exp((double)in[at]) / sum;
 }
 
+static int minus_lse(const float *in, int cols, int buffer, size_t at, struct lesson_guess *guess)
+{
+    const float *row = in + at / (size_t)cols * (size_t)cols;
+    double max = (double)-INFINITY, sum = 0.0;
+    if (buffer == ROWS_LSE) return 0;
+    for (int j = 0; j < cols; j++) max = larger(max, (double)row[j]);
+    for (int j = 0; j < cols; j++) sum += exp((double)row[j] - max);
+    guess->value = exp((double)in[at] - (double)(float)(max + log(sum)));
+    return 1;
+}
+
 static int rows_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
                       size_t at, struct lesson_guess *guess)
 {
@@ -509,6 +536,7 @@ static int rows_guess(const struct lesson_case *item, const float *const *data, 
     if (mistake_at(OF_ROWS, sizeof OF_ROWS / sizeof OF_ROWS[0], &index, &mistake, guess) == NULL) return -1;
     const int cols = item->extent[1], size = mistake.size, zeros = mistake.number == TAIL_AS_ZEROS;
     if (buffer != ROWS_OUT && buffer != ROWS_LSE) return 0;
+    if (mistake.number == MINUS_LSE) return minus_lse(data[ROWS_IN], cols, buffer, at, guess);
     if (zeros ? cols % size == 0 : cols <= size) return 0;
     size_t row = buffer == ROWS_LSE ? at : at / (size_t)cols;
     const float *in = data[ROWS_IN] + row * (size_t)cols;
@@ -569,7 +597,7 @@ static const char *purpose(const struct lesson_case *item)
     case WITH_INFINITY:
         return "some values are +infinity, and infinity - infinity is NaN";
     case EXTREME:
-        return "all values are 2^123 or -2^123: does the maximum begin at -infinity?";
+        return "all values are 2^127 or -2^127: does the maximum begin at -infinity?";
     case FAINT:
         return "what is far below the maximum is small and not 0";
     case WITH_EMPTY:

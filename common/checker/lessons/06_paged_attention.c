@@ -346,17 +346,20 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
 {
     static const int head_dims[] = {32, 64, 128};
     int pairs = item->property == PAGES_PERMUTED, large = item->devices == ON_GPU;
+    const struct sweep sweep = case_table_sweep(pairs ? index / 2 : index, 3);
     struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};
     item->seed = rng_mix(shape.state, 7);
     item->extent[PA_BATCH] = rng_between(&shape, 1, large ? 9 : 2);
     item->extent[PA_KV_HEADS] = rng_between(&shape, 1, large ? 4 : 1);
     item->extent[PA_HEADS] = item->extent[PA_KV_HEADS] * rng_between(&shape, 1, large ? 17 : 6);
-    item->extent[PA_HEAD_DIM] = head_dims[rng_between(&shape, 0, 2)];
+    item->extent[PA_HEAD_DIM] = head_dims[sweep.path];
     item->extent[PA_BLOCK_SIZE] = rng_between(&shape, 0, 1) ? 16 : 32;
-    item->extent[PA_MAX_CONTEXT_LEN] = rng_between(&shape, 1, large ? 3000 : 90);
+    item->extent[PA_MAX_CONTEXT_LEN] =
+        sweep.length + CASE_TABLE_REMAINDERS * rng_between(&shape, 0, large ? 90 : 2);
     int row = item->extent[PA_BATCH] * item->extent[PA_KV_HEADS] * item->extent[PA_HEAD_DIM];
     if (large) case_table_shorten(&item->extent[PA_MAX_CONTEXT_LEN], row, &shape);
-    item->extent[EX_LENGTHS] = rng_between(&shape, 0, 2) == 0 ? SOME_EMPTY : MIXED;
+    const int swept = !pairs && item->part != PART_VALIDATE; /* the longest sequence counts */
+    item->extent[EX_LENGTHS] = !swept && rng_between(&shape, 0, 2) == 0 ? SOME_EMPTY : MIXED;
     item->extent[EX_PAGES] = rng_between(&shape, 0, 2);
     if (pairs) item->extent[EX_PAGES] = index % 2 ? SHUFFLED_AGAIN : SHUFFLED;
     if (item->part == PART_VALIDATE) {

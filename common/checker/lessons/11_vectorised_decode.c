@@ -438,8 +438,10 @@ static int cases(struct lesson_case *cases, int capacity)
     return count;
 }
 
-static void vary_shape(struct lesson_case *item, struct rng *shape)
+/* With each storage type, or head_dim where there are two, items go through all remainders of the number of keys. */
+static void vary_shape(struct lesson_case *item, int index, struct rng *shape)
 {
+    const struct sweep sweep = case_table_sweep(index, 2);
     int large = item->devices == ON_GPU, free_dim = item->part != PART_FLASH_2;
     int q_len =
         item->part == PART_PREFILL || item->part == PART_MHA ? rng_between(shape, 1, large ? 40 : 4) : 1;
@@ -447,16 +449,16 @@ static void vary_shape(struct lesson_case *item, struct rng *shape)
     item->extent[DC_BATCH] = rng_between(shape, 1, large ? 9 : 2);
     item->extent[DC_KV_HEADS] = rng_between(shape, 1, large ? 4 : 2);
     item->extent[DC_HEADS] = item->extent[DC_KV_HEADS] * rng_between(shape, 1, large ? 17 : 5);
-    item->extent[DC_HEAD_DIM] =
-        free_dim ? 8 * rng_between(shape, 1, large ? 32 : 10) : 64 * rng_between(shape, 1, 2);
+    item->extent[DC_HEAD_DIM] = free_dim ? 8 * rng_between(shape, 1, large ? 32 : 10) : 64 << sweep.path;
     item->extent[DC_Q_LEN] = q_len;
-    item->extent[EX_POSITION] = rng_between(shape, 0, large ? 3000 : 60);
+    item->extent[EX_POSITION] =
+        sweep.length - 1 + CASE_TABLE_REMAINDERS * rng_between(shape, 0, large ? 90 : 1);
     int row = item->extent[DC_BATCH] * item->extent[DC_KV_HEADS] * item->extent[DC_HEAD_DIM];
     if (large) case_table_shorten(&item->extent[EX_POSITION], row, shape);
     item->extent[DC_MAX_LEN] = item->extent[EX_POSITION] + q_len + room;
     item->extent[DC_KV_STRIDE] =
         item->extent[DC_KV_HEADS] * item->extent[DC_HEAD_DIM] + 8 * rng_between(shape, 0, 2);
-    if (free_dim && rng_between(shape, 0, 1)) item->extent[EX_STORED_AS] = DTYPE_F32;
+    if (free_dim && sweep.path == 1) item->extent[EX_STORED_AS] = DTYPE_F32;
     if (item->part != PART_HALF2 && item->part != PART_VECTOR && item->part != PART_DEVICE)
         item->extent[EX_GIVEN] = rng_between(shape, 0, 1) ? GIVEN : 0;
     settle(item);
@@ -472,7 +474,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     }
     struct rng shape = {rng_next(rng)};
     item->seed = rng_mix(shape.state, 7);
-    vary_shape(item, &shape);
+    vary_shape(item, index, &shape);
     int takes_both = item->part == PART_DEVICE || item->part == PART_PREFILL || item->part == PART_MHA;
     if (takes_both && rng_between(&shape, 0, 1)) item->value[DC_LOADS] = DECODE_LOADS_4_BYTES;
     if (item->part == PART_DISPATCH)

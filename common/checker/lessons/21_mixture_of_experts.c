@@ -27,6 +27,7 @@ enum distribution {
     GATES_LOW,  /* gates far below 0, where exp(-gate) is infinite in float */
     GATES_HIGH, /* gates far above 0 */
     TINY,       /* results are among the subnormal numbers of f16 */
+    POSITIVE,   /* logits that are equal, and nothing below 0: the sum of a token's choices only grows */
     INFINITE_A, /* every place along k is infinite in some row, with finite rows between */
     INFINITE_W, /* the same of each expert's weights */
     DISTRIBUTIONS
@@ -140,7 +141,7 @@ static const struct table_row TABLE[] = {
     {"product/many_infinite_a",    GROUP_NUMERICS,   P,  170,   2, 0,   40,  24,  F16,  0,               INFINITE_A, 0, 1, 0},
     {"product/many_infinite_w",    GROUP_NUMERICS,   P,  100,   2, 0,   40,  80,  BF16, 0,               INFINITE_W, 0, 1, 0},
     {"product/few_infinite_a",     GROUP_NUMERICS,   P,   80,  20, 0,   40,  24,  BF16, 0,               INFINITE_A, 0, 1, 0},
-    {"product/few_infinite_w",     GROUP_NUMERICS,   P,   13,   3, 0,   40,  80,  F16,  0,               INFINITE_W, 0, 1, 0},
+    {"product/few_infinite_w",     GROUP_NUMERICS,   P,   12,   3, 0,   40,  80,  F16,  0,               INFINITE_W, 0, 1, 0},
     {"product/few_gates_low",      GROUP_NUMERICS,   P,   16,   4, 0,   64,  40,  BF16, SWIGLU,          GATES_LOW,  0, 1, 0},
     {"product/many_gates_low",     GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  BF16, SWIGLU,          GATES_LOW,  0, 1, 0},
     {"product/many_gates_high",    GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  F16,  SWIGLU,          GATES_HIGH, 0, 1, 0},
@@ -163,6 +164,7 @@ static const struct table_row TABLE[] = {
     {"layer/ties",                 GROUP_NUMERICS,   L,   20,  12, 4,   40,  24,  F16,  0,               TIES,       0, 1, 0},
     {"layer/all_to_one_choice",    GROUP_NUMERICS,   L,   50,   6, 1,   40,  24,  F16,  0,               EQUAL,      0, 1, 0},
     {"layer/nan",                  GROUP_NUMERICS,   L,   24,  12, 4,   40,  24,  BF16, 0,               WITH_NAN,   0, 1, 0},
+    {"layer/choices_add_up",       GROUP_NUMERICS,   L,    8,  32, 32,  40,  24,  F16,  0,               POSITIVE,   0, 1, 0},
     {"layer/large",                GROUP_NUMERICS,   L,   24,  12, 4,   40,  24,  BF16, KEEP,            LARGE,      0, 1, 0},
     {"layer/property_random",      GROUP_PROPERTIES, L,    1,   1, 1,    8,   8,  F16,  0,               NORMAL,     0, 100, RANDOM},
     {"layer/property_any_order",   GROUP_PROPERTIES, L,   10,   4, 2,   40,  24,  F16,  0,               NORMAL,     0, 20, REVERSED},
@@ -310,6 +312,7 @@ static void fill_logits(const struct lesson_case *item, size_t elems, struct rng
             data[i] = (float)rng_between(rng, -1, 1);
             break;
         case EQUAL:
+        case POSITIVE:
             data[i] = 0.75f;
             break;
         case FAR:
@@ -376,6 +379,7 @@ static void fill_weights(const struct lesson_case *item, size_t elems, size_t co
         if (item->distribution == GATES_LOW && gate) data[i] = -fabsf(data[i]) * 40.0f;
         if (item->distribution == GATES_HIGH && gate) data[i] = fabsf(data[i]) * 10.0f;
         if (item->distribution == TINY) data[i] *= 0x1p-13f;
+        if (item->distribution == POSITIVE) data[i] = fabsf(data[i]);
         if (item->distribution == INFINITE_W && is_infinite(i, columns)) data[i] = INFINITY;
         if (item->distribution == WITH_NAN && item->part == EXPERTS_PRODUCT && line / of == 1 && i % 97 == 5)
             data[i] = NAN;
@@ -385,7 +389,9 @@ static void fill_weights(const struct lesson_case *item, size_t elems, size_t co
 static void fill_rows(const struct lesson_case *item, size_t elems, size_t columns, float *data)
 {
     for (size_t i = 0; i < elems; i++) {
-        if (item->distribution == GATES_LOW || item->distribution == GATES_HIGH) data[i] = fabsf(data[i]);
+        if (item->distribution == GATES_LOW || item->distribution == GATES_HIGH ||
+            item->distribution == POSITIVE)
+            data[i] = fabsf(data[i]);
         if (item->distribution == INFINITE_A && is_infinite(i, columns)) data[i] = INFINITY;
         if (item->distribution == WITH_NAN && item->part == EXPERTS_PRODUCT && i / columns % 7 == 3 &&
             i % columns == i / columns % columns)
@@ -530,6 +536,13 @@ static const char *purpose(const struct lesson_case *item)
     switch (item->distribution) {
     case TIES:
         return "most logits are equal to others: then the smaller index comes first";
+    case EQUAL:
+        return "all logits of a token are equal: the smaller index comes first";
+    case WITH_NAN:
+        return item->part == EXPERTS_ROUTE ? "a NaN is chosen as -infinity would be, and stays in the sum"
+                                           : NULL;
+    case POSITIVE:
+        return "a token's choices only add up: is their sum kept in f32, and rounded once?";
     case FAR:
         return "logits are hundreds apart, and softmax is 0 for all but one: logits decide, not weights";
     case NOBODY:
@@ -539,7 +552,11 @@ static const char *purpose(const struct lesson_case *item)
     case GATES_LOW:
         return "gates far below 0: exp(-gate) is infinite, and gate / infinity is 0";
     default:
-        return NULL;
+        if (item->part == EXPERTS_GROUP && item->extent[EXPERTS_ROWS] > 1024)
+            return "a warp has more than 32 pairs: its piece is contiguous, and comes after those of the "
+                   "warps before";
+        return item->extent[EXPERTS_SPARE] > 0 ? "the last rows are no expert's: they stay as they were"
+                                               : NULL;
     }
 }
 
@@ -563,9 +580,10 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
         cost->oracle_ops = 6.0 * rows * lines * k;
         cost->tensor_cores = 1;
     } else {
-        const double pairs = rows * top_k;
+        const double pairs = rows * top_k,
+                     met = experts * (1.0 - pow(1.0 - top_k / experts, rows)); /* to be expected */
         cost->flop = 6.0 * pairs * n * k;
-        cost->min_bytes = 2.0 * (2.0 * rows * k + fmin(pairs, experts) * 3.0 * n * k) + 4.0 * rows * experts;
+        cost->min_bytes = 2.0 * (2.0 * rows * k + met * 3.0 * n * k) + 4.0 * rows * experts;
         cost->oracle_ops = 20.0 * pairs * n * k;
         cost->tensor_cores = 1;
     }

@@ -113,6 +113,7 @@ enum { KV_HEADS = 2, RATIO_COUNT = sizeof RATIOS / sizeof RATIOS[0] };
 /* They are made of the case that refusals are made of, which has two K/V heads. */
 void make_ratios(struct making *m)
 {
+    make_far_groups(m);
     if (m->sound == NULL || described_extent(m->lesson, m->part, "kv_heads") == NULL) return;
     struct lesson_case *item = making_add(m, m->sound, "ratios_of_heads");
     if (item == NULL) return;

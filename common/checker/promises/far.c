@@ -5,7 +5,8 @@
  * A part holds the same elements of an axis in every buffer that has it. The first part begins at element 0, the second one beyond
  * 2^31, where an int is negative, and the third one beyond 2^32, where an unsigned begins anew. Offsets may be counted in vectors, too:
  * another case has two parts that far apart in the widest of them, which also tells of the narrower ones. Along such an axis the problem is many problems:
- * for the oracle there are as many as the parts have. Everything between them is zeros that no memory holds.
+ * for the oracle there are as many as the parts have. Everything between them is zeros that no memory holds. Groups of query heads are such
+ * parts, too, less far apart.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -42,36 +43,57 @@ static void set_extent(struct lesson_case *item, const struct described *line, i
     item->value[line->at] = item->extent[line->at] = extent;
 }
 
-/* Fills in what @p parts is of: the largest tensors have 2^31 elements from part to part, or vectors. 0: the axis does not cut every tensor that has
- * it into whole parts, some output does not have it, or it cannot be so long. */
-static int set_parts(const struct lesson *lesson, const struct lesson_case *part, struct lesson_case *parts,
-                     int each, int vectors)
+/* What a part of the largest tensor takes, or that many parts of all of them. */
+struct extent_of_parts {
+    size_t most_elems, most_bytes, bytes;
+};
+
+/* Sets how far parts are from each other that follow each other, @p number of them. 0: the axis does not cut every tensor that has it into whole
+ * parts, or some output does not have it. */
+static int set_apart(const struct lesson *lesson, const struct lesson_case *part, struct lesson_case *parts,
+                     size_t number, struct extent_of_parts *of)
 {
     struct lesson_buffer one[WIRE_BUFFERS], all[WIRE_BUFFERS];
     const int count = extents_of(lesson, part, one);
-    const size_t number = vectors ? PARTS_IN_VECTORS : PARTS;
-    size_t most = 0, bytes = 0;
+    *of = (struct extent_of_parts){0};
     extents_of(lesson, parts, all);
     for (int b = 0; b < count; b++) {
         const int axis = longer_axis(&one[b], &all[b]);
-        const size_t elems = lesson_elems(&one[b]);
+        const size_t elems = lesson_elems(&one[b]), bytes = lesson_bytes(&one[b]);
         if (one[b].role == WIRE_WORKSPACE || elems == 0) continue;
         if (axis < 0 && one[b].role != WIRE_IN) return 0;
         if (axis < 0) continue;
         if (elements(&one[b], axis) != 1 || lesson_elems(&all[b]) != number * elems) return 0;
         parts->apart[b] = (int64_t)elems;
-        const size_t units = vectors ? lesson_bytes(&one[b]) : elems;
-        bytes += lesson_bytes(&one[b]);
-        if (units > most) most = units;
+        of->bytes += bytes;
+        if (elems > of->most_elems) of->most_elems = elems;
+        if (bytes > of->most_bytes) of->most_bytes = bytes;
     }
-    const int64_t apart = (INT64_C(1) << 31) * (vectors ? VECTOR_BYTES : 1);
-    const int64_t steps = most > 0 ? (apart - 1) / (int64_t)most + 1 : INT_MAX;
-    const int64_t total = ((int64_t)number - 1) * steps + 1;
-    if (total * each > INT_MAX || (vectors && bytes > MOST_BYTES / (size_t)total)) return 0;
-    for (int b = 0; b < count; b++) parts->apart[b] *= steps;
+    return 1;
+}
+
+/* From part to part there are @p steps that are as long as one. */
+static void set_steps(struct lesson_case *parts, int64_t each, int64_t number, int64_t steps)
+{
+    for (int b = 0; b < WIRE_BUFFERS; b++) parts->apart[b] *= steps;
     parts->parts.each = (uint64_t)each;
     parts->parts.step = (uint64_t)(steps * each);
-    parts->parts.total = (uint64_t)(total * each);
+    parts->parts.total = (uint64_t)(((number - 1) * steps + 1) * each);
+}
+
+/* Fills in what @p parts is of: the largest tensors have 2^31 elements from part to part, or vectors. 0: that cannot be. */
+static int set_parts(const struct lesson *lesson, const struct lesson_case *part, struct lesson_case *parts,
+                     int each, int vectors)
+{
+    const int64_t number = vectors ? PARTS_IN_VECTORS : PARTS;
+    struct extent_of_parts of;
+    if (!set_apart(lesson, part, parts, (size_t)number, &of)) return 0;
+    const int64_t apart = (INT64_C(1) << 31) * (vectors ? VECTOR_BYTES : 1);
+    const int64_t most = (int64_t)(vectors ? of.most_bytes : of.most_elems);
+    const int64_t steps = most > 0 ? (apart - 1) / most + 1 : INT_MAX;
+    const int64_t total = (number - 1) * steps + 1;
+    if (total * each > INT_MAX || (vectors && of.bytes > MOST_BYTES / (size_t)total)) return 0;
+    set_steps(parts, each, number, steps);
     return 1;
 }
 
@@ -98,4 +120,35 @@ void make_far_parts(struct making *m)
     if (m->lesson->settle != NULL) return; /* other extents follow from each */
     while ((line = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line)) != NULL)
         for (int vectors = 0; vectors < 2; vectors++) add_far(m, line, vectors);
+}
+
+/* Heads of a group of this size, with its K/V head, are a part; the second part begins below head 2^15, the third one below 2^16. */
+static void add_far_group(struct making *m, const struct described *heads, const struct described *kv_heads,
+                          int group)
+{
+    enum { QUERIES = 3, APART = 1 << 15 };
+    struct lesson_case part = making_least(m, m->simplest, QUERIES), parts;
+    struct extent_of_parts of;
+    char name[LESSON_NAME / 2];
+    set_extent(&part, heads, group);
+    parts = part;
+    set_extent(&parts, heads, PARTS * group);
+    set_extent(&parts, kv_heads, PARTS);
+    if (!set_apart(m->lesson, &part, &parts, PARTS, &of)) return;
+    set_steps(&parts, group, PARTS, APART / group);
+    parts.value[heads->at] = (int64_t)parts.parts.total;
+    parts.value[kv_heads->at] = (int64_t)parts.parts.total / group;
+    snprintf(name, sizeof name, "many_groups_of_%d", group);
+    (void)making_add(m, &parts, name);
+}
+
+void make_far_groups(struct making *m)
+{
+    static const int groups[] = {3, 7};
+    const struct described *heads = described_extent(m->lesson, m->part, "heads"),
+                           *kv_heads = described_extent(m->lesson, m->part, "kv_heads");
+    if (heads == NULL || kv_heads == NULL || m->lesson->settle != NULL)
+        return; /* other extents follow from each */
+    for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
+        add_far_group(m, heads, kv_heads, groups[i]);
 }

@@ -71,6 +71,12 @@ void make_scores(struct making *m);
 int has_values(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
 /** @brief Appends values that are infinite. */
 void make_infinite_values(struct making *m);
+/** @brief Whether a part makes weights of scores, and multiplies values by them. */
+int has_weights(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
+/** @brief Appends scores of -infinity, before values that are NaN. */
+void make_weightless(struct making *m);
+/** @brief Appends values that nearly cancel. */
+void make_cancelled(struct making *m);
 /** @brief Turns @p item into number @p index of these. */
 void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index);
 /** @brief Appends factors that are negative or small. */
@@ -81,6 +87,8 @@ void make_longer_rows(struct making *m);
 void make_many(struct making *m);
 /** @brief Appends rows that begin beyond 2^31 elements. */
 void make_far_rows(struct making *m);
+/** @brief Appends groups of query heads, of sizes that are no power of 2, with heads up to 2^16. */
+void make_far_groups(struct making *m);
 /** @brief Appends problems of more than 2^32 elements, of which three parts are filled. */
 void make_far_parts(struct making *m);
 /** @brief Appends what shows that options and storage types without a meaning are refused. */

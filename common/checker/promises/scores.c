@@ -58,6 +58,9 @@ enum {
     SIZE_COUNT = sizeof SIZES / sizeof SIZES[0],
     HALVES = 15,
     INFINITE_VALUES = SIZE_COUNT + 1,
+    ALL_BUT_FIRST, /* of these keys the scores are -infinity */
+    ALL_BUT_LAST,
+    CANCELLED, /* the values of the second half of the keys nearly cancel those of the first one */
     DISTINCT = 64
 };
 #define FAINT_VALUE 0x1p118
@@ -65,6 +68,11 @@ enum {
 static int is_key(const char *name)
 {
     return strcmp(name, "k") == 0 || strcmp(name, "k_cache") == 0;
+}
+
+static int is_value(const char *name)
+{
+    return strcmp(name, "v") == 0 || strcmp(name, "v_cache") == 0;
 }
 
 /* Rows of scores that are given: those of softmax. */
@@ -105,26 +113,60 @@ int has_values(const struct lesson *lesson, const struct lesson_case *cases, int
     while (first < count && (cases[first].part != part || cases[first].expected != KERNEL_OK)) first++;
     const int buffers = first < count ? lesson->buffers(&cases[first], buffer) : 0;
     for (int b = 0; b < buffers; b++) {
-        values |= strcmp(buffer[b].name, "v") == 0 || strcmp(buffer[b].name, "v_cache") == 0;
+        values |= is_value(buffer[b].name);
         out |= strcmp(buffer[b].name, "out") == 0 && buffer[b].role == WIRE_OUT;
     }
     return values && out;
+}
+
+/* Keys and values that this file fills; so many keys, where no other extent follows from their number. */
+static void add_filled(struct making *m, const char *name, int scores, int many, const char *about)
+{
+    const struct described *keys = described_extent(m->lesson, m->part, "kv_len");
+    struct lesson_case *item = making_add_sound(m, name);
+    if (item == NULL) return;
+    item->group = GROUP_NUMERICS;
+    item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+    item->scores = scores;
+    item->about = about;
+    if (keys != NULL && m->lesson->settle == NULL) item->value[keys->at] = item->extent[keys->at] = many;
 }
 
 /* Every key has one value that is infinite: whatever is read in place of one that is not there has the weight 0. */
 void make_infinite_values(struct making *m)
 {
     enum { KEYS = 77 };
-    const struct described *keys = described_extent(m->lesson, m->part, "kv_len");
     if (!has_values(m->lesson, m->cases, m->count, m->part)) return;
-    struct lesson_case *item = making_add_sound(m, "infinite_values");
-    if (item == NULL) return;
-    item->group = GROUP_NUMERICS;
-    item->flags &= ~(unsigned)CASE_UNIT_SCALE;
-    item->scores = INFINITE_VALUES;
-    item->about =
-        "every key has an infinite value: 0 times that is NaN, so there is none for keys that are not there";
-    if (keys != NULL && m->lesson->settle == NULL) item->value[keys->at] = item->extent[keys->at] = KEYS;
+    add_filled(
+        m, "infinite_values", INFINITE_VALUES, KEYS,
+        "every key has an infinite value: 0 times that is NaN, so there is none for keys that are not there");
+}
+
+int has_weights(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    return has_scores(lesson, cases, count, part) && has_values(lesson, cases, count, part);
+}
+
+/* One key has all the weight, so that whole tiles have none. The last one that a cache has room for may be one that nobody sees. */
+void make_weightless(struct making *m)
+{
+    enum { KEYS = 200 };
+    static const char about[] =
+        "the scores of all keys but one are -infinity, and some of their values are NaN: 0 times "
+        "NaN is NaN, in a tile, a warp or a split that has no weight at all, too";
+    if (!has_weights(m->lesson, m->cases, m->count, m->part)) return;
+    add_filled(m, "weightless_but_first", ALL_BUT_FIRST, KEYS, about);
+    if (m->lesson->settle == NULL) add_filled(m, "weightless_but_last", ALL_BUT_LAST, KEYS, about);
+}
+
+void make_cancelled(struct making *m)
+{
+    enum { KEYS = 256 };
+    if (!has_weights(m->lesson, m->cases, m->count, m->part)) return;
+    add_filled(m, "cancelled_values", CANCELLED, KEYS,
+               "all weights are the same, and the values of one half of the keys nearly cancel those of the "
+               "other: a "
+               "sum of some keys that is kept in 16 bits shows");
 }
 
 /* Several tiles of keys, where no other extent follows from their number. */
@@ -168,6 +210,59 @@ static float value_of(const struct size *size, size_t key, float random)
     return 4.0f + 0.5f * random;
 }
 
+/* Elements from the row of a token to that of the next one; *@p tokens: how many there are one after another. A cache has heads after
+ * tokens, in or before the last axis. */
+static size_t apart_in(const struct lesson_buffer *buffer, size_t *tokens)
+{
+    const int axis = strchr(buffer->name, '_') != NULL ? 1 : buffer->rank - 2;
+    size_t elems = 1;
+    for (int behind = axis + 1; behind < buffer->rank; behind++) elems *= buffer->extent[behind];
+    *tokens = buffer->extent[axis];
+    return elems;
+}
+
+/* Of the keys without a weight every 16th has a NaN, each in another column. */
+static void fill_weightless(int which, const struct lesson_buffer *buffer, size_t head_dim, float *data)
+{
+    enum { APART = 16, FIRST = 5 };
+    const size_t row_elems = buffer->extent[buffer->rank - 1];
+    size_t tokens;
+    const size_t apart = apart_in(buffer, &tokens);
+    for (size_t i = 0; i < lesson_elems(buffer); i++) {
+        const size_t row = i / apart, token = row % tokens, column = i % row_elems % head_dim;
+        const int counts = token == (which == ALL_BUT_FIRST ? 0 : tokens - 1);
+        if (is_key(buffer->name) && column == 0) data[i] = counts ? 0.5f : -INFINITY;
+        if (is_value(buffer->name) && !counts && token % APART == FIRST && row / APART % head_dim == column)
+            data[i] = NAN;
+    }
+}
+
+static void fill_cancelled(const struct lesson_buffer *buffer, float *data)
+{
+    size_t tokens;
+    const size_t apart = apart_in(buffer, &tokens), half = tokens / 2;
+    for (size_t i = 0; i < lesson_elems(buffer) && is_value(buffer->name); i++) {
+        const size_t token = i / apart % tokens;
+        data[i] = token < half       ? 4.0f + 0.5f * data[i]
+                  : token < 2 * half ? 0.125f * data[i] - data[i - half * apart]
+                                     : 0.125f * data[i];
+    }
+}
+
+/* Queries are such that a score is a key's first element times the factor, or 0. */
+static void fill_rows(int which, const struct lesson_buffer *buffer, size_t head_dim, float *data)
+{
+    const size_t row = buffer->extent[buffer->rank - 1];
+    const int is_query = strcmp(buffer->name, "q") == 0;
+    for (size_t i = 0; i < lesson_elems(buffer) && is_query; i++)
+        data[i] = i % row % head_dim == 0 && which != CANCELLED ? 1.0f : 0.0f;
+    if (!is_key(buffer->name) && !is_value(buffer->name)) return;
+    if (which == CANCELLED)
+        fill_cancelled(buffer, data);
+    else
+        fill_weightless(which, buffer, head_dim, data);
+}
+
 void promises_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int index,
                    float *data)
 {
@@ -178,6 +273,10 @@ void promises_fill(const struct lesson_case *item, const struct lesson_buffer *b
     if (item->scores == INFINITE_VALUES) {
         for (size_t i = 0; i < elems && buffer->name[0] == 'v'; i++)
             if (i % row % head_dim == i / row % head_dim) data[i] = INFINITY;
+        return;
+    }
+    if (item->scores > INFINITE_VALUES) {
+        fill_rows(item->scores, buffer, head_dim, data);
         return;
     }
     const double factor = SIZES[item->scores - 1].factor, query = SIZES[item->scores - 1].query;

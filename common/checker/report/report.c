@@ -396,13 +396,21 @@ static int found_by_device(const struct check *check, int part)
     return 1;
 }
 
+static int has_unwritten(const struct check *check, int part)
+{
+    for (int i = 0; i < check->case_count; i++)
+        if (check->chosen[i] && check->cases[i].part == part && check->verdicts[i].state == STATE_NOT_STARTED)
+            return 1;
+    return 0;
+}
+
 /* What the failing cases have in common points to the cause: it comes first, unless all of them name the
  * cause itself. */
 static void report_failures(struct check *check, int part, struct told *told)
 {
-    char common[VERDICT_TEXT];
+    char common[VERDICT_TEXT] = "";
     int cause_first = have_one_cause(check, part);
-    diagnose_part(check, part, common, sizeof common);
+    if (!has_unwritten(check, part)) diagnose_part(check, part, common, sizeof common);
     if (common[0] != '\0' && !cause_first) printf("  in common    %s\n", common);
     report_cases(check, part, told);
     if (common[0] != '\0' && cause_first && !found_by_device(check, part))

@@ -34,7 +34,7 @@ static int has_right_lse(const struct judged *judged, int buffer)
         const struct buffer_comparison *other = &judged->buffer[b];
         if (b == buffer || strcmp(item->buffer[b].name, "lse") != 0 || item->settled.null_buffer == b)
             continue;
-        if (other->compared > 0 && other->wrong == 0) return 1;
+        if (other->compared > 0 && other->wrong == 0 && other->share < 0.5) return 1;
     }
     return 0;
 }
@@ -56,7 +56,10 @@ static void explain_not_finite(const struct symptoms *s, struct record *record)
 static int far_alone(const struct symptoms *s, struct record *record)
 {
     const struct wire_parts *parts = &s->judged->item->settled.parts;
-    if (parts->total == 0) return 0;
+    int64_t most = 0;
+    for (int b = 0; b < WIRE_BUFFERS; b++)
+        if (s->judged->item->settled.apart[b] > most) most = s->judged->item->settled.apart[b];
+    if (parts->total == 0 || most < INT32_MAX) return 0;
     const size_t count = (size_t)((parts->total - parts->each) / parts->step) + 1;
     for (size_t i = 0; i < s->kept; i++)
         if (s->found->first[i].at < lesson_elems(s->shape) / count) return 0;
@@ -259,11 +262,21 @@ static int only_special(const struct symptoms *s)
     return 1;
 }
 
+/* 1 if a guess of @p value explains what came out, and is not merely as near to it as what is expected. */
+static int explains(const struct wrong *wrong, double value)
+{
+    if (isfinite(wrong->got) && isfinite(wrong->expected))
+        return fabs(wrong->got - value) <= 0.5 * fabs(wrong->got - wrong->expected);
+    if (isnan(value) || (isinf(value) && !isfinite(wrong->expected)))
+        return 0; /* many a mistake leads there */
+    return !compare_element(value, wrong->expected, wrong->bound);
+}
+
 /* The lesson's guesses: each gives the value that a well-known mistake would have led to, and must do so within
  * @p slack times the bound, and @p rounding of its own size. Nothing but zeros is near the small values of many a mistake,
  * and comes of those alone that leave nothing. The first that fits what is right, too, is told, or else the first, until all
- * cases are known. Where nothing is wrong but what should be infinite or NaN, a guess has to fit all that came out: nearly every
- * mistake loses those. */
+ * cases are known. Where nothing is wrong but what should be infinite or NaN, or all that is wrong is 0, a guess has to fit all that came
+ * out: nearly every mistake loses those, or leaves 0 somewhere. */
 static int guessed_within(const struct symptoms *s, double slack, double rounding, struct record *record)
 {
     struct check *check = s->judged->session->check;
@@ -276,13 +289,15 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
         find_factors(s, 0, &least, &most); /* a row divided by another sum: many sums come near */
     for (int index = 0; lesson->guess != NULL; index++) {
         struct lesson_guess guess = {0};
-        int known = 0, fits = 1, numbers = 0;
+        int known = 0, fits = 1;
+        size_t finite = 0, explained = 0;
         for (size_t i = 0; i < s->kept && fits; i += step) {
             const struct wrong *wrong = &s->found->first[i];
             known = guess_at(s, index, wrong->at, &guess);
             if (known <= 0) break;
             const double value = guess.value;
-            numbers += !isnan(value) && !compare_element(value, wrong->expected, wrong->bound);
+            finite += isfinite(wrong->got) && isfinite(wrong->expected);
+            explained += (size_t)explains(wrong, value);
             const double allowed = slack * wrong->bound + rounding * fabs(value);
             /* Where the bound is as large as the expected value, zeros can only come from a mistake that
              * gives zeros. */
@@ -293,9 +308,9 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
                                            zero_alone ? stored_as_zero(s->shape->storage) : allowed);
         }
         if (known < 0) break;
-        if (known == 0 || !fits || numbers == 0) continue;
+        if (known == 0 || !fits || explained == 0 || 2 * explained < finite) continue;
         const int thorough = is_thorough(s, index, slack, rounding);
-        if (special && !thorough) continue;
+        if ((special || zeros) && !thorough) continue;
         const int votes = guess.votes && index < CHECK_GUESSES;
         if (one_number && !votes &&
             (guess.cause == RECORD_CAUSE_RESCALE || guess.cause == RECORD_CAUSE_PARTIALS))

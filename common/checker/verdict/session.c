@@ -239,10 +239,12 @@ static void place_rows(const struct item *item, int index, struct wire_buffer *b
     if (item->settled.apart[index] == 0) return;
     buffer->row_bytes = from->extent[from->rank - 1] * elem_bytes;
     if (item->settled.parts.total > 0) {
+        const struct wire_parts *parts = &item->settled.parts;
+        const uint64_t number = (parts->total - parts->each) / parts->step + 1;
         uint32_t axis = 0;
         while (from->extent[axis] == 1) axis++;
-        buffer->row_bytes = buffer->bytes / (from->extent[axis] / item->settled.parts.each);
-        buffer->extent[axis] = item->settled.parts.total;
+        buffer->row_bytes = buffer->bytes / number;
+        buffer->extent[axis] = parts->total * (from->extent[axis] / number) / parts->each;
     }
     buffer->pitch = (uint64_t)item->settled.apart[index] * elem_bytes;
 }

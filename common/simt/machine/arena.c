@@ -45,7 +45,7 @@ struct extent {
 };
 
 uint8_t *simt_written, *simt_kept;
-bool simt_any_kept;
+bool simt_any_kept, simt_variables_kept;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct vector extents; /* struct extent */
@@ -477,6 +477,16 @@ ptrdiff_t simt_device_first_kept(const void *pointer, size_t bytes, enum simt_ke
         return (ptrdiff_t)i;
     }
     return -1;
+}
+
+void simt_keep_variables(int keep)
+{
+    simt_variables_kept = keep != 0;
+}
+
+int simt_is_kept_variable(const void *pointer, size_t bytes)
+{
+    return simt_variables_kept && simt_settings.check && simt_image_variable((uintptr_t)pointer, bytes);
 }
 
 void simt_device_copied(void *to, const void *from, size_t bytes)

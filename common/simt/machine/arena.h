@@ -20,7 +20,7 @@ extern uint8_t *simt_written;
 /** @brief A byte for each device byte: whether it is not to be written (simt_device_keep()). Nothing, until something is. */
 enum { KEPT_INPUT = 1, KEPT_PADDING = 2 };
 extern uint8_t *simt_kept;
-extern bool simt_any_kept;
+extern bool simt_any_kept, simt_variables_kept;
 /** @brief Whether all these bytes are in one live allocation; @p start and @p end are that allocation's. */
 bool simt_arena_live(uintptr_t offset, size_t bytes, uintptr_t *start, uintptr_t *end);
 /** @brief How a kernel's malloc() names its allocations. */

@@ -455,7 +455,7 @@ static void take_map(struct worker *w, const struct simt_site *site, struct bulk
 /* What a bulk copy reports to. */
 static void take_mbarrier(struct worker *w, struct bulk *b)
 {
-    b->mbarrier = simt_mbarrier_at(w, b->what.mbarrier, b->what.pc);
+    b->mbarrier = simt_mbarrier_of_copy(w, b->what.mbarrier, b->what.pc);
     simt_mbarrier_check_init(w, b->mbarrier, b->what.pc);
 }
 
@@ -594,7 +594,7 @@ void simt_async_store(const struct simt_site *site, void *to, const void *data, 
                               .reduction = reduction,
                               .pc = return_address}};
     simt_clocks_open(w);
-    b.mbarrier = simt_mbarrier_at(w, mbarrier, return_address);
+    b.mbarrier = simt_mbarrier_of_copy(w, mbarrier, return_address);
     b.data = malloc(bytes);
     if (b.data == NULL) simt_die("out of host memory.");
     memcpy(b.data, data, bytes);
@@ -607,7 +607,7 @@ void simt_copies_arrive(const struct simt_site *site, void *mbarrier, int counte
     struct worker *w = running(site);
     struct bulk b = {.kind = ARRIVAL, .what = {.pc = return_address}, .copies = w->current->copies_begun};
     simt_clocks_open(w);
-    b.mbarrier = simt_mbarrier_at(w, mbarrier, return_address);
+    b.mbarrier = simt_mbarrier_of_copy(w, mbarrier, return_address);
     simt_clock_release(w, w, &b.mbarrier->arrived);
     if (!counted) simt_mbarrier_add_pending(b.mbarrier);
     issue(w, &b);

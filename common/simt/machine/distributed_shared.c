@@ -207,11 +207,15 @@ static void check_bounds(struct distributed_access *now)
     simt_abandon(now->w, simt_error_of(RECORD_OUT_OF_BOUNDS));
 }
 
-/* The last access of each other thread must happen before the block's end. */
+/*
+ * The last access of each other thread must happen before the block's end. What a copy brings is reported to an
+ * mbarrier of the block: it is late if the block ends before it has waited (simt_bulk_end).
+ */
 static void note_remote_access(const struct distributed_access *now)
 {
     enum { ALL = MAX_CLUSTER * MAX_THREADS };
     struct worker *owner = now->owner;
+    if (now->access & ACCESS_COPY) return;
     if (owner->remote.accesses == NULL)
         owner->remote.accesses = simt_reserve(ALL * sizeof *owner->remote.accesses, "visits");
     owner->remote.any = true;

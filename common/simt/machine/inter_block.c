@@ -498,7 +498,10 @@ static void replay_touch(struct replay *now)
         now->mask = 15u << first & 15 & (behind < 4 ? (1u << behind) - 1 : 15);
         now->thread =
             touch->thread + (touch->each != 0 ? (at - touch->first) / touch->unit / touch->each : 0);
-        if (!(touch->kind & TOUCH_DATA)) check_written(now);
+        if (!(touch->kind & TOUCH_DATA))
+            check_written(now);
+        else if (simt_variables_kept && !(touch->kind & TOUCH_READ))
+            add_finding(now, now->mask, RECORD_VARIABLE_WRITTEN, RECORD_ADVICE_VARIABLE, 0, 0, NULL);
         replay_word(now);
     }
 }

@@ -213,18 +213,22 @@ void simt_mbarrier_check_init(struct worker *w, struct mbarrier *b, const void *
 
 /* ---- where it is ------------------------------------------------------------------------------------- */
 
-/* The mbarrier may belong to another block of the cluster: *@p owner is that block. */
-static struct mbarrier *mbarrier_at(struct worker *w, void *address, const void *pc, struct worker **owner)
+/*
+ * The mbarrier may belong to another block of the cluster: *@p owner is that block. A @p copy reads it when it reports.
+ */
+static struct mbarrier *mbarrier_at(struct worker *w, void *address, const void *pc, struct worker **owner,
+                                    bool copy)
 {
     struct worker *o = *owner = owner_of(w, (uintptr_t)address);
+    const int access = SIMT_READ | (copy && o != w ? ACCESS_COPY : 0);
     struct mbarrier *b = o->mbarriers.at != NULL ? find(o, address) : NULL;
     if (w->checking && (uintptr_t)address % OBJECT_BYTES != 0)
         simt_refuse(w, RECORD_MISALIGNED, (uintptr_t)address, OBJECT_BYTES, SIMT_ATOMIC, pc,
                     RECORD_ADVICE_ALIGN_MBARRIER);
     if (b != NULL && is_init_published(w, b))
-        simt_distributed_note(w, (uintptr_t)address, OBJECT_BYTES, SIMT_READ, pc);
+        simt_distributed_note(w, (uintptr_t)address, OBJECT_BYTES, access, pc);
     else if (b != NULL || o != w)
-        touch(w, address, SIMT_READ, pc);
+        touch(w, address, access, pc);
     if (b != NULL) return b;
     b = known(o, address);
     refuse(w, (uintptr_t)address, pc,
@@ -233,10 +237,10 @@ static struct mbarrier *mbarrier_at(struct worker *w, void *address, const void 
                       : RECORD_ADVICE_MBARRIER_OVERWRITTEN);
 }
 
-struct mbarrier *simt_mbarrier_at(struct worker *w, void *address, const void *pc)
+struct mbarrier *simt_mbarrier_of_copy(struct worker *w, void *address, const void *pc)
 {
     struct worker *owner;
-    return mbarrier_at(w, address, pc, &owner);
+    return mbarrier_at(w, address, pc, &owner, true);
 }
 
 void simt_mbarriers_begin(struct worker *w)
@@ -284,7 +288,8 @@ void simt_mbarrier_init(const struct simt_site *site, void *address, uint32_t co
 void simt_mbarrier_inval(const struct simt_site *site, void *address, const void *pc)
 {
     struct worker *w = running(site);
-    struct mbarrier *b = simt_mbarrier_at(w, address, pc);
+    struct worker *owner;
+    struct mbarrier *b = mbarrier_at(w, address, pc, &owner, false);
     touch(w, address, SIMT_WRITE, pc);
     if (b->in_flight != 0)
         found(w, b->address, pc, RECORD_SAYS_MBARRIER_INVALIDATED, RECORD_ADVICE_MBARRIER_COPIES,
@@ -414,7 +419,7 @@ static void expect(struct worker *w, struct mbarrier *b, int64_t bytes)
 void simt_mbarrier_expect(const struct simt_site *site, void *address, uint32_t bytes, const void *pc)
 {
     struct worker *w = running(site), *owner;
-    struct mbarrier *b = mbarrier_at(w, address, pc, &owner);
+    struct mbarrier *b = mbarrier_at(w, address, pc, &owner, false);
     if (bytes > MOST_ARRIVALS) refuse(w, b->address, pc, RECORD_ADVICE_MBARRIER_BYTES);
     expect(owner, b, bytes);
 }
@@ -422,7 +427,7 @@ void simt_mbarrier_expect(const struct simt_site *site, void *address, uint32_t 
 void simt_mbarrier_complete(const struct simt_site *site, void *address, uint32_t bytes, const void *pc)
 {
     struct worker *owner;
-    struct mbarrier *b = mbarrier_at(running(site), address, pc, &owner);
+    struct mbarrier *b = mbarrier_at(running(site), address, pc, &owner, false);
     b->came += bytes;
     expect(owner, b, -(int64_t)bytes);
     complete_phase(owner, b);
@@ -462,7 +467,7 @@ uint64_t simt_mbarrier_arrive(const struct simt_site *site, void *address, uint3
                               unsigned how, const void *pc)
 {
     struct worker *w = running(site), *owner;
-    struct mbarrier *b = mbarrier_at(w, address, pc, &owner);
+    struct mbarrier *b = mbarrier_at(w, address, pc, &owner, false);
     simt_mark_at(w, TRACE_ARRIVE, address, pc);
     const uint64_t state = state_of(b);
     if (bytes > MOST_ARRIVALS) refuse(w, b->address, pc, RECORD_ADVICE_MBARRIER_BYTES);
@@ -525,7 +530,8 @@ int simt_mbarrier_wait(const struct simt_site *site, void *address, uint64_t sta
                        const void *pc)
 {
     struct worker *w = running(site);
-    struct mbarrier *b = simt_mbarrier_at(w, address, pc);
+    struct worker *owner;
+    struct mbarrier *b = mbarrier_at(w, address, pc, &owner, false);
     struct thread *t = w->current;
     uint32_t phase;
     bool complete = is_complete(w, b, pc, state, (how & SIMT_MBARRIER_PARITY) != 0, &phase);

@@ -46,8 +46,8 @@ struct mbarrier {
         done; /**< what the threads know that arrived: so far in this phase, and in all complete ones */
 };
 
-/** @brief The mbarrier at @p address; ends the launch if there is none. */
-struct mbarrier *simt_mbarrier_at(struct worker *w, void *address, const void *pc);
+/** @brief The mbarrier at @p address that a copy will report to; ends the launch if there is none. */
+struct mbarrier *simt_mbarrier_of_copy(struct worker *w, void *address, const void *pc);
 /** @brief Thread @p thread, which may be a simt_foreign_actor(), for a finding. */
 struct actor simt_mbarrier_actor(const struct worker *w, unsigned thread, const void *pc, int access);
 /** @brief An asynchronous operation completes on @p b: it counts @p bytes, or arrives. Returns its tick. */

@@ -37,10 +37,25 @@ static uintptr_t instruction(const ucontext_t *context)
 #endif
 }
 
-/* After a call through a pointer that leads to no code nothing is known but where it would have returned to; 0: it is no such fault. */
-static uintptr_t caller_of_nothing(const ucontext_t *context, uintptr_t address)
+/* To an address that none can be the processor does not even go: it stops at the jump of simtcc's way to all pointers. */
+static bool is_jump_nowhere(const ucontext_t *context, const siginfo_t *info)
 {
-    if (instruction(context) != address) return 0;
+#if defined(__x86_64__)
+    enum { REX_B = 0x41, JUMP = 0xff, THROUGH_REGISTER = 0xe0 };
+    const uint8_t *code = (const uint8_t *)instruction(context);
+    if (info->si_signo != SIGSEGV || info->si_code != SI_KERNEL) return false;
+    if (*code == REX_B) code++;
+    return code[0] == JUMP && (code[1] & ~7u) == THROUGH_REGISTER;
+#else
+    (void)context, (void)info;
+    return false;
+#endif
+}
+
+/* After a call through a pointer that leads to no code nothing is known but where it would have returned to; 0: it is no such fault. */
+static uintptr_t caller_of_nothing(const ucontext_t *context, const siginfo_t *info)
+{
+    if (instruction(context) != (uintptr_t)info->si_addr && !is_jump_nowhere(context, info)) return 0;
 #if defined(__x86_64__)
     return *(const uintptr_t *)
                 context->uc_mcontext.gregs[REG_RSP]; /* the fault came before anything was pushed */
@@ -48,6 +63,17 @@ static uintptr_t caller_of_nothing(const ucontext_t *context, uintptr_t address)
     return (uintptr_t)context->uc_mcontext.regs[30];
 #else
     return 0;
+#endif
+}
+
+/* From where there is no code no way back can be read: the context becomes that after the return to @p caller. */
+static void return_from_nothing(ucontext_t *context, uintptr_t caller)
+{
+#if defined(__x86_64__)
+    context->uc_mcontext.gregs[REG_RIP] = (greg_t)caller;
+    context->uc_mcontext.gregs[REG_RSP] += (greg_t)sizeof caller;
+#elif defined(__aarch64__)
+    context->uc_mcontext.pc = caller;
 #endif
 }
 
@@ -138,9 +164,11 @@ static void handle(int signal, siginfo_t *info, void *context)
     struct worker *w = simt_tls_worker;
     const uintptr_t address = (uintptr_t)info->si_addr,
                     pc = instruction(context) + 1; /* as a return address */
-    const uintptr_t caller = w != NULL && simt_tls_self != NULL ? caller_of_nothing(context, address) : 0;
-    if (caller != 0 && !w->abandoned && is_of_program(caller))
+    const uintptr_t caller = w != NULL && simt_tls_self != NULL ? caller_of_nothing(context, info) : 0;
+    if (caller != 0 && !w->abandoned && is_of_program(caller)) {
+        return_from_nothing(context, caller);
         found_fault(w, RECORD_OUT_OF_BOUNDS, RECORD_SAYS_NO_FUNCTION, RECORD_ADVICE_FUNCTION_POINTER, caller);
+    }
     if (w == NULL || w->abandoned || !is_of_program(pc)) {
         explain(address);
         pass_on(signal);

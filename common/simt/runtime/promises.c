@@ -86,9 +86,15 @@ void promises_see_write(const struct operation *o, const void *to, size_t bytes)
 {
     enum simt_kept kept = SIMT_FREE;
     ptrdiff_t first = promised != 0 ? simt_device_first_kept(to, bytes, &kept) : -1;
-    if (first < 0) return;
+    const int variable = promised != 0 && simt_is_kept_variable(to, bytes);
+    if (first < 0 && !variable) return;
     if (was_reported(&o->site)) {
         simt_finding_again();
+        return;
+    }
+    if (variable) {
+        simt_finding(RECORD_VARIABLE_WRITTEN, &o->site, RECORD_SAYS_WRITES_VARIABLE,
+                     SIMT_SAYS(.name = {o->site.what}));
         return;
     }
     simt_finding(kept == SIMT_INPUT ? RECORD_INPUT_WRITTEN : RECORD_PADDING_WRITTEN, &o->site,

@@ -429,6 +429,22 @@ template <bool RIGHT> static __global__ void __cluster_dims__(2, 1, 1) sent_not_
     cluster_sync();
 }
 
+/** Who has waited for what is sent may end without a barrier of the cluster, and so may who sent it. */
+// pair: sent_to_nobody is cluster-exit
+template <bool RIGHT> static __global__ void __cluster_dims__(2, 1, 1) sent_to_nobody(const int *, int *out)
+{
+    __shared__ int word;
+    SHARED_BARRIERS;
+    init_both(&full, &empty, 1);
+    if (threadIdx.x == 0) mbarrier_arrive_expect(&full, 4);
+    cluster_sync();
+    const uint32_t other = cluster_rank() ^ 1;
+    if (threadIdx.x == 0)
+        store_async(address_in(&word, other), 7, address_in(&full, other)); // here: sent_to_nobody
+    if (RIGHT) mbarrier_wait_cluster(&full, 0);
+    out[blockIdx.x * THREADS + threadIdx.x] = RIGHT ? word : 7;
+}
+
 /** The copy to the other block may read its source until that block's mbarrier has its bytes. */
 // pair: source_in_use is bulk-group, late
 template <bool RIGHT> static __global__ void __cluster_dims__(2, 1, 1) source_in_use(const int *, int *out)
@@ -532,6 +548,7 @@ typedef void launcher(const int *in, int *out);
     X(mask_too_wide)                                                                                         \
     X(wait_of_other)                                                                                         \
     X(sent_not_awaited)                                                                                      \
+    X(sent_to_nobody)                                                                                        \
     X(source_in_use)                                                                                         \
     X(mbarrier_of_other)                                                                                     \
     X(global_memory)

@@ -107,7 +107,8 @@ __global__ void attention_kernel(struct attention_args args, float scale, int ro
                 l = before + weight;
                 for (int i = 0; i * THREADS + thread < head_dim; i++) {
                     float value = v[(size_t)key * head_dim + i * THREADS + thread];
-                    mean[i] = l == 0.0f ? mean[i] : mean[i] * (before / l) + value * (weight / l);
+                    mean[i] = l == 0.0f ? mean[i] + value * weight // 0, or NaN
+                                        : mean[i] * (before / l) + value * (weight / l);
                 }
                 m = larger;
             }

@@ -110,7 +110,8 @@ __global__ void attention_kernel(struct attention_args args, float scale, float 
                 for (int c = 0; c < COLUMNS && key > 0; c++) all.sum[c] = out[c * WARP] * all.l;
                 merge(&all, mine);
                 merge(&all, second[pair][lane]);
-                for (int c = 0; c < COLUMNS; c++) out[c * WARP] = all.l == 0.0f ? 0.0f : all.sum[c] / all.l;
+                for (int c = 0; c < COLUMNS; c++)
+                    out[c * WARP] = all.sum[c] / (all.l == 0.0f ? 1.0f : all.l); // without weights 0, or NaN
                 __syncwarp(); // all lanes have read the pair
                 if (lane == 0) m[q_row + row] = all.m, l[q_row + row] = all.l;
             }
