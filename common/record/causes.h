@@ -97,7 +97,8 @@
     X(RECORD_CAUSE_NCCL_COUNT, "nccl-count")                                                                 \
     X(RECORD_CAUSE_LAUNCH_REFUSED, "launch-refused")                                                         \
     X(RECORD_CAUSE_VALID_REFUSED, "valid-refused")                                                           \
-    X(RECORD_CAUSE_OTHER_REFUSAL, "other-refusal")
+    X(RECORD_CAUSE_OTHER_REFUSAL, "other-refusal")                                                           \
+    X(RECORD_CAUSE_WORKSPACE_UNLIKE, "workspace-unlike")
 
 /** @cond */
 #define RECORD_CAUSE_NUMBER(number, name) number,

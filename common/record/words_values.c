@@ -602,6 +602,11 @@ static void add_cause(struct sentence *s, const struct record *r)
         add(s, "of several faults the first decides, in the order of @return in the lesson's header: what is "
                "looked at first?");
         break;
+    case RECORD_CAUSE_WORKSPACE_UNLIKE:
+        add(s, "the call wants more workspace than the function that tells its size: do both compute it from "
+               "the same "
+               "arguments, and from none that the size must not depend on?");
+        break;
     default:
         add_pattern(s, r);
     }

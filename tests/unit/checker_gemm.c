@@ -266,7 +266,7 @@ static const struct planted {
     {"plain/spread", NONE, STATE_PASS, ""},
     {"plain/positive_1000", NONE, STATE_PASS, ""},
     {"plain/nan_a", NONE, STATE_PASS, ""},
-    {"plain/inf_a", NONE, STATE_PASS, ""},
+    {"plain/property_padding", NONE, STATE_PASS, ""},
     {"plain/lda_short", NONE, STATE_PASS, ""},
     {"f32/alpha_0", NONE, STATE_PASS, ""},
     {"f32/k_0", NONE, STATE_PASS, ""},

@@ -23,6 +23,7 @@
 #define OPTION(name_, at_, first_, last_) {.kind = DESCRIBED_OPTION, .name = name_, .at = at_, .first = first_, .last = last_},
 #define STORAGE(name_, at_) {.kind = DESCRIBED_DTYPE, .name = name_, .at = at_},
 #define SCALAR(name_, at_) {.kind = DESCRIBED_SCALAR, .name = name_, .at = at_},
+#define SANITIZED(...) {.kind = DESCRIBED_PATHS, .words = #__VA_ARGS__},
 #define LEAST_CHIP(least) {.kind = DESCRIBED_CHIP, .at = least},
 #define STATUS_WORD(at_) {.kind = DESCRIBED_STATUS, .at = at_},
 #define SHOWN(promise, cases) {.kind = DESCRIBED_SHOWN, .name = promise, .words = cases},

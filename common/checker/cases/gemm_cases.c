@@ -138,7 +138,6 @@ static const struct shape_row SHAPES[] = {
     {"spread",                 GROUP_NUMERICS, F_SIZES,  ANY,          33,      40,  130,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_SPREAD},
     {"nan_a",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NAN_A},
     {"nan_b",                  GROUP_NUMERICS, F_ALL,    ANY,          33,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NAN_B},
-    {"inf_a",                  GROUP_NUMERICS, F_ALL,    ANY,          110,      40,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_A},
     /* Three tiles by two of the largest size of lesson 10: a kernel that steps by half a tile would not
      * reach the last rows. */
     {"tiles_516x132",          GROUP_EDGES,    G | I,    ANY,         516,     132,   20,      0,      0,      0, LAST_CHOICE,                       1.0,        0.0, GEMM_NORMAL},
@@ -156,16 +155,15 @@ static const struct shape_row SHAPES[] = {
     {"sums_beyond_half",       GROUP_NUMERICS, H,        ANY,          33,      40,   70,      0,      0,      0, 0,                              0x1p-9,        1.0, GEMM_HUGE},
     {"overflow",               GROUP_NUMERICS, H,        ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_HUGE},
     {"subnormal",              GROUP_NUMERICS, P | H,    ANY,          33,      40,   70,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_SUBNORMAL},
-    {"inf_a_deep",             GROUP_NUMERICS, F_ALL,    ANY,          220,      33,  104,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_A},
-    {"inf_b_deep",             GROUP_NUMERICS, F_ALL,    ANY,          33,      220,  104,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_B},
-    {"inf_b",                  GROUP_NUMERICS, F_ALL,    ANY,          40,      110,   50,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_INF_B},
     {"deep_1100",              GROUP_EDGES,    SIZES,    ANY,           2,       3, 1100,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"m_129",                  GROUP_EDGES,    SIZES,    ANY,         129,      64,   64,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
     {"n_129",                  GROUP_EDGES,    SIZES,    ANY,          64,     129,   64,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
-    /* More rows of tiles than kernels group for rasterization, and more than one column; of the large ones
-     * the last are no rims that small tiles could compute. */
-    {"tiles_9_by_2",           GROUP_EDGES,    ALL,      ANY,         517,      70,   17,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
-    {"large_tiles_9_by_2",     GROUP_EDGES,    G | I,    ANY,        2113,     193,    3,      0,      0,      0, FIRST_CHOICE | SMALL_DEVICE,       1.0,        0.0, GEMM_NORMAL},
+    /* More rows or columns of tiles than kernels group for rasterization, a last group that is not whole, and more than one of the
+     * others: of tiles of 64 and 128, and on few SMs of 256. */
+    {"tiles_9_by_2",           GROUP_EDGES,    ALL,      ANY,        1089,     133,    9,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
+    {"tiles_2_by_9",           GROUP_EDGES,    ALL,      ANY,         133,    1089,    9,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
+    {"large_tiles_9_by_2",     GROUP_EDGES,    G | I,    ANY,        2113,     257,    3,      0,      0,      0, FIRST_CHOICE | SMALL_DEVICE,       1.0,        0.0, GEMM_NORMAL},
+    {"large_tiles_2_by_9",     GROUP_EDGES,    G | I,    ANY,         257,    2113,    3,      0,      0,      0, FIRST_CHOICE | SMALL_DEVICE,       1.0,        0.0, GEMM_NORMAL},
     {"start_of_c_at_16_of_32", GROUP_EDGES,    P,        ANY,          64,      64,   64,      0,      0,      0, C_AT_16,                           1.0,        0.0, GEMM_NORMAL},
     /* On a GPU: more tiles than 65,535, whose results are looked at. */
     {"rows_8388737",           GROUP_EDGES,    ALL,      ON_GPU,   8388737,       1,    1,      0,      0,      0, FIRST_CHOICE,                      1.0,        0.0, GEMM_NORMAL},
@@ -195,20 +193,6 @@ static const struct shape_row SHAPES[] = {
     /* A matrix of one row that ends within a vector and begins at a vector boundary. */
     {"one_row_of_a_tail",      GROUP_EDGES,    ALL,      ANY,           1,      24,   13,      3,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"one_row_of_b_tail",      GROUP_EDGES,    ALL,      ANY,          24,      13,    1,      0,      3,      3, 0,                                 1.0,        0.0, GEMM_NORMAL},
-    /* One extent is not a multiple of a vector, and rows begin at vector boundaries: whether vectors can
-     * be read depends on which extent is the row length in each layout. */
-    {"nn_short_m",             GROUP_EDGES,    LAYOUTS,  ANY,          23,      32,   40,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
-    {"nn_short_n",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      31,   40,      0,      1,      1, 0,                                 1.0,        0.0, GEMM_NORMAL},
-    {"nn_short_k",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      32,   39,      1,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
-    {"nt_short_n",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      31,   40,      0,      0,      1, TB,                                1.0,        0.0, GEMM_NORMAL},
-    {"nt_short_k",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      32,   39,      1,      1,      0, TB,                                1.0,        0.0, GEMM_NORMAL},
-    {"nt_short_m",             GROUP_EDGES,    LAYOUTS,  ANY,          23,      32,   40,      0,      0,      0, TB,                                1.0,        0.0, GEMM_NORMAL},
-    {"tn_short_k",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      32,   39,      0,      0,      0, TA,                                1.0,        0.0, GEMM_NORMAL},
-    {"tn_short_m",             GROUP_EDGES,    LAYOUTS,  ANY,          23,      32,   40,      1,      0,      0, TA,                                1.0,        0.0, GEMM_NORMAL},
-    {"tn_short_n",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      31,   40,      0,      1,      1, TA,                                1.0,        0.0, GEMM_NORMAL},
-    {"tt_short_m",             GROUP_EDGES,    LAYOUTS,  ANY,          23,      32,   40,      1,      0,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
-    {"tt_short_n",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      31,   40,      0,      0,      1, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
-    {"tt_short_k",             GROUP_EDGES,    LAYOUTS,  ANY,          24,      32,   39,      0,      1,      0, TA | TB,                           1.0,        0.0, GEMM_NORMAL},
 
     {"square_256",             GROUP_SPEED,    SIZES,    ANY,         256,     256,  256,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"odd_191",                GROUP_SPEED,    SIZES,    ANY,         191,     191,  191,      0,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
@@ -474,7 +458,7 @@ static int bad_cases(const struct gemm_family *family, unsigned bit, struct less
 }
 
 /** What a property varies. It is kept in the item, so that code need not look at names. */
-enum property { NO_PROPERTY, ANY_SIZE, TRANSPOSES, SAME_BITS, ALIGNMENT };
+enum property { NO_PROPERTY, ANY_SIZE, TRANSPOSES, SAME_BITS, ALIGNMENT, REMAINDERS, PADDING };
 
 /**
  * A property. Items come in sets that compute the same product; if `same_bits`, the family promises that all of a set
@@ -484,19 +468,31 @@ struct property_row {
     const char *name;
     enum property property;
     int wanted, repeat, same_bits;
+    unsigned flags;
 };
 
-enum { ALIGNMENTS = 60 };
+enum { ALIGNMENTS = 60, LAYOUTS_OF_TWO = 4, SHORT_IN_TURN = 4, PADDED = 24 };
+
+/* Elements of A and B that a thread loads at once. */
+static int vector_of(const struct lesson_case *item)
+{
+    return 16 / (int)storage_bytes(gemm_storage(item, GEMM_A));
+}
 
 static int property_cases(const struct gemm_family *family, struct lesson_case *cases, int count,
                           int capacity)
 {
+    enum { ENUMERATES = CASE_ENUMERATES | CASE_ONE_CALL };
     int chooses = family->choice != GEMM_NO_CHOICE, layouts = family->same_layouts;
+    const struct lesson_case any = gemm_case(family, "", GROUP_PROPERTIES, ANY, 1, 1, 1);
+    const int shorts = (family->general || family->int8 ? LAYOUTS_OF_TWO : 1) * (vector_of(&any) - 1);
     const struct property_row rows[] = {
-        {"property_any_size", ANY_SIZE, 1, 100, 0},
-        {"property_transposes", TRANSPOSES, family->general || family->int8, 100, layouts},
-        {"property_same_bits", SAME_BITS, chooses || layouts, layouts ? 102 : 120, 1},
-        {"property_alignment", ALIGNMENT, 1, ALIGNMENTS, layouts},
+        {"property_any_size", ANY_SIZE, 1, 100, 0, 0},
+        {"property_transposes", TRANSPOSES, family->general || family->int8, 100, layouts, 0},
+        {"property_same_bits", SAME_BITS, chooses || layouts, layouts ? 102 : 120, 1, 0},
+        {"property_alignment", ALIGNMENT, 1, ALIGNMENTS, layouts, 0},
+        {"property_remainders", REMAINDERS, 1, SHORT_IN_TURN * shorts, 0, ENUMERATES},
+        {"property_padding", PADDING, !family->int8, PADDED, 0, ENUMERATES},
     };
     int promised = 0;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -505,6 +501,9 @@ static int property_cases(const struct gemm_family *family, struct lesson_case *
         *item = gemm_case(family, rows[i].name, GROUP_PROPERTIES, ANY, FIRST_BAD_M, FIRST_BAD_N, FIRST_BAD_K);
         item->repeat = rows[i].repeat;
         item->extent[GEMM_EX_FLAGS] |= (int)rows[i].property << GEMM_PROPERTY_SHIFT;
+        item->flags |= rows[i].flags;
+        if (rows[i].flags & CASE_ENUMERATES) item->group = GROUP_EDGES; /* items say where buffers begin */
+        if (rows[i].property == PADDING) item->distribution = GEMM_INF_A;
         if (rows[i].same_bits) item->flags |= CASE_SAME_BITS;
         promised += rows[i].same_bits;
     }
@@ -634,6 +633,52 @@ static int choice_of(const struct lesson_case *item, int index)
     return first + index % (last - first + 1);
 }
 
+static int up_to_vectors(int length, int vector)
+{
+    return (length + vector - 1) / vector * vector - length;
+}
+
+/* Sizes as they are given; rows that begin at vectors, or that follow each other. */
+static void set_sizes(struct lesson_case *item, int m, int n, int k, int aligned)
+{
+    const int vector = vector_of(item);
+    int *extent = item->extent;
+    extent[GEMM_M] = m, extent[GEMM_N] = n, extent[GEMM_K] = k;
+    const int a_cols = extent[GEMM_TRANS_A] ? m : k, b_cols = extent[GEMM_TRANS_B] ? k : n;
+    set_leading(extent, aligned ? up_to_vectors(a_cols, vector) : 0,
+                aligned ? up_to_vectors(b_cols, vector) : 0, aligned ? up_to_vectors(n, vector) : 0);
+}
+
+/* Every way to end within a vector, for each extent in turn while the others are whole vectors and rows begin at vectors; at last
+ * for all of them, with rows that begin anywhere. In every layout. */
+static void vary_remainder(struct lesson_case *item, int index)
+{
+    enum { OF_M, OF_N, OF_K, OF_ALL };
+    const int vector = vector_of(item), of = index / (vector - 1) % SHORT_IN_TURN,
+              layout = index / (vector - 1) / SHORT_IN_TURN, less = 1 + index % (vector - 1);
+    item->extent[GEMM_TRANS_A] = layout / 2, item->extent[GEMM_TRANS_B] = layout % 2;
+    set_sizes(item, 2 * vector - (of == OF_M || of == OF_ALL ? less : 0),
+              3 * vector - (of == OF_N || of == OF_ALL ? less : 0),
+              72 - (of == OF_K || of == OF_ALL ? less : 0), of != OF_ALL);
+}
+
+/* Infinities in A or in B, with rows that begin at vectors or do not; k ends within the first tile of k, or after so many tiles that
+ * the stages of a ring hold what was there before. */
+static void vary_padding(struct lesson_case *item, int index)
+{
+    static const int depths[] = {50, 104, 296};
+    enum { MOST_LINES = 220, OTHERS = 40, DEPTHS = sizeof depths / sizeof depths[0] };
+    const int of_a = index % 2, aligned = index / 2 % 2, k = depths[index / 4 % DEPTHS];
+    const int lines = 2 * k + 12 < MOST_LINES ? 2 * k + 12 : MOST_LINES;
+    if (item->extent[GEMM_EX_FLAGS] & GEMM_GENERAL) {
+        item->extent[GEMM_TRANS_A] = index / 8 % 2;
+        item->extent[GEMM_TRANS_B] = index / 4 % 2;
+    }
+    item->distribution = of_a ? GEMM_INF_A : GEMM_INF_B;
+    set_sizes(item, of_a ? lines : OTHERS, of_a ? OTHERS : lines, k, aligned);
+    for (int b = GEMM_A; b <= GEMM_C; b++) item->start[b] = !aligned;
+}
+
 /* Items of a set have the same matrices, from the generator of the set. Each item stores them at other
  * places. */
 static void vary_product(struct lesson_case *item, enum property property, int index, int together,
@@ -675,13 +720,18 @@ void gemm_vary(struct lesson_case *item, int index, struct rng *rng)
     if (property == ALIGNMENT) {
         together = ALIGNMENTS;
         vary_alignment(item, index);
+    } else if (property == REMAINDERS) {
+        vary_remainder(item, index);
+    } else if (property == PADDING) {
+        vary_padding(item, index);
     } else {
         if (property == TRANSPOSES) together = 4;
         if (property == SAME_BITS) together = item->extent[GEMM_EX_FLAGS] & GEMM_SAME_LAYOUTS ? 6 : choices;
         vary_product(item, property, index, together, rng);
     }
     if (index % together == 0) item->flags &= ~(unsigned)CASE_SAME_BITS;
+    if (property == REMAINDERS) item->about = gemm_purpose(item);
     for (int i = 0; i <= GEMM_DTYPE_OUT; i++) item->value[i] = item->extent[i];
     if (item->extent[GEMM_EX_FLAGS] & (GEMM_CHOOSES_STAGES | GEMM_CHOOSES_TILE))
-        item->value[GEMM_CHOICE] = choice_of(item, index);
+        item->value[GEMM_CHOICE] = choice_of(item, property == PADDING ? index + index / 4 : index);
 }

@@ -13,7 +13,7 @@ enum gemm_mistake {
     /* places */
     EXCHANGED_INDICES = 1, A_OTHERWISE, B_OTHERWISE, BOTH_OTHERWISE, A_DENSE, B_DENSE,
     /* elements and factors */
-    READ_AS_F16, READ_AS_BF16, ALPHA_IGNORED, ALPHA_TWICE, ALPHA_ON_C, BETA_IGNORED, BETA_AS_1, FACTORS_IGNORED,
+    READ_AS_F16, READ_AS_BF16, FLUSHED, ALPHA_IGNORED, ALPHA_TWICE, ALPHA_ON_C, BETA_IGNORED, BETA_AS_1, FACTORS_IGNORED,
     /* terms, of tiles of [k] */
     LAST_TERM_MISSING, LAST_TILE_MISSING, FIRST_TILE_ONLY, PADDED_WITH_ONES, SAME_TILE,
     EVERY_OTHER_TILE /* [stages], tiles of [other] */,
@@ -51,6 +51,7 @@ static const struct mistake_row MISTAKES[] = {
      .message = "as if the rows of B followed one another without a gap: is ldb respected?"},
     {READ_AS_F16, RECORD_CAUSE_STORAGE_TYPE, .message = "A and B are bf16, and are multiplied as if they were f16"},
     {READ_AS_BF16, RECORD_CAUSE_STORAGE_TYPE, .message = "A and B are f16, and are multiplied as if they were bf16"},
+    {FLUSHED, RECORD_CAUSE_STORAGE_TYPE, .message = "elements of A and B that are subnormal halves, below 2^-14, are taken as 0"},
     {ALPHA_IGNORED, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA, .message = "alpha is ignored"},
     {ALPHA_TWICE, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA, .message = "alpha is applied twice"},
     {ALPHA_ON_C, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA | A_BETA, .message = "alpha is applied to beta * C as well"},
@@ -210,6 +211,7 @@ static double taken(const struct mistake *mistake, float x, int byte_unsigned)
 {
     if (mistake->number == READ_AS_F16) return (double)storage_as_other(STORAGE_BF16, x);
     if (mistake->number == READ_AS_BF16) return (double)storage_as_other(STORAGE_F16, x);
+    if (mistake->number == FLUSHED && fabsf(x) < 0x1p-14f) return 0.0;
     return is(mistake, byte_unsigned, BOTH_UNSIGNED) && x < 0.0f ? (double)x + 256.0 : (double)x;
 }
 
@@ -287,6 +289,7 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     case READ_AS_F16:
         return gemm_storage(item, GEMM_A) == STORAGE_BF16;
     case READ_AS_BF16:
+    case FLUSHED:
         return gemm_storage(item, GEMM_A) == STORAGE_F16;
     case A_DENSE:
         return extent[GEMM_LDA] != extent[extent[GEMM_TRANS_A] ? GEMM_M : GEMM_K];

@@ -11,7 +11,7 @@
 #include "int8_cases.h"
 #include "base/parallel.h"
 
-enum { ELEMS_A_PIECE = 1 << 16 };
+enum { ELEMS_A_PIECE = 1 << 16, APART_OF_INFINITIES = 7 };
 
 /* How much of 1 remains of a pair of terms: little, but more than the rounding error of a half of size 1. */
 #define CANCEL_REST 0x1p-8
@@ -109,10 +109,10 @@ static double element(const struct lesson_case *item, int index, int line, int p
         return !a && line % 7 == 3 && p == k / 2 ? (double)NAN : noise;
     case GEMM_INF_A:
     case GEMM_INF_B:
-        /* In 2 k lines every place along k has one, with finite lines between: whatever pads the other operand, or is read in
-         * place of what is not there, meets none. In those that follow there are two. */
+        /* In 2 k lines every place along k has one, in fewer some of every tile, with finite lines between: whatever pads the
+         * other operand, or is read in place of what is not there, meets none. In those that follow there are two. */
         if (a != (item->distribution == GEMM_INF_A) || line % 2 != 0) return noise;
-        if (p == line / 2 % k) return (double)INFINITY;
+        if (p == line / 2 * APART_OF_INFINITIES % k) return (double)INFINITY;
         return line >= 2 * k && p == k - 1 ? (double)-INFINITY : noise;
     case GEMM_NAN_AB:
         return (double)NAN;

@@ -55,8 +55,6 @@ static const struct int8_row ROWS[] = {
     {"only_b_by_bytes",        GROUP_EDGES,    SUMS,   ANY,     48,  64,    160, NT,    0, 1, 0, 0,  GEMM_NORMAL},
     {"rows_apart_8_nt",        GROUP_EDGES,    SUMS,   ANY,     48,  64,    160, NT,    8, 8, 4, 0,  GEMM_NORMAL},
 
-    {"tiles_2_by_9",           GROUP_EDGES,    SUMS,   ANY,     70, 520,     17, NN,    0, 8, 0, 0,  GEMM_NORMAL},
-    {"tiles_11_by_2",          GROUP_EDGES,    SUMS,   ANY,    641,  70,     17, TT,    3, 3, 0, 0,  GEMM_NORMAL},
 
     {"rows_1100",              GROUP_EDGES,    SCALED, ANY,   1100,   1,     16, NT,    0, 0, 0, 0,  GEMM_NORMAL},
     {"columns_1100",           GROUP_EDGES,    SCALED, ANY,      1,1100,     16, NT,    0, 0, 0, 0,  GEMM_NORMAL},

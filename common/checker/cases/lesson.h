@@ -231,6 +231,7 @@ enum described_kind {
     DESCRIBED_OPTION,   /**< value[at] is one of `first` to `last` */
     DESCRIBED_DTYPE,    /**< value[at] is a storage type */
     DESCRIBED_SCALAR,   /**< real[at] is a finite number */
+    DESCRIBED_PATHS,    /**< `words` are the names of cases that take every path, in quotes */
     DESCRIBED_CHIP,     /**< older architectures than `at` are refused */
     DESCRIBED_STATUS,   /**< extent[at] is what the status word holds before the call */
     DESCRIBED_SHOWN,    /**< promise `name` is shown by the lesson's own cases `words` */

@@ -29,6 +29,7 @@ static const struct row {
     {"many_tiles",                   GROUP_EDGES, ON_ANY,    336,   20,   72,   0,   0, NOWHERE,  2, 1},
     {"many_tiles_odd",               GROUP_EDGES, ON_ANY,    337,   19,  135,   0, 275, NOWHERE,  3, 1},
     {"large_tiles_9_by_2",           GROUP_EDGES, ON_ANY,   1025,  257,    8,   0,   0, NOWHERE,  1, 1},
+    {"large_tiles_2_by_9",           GROUP_EDGES, ON_ANY,    129, 2049,    8,   0,   0, NOWHERE,  1, 1},
     {"wide_start_of_b_odd",          GROUP_EDGES, ON_ANY,     40,   80,   72,   0,   0, GEMM_B,   0, 0},
     /* Full k-steps of tiles that lack one row of A or one column of B, which is not in the buffer. First
      * the first tile; then the second, in which a kernel must count the remainder from the tile's own

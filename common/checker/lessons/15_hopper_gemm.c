@@ -112,7 +112,7 @@ static int fewer(struct lesson_case *cases, int first, int count, int share, int
 {
     int kept = first, sizes = 0;
     for (int i = first; i < count; i++) {
-        if (cases[i].group == GROUP_EDGES && sizes++ % each != 0) continue;
+        if (cases[i].group == GROUP_EDGES && cases[i].repeat == 1 && sizes++ % each != 0) continue;
         cases[kept] = cases[i];
         int items = cases[kept].repeat / share / 12 * 12;
         if (cases[kept].group == GROUP_PROPERTIES) cases[kept].repeat = items > 12 ? items : 12;

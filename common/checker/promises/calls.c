@@ -3,6 +3,7 @@
  * @brief Promises about calls: their streams, what they leave behind for the next one, the device that they run on.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "checker/cases/case_table.h"
 #include "making.h"
@@ -24,6 +25,13 @@ void make_status_words(struct making *m)
     }
 }
 
+/* Whether a case is a call that must succeed, whose results are looked at everywhere. */
+static int is_ordinary(const struct lesson_case *item)
+{
+    return item->expected == KERNEL_OK && item->repeat == 1 && item->devices == ON_ANY &&
+           item->parts.total == 0 && !(item->flags & (CASE_LAUNCH_ONLY | CASE_ASK_ONLY));
+}
+
 static struct lesson_case *add_flagged(struct making *m, const char *name, unsigned flag)
 {
     struct lesson_case *item = making_add(m, making_like(m), name);
@@ -31,10 +39,41 @@ static struct lesson_case *add_flagged(struct making *m, const char *name, unsig
     return item;
 }
 
+/* The case of part @p part that is number @p left of those that lesson.def says take every path; NULL: there are not as many. */
+static const struct lesson_case *path(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                                      int part, int left)
+{
+    const struct described *paths = described_next(lesson, part, DESCRIBED_PATHS, NULL);
+    for (int i = 0; paths != NULL && i < count; i++) {
+        char quoted[LESSON_NAME + 2];
+        snprintf(quoted, sizeof quoted, "\"%s\"", cases[i].name);
+        if (cases[i].part == part && is_ordinary(&cases[i]) && strstr(paths->words, quoted) != NULL &&
+            left-- == 0)
+            return &cases[i];
+    }
+    return NULL;
+}
+
 void make_two_streams(struct making *m)
 {
-    struct lesson_case *item = add_flagged(m, "two_streams", CASE_TWO_STREAMS);
-    if (item != NULL) item->flags &= ~(unsigned)CASE_ONE_CALL;
+    struct lesson_case *item = add_flagged(m, "two_streams", CASE_TWO_STREAMS | CASE_ENUMERATES);
+    if (item == NULL) return;
+    item->flags &= ~(unsigned)CASE_ONE_CALL;
+    item->property = MADE_PATHS;
+    while (path(m->lesson, m->cases, m->count, m->part, item->repeat - 1) != NULL) item->repeat++;
+}
+
+/* The case itself, and then those of every path. */
+void vary_path(const struct lesson *lesson, const struct lesson_case *cases, int count,
+               struct lesson_case *item, int index)
+{
+    const struct lesson_case *other = path(lesson, cases, count, item->part, index - 1);
+    const struct lesson_case made = *item;
+    if (index == 0 || other == NULL) return;
+    *item = *other;
+    item->seed = made.seed;
+    item->devices = made.devices;
+    item->flags |= CASE_TWO_STREAMS;
 }
 
 void make_captured(struct making *m)
@@ -55,16 +94,115 @@ void make_refused_launch(struct making *m)
 
 /* ---- state ------------------------------------------------------------------------------------------------ */
 
-enum { FIRST_RANDOM = 8, CALLS = 14 };
+enum { RANDOM_CALLS = 6 };
+
+/* What the kernel is told of line @p line. */
+static int64_t told(const struct lesson_case *item, const struct described *line)
+{
+    return item->value[line->at];
+}
+
+static void tell(struct lesson_case *item, const struct described *line, int64_t value, int is_extent)
+{
+    if (is_extent) item->extent[line->at] = (int)value;
+    item->value[line->at] = value;
+}
+
+static int is_stride(const struct lesson *lesson, int part, const struct described *line)
+{
+    const struct described *stride = NULL;
+    while ((stride = described_next(lesson, part, DESCRIBED_STRIDE, stride)) != NULL)
+        if (stride->at == line->at) return 1;
+    return 0;
+}
+
+/* Whether heads and K/V heads, where there are any, fit together. */
+static int has_whole_groups(const struct lesson *lesson, const struct lesson_case *item)
+{
+    const struct described *heads = described_extent(lesson, item->part, "heads"),
+                           *kv_heads = described_extent(lesson, item->part, "kv_heads");
+    return heads == NULL || kv_heads == NULL || told(item, heads) % told(item, kv_heads) == 0;
+}
+
+/* Gives @p item another value of an extent or an option that an ordinary call has: the next smaller one, or else the next larger
+ * one, unless rows might then be longer than the distance between them. 0: there is none. */
+static int tell_another(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                        struct lesson_case *item, const struct described *line)
+{
+    const struct lesson_case before = *item;
+    const int64_t now = told(&before, line);
+    int64_t best = now;
+    const int may_grow =
+        line->kind == DESCRIBED_OPTION || described_next(lesson, item->part, DESCRIBED_STRIDE, NULL) == NULL;
+    int is_extent = 1; /* options may be kept as extents, too */
+    for (int i = 0; i < count; i++)
+        if (cases[i].part == item->part && is_ordinary(&cases[i]))
+            is_extent &= cases[i].extent[line->at] == told(&cases[i], line);
+    is_extent |= line->kind == DESCRIBED_EXTENT;
+    for (int i = 0; i < count; i++) {
+        const int64_t value = told(&cases[i], line);
+        const int is_nearer = value < now
+                                  ? best >= now || value > best
+                                  : value > now && may_grow && best >= now && (best == now || value < best);
+        if (!is_nearer || cases[i].part != item->part || !is_ordinary(&cases[i])) continue;
+        *item = before;
+        tell(item, line, value, is_extent);
+        if (has_whole_groups(lesson, item)) best = value;
+    }
+    *item = before;
+    if (best == now) return 0;
+    tell(item, line, best, is_extent);
+    if (lesson->settle != NULL) lesson->settle(item);
+    return 1;
+}
+
+/* Makes change number @p left of one argument: how far rows are apart, by as little as the contract allows, and by a multiple of a
+ * vector; a factor; an extent; an option; a pointer that may be NULL. 0: there are not as many. */
+static int change_one(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                      struct lesson_case *item, int left)
+{
+    enum { VECTORS = 16 };
+    const int fixed = described_about(lesson, item->part, DESCRIBED_NOT_HELD, "scalar.finite") != NULL;
+    const struct described *line = NULL;
+    while ((line = described_next(lesson, item->part, DESCRIBED_STRIDE, line)) != NULL)
+        for (int vectors = 0; vectors < 2; vectors++) {
+            if (left-- > 0) continue;
+            tell(item, line, told(item, line) + line->first * (vectors ? VECTORS : 1), 1);
+            return 1;
+        }
+    while (!fixed && (line = described_next(lesson, item->part, DESCRIBED_SCALAR, line)) != NULL) {
+        if (left-- > 0) continue;
+        item->real[line->at] = item->real[line->at] != 0.0 ? 0.5 * item->real[line->at] : 0.3125;
+        item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+        return 1;
+    }
+    for (int option = 0; option < 2; option++)
+        while ((line = described_next(lesson, item->part, option ? DESCRIBED_OPTION : DESCRIBED_EXTENT,
+                                      line)) != NULL) {
+            struct lesson_case other = *item;
+            if (is_stride(lesson, item->part, line) || !tell_another(lesson, cases, count, &other, line))
+                continue;
+            if (left-- > 0) continue;
+            *item = other;
+            return 1;
+        }
+    return 0;
+}
 
 void make_state(struct making *m)
 {
-    struct lesson_case *item = making_add(m, making_like(m), "same_pointers");
+    const struct lesson_case *like = making_like(m);
+    int changes = 0;
+    struct lesson_case *item =
+        making_add(m, like == m->simplest && m->sound != NULL ? m->sound : like, "same_pointers");
     if (item == NULL) return;
+    for (struct lesson_case other = *item; change_one(m->lesson, m->cases, m->count, &other, changes);
+         other = *item)
+        changes++;
     item->group = GROUP_PROPERTIES;
     item->flags |= CASE_ENUMERATES | CASE_SAME_ADDRESSES;
     item->property = MADE_STATE;
-    item->repeat = CALLS;
+    item->repeat = 2 * changes + 2 + RANDOM_CALLS; /* at least the first one again */
 }
 
 /* A random input of the lesson's first property, if it has one for this part. */
@@ -89,29 +227,15 @@ static int random_item(const struct lesson *lesson, const struct lesson_case *ca
     return 0;
 }
 
-/* Every other call is the first one again, with other contents; between them one argument differs: how far rows are apart,
- * a factor, at last the extents. */
+/* Every other call is the first one again, with other contents; between them one argument differs. At last all may. */
 void vary_state(const struct lesson *lesson, const struct lesson_case *cases, int count,
                 struct lesson_case *item, int index, struct rng *rng)
 {
     item->seed = rng_mix(item->seed, (uint64_t)index);
-    if (index >= FIRST_RANDOM) {
+    if (index >= item->repeat - RANDOM_CALLS)
         random_item(lesson, cases, count, item, index, rng);
-        return;
-    }
-    if (index % 2 == 0) return;
-    int left = index / 2;
-    const struct described *line = NULL;
-    while ((line = described_next(lesson, item->part, DESCRIBED_STRIDE, line)) != NULL) {
-        if (left-- > 0) continue;
-        item->extent[line->at] += line->first * 16;
-        item->value[line->at] = item->extent[line->at];
-        return;
-    }
-    const int fixed = described_about(lesson, item->part, DESCRIBED_NOT_HELD, "scalar.finite") != NULL;
-    while (!fixed && (line = described_next(lesson, item->part, DESCRIBED_SCALAR, line)) != NULL)
-        item->real[line->at] = item->real[line->at] != 0.0 ? 0.5 * item->real[line->at] : 0.3125;
-    item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+    else if (index % 2 > 0)
+        (void)change_one(lesson, cases, count, item, index / 2);
 }
 
 /* ---- devices ---------------------------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@
 #define MAKING_SOUND "sound_arguments"
 
 /** @brief What the items of a property that the table made have to do with each other (lesson_case.property). */
-enum made_property { MADE_PLACES = 1 << 16, MADE_FAULTS, MADE_STATE, MADE_RATIOS, MADE_SCORES };
+enum made_property { MADE_PLACES = 1 << 16, MADE_FAULTS, MADE_STATE, MADE_PATHS, MADE_RATIOS, MADE_SCORES };
 
 /** @brief Appends a copy of @p like as "PART/NAME", and returns it. If there is such a case it now shows the row, too, and the
  *         result is NULL; so it is without room. */
@@ -114,6 +114,9 @@ void make_workspace_queries(struct making *m);
 void make_status_words(struct making *m);
 /** @brief Appends what shows that two streams do not disturb each other. */
 void make_two_streams(struct making *m);
+/** @brief Turns @p item into number @p index of calls on two streams. */
+void vary_path(const struct lesson *lesson, const struct lesson_case *cases, int count,
+               struct lesson_case *item, int index);
 /** @brief Appends what shows that a call can be captured. */
 void make_captured(struct making *m);
 /** @brief Appends what shows that the legacy default stream will do. */

@@ -87,6 +87,9 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
     case MADE_SCORES:
         vary_scores(lesson, item, index);
         break;
+    case MADE_PATHS:
+        vary_path(lesson, cases, count, item, index);
+        break;
     case MADE_STATE:
         vary_state(lesson, cases, count, item, index, rng);
         break;

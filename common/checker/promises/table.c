@@ -144,7 +144,7 @@ const struct promise promise_table[] = {
     {"values.bound", "every element within its bound", "every case compares with the oracle", NULL, NULL, NULL, NULL},
     {"values.ranges", "magnitudes to the end of the type", NULL, "large* small* extreme* low* unlike overflow subnormal *extremes* logits_* tiny_* to_*", NULL, NULL, NULL},
     {"values.scores", "every finite score counts, whatever its size and its factor", NULL, NULL, make_scores, has_scores, "is given neither scores nor queries and keys"},
-    {"values.padding", "what pads an operand meets nothing: every place along a sum is infinite in turn", NULL, "inf_a* inf_b* *_infinite_a *_infinite_w", make_infinite_values, has_values, "multiplies no two matrices of floats that it is given"},
+    {"values.padding", "what pads an operand meets nothing: every place along a sum is infinite in turn", NULL, "property_padding inf_a* *_infinite_a *_infinite_w", make_infinite_values, has_values, "multiplies no two matrices of floats that it is given"},
     {"values.weightless", "a value counts even in a part of the keys that has no weight at all: 0 times NaN is NaN", NULL, NULL, make_weightless, has_weights, "makes no weights of scores, or multiplies no values by them"},
     {"values.cancelled", "sums of some keys are kept in f32 until they are complete", NULL, NULL, make_cancelled, has_weights, "makes no weights of scores, or multiplies no values by them"},
     {"values.special", "NaN and infinities come out where they belong, and nowhere else", NULL, "nan* inf* minus_infinity scales_nan *_nan_* bias_*", NULL, NULL, NULL},

@@ -214,7 +214,7 @@ void report_case(const struct check *check, int index, FILE *out)
 /* 99.96 of 100 points must not print as 100.0: anything short of all points is rounded down. */
 static double short_of(double points, double most)
 {
-    return points < most - 1e-6 ? fmin(points, most - 0.1) : points;
+    return points < most - 1e-6 ? fmax(fmin(points, most - 0.1), 0.0) : points;
 }
 
 /* One line about one part. */

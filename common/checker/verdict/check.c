@@ -146,12 +146,20 @@ static int session_items_most(const struct check *check)
     return check->options.device == DEVICE_GPU ? GPU_ITEMS : SIMT_ITEMS;
 }
 
+/* The items of a case that asks for the same addresses again and again are calls of one process, and on the software device of no
+ * other case: what an entry point keeps is of the first of them. */
+static int keeps_together(const struct check *check, int index)
+{
+    return (check->cases[index].flags & CASE_SAME_ADDRESSES) != 0;
+}
+
 /* What is measured is told case by case, and counters of the software device belong to one case. A check that stops at the first
  * failure begins with small groups, because the inputs of a whole group are made before its first case runs. */
 static int fits(const struct check *check, const struct session *session, uint64_t bytes,
                 const struct item *item, int most)
 {
     if (session->count == 0) return 1;
+    if (keeps_together(check, item->case_index)) return item->item_index > 0;
     if (session->count >= most) return 0;
     if (check->options.bench) return 0;
     if (is_vast(check, item) || is_vast(check, &session->item[session->count - 1])) return 0;
@@ -419,14 +427,6 @@ static int by_falling_price(const void *a, const void *b)
     return left->first.item - right->first.item;
 }
 
-/* 1 if the case at @p at of the order has to run right after the one before it. */
-static int belongs_to_last(const struct check *check, const struct division *division, int at)
-{
-    const unsigned same = CASE_SAME_ADDRESSES;
-    return at > 0 && (check->cases[division->order[at].index].flags & same) &&
-           (check->cases[division->order[at - 1].index].flags & same);
-}
-
 /* Pieces of like price, the dearest first: several for each worker. */
 static void divide(struct check *check, struct item *item, struct division *division)
 {
@@ -447,7 +447,7 @@ static void divide(struct check *check, struct item *item, struct division *divi
             const int alone = is_alone(check, i);
             const int goes_on = last != NULL && alone == last->alone &&
                                 (alone || last->price + price <= most || division->units == CHECK_CASES ||
-                                 (n == 0 && belongs_to_last(check, division, at)));
+                                 (n > 0 && keeps_together(check, i)));
             if (!goes_on) {
                 last = &division->unit[division->units++];
                 *last = (struct unit){.first = {at, n}, .alone = alone};

@@ -207,6 +207,14 @@ static size_t workspace_given(const struct session *session, const struct item *
     return contract;
 }
 
+/* 1 if the contract gives the call a workspace. */
+static int has_workspace(const struct item *item)
+{
+    for (int b = 0; b < item->buffer_count; b++)
+        if (item->buffer[b].role == WIRE_WORKSPACE) return 1;
+    return 0;
+}
+
 /* 1 if a check that demands too much would return @p status. */
 static int tells_refusal(enum kernel_status status)
 {
@@ -231,6 +239,9 @@ static void judge_status(const struct session *session, const struct item *item,
         set_cause(verdict, RECORD_CAUSE_LAUNCH_REFUSED);
         take_message(result, record);
         if (record->note[0] == '\0' && refused != NULL) set_note(verdict, refused);
+    } else if (status == KERNEL_OUT_OF_MEMORY && expected == KERNEL_OK && !asked_too_much &&
+               has_workspace(item)) {
+        set_cause(verdict, RECORD_CAUSE_WORKSPACE_UNLIKE);
     } else if (tells_refusal(status)) {
         set_cause(verdict, expected == KERNEL_OK ? RECORD_CAUSE_VALID_REFUSED : RECORD_CAUSE_OTHER_REFUSAL);
     }

@@ -82,7 +82,10 @@ static void spoil_batch(int mistake, int max_rows, struct engine_batch *b)
  */
 static int is_wrong(const struct scene *s, const struct wire_case *item)
 {
-    enum { OLDEST = 80 };
+    enum {
+#define ARCHITECTURE(least, last) OLDEST = least
+#include "description/lesson_def.h"
+    };
     const int too_old = item->capability > 0 && item->capability < OLDEST;
     int wrong = s->plan.mistake != ENGINE_RIGHT || item->workspace_more < 0 || too_old;
     for (int b = 0; b < ENGINE_BUFFERS; b++) {
