@@ -107,7 +107,7 @@ void screen_show(const char *text, const char *more)
         }
         text_free(&wrapped);
     }
-    if (left_out) end = format_string("%d line%s more: %s\n", left_out, left_out == 1 ? "" : "s", more);
+    if (left_out) end = format_string("%d more: %s\n", left_out, more);
     /* Cursor home, then the picture; each line is cleared before it is written, and so is everything
      * below. */
     printf("%s%s%s", plain ? "" : "\033[H\033[2J", picture.data, end ? end : "");

@@ -349,7 +349,7 @@ static void add_note_or(struct sentence *s, const struct record *r, const char *
 static void add_lse_right(struct sentence *s, const struct record *r)
 {
     if (r->number[RECORD_N_EXTENT] != 0)
-        add(s, "; lse is right, so it comes of what follows the sum of the weights");
+        add(s, "; maximum and sum are right, so it comes of what follows them");
 }
 
 static void add_nan(struct sentence *s, const struct record *r)
