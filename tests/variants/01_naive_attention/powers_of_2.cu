@@ -38,7 +38,8 @@ static unsigned row_count(const struct attention_args *args)
 
 enum { BLOCKS = 5, LANES = 32 };
 
-#define LOG2_E 1.44269504f
+#define LOG2_E 1.44269502f
+#define LOG2_E_REST 1.92596e-8f /* what a float leaves of it */
 #define LN_2 0.69314718f
 
 __device__ inline float warp_sum(float value)
@@ -72,6 +73,16 @@ __device__ inline float correction(float from, float to)
     return to == -INFINITY ? 0.0f : exp2f(from - to);
 }
 
+/**
+ * exp(@p score) / 2^shift: rounded as a sum is, not as a score far from 0 times log2(e) would be. A score beyond 2^24 is alone, or
+ * among equals, and both are rounded alike.
+ */
+__device__ inline float power(float score, float shift)
+{
+    if (fabsf(score) > 0x1p24f) return exp2f(__fmul_rn(score, LOG2_E) - shift);
+    return exp2f(fmaf(score, LOG2_E, -shift) + score * LOG2_E_REST);
+}
+
 __global__ void softmax_kernel(float *scores, // [rows, kv_len]
                                float *lse,    // [rows] or NULL
                                size_t rows, int kv_len)
@@ -83,14 +94,14 @@ __global__ void softmax_kernel(float *scores, // [rows, kv_len]
             float larger = fmaxf(m, ceilf(__fmul_rn(s[key], LOG2_E)));
             l *= larger > m ? correction(m, larger) : 1.0f;
             m = larger;
-            if (s[key] != -INFINITY) l += exp2f(__fmul_rn(s[key], LOG2_E) - (m == -INFINITY ? 0.0f : m));
+            if (s[key] != -INFINITY) l += power(s[key], m == -INFINITY ? 0.0f : m);
         }
         float all = m;
         for (int distance = LANES / 2; distance > 0; distance /= 2)
             all = fmaxf(all, __shfl_xor_sync(0xffffffffu, all, distance));
         float sum = warp_sum(isnan(l) ? l : l * correction(m, all)), shift = all == -INFINITY ? 0.0f : all;
         for (int key = (int)threadIdx.x; key < kv_len; key += LANES)
-            s[key] = sum == 0.0f ? 0.0f : exp2f(__fmul_rn(s[key], LOG2_E) - shift) / sum;
+            s[key] = sum == 0.0f ? 0.0f : power(s[key], shift) / sum;
         if (lse != NULL && threadIdx.x == 0) lse[row] = (all + log2f(sum)) * LN_2;
     }
 }

@@ -40,8 +40,8 @@ struct state {
 
 /** Adds the first @p count tokens of a page in shared memory; @p place is that of its first token. */
 __device__ inline void add_page(struct state *state, const __half (*k)[HEAD_DIM_MAX],
-                                const __half (*v)[HEAD_DIM_MAX], int head_dim, int count, float slope,
-                                int place)
+                                const __half (*v)[HEAD_DIM_MAX], int head_dim, int count, float scale,
+                                float slope, int place)
 {
     int lane = (int)threadIdx.x % WARP;
     for (int t = 0; t < count; t++) {
@@ -50,7 +50,7 @@ __device__ inline void add_page(struct state *state, const __half (*k)[HEAD_DIM_
             score += state->q[i] * __half2float(k[t][lane + i * WARP]);
         for (int distance = WARP / 2; distance > 0; distance /= 2)
             score += __shfl_xor_sync(0xffffffffu, score, distance);
-        score += slope * (float)(place + t);
+        score = scale * score + slope * (float)(place + t);
         float m = fmaxf(state->m, score), old = state->m == -INFINITY ? 0.0f : expf(state->m - m);
         float p = m == -INFINITY ? 0.0f : expf(score - m);
         state->m = m;
@@ -78,7 +78,7 @@ __global__ void pages_kernel(struct paged_attention_args args, float scale, int 
     struct state state = {{0.0f}, {0.0f}, -INFINITY, 0.0f};
     size_t row = (size_t)b * args.heads + head;
     for (int i = 0; mine && lane + i * WARP < head_dim; i++)
-        state.q[i] = scale * __half2float(((const __half *)args.q)[row * head_dim + lane + i * WARP]);
+        state.q[i] = __half2float(((const __half *)args.q)[row * head_dim + lane + i * WARP]);
     float slope = mine && args.alibi_slopes != NULL ? args.alibi_slopes[head] : 0.0f;
     for (int t = (int)blockIdx.y * keys; t < end; t += args.block_size) {
         size_t page = (size_t)args.block_table[(size_t)b * args.max_blocks + t / args.block_size];
@@ -91,7 +91,7 @@ __global__ void pages_kernel(struct paged_attention_args args, float scale, int 
             v[i / head_dim][i % head_dim] = ((const __half *)args.v_cache)[from];
         }
         __syncthreads(); // the page is there
-        add_page(&state, k, v, head_dim, count, slope, t - (length - 1));
+        add_page(&state, k, v, head_dim, count, scale, slope, t - (length - 1));
     }
     float *result = partial + (row * gridDim.y + blockIdx.y) * (head_dim + 2);
     for (int i = 0; mine && lane + i * WARP < head_dim; i++) {
