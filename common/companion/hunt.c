@@ -280,9 +280,9 @@ static struct score score_of(const struct hunt_notes *notes)
 
 static void print_score(const struct lesson_folder *lesson, size_t count, const struct score *score)
 {
-    printf("%s%s %-24s%s %2d of %zu found, %d open, %d given up; %d hints, %d points\n",
+    printf("%s%s %-24s%s %2d of %zu found, %d open, %d given up; %d hint%s, %d points\n",
            colour_on(COLOUR_BOLD), lesson->number, lesson->topic, colour_off(), score->found, count,
-           score->opened, score->given_up, score->hints, score->points);
+           score->opened, score->given_up, score->hints, score->hints == 1 ? "" : "s", score->points);
 }
 
 static int show_all(void)
