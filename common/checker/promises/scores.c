@@ -27,37 +27,37 @@
 struct size {
     double factor, query, key; /* keys are as large as that to twice as large */
     const char *about;
-    int every; /* above 0: one of so many keys is that large, with a value of 0; all others are 0, their values FAINT_VALUE.
-                  Below 0: so many neighbours have a row's large scores, or one of CLASSES keys (-1); all others are 0 */
+    int every; /* not 0: one of so many keys is that large, with a value of 0; all others are 0, their values FAINT_VALUE */
+    int run; /* not 0: so many neighbours have the large scores of a class of rows; all others are 0 */
 };
 static const struct size SIZES[] = {
     /* clang-format off */
-    {1.0,          0x1.4p13,  0x1p14,    LARGE,  0},
-    {2.0,          0x1.4p13,  0x1p14,    LARGE,  0},
-    {0x1p10,       0x1.4p14,  0x1p14,    LARGE,  0},
-    {-0x1p40,      0x1.4p14,  0x1p14,    LARGE,  0},
-    {0x1p70,       0x1.4p14,  0x1p14,    LARGE,  0},
-    {0x1p98,       0x1.4p14,  0x1p14,    LARGE,  0}, /* the largest there are */
-    {0x1p120,      0x1.4p15,  0x1p-14,   BEYOND, 0},
-    {0x1p120,      0x1.4p-14, 0x1p14,    BEYOND, 0},
-    {0x1.cp127,    0x1.4p-14, 0x1p-14,   BEYOND, 0},
-    {0x1.cp127,    0x1.4p1,   0.0,       BEYOND, 0},
-    {-0x1.cp127,   0x1.4p1,   0.0,       BEYOND, 0},
-    {0x1p-40,      0x1.4p14,  0x1p14,    NEAR_0, 0},
-    {-0x1p-100,    0x1.4p14,  0x1p14,    NEAR_0, 0},
-    {0x1p-126,     0x1.4p14,  0x1p14,    NEAR_0, 0},
-    {0x1p-149,     0x1.4p14,  0x1p14,    NEAR_0, 0},
-    {0x1p-3,       40.0,      40.0,      PEAKS,  -7},
-    {0x1p-3,       40.0,      40.0,      PEAKS,  -1},
+    {1.0,          0x1.4p13,  0x1p14,    LARGE,  0, 0},
+    {2.0,          0x1.4p13,  0x1p14,    LARGE,  0, 0},
+    {0x1p10,       0x1.4p14,  0x1p14,    LARGE,  0, 0},
+    {-0x1p40,      0x1.4p14,  0x1p14,    LARGE,  0, 0},
+    {0x1p70,       0x1.4p14,  0x1p14,    LARGE,  0, 0},
+    {0x1p98,       0x1.4p14,  0x1p14,    LARGE,  0, 0}, /* the largest there are */
+    {0x1p120,      0x1.4p15,  0x1p-14,   BEYOND, 0, 0},
+    {0x1p120,      0x1.4p-14, 0x1p14,    BEYOND, 0, 0},
+    {0x1.cp127,    0x1.4p-14, 0x1p-14,   BEYOND, 0, 0},
+    {0x1.cp127,    0x1.4p1,   0.0,       BEYOND, 0, 0},
+    {-0x1.cp127,   0x1.4p1,   0.0,       BEYOND, 0, 0},
+    {0x1p-40,      0x1.4p14,  0x1p14,    NEAR_0, 0, 0},
+    {-0x1p-100,    0x1.4p14,  0x1p14,    NEAR_0, 0, 0},
+    {0x1p-126,     0x1.4p14,  0x1p14,    NEAR_0, 0, 0},
+    {0x1p-149,     0x1.4p14,  0x1p14,    NEAR_0, 0, 0},
+    {0x1p-3,       40.0,      40.0,      PEAKS,  0, 7},
+    {0x1p-3,       40.0,      40.0,      PEAKS,  0, 1},
     /* of a float's exponent */
-    {0x1p-100,     0x1.4p51,  0x1p51,    SMALL,  0},
-    {-0x1p-126,    0x1.4p64,  0x1p62,    SMALL,  0},
-    {0x1p-129,     0x1.4p63,  0x1p63,    SMALL,  0},
-    {1.0,          0x1.cp127, 0x1p-124,  BEYOND, 0},
-    {0x1p100,      0x1.cp127, 0x1p-126,  BEYOND, 0},
-    {0x1p-120,     0x1.cp127, 0x1p-14,   BEYOND, 0},
-    {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  64},
-    {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  256},
+    {0x1p-100,     0x1.4p51,  0x1p51,    SMALL,  0, 0},
+    {-0x1p-126,    0x1.4p64,  0x1p62,    SMALL,  0, 0},
+    {0x1p-129,     0x1.4p63,  0x1p63,    SMALL,  0, 0},
+    {1.0,          0x1.cp127, 0x1p-124,  BEYOND, 0, 0},
+    {0x1p100,      0x1.cp127, 0x1p-126,  BEYOND, 0, 0},
+    {0x1p-120,     0x1.cp127, 0x1p-14,   BEYOND, 0, 0},
+    {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  64, 0},
+    {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  256, 0},
     /* clang-format on */
 };
 enum {
@@ -275,7 +275,7 @@ static void fill_rows(int which, const struct lesson_buffer *buffer, size_t head
 static void fill_peaks(const struct size *size, const struct lesson_buffer *buffer, size_t head_dim,
                        float *data)
 {
-    const size_t row = buffer->extent[buffer->rank - 1], run = (size_t)-size->every;
+    const size_t row = buffer->extent[buffer->rank - 1], run = (size_t)size->run;
     const int is_query = strcmp(buffer->name, "q") == 0, is_given = is_score(buffer->name);
     const size_t classes = head_dim < CLASSES && !is_given ? head_dim : CLASSES;
     for (size_t i = 0; i < lesson_elems(buffer); i++) {
@@ -304,7 +304,7 @@ void promises_fill(const struct lesson_case *item, const struct lesson_buffer *b
         fill_rows(item->scores, buffer, head_dim, data);
         return;
     }
-    if (SIZES[item->scores - 1].every < 0) {
+    if (SIZES[item->scores - 1].run > 0) {
         fill_peaks(&SIZES[item->scores - 1], buffer, head_dim, data);
         return;
     }
