@@ -87,6 +87,9 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
     case MADE_SCORES:
         vary_scores(lesson, item, index);
         break;
+    case MADE_SPECIAL:
+        vary_special(lesson, cases, count, item, index, rng);
+        break;
     case MADE_PATHS:
         vary_path(lesson, cases, count, item, index);
         break;
@@ -97,6 +100,13 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
         lesson->vary(item, index, rng);
         break;
     }
+}
+
+void promises_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int count, int index,
+                   float *data)
+{
+    if (item->scores != 0) scores_fill(item, buffers, index, data);
+    if (item->special != 0) special_fill(item, buffers, count, index, data);
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------ */

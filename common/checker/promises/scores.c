@@ -86,7 +86,7 @@ static int is_value(const char *name)
 /* Rows of scores that are given: those of softmax. */
 static int is_score(const char *name)
 {
-    return strcmp(name, "scores") == 0 || strcmp(name, "in") == 0;
+    return strcmp(name, "scores") == 0 || strcmp(name, "in") == 0 || strcmp(name, "logits") == 0;
 }
 
 /* Whether the part is given scores, or queries, keys and their factor, of which it makes scores, and not the weights. */
@@ -288,8 +288,7 @@ static void fill_peaks(const struct size *size, const struct lesson_buffer *buff
     }
 }
 
-void promises_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int index,
-                   float *data)
+void scores_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int index, float *data)
 {
     const struct lesson_buffer *buffer = &buffers[index], *queries = buffers;
     const size_t elems = lesson_elems(buffer), row = buffer->extent[buffer->rank - 1],
