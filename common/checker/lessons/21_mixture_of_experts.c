@@ -2,6 +2,7 @@
  * @file 21_mixture_of_experts.c
  * @brief Lesson 21: routing, pairs by expert, products of rows by expert, and a whole layer of experts.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -343,7 +344,9 @@ static void fill_logits(const struct lesson_case *item, size_t elems, struct rng
 static int any_expert(const struct lesson_case *item, size_t at, struct rng *rng)
 {
     const int experts = item->extent[EXPERTS_COUNT];
-    static const int none[] = {-1, -2000000000, 2000000000, -7};
+    /* some are an expert's where only their last 8, 16 or 31 bits are looked at */
+    static const int none[] = {-1, -2000000000, 2000000000, 1 << 8, 1 << 16, -7, INT_MIN, -(1 << 16)};
+    enum { NONE = sizeof none / sizeof none[0] };
     switch (item->distribution) {
     case ALL_FIRST:
         return 0;
@@ -355,7 +358,7 @@ static int any_expert(const struct lesson_case *item, size_t at, struct rng *rng
     case FALLING:
         return experts - 1 - (int)(at % (size_t)experts);
     case NOBODY:
-        if (at % 3 == 0) return at % 15 == 0 ? experts : none[at / 3 % 4];
+        if (at % 3 == 0) return at % 15 == 0 ? experts : none[at / 3 % NONE];
         return rng_between(rng, 0, experts - 1);
     default:
         return rng_between(rng, 0, experts - 1);

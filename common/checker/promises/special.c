@@ -55,40 +55,65 @@ void make_special(struct making *m)
     item->repeat = ITEMS;
 }
 
-/* Whether inputs of a case are such as most have, and extent @p one, if that is not NULL, is 1. What else is special about inputs might
+/* Whether inputs of a case are such as most have. What else is special about inputs might
  * hide what one element does, or make it depend on how a kernel rounds. */
-static int is_plain(const struct lesson_case *item, const struct lesson_case *like, const struct described *one)
+static int is_plain(const struct lesson_case *item, const struct lesson_case *like)
 {
     return item->part == like->part && making_is_ordinary(item) && item->group != GROUP_SPEED && item->scores == 0 &&
-           item->distribution == like->distribution && (one == NULL || item->value[one->at] == 1);
+           item->distribution == like->distribution;
 }
 
 /* Any such case; NULL: there is none. */
-static const struct lesson_case *any_plain(const struct lesson_case *cases, int count, const struct lesson_case *like,
-                                           const struct described *one, struct rng *rng)
+static const struct lesson_case *any_plain(const struct lesson_case *cases, int count,
+                                           const struct lesson_case *like, struct rng *rng)
 {
     const struct lesson_case *found = NULL;
     int plain = 0;
     for (int i = 0; i < count; i++)
-        if (is_plain(&cases[i], like, one) && rng_between(rng, 0, plain++) == 0) found = &cases[i];
+        if (is_plain(&cases[i], like) && rng_between(rng, 0, plain++) == 0) found = &cases[i];
     return found;
 }
 
-/* Every other item is a case, in every other of these one extent is 1, another one each time. */
+/* Gives @p item the least that an extent may be, another one each time, if all else fits that. */
+static void shrink(const struct lesson *lesson, struct lesson_case *item, int turn)
+{
+    const struct described *line = NULL;
+    const struct lesson_case before = *item;
+    for (int i = 0; i <= turn; i++) {
+        line = described_next(lesson, item->part, DESCRIBED_EXTENT, line);
+        if (line == NULL) line = described_next(lesson, item->part, DESCRIBED_EXTENT, NULL);
+        if (line == NULL) return;
+    }
+    item->value[line->at] = item->extent[line->at] = line->first;
+    if (!making_has_whole_groups(lesson, item)) *item = before;
+    if (lesson->settle != NULL) lesson->settle(item);
+}
+
+/* Leaves out what the kernel need not be given. */
+static void omit(const struct lesson *lesson, struct lesson_case *item)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    const int count = lesson->buffers(item, buffer);
+    const struct described *line = NULL;
+    while ((line = described_next(lesson, item->part, DESCRIBED_POINTER, line)) != NULL)
+        for (int b = 0; b < count; b++)
+            if (strcmp(line->words, "OPTIONAL") == 0 && strcmp(line->name, buffer[b].name) == 0 &&
+                buffer[b].role == WIRE_OUT)
+                item->null_buffer = b;
+}
+
+/* Every other item is a case, in every other of these one extent is as small as can be. */
 void vary_special(const struct lesson *lesson, const struct lesson_case *cases, int count,
                   struct lesson_case *item, int index, struct rng *rng)
 {
-    const struct lesson_case made = *item, *plain = NULL;
-    const struct described *one = NULL;
-    for (int i = index / 4; index % 4 == 0 && i >= 0; i--) {
-        one = described_next(lesson, made.part, DESCRIBED_EXTENT, one);
-        if (one == NULL) one = described_next(lesson, made.part, DESCRIBED_EXTENT, NULL);
-    }
-    if (index % 2 == 0) plain = any_plain(cases, count, &made, one, rng);
-    if (plain != NULL)
+    const struct lesson_case made = *item, *plain = index % 2 == 0 ? any_plain(cases, count, &made, rng) : NULL;
+    if (plain != NULL) {
         *item = *plain;
-    else if (making_random(lesson, cases, count, item, index, rng))
+        if (index % 4 == 0) shrink(lesson, item, index / 4);
+        if (rng_between(rng, 0, 1)) omit(lesson, item);
+    } else if (making_random(lesson, cases, count, item, index, rng)) {
         item->distribution = made.distribution;
+    }
     item->flags = (item->flags | CASE_ENUMERATES) & ~(unsigned)CASE_UNIT_SCALE;
     item->about = "one element, or a few, is NaN or infinite: does it come out where it belongs, and nowhere else?";
     item->special = 1 + index;
