@@ -98,10 +98,16 @@ static const struct field of_measure[] = {{"measure.case", TEXT, AT(measure, tes
                                           {"measure.time_us", NUMBER, AT(measure, time_us)},
                                           {"measure.before_us", NUMBER, AT(measure, before_us)},
                                           {"measure.after_us", NUMBER, AT(measure, after_us)}};
+static const struct field of_lesson[] = {{"lesson.title", TEXT, AT(lesson, title)},
+                                         {"lesson.clean", NUMBER, AT(lesson, clean_points)},
+                                         {"lesson.speed", NUMBER, AT(lesson, speed_points)},
+                                         {"lesson.speed_none", NUMBER, AT(lesson, speed_none)},
+                                         {"lesson.speed_full", NUMBER, AT(lesson, speed_full)}};
 enum {
     RESULT_FIELDS = sizeof of_result / sizeof of_result[0],
     ROW_FIELDS = sizeof of_row / sizeof of_row[0],
-    MEASURE_FIELDS = sizeof of_measure / sizeof of_measure[0]
+    MEASURE_FIELDS = sizeof of_measure / sizeof of_measure[0],
+    LESSON_FIELDS = sizeof of_lesson / sizeof of_lesson[0]
 };
 
 static void put(struct text *line, const char *name, const char *value)
@@ -214,11 +220,7 @@ void grade_class_line(const struct grade_book *book, struct text *line)
     for (size_t i = 0; i < book->lesson_count; i++) {
         const struct grade_lesson *lesson = &book->lessons[i];
         record_put(line, "lesson", lesson->name);
-        record_put(line, "lesson.title", lesson->title);
-        record_put_number(line, "lesson.clean", lesson->clean_points);
-        record_put_number(line, "lesson.speed", lesson->speed_points);
-        record_put_number(line, "lesson.speed_none", lesson->speed_none);
-        record_put_number(line, "lesson.speed_full", lesson->speed_full);
+        put_fields(line, of_lesson, LESSON_FIELDS, lesson);
         for (size_t part = 0; part < lesson->part_count; part++) {
             record_put(line, "lesson.part", lesson->part[part]);
             record_put_number(line, "lesson.points", lesson->part_points[part]);
@@ -236,7 +238,7 @@ const char *grade_isolation_note(const struct grade_book *book)
 
 static void take_lesson(struct grade_book *book, const char *name, const char *value)
 {
-    if (!*name) {
+    if (strcmp(name, "lesson") == 0) {
         book->lessons = grown(book->lessons, book->lesson_count, sizeof *book->lessons);
         book->lessons[book->lesson_count++] = (struct grade_lesson){
             .name = copy_string(value), .number = format_string("%.2s", value), .title = copy_string("")};
@@ -244,17 +246,12 @@ static void take_lesson(struct grade_book *book, const char *name, const char *v
     }
     if (book->lesson_count == 0) return;
     struct grade_lesson *lesson = &book->lessons[book->lesson_count - 1];
-    if (strcmp(name, ".part") == 0 && lesson->part_count < GRADE_PARTS) {
+    if (strcmp(name, "lesson.part") == 0 && lesson->part_count < GRADE_PARTS) {
         lesson->part[lesson->part_count++] = copy_string(value);
-    } else if (strcmp(name, ".points") == 0 && lesson->part_count > 0) {
+    } else if (strcmp(name, "lesson.points") == 0 && lesson->part_count > 0) {
         lesson->part_points[lesson->part_count - 1] = record_number(value);
     }
-    const struct text_field texts[] = {{".title", &lesson->title}};
-    const struct number_field numbers[] = {{".clean", &lesson->clean_points},
-                                           {".speed", &lesson->speed_points},
-                                           {".speed_none", &lesson->speed_none},
-                                           {".speed_full", &lesson->speed_full}};
-    take(texts, 1, numbers, 4, name, value);
+    take_field(of_lesson, LESSON_FIELDS, lesson, name, value);
 }
 
 static void read_class(struct grade_book *book, const struct journal_record *record)
@@ -276,8 +273,8 @@ static void read_class(struct grade_book *book, const struct journal_record *rec
         } else if (strcmp(name, "student") == 0) {
             book->students = grown(book->students, book->student_count, sizeof *book->students);
             book->students[book->student_count++] = copy_string(value);
-        } else if (strncmp(name, "lesson", 6) == 0) {
-            take_lesson(book, name + 6, value);
+        } else {
+            take_lesson(book, name, value);
         }
     }
     struct text line = {0};
