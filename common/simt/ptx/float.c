@@ -49,46 +49,21 @@ static int host_rounding(unsigned modifier)
     return modes[modifier];
 }
 
-static __attribute__((noinline)) float compute32(int what, float x, float y, float z)
-{
-    volatile float a = x, b = y; /* computed here, in the current rounding mode */
-    switch (what) {
-    case ADD:
-        return a + b;
-    case SUB:
-        return a - b;
-    case MUL:
-        return a * b;
-    case FMA:
-        return fmaf(a, b, z);
-    case DIV:
-        return a / b;
-    case RCP:
-        return 1.0f / a;
-    default:
-        return sqrtf(a);
+/* Computed here, in the current rounding mode. */
+#define COMPUTE(name, T, fused, root)                                                                        \
+    static __attribute__((noinline)) T name(int what, T x, T y, T z)                                         \
+    {                                                                                                        \
+        volatile T a = x, b = y;                                                                             \
+        return what == ADD   ? a + b                                                                         \
+               : what == SUB ? a - b                                                                         \
+               : what == MUL ? a * b                                                                         \
+               : what == FMA ? fused(a, b, z)                                                                \
+               : what == DIV ? a / b                                                                         \
+               : what == RCP ? (T)1 / a                                                                      \
+                             : root(a);                                                                      \
     }
-}
-static __attribute__((noinline)) double compute64(int what, double x, double y, double z)
-{
-    volatile double a = x, b = y;
-    switch (what) {
-    case ADD:
-        return a + b;
-    case SUB:
-        return a - b;
-    case MUL:
-        return a * b;
-    case FMA:
-        return fma(a, b, z);
-    case DIV:
-        return a / b;
-    case RCP:
-        return 1.0 / a;
-    default:
-        return sqrt(a);
-    }
-}
+COMPUTE(compute32, float, fmaf, sqrtf)
+COMPUTE(compute64, double, fma, sqrt)
 
 static void arithmetic32(struct run *run, const struct op *op, int what, unsigned sources)
 {

@@ -70,40 +70,31 @@ static void add_pair(struct run *run, const struct op *op)
 }
 
 /* With the carry flag, which lives as long as the asm statement. */
-static void add_with_carry(struct run *run, const struct op *op, bool carry_in, bool keep)
+static void with_carry(struct run *run, const struct op *op, bool subtract, bool carry_in, bool keep)
 {
     const unsigned bits = bits_of(op);
     const uint64_t a = extended(ptx_word(run, op, 1), bits == 32 ? PTX_U32 : PTX_U64);
     const uint64_t b = extended(ptx_word(run, op, 2), bits == 32 ? PTX_U32 : PTX_U64);
-    const unsigned __int128 sum = (unsigned __int128)a + b + (carry_in && run->carry);
-    if (keep) run->carry = (sum >> bits & 1) != 0;
-    ptx_set(run, op, 0, (uint64_t)sum);
+    const unsigned __int128 more = (unsigned __int128)b + (carry_in && run->carry);
+    const unsigned __int128 result = subtract ? a - more : a + more;
+    if (keep) run->carry = (result >> bits & 1) != 0;
+    ptx_set(run, op, 0, (uint64_t)result);
 }
 static void add_cc(struct run *run, const struct op *op)
 {
-    add_with_carry(run, op, false, true);
+    with_carry(run, op, false, false, true);
 }
 static void addc(struct run *run, const struct op *op)
 {
-    add_with_carry(run, op, true, op->modifier[0] != 0);
-}
-
-static void subtract_with_borrow(struct run *run, const struct op *op, bool borrow_in, bool keep)
-{
-    const unsigned bits = bits_of(op);
-    const uint64_t a = extended(ptx_word(run, op, 1), bits == 32 ? PTX_U32 : PTX_U64);
-    const uint64_t b = extended(ptx_word(run, op, 2), bits == 32 ? PTX_U32 : PTX_U64);
-    const unsigned __int128 difference = (unsigned __int128)a - b - (borrow_in && run->carry);
-    if (keep) run->carry = (difference >> bits & 1) != 0;
-    ptx_set(run, op, 0, (uint64_t)difference);
+    with_carry(run, op, false, true, op->modifier[0] != 0);
 }
 static void sub_cc(struct run *run, const struct op *op)
 {
-    subtract_with_borrow(run, op, false, true);
+    with_carry(run, op, true, false, true);
 }
 static void subc(struct run *run, const struct op *op)
 {
-    subtract_with_borrow(run, op, true, op->modifier[0] != 0);
+    with_carry(run, op, true, true, op->modifier[0] != 0);
 }
 
 enum part { PART_HI = 1, PART_LO, PART_WIDE };
