@@ -40,19 +40,19 @@ static int64_t clamp(int64_t x, int64_t least, int64_t most)
     return x < least ? least : x > most ? most : x;
 }
 
-static void add(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, value(run, op, 1) + value(run, op, 2));
-}
+/** An operation whose result is one expression of its operands. */
+#define SETS(name, result)                                                                                   \
+    static void name(struct run *run, const struct op *op)                                                   \
+    {                                                                                                        \
+        ptx_set(run, op, 0, result);                                                                         \
+    }
+SETS(add, value(run, op, 1) + value(run, op, 2))
 static void add_sat(struct run *run, const struct op *op)
 {
     const int64_t sum = (int64_t)value(run, op, 1) + (int64_t)value(run, op, 2);
     ptx_set(run, op, 0, (uint64_t)clamp(sum, INT32_MIN, INT32_MAX));
 }
-static void sub(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, value(run, op, 1) - value(run, op, 2));
-}
+SETS(sub, value(run, op, 1) - value(run, op, 2))
 static void sub_sat(struct run *run, const struct op *op)
 {
     const int64_t sum = (int64_t)value(run, op, 1) - (int64_t)value(run, op, 2);
@@ -106,14 +106,8 @@ static uint64_t product(const struct op *op, uint64_t a, uint64_t b)
     return is_signed(op) ? (uint64_t)((__int128)(int64_t)a * (int64_t)b >> 64)
                          : (uint64_t)((unsigned __int128)a * b >> 64);
 }
-static void mul(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, product(op, value(run, op, 1), value(run, op, 2)));
-}
-static void mad(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, product(op, value(run, op, 1), value(run, op, 2)) + ptx_word(run, op, 3));
-}
+SETS(mul, product(op, value(run, op, 1), value(run, op, 2)))
+SETS(mad, product(op, value(run, op, 1), value(run, op, 2)) + ptx_word(run, op, 3))
 static void mad_hi_sat(struct run *run, const struct op *op)
 {
     const int64_t high = (int64_t)(value(run, op, 1) * value(run, op, 2)) >> 32;
@@ -177,10 +171,7 @@ static void absolute(struct run *run, const struct op *op)
     const uint64_t a = value(run, op, 1);
     ptx_set(run, op, 0, (int64_t)a < 0 ? 0 - a : a);
 }
-static void negative(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, 0 - value(run, op, 1));
-}
+SETS(negative, 0 - value(run, op, 1))
 static void minimum(struct run *run, const struct op *op)
 {
     const uint64_t a = value(run, op, 1), b = value(run, op, 2);
@@ -242,42 +233,15 @@ static void dp2a(struct run *run, const struct op *op)
 
 /* ---- bits ----------------------------------------------------------------------------------------------- */
 
-static void and_(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_word(run, op, 1) & ptx_word(run, op, 2));
-}
-static void or_(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_word(run, op, 1) | ptx_word(run, op, 2));
-}
-static void xor_(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_word(run, op, 1) ^ ptx_word(run, op, 2));
-}
-static void not_(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ~ptx_word(run, op, 1));
-}
-static void cnot(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, value(run, op, 1) == 0);
-}
-static void and_predicates(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_predicate(run, op, 1) && ptx_predicate(run, op, 2));
-}
-static void or_predicates(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_predicate(run, op, 1) || ptx_predicate(run, op, 2));
-}
-static void xor_predicates(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_predicate(run, op, 1) != ptx_predicate(run, op, 2));
-}
-static void not_predicate(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, !ptx_predicate(run, op, 1));
-}
+SETS(and_, ptx_word(run, op, 1) & ptx_word(run, op, 2))
+SETS(or_, ptx_word(run, op, 1) | ptx_word(run, op, 2))
+SETS(xor_, ptx_word(run, op, 1) ^ ptx_word(run, op, 2))
+SETS(not_, ~ptx_word(run, op, 1))
+SETS(cnot, value(run, op, 1) == 0)
+SETS(and_predicates, ptx_predicate(run, op, 1) && ptx_predicate(run, op, 2))
+SETS(or_predicates, ptx_predicate(run, op, 1) || ptx_predicate(run, op, 2))
+SETS(xor_predicates, ptx_predicate(run, op, 1) != ptx_predicate(run, op, 2))
+SETS(not_predicate, !ptx_predicate(run, op, 1))
 
 /* The last operand is a table: bit 4a + 2b + c of it is the result for bits a, b, c. */
 static void lop3(struct run *run, const struct op *op)
@@ -380,10 +344,7 @@ static void bfi(struct run *run, const struct op *op)
         result = (result & ~((uint64_t)1 << (at + i))) | (a >> i & 1) << (at + i);
     ptx_set(run, op, 0, result);
 }
-static void popc(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, (uint64_t)__builtin_popcountll(value(run, op, 1)));
-}
+SETS(popc, (uint64_t)__builtin_popcountll(value(run, op, 1)))
 static void clz(struct run *run, const struct op *op)
 {
     const uint64_t a = value(run, op, 1);
@@ -457,10 +418,7 @@ static void set(struct run *run, const struct op *op)
     const bool result = compare(&second, value(run, &second, 1), value(run, &second, 2));
     ptx_set(run, op, 0, !result ? 0 : op->type[0] == PTX_F32 ? 0x3f800000u : UINT64_MAX);
 }
-static void selp(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_word(run, op, ptx_predicate(run, op, 3) ? 1 : 2));
-}
+SETS(selp, ptx_word(run, op, ptx_predicate(run, op, 3) ? 1 : 2))
 static void slct(struct run *run, const struct op *op)
 {
     const uint32_t c = ptx_u32(run, op, 3);
@@ -470,10 +428,7 @@ static void slct(struct run *run, const struct op *op)
 
 /* ---- moving --------------------------------------------------------------------------------------------- */
 
-static void mov(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, op->slot[1] == NO_SLOT ? ptx_special_value((int)op->constant) : ptx_word(run, op, 1));
-}
+SETS(mov, op->slot[1] == NO_SLOT ? ptx_special_value((int)op->constant) : ptx_word(run, op, 1))
 static void mov_predicate(struct run *run, const struct op *op)
 {
     ptx_set(run, op, 0,
