@@ -80,22 +80,10 @@ static void with_carry(struct run *run, const struct op *op, bool subtract, bool
     if (keep) run->carry = (result >> bits & 1) != 0;
     ptx_set(run, op, 0, (uint64_t)result);
 }
-static void add_cc(struct run *run, const struct op *op)
-{
-    with_carry(run, op, false, false, true);
-}
-static void addc(struct run *run, const struct op *op)
-{
-    with_carry(run, op, false, true, op->modifier[0] != 0);
-}
-static void sub_cc(struct run *run, const struct op *op)
-{
-    with_carry(run, op, true, false, true);
-}
-static void subc(struct run *run, const struct op *op)
-{
-    with_carry(run, op, true, true, op->modifier[0] != 0);
-}
+PTX_OP(add_cc, with_carry(run, op, false, false, true))
+PTX_OP(addc, with_carry(run, op, false, true, op->modifier[0] != 0))
+PTX_OP(sub_cc, with_carry(run, op, true, false, true))
+PTX_OP(subc, with_carry(run, op, true, true, op->modifier[0] != 0))
 
 enum part { PART_HI = 1, PART_LO, PART_WIDE };
 
@@ -124,14 +112,8 @@ static void mad_carry(struct run *run, const struct op *op, bool carry_in, bool 
     if (keep) run->carry = (sum >> bits & 1) != 0;
     ptx_set(run, op, 0, (uint64_t)sum);
 }
-static void mad_cc(struct run *run, const struct op *op)
-{
-    mad_carry(run, op, false, true);
-}
-static void madc(struct run *run, const struct op *op)
-{
-    mad_carry(run, op, true, op->modifier[1] != 0);
-}
+PTX_OP(mad_cc, mad_carry(run, op, false, true))
+PTX_OP(madc, mad_carry(run, op, true, op->modifier[1] != 0))
 
 static void mul24(struct run *run, const struct op *op)
 {
@@ -193,14 +175,8 @@ static void minmax_pair(struct run *run, const struct op *op, bool want_less)
     }
     set_halves(run, op, part[0], part[1]);
 }
-static void minimum_pair(struct run *run, const struct op *op)
-{
-    minmax_pair(run, op, true);
-}
-static void maximum_pair(struct run *run, const struct op *op)
-{
-    minmax_pair(run, op, false);
-}
+PTX_OP(minimum_pair, minmax_pair(run, op, true))
+PTX_OP(maximum_pair, minmax_pair(run, op, false))
 static void sad(struct run *run, const struct op *op)
 {
     const uint64_t a = value(run, op, 1), b = value(run, op, 2);
@@ -454,22 +430,10 @@ static void unpack(struct run *run, const struct op *op, unsigned parts)
     const uint64_t a = ptx_word(run, op, parts);
     for (unsigned i = 0; i < parts; i++) ptx_set(run, op, i, a >> bits * i & (UINT64_MAX >> (64 - bits)));
 }
-static void pack_2(struct run *run, const struct op *op)
-{
-    pack(run, op, 2);
-}
-static void pack_4(struct run *run, const struct op *op)
-{
-    pack(run, op, 4);
-}
-static void unpack_2(struct run *run, const struct op *op)
-{
-    unpack(run, op, 2);
-}
-static void unpack_4(struct run *run, const struct op *op)
-{
-    unpack(run, op, 4);
-}
+PTX_OP(pack_2, pack(run, op, 2))
+PTX_OP(pack_4, pack(run, op, 4))
+PTX_OP(unpack_2, unpack(run, op, 2))
+PTX_OP(unpack_4, unpack(run, op, 4))
 static void pack_wide(struct run *run, const struct op *op)
 {
     const uint64_t low = ptx_word(run, op, 1), high = ptx_word(run, op, 2);
@@ -485,10 +449,7 @@ static void unpack_wide(struct run *run, const struct op *op)
 
 /* ---- going elsewhere ------------------------------------------------------------------------------------ */
 
-static void bra(struct run *run, const struct op *op)
-{
-    run->next = (unsigned)op->constant;
-}
+PTX_OP(bra, run->next = (unsigned)op->constant)
 
 /* ---- the rows ------------------------------------------------------------------------------------------- */
 
