@@ -84,11 +84,11 @@ static int is_alive(char kind, uint64_t value)
     case 's':
         return stream_is_valid(object);
     case 'e':
-        return event_is_valid(object);
+        return object_exists(OBJECT_EVENT, object);
     case 'g':
-        return graph_is_valid(object);
+        return object_exists(OBJECT_GRAPH, object);
     case 'x':
-        return executable_is_valid(object);
+        return object_exists(OBJECT_EXECUTABLE, object);
     case 'c':
         return comm_is_valid(object);
     default:

@@ -121,7 +121,7 @@ static int build_program(const char *kernel, const struct others *others, enum d
         add_folder(&words, format_string("lessons/%s", others->lesson->name));
         argument_add(&words, format_string("-DPRODUCTS=\"%s\"", others->products));
     }
-    argument_add(&words, format_string("-DTINY_MODEL=\"%s/common/model/tiny\"", places.source_dir));
+    argument_add(&words, format_string("-DTINY_MODEL=\"%s/reference/tiny_model\"", places.source_dir));
     argument_add(&words, in_source("common/generate/generate.cu"));
     argument_add(&words, kernel);
     if (device == DEVICE_GPU) argument_add(&words, in_source("common/runner/tensor_maps.c"));

@@ -213,7 +213,7 @@ static int take_model(const struct command_line *line, struct bench *b)
     const char *name = option_value(line, "--model"), *chip = option_value(line, "--chip");
     char error[MODEL_ERROR] = "", *path;
     name = name ? name : "8B", chip = chip ? chip : "h100";
-    path = strcmp(name, "tiny") == 0 ? in_source("common/model/tiny/config.json")
+    path = strcmp(name, "tiny") == 0 ? in_source("reference/tiny_model/config.json")
                                      : format_string("%s/config.json", name);
     if (model_config_named(&b->model, name) != 0 && model_config_read(&b->model, path, error) != 0)
         return complain("%s.", error);

@@ -6,6 +6,7 @@
  * result, all results are searched in order: a class has a few thousand.
  */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,9 +55,77 @@ const struct grade_measure *grade_measure_of(const struct grade_result *result, 
 
 /* ---- results ------------------------------------------------------------------------------------------- */
 
+/* A field of a line, and where it lies in its struct. Numbers that are NaN and texts that are empty are not written. */
+struct field {
+    const char *name;
+    enum { TEXT, NUMBER, COUNT, STATE, FINDING, CAUSE } kind;
+    size_t at;
+};
+
+#define AT(type, member) offsetof(struct grade_##type, member)
+static const struct field of_result[] = {{"student", TEXT, AT(result, student)},
+                                         {"lesson", TEXT, AT(result, lesson)},
+                                         {"key", TEXT, AT(result, key)},
+                                         {"state", STATE, AT(result, state)},
+                                         {"sentence", TEXT, AT(result, sentence)},
+                                         {"file", TEXT, AT(result, file)},
+                                         {"sha256", TEXT, AT(result, sha256)},
+                                         {"notes", TEXT, AT(result, notes)},
+                                         {"model", TEXT, AT(result, model)},
+                                         {"driver", TEXT, AT(result, driver)},
+                                         {"at", TEXT, AT(result, at)},
+                                         {"seconds", NUMBER, AT(result, seconds)},
+                                         {"log", TEXT, AT(result, log)}};
+static const struct field of_row[] = {{"row.case", TEXT, AT(row, test_case)},
+                                      {"row.part", TEXT, AT(row, part)},
+                                      {"row.group", TEXT, AT(row, group)},
+                                      {"row.state", STATE, AT(row, state)},
+                                      {"row.shape", TEXT, AT(row, shape)},
+                                      {"row.finding", FINDING, AT(row, finding)},
+                                      {"row.cause", CAUSE, AT(row, cause)},
+                                      {"row.guess", COUNT, AT(row, guess)},
+                                      {"row.found", TEXT, AT(row, found)},
+                                      {"row.headline", TEXT, AT(row, headline)},
+                                      {"row.pattern", TEXT, AT(row, pattern)},
+                                      {"row.points", NUMBER, AT(row, points)},
+                                      {"row.points_max", NUMBER, AT(row, points_max)},
+                                      {"row.seconds", NUMBER, AT(row, seconds)}};
+static const struct field of_measure[] = {{"measure.case", TEXT, AT(measure, test_case)},
+                                          {"measure.state", STATE, AT(measure, state)},
+                                          {"measure.refused", TEXT, AT(measure, refused)},
+                                          {"measure.sectors", NUMBER, AT(measure, sectors)},
+                                          {"measure.min_bytes", NUMBER, AT(measure, min_bytes)},
+                                          {"measure.time_us", NUMBER, AT(measure, time_us)},
+                                          {"measure.before_us", NUMBER, AT(measure, before_us)},
+                                          {"measure.after_us", NUMBER, AT(measure, after_us)}};
+static const struct field of_lesson[] = {{"lesson.title", TEXT, AT(lesson, title)},
+                                         {"lesson.clean", NUMBER, AT(lesson, clean_points)},
+                                         {"lesson.speed", NUMBER, AT(lesson, speed_points)},
+                                         {"lesson.speed_none", NUMBER, AT(lesson, speed_none)},
+                                         {"lesson.speed_full", NUMBER, AT(lesson, speed_full)}};
+enum {
+    RESULT_FIELDS = sizeof of_result / sizeof of_result[0],
+    ROW_FIELDS = sizeof of_row / sizeof of_row[0],
+    MEASURE_FIELDS = sizeof of_measure / sizeof of_measure[0],
+    LESSON_FIELDS = sizeof of_lesson / sizeof of_lesson[0]
+};
+
 static void put(struct text *line, const char *name, const char *value)
 {
     if (value && *value) record_put(line, name, value);
+}
+
+static void put_fields(struct text *line, const struct field *fields, int count, const void *from)
+{
+    for (const struct field *field = fields; field < fields + count; field++) {
+        const void *at = (const char *)from + field->at;
+        if (field->kind == TEXT) put(line, field->name, *(char *const *)at);
+        if (field->kind == NUMBER) record_put_number(line, field->name, *(const double *)at);
+        if (field->kind == COUNT) record_put_number(line, field->name, *(const int *)at);
+        if (field->kind == STATE) put(line, field->name, state_name(*(const enum state *)at));
+        if (field->kind == FINDING) put(line, field->name, record_kind_name(*(const enum record_kind *)at));
+        if (field->kind == CAUSE) put(line, field->name, record_cause_name(*(const enum record_cause *)at));
+    }
 }
 
 void grade_result_line(const struct grade_result *result, struct text *line)
@@ -66,152 +135,62 @@ void grade_result_line(const struct grade_result *result, struct text *line)
     record_put(line, "lesson", result->lesson);
     record_put(line, "device", device_name(result->device));
     record_put(line, "graded", result->graded ? "1" : "0");
-    put(line, "key", result->key);
-    put(line, "state", state_name(result->state));
     put(line, "elsewhere", result->elsewhere ? "1" : "");
-    put(line, "sentence", result->sentence);
-    put(line, "file", result->file);
-    put(line, "sha256", result->sha256);
-    put(line, "notes", result->notes);
-    put(line, "model", result->model);
-    put(line, "driver", result->driver);
-    put(line, "at", result->at);
-    record_put_number(line, "seconds", result->seconds);
+    put_fields(line, of_result + 2, RESULT_FIELDS - 2, result);
     for (size_t i = 0; i < result->row_count; i++) {
-        const struct grade_row *row = &result->rows[i];
-        record_put(line, "row.case", row->test_case);
-        put(line, "row.part", row->part);
-        put(line, "row.group", row->group);
-        put(line, "row.state", state_name(row->state));
-        put(line, "row.shape", row->shape);
-        put(line, "row.finding", record_kind_name(row->finding));
-        put(line, "row.cause", record_cause_name(row->cause));
-        record_put_number(line, "row.guess", row->guess);
-        put(line, "row.found", row->found);
-        put(line, "row.headline", row->headline);
-        put(line, "row.pattern", row->pattern);
-        record_put_number(line, "row.points", row->points);
-        record_put_number(line, "row.points_max", row->points_max);
-        record_put_number(line, "row.seconds", row->seconds);
+        record_put(line, "row.case", result->rows[i].test_case);
+        put_fields(line, of_row + 1, ROW_FIELDS - 1, &result->rows[i]);
     }
     for (size_t i = 0; i < result->measure_count; i++) {
-        const struct grade_measure *measure = &result->measures[i];
-        record_put(line, "measure.case", measure->test_case);
-        put(line, "measure.state", state_name(measure->state));
-        put(line, "measure.refused", measure->refused);
-        record_put_number(line, "measure.sectors", measure->sectors);
-        record_put_number(line, "measure.min_bytes", measure->min_bytes);
-        record_put_number(line, "measure.time_us", measure->time_us);
-        record_put_number(line, "measure.before_us", measure->before_us);
-        record_put_number(line, "measure.after_us", measure->after_us);
-    }
-    put(line, "log", result->log);
-}
-
-struct text_field {
-    const char *name;
-    char **to;
-};
-
-struct number_field {
-    const char *name;
-    double *to;
-};
-
-static void take(const struct text_field *texts, size_t text_count, const struct number_field *numbers,
-                 size_t number_count, const char *name, const char *value)
-{
-    for (size_t i = 0; i < text_count; i++) {
-        if (strcmp(texts[i].name, name) != 0) continue;
-        free(*texts[i].to);
-        *texts[i].to = copy_string(value);
-    }
-    for (size_t i = 0; i < number_count; i++) {
-        if (strcmp(numbers[i].name, name) == 0) *numbers[i].to = record_number(value);
+        record_put(line, "measure.case", result->measures[i].test_case);
+        put_fields(line, of_measure + 1, MEASURE_FIELDS - 1, &result->measures[i]);
     }
 }
 
-static void take_row(struct grade_result *result, const char *name, const char *value)
+static void take_field(const struct field *fields, int count, void *into, const char *name, const char *value)
 {
-    struct grade_row *row =
-        strcmp(name, "case") == 0 ? grade_add_row(result) : &result->rows[result->row_count - 1];
-    const struct text_field texts[] = {{"case", &row->test_case}, {"part", &row->part},
-                                       {"group", &row->group},    {"shape", &row->shape},
-                                       {"found", &row->found},    {"headline", &row->headline},
-                                       {"pattern", &row->pattern}};
-    const struct number_field numbers[] = {
-        {"points", &row->points}, {"points_max", &row->points_max}, {"seconds", &row->seconds}};
-    take(texts, sizeof texts / sizeof texts[0], numbers, 3, name, value);
-    if (strcmp(name, "state") == 0) row->state = state_of(value);
-    if (strcmp(name, "finding") == 0) row->finding = record_kind_of(value);
-    if (strcmp(name, "cause") == 0) row->cause = record_cause_of(value);
-    if (strcmp(name, "guess") == 0) row->guess = (int)record_number(value);
-}
-
-static void take_measure(struct grade_result *result, const char *name, const char *value)
-{
-    struct grade_measure *measure =
-        strcmp(name, "case") == 0 ? grade_add_measure(result) : &result->measures[result->measure_count - 1];
-    const struct text_field texts[] = {{"case", &measure->test_case}, {"refused", &measure->refused}};
-    const struct number_field numbers[] = {{"sectors", &measure->sectors},
-                                           {"min_bytes", &measure->min_bytes},
-                                           {"time_us", &measure->time_us},
-                                           {"before_us", &measure->before_us},
-                                           {"after_us", &measure->after_us}};
-    take(texts, 2, numbers, sizeof numbers / sizeof numbers[0], name, value);
-    if (strcmp(name, "state") == 0) measure->state = state_of(value);
+    for (const struct field *field = fields; field < fields + count; field++) {
+        void *at = (char *)into + field->at;
+        if (strcmp(field->name, name) != 0) continue;
+        if (field->kind == TEXT) free(*(char **)at), *(char **)at = copy_string(value);
+        if (field->kind == NUMBER) *(double *)at = record_number(value);
+        if (field->kind == COUNT) *(int *)at = (int)record_number(value);
+        if (field->kind == STATE) *(enum state *)at = state_of(value);
+        if (field->kind == FINDING) *(enum record_kind *)at = record_kind_of(value);
+        if (field->kind == CAUSE) *(enum record_cause *)at = record_cause_of(value);
+    }
 }
 
 /* A text that was not in the line is "" rather than NULL. */
-static void fill(char **text)
+static void fill_texts(const struct field *fields, int count, void *in)
 {
-    if (!*text) *text = copy_string("");
-}
-
-static void fill_texts(struct grade_result *result)
-{
-    char **const texts[] = {&result->student, &result->lesson, &result->key,   &result->sentence,
-                            &result->file,    &result->sha256, &result->model, &result->driver,
-                            &result->at,      &result->log,    &result->notes};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) fill(texts[i]);
-    for (size_t i = 0; i < result->row_count; i++) {
-        struct grade_row *row = &result->rows[i];
-        char **const of_row[] = {&row->part,  &row->test_case, &row->group,  &row->shape,
-                                 &row->found, &row->headline,  &row->pattern};
-        for (size_t j = 0; j < sizeof of_row / sizeof of_row[0]; j++) fill(of_row[j]);
-    }
-    for (size_t i = 0; i < result->measure_count; i++) {
-        fill(&result->measures[i].test_case);
-        fill(&result->measures[i].refused);
+    for (const struct field *field = fields; field < fields + count; field++) {
+        char **text = (char **)(void *)((char *)in + field->at);
+        if (field->kind == TEXT && !*text) *text = copy_string("");
     }
 }
 
 static int result_from(const struct journal_record *record, struct grade_result *result)
 {
     *result = (struct grade_result){0};
-    const struct text_field texts[] = {
-        {"student", &result->student},   {"lesson", &result->lesson}, {"key", &result->key},
-        {"sentence", &result->sentence}, {"file", &result->file},     {"sha256", &result->sha256},
-        {"model", &result->model},       {"driver", &result->driver}, {"at", &result->at},
-        {"log", &result->log},           {"notes", &result->notes}};
-    const struct number_field numbers[] = {{"seconds", &result->seconds}};
     if (strcmp(record_value(record, "kind"), "result") != 0) return -1;
     result->device = strcmp(record_value(record, "device"), "gpu") == 0 ? DEVICE_GPU : DEVICE_SIMT;
     result->graded = strcmp(record_value(record, "graded"), "1") == 0;
     for (size_t i = 0; i < record->count; i++) {
         const char *name = record->name[i], *value = record->value[i];
-        if (strncmp(name, "row.", 4) == 0 && (result->row_count || strcmp(name, "row.case") == 0)) {
-            take_row(result, name + 4, value);
-        } else if (strncmp(name, "measure.", 8) == 0 &&
-                   (result->measure_count || strcmp(name, "measure.case") == 0)) {
-            take_measure(result, name + 8, value);
-        } else {
-            take(texts, sizeof texts / sizeof texts[0], numbers, 1, name, value);
-        }
-        if (strcmp(name, "state") == 0) result->state = state_of(value);
+        if (strcmp(name, "row.case") == 0) grade_add_row(result);
+        if (strcmp(name, "measure.case") == 0) grade_add_measure(result);
         if (strcmp(name, "elsewhere") == 0) result->elsewhere = 1;
+        take_field(of_result, RESULT_FIELDS, result, name, value);
+        if (result->row_count)
+            take_field(of_row, ROW_FIELDS, &result->rows[result->row_count - 1], name, value);
+        if (result->measure_count)
+            take_field(of_measure, MEASURE_FIELDS, &result->measures[result->measure_count - 1], name, value);
     }
-    fill_texts(result);
+    fill_texts(of_result, RESULT_FIELDS, result);
+    for (size_t i = 0; i < result->row_count; i++) fill_texts(of_row, ROW_FIELDS, &result->rows[i]);
+    for (size_t i = 0; i < result->measure_count; i++)
+        fill_texts(of_measure, MEASURE_FIELDS, &result->measures[i]);
     return 0;
 }
 
@@ -241,11 +220,7 @@ void grade_class_line(const struct grade_book *book, struct text *line)
     for (size_t i = 0; i < book->lesson_count; i++) {
         const struct grade_lesson *lesson = &book->lessons[i];
         record_put(line, "lesson", lesson->name);
-        record_put(line, "lesson.title", lesson->title);
-        record_put_number(line, "lesson.clean", lesson->clean_points);
-        record_put_number(line, "lesson.speed", lesson->speed_points);
-        record_put_number(line, "lesson.speed_none", lesson->speed_none);
-        record_put_number(line, "lesson.speed_full", lesson->speed_full);
+        put_fields(line, of_lesson, LESSON_FIELDS, lesson);
         for (size_t part = 0; part < lesson->part_count; part++) {
             record_put(line, "lesson.part", lesson->part[part]);
             record_put_number(line, "lesson.points", lesson->part_points[part]);
@@ -263,7 +238,7 @@ const char *grade_isolation_note(const struct grade_book *book)
 
 static void take_lesson(struct grade_book *book, const char *name, const char *value)
 {
-    if (!*name) {
+    if (strcmp(name, "lesson") == 0) {
         book->lessons = grown(book->lessons, book->lesson_count, sizeof *book->lessons);
         book->lessons[book->lesson_count++] = (struct grade_lesson){
             .name = copy_string(value), .number = format_string("%.2s", value), .title = copy_string("")};
@@ -271,17 +246,12 @@ static void take_lesson(struct grade_book *book, const char *name, const char *v
     }
     if (book->lesson_count == 0) return;
     struct grade_lesson *lesson = &book->lessons[book->lesson_count - 1];
-    if (strcmp(name, ".part") == 0 && lesson->part_count < GRADE_PARTS) {
+    if (strcmp(name, "lesson.part") == 0 && lesson->part_count < GRADE_PARTS) {
         lesson->part[lesson->part_count++] = copy_string(value);
-    } else if (strcmp(name, ".points") == 0 && lesson->part_count > 0) {
+    } else if (strcmp(name, "lesson.points") == 0 && lesson->part_count > 0) {
         lesson->part_points[lesson->part_count - 1] = record_number(value);
     }
-    const struct text_field texts[] = {{".title", &lesson->title}};
-    const struct number_field numbers[] = {{".clean", &lesson->clean_points},
-                                           {".speed", &lesson->speed_points},
-                                           {".speed_none", &lesson->speed_none},
-                                           {".speed_full", &lesson->speed_full}};
-    take(texts, 1, numbers, 4, name, value);
+    take_field(of_lesson, LESSON_FIELDS, lesson, name, value);
 }
 
 static void read_class(struct grade_book *book, const struct journal_record *record)
@@ -303,8 +273,8 @@ static void read_class(struct grade_book *book, const struct journal_record *rec
         } else if (strcmp(name, "student") == 0) {
             book->students = grown(book->students, book->student_count, sizeof *book->students);
             book->students[book->student_count++] = copy_string(value);
-        } else if (strncmp(name, "lesson", 6) == 0) {
-            take_lesson(book, name + 6, value);
+        } else {
+            take_lesson(book, name, value);
         }
     }
     struct text line = {0};

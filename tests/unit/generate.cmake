@@ -2,7 +2,7 @@
 #   WARPWISE SIMTCC SOURCE LIBRARIES WORKDIR PROGRAM (what `warpwise generate` leaves) ALL (models: if not, two of them)
 cmake_minimum_required(VERSION 3.25)
 file(MAKE_DIRECTORY ${WORKDIR})
-set(tiny ${SOURCE}/common/model/tiny)
+set(tiny ${SOURCE}/reference/tiny_model)
 
 # expect(CODE REGEX COMMAND...): its exit status, and what it prints; stdout is left in `said`.
 function(expect code regex)
@@ -48,7 +48,7 @@ function(tool)
     endif()
 endfunction()
 
-# The models of common/model/tiny, what multiplies with their matrices, and the lesson whose kernels that calls: `warpwise generate`
+# The models of reference/tiny_model, what multiplies with their matrices, and the lesson whose kernels that calls: `warpwise generate`
 # leaves its object file beside the program.
 set(folders -I ${SOURCE}/common -I ${SOURCE}/reference -I ${SOURCE}/common/contracts -I ${SOURCE}/common/decode
             -I ${SOURCE}/lessons/17_decode_engine)

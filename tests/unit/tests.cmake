@@ -6,7 +6,7 @@ add_unit_test(reference_backward SOURCES ${unit}/reference_backward.c LIBRARIES 
 add_unit_test(reference_experts SOURCES ${unit}/reference_experts.c LIBRARIES reference)
 add_unit_test(engine SOURCES ${unit}/engine.c LIBRARIES engine)
 add_unit_test(model SOURCES ${unit}/model.c LIBRARIES model reference)
-target_compile_definitions(unit_model PRIVATE TINY_MODEL="${PROJECT_SOURCE_DIR}/common/model/tiny" WORKDIR="${PROJECT_BINARY_DIR}/unit_model")
+target_compile_definitions(unit_model PRIVATE TINY_MODEL="${PROJECT_SOURCE_DIR}/reference/tiny_model" WORKDIR="${PROJECT_BINARY_DIR}/unit_model")
 set(places ${PROJECT_BINARY_DIR}/generated/places.c)
 add_unit_test(course SOURCES ${unit}/course.c ${places} LIBRARIES judging)
 add_unit_test(companion SOURCES ${unit}/companion.c ${places} LIBRARIES companion)

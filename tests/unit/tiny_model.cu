@@ -1,7 +1,7 @@
 /**
  * @file tiny_model.cu
  * @brief A tiny model through lesson 17's engine, against logits that an independent implementation gave for it: PyTorch in
- *        float64, held against transformers (common/model/tiny/make.py), or NumPy in float64 (make_stored.py).
+ *        float64, held against transformers (reference/tiny_model/make.py), or NumPy in float64 (make_stored.py).
  *
  *     tiny_model FOLDER
  *

@@ -1,7 +1,1 @@
-/**
- * @file cuda_device_runtime_api.h
- * @brief For programs that include it by name: see cuda_runtime.h.
- */
-#pragma once
-
-#include "cuda_runtime.h"
+#include "cuda_runtime.h" // for programs that include it by this name

@@ -46,55 +46,28 @@ cublasStatus_t cublasGetVersion(cublasHandle_t handle, int *version)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
-{
-    if (handle == NULL) return CUBLAS_STATUS_NOT_INITIALIZED;
-    handle->stream = stream;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasGetStream(cublasHandle_t handle, cudaStream_t *stream)
-{
-    if (handle == NULL) return CUBLAS_STATUS_NOT_INITIALIZED;
-    if (stream == NULL) return CUBLAS_STATUS_INVALID_VALUE;
-    *stream = handle->stream;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasSetPointerMode(cublasHandle_t handle, cublasPointerMode_t mode)
-{
-    if (handle == NULL) return CUBLAS_STATUS_NOT_INITIALIZED;
-    handle->pointers = mode;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasGetPointerMode(cublasHandle_t handle, cublasPointerMode_t *mode)
-{
-    if (handle == NULL) return CUBLAS_STATUS_NOT_INITIALIZED;
-    if (mode == NULL) return CUBLAS_STATUS_INVALID_VALUE;
-    *mode = handle->pointers;
-    return CUBLAS_STATUS_SUCCESS;
-}
+#define SET_AND_GET(name, type, field)                                                                       \
+    cublasStatus_t cublasSet##name(cublasHandle_t handle, type value)                                        \
+    {                                                                                                        \
+        if (handle == NULL) return CUBLAS_STATUS_NOT_INITIALIZED;                                            \
+        handle->field = value;                                                                               \
+        return CUBLAS_STATUS_SUCCESS;                                                                        \
+    }                                                                                                        \
+    cublasStatus_t cublasGet##name(cublasHandle_t handle, type *value)                                       \
+    {                                                                                                        \
+        if (handle == NULL) return CUBLAS_STATUS_NOT_INITIALIZED;                                            \
+        if (value == NULL) return CUBLAS_STATUS_INVALID_VALUE;                                               \
+        *value = handle->field;                                                                              \
+        return CUBLAS_STATUS_SUCCESS;                                                                        \
+    }
+SET_AND_GET(Stream, cudaStream_t, stream)
+SET_AND_GET(PointerMode, cublasPointerMode_t, pointers)
+SET_AND_GET(MathMode, cublasMath_t, math)
 
 cublasStatus_t cublasSetAtomicsMode(cublasHandle_t handle, cublasAtomicsMode_t mode)
 {
     (void)mode;
     return handle != NULL ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_INITIALIZED;
-}
-
-cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
-{
-    if (handle == NULL) return CUBLAS_STATUS_NOT_INITIALIZED;
-    handle->math = mode;
-    return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasGetMathMode(cublasHandle_t handle, cublasMath_t *mode)
-{
-    if (handle == NULL) return CUBLAS_STATUS_NOT_INITIALIZED;
-    if (mode == NULL) return CUBLAS_STATUS_INVALID_VALUE;
-    *mode = handle->math;
-    return CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasSetWorkspace(cublasHandle_t handle, void *workspace, size_t bytes)
@@ -385,6 +358,13 @@ static struct operand operand_of(const void *start, cudaDataType type, cublasOpe
     return (struct operand){start, type, columns, rows, leading, op};
 }
 
+/** The product of a call, whose parameters have cuBLAS's names. */
+#define PRODUCT(A, A_TYPE, B, B_TYPE, C, C_TYPE)                                                             \
+    {                                                                                                        \
+        .m = m, .n = n, .k = k, .a = operand_of(A, A_TYPE, op_a, m, k, lda),                                 \
+        .b = operand_of(B, B_TYPE, op_b, k, n, ldb), .c = operand_of(C, C_TYPE, CUBLAS_OP_N, m, n, ldc)      \
+    }
+
 static cudaDataType scale_type(cublasComputeType_t compute)
 {
     if (compute == CUBLAS_COMPUTE_16F || compute == CUBLAS_COMPUTE_16F_PEDANTIC) return CUDA_R_16F;
@@ -423,12 +403,7 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, cublasOperation
                                           cublasGemmAlgo_t algorithm)
 {
     (void)algorithm;
-    struct product p = {.m = m,
-                        .n = n,
-                        .k = k,
-                        .a = operand_of(a, a_type, op_a, m, k, lda),
-                        .b = operand_of(b, b_type, op_b, k, n, ldb),
-                        .c = operand_of(c, c_type, CUBLAS_OP_N, m, n, ldc)};
+    struct product p = PRODUCT(a, a_type, b, b_type, c, c_type);
     return products(CALLER_SITE("cublasGemmStridedBatchedEx"), handle, p, scale_type(compute), alpha, beta,
                     a_stride, b_stride, c_stride, count);
 }
@@ -440,12 +415,7 @@ cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t op_a, cubla
                             cublasGemmAlgo_t algorithm)
 {
     (void)algorithm;
-    struct product p = {.m = m,
-                        .n = n,
-                        .k = k,
-                        .a = operand_of(a, a_type, op_a, m, k, lda),
-                        .b = operand_of(b, b_type, op_b, k, n, ldb),
-                        .c = operand_of(c, c_type, CUBLAS_OP_N, m, n, ldc)};
+    struct product p = PRODUCT(a, a_type, b, b_type, c, c_type);
     return products(CALLER_SITE("cublasGemmEx"), handle, p, scale_type(compute), alpha, beta, 0, 0, 0, 1);
 }
 
@@ -604,12 +574,7 @@ VECTORS(D, double, d)
         const T *alpha, const T *a, int lda, long long a_stride, const T *b, int ldb, long long b_stride,    \
         const T *beta, T *c, int ldc, long long c_stride, int count)                                         \
     {                                                                                                        \
-        struct product p = {.m = m,                                                                          \
-                            .n = n,                                                                          \
-                            .k = k,                                                                          \
-                            .a = operand_of(a, TYPE, op_a, m, k, lda),                                       \
-                            .b = operand_of(b, TYPE, op_b, k, n, ldb),                                       \
-                            .c = operand_of(c, TYPE, CUBLAS_OP_N, m, n, ldc)};                               \
+        struct product p = PRODUCT(a, TYPE, b, TYPE, c, TYPE);                                               \
         return products(CALLER_SITE("cublas" #letter "gemmStridedBatched"), handle, p, TYPE, alpha, beta,    \
                         a_stride, b_stride, c_stride, count);                                                \
     }                                                                                                        \
@@ -617,12 +582,7 @@ VECTORS(D, double, d)
         cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,          \
         const T *alpha, const T *a, int lda, const T *b, int ldb, const T *beta, T *c, int ldc)              \
     {                                                                                                        \
-        struct product p = {.m = m,                                                                          \
-                            .n = n,                                                                          \
-                            .k = k,                                                                          \
-                            .a = operand_of(a, TYPE, op_a, m, k, lda),                                       \
-                            .b = operand_of(b, TYPE, op_b, k, n, ldb),                                       \
-                            .c = operand_of(c, TYPE, CUBLAS_OP_N, m, n, ldc)};                               \
+        struct product p = PRODUCT(a, TYPE, b, TYPE, c, TYPE);                                               \
         return products(CALLER_SITE("cublas" #letter "gemm"), handle, p, TYPE, alpha, beta, 0, 0, 0, 1);     \
     }                                                                                                        \
     cublasStatus_t cublas##letter##gemmBatched(cublasHandle_t handle, cublasOperation_t op_a,                \
@@ -638,12 +598,7 @@ VECTORS(D, double, d)
             !is_good(site, c, bytes, bytes, 1, 1))                                                           \
             return CUBLAS_STATUS_EXECUTION_FAILED;                                                           \
         for (int i = 0; i < count && status == CUBLAS_STATUS_SUCCESS; i++) {                                 \
-            struct product p = {.m = m,                                                                      \
-                                .n = n,                                                                      \
-                                .k = k,                                                                      \
-                                .a = operand_of(a[i], TYPE, op_a, m, k, lda),                                \
-                                .b = operand_of(b[i], TYPE, op_b, k, n, ldb),                                \
-                                .c = operand_of(c[i], TYPE, CUBLAS_OP_N, m, n, ldc)};                        \
+            struct product p = PRODUCT(a[i], TYPE, b[i], TYPE, c[i], TYPE);                                  \
             status = products(site, handle, p, TYPE, alpha, beta, 0, 0, 0, 1);                               \
         }                                                                                                    \
         return status;                                                                                       \

@@ -524,6 +524,16 @@ void simt_access_volatile(const void *address, size_t bytes, int access, const v
 
 #define CALLER __builtin_return_address(0)
 
+#define READ_AND_WRITE(kind, bytes, look, is_aligned)                                                        \
+    void __tsan_##kind##read##bytes(void *p)                                                                 \
+    {                                                                                                        \
+        look(p, bytes, SIMT_READ, is_aligned, CALLER);                                                       \
+    }                                                                                                        \
+    void __tsan_##kind##write##bytes(void *p)                                                                \
+    {                                                                                                        \
+        look(p, bytes, SIMT_WRITE, is_aligned, CALLER);                                                      \
+    }
+
 #define CALLBACKS(bytes)                                                                                     \
     static __attribute__((noinline)) void read##bytes(void *p, const void *pc)                               \
     {                                                                                                        \
@@ -549,30 +559,9 @@ void simt_access_volatile(const void *address, size_t bytes, int access, const v
     {                                                                                                        \
         see(p, bytes, SIMT_WRITE, true, pc);                                                                 \
     }                                                                                                        \
-    void __tsan_unaligned_read##bytes(void *p)                                                               \
-    {                                                                                                        \
-        see(p, bytes, SIMT_READ, false, CALLER);                                                             \
-    }                                                                                                        \
-    void __tsan_unaligned_write##bytes(void *p)                                                              \
-    {                                                                                                        \
-        see(p, bytes, SIMT_WRITE, false, CALLER);                                                            \
-    }                                                                                                        \
-    void __tsan_volatile_write##bytes(void *p)                                                               \
-    {                                                                                                        \
-        see_volatile(p, bytes, SIMT_WRITE, true, CALLER);                                                    \
-    }                                                                                                        \
-    void __tsan_unaligned_volatile_write##bytes(void *p)                                                     \
-    {                                                                                                        \
-        see_volatile(p, bytes, SIMT_WRITE, false, CALLER);                                                   \
-    }                                                                                                        \
-    void __tsan_volatile_read##bytes(void *p)                                                                \
-    {                                                                                                        \
-        see_volatile(p, bytes, SIMT_READ, true, CALLER);                                                     \
-    }                                                                                                        \
-    void __tsan_unaligned_volatile_read##bytes(void *p)                                                      \
-    {                                                                                                        \
-        see_volatile(p, bytes, SIMT_READ, false, CALLER);                                                    \
-    }                                                                                                        \
+    READ_AND_WRITE(unaligned_, bytes, see, false)                                                            \
+    READ_AND_WRITE(volatile_, bytes, see_volatile, true)                                                     \
+    READ_AND_WRITE(unaligned_volatile_, bytes, see_volatile, false)                                          \
     void __tsan_read_write##bytes(void *p)                                                                   \
     {                                                                                                        \
         see(p, bytes, SIMT_READ, true, CALLER);                                                              \

@@ -59,7 +59,6 @@ void simt_found_race(struct shadow_access *now, int other_access, unsigned other
     if (writes) memcpy(w->pending_race.before, w->pending_race.address, now->bytes);
 }
 
-/* Something of @p kind about what the cell keeps of @p thread, and what is done now. */
 void simt_found_pair(struct shadow_access *now, enum record_kind kind, unsigned thread, uint32_t pc,
                      int access, enum record_advice advice)
 {
@@ -114,7 +113,6 @@ void simt_found_unwritten(struct shadow_access *now)
     simt_found(w, &f);
 }
 
-/* A product reads by the asynchronous proxy what was written by the generic one. */
 void simt_check_product_fence(struct shadow_access *now, const struct shadow_cell *c)
 {
     struct worker *w = now->w;

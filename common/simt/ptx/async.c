@@ -18,19 +18,10 @@ static void begin(struct run *run, const struct op *op, uint64_t read)
 }
 
 /* If fewer bytes are read than written, the last bytes are zeros. */
-static void cp_async(struct run *run, const struct op *op)
-{
-    begin(run, op, op->slot[3] == NO_SLOT ? ptx_u32(run, op, 2) : ptx_u32(run, op, 3));
-}
-static void cp_async_with_policy(struct run *run, const struct op *op)
-{
-    begin(run, op, ptx_u32(run, op, 2));
-}
+PTX_OP(cp_async, begin(run, op, op->slot[3] == NO_SLOT ? ptx_u32(run, op, 2) : ptx_u32(run, op, 3)))
+PTX_OP(cp_async_with_policy, begin(run, op, ptx_u32(run, op, 2)))
 /* The form with a predicate; if it is true, nothing is read and zeros are written. */
-static void cp_async_ignoring(struct run *run, const struct op *op)
-{
-    begin(run, op, ptx_predicate(run, op, 3) ? 0 : ptx_u32(run, op, 2));
-}
+PTX_OP(cp_async_ignoring, begin(run, op, ptx_predicate(run, op, 3) ? 0 : ptx_u32(run, op, 2)))
 
 static void check_size(struct compiling *c, const struct row *row, struct op *op)
 {
@@ -48,10 +39,7 @@ static void commit_group(struct run *run, const struct op *op)
     (void)op;
     simt_copy_commit(run->pc);
 }
-static void wait_group(struct run *run, const struct op *op)
-{
-    simt_copy_wait(ptx_u32(run, op, 0), run->pc);
-}
+PTX_OP(wait_group, simt_copy_wait(ptx_u32(run, op, 0), run->pc))
 static void wait_all(struct run *run, const struct op *op)
 {
     (void)op;

@@ -46,18 +46,9 @@ static unsigned how(const struct op *op)
     return op->modifier[SEMANTICS] == RELAXED ? SIMT_MBARRIER_RELAXED : 0;
 }
 
-static void init(struct run *run, const struct op *op)
-{
-    simt_mbarrier_init(&op->site, object(run, op, 0), ptx_u32(run, op, 1), run->pc);
-}
-static void inval(struct run *run, const struct op *op)
-{
-    simt_mbarrier_inval(&op->site, object(run, op, 0), run->pc);
-}
-static void expect_tx(struct run *run, const struct op *op)
-{
-    simt_mbarrier_expect(&op->site, object_of(run, op, 0, true), ptx_u32(run, op, 1), run->pc);
-}
+PTX_OP(init, simt_mbarrier_init(&op->site, object(run, op, 0), ptx_u32(run, op, 1), run->pc))
+PTX_OP(inval, simt_mbarrier_inval(&op->site, object(run, op, 0), run->pc))
+PTX_OP(expect_tx, simt_mbarrier_expect(&op->site, object_of(run, op, 0, true), ptx_u32(run, op, 1), run->pc))
 static void complete_tx(struct run *run, const struct op *op)
 {
     simt_mbarrier_complete(&op->site, object_of(run, op, 0, true), ptx_u32(run, op, 1), run->pc);
@@ -72,14 +63,8 @@ static void arrive_as(struct run *run, const struct op *op, unsigned more)
     ptx_set(run, op, 0,
             simt_mbarrier_arrive(&op->site, object_of(run, op, 1, true), count, 0, how(op) | more, run->pc));
 }
-static void arrive(struct run *run, const struct op *op)
-{
-    arrive_as(run, op, 0);
-}
-static void arrive_drop(struct run *run, const struct op *op)
-{
-    arrive_as(run, op, SIMT_MBARRIER_DROP);
-}
+PTX_OP(arrive, arrive_as(run, op, 0))
+PTX_OP(arrive_drop, arrive_as(run, op, SIMT_MBARRIER_DROP))
 
 /* state, [address], bytes */
 static void arrive_expect(struct run *run, const struct op *op)
@@ -104,10 +89,7 @@ static void wait(struct run *run, const struct op *op)
             (uint64_t)simt_mbarrier_wait(&op->site, object(run, op, 1), ptx_word(run, op, 2),
                                          how(op) | parity, run->pc));
 }
-static void pending_count(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, simt_mbarrier_pending(ptx_word(run, op, 1)));
-}
+PTX_OP(pending_count, ptx_set(run, op, 0, simt_mbarrier_pending(ptx_word(run, op, 1))))
 
 /* ---- the rows --------------------------------------------------------------------------------------------- */
 

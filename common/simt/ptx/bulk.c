@@ -255,10 +255,7 @@ static void commit(struct run *run, const struct op *op)
     (void)op;
     simt_bulk_commit(run->pc);
 }
-static void wait(struct run *run, const struct op *op)
-{
-    simt_bulk_wait(ptx_u32(run, op, 0), op->modifier[0] != 0, run->pc);
-}
+PTX_OP(wait, simt_bulk_wait(ptx_u32(run, op, 0), op->modifier[0] != 0, run->pc))
 static void nothing(struct run *run, const struct op *op)
 {
     (void)run, (void)op;

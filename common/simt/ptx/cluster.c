@@ -108,10 +108,7 @@ static void send(struct run *run, const struct op *op, unsigned count, unsigned 
     simt_async_store(&op->site, to, data, count * each, mbarrier, reduction != 0 ? add_or_so : NULL,
                      reduction, run->pc);
 }
-static void st_async(struct run *run, const struct op *op)
-{
-    send(run, op, op->vector, 0);
-}
+PTX_OP(st_async, send(run, op, op->vector, 0))
 static void red_async(struct run *run, const struct op *op)
 {
     static const enum ptx_atomic operations[] = {0,

@@ -270,18 +270,9 @@ static void cvt_pack(struct run *run, const struct op *op)
 
 /* ---- addresses ------------------------------------------------------------------------------------------- */
 
-static void cvta_to_shared(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, simt_shared_offset((const void *)(uintptr_t)ptx_word(run, op, 1)));
-}
-static void cvta_from_shared(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, (uintptr_t)simt_shared_address(ptx_word(run, op, 1)));
-}
-static void cvta_same(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_word(run, op, 1));
-}
+PTX_OP(cvta_to_shared, ptx_set(run, op, 0, simt_shared_offset((const void *)(uintptr_t)ptx_word(run, op, 1))))
+PTX_OP(cvta_from_shared, ptx_set(run, op, 0, (uintptr_t)simt_shared_address(ptx_word(run, op, 1))))
+PTX_OP(cvta_same, ptx_set(run, op, 0, ptx_word(run, op, 1)))
 
 /* ---- the rows -------------------------------------------------------------------------------------------- */
 

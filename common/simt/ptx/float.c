@@ -49,46 +49,21 @@ static int host_rounding(unsigned modifier)
     return modes[modifier];
 }
 
-static __attribute__((noinline)) float compute32(int what, float x, float y, float z)
-{
-    volatile float a = x, b = y; /* computed here, in the current rounding mode */
-    switch (what) {
-    case ADD:
-        return a + b;
-    case SUB:
-        return a - b;
-    case MUL:
-        return a * b;
-    case FMA:
-        return fmaf(a, b, z);
-    case DIV:
-        return a / b;
-    case RCP:
-        return 1.0f / a;
-    default:
-        return sqrtf(a);
+/* Computed here, in the current rounding mode. */
+#define COMPUTE(name, T, fused, root)                                                                        \
+    static __attribute__((noinline)) T name(int what, T x, T y, T z)                                         \
+    {                                                                                                        \
+        volatile T a = x, b = y;                                                                             \
+        return what == ADD   ? a + b                                                                         \
+               : what == SUB ? a - b                                                                         \
+               : what == MUL ? a * b                                                                         \
+               : what == FMA ? fused(a, b, z)                                                                \
+               : what == DIV ? a / b                                                                         \
+               : what == RCP ? (T)1 / a                                                                      \
+                             : root(a);                                                                      \
     }
-}
-static __attribute__((noinline)) double compute64(int what, double x, double y, double z)
-{
-    volatile double a = x, b = y;
-    switch (what) {
-    case ADD:
-        return a + b;
-    case SUB:
-        return a - b;
-    case MUL:
-        return a * b;
-    case FMA:
-        return fma(a, b, z);
-    case DIV:
-        return a / b;
-    case RCP:
-        return 1.0 / a;
-    default:
-        return sqrt(a);
-    }
-}
+COMPUTE(compute32, float, fmaf, sqrtf)
+COMPUTE(compute64, double, fma, sqrt)
 
 static void arithmetic32(struct run *run, const struct op *op, int what, unsigned sources)
 {
@@ -172,10 +147,7 @@ APPROXIMATION(lg2_approx, log2)
 APPROXIMATION(ex2_approx, exp2)
 APPROXIMATION(tanh_approx, tanh)
 
-static void rsqrt64(struct run *run, const struct op *op)
-{
-    set64(run, op, 0, 1.0 / sqrt(get64(run, op, 1)));
-}
+PTX_OP(rsqrt64, set64(run, op, 0, 1.0 / sqrt(get64(run, op, 1))))
 
 /* ---- smaller and larger --------------------------------------------------------------------------------- */
 
@@ -206,22 +178,10 @@ static float extreme32(const struct run *run, const struct op *op, bool want_les
     }
     return op->modifier[SIGN] != 0 && sign ? -result : result;
 }
-static void min32(struct run *run, const struct op *op)
-{
-    set32(run, op, 0, extreme32(run, op, true, 2));
-}
-static void max32(struct run *run, const struct op *op)
-{
-    set32(run, op, 0, extreme32(run, op, false, 2));
-}
-static void min64(struct run *run, const struct op *op)
-{
-    set64(run, op, 0, extreme(get64(run, op, 1), get64(run, op, 2), true, false));
-}
-static void max64(struct run *run, const struct op *op)
-{
-    set64(run, op, 0, extreme(get64(run, op, 1), get64(run, op, 2), false, false));
-}
+PTX_OP(min32, set32(run, op, 0, extreme32(run, op, true, 2)))
+PTX_OP(max32, set32(run, op, 0, extreme32(run, op, false, 2)))
+PTX_OP(min64, set64(run, op, 0, extreme(get64(run, op, 1), get64(run, op, 2), true, false)))
+PTX_OP(max64, set64(run, op, 0, extreme(get64(run, op, 1), get64(run, op, 2), false, false)))
 
 /* ---- signs ---------------------------------------------------------------------------------------------- */
 
@@ -235,14 +195,8 @@ static void neg32(struct run *run, const struct op *op)
     const float x = get32(run, op, 1);
     set32(run, op, 0, -(op->modifier[0] != 0 ? flushed(x) : x));
 }
-static void abs64(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_word(run, op, 1) & INT64_MAX);
-}
-static void neg64(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_word(run, op, 1) ^ (uint64_t)INT64_MIN);
-}
+PTX_OP(abs64, ptx_set(run, op, 0, ptx_word(run, op, 1) & INT64_MAX))
+PTX_OP(neg64, ptx_set(run, op, 0, ptx_word(run, op, 1) ^ (uint64_t)INT64_MIN))
 static void copysign32(struct run *run, const struct op *op)
 {
     ptx_set(run, op, 0, (ptx_word(run, op, 1) & 0x80000000u) | (ptx_word(run, op, 2) & 0x7fffffffu));
@@ -399,22 +353,10 @@ static void arithmetic16(struct run *run, const struct op *op, int what, unsigne
     }
     ptx_set(run, op, 0, result);
 }
-static void add16(struct run *run, const struct op *op)
-{
-    arithmetic16(run, op, ADD, 2);
-}
-static void sub16(struct run *run, const struct op *op)
-{
-    arithmetic16(run, op, SUB, 2);
-}
-static void mul16(struct run *run, const struct op *op)
-{
-    arithmetic16(run, op, MUL, 2);
-}
-static void fma16(struct run *run, const struct op *op)
-{
-    arithmetic16(run, op, FMA, 3);
-}
+PTX_OP(add16, arithmetic16(run, op, ADD, 2))
+PTX_OP(sub16, arithmetic16(run, op, SUB, 2))
+PTX_OP(mul16, arithmetic16(run, op, MUL, 2))
+PTX_OP(fma16, arithmetic16(run, op, FMA, 3))
 
 static uint16_t small_extreme(const struct op *op, uint16_t a, uint16_t b, bool want_less)
 {
@@ -435,22 +377,10 @@ static void extreme16(struct run *run, const struct op *op, bool want_less)
                   << 16 * part;
     ptx_set(run, op, 0, result);
 }
-static void min16(struct run *run, const struct op *op)
-{
-    extreme16(run, op, true);
-}
-static void max16(struct run *run, const struct op *op)
-{
-    extreme16(run, op, false);
-}
-static void abs16(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_u32(run, op, 1) & 0x7fff7fffu);
-}
-static void neg16(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_u32(run, op, 1) ^ (is_pair(op) ? 0x80008000u : 0x8000u));
-}
+PTX_OP(min16, extreme16(run, op, true))
+PTX_OP(max16, extreme16(run, op, false))
+PTX_OP(abs16, ptx_set(run, op, 0, ptx_u32(run, op, 1) & 0x7fff7fffu))
+PTX_OP(neg16, ptx_set(run, op, 0, ptx_u32(run, op, 1) ^ (is_pair(op) ? 0x80008000u : 0x8000u)))
 
 /* ex2 and tanh of f16, bf16 and their pairs. */
 static void approximate16(struct run *run, const struct op *op, double (*function)(double))
@@ -462,14 +392,8 @@ static void approximate16(struct run *run, const struct op *op, double (*functio
     }
     ptx_set(run, op, 0, result);
 }
-static void ex2_16(struct run *run, const struct op *op)
-{
-    approximate16(run, op, exp2);
-}
-static void tanh_16(struct run *run, const struct op *op)
-{
-    approximate16(run, op, tanh);
-}
+PTX_OP(ex2_16, approximate16(run, op, exp2))
+PTX_OP(tanh_16, approximate16(run, op, tanh))
 
 /* ---- the rows ------------------------------------------------------------------------------------------- */
 

@@ -319,18 +319,9 @@ static void meet(struct run *run, const struct op *op, simt_warp_function comple
     demand_whole_warp(op);
     simt_warp_gather(&op->site, 0xffffffffu, complete, (void *)(uintptr_t)op, run->reg, NULL);
 }
-static void mma_floats(struct run *run, const struct op *op)
-{
-    meet(run, op, complete_floats);
-}
-static void mma_integers(struct run *run, const struct op *op)
-{
-    meet(run, op, complete_integers);
-}
-static void mma_doubles(struct run *run, const struct op *op)
-{
-    meet(run, op, complete_doubles);
-}
+PTX_OP(mma_floats, meet(run, op, complete_floats))
+PTX_OP(mma_integers, meet(run, op, complete_integers))
+PTX_OP(mma_doubles, meet(run, op, complete_doubles))
 
 /* ---- matrices of 8 x 8 halves: [trans] -------------------------------------------------------------------- */
 
@@ -418,10 +409,7 @@ static void complete_movmatrix(void *const operand[32], void *const result[32], 
         ((uint64_t *)operand[lane])[op->slot[0]] =
             matrix[2 * (lane % 4)][lane / 4] | (uint32_t)matrix[2 * (lane % 4) + 1][lane / 4] << 16;
 }
-static void movmatrix(struct run *run, const struct op *op)
-{
-    meet(run, op, complete_movmatrix);
-}
+PTX_OP(movmatrix, meet(run, op, complete_movmatrix))
 
 /* ---- the rows --------------------------------------------------------------------------------------------- */
 

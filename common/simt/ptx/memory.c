@@ -102,10 +102,7 @@ static void load_from(struct run *run, const struct op *op, void *address)
     tell(run, op, address, bytes_of(op), SIMT_READ);
     set_elements(run, op, address);
 }
-static void ld(struct run *run, const struct op *op)
-{
-    load_from(run, op, global_address(run, op, op->vector, bytes_of(op), SIMT_READ));
-}
+PTX_OP(ld, load_from(run, op, global_address(run, op, op->vector, bytes_of(op), SIMT_READ)))
 /* By the path for what the kernel does not write. */
 static void ld_nc(struct run *run, const struct op *op)
 {
@@ -113,10 +110,7 @@ static void ld_nc(struct run *run, const struct op *op)
     simt_access(address, bytes_of(op), SIMT_READ | SIMT_CONSTANT, run->pc);
     set_elements(run, op, address);
 }
-static void ld_shared(struct run *run, const struct op *op)
-{
-    load_from(run, op, shared_address(run, op, op->vector, bytes_of(op), SIMT_READ));
-}
+PTX_OP(ld_shared, load_from(run, op, shared_address(run, op, op->vector, bytes_of(op), SIMT_READ)))
 
 static void store_to(struct run *run, const struct op *op, void *address)
 {
@@ -127,14 +121,8 @@ static void store_to(struct run *run, const struct op *op, void *address)
         memcpy((char *)address + i * each, &word, each);
     }
 }
-static void st(struct run *run, const struct op *op)
-{
-    store_to(run, op, global_address(run, op, 0, bytes_of(op), SIMT_WRITE));
-}
-static void st_shared(struct run *run, const struct op *op)
-{
-    store_to(run, op, shared_address(run, op, 0, bytes_of(op), SIMT_WRITE));
-}
+PTX_OP(st, store_to(run, op, global_address(run, op, 0, bytes_of(op), SIMT_WRITE)))
+PTX_OP(st_shared, store_to(run, op, shared_address(run, op, 0, bytes_of(op), SIMT_WRITE)))
 
 /* ---- atomics: [sem] [scope] [space] (op) [noftz] [hint] -------------------------------------------------- */
 
@@ -221,14 +209,8 @@ static void atom_shared(struct run *run, const struct op *op)
 {
     update(run, op, shared_address(run, op, op->vector, bytes_of(op), SIMT_ATOMIC), op->vector + 1u, true);
 }
-static void red(struct run *run, const struct op *op)
-{
-    update(run, op, global_address(run, op, 0, bytes_of(op), SIMT_ATOMIC), 1, false);
-}
-static void red_shared(struct run *run, const struct op *op)
-{
-    update(run, op, shared_address(run, op, 0, bytes_of(op), SIMT_ATOMIC), 1, false);
-}
+PTX_OP(red, update(run, op, global_address(run, op, 0, bytes_of(op), SIMT_ATOMIC), 1, false))
+PTX_OP(red_shared, update(run, op, shared_address(run, op, 0, bytes_of(op), SIMT_ATOMIC), 1, false))
 
 /* ---- fences, and what the caches are told ---------------------------------------------------------------- */
 
@@ -271,10 +253,7 @@ static void nothing(struct run *run, const struct op *op)
 {
     (void)run, (void)op;
 }
-static void createpolicy(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, 0);
-}
+PTX_OP(createpolicy, ptx_set(run, op, 0, 0))
 static void isspacep(struct run *run, const struct op *op)
 {
     enum { GLOBAL_SPACE = 1, CLUSTER_SPACE = 4, LOCAL_SPACE };

@@ -168,4 +168,11 @@ extern const struct group ptx_scalar_rows, ptx_float_rows, ptx_convert_rows, ptx
     ptx_matrix_rows, ptx_async_rows, ptx_barrier_rows, ptx_bulk_rows, ptx_warpgroup_rows, ptx_cluster_rows;
 extern const struct group *const ptx_groups[];
 
+/** @brief An operation that is one statement, of `run` and `op`. */
+#define PTX_OP(name, ...)                                                                                    \
+    static void name(struct run *run, const struct op *op)                                                   \
+    {                                                                                                        \
+        __VA_ARGS__;                                                                                         \
+    }
+
 #define PTX_GROUP(name, list) const struct group name = {list, sizeof list / sizeof list[0]}

@@ -40,19 +40,19 @@ static int64_t clamp(int64_t x, int64_t least, int64_t most)
     return x < least ? least : x > most ? most : x;
 }
 
-static void add(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, value(run, op, 1) + value(run, op, 2));
-}
+/** An operation whose result is one expression of its operands. */
+#define SETS(name, result)                                                                                   \
+    static void name(struct run *run, const struct op *op)                                                   \
+    {                                                                                                        \
+        ptx_set(run, op, 0, result);                                                                         \
+    }
+SETS(add, value(run, op, 1) + value(run, op, 2))
 static void add_sat(struct run *run, const struct op *op)
 {
     const int64_t sum = (int64_t)value(run, op, 1) + (int64_t)value(run, op, 2);
     ptx_set(run, op, 0, (uint64_t)clamp(sum, INT32_MIN, INT32_MAX));
 }
-static void sub(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, value(run, op, 1) - value(run, op, 2));
-}
+SETS(sub, value(run, op, 1) - value(run, op, 2))
 static void sub_sat(struct run *run, const struct op *op)
 {
     const int64_t sum = (int64_t)value(run, op, 1) - (int64_t)value(run, op, 2);
@@ -70,41 +70,20 @@ static void add_pair(struct run *run, const struct op *op)
 }
 
 /* With the carry flag, which lives as long as the asm statement. */
-static void add_with_carry(struct run *run, const struct op *op, bool carry_in, bool keep)
+static void with_carry(struct run *run, const struct op *op, bool subtract, bool carry_in, bool keep)
 {
     const unsigned bits = bits_of(op);
     const uint64_t a = extended(ptx_word(run, op, 1), bits == 32 ? PTX_U32 : PTX_U64);
     const uint64_t b = extended(ptx_word(run, op, 2), bits == 32 ? PTX_U32 : PTX_U64);
-    const unsigned __int128 sum = (unsigned __int128)a + b + (carry_in && run->carry);
-    if (keep) run->carry = (sum >> bits & 1) != 0;
-    ptx_set(run, op, 0, (uint64_t)sum);
+    const unsigned __int128 more = (unsigned __int128)b + (carry_in && run->carry);
+    const unsigned __int128 result = subtract ? a - more : a + more;
+    if (keep) run->carry = (result >> bits & 1) != 0;
+    ptx_set(run, op, 0, (uint64_t)result);
 }
-static void add_cc(struct run *run, const struct op *op)
-{
-    add_with_carry(run, op, false, true);
-}
-static void addc(struct run *run, const struct op *op)
-{
-    add_with_carry(run, op, true, op->modifier[0] != 0);
-}
-
-static void subtract_with_borrow(struct run *run, const struct op *op, bool borrow_in, bool keep)
-{
-    const unsigned bits = bits_of(op);
-    const uint64_t a = extended(ptx_word(run, op, 1), bits == 32 ? PTX_U32 : PTX_U64);
-    const uint64_t b = extended(ptx_word(run, op, 2), bits == 32 ? PTX_U32 : PTX_U64);
-    const unsigned __int128 difference = (unsigned __int128)a - b - (borrow_in && run->carry);
-    if (keep) run->carry = (difference >> bits & 1) != 0;
-    ptx_set(run, op, 0, (uint64_t)difference);
-}
-static void sub_cc(struct run *run, const struct op *op)
-{
-    subtract_with_borrow(run, op, false, true);
-}
-static void subc(struct run *run, const struct op *op)
-{
-    subtract_with_borrow(run, op, true, op->modifier[0] != 0);
-}
+PTX_OP(add_cc, with_carry(run, op, false, false, true))
+PTX_OP(addc, with_carry(run, op, false, true, op->modifier[0] != 0))
+PTX_OP(sub_cc, with_carry(run, op, true, false, true))
+PTX_OP(subc, with_carry(run, op, true, true, op->modifier[0] != 0))
 
 enum part { PART_HI = 1, PART_LO, PART_WIDE };
 
@@ -115,14 +94,8 @@ static uint64_t product(const struct op *op, uint64_t a, uint64_t b)
     return is_signed(op) ? (uint64_t)((__int128)(int64_t)a * (int64_t)b >> 64)
                          : (uint64_t)((unsigned __int128)a * b >> 64);
 }
-static void mul(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, product(op, value(run, op, 1), value(run, op, 2)));
-}
-static void mad(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, product(op, value(run, op, 1), value(run, op, 2)) + ptx_word(run, op, 3));
-}
+SETS(mul, product(op, value(run, op, 1), value(run, op, 2)))
+SETS(mad, product(op, value(run, op, 1), value(run, op, 2)) + ptx_word(run, op, 3))
 static void mad_hi_sat(struct run *run, const struct op *op)
 {
     const int64_t high = (int64_t)(value(run, op, 1) * value(run, op, 2)) >> 32;
@@ -139,14 +112,8 @@ static void mad_carry(struct run *run, const struct op *op, bool carry_in, bool 
     if (keep) run->carry = (sum >> bits & 1) != 0;
     ptx_set(run, op, 0, (uint64_t)sum);
 }
-static void mad_cc(struct run *run, const struct op *op)
-{
-    mad_carry(run, op, false, true);
-}
-static void madc(struct run *run, const struct op *op)
-{
-    mad_carry(run, op, true, op->modifier[1] != 0);
-}
+PTX_OP(mad_cc, mad_carry(run, op, false, true))
+PTX_OP(madc, mad_carry(run, op, true, op->modifier[1] != 0))
 
 static void mul24(struct run *run, const struct op *op)
 {
@@ -186,10 +153,7 @@ static void absolute(struct run *run, const struct op *op)
     const uint64_t a = value(run, op, 1);
     ptx_set(run, op, 0, (int64_t)a < 0 ? 0 - a : a);
 }
-static void negative(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, 0 - value(run, op, 1));
-}
+SETS(negative, 0 - value(run, op, 1))
 static void minimum(struct run *run, const struct op *op)
 {
     const uint64_t a = value(run, op, 1), b = value(run, op, 2);
@@ -211,14 +175,8 @@ static void minmax_pair(struct run *run, const struct op *op, bool want_less)
     }
     set_halves(run, op, part[0], part[1]);
 }
-static void minimum_pair(struct run *run, const struct op *op)
-{
-    minmax_pair(run, op, true);
-}
-static void maximum_pair(struct run *run, const struct op *op)
-{
-    minmax_pair(run, op, false);
-}
+PTX_OP(minimum_pair, minmax_pair(run, op, true))
+PTX_OP(maximum_pair, minmax_pair(run, op, false))
 static void sad(struct run *run, const struct op *op)
 {
     const uint64_t a = value(run, op, 1), b = value(run, op, 2);
@@ -251,42 +209,15 @@ static void dp2a(struct run *run, const struct op *op)
 
 /* ---- bits ----------------------------------------------------------------------------------------------- */
 
-static void and_(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_word(run, op, 1) & ptx_word(run, op, 2));
-}
-static void or_(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_word(run, op, 1) | ptx_word(run, op, 2));
-}
-static void xor_(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_word(run, op, 1) ^ ptx_word(run, op, 2));
-}
-static void not_(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ~ptx_word(run, op, 1));
-}
-static void cnot(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, value(run, op, 1) == 0);
-}
-static void and_predicates(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_predicate(run, op, 1) && ptx_predicate(run, op, 2));
-}
-static void or_predicates(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_predicate(run, op, 1) || ptx_predicate(run, op, 2));
-}
-static void xor_predicates(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_predicate(run, op, 1) != ptx_predicate(run, op, 2));
-}
-static void not_predicate(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, !ptx_predicate(run, op, 1));
-}
+SETS(and_, ptx_word(run, op, 1) & ptx_word(run, op, 2))
+SETS(or_, ptx_word(run, op, 1) | ptx_word(run, op, 2))
+SETS(xor_, ptx_word(run, op, 1) ^ ptx_word(run, op, 2))
+SETS(not_, ~ptx_word(run, op, 1))
+SETS(cnot, value(run, op, 1) == 0)
+SETS(and_predicates, ptx_predicate(run, op, 1) && ptx_predicate(run, op, 2))
+SETS(or_predicates, ptx_predicate(run, op, 1) || ptx_predicate(run, op, 2))
+SETS(xor_predicates, ptx_predicate(run, op, 1) != ptx_predicate(run, op, 2))
+SETS(not_predicate, !ptx_predicate(run, op, 1))
 
 /* The last operand is a table: bit 4a + 2b + c of it is the result for bits a, b, c. */
 static void lop3(struct run *run, const struct op *op)
@@ -389,10 +320,7 @@ static void bfi(struct run *run, const struct op *op)
         result = (result & ~((uint64_t)1 << (at + i))) | (a >> i & 1) << (at + i);
     ptx_set(run, op, 0, result);
 }
-static void popc(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, (uint64_t)__builtin_popcountll(value(run, op, 1)));
-}
+SETS(popc, (uint64_t)__builtin_popcountll(value(run, op, 1)))
 static void clz(struct run *run, const struct op *op)
 {
     const uint64_t a = value(run, op, 1);
@@ -466,10 +394,7 @@ static void set(struct run *run, const struct op *op)
     const bool result = compare(&second, value(run, &second, 1), value(run, &second, 2));
     ptx_set(run, op, 0, !result ? 0 : op->type[0] == PTX_F32 ? 0x3f800000u : UINT64_MAX);
 }
-static void selp(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, ptx_word(run, op, ptx_predicate(run, op, 3) ? 1 : 2));
-}
+SETS(selp, ptx_word(run, op, ptx_predicate(run, op, 3) ? 1 : 2))
 static void slct(struct run *run, const struct op *op)
 {
     const uint32_t c = ptx_u32(run, op, 3);
@@ -479,10 +404,7 @@ static void slct(struct run *run, const struct op *op)
 
 /* ---- moving --------------------------------------------------------------------------------------------- */
 
-static void mov(struct run *run, const struct op *op)
-{
-    ptx_set(run, op, 0, op->slot[1] == NO_SLOT ? ptx_special_value((int)op->constant) : ptx_word(run, op, 1));
-}
+SETS(mov, op->slot[1] == NO_SLOT ? ptx_special_value((int)op->constant) : ptx_word(run, op, 1))
 static void mov_predicate(struct run *run, const struct op *op)
 {
     ptx_set(run, op, 0,
@@ -508,22 +430,10 @@ static void unpack(struct run *run, const struct op *op, unsigned parts)
     const uint64_t a = ptx_word(run, op, parts);
     for (unsigned i = 0; i < parts; i++) ptx_set(run, op, i, a >> bits * i & (UINT64_MAX >> (64 - bits)));
 }
-static void pack_2(struct run *run, const struct op *op)
-{
-    pack(run, op, 2);
-}
-static void pack_4(struct run *run, const struct op *op)
-{
-    pack(run, op, 4);
-}
-static void unpack_2(struct run *run, const struct op *op)
-{
-    unpack(run, op, 2);
-}
-static void unpack_4(struct run *run, const struct op *op)
-{
-    unpack(run, op, 4);
-}
+PTX_OP(pack_2, pack(run, op, 2))
+PTX_OP(pack_4, pack(run, op, 4))
+PTX_OP(unpack_2, unpack(run, op, 2))
+PTX_OP(unpack_4, unpack(run, op, 4))
 static void pack_wide(struct run *run, const struct op *op)
 {
     const uint64_t low = ptx_word(run, op, 1), high = ptx_word(run, op, 2);
@@ -539,10 +449,7 @@ static void unpack_wide(struct run *run, const struct op *op)
 
 /* ---- going elsewhere ------------------------------------------------------------------------------------ */
 
-static void bra(struct run *run, const struct op *op)
-{
-    run->next = (unsigned)op->constant;
-}
+PTX_OP(bra, run->next = (unsigned)op->constant)
 
 /* ---- the rows ------------------------------------------------------------------------------------------- */
 

@@ -157,14 +157,8 @@ static void arrive_at(const struct run *run, const struct op *op, unsigned align
     demand_device(op);
     simt_named_barrier(&op->site, ptx_u32(run, op, 0), ptx_u32(run, op, 1), aligned, run->pc);
 }
-static void bar_sync(struct run *run, const struct op *op)
-{
-    sync_at(run, op, SIMT_BARRIER_ALIGNED);
-}
-static void bar_arrive(struct run *run, const struct op *op)
-{
-    arrive_at(run, op, SIMT_BARRIER_ALIGNED);
-}
+PTX_OP(bar_sync, sync_at(run, op, SIMT_BARRIER_ALIGNED))
+PTX_OP(bar_arrive, arrive_at(run, op, SIMT_BARRIER_ALIGNED))
 
 /* The younger names are for threads that may come at different places, unless they say .aligned. */
 static unsigned alignment(const struct op *op)
@@ -172,14 +166,8 @@ static unsigned alignment(const struct op *op)
     enum { ALIGNED = 1 }; /* which modifier */
     return op->modifier[ALIGNED] != 0 ? SIMT_BARRIER_ALIGNED : 0;
 }
-static void barrier_sync(struct run *run, const struct op *op)
-{
-    sync_at(run, op, alignment(op));
-}
-static void barrier_arrive(struct run *run, const struct op *op)
-{
-    arrive_at(run, op, alignment(op));
-}
+PTX_OP(barrier_sync, sync_at(run, op, alignment(op)))
+PTX_OP(barrier_arrive, arrive_at(run, op, alignment(op)))
 /* Barriers with a vote: barrier 0, for all threads. */
 static void bar_red(struct run *run, const struct op *op)
 {

@@ -14,6 +14,33 @@
 
 #include "runtime.h"
 
+/* ---- objects: what a handle may be -------------------------------------------------------------------------- */
+
+enum object_kind { OBJECT_STREAM, OBJECT_EVENT, OBJECT_GRAPH, OBJECT_EXECUTABLE, OBJECT_KINDS };
+
+/** @brief The first member of each of them. */
+struct object {
+    struct object *next;   /**< of its kind */
+    struct simt_site site; /**< the call that made it */
+    unsigned long number;  /**< later objects have higher ones */
+    pid_t owner;           /**< 0: it is not reported again */
+};
+
+/** @brief One that is made at @p site, and does not exist yet. */
+struct object object_new(struct simt_site site);
+/** @brief From here on @p object exists, and its handle is valid. */
+void object_add(enum object_kind kind, struct object *object);
+int object_exists(enum object_kind kind, const void *object);
+/** @brief From here on it does not exist; returns 0 if it did not before. */
+int object_forget(enum object_kind kind, const void *object);
+/** @brief Takes the last one out of the list; NULL: there is none. */
+void *object_take(enum object_kind kind);
+/** @brief Reports those of this process with a number higher than @p mark as leaks. @p of_this_call 1: at the end of an entry
+ *         point's call, not of the process; they are not reported again. */
+void objects_report(enum object_kind kind, unsigned long mark, int of_this_call);
+/** @brief Reports a finding if @p count objects of a kind are left; @p site is where the first of them was made. */
+void report_left(size_t count, const char *kind, int of_this_call, const struct simt_site *site);
+
 /* ---- graphs -------------------------------------------------------------------------------------------- */
 
 struct host_range;
@@ -38,19 +65,13 @@ struct CUgraphNode_st {
 };
 
 struct CUgraph_st {
+    struct object object;
     struct node_set nodes;
-    struct simt_site site; /**< the call that made it */
-    pid_t owner;
-    unsigned long number; /**< object_number() */
-    struct CUgraph_st *next;
 };
 
 struct CUgraphExec_st {
+    struct object object;
     struct CUgraph_st *graph; /**< a copy that no other code can change */
-    struct simt_site site;
-    pid_t owner;
-    unsigned long number;
-    struct CUgraphExec_st *next;
 };
 
 /** @brief Adds @p node unless it is there; 0 if memory is out. */
@@ -70,32 +91,26 @@ void graph_free(struct CUgraph_st *graph);
 void graph_publish(struct CUgraph_st *graph);
 /** @brief A copy of the graph's nodes and edges that is in no list; NULL if memory is out. */
 struct CUgraph_st *graph_copy(const struct CUgraph_st *graph);
-int graph_is_valid(cudaGraph_t graph);
 /** @brief 0 if there is no such graph. */
 int graph_destroy(struct CUgraph_st *graph);
 /** @brief An executable copy of @p graph, made at @p site; NULL if memory is out. */
 struct CUgraphExec_st *executable_new(const struct CUgraph_st *graph, struct simt_site site);
-int executable_is_valid(cudaGraphExec_t executable);
 /** @brief 0 if there is no such executable graph. */
 int executable_destroy(struct CUgraphExec_st *executable);
 /** @brief From here on graphs that still exist at the end are reported. */
 void graphs_watch_leaks(void);
 /** @brief For cudaDeviceReset: destroys all graphs. */
 void graphs_forget(void);
-/** @brief Reports graphs, plain and executable, with a number higher than @p mark as leaks, each once. */
-void graphs_report_since(unsigned long mark);
 
 /* ---- streams and events -------------------------------------------------------------------------------- */
 
 struct capture;
 
 struct CUstream_st {
+    struct object object;
     unsigned int flags;
     int priority;
     int device;
-    struct simt_site site; /**< the call that made it */
-    unsigned long number;  /**< object_number() */
-    struct CUstream_st *next;
     int order_index;            /**< its place in order.c; -1: none */
     struct capture *capture;    /**< NULL: not under capture */
     struct node_set last;       /**< what the next operation of the capture depends on */
@@ -106,13 +121,11 @@ enum { PROMISE_STREAMS = 20 }; /* streams that one call of an entry point may us
 enum { ORDER_STREAMS = 96 };   /* streams that order.c can follow at once */
 
 struct CUevent_st {
+    struct object object;
     unsigned int flags;
     int recorded;
     int device;
-    struct simt_site site;
-    unsigned long number;
     struct timespec when;
-    struct CUevent_st *next;
     unsigned long long capture_id; /**< number of the capture it was last recorded in; 0: outside of any */
     struct node_set captured;      /**< what a wait for it depends on */
     unsigned long call; /**< last recorded in this call of an entry point; promises.c follows it then */
@@ -121,21 +134,6 @@ struct CUevent_st {
     unsigned long order[ORDER_STREAMS];
 };
 
-/** @brief The next number for a stream, event or graph: later objects have higher ones. */
-unsigned long object_number(void);
-/** @brief Reports a finding if @p count objects of a kind are left; @p site is where the first of them was
- *         made. @p of_this_call 1: at the end of an entry point's call, not of the process. */
-void report_left(size_t count, const char *kind, int of_this_call, const struct simt_site *site);
-
-/** @brief Reports streams and events with a higher number than @p mark as leaks. */
-void objects_report_since(unsigned long mark);
-/** @brief From here on the stream exists, and its handle is valid. */
-void stream_remember(struct CUstream_st *stream);
-/** @brief From here on it does not exist; returns 0 if it did not before. */
-int stream_forget(const struct CUstream_st *stream);
-void event_remember(struct CUevent_st *event);
-int event_forget(const struct CUevent_st *event);
-int event_is_valid(cudaEvent_t event);
 struct ncclComm;
 /** @brief 1 if the communicator exists: it was made, and neither destroyed nor aborted (nccl.c). */
 int comm_is_valid(const struct ncclComm *comm);

@@ -90,7 +90,8 @@ static cudaError_t instantiate(cudaGraphExec_t *executable, cudaGraph_t graph, u
                                         cudaGraphInstantiateFlagUseNodePriority;
     RETURN_IF_LOST();
     RETURN_IF_UNSAFE();
-    if (executable == NULL || !graph_is_valid(graph)) return runtime_result(cudaErrorInvalidValue);
+    if (executable == NULL || !object_exists(OBJECT_GRAPH, graph))
+        return runtime_result(cudaErrorInvalidValue);
     *executable = NULL;
     if (flags & cudaGraphInstantiateFlagDeviceLaunch)
         return runtime_refuse(site, RECORD_SAYS_NO_DEVICE_GRAPH);
@@ -158,7 +159,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo *info)
 {
     RETURN_IF_LOST();
-    if (info == NULL || !executable_is_valid(executable) || !graph_is_valid(graph))
+    if (info == NULL || !object_exists(OBJECT_EXECUTABLE, executable) || !object_exists(OBJECT_GRAPH, graph))
         return runtime_result(cudaErrorInvalidValue);
     info->errorFromNode = NULL;
     info->result = compare_graphs(executable->graph, graph, &info->errorNode);
@@ -175,7 +176,7 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
 {
     RETURN_IF_LOST();
-    if (!executable_is_valid(executable)) return runtime_result(cudaErrorInvalidValue);
+    if (!object_exists(OBJECT_EXECUTABLE, executable)) return runtime_result(cudaErrorInvalidValue);
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     struct operation operation = {OPERATION_GRAPH,
                                   CALLER_SITE("cudaGraphLaunch"),
@@ -190,7 +191,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream)
 {
     RETURN_IF_LOST();
-    if (!executable_is_valid(executable)) return runtime_result(cudaErrorInvalidValue);
+    if (!object_exists(OBJECT_EXECUTABLE, executable)) return runtime_result(cudaErrorInvalidValue);
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     return runtime_result(capture_check_capturable(stream));
 }

@@ -514,42 +514,40 @@ cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_by
                                   size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
                                   const char *call);
 
+/** A copy to or from @p symbol, by a host's @p across or within the device. */
+static cudaError_t copy_symbol(const void *symbol, size_t symbol_bytes, size_t offset,
+                               enum cudaMemcpyKind across, struct copy_operation c, cudaStream_t stream,
+                               struct simt_site site)
+{
+    const size_t bytes = c.width;
+    RETURN_IF_LOST();
+    if (!is_symbol(site, symbol)) return runtime_result(cudaErrorInvalidSymbol);
+    if (c.kind != across && c.kind != cudaMemcpyDeviceToDevice && c.kind != cudaMemcpyDefault)
+        return runtime_result(cudaErrorInvalidMemcpyDirection);
+    if (offset > symbol_bytes || bytes > symbol_bytes - offset) {
+        const int64_t role = across == cudaMemcpyHostToDevice ? ROLE_WRITES : ROLE_READS;
+        simt_finding(RECORD_OUT_OF_BOUNDS, &site, RECORD_SAYS_SYMBOL_RANGE,
+                     SIMT_SAYS(.name = {site.what},
+                               .number = {role, (int64_t)bytes, (int64_t)offset, (int64_t)symbol_bytes}));
+        return runtime_result(cudaErrorInvalidValue);
+    }
+    return waits(site.what) ? runtime_copy_and_wait(c, site) : runtime_copy(c, stream, site);
+}
+
 cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes,
                                 size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
                                 const char *call)
 {
-    struct simt_site site = CALLER_SITE(call);
-    RETURN_IF_LOST();
-    if (!is_symbol(site, symbol)) return runtime_result(cudaErrorInvalidSymbol);
-    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
-        return runtime_result(cudaErrorInvalidMemcpyDirection);
-    if (offset > symbol_bytes || bytes > symbol_bytes - offset) {
-        simt_finding(RECORD_OUT_OF_BOUNDS, &site, RECORD_SAYS_SYMBOL_RANGE,
-                     SIMT_SAYS(.name = {call}, .number = {ROLE_WRITES, (int64_t)bytes, (int64_t)offset,
-                                                          (int64_t)symbol_bytes}));
-        return runtime_result(cudaErrorInvalidValue);
-    }
-    const struct copy_operation c = one_row((char *)symbol + offset, from, bytes, kind);
-    return waits(call) ? runtime_copy_and_wait(c, site) : runtime_copy(c, stream, site);
+    return copy_symbol(symbol, symbol_bytes, offset, cudaMemcpyHostToDevice,
+                       one_row((char *)symbol + offset, from, bytes, kind), stream, CALLER_SITE(call));
 }
 
 cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes,
                                   size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
                                   const char *call)
 {
-    struct simt_site site = CALLER_SITE(call);
-    RETURN_IF_LOST();
-    if (!is_symbol(site, symbol)) return runtime_result(cudaErrorInvalidSymbol);
-    if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
-        return runtime_result(cudaErrorInvalidMemcpyDirection);
-    if (offset > symbol_bytes || bytes > symbol_bytes - offset) {
-        simt_finding(RECORD_OUT_OF_BOUNDS, &site, RECORD_SAYS_SYMBOL_RANGE,
-                     SIMT_SAYS(.name = {call}, .number = {ROLE_READS, (int64_t)bytes, (int64_t)offset,
-                                                          (int64_t)symbol_bytes}));
-        return runtime_result(cudaErrorInvalidValue);
-    }
-    const struct copy_operation c = one_row(to, (const char *)symbol + offset, bytes, kind);
-    return waits(call) ? runtime_copy_and_wait(c, site) : runtime_copy(c, stream, site);
+    return copy_symbol(symbol, symbol_bytes, offset, cudaMemcpyDeviceToHost,
+                       one_row(to, (const char *)symbol + offset, bytes, kind), stream, CALLER_SITE(call));
 }
 
 /* In C the size of the variable is not known; runtime_copy() checks the device's own bounds. */

@@ -1,17 +1,11 @@
 /**
  * @file nodes.c
- * @brief Graphs as data: nodes and their dependencies, copies, and the list of existing graphs, by which
- *        stale handles and leaks are found.
+ * @brief Graphs as data: nodes and their dependencies, copies, and what becomes of graphs that exist.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "graph.h"
-
-static struct CUgraph_st *graphs;
-static struct CUgraphExec_st *executables;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- sets of nodes ------------------------------------------------------------------------------------- */
 
@@ -80,9 +74,7 @@ struct CUgraph_st *graph_new(struct simt_site site)
 {
     struct CUgraph_st *graph = calloc(1, sizeof(*graph));
     if (graph == NULL) return NULL;
-    graph->site = site;
-    graph->owner = getpid();
-    graph->number = object_number();
+    graph->object = object_new(site);
     return graph;
 }
 
@@ -118,7 +110,7 @@ void graph_free(struct CUgraph_st *graph)
 
 struct CUgraph_st *graph_copy(const struct CUgraph_st *graph)
 {
-    struct CUgraph_st *copy = graph_new(graph->site);
+    struct CUgraph_st *copy = graph_new(graph->object.site);
     for (size_t i = 0; copy != NULL && i < graph->nodes.count; i++) {
         const struct CUgraphNode_st *node = graph->nodes.nodes[i];
         struct node_set after = {NULL, 0, 0};
@@ -139,39 +131,9 @@ struct CUgraph_st *graph_copy(const struct CUgraph_st *graph)
 /** Called by the machine when it looks for leaks. */
 static void report_leaks(void)
 {
-    size_t count = 0, executable_count = 0;
-    struct simt_site site = {0}, executable_site = {0};
     if (runtime_lost() != cudaSuccess) return; /* graphs of the lost context cannot be destroyed any more */
-    pthread_mutex_lock(&lock);
-    for (const struct CUgraph_st *g = graphs; g != NULL; g = g->next)
-        if (g->owner == getpid() && ++count) site = g->site;
-    for (const struct CUgraphExec_st *e = executables; e != NULL; e = e->next)
-        if (e->owner == getpid() && ++executable_count) executable_site = e->site;
-    pthread_mutex_unlock(&lock);
-    report_left(count, "graph", 0, &site);
-    report_left(executable_count, "executable graph", 0, &executable_site);
-}
-
-void graphs_report_since(unsigned long mark)
-{
-    size_t count = 0, executable_count = 0;
-    struct simt_site site = {0}, executable_site = {0};
-    pthread_mutex_lock(&lock);
-    for (struct CUgraph_st *g = graphs; g != NULL; g = g->next) {
-        if (g->number <= mark || g->owner != getpid()) continue;
-        site = g->site;
-        g->owner = 0; /* nobody's: it is not reported again at the end */
-        count++;
-    }
-    for (struct CUgraphExec_st *e = executables; e != NULL; e = e->next) {
-        if (e->number <= mark || e->owner != getpid()) continue;
-        executable_site = e->site;
-        e->owner = 0;
-        executable_count++;
-    }
-    pthread_mutex_unlock(&lock);
-    report_left(count, "graph", 1, &site);
-    report_left(executable_count, "executable graph", 1, &executable_site);
+    objects_report(OBJECT_GRAPH, 0, 0);
+    objects_report(OBJECT_EXECUTABLE, 0, 0);
 }
 
 void graphs_watch_leaks(void)
@@ -182,48 +144,20 @@ void graphs_watch_leaks(void)
 void graph_publish(struct CUgraph_st *graph)
 {
     graphs_watch_leaks();
-    pthread_mutex_lock(&lock);
-    graph->next = graphs;
-    graphs = graph;
-    pthread_mutex_unlock(&lock);
+    object_add(OBJECT_GRAPH, &graph->object);
 }
 
-int graph_is_valid(cudaGraph_t graph)
+int graph_destroy(struct CUgraph_st *graph)
 {
-    pthread_mutex_lock(&lock);
-    const struct CUgraph_st *g = graphs;
-    while (g != NULL && g != graph) g = g->next;
-    pthread_mutex_unlock(&lock);
-    return g != NULL;
-}
-
-int executable_is_valid(cudaGraphExec_t executable)
-{
-    pthread_mutex_lock(&lock);
-    const struct CUgraphExec_st *e = executables;
-    while (e != NULL && e != executable) e = e->next;
-    pthread_mutex_unlock(&lock);
-    return e != NULL;
+    const int found = object_forget(OBJECT_GRAPH, graph);
+    if (found) graph_free(graph);
+    return found;
 }
 
 static void executable_free(struct CUgraphExec_st *executable)
 {
     graph_free(executable->graph);
     free(executable);
-}
-
-int graph_destroy(struct CUgraph_st *graph)
-{
-    pthread_mutex_lock(&lock);
-    struct CUgraph_st **link = &graphs;
-    while (*link != NULL && *link != graph) link = &(*link)->next;
-    const int found = *link != NULL;
-    if (found) {
-        *link = graph->next;
-        graph_free(graph);
-    }
-    pthread_mutex_unlock(&lock);
-    return found;
 }
 
 struct CUgraphExec_st *executable_new(const struct CUgraph_st *graph, struct simt_site site)
@@ -234,42 +168,22 @@ struct CUgraphExec_st *executable_new(const struct CUgraph_st *graph, struct sim
         free(e);
         return NULL;
     }
-    e->site = site;
-    e->owner = getpid();
-    e->number = object_number();
-    pthread_mutex_lock(&lock);
-    e->next = executables;
-    executables = e;
-    pthread_mutex_unlock(&lock);
+    e->object = object_new(site);
+    object_add(OBJECT_EXECUTABLE, &e->object);
     return e;
 }
 
 int executable_destroy(struct CUgraphExec_st *executable)
 {
-    pthread_mutex_lock(&lock);
-    struct CUgraphExec_st **link = &executables;
-    while (*link != NULL && *link != executable) link = &(*link)->next;
-    const int found = *link != NULL;
-    if (found) {
-        *link = executable->next;
-        executable_free(executable);
-    }
-    pthread_mutex_unlock(&lock);
+    const int found = object_forget(OBJECT_EXECUTABLE, executable);
+    if (found) executable_free(executable);
     return found;
 }
 
 void graphs_forget(void)
 {
-    pthread_mutex_lock(&lock);
-    while (graphs != NULL) {
-        struct CUgraph_st *g = graphs;
-        graphs = g->next;
-        graph_free(g);
-    }
-    while (executables != NULL) {
-        struct CUgraphExec_st *e = executables;
-        executables = e->next;
-        executable_free(e);
-    }
-    pthread_mutex_unlock(&lock);
+    struct CUgraph_st *g;
+    struct CUgraphExec_st *e;
+    while ((g = object_take(OBJECT_GRAPH)) != NULL) graph_free(g);
+    while ((e = object_take(OBJECT_EXECUTABLE)) != NULL) executable_free(e);
 }

@@ -1,31 +1,69 @@
 /**
  * @file objects.c
- * @brief The existing streams and events: looks up handles, and finds objects that are left at the end.
+ * @brief The existing streams, events and graphs: looks up handles, and finds objects that are left at the end.
  */
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "graph.h"
 
-/* All existing objects, by which handles that were destroyed or never made are found. */
-static struct CUstream_st *streams;
-static struct CUevent_st *events;
+static struct object *objects[OBJECT_KINDS];             /* those that exist, the last one first */
 static struct CUstream_st per_thread[SIMT_MOST_DEVICES]; /* cudaStreamPerThread: one per device is enough */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* ---- what is left ---------------------------------------------------------------------------------------- */
-
-static unsigned long made; /* number of streams, events and graphs made so far */
-
-unsigned long object_number(void)
-{
-    return __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
-}
+static unsigned long made; /* number of objects made so far */
 
 unsigned long simt_objects_made(void)
 {
     return __atomic_load_n(&made, __ATOMIC_RELAXED);
 }
+
+/* ---- lists --------------------------------------------------------------------------------------------- */
+
+struct object object_new(struct simt_site site)
+{
+    return (struct object){
+        .site = site, .number = __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED), .owner = getpid()};
+}
+
+void object_add(enum object_kind kind, struct object *object)
+{
+    pthread_mutex_lock(&lock);
+    object->next = objects[kind];
+    objects[kind] = object;
+    pthread_mutex_unlock(&lock);
+}
+
+int object_exists(enum object_kind kind, const void *object)
+{
+    pthread_mutex_lock(&lock);
+    const struct object *o = objects[kind];
+    while (o != NULL && o != object) o = o->next;
+    pthread_mutex_unlock(&lock);
+    return o != NULL;
+}
+
+int object_forget(enum object_kind kind, const void *object)
+{
+    pthread_mutex_lock(&lock);
+    struct object **link = &objects[kind];
+    while (*link != NULL && *link != object) link = &(*link)->next;
+    const int found = *link != NULL;
+    if (found) *link = (*link)->next;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void *object_take(enum object_kind kind)
+{
+    pthread_mutex_lock(&lock);
+    struct object *first = objects[kind];
+    if (first != NULL) objects[kind] = first->next;
+    pthread_mutex_unlock(&lock);
+    return first;
+}
+
+/* ---- what is left ---------------------------------------------------------------------------------------- */
 
 void report_left(size_t count, const char *kind, int of_this_call, const struct simt_site *site)
 {
@@ -34,49 +72,28 @@ void report_left(size_t count, const char *kind, int of_this_call, const struct 
                  SIMT_SAYS(.name = {site->what, kind}, .number = {(int64_t)count, of_this_call}));
 }
 
-void objects_report_since(unsigned long mark)
+void objects_report(enum object_kind kind, unsigned long mark, int of_this_call)
 {
-    size_t stream_count = 0, event_count = 0;
-    struct simt_site stream_site = {0}, event_site = {0};
+    static const char *const names[] = {"stream", "event", "graph", "executable graph"};
+    struct simt_site site = {0};
+    size_t count = 0;
     pthread_mutex_lock(&lock);
-    for (const struct CUstream_st *s = streams; s != NULL; s = s->next)
-        if (s->number > mark && ++stream_count) stream_site = s->site;
-    for (const struct CUevent_st *e = events; e != NULL; e = e->next)
-        if (e->number > mark && ++event_count) event_site = e->site;
+    for (struct object *o = objects[kind]; o != NULL; o = o->next) {
+        if (o->number <= mark || o->owner != getpid()) continue;
+        if (of_this_call) o->owner = 0;
+        site = o->site;
+        count++;
+    }
     pthread_mutex_unlock(&lock);
-    report_left(stream_count, "stream", 1, &stream_site);
-    report_left(event_count, "event", 1, &event_site);
+    report_left(count, names[kind], of_this_call, &site);
 }
 
-/* ---- streams ------------------------------------------------------------------------------------------- */
-
-void stream_remember(struct CUstream_st *stream)
-{
-    pthread_mutex_lock(&lock);
-    stream->next = streams;
-    streams = stream;
-    pthread_mutex_unlock(&lock);
-}
-
-int stream_forget(const struct CUstream_st *stream)
-{
-    pthread_mutex_lock(&lock);
-    struct CUstream_st **link = &streams;
-    while (*link != NULL && *link != stream) link = &(*link)->next;
-    const int found = *link != NULL;
-    if (found) *link = stream->next;
-    pthread_mutex_unlock(&lock);
-    return found;
-}
+/* ---- streams and events -------------------------------------------------------------------------------- */
 
 int stream_is_valid(cudaStream_t stream)
 {
     if (stream == NULL || stream == cudaStreamLegacy || stream == cudaStreamPerThread) return 1;
-    pthread_mutex_lock(&lock);
-    const struct CUstream_st *s = streams;
-    while (s != NULL && s != stream) s = s->next;
-    pthread_mutex_unlock(&lock);
-    return s != NULL;
+    return object_exists(OBJECT_STREAM, stream);
 }
 
 int stream_device(cudaStream_t stream)
@@ -90,36 +107,6 @@ struct CUstream_st *stream_behind(cudaStream_t stream)
 {
     if (stream == cudaStreamPerThread) return &per_thread[simt_current_device()];
     return stream == cudaStreamLegacy ? NULL : stream;
-}
-
-/* ---- events -------------------------------------------------------------------------------------------- */
-
-void event_remember(struct CUevent_st *event)
-{
-    pthread_mutex_lock(&lock);
-    event->next = events;
-    events = event;
-    pthread_mutex_unlock(&lock);
-}
-
-int event_forget(const struct CUevent_st *event)
-{
-    pthread_mutex_lock(&lock);
-    struct CUevent_st **link = &events;
-    while (*link != NULL && *link != event) link = &(*link)->next;
-    const int found = *link != NULL;
-    if (found) *link = event->next;
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
-int event_is_valid(cudaEvent_t event)
-{
-    pthread_mutex_lock(&lock);
-    const struct CUevent_st *e = events;
-    while (e != NULL && e != event) e = e->next;
-    pthread_mutex_unlock(&lock);
-    return e != NULL;
 }
 
 void event_record_now(cudaEvent_t event)

@@ -11,8 +11,7 @@
 void simt_report_left_since(unsigned long mark)
 {
     if (runtime_lost() != cudaSuccess) return; /* streams of the lost context cannot be destroyed any more */
-    objects_report_since(mark);
-    graphs_report_since(mark);
+    for (int kind = 0; kind < OBJECT_KINDS; kind++) objects_report((enum object_kind)kind, mark, 1);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------------- */
@@ -27,11 +26,10 @@ static cudaError_t create_stream(cudaStream_t *stream, unsigned int flags, int p
     if (s == NULL) return runtime_result(cudaErrorMemoryAllocation);
     s->flags = flags;
     s->device = simt_current_device();
-    s->site = site;
-    s->number = object_number();
+    s->object = object_new(site);
     s->priority = priority > 0 ? 0 : priority < -5 ? -5 : priority;
     order_stream_made(s);
-    stream_remember(s);
+    object_add(OBJECT_STREAM, &s->object);
     *stream = s;
     return cudaSuccess;
 }
@@ -55,7 +53,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     runtime_makes(CALLER_SITE("cudaStreamDestroy"), SIMT_NO_OBJECTS);
     RETURN_IF_LOST();
-    if (!stream_forget(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    if (!object_forget(OBJECT_STREAM, stream)) return runtime_result(cudaErrorInvalidResourceHandle);
     capture_lose_stream(stream);
     promises_lose_stream(stream);
     order_stream_lost(stream);
@@ -155,9 +153,8 @@ static cudaError_t create_event(cudaEvent_t *event, unsigned int flags, struct s
     if (e == NULL) return runtime_result(cudaErrorMemoryAllocation);
     e->flags = flags;
     e->device = simt_current_device();
-    e->site = site;
-    e->number = object_number();
-    event_remember(e);
+    e->object = object_new(site);
+    object_add(OBJECT_EVENT, &e->object);
     *event = e;
     return cudaSuccess;
 }
@@ -176,7 +173,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
     runtime_makes(CALLER_SITE("cudaEventDestroy"), SIMT_NO_OBJECTS);
     RETURN_IF_LOST();
-    if (!event_forget(event)) return runtime_result(cudaErrorInvalidResourceHandle);
+    if (!object_forget(OBJECT_EVENT, event)) return runtime_result(cudaErrorInvalidResourceHandle);
     node_set_clear(&event->captured);
     free(event);
     return cudaSuccess;
@@ -186,7 +183,8 @@ static cudaError_t record(cudaEvent_t event, cudaStream_t stream, unsigned int f
 {
     RETURN_IF_LOST();
     if (flags != cudaEventRecordDefault) return runtime_result(cudaErrorInvalidValue);
-    if (!event_is_valid(event) || !stream_is_valid(stream) || event->device != stream_device(stream))
+    if (!object_exists(OBJECT_EVENT, event) || !stream_is_valid(stream) ||
+        event->device != stream_device(stream))
         return runtime_result(cudaErrorInvalidResourceHandle);
     struct operation operation = {OPERATION_RECORD, site, stream, stream_device(stream), {.event = event}};
     return runtime_result(runtime_perform(&operation));
@@ -205,7 +203,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
     RETURN_IF_LOST();
-    if (!event_is_valid(event)) return runtime_result(cudaErrorInvalidResourceHandle);
+    if (!object_exists(OBJECT_EVENT, event)) return runtime_result(cudaErrorInvalidResourceHandle);
     runtime_settled();
     order_host_waits_event(event);
     return runtime_result(capture_check_event(event));
@@ -221,7 +219,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
 {
     RETURN_IF_LOST();
     if (flags != cudaEventWaitDefault) return runtime_result(cudaErrorInvalidValue);
-    if (!event_is_valid(event) || !stream_is_valid(stream))
+    if (!object_exists(OBJECT_EVENT, event) || !stream_is_valid(stream))
         return runtime_result(cudaErrorInvalidResourceHandle);
     struct operation operation = {
         OPERATION_WAIT, CALLER_SITE("cudaStreamWaitEvent"), stream, stream_device(stream), {.event = event}};
@@ -233,7 +231,8 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start, cudaEve
 {
     RETURN_IF_LOST();
     if (milliseconds == NULL) return runtime_result(cudaErrorInvalidValue);
-    if (!event_is_valid(start) || !event_is_valid(end) || start->device != end->device)
+    if (!object_exists(OBJECT_EVENT, start) || !object_exists(OBJECT_EVENT, end) ||
+        start->device != end->device)
         return runtime_result(cudaErrorInvalidResourceHandle);
     cudaError_t error = capture_check_time(start);
     if (error == cudaSuccess) error = capture_check_time(end);

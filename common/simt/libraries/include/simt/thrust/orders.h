@@ -84,8 +84,8 @@ SIMT_POLICY(typename It, typename Test) It partition(const Policy &policy, It fi
 {
     return thrust::stable_partition(policy, first, last, test);
 }
-SIMT_POLICY(typename It, typename Out, typename Same)
-Out unique_copy(const Policy &policy, It first, It last, Out out, Same same)
+SIMT_POLICY(typename It, typename Out, typename Same = equal_to<>)
+Out unique_copy(const Policy &policy, It first, It last, Out out, Same same = {})
 {
     auto from = details::raw(first);
     auto to = details::raw(out);
@@ -100,17 +100,10 @@ Out unique_copy(const Policy &policy, It first, It last, Out out, Same same)
                return kept;
            });
 }
-SIMT_POLICY(typename It, typename Out) Out unique_copy(const Policy &policy, It first, It last, Out out)
-{
-    return thrust::unique_copy(policy, first, last, out, equal_to<>());
-}
-SIMT_POLICY(typename It, typename Same) It unique(const Policy &policy, It first, It last, Same same)
+SIMT_POLICY(typename It, typename Same = equal_to<>)
+It unique(const Policy &policy, It first, It last, Same same = {})
 {
     return thrust::unique_copy(policy, first, last, first, same);
-}
-SIMT_POLICY(typename It) It unique(const Policy &policy, It first, It last)
-{
-    return thrust::unique_copy(policy, first, last, first, equal_to<>());
 }
 SIMT_POLICY(typename Keys, typename In, typename KeysOut, typename Out)
 std::pair<KeysOut, Out> unique_by_key_copy(const Policy &policy, Keys first, Keys last, In in, KeysOut keys_out, Out out)
@@ -162,8 +155,8 @@ template <typename T, typename It> void put_in_order(It at, T *kept, const unsig
 }
 } // namespace details
 
-SIMT_POLICY(typename Keys, typename Values, typename Less)
-void stable_sort_by_key(const Policy &policy, Keys first, Keys last, Values values, Less less)
+SIMT_POLICY(typename Keys, typename Values, typename Less = thrust::less<>)
+void stable_sort_by_key(const Policy &policy, Keys first, Keys last, Values values, Less less = {})
 {
     auto key = details::raw(first);
     auto value = details::raw(values);
@@ -183,7 +176,7 @@ void stable_sort_by_key(const Policy &policy, Keys first, Keys last, Values valu
         details::put_in_order(value, kept_values, order, count);
     });
 }
-SIMT_POLICY(typename It, typename Less) void stable_sort(const Policy &policy, It first, It last, Less less)
+SIMT_POLICY(typename It, typename Less = thrust::less<>) void stable_sort(const Policy &policy, It first, It last, Less less = {})
 {
     auto key = details::raw(first);
     using K = details::value_of<decltype(key)>;
@@ -198,33 +191,17 @@ SIMT_POLICY(typename It, typename Less) void stable_sort(const Policy &policy, I
         for (size_t i = 0; i < count; i++) key[i] = kept[order[i]];
     });
 }
-SIMT_POLICY(typename It) void stable_sort(const Policy &policy, It first, It last)
-{
-    thrust::stable_sort(policy, first, last, thrust::less<>());
-}
-SIMT_POLICY(typename It, typename Less) void sort(const Policy &policy, It first, It last, Less less)
+SIMT_POLICY(typename It, typename Less = thrust::less<>)
+void sort(const Policy &policy, It first, It last, Less less = {})
 {
     thrust::stable_sort(policy, first, last, less);
 }
-SIMT_POLICY(typename It) void sort(const Policy &policy, It first, It last)
-{
-    thrust::stable_sort(policy, first, last, thrust::less<>());
-}
-SIMT_POLICY(typename Keys, typename Values)
-void stable_sort_by_key(const Policy &policy, Keys first, Keys last, Values values)
-{
-    thrust::stable_sort_by_key(policy, first, last, values, thrust::less<>());
-}
-SIMT_POLICY(typename Keys, typename Values, typename Less)
-void sort_by_key(const Policy &policy, Keys first, Keys last, Values values, Less less)
+SIMT_POLICY(typename Keys, typename Values, typename Less = thrust::less<>)
+void sort_by_key(const Policy &policy, Keys first, Keys last, Values values, Less less = {})
 {
     thrust::stable_sort_by_key(policy, first, last, values, less);
 }
-SIMT_POLICY(typename Keys, typename Values) void sort_by_key(const Policy &policy, Keys first, Keys last, Values values)
-{
-    thrust::stable_sort_by_key(policy, first, last, values, thrust::less<>());
-}
-SIMT_POLICY(typename It, typename Less) bool is_sorted(const Policy &policy, It first, It last, Less less)
+SIMT_POLICY(typename It, typename Less = thrust::less<>) bool is_sorted(const Policy &policy, It first, It last, Less less = {})
 {
     auto at = details::raw(first);
     const size_t count = (size_t)(last - first);
@@ -233,10 +210,6 @@ SIMT_POLICY(typename It, typename Less) bool is_sorted(const Policy &policy, It 
             if (less(at[i], at[i - 1])) return false;
         return true;
     });
-}
-SIMT_POLICY(typename It) bool is_sorted(const Policy &policy, It first, It last)
-{
-    return thrust::is_sorted(policy, first, last, thrust::less<>());
 }
 SIMT_WITHOUT_POLICY(stable_sort_by_key)
 SIMT_WITHOUT_POLICY(stable_sort)
@@ -356,16 +329,11 @@ Out combine(const Policy &policy, const char *name, int parts, A first, A last, 
 } // namespace details
 
 #define SIMT_COMBINES(name, parts)                                                                           \
-    SIMT_POLICY(typename A, typename B, typename Out, typename Less)                                         \
-    Out name(const Policy &policy, A first, A last, B second, B second_last, Out out, Less less)             \
+    SIMT_POLICY(typename A, typename B, typename Out, typename Less = thrust::less<>)                        \
+    Out name(const Policy &policy, A first, A last, B second, B second_last, Out out, Less less = {})        \
     {                                                                                                        \
         return details::combine(policy, "thrust::" #name, parts, first, last, second, second_last, out,      \
                                 less);                                                                       \
-    }                                                                                                        \
-    SIMT_POLICY(typename A, typename B, typename Out)                                                        \
-    Out name(const Policy &policy, A first, A last, B second, B second_last, Out out)                        \
-    {                                                                                                        \
-        return thrust::name(policy, first, last, second, second_last, out, thrust::less<>());                \
     }                                                                                                        \
     SIMT_WITHOUT_POLICY(name)
 SIMT_COMBINES(merge, details::ONLY_A | details::ONLY_B | details::BOTH_TWICE)

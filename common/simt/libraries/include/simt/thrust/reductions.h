@@ -24,8 +24,8 @@ T transform_reduce(const Policy &policy, It first, It last, F f, T init, Operati
         return sum;
     });
 }
-SIMT_POLICY(typename It, typename T, typename Operation)
-T reduce(const Policy &policy, It first, It last, T init, Operation operation)
+SIMT_POLICY(typename It, typename T = std::remove_cv_t<details::value_of<It>>, typename Operation = plus<>)
+T reduce(const Policy &policy, It first, It last, T init = T(), Operation operation = {})
 {
     auto from = details::raw(first);
     const size_t count = (size_t)(last - first);
@@ -35,16 +35,8 @@ T reduce(const Policy &policy, It first, It last, T init, Operation operation)
         return sum;
     });
 }
-SIMT_POLICY(typename It, typename T) T reduce(const Policy &policy, It first, It last, T init)
-{
-    return thrust::reduce(policy, first, last, init, plus<>());
-}
-SIMT_POLICY(typename It) auto reduce(const Policy &policy, It first, It last)
-{
-    return thrust::reduce(policy, first, last, std::remove_cv_t<details::value_of<It>>(), plus<>());
-}
-SIMT_POLICY(typename A, typename B, typename T, typename Sum, typename Product)
-T inner_product(const Policy &policy, A first, A last, B second, T init, Sum sum_of, Product product)
+SIMT_POLICY(typename A, typename B, typename T, typename Sum = plus<>, typename Product = multiplies<>)
+T inner_product(const Policy &policy, A first, A last, B second, T init, Sum sum_of = {}, Product product = {})
 {
     auto a = details::raw(first);
     auto b = details::raw(second);
@@ -54,10 +46,6 @@ T inner_product(const Policy &policy, A first, A last, B second, T init, Sum sum
         for (size_t i = 0; i < count; i++) sum = sum_of(sum, product(a[i], b[i]));
         return sum;
     });
-}
-SIMT_POLICY(typename A, typename B, typename T) T inner_product(const Policy &policy, A first, A last, B second, T init)
-{
-    return thrust::inner_product(policy, first, last, second, init, plus<>(), multiplies<>());
 }
 SIMT_POLICY(typename It, typename Test) std::ptrdiff_t count_if(const Policy &policy, It first, It last, Test test)
 {
@@ -96,7 +84,7 @@ template <typename It, typename Less> std::pair<size_t, size_t> extremes(It from
 }
 } // namespace details
 
-SIMT_POLICY(typename It, typename Less) std::pair<It, It> minmax_element(const Policy &policy, It first, It last, Less less)
+SIMT_POLICY(typename It, typename Less = thrust::less<>) std::pair<It, It> minmax_element(const Policy &policy, It first, It last, Less less = {})
 {
     auto from = details::raw(first);
     const size_t count = (size_t)(last - first);
@@ -104,25 +92,15 @@ SIMT_POLICY(typename It, typename Less) std::pair<It, It> minmax_element(const P
                                        [=]() { return details::extremes(from, count, less); });
     return count > 0 ? std::pair<It, It>(first + at.first, first + at.second) : std::pair<It, It>(last, last);
 }
-SIMT_POLICY(typename It) std::pair<It, It> minmax_element(const Policy &policy, It first, It last)
-{
-    return thrust::minmax_element(policy, first, last, thrust::less<>());
-}
-SIMT_POLICY(typename It, typename Less) It min_element(const Policy &policy, It first, It last, Less less)
+SIMT_POLICY(typename It, typename Less = thrust::less<>)
+It min_element(const Policy &policy, It first, It last, Less less = {})
 {
     return thrust::minmax_element(policy, first, last, less).first;
 }
-SIMT_POLICY(typename It) It min_element(const Policy &policy, It first, It last)
-{
-    return thrust::minmax_element(policy, first, last).first;
-}
-SIMT_POLICY(typename It, typename Less) It max_element(const Policy &policy, It first, It last, Less less)
+SIMT_POLICY(typename It, typename Less = thrust::less<>)
+It max_element(const Policy &policy, It first, It last, Less less = {})
 {
     return thrust::minmax_element(policy, first, last, less).second;
-}
-SIMT_POLICY(typename It) It max_element(const Policy &policy, It first, It last)
-{
-    return thrust::minmax_element(policy, first, last).second;
 }
 SIMT_POLICY(typename It, typename Test) It find_if(const Policy &policy, It first, It last, Test test)
 {
@@ -155,8 +133,8 @@ SIMT_POLICY(typename It, typename Test) bool all_of(const Policy &policy, It fir
 {
     return !thrust::any_of(policy, first, last, thrust::not1(test));
 }
-SIMT_POLICY(typename A, typename B, typename Same)
-std::pair<A, B> mismatch(const Policy &policy, A first, A last, B second, Same same)
+SIMT_POLICY(typename A, typename B, typename Same = equal_to<>)
+std::pair<A, B> mismatch(const Policy &policy, A first, A last, B second, Same same = {})
 {
     auto a = details::raw(first);
     auto b = details::raw(second);
@@ -168,17 +146,9 @@ std::pair<A, B> mismatch(const Policy &policy, A first, A last, B second, Same s
     });
     return std::pair<A, B>(first + at, second + at);
 }
-SIMT_POLICY(typename A, typename B) std::pair<A, B> mismatch(const Policy &policy, A first, A last, B second)
-{
-    return thrust::mismatch(policy, first, last, second, equal_to<>());
-}
-SIMT_POLICY(typename A, typename B, typename Same) bool equal(const Policy &policy, A first, A last, B second, Same same)
+SIMT_POLICY(typename A, typename B, typename Same = equal_to<>) bool equal(const Policy &policy, A first, A last, B second, Same same = {})
 {
     return thrust::mismatch(policy, first, last, second, same).first == last;
-}
-SIMT_POLICY(typename A, typename B) bool equal(const Policy &policy, A first, A last, B second)
-{
-    return thrust::equal(policy, first, last, second, equal_to<>());
 }
 SIMT_WITHOUT_POLICY(minmax_element)
 SIMT_WITHOUT_POLICY(min_element)
@@ -224,28 +194,15 @@ Out transform_exclusive_scan(const Policy &policy, In first, In last, Out out, F
     });
     return out + (last - first);
 }
-SIMT_POLICY(typename In, typename Out, typename Operation)
-Out inclusive_scan(const Policy &policy, In first, In last, Out out, Operation operation)
+SIMT_POLICY(typename In, typename Out, typename Operation = plus<>)
+Out inclusive_scan(const Policy &policy, In first, In last, Out out, Operation operation = {})
 {
     return thrust::transform_inclusive_scan(policy, first, last, out, identity<>(), operation);
 }
-SIMT_POLICY(typename In, typename Out) Out inclusive_scan(const Policy &policy, In first, In last, Out out)
-{
-    return thrust::inclusive_scan(policy, first, last, out, plus<>());
-}
-SIMT_POLICY(typename In, typename Out, typename T, typename Operation)
-Out exclusive_scan(const Policy &policy, In first, In last, Out out, T init, Operation operation)
+SIMT_POLICY(typename In, typename Out, typename T = std::remove_cv_t<details::value_of<In>>, typename Operation = plus<>)
+Out exclusive_scan(const Policy &policy, In first, In last, Out out, T init = T(0), Operation operation = {})
 {
     return thrust::transform_exclusive_scan(policy, first, last, out, identity<>(), init, operation);
-}
-SIMT_POLICY(typename In, typename Out, typename T)
-Out exclusive_scan(const Policy &policy, In first, In last, Out out, T init)
-{
-    return thrust::exclusive_scan(policy, first, last, out, init, plus<>());
-}
-SIMT_POLICY(typename In, typename Out) Out exclusive_scan(const Policy &policy, In first, In last, Out out)
-{
-    return thrust::exclusive_scan(policy, first, last, out, std::remove_cv_t<details::value_of<In>>(0));
 }
 SIMT_WITHOUT_POLICY(transform_inclusive_scan)
 SIMT_WITHOUT_POLICY(transform_exclusive_scan)
@@ -254,8 +211,9 @@ SIMT_WITHOUT_POLICY(exclusive_scan)
 
 /* ---- for each run of equal keys ------------------------------------------------------------------------ */
 
-SIMT_POLICY(typename Keys, typename In, typename Out, typename Same, typename Operation)
-Out inclusive_scan_by_key(const Policy &policy, Keys first, Keys last, In in, Out out, Same same, Operation operation)
+SIMT_POLICY(typename Keys, typename In, typename Out, typename Same = equal_to<>, typename Operation = plus<>)
+Out inclusive_scan_by_key(const Policy &policy, Keys first, Keys last, In in, Out out, Same same = {},
+                          Operation operation = {})
 {
     auto key = details::raw(first);
     auto from = details::raw(in);
@@ -273,19 +231,10 @@ Out inclusive_scan_by_key(const Policy &policy, Keys first, Keys last, In in, Ou
     });
     return out + (last - first);
 }
-SIMT_POLICY(typename Keys, typename In, typename Out, typename Same)
-Out inclusive_scan_by_key(const Policy &policy, Keys first, Keys last, In in, Out out, Same same)
-{
-    return thrust::inclusive_scan_by_key(policy, first, last, in, out, same, plus<>());
-}
-SIMT_POLICY(typename Keys, typename In, typename Out)
-Out inclusive_scan_by_key(const Policy &policy, Keys first, Keys last, In in, Out out)
-{
-    return thrust::inclusive_scan_by_key(policy, first, last, in, out, equal_to<>());
-}
-SIMT_POLICY(typename Keys, typename In, typename Out, typename T, typename Same, typename Operation)
-Out exclusive_scan_by_key(const Policy &policy, Keys first, Keys last, In in, Out out, T init, Same same,
-                          Operation operation)
+SIMT_POLICY(typename Keys, typename In, typename Out, typename T = details::value_of<In>, typename Same = equal_to<>,
+            typename Operation = plus<>)
+Out exclusive_scan_by_key(const Policy &policy, Keys first, Keys last, In in, Out out, T init = T(0), Same same = {},
+                          Operation operation = {})
 {
     auto key = details::raw(first);
     auto from = details::raw(in);
@@ -302,19 +251,10 @@ Out exclusive_scan_by_key(const Policy &policy, Keys first, Keys last, In in, Ou
     });
     return out + (last - first);
 }
-SIMT_POLICY(typename Keys, typename In, typename Out, typename T)
-Out exclusive_scan_by_key(const Policy &policy, Keys first, Keys last, In in, Out out, T init)
-{
-    return thrust::exclusive_scan_by_key(policy, first, last, in, out, init, equal_to<>(), plus<>());
-}
-SIMT_POLICY(typename Keys, typename In, typename Out)
-Out exclusive_scan_by_key(const Policy &policy, Keys first, Keys last, In in, Out out)
-{
-    return thrust::exclusive_scan_by_key(policy, first, last, in, out, details::value_of<In>(0));
-}
-SIMT_POLICY(typename Keys, typename In, typename KeysOut, typename Out, typename Same, typename Operation)
+SIMT_POLICY(typename Keys, typename In, typename KeysOut, typename Out, typename Same = equal_to<>,
+            typename Operation = plus<>)
 std::pair<KeysOut, Out> reduce_by_key(const Policy &policy, Keys first, Keys last, In in, KeysOut keys_out, Out out,
-                                      Same same, Operation operation)
+                                      Same same = {}, Operation operation = {})
 {
     auto key = details::raw(first);
     auto from = details::raw(in);
@@ -333,17 +273,6 @@ std::pair<KeysOut, Out> reduce_by_key(const Policy &policy, Keys first, Keys las
         return run;
     });
     return std::pair<KeysOut, Out>(keys_out + runs, out + runs);
-}
-SIMT_POLICY(typename Keys, typename In, typename KeysOut, typename Out, typename Same)
-std::pair<KeysOut, Out> reduce_by_key(const Policy &policy, Keys first, Keys last, In in, KeysOut keys_out, Out out,
-                                      Same same)
-{
-    return thrust::reduce_by_key(policy, first, last, in, keys_out, out, same, plus<>());
-}
-SIMT_POLICY(typename Keys, typename In, typename KeysOut, typename Out)
-std::pair<KeysOut, Out> reduce_by_key(const Policy &policy, Keys first, Keys last, In in, KeysOut keys_out, Out out)
-{
-    return thrust::reduce_by_key(policy, first, last, in, keys_out, out, equal_to<>());
 }
 SIMT_WITHOUT_POLICY(inclusive_scan_by_key)
 SIMT_WITHOUT_POLICY(exclusive_scan_by_key)

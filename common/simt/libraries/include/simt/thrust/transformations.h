@@ -324,8 +324,8 @@ void replace(const Policy &policy, It first, It last, const T &old, const T &val
         if (at[i] == before) at[i] = after;
     });
 }
-SIMT_POLICY(typename It, typename Out, typename F)
-Out adjacent_difference(const Policy &policy, It first, It last, Out out, F f)
+SIMT_POLICY(typename It, typename Out, typename F = minus<>)
+Out adjacent_difference(const Policy &policy, It first, It last, Out out, F f = {})
 {
     auto from = details::raw(first);
     auto to = details::raw(out);
@@ -342,10 +342,6 @@ Out adjacent_difference(const Policy &policy, It first, It last, Out out, F f)
         }
     });
     return out + (last - first);
-}
-SIMT_POLICY(typename It, typename Out) Out adjacent_difference(const Policy &policy, It first, It last, Out out)
-{
-    return thrust::adjacent_difference(policy, first, last, out, minus<>());
 }
 SIMT_WITHOUT_POLICY(gather)
 SIMT_WITHOUT_POLICY(scatter)

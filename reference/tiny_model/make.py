@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the tiny model of this folder, and what an independent implementation says of it.
 
-    python3 make.py --train ../../..   trains tokenizer and model on the pages of the course, then does the rest
+    python3 make.py --train ../..   trains tokenizer and model on the pages of the course, then does the rest
     python3 make.py                    computes expected.safetensors and expected_tokens.json for the files that are here
 
 Needs torch, tokenizers, safetensors and transformers. The logits are computed in float64 by the few lines of PyTorch below, and
