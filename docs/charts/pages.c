@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/source_sum.h"
 #include "records.h"
 #include "tree.h"
 #include "writing.h"
@@ -122,9 +123,22 @@ static int add_counters(struct text *out, const struct records *simt, const char
     return rows;
 }
 
+/* Which kernel `bench` measured, and whether it is the one in the tree. */
+static void add_source(struct text *out, const struct records *gpu, const char *tree,
+                       const struct lesson_folder *lesson)
+{
+    const struct record *source = find_record(gpu, lesson->number, "solution", "", "source");
+    if (source == NULL) return;
+    text_print(out, "Of `%.*s`, %s", (int)strcspn(source->command, ":"), source->command, source->date);
+    if (source->unit[0] != '\0') text_print(out, ", commit `%s`", source->unit);
+    text_print(out, ": %s.\n\n",
+               source_sum(tree, lesson->folder) == source->value ? "measured with this kernel"
+                                                                 : "the kernel has changed since");
+}
+
 /* A section for the lesson, if anything of it was recorded. */
 static void add_lesson(struct text *out, const struct records *gpu, const struct records *simt,
-                       const struct lesson_folder *lesson)
+                       const char *tree, const struct lesson_folder *lesson)
 {
     struct text tables = {0};
     int rows = add_runs(&tables, gpu, lesson->number, "time",
@@ -137,6 +151,7 @@ static void add_lesson(struct text *out, const struct records *gpu, const struct
                    "## %s\n\nThe lesson: [%s](../../lessons/%s/README.md). Why: "
                    "[notes](../../solutions/%s/NOTES.md).\n\n",
                    lesson->folder, lesson->title, lesson->folder, lesson->folder);
+        add_source(out, gpu, tree, lesson);
         text_add(out, tables.data);
     }
     text_free(&tables);
@@ -166,7 +181,7 @@ static int write_measured_page(const struct records *gpu, const struct records *
                "results](README.md), which say how and when.\n\n",
                gpu->count > 0 ? gpu->at[0].device : "unknown device");
     add_charts(&out, tree);
-    for (int i = 0; i < count; i++) add_lesson(&out, gpu, simt, &lessons[i]);
+    for (int i = 0; i < count; i++) add_lesson(&out, gpu, simt, tree, &lessons[i]);
     text_add(&out, "## Limits of the device\n\n");
     add_runs(&out, gpu, "limits", NULL, "| | case | |\n|---|---|---|\n", add_limit_row);
     snprintf(path, sizeof path, "%s/measured.md", out_folder);
