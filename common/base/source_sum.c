@@ -68,8 +68,8 @@ double source_sum(const char *tree, const char *folder)
 {
     const char *topic = strchr(folder, '_');
     if (topic == NULL) return 0;
-    char *folders[] = {format_string("%s/lessons/%s", tree, folder), format_string("%s/common/contracts", tree),
-                       format_string("%s/common/decode", tree)};
+    char *folders[] = {format_string("%s/lessons/%s", tree, folder),
+                       format_string("%s/common/contracts", tree), format_string("%s/common/decode", tree)};
     char *path = format_string("%s/solutions/%s/%s.cu", tree, folder, topic + 1), digits[65];
     struct sources sources = {.folders = {folders[0], folders[1], folders[2]}};
     sha256_begin(&sources.hash);

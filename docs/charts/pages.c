@@ -131,9 +131,10 @@ static void add_source(struct text *out, const struct records *gpu, const char *
     if (source == NULL) return;
     text_print(out, "Of `%.*s`, %s", (int)strcspn(source->command, ":"), source->command, source->date);
     if (source->unit[0] != '\0') text_print(out, ", commit `%s`", source->unit);
-    text_print(out, ": %s.\n\n",
-               source_sum(tree, lesson->folder) == source->value ? "measured with this kernel"
-                                                                 : "the kernel has changed since");
+    double now = source_sum(tree, lesson->folder);
+    text_add(out, now == 0               ? ".\n\n" /* a handout */
+                  : now == source->value ? ": measured with this kernel.\n\n"
+                                         : ": the kernel has changed since.\n\n");
 }
 
 /* A section for the lesson, if anything of it was recorded. */
@@ -254,6 +255,27 @@ static void add_section(struct text *out, const struct table *table, int begin, 
     text_add(out, "\n");
 }
 
+static int column_of(const struct table *table, const char *name)
+{
+    for (int column = 0; column < table->columns; column++)
+        if (strcmp(table->cells[0][column], name) == 0) return column;
+    return -1;
+}
+
+/* A bar that is missed has its bound, where that comes from, and what was tried. */
+static void check_bars(const struct table *table, const char *file)
+{
+    static const char *const needed[] = {"bound", "why", "tried", "measured by"};
+    int verdict = column_of(table, "verdict");
+    for (int row = 1; verdict >= 0 && row < table->rows; row++)
+        for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+            int column = column_of(table, needed[i]);
+            if (strstr(table->cells[row][verdict], "missed") == NULL) continue;
+            if (column < 0 || table->cells[row][column][0] == '\0')
+                fail("%s:%d: the bar is missed, and \"%s\" is empty", file, row + 1, needed[i]);
+        }
+}
+
 static int write_table_page(const char *file, const char *out_folder)
 {
     static struct table table;
@@ -262,6 +284,7 @@ static int write_table_page(const char *file, const char *out_folder)
     int length = (int)strcspn(name, ".");
     struct text out = {0};
     read_table(&table, file);
+    check_bars(&table, file);
     text_print(&out, "# %c%.*s\n\nWritten from [docs/results/tables/%s](tables/%s).\n\n",
                toupper((unsigned char)name[0]), length - 1, name + 1, name, name);
     for (char *c = out.data; *c != '\n'; c++)

@@ -1,13 +1,14 @@
 /*
  * A correct solution of another shape: where C is made of whole large tiles and rows begin at multiples of 16 bytes, ldmatrix loads
- * fragments and rows of a tile have no pad: chunk i of row r lies at i ^ r % 8. All else is the solution's work.
+ * fragments and rows of a tile have no pad: chunk i of row r lies at i ^ r % 8. The first step is the one that may be short of k, so
+ * that the loop asks nothing. All else is the solution's work.
  *
  *     a row of A in shared memory      8 chunks of 16 bytes: eight rows of ldmatrix meet no bank twice
  *     a row of B                       32 chunks; ldmatrix.trans hands out columns
  *
  * A copy of a whole row takes 4 wavefronts, not 10.5, so that shared memory no longer is what bounds the kernel.
  */
-// covered-by: extents, alignment and stages choose between two kernels, both met by product cases
+// covered-by: extents, alignment, SMs and stages choose between two kernels
 #include "pipelined_gemm.h"
 
 #define pipelined_gemm other_pipelined_gemm
@@ -45,6 +46,21 @@ struct swizzled_places {
 __device__ inline void copy_chunk_at(uint32_t to, const half *from)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(to), "l"(from) : "memory");
+}
+
+/** Copies the first tiles, which have @p depth of k: zeros after that. */
+__device__ inline void copy_first(const struct swizzled_places &at, char *stage, const struct gemm_args &args,
+                                  int depth)
+{
+    const int x_a = (int)threadIdx.x % (ROW_A / 16) * CHUNK, y_b = (int)threadIdx.x / (ROW_B / 16);
+#pragma unroll
+    for (int i = 0; i < COPIES_A; i++)
+        copy_16_bytes(stage + at.to_a + i * DOWN_A * ROW_A, at.from_a + (size_t)(i * DOWN_A) * args.lda,
+                      x_a < depth);
+#pragma unroll
+    for (int i = 0; i < COPIES_B; i++)
+        copy_16_bytes(stage + at.to_b + i * DOWN_B * ROW_B, at.from_b + (size_t)(i * DOWN_B) * args.ldb,
+                      y_b + i * DOWN_B < depth);
 }
 
 /** Begins a quarter of the copies of the next tiles, to the stage at @p stage. */
@@ -86,9 +102,8 @@ __global__ void __launch_bounds__(SWIZZLED_THREADS, 1) swizzled_kernel(struct ge
 {
     extern __shared__ float4 shared_memory[];
     const uint32_t first = shared_address(shared_memory), end = first + STAGES * STAGE_BYTES;
-    const struct coord tile = block_tile<large_tile>(args, (int)blockIdx.x),
-                       warp = warp_origin<large_tile>();
-    const int thread = (int)threadIdx.x, lane = thread % WARP, steps = args.k / LARGE_K;
+    const struct coord tile = block_tile<large_tile>(args, (int)blockIdx.x), warp = warp_origin<large_tile>();
+    const int thread = (int)threadIdx.x, lane = thread % WARP, steps = divide_up(args.k, LARGE_K);
     const int y_a = thread / (ROW_A / 16), x_a = thread % (ROW_A / 16);
     const int y_b = thread / (ROW_B / 16), x_b = thread % (ROW_B / 16);
     struct swizzled_places at;
@@ -100,7 +115,11 @@ __global__ void __launch_bounds__(SWIZZLED_THREADS, 1) swizzled_kernel(struct ge
     at.row_b = A_BYTES + lane % 16 * ROW_B + warp.column * 2 + (lane / 16 ^ lane % 8) * 16;
 
     uint32_t now = first, fill = first;
-    int copied = 0;
+    const int depth = args.k - (steps - 1) * LARGE_K; // of the first step
+    copy_first(at, (char *)shared_memory, args, depth);
+    __pipeline_commit();
+    at.from_a += depth, at.from_b += (size_t)depth * args.ldb, fill += STAGE_BYTES;
+    int copied = 1;
     for (; copied < STAGES - 1; copied++, fill += STAGE_BYTES) {
         for (int q = 0; q < STEPS && copied < steps; q++) copy_quarter(at, fill, args, q);
         __pipeline_commit();
@@ -143,7 +162,8 @@ __global__ void __launch_bounds__(SWIZZLED_THREADS, 1) swizzled_kernel(struct ge
     }
 }
 
-template <int STAGES> static enum kernel_status launch_swizzled(const struct gemm_args *args, cudaStream_t stream)
+template <int STAGES>
+static enum kernel_status launch_swizzled(const struct gemm_args *args, cudaStream_t stream)
 {
     int blocks = args->m / LARGE_M * (args->n / LARGE_N), bytes = STAGES * STAGE_BYTES;
     if (cudaFuncSetAttribute(swizzled_kernel<STAGES>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) !=
@@ -157,7 +177,7 @@ enum kernel_status pipelined_gemm(const struct gemm_args *args, cudaStream_t str
 {
     enum kernel_status status = gemm_args_check_plain(args);
     if (status != KERNEL_OK) return status;
-    int whole = args->m % LARGE_M == 0 && args->n % LARGE_N == 0 && args->k % LARGE_K == 0 &&
+    int whole = args->m % LARGE_M == 0 && args->n % LARGE_N == 0 && args->k % CHUNK == 0 &&
                 args->lda % CHUNK == 0 && args->ldb % CHUNK == 0 && args->ldc % 2 == 0 &&
                 (uintptr_t)args->a % 16 == 0 && (uintptr_t)args->b % 16 == 0 && (uintptr_t)args->c % 8 == 0;
     if (!whole || args->stages < 3 || args->stages > MAX_STAGES || large_tiles_pay(args) != 1 ||
