@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/source_sum.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "course/command.h"
@@ -22,6 +23,7 @@
 #include "course/places.h"
 #include "judging/results.h"
 #include "progress.h"
+#include "skeleton.h"
 
 static const char columns[] = "date,device,toolkit,lesson,kernel,case,metric,value,unit,command";
 enum { COLUMNS = 10 };
@@ -323,6 +325,22 @@ void figures_put_results(struct figures *figures, enum device device, const stru
     if (device == DEVICE_GPU) put_limits(figures, command);
 }
 
+/* Which kernel that was: the sum of its code. The unit is the commit, where git knows one. */
+static void put_source(struct figures *figures, const struct results *results, const char *command)
+{
+    const char *head[] = {"git", "-C", course_source_dir(), "rev-parse", "--short=8", "HEAD", NULL};
+    char *commit = ask_git(head);
+    if (commit) commit[strcspn(commit, "\n")] = '\0';
+    for (size_t i = 0; i < results->count; i++) {
+        const struct lesson_folder *lesson = course_find_lesson(results->rows[i].lesson);
+        if (!lesson || results->rows[i].state != STATE_PASS) continue;
+        struct figure figure = new_figure(DEVICE_GPU, lesson->number, "solution", "", command);
+        put_value(figures, figure, "source", source_sum(course_source_dir(), lesson->name),
+                  commit ? commit : "", 0);
+    }
+    free(commit);
+}
+
 int figures_record(enum device device, const struct results *results, const char *command)
 {
     struct figures figures;
@@ -330,6 +348,7 @@ int figures_record(enum device device, const struct results *results, const char
     int code = figures_read(path, &figures);
     if (code == EXIT_PASS) {
         figures_put_results(&figures, device, results, NULL, command);
+        if (device == DEVICE_GPU) put_source(&figures, results, command);
         code = figures_write(path, &figures);
     }
     free(path);

@@ -41,8 +41,7 @@ void skeleton_keep(const struct lesson_folder *lesson)
     text_free(&source);
 }
 
-/* What git prints, or NULL. */
-static char *ask_git(const char *const *arguments)
+char *ask_git(const char *const *arguments)
 {
     struct process_end end;
     struct process process = {.arguments = arguments, .seconds = GIT_SECONDS};

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/source_sum.h"
 #include "records.h"
 #include "tree.h"
 #include "writing.h"
@@ -122,9 +123,23 @@ static int add_counters(struct text *out, const struct records *simt, const char
     return rows;
 }
 
+/* Which kernel `bench` measured, and whether it is the one in the tree. */
+static void add_source(struct text *out, const struct records *gpu, const char *tree,
+                       const struct lesson_folder *lesson)
+{
+    const struct record *source = find_record(gpu, lesson->number, "solution", "", "source");
+    if (source == NULL) return;
+    text_print(out, "Of `%.*s`, %s", (int)strcspn(source->command, ":"), source->command, source->date);
+    if (source->unit[0] != '\0') text_print(out, ", commit `%s`", source->unit);
+    double now = source_sum(tree, lesson->folder);
+    text_add(out, now == 0               ? ".\n\n" /* a handout */
+                  : now == source->value ? ": measured with this kernel.\n\n"
+                                         : ": the kernel has changed since.\n\n");
+}
+
 /* A section for the lesson, if anything of it was recorded. */
 static void add_lesson(struct text *out, const struct records *gpu, const struct records *simt,
-                       const struct lesson_folder *lesson)
+                       const char *tree, const struct lesson_folder *lesson)
 {
     struct text tables = {0};
     int rows = add_runs(&tables, gpu, lesson->number, "time",
@@ -137,6 +152,7 @@ static void add_lesson(struct text *out, const struct records *gpu, const struct
                    "## %s\n\nThe lesson: [%s](../../lessons/%s/README.md). Why: "
                    "[notes](../../solutions/%s/NOTES.md).\n\n",
                    lesson->folder, lesson->title, lesson->folder, lesson->folder);
+        add_source(out, gpu, tree, lesson);
         text_add(out, tables.data);
     }
     text_free(&tables);
@@ -166,7 +182,7 @@ static int write_measured_page(const struct records *gpu, const struct records *
                "results](README.md), which say how and when.\n\n",
                gpu->count > 0 ? gpu->at[0].device : "unknown device");
     add_charts(&out, tree);
-    for (int i = 0; i < count; i++) add_lesson(&out, gpu, simt, &lessons[i]);
+    for (int i = 0; i < count; i++) add_lesson(&out, gpu, simt, tree, &lessons[i]);
     text_add(&out, "## Limits of the device\n\n");
     add_runs(&out, gpu, "limits", NULL, "| | case | |\n|---|---|---|\n", add_limit_row);
     snprintf(path, sizeof path, "%s/measured.md", out_folder);
@@ -239,6 +255,27 @@ static void add_section(struct text *out, const struct table *table, int begin, 
     text_add(out, "\n");
 }
 
+static int column_of(const struct table *table, const char *name)
+{
+    for (int column = 0; column < table->columns; column++)
+        if (strcmp(table->cells[0][column], name) == 0) return column;
+    return -1;
+}
+
+/* A bar that is missed has its bound, where that comes from, and what was tried. */
+static void check_bars(const struct table *table, const char *file)
+{
+    static const char *const needed[] = {"bound", "why", "tried", "measured by"};
+    int verdict = column_of(table, "verdict");
+    for (int row = 1; verdict >= 0 && row < table->rows; row++)
+        for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+            int column = column_of(table, needed[i]);
+            if (strstr(table->cells[row][verdict], "missed") == NULL) continue;
+            if (column < 0 || table->cells[row][column][0] == '\0')
+                fail("%s:%d: the bar is missed, and \"%s\" is empty", file, row + 1, needed[i]);
+        }
+}
+
 static int write_table_page(const char *file, const char *out_folder)
 {
     static struct table table;
@@ -247,6 +284,7 @@ static int write_table_page(const char *file, const char *out_folder)
     int length = (int)strcspn(name, ".");
     struct text out = {0};
     read_table(&table, file);
+    check_bars(&table, file);
     text_print(&out, "# %c%.*s\n\nWritten from [docs/results/tables/%s](tables/%s).\n\n",
                toupper((unsigned char)name[0]), length - 1, name + 1, name, name);
     for (char *c = out.data; *c != '\n'; c++)

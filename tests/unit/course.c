@@ -11,6 +11,7 @@
 #include "base/leftovers.h"
 #include "base/process.h"
 #include "base/sha256.h"
+#include "base/source_sum.h"
 #include "base/terminal.h"
 #include "base/text.h"
 #include "judging/results.h"
@@ -247,9 +248,50 @@ static void test_leftovers(void)
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) free(paths[i]);
 }
 
+static double sum_of_tree(const char *tree, const char *kernel, const char *header, const char *contract)
+{
+    static const char *const files[] = {"solutions/01_some_topic/some_topic.cu",
+                                        "lessons/01_some_topic/given.h", "common/contracts/contract.h"};
+    const char *const contents[] = {kernel, header, contract};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        char *path = format_string("%s/%s", tree, files[i]);
+        char *folder = format_string("%.*s", (int)(strrchr(path, '/') - path), path);
+        EXPECT(make_folders(folder) == 0 && write_file(path, contents[i], strlen(contents[i])) == 0);
+        free(folder);
+        free(path);
+    }
+    return source_sum(tree, "01_some_topic");
+}
+
+/* Code counts, wherever it is included from; comments, white space and files that nobody includes do not. */
+static void test_source_sum(void)
+{
+    static const char kernel[] =
+        "#include \"given.h\"\nint a = 1; char c = '\"'; const char *s = \"a // b\";",
+                      given[] = "#include \"contract.h\"\n#include \"given.h\"\nint b;";
+    char tree[] = "/tmp/warpwise_unit_XXXXXX";
+    EXPECT(mkdtemp(tree) != NULL);
+    double sum = sum_of_tree(tree, kernel, given, "int c;");
+    EXPECT(sum > 0 && sum == floor(sum) && sum < 281474976710656.0);
+    EXPECT(sum ==
+           sum_of_tree(tree,
+                       "// it's \"new\"\n#include \"given.h\" /* \" */\n\n int a  =\n1; char c = '\"'; const "
+                       "char *s = \"a // b\";",
+                       given, "/* c */ int c;"));
+    EXPECT(sum != sum_of_tree(tree,
+                              "#include \"given.h\"\nint a = 1; char c = '\"'; const char *s = \"a // c\";",
+                              given, "int c;"));
+    EXPECT(sum != sum_of_tree(tree, kernel, "#include \"contract.h\"\nint d;", "int c;"));
+    EXPECT(sum != sum_of_tree(tree, kernel, given, "int d;"));
+    EXPECT(sum_of_tree(tree, kernel, "", "int c;") == sum_of_tree(tree, kernel, "", "int d;"));
+    EXPECT(source_sum(tree, "02_other_topic") == 0);
+    remove_tree(tree);
+}
+
 int main(void)
 {
     test_sha256();
+    test_source_sum();
     test_edit_distance();
     test_words();
     test_numbers();
