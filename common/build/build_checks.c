@@ -165,33 +165,34 @@ char *checks_object(const struct recipe *recipe, const char *source, const char 
 
 /* ---- machine code -------------------------------------------------------------------------------------- */
 
-/* The names of the thread-local variables in an object, and of the sections that they lie in. */
-static void own_thread_locals(const char *path, struct text *names)
+/* The names of sections of one kind in an object, and of the variables in them: thread-local ones, or such as nobody can write. */
+static void names_in_sections(const struct object *object, int thread_local, struct text *names)
 {
-    struct object object = {0};
     text_append(names, " ", 1);
-    if (object_read(path, &object)) {
-        for (size_t i = 1; i < object.section_count; i++)
-            if (object.section[i].sh_flags & SHF_TLS)
-                text_print(names, " %s ", object_section_name(&object, &object.section[i]));
-        for (size_t i = 1; i < object.symbol_count; i++) {
-            const Elf64_Sym *symbol = &object.symbol[i];
-            if (ELF64_ST_TYPE(symbol->st_info) == STT_TLS && symbol->st_shndx != SHN_UNDEF)
-                text_print(names, " %s ", object_symbol_name(&object, symbol));
-        }
+    for (size_t i = 1; i < object->section_count; i++) {
+        const Elf64_Xword flags = object->section[i].sh_flags;
+        const int is_constant = (flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR | SHF_TLS)) == SHF_ALLOC;
+        if (thread_local ? !(flags & SHF_TLS) : !is_constant) continue;
+        text_print(names, " %s ", object_section_name(object, &object->section[i]));
+        for (size_t k = 1; k < object->symbol_count; k++)
+            if (object->symbol[k].st_shndx == i)
+                text_print(names, " %s ", object_symbol_name(object, &object->symbol[k]));
     }
-    free(object.data);
 }
 
 char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly,
                           char **section, unsigned long *address)
 {
-    struct text names = {0};
+    struct text thread_locals = {0}, constants = {0};
+    struct object object = {0};
     struct machine_code_finding finding;
     char *sentence = NULL;
-    own_thread_locals(path, &names);
+    if (!object_read(path, &object)) object = (struct object){0};
+    names_in_sections(&object, 1, &thread_locals);
+    names_in_sections(&object, 0, &constants);
+    free(object.data);
     *section = NULL;
-    if (!machine_code_check(disassembly, names.data, &finding)) {
+    if (!machine_code_check(disassembly, thread_locals.data, constants.data, &finding)) {
         sentence = finding.section ? format_string("its machine code \"%s\" (in %s) %s", finding.instruction,
                                                    finding.function, finding.message)
                                    : format_string("%s: %s", name_of(recipe), finding.message);
@@ -200,6 +201,7 @@ char *checks_machine_code(const struct recipe *recipe, const char *path, const c
         free(finding.instruction);
         free(finding.function);
     }
-    text_free(&names);
+    text_free(&thread_locals);
+    text_free(&constants);
     return sentence;
 }

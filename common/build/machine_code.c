@@ -2,8 +2,9 @@
  * @file machine_code.c
  * @brief The proof that machine_code.h describes.
  *
- * Of registers and of the frame two kinds of values are followed on all ways through a function: addresses a constant distance from where
- * the frame begins, and distances of thread-local variables. What ways that meet do not agree on is unknown.
+ * Of registers and of the frame some kinds of values are followed on all ways through a function: addresses of the frame and of thread-local
+ * variables, numbers, and what the caller wants back. What ways that meet do not agree on is unknown. And how many bytes the compiler has
+ * reported since the last call of anything else that were not touched yet.
  */
 #include "machine_code.h"
 
@@ -14,14 +15,17 @@
 #include "base/text.h"
 #include "disassembly.h"
 
-enum { RED_ZONE = 128, INDEX_BYTES = 12, CALLERS = -1 };
+enum { RED_ZONE = 128, INDEX_BYTES = 12, CALLERS = -1, MOST_REPORTED = 64, ANY_BYTES = 1 << 20 };
 
 /* ---- what is known ------------------------------------------------------------------------------------- */
 
 enum value_kind {
     ANYTHING,
     FRAME, /* of: CALLERS, where the caller's frame ends, above the return address; or the instruction that aligned the stack */
-    THREAD_LOCAL /* of: the name of a variable; its distance from fs:0 */
+    THREAD_LOCAL, /* of: the name of a variable; its distance from fs:0 */
+    NEAR,         /* an unknown distance from the thread's variables */
+    GIVEN,        /* of: a register, as the caller left it */
+    NUMBER        /* at */
 };
 
 struct value {
@@ -40,6 +44,7 @@ struct slot {
 struct state {
     struct value reg[REGISTERS];
     struct value compared; /* what rsp was compared with, if that was the last comparison */
+    int reported[2];       /* bytes that may be read; written; of the way that has most */
     int slot_count, slot_capacity;
     struct slot *slot; /* of 8 bytes, in which something is known */
 };
@@ -56,7 +61,7 @@ struct block {
 
 struct program {
     struct disassembly code;
-    const char *own_thread_locals;
+    const char *own_thread_locals, *constants;
     struct kind *kind; /* of an instruction */
     struct block *block;
     size_t block_count;
@@ -71,7 +76,7 @@ struct program {
     struct machine_code_finding *finding;
 };
 
-static const struct value anything = {ANYTHING, 0, 0};
+static const struct value anything = {ANYTHING, 0, 0}, near = {NEAR, 0, 0};
 
 /* 0; but 1 as long as what is known is still being gathered. */
 static int fail(struct program *p, size_t at, const char *message)
@@ -173,54 +178,54 @@ enum does {
 struct kind {
     const char *names; /* between blanks */
     enum does does;
-    int bytes;
+    int bytes, at_most; /* at_most: 1 if it may be fewer */
 };
 
 static const struct kind kinds[] = {
-    {" mov movb movw movl movq movabs ", MOVES, 0},
-    {" lea ", LOADS_ADDRESS, 0},
-    {" movzbl movzbw movzbq movsbl movsbw movsbq ", EXTENDS, 1},
-    {" movzwl movzwq movswl movswq ", EXTENDS, 2},
-    {" movslq ", EXTENDS, 4},
+    {" mov movb movw movl movq movabs ", MOVES, 0, 0},
+    {" lea ", LOADS_ADDRESS, 0, 0},
+    {" movzbl movzbw movzbq movsbl movsbw movsbq ", EXTENDS, 1, 0},
+    {" movzwl movzwq movswl movswq ", EXTENDS, 2, 0},
+    {" movslq ", EXTENDS, 4, 0},
     {" add sub and or xor adc sbb neg not inc dec shl shr sar rol ror rcl rcr shld shrd bts btr btc bsf bsr "
      "tzcnt lzcnt popcnt bswap ",
-     ADDS_UP, 0},
-    {" cmp test bt ", READS, 0},
-    {" imul mul div idiv ", DIVIDES, 0},
-    {" cltq cwtl cbtw ", SETS_RAX, 0},
-    {" cltd cqto cwtd ", SETS_RDX, 0},
-    {" xchg xadd ", EXCHANGES, 0},
-    {" cmpxchg ", COMPARES_AND_EXCHANGES, 0},
-    {" push pushq ", PUSHES, 8},
-    {" pop popq ", POPS, 8},
-    {" leave leaveq ", LEAVES, 8},
-    {" call callq ", CALLS, 0},
-    {" ret retq ", RETURNS, 0},
-    {" jmp jmpq ", JUMPS, 0},
-    {" ja jae jb jbe je jne jg jge jl jle js jns jo jno jp jnp ", BRANCHES, 0},
-    {" ud2 ", STOPS, 0},
-    {" nop nopw nopl pause mfence lfence sfence endbr64 ", NOTHING, 0},
-    {" stos movsq movsl movsb movsw ", STRINGS, 0},
+     ADDS_UP, 0, 0},
+    {" cmp test bt ", READS, 0, 0},
+    {" imul mul div idiv ", DIVIDES, 0, 0},
+    {" cltq cwtl cbtw ", SETS_RAX, 0, 0},
+    {" cltd cqto cwtd ", SETS_RDX, 0, 0},
+    {" xchg xadd ", EXCHANGES, 0, 0},
+    {" cmpxchg ", COMPARES_AND_EXCHANGES, 0, 0},
+    {" push pushq ", PUSHES, 8, 0},
+    {" pop popq ", POPS, 8, 0},
+    {" leave leaveq ", LEAVES, 8, 0},
+    {" call callq ", CALLS, 0, 0},
+    {" ret retq ", RETURNS, 0, 0},
+    {" jmp jmpq ", JUMPS, 0, 0},
+    {" ja jae jb jbe je jne jg jge jl jle js jns jo jno jp jnp ", BRANCHES, 0, 0},
+    {" ud2 ", STOPS, 0, 0},
+    {" nop nopw nopl pause mfence lfence sfence endbr64 ", NOTHING, 0, 0},
+    {" stos movsq movsl movsb movsw ", STRINGS, 0, 0},
     {" cmova cmovae cmovb cmovbe cmove cmovne cmovg cmovge cmovl cmovle cmovs cmovns cmovo cmovno cmovp "
      "cmovnp ",
-     ADDS_UP, 0},
+     ADDS_UP, 0, 0},
     {" seta setae setb setbe sete setne setg setge setl setle sets setns seto setno setp setnp pextrb "
      "pinsrb ",
-     ADDS_UP, 1},
-    {" pinsrw pextrw ", ADDS_UP, 2},
+     ADDS_UP, 1, 0},
+    {" pinsrw pextrw ", ADDS_UP, 2, 0},
     {" movss addss subss mulss divss sqrtss maxss minss andnss cvtss2sd cvtsi2ssl cvtsi2sdl cvttss2si "
      "cvtss2si roundss rcpss "
      "rsqrtss insertps extractps movd pinsrd pextrd broadcastss ",
-     ADDS_UP, 4},
-    {" cvtsi2ss cvtsi2sd ", ADDS_UP, 4},
-    {" comiss ucomiss ", READS, 4},
+     ADDS_UP, 4, 0},
+    {" cvtsi2ss cvtsi2sd ", ADDS_UP, 4, 0},
+    {" comiss ucomiss ", READS, 4, 0},
     {" movsd addsd subsd mulsd divsd sqrtsd maxsd minsd cvtsd2ss cvtsi2ssq cvtsi2sdq cvttsd2si cvtsd2si "
      "roundsd movlps movhps "
      "movlpd movhpd pinsrq pextrq cvtps2pd cvtph2ps cvtps2ph movddup broadcastsd ",
-     ADDS_UP, 8},
-    {" comisd ucomisd ", READS, 8},
-    {" ptest testps ", READS, 16},
-    {"", NOTHING, 0}};
+     ADDS_UP, 8, 0},
+    {" comisd ucomisd ", READS, 8, 0},
+    {" ptest testps ", READS, 16, 0},
+    {"", NOTHING, 0, 0}};
 
 /* Families of vector instructions, by how their names begin: arithmetic and moves between vectors, which touch 16 or 32 bytes of memory at most. */
 static const char *const vector_starts[] = {
@@ -269,7 +274,7 @@ static int kind_of(const struct instruction *it, struct kind *found)
     const char *bare = *name == 'v' ? name + 1 : name;
     if (vectors || *name == 'v') {
         int is_family = 0;
-        if (strcmp(bare, "movq") == 0) return *found = (struct kind){"", ADDS_UP, 8}, 1;
+        if (strcmp(bare, "movq") == 0) return *found = (struct kind){"", ADDS_UP, 8, 0}, 1;
         if (listed_kind(bare, found) &&
             (found->does == ADDS_UP || found->does == READS || found->does == NOTHING)) {
             if (found->bytes == 0 && found->does != NOTHING) return 0;
@@ -278,7 +283,8 @@ static int kind_of(const struct instruction *it, struct kind *found)
         }
         for (size_t i = 0; vector_starts[i]; i++)
             is_family |= strncmp(bare, vector_starts[i], strlen(vector_starts[i])) == 0;
-        *found = (struct kind){"", ADDS_UP, widest == 32 ? 32 : 16};
+        const int widens = strncmp(bare, "pmov", 4) == 0 || strncmp(bare, "cvt", 3) == 0;
+        *found = (struct kind){"", ADDS_UP, widest == 32 ? 32 : 16, widens};
         const size_t tail = strlen(bare);
         if (strncmp(bare, "f", 1) == 0 || strncmp(bare, "cmp", 3) == 0) { /* scalars of both are many */
             if (tail > 2 && strcmp(bare + tail - 2, "ss") == 0) found->bytes = 4;
@@ -331,8 +337,10 @@ static struct value address_of(const struct program *p, const struct state *s, s
     const struct relocation *r = relocation_of(p, at, 0);
     if (r && strcmp(r->kind, "TPOFF32") == 0 && o->base == NO_REGISTER && o->index == NO_REGISTER)
         return (struct value){THREAD_LOCAL, r->symbol, r->addend};
-    if (r || o->counter || o->index != NO_REGISTER || o->base == NO_REGISTER) return anything;
-    return s->reg[o->base].kind == ANYTHING ? anything : moved(s->reg[o->base], o->value);
+    const struct value base = reg(s, o->base), index = reg(s, o->index);
+    if (base.kind == NEAR || index.kind == NEAR) return near;
+    if (r || o->counter || o->index != NO_REGISTER) return anything;
+    return base.kind == FRAME || base.kind == THREAD_LOCAL ? moved(base, o->value) : anything;
 }
 
 /* What the linker puts into "mov 0x0(%rip),%rax": the distance of a thread-local variable. */
@@ -350,21 +358,52 @@ static int is_index(const struct program *p, int name)
     return is_listed(names, p->code.name[name], strlen(p->code.name[name]));
 }
 
+/* "%fs:0": where the thread's variables end. */
+static int is_thread_itself(const struct program *p, size_t at, const struct operand *o)
+{
+    return o->thread && !relocation_of(p, at, 0) && o->base == NO_REGISTER && o->index == NO_REGISTER &&
+           o->value == 0;
+}
+
+static int is_constant(const struct program *p, int name)
+{
+    return is_listed(p->constants, p->code.name[name], strlen(p->code.name[name]));
+}
+
+/* An access that the compiler may have reported: 1 if it has reported as many bytes. */
+static int use_report(const struct program *p, struct state *s, size_t at, int bytes, int writes)
+{
+    const struct relocation *r = relocation_of(p, at, 0);
+    int *reported = &s->reported[writes];
+    if (r && is_constant(p, r->symbol)) return 1;
+    const int enough = *reported >= bytes || (p->kind[at].at_most && *reported > 0);
+    if (*reported < ANY_BYTES) *reported -= bytes < *reported ? bytes : *reported;
+    return enough;
+}
+
+/* An access to what each block, or each thread of the host's, has for itself. */
+static int need_report(struct program *p, struct state *s, size_t at, int bytes, int writes)
+{
+    return use_report(p, s, at, bytes, writes) ||
+           fail(p, at,
+                "touches a thread-local variable, and the compiler has not reported that to the device");
+}
+
 /* "%fs:...": the thread's own address; a variable of the file, with an index that the compiler reports; or the thread's index, which is read. */
-static int judge_thread_local(struct program *p, const struct state *s, size_t at, const struct operand *o,
+static int judge_thread_local(struct program *p, struct state *s, size_t at, const struct operand *o,
                               int bytes, int writes)
 {
     const struct relocation *r = relocation_of(p, at, 0);
     const struct value base = reg(s, o->base), index = reg(s, o->index);
-    if (!r && o->base == NO_REGISTER && o->index == NO_REGISTER && o->value == 0 && bytes == 8 && !writes)
-        return 1;
+    if (is_thread_itself(p, at, o) && bytes == 8 && !writes) return 1;
     const int name = r                                             ? r->symbol
                      : base.kind == THREAD_LOCAL                   ? base.of
                      : index.kind == THREAD_LOCAL && o->scale == 1 ? index.of
                                                                    : -1;
     if (name < 0 || (r && strcmp(r->kind, "TPOFF32") != 0))
         return fail(p, at, "touches thread-local memory, and nothing tells which variable");
-    if (is_listed(p->own_thread_locals, p->code.name[name], strlen(p->code.name[name]))) return 1;
+    if (is_listed(p->own_thread_locals, p->code.name[name], strlen(p->code.name[name])))
+        return need_report(p, s, at, bytes, writes);
     const struct value exact = address_of(p, s, at, o);
     if (is_index(p, name) && !writes && exact.kind == THREAD_LOCAL && exact.at >= 0 &&
         exact.at + bytes <= INDEX_BYTES)
@@ -391,7 +430,11 @@ static int judge(struct program *p, struct state *s, size_t at, const struct ope
 {
     if (o->thread) return judge_thread_local(p, s, at, o, bytes, writes);
     const struct value where = address_of(p, s, at, o);
-    if (where.kind != FRAME) return 1;
+    if (where.kind == NEAR) return need_report(p, s, at, bytes, writes);
+    if (where.kind != FRAME) {
+        use_report(p, s, at, bytes, writes);
+        return 1;
+    }
     if (writes) forget_slots(s, where.of, where.at, bytes);
     return judge_frame(p, s, at, where, bytes, writes);
 }
@@ -404,12 +447,14 @@ static struct value value_of(struct program *p, struct state *s, size_t at, cons
 {
     if (o->kind == IMMEDIATE) {
         const struct relocation *r = relocation_of(p, at, 1);
-        return r && strcmp(r->kind, "TPOFF32") == 0 ? (struct value){THREAD_LOCAL, r->symbol, r->addend}
-                                                    : anything;
+        if (!r) return (struct value){NUMBER, 0, o->value};
+        return strcmp(r->kind, "TPOFF32") == 0 ? (struct value){THREAD_LOCAL, r->symbol, r->addend}
+                                               : anything;
     }
     if (o->kind == REGISTER) return o->reg == VECTOR || o->bytes != 8 ? anything : s->reg[o->reg];
     if (o->kind != MEMORY) return anything;
     judge(p, s, at, o, bytes, 0);
+    if (is_thread_itself(p, at, o)) return near;
     const struct value where = address_of(p, s, at, o);
     if (!o->thread && where.kind == FRAME && bytes == 8) return find_slot(s, where);
     return o->counter ? linked(p, at, o) : anything;
@@ -421,7 +466,7 @@ static int put(struct program *p, struct state *s, size_t at, const struct opera
 {
     if (o->kind == REGISTER) {
         if (o->reg == VECTOR) return 1;
-        if (o->bytes != 8) value = anything;
+        if (o->bytes != 8 && (o->bytes != 4 || value.kind != NUMBER || value.at < 0)) value = anything;
         if (o->reg == RSP && value.kind != FRAME)
             return fail(p, at, "moves the stack by a length that is not constant");
         s->reg[o->reg] = value;
@@ -449,12 +494,17 @@ static int compute(struct program *p, struct state *s, size_t at, const struct k
     }
     if (kind->does == READS || it->count == 0) return !p->failed;
     const struct operand *to = &it->operand[it->count - 1], *from = &it->operand[0];
-    if (it->count == 2 && from->kind == IMMEDIATE && first.kind == ANYTHING && last.kind != ANYTHING &&
-        !relocation_of(p, at, 1)) {
-        if (strcmp(name, "add") == 0) result = moved(last, from->value);
-        if (strcmp(name, "sub") == 0) result = moved(last, -from->value);
-        if (strcmp(name, "and") == 0 && to->kind == REGISTER && to->reg == RSP)
+    const int adds = strcmp(name, "add") == 0, subtracts = strcmp(name, "sub") == 0;
+    const int is_same = from->kind == REGISTER && to->kind == REGISTER && from->reg == to->reg;
+    if (it->count == 2 && first.kind == NUMBER && (last.kind == FRAME || last.kind == THREAD_LOCAL)) {
+        if (adds) result = moved(last, first.at);
+        if (subtracts) result = moved(last, -first.at);
+        if (strcmp(name, "and") == 0 && from->kind == IMMEDIATE && to->kind == REGISTER && to->reg == RSP)
             result = (struct value){FRAME, (int)at, 0};
+    } else if (it->count == 2 && strcmp(name, "xor") == 0 && is_same && to->reg != VECTOR) {
+        result = (struct value){NUMBER, 0, 0};
+    } else if (it->count == 2 && (adds || subtracts) && (last.kind == NEAR || (adds && first.kind == NEAR))) {
+        result = near;
     }
     return put(p, s, at, to, kind->bytes, result);
 }
@@ -532,6 +582,28 @@ static int target_of(const struct program *p, size_t at, int *name)
     return known;
 }
 
+/* "__tsan_volatile_read4": what rdi points to may be touched now. 0 for a call of anything else. */
+static int take_call_for_report(struct state *s, const char *name)
+{
+    const int is_atomic = strcmp(name, "simt_atomic_begin") == 0;
+    const char *end = name + strlen(name), *number = end;
+    while (number > name && number[-1] >= '0' && number[-1] <= '9') number--;
+    int64_t bytes = strtol(number, NULL, 10);
+    if (!is_atomic && strncmp(name, "__tsan_", 7) != 0) return 0;
+    if (is_atomic || strstr(name, "_range"))
+        bytes = s->reg[RSI].kind == NUMBER && s->reg[RSI].at < MOST_REPORTED ? s->reg[RSI].at : ANY_BYTES;
+    if (strncmp(name, "__tsan_vptr_", 12) == 0) bytes = 8;
+    const int does[2] = {is_atomic || strstr(name, "read"),
+                         is_atomic || strstr(name, "write") || strstr(name, "update")};
+    for (int writes = 0; writes < 2; writes++) {
+        if (!does[writes] || s->reported[writes] == ANY_BYTES) continue;
+        const int64_t sum = s->reported[writes] + bytes;
+        s->reported[writes] = (int)(bytes == ANY_BYTES || sum < MOST_REPORTED ? sum : MOST_REPORTED);
+        if (bytes == ANY_BYTES) s->reported[writes] = ANY_BYTES;
+    }
+    return 1;
+}
+
 /* A call; @p goes_on: whether it may return. */
 static int call(struct program *p, struct state *s, size_t at, int *goes_on)
 {
@@ -552,6 +624,7 @@ static int call(struct program *p, struct state *s, size_t at, int *goes_on)
         *goes_on = p->returns[p->code.instruction[target].function];
     else
         *goes_on = !is_listed(ends, p->code.name[name], strlen(p->code.name[name]));
+    if (target >= 0 || !take_call_for_report(s, p->code.name[name])) s->reported[0] = s->reported[1] = 0;
     for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++) s->reg[lost[i]] = anything;
     return 1;
 }
@@ -576,6 +649,46 @@ static int judge_atomic(struct program *p, const struct state *s, size_t at)
         if (o->kind == MEMORY && (o->thread || address_of(p, s, at, o).kind != FRAME))
             return fail(p, at, "is an atomic access that the compiler has not reported to the device");
     }
+    return 1;
+}
+
+/* "rep stos", "rep movsq": in the frame, or like any other access. */
+static int strings(struct program *p, struct state *s, size_t at)
+{
+    const struct instruction *it = &p->code.instruction[at];
+    const int moves = strcmp(it->name, "stos") != 0;
+    const int each = !moves               ? it->operand[0].bytes
+                     : it->name[4] == 'b' ? 1
+                     : it->name[4] == 'w' ? 2
+                     : it->name[4] == 'l' ? 4
+                                          : 8;
+    const struct value times = s->reg[RCX];
+    const int bytes =
+        times.kind == NUMBER && times.at >= 0 && times.at < INT32_MAX / 8 ? (int)times.at * each : -1;
+    for (int writes = !moves; writes < 2; writes++) {
+        const struct value where = s->reg[writes ? RDI : RSI];
+        if (where.kind == NEAR && !need_report(p, s, at, bytes > 0 ? bytes : 1, writes)) return 0;
+        if (where.kind != FRAME || bytes < 0) continue;
+        if (writes) forget_slots(s, where.of, where.at, bytes);
+        if (!judge_frame(p, s, at, where, bytes, writes)) return 0;
+    }
+    s->reg[RDI] = s->reg[RSI] = anything;
+    s->reg[RCX] = (struct value){NUMBER, 0, 0};
+    return 1;
+}
+
+static int is_saved(int number)
+{
+    return number == RBX || number == RBP || number > R11;
+}
+
+static int returns(struct program *p, const struct state *s, size_t at)
+{
+    if (s->reg[RSP].kind != FRAME || s->reg[RSP].of != CALLERS || s->reg[RSP].at != -8)
+        return fail(p, at, "returns, and not to where its function was called");
+    for (int i = 0; i < REGISTERS; i++)
+        if (is_saved(i) && (s->reg[i].kind != GIVEN || s->reg[i].of != i))
+            return fail(p, at, "returns, and a register is not as its caller left it");
     return 1;
 }
 
@@ -605,7 +718,7 @@ static int step(struct program *p, struct state *s, size_t at, int *goes_on)
         const struct operand *from = &it->operand[0];
         if (it->count != 2 || from->kind != MEMORY || from->thread)
             return fail(p, at, "has an operand that no compiler gives it");
-        return put(p, s, at, last, 8, r ? anything : address_of(p, s, at, from));
+        return put(p, s, at, last, 8, r && r->kind[0] != 'T' ? anything : address_of(p, s, at, from));
     }
     case READS:
         if (strcmp(it->name, "cmp") == 0 && last->kind == REGISTER && last->reg == RSP &&
@@ -637,12 +750,10 @@ static int step(struct program *p, struct state *s, size_t at, int *goes_on)
     case CALLS:
         return call(p, s, at, goes_on);
     case STRINGS:
-        s->reg[RDI] = s->reg[RSI] = s->reg[RCX] = anything;
-        return 1;
+        return strings(p, s, at);
     case RETURNS:
         *goes_on = 0;
-        return (s->reg[RSP].kind == FRAME && s->reg[RSP].of == CALLERS && s->reg[RSP].at == -8) ||
-               fail(p, at, "returns, and not to where its function was called");
+        return returns(p, s, at);
     case BRANCHES:
         if (strcmp(it->name, "jne") == 0) s->compared = compared;
         return 1;
@@ -733,9 +844,9 @@ static int find_blocks(struct program *p)
 
 static void begin_function(struct state *s)
 {
-    s->slot_count = 0;
+    s->slot_count = s->reported[0] = s->reported[1] = 0;
     s->compared = anything;
-    for (int i = 0; i < REGISTERS; i++) s->reg[i] = anything;
+    for (int i = 0; i < REGISTERS; i++) s->reg[i] = (struct value){GIVEN, i, 0};
     s->reg[RSP] = (struct value){FRAME, CALLERS, -8};
 }
 
@@ -743,6 +854,8 @@ static void begin_function(struct state *s)
 static void meet(size_t at, struct state *s, const struct state *other)
 {
     int kept = 0;
+    for (int i = 0; i < 2; i++)
+        if (s->reported[i] < other->reported[i]) s->reported[i] = other->reported[i];
     for (int i = 0; i < REGISTERS; i++) {
         if (same_value(s->reg[i], other->reg[i])) continue;
         /* the stack's end: lowered in a loop */
@@ -759,7 +872,8 @@ static void meet(size_t at, struct state *s, const struct state *other)
 
 static int equal_states(const struct state *a, const struct state *b)
 {
-    int same = a->slot_count == b->slot_count && same_value(a->compared, b->compared);
+    int same = a->slot_count == b->slot_count && same_value(a->compared, b->compared) &&
+               a->reported[0] == b->reported[0] && a->reported[1] == b->reported[1];
     for (int i = 0; i < REGISTERS && same; i++) same = same_value(a->reg[i], b->reg[i]);
     for (int i = 0; i < a->slot_count && same; i++)
         same =
@@ -863,10 +977,10 @@ static void name_functions(struct program *p)
         if (p->code.instruction[i].begins) p->root_of[p->code.instruction[i].function] = (int)i;
 }
 
-int machine_code_check(const char *disassembly, const char *own_thread_locals,
+int machine_code_check(const char *disassembly, const char *own_thread_locals, const char *constants,
                        struct machine_code_finding *finding)
 {
-    struct program p = {.own_thread_locals = own_thread_locals, .finding = finding};
+    struct program p = {.own_thread_locals = own_thread_locals, .constants = constants, .finding = finding};
     *finding = (struct machine_code_finding){0};
     if (!disassembly_read(disassembly, &p.code)) {
         finding->message = "the disassembler's text cannot be read";

@@ -8,10 +8,11 @@
  *   - a jump leads to an instruction of the same function; a call to the beginning of a function of the file, or to a name; neither goes
  *     by a register or by memory;
  *   - the stack's end is known everywhere; what lies a constant distance from it is within the function's frame, and the return address is not written;
- *     a function returns to where it was called, and does not run on past its end;
+ *     a function returns to where it was called, with its caller's registers, and does not run on past its end;
  *   - what is atomic changes the function's own frame only: the compiler makes calls to the device of all other atomics;
- *   - after %fs comes a thread-local variable of the file, or, to be read, one of the thread's four indices.
- * Addresses in registers are not followed: that each such access is reported to the device is the compiler's work.
+ *   - after %fs comes a thread-local variable of the file, or, to be read, one of the thread's four indices; of the file's, no more bytes
+ *     are touched than were reported to the device since the last call of anything else.
+ * Other addresses in registers are not followed: that each such access is reported to the device is the compiler's work.
  */
 #pragma once
 
@@ -25,7 +26,7 @@ struct machine_code_finding {
 };
 
 /** @brief Reads what `objdump -d -r -z --no-show-raw-insn` printed of an object. @p own_thread_locals are the names of its own thread-local
- *         variables and of the sections that they lie in, with a blank before and behind each.
+ *         variables and of the sections that they lie in, with a blank before and behind each; @p constants of what nobody writes.
  *  @return 1 if it may be linked; 0 with @p finding filled, whose texts the caller frees */
-int machine_code_check(const char *disassembly, const char *own_thread_locals,
+int machine_code_check(const char *disassembly, const char *own_thread_locals, const char *constants,
                        struct machine_code_finding *finding);

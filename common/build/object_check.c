@@ -309,7 +309,9 @@ static int check_section_name(const char *name, struct object_finding *finding)
                                         "__nv_module_id",
                                         ".tm_clone_table",
                                         "simt_device",
+                                        ".relasimt_device", /* pointers in such variables */
                                         "simt_constant",
+                                        ".relasimt_constant",
                                         "__patchable_function_entries", /* of kernels */
                                         ".rela__patchable_function_entries",
                                         ".symtab_shndx",

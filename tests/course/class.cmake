@@ -3,11 +3,14 @@
 # With FULL=N only every N-th ten of the class is like that; in the others there are hostile files, files that do not compile, and
 # empty ones: a large class in little time.
 # With SECOND=N every N-th of the first students hands in lesson 07 as well, of the same kind; with OWN=N every N-th one's files
-# are nobody else's, byte for byte: the others share theirs, as copies and skeletons do.
-#   cmake -DSOURCE_DIR=... -DBINARY_DIR=... -DWORK=... [-DSTUDENTS=200] [-DKILLS=20] [-DJOBS=2] [-DFULL=1] [-DSECOND=10] [-DOWN=2] -P class.cmake
+# are nobody else's, byte for byte: the others share theirs, as copies and skeletons do. With MOST=N there are no more than N mutants and
+# N exploits in it: identical files are judged once, so a class of 1,000 takes as long as its different files.
+#   cmake -DSOURCE_DIR=... -DBINARY_DIR=... -DWORK=... [-DSTUDENTS=200] [-DKILLS=20] [-DJOBS=2] [-DFULL=1] [-DSECOND=10] [-DOWN=2]
+#         [-DMOST=1000] [-DFIRST=03_online_softmax] -P class.cmake
+# A class of 1,000, killed 50 times: -DSTUDENTS=1000 -DKILLS=50 -DMOST=12 -DSECOND=1000 -DOWN=1000 -DFIRST=01_naive_attention
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/../apply_mutant.cmake)
-foreach(setting IN ITEMS STUDENTS=200 KILLS=20 JOBS=2 FULL=1 SECOND=10 OWN=2)
+foreach(setting IN ITEMS STUDENTS=200 KILLS=20 JOBS=2 FULL=1 SECOND=10 OWN=2 MOST=1000 FIRST=03_online_softmax)
     string(REGEX MATCH "(.*)=(.*)" found ${setting})
     if(NOT DEFINED ${CMAKE_MATCH_1})
         set(${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
@@ -15,9 +18,9 @@ foreach(setting IN ITEMS STUDENTS=200 KILLS=20 JOBS=2 FULL=1 SECOND=10 OWN=2)
 endforeach()
 set(warpwise ${BINARY_DIR}/bin/warpwise)
 set(class ${WORK}/submissions)
-set(first 03_online_softmax)
+set(first ${FIRST})
 set(second 07_cuda_graph)
-set(kernel online_softmax.cu)
+string(REGEX REPLACE "^[0-9]+_" "" kernel ${first}.cu)
 set(second_kernel cuda_graph.cu)
 file(REMOVE_RECURSE ${WORK})
 file(GLOB mutants ${SOURCE_DIR}/tests/mutants/${first}/*.mutant)
@@ -34,6 +37,9 @@ foreach(exploit IN LISTS exploits)
     endif()
 endforeach()
 set(exploits ${quick})
+foreach(files IN ITEMS exploits mutants)
+    list(SUBLIST ${files} 0 ${MOST} ${files})
+endforeach()
 
 # plant(NAME FILE STATE): hands FILE in as lesson 03; STATE is a regular expression.
 function(plant name file state)
@@ -128,16 +134,16 @@ file(WRITE ${WORK}/odd.sh [=[
 set -e
 cd "$1"
 mkdir ten_megabytes binary link_to_passwd folder_for_file
-{ cat "$2"; yes '// and so on' | head -c 10000000; } >ten_megabytes/online_softmax.cu
-head -c 5000 /bin/sh >binary/online_softmax.cu
-ln -s /etc/passwd link_to_passwd/online_softmax.cu
-mkdir folder_for_file/online_softmax.cu
+{ cat "$2"; yes '// and so on' | head -c 10000000; } >ten_megabytes/"$3"
+head -c 5000 /bin/sh >binary/"$3"
+ln -s /etc/passwd link_to_passwd/"$3"
+mkdir folder_for_file/"$3"
 ln -s /etc link_to_folder
 name=$(printf 'line\nbreak\377')
 mkdir "$name"
 cp "$2" "$name/"
 ]=])
-execute_process(COMMAND sh ${WORK}/odd.sh ${class} ${solution} COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND sh ${WORK}/odd.sh ${class} ${solution} ${kernel} COMMAND_ERROR_IS_FATAL ANY)
 foreach(name IN ITEMS ten_megabytes binary link_to_passwd folder_for_file link_to_folder)
     file(APPEND ${WORK}/planted.txt "${name}\tREFUSED\n")
 endforeach()
@@ -181,12 +187,16 @@ FNR > 1 {
         exploits++
         if (field[5] !~ /^(REFUSED|BUILD_ERROR|CRASH|FAIL|TIMEOUT)$/) { print name ": an exploit is called " field[5]; wrong++ }
     }
-    else if (field[8] !~ "^" wanted[name] "$") { print name ": " field[8] " instead of " wanted[name]; wrong++ }
-    right += field[8] == "PASS"
+    else if (field[column] !~ "^" wanted[name] "$") { print name ": " field[column] " instead of " wanted[name]; wrong++ }
+    right += field[column] == "PASS"
 }
 END { print planted " planted, " seen " graded, " exploits + 0 " exploits, " wrong + 0 " not as planted, " right " passed"; exit wrong > 0 || seen != planted }
 ]=])
-execute_process(COMMAND awk -f ${WORK}/compare.awk ${WORK}/planted.txt ${WORK}/out/grades.csv RESULT_VARIABLE result)
+set(column 8) # the state of the first lesson
+if(first MATCHES "^01")
+    set(column 5)
+endif()
+execute_process(COMMAND awk -v column=${column} -f ${WORK}/compare.awk ${WORK}/planted.txt ${WORK}/out/grades.csv RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
     message(SEND_ERROR "verdicts are not as planted")
 endif()
@@ -213,13 +223,10 @@ execute_process(COMMAND sh ${WORK}/kill.sh ${KILLS} ${seconds} ${WORK}/killed ${
 if(NOT result EQUAL 0)
     message(SEND_ERROR "the run that was killed ended with ${result}")
 endif()
-execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK}/out/grades.csv ${WORK}/killed/grades.csv RESULT_VARIABLE result)
+# Everything but the journal, which says when each was done, and the times of kernels is the same.
+execute_process(COMMAND diff -rq --exclude=journal --exclude=*.log ${WORK}/out ${WORK}/killed RESULT_VARIABLE result OUTPUT_VARIABLE differ)
 if(NOT result EQUAL 0)
-    message(SEND_ERROR "the grades of the run that was killed differ")
-endif()
-execute_process(COMMAND ${CMAKE_COMMAND} -E compare_files ${WORK}/out/summary.html ${WORK}/killed/summary.html RESULT_VARIABLE result)
-if(NOT result EQUAL 0)
-    message(SEND_ERROR "the summary of the run that was killed differs")
+    message(SEND_ERROR "what the run that was killed has written differs:\n${differ}")
 endif()
 message("killed ${KILLS} times: the same ${STUDENTS} grades")
 

@@ -25,8 +25,13 @@ static const char right[] = "\n"
                             "\t\t\t18: R_X86_64_PLT32\t__tsan_read4-0x4\n"
                             "      1c:\tvmovss (%rbx),%xmm0\n"
                             "      20:\tvmovss %xmm0,0x8(%rsp)\n"
+                            "      24:\tcall   26 <_Z5scalePf+0x26>\n"
+                            "\t\t\t25: R_X86_64_PLT32\t__tsan_write4-0x4\n"
                             "      26:\tmov    %eax,%fs:0x0(,%rcx,4)\n"
                             "\t\t\t2a: R_X86_64_TPOFF32\t_ZZ5scalePfE4tile\n"
+                            "      2b:\tmov    %fs:0x0,%rbx\n"
+                            "      2c:\tcall   2d <_Z5scalePf+0x2d>\n"
+                            "\t\t\t2c: R_X86_64_PLT32\t__tsan_read4-0x4\n"
                             "      2e:\ttest   %eax,%eax\n"
                             "      30:\tjne    40 <_Z5scalePf+0x40>\n"
                             "      32:\tcall   60 <_ZL4helpv>\n"
@@ -60,6 +65,12 @@ static const char right[] = "\n"
     "      42:\tadd    $0x20,%rsp\n"                                                                         \
     "      44:\tpop    %rbx\n"                                                                               \
     "      45:\tret\n"
+
+/* Words from the end of the stack on become zeros. */
+#define FILLS(words)                                                                                         \
+    "mov    $" words ",%ecx\n"                                                                               \
+    "      2f:\tmov    %rsp,%rdi\n"                                                                          \
+    "      2f:\trep stos %rax,%es:(%rdi)"
 
 /* A part of the text, what stands in its place, and what must be said of it; NULL: nothing. */
 static const struct {
@@ -110,6 +121,22 @@ static const struct {
     {"mov    %fs:(%rax),%eax", "mov    %ecx,%fs:(%rax)", "or writes one"},
     {"mov    %fs:(%rax),%eax", "mov    %fs:(%rdi),%eax", "nothing tells which variable"},
     {"_ZZ5scalePfE4tile", "simt_tls_watch", "none of threadIdx"},
+    {"__tsan_write4", "__tsan_read4", "not reported"},
+    {"__tsan_write4", "_ZL5otherv", "not reported"},
+    {"__tsan_write4", "simt_atomic_begin", NULL},
+    {"__tsan_write4", "__tsan_write_range", NULL},
+    {"__tsan_write4", "__tsan_write2", "not reported"},
+    {"test   %eax,%eax", "mov    0x8(%rbx,%rcx,4),%eax", NULL},
+    {"test   %eax,%eax", "mov    0x8(%rbx),%rcx", "not reported"},
+    {"test   %eax,%eax", "mov    (%rbx),%eax\n      2f:\tmov    (%rbx),%eax", "not reported"},
+    {"test   %eax,%eax", "add    %rcx,%rbx\n      2f:\tmov    (%rbx),%rcx", "not reported"},
+    {"test   %eax,%eax", "lea    0x8(%rbx),%rcx\n      2f:\tmov    (%rcx),%rcx", "not reported"},
+    {"test   %eax,%eax", "mov    %eax,(%rbx)", "not reported"},
+    {"pop    %rbx\n", "pop    %rbp\n", "not as its caller left it"},
+    {"mov    %fs:(%rax),%eax", "mov    %eax,%r12d", "not as its caller left it"},
+    {"test   %eax,%eax", FILLS("0x4"), NULL},
+    {"test   %eax,%eax", FILLS("0x5"), "not as its caller left it"},
+    {"test   %eax,%eax", FILLS("0x6"), "outside of its function's frame"},
 };
 
 static char *changed(const char *part, const char *instead)
@@ -124,7 +151,7 @@ int main(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct machine_code_finding finding;
         char *text = changed(cases[i].part, cases[i].instead);
-        const int taken = text && machine_code_check(text, " _ZZ5scalePfE4tile ", &finding);
+        const int taken = text && machine_code_check(text, " _ZZ5scalePfE4tile ", " .rodata ", &finding);
         if (text &&
             (cases[i].says ? !taken && finding.message && strstr(finding.message, cases[i].says) : taken))
             continue;

@@ -74,7 +74,8 @@ struct worker *simt_worker_new(void)
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     w->local.guard_bytes = page;
     w->local.stacks_bytes = MAX_THREADS * (STACK_BYTES + page) + page;
-    w->local.stacks = (uintptr_t)simt_reserve(w->local.stacks_bytes, "the threads' stacks");
+    /* Of constant arrays the compiler reports no reads, and looks for their end only: below them lie no more than other stacks. */
+    w->local.stacks = (uintptr_t)simt_reserve_below(ARENA_BASE, w->local.stacks_bytes, "the threads' stacks");
     madvise((void *)w->local.stacks, w->local.stacks_bytes, MADV_NOHUGEPAGE);
     /*
      * After the dynamic shared memory comes a red zone of the same size, so that an access far past the end

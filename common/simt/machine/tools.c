@@ -5,6 +5,7 @@
 #include "tools.h"
 #include "settings.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,6 +30,21 @@ void *simt_reserve(size_t bytes, const char *what)
         simt_die("cannot reserve %zu MiB of address space for %s; is there a limit (ulimit -v)?", bytes >> 20,
                  what);
     return pages;
+}
+
+void *simt_reserve_below(uintptr_t end, size_t bytes, const char *what)
+{
+    static atomic_size_t used;
+    for (int tries = 0; tries < 1000; tries++) {
+        const size_t place = atomic_fetch_add(&used, bytes) + bytes;
+        void *wanted = (void *)(place < end ? end - place : 0);
+        void *pages = mmap(wanted, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        if (pages != MAP_FAILED && (uintptr_t)pages < end) return pages;
+        if (pages != MAP_FAILED) munmap(pages, bytes);
+    }
+    simt_die("cannot reserve %zu MiB of address space below 0x%zx for %s; is there a limit (ulimit -v)?",
+             bytes >> 20, (size_t)end, what);
 }
 
 void simt_forget(void *pages, size_t bytes)

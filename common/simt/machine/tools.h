@@ -15,7 +15,9 @@ struct vector {
 /** @brief Room for one more element of @p element_bytes; its address. Memory running out ends the program. */
 void *simt_vector_grow(struct vector *v, size_t element_bytes);
 void *simt_reserve(size_t bytes, const char *what); /**< zero pages that cost nothing until touched */
-void simt_forget(void *pages, size_t bytes);        /**< makes them zero and free again */
+/** @brief Such pages, at lower addresses than @p end. */
+void *simt_reserve_below(uintptr_t end, size_t bytes, const char *what);
+void simt_forget(void *pages, size_t bytes); /**< makes them zero and free again */
 /**
  * @brief Gives reserved pages that nobody has written yet memory, all at once.
  *

@@ -243,11 +243,12 @@ static void add_device_flags(struct string_list *command, const struct compiler 
 #endif
     /* -fsanitize=thread reports no access to a local array whose address never leaves the function: so the compiler also
      * compares addresses with the ends of the object that they are computed from (machine/local.c). Nor does it report atomics of
-     * a memory order that does not exist (calls.c). */
+     * a memory order that does not exist (calls.c), or reads of the tables that switches become, by any index. */
     static const char *const gcc[] = {"-fsanitize=object-size",
                                       "-Werror=invalid-memory-model",
                                       "-fno-tree-sra",
                                       "-fno-tree-vectorize",
+                                      "-fno-tree-switch-conversion",
                                       "-fstack-clash-protection",
                                       "--param=tsan-distinguish-volatile=1",
                                       "--param=tsan-instrument-func-entry-exit=0"};
