@@ -161,7 +161,7 @@ static const char *const messages[RECORD_MESSAGES] = {
         "{s0}",
     [RECORD_SAYS_CAPTURE_LEFT] = "{s0}: the capture was never ended",
 
-    [RECORD_SAYS_ALSO_PAST] = "+which is {n0} bytes past the end of {s0}",
+    [RECORD_SAYS_ALSO_BESIDE] = "+which is {n0} bytes {n1?past the end of|before the start of} {s0}",
     [RECORD_SAYS_INDEX_WRAPS] =
         "+index {n0} lies in it, and is 2^32 from this one: an index of 32 bits has overflowed",
     [RECORD_SAYS_OTHER_USE] = "+that other use is {s0} at {at}",
