@@ -41,7 +41,8 @@ enum expert_mistake {
     LINES_OF_N,
     ROWS_OF_A_FROM_0,
     /* the layer */
-    NO_WEIGHTS
+    NO_WEIGHTS,
+    PAIRS_BY_CHOICE
 };
 
 /* clang-format off */
@@ -78,6 +79,8 @@ static const struct mistake_row MISTAKES[] = {
      .message = "an expert's rows of w begin after n rows per expert: with swiglu it has 2 n"},
     {ROWS_OF_A_FROM_0, RECORD_CAUSE_POSITION, OF(EXPERTS_PRODUCT),
      .message = "an expert's rows of A are counted from 0, not from offsets[expert]"},
+    {PAIRS_BY_CHOICE, RECORD_CAUSE_Q_ROWS, OF(EXPERTS_LAYER),
+     .message = "rows of x are gathered for pairs choice * tokens + token: a pair is token * top_k + choice"},
     {NO_WEIGHTS, RECORD_CAUSE_WEIGHTS, OF(EXPERTS_LAYER), .message = "the weights are left out: what experts return is only added"},
 };
 /* clang-format on */
@@ -282,6 +285,15 @@ static double answer_of(const struct wrong_experts *w, int expert, size_t token,
     return answer;
 }
 
+/* Whether hundreds of layers are computed in no time. */
+static int is_small(const struct lesson_case *item)
+{
+    const size_t limit = 1U << 18;
+    return experts_extent(item, EXPERTS_TOP_K) * experts_extent(item, EXPERTS_K) *
+               experts_extent(item, EXPERTS_N) <
+           limit;
+}
+
 /* Choices @p from to before @p to of the token of element @p at. */
 static int sum_choices(const struct wrong_experts *w, size_t at, size_t from, size_t to, double *sum)
 {
@@ -298,7 +310,8 @@ static int sum_choices(const struct wrong_experts *w, size_t at, size_t from, si
                      of_answer = misread_index(&w->misread, OF_ANSWER, ALONG_CHOICES, j, top_k);
         if (of_weight >= top_k || of_answer >= top_k) return 0;
         *sum += (w->mistake == NO_WEIGHTS ? 1.0 : weights[of_weight]) *
-                answer_of(w, chosen[of_answer], row, at % hidden);
+                answer_of(w, chosen[of_answer],
+                          w->mistake == PAIRS_BY_CHOICE ? (token * top_k + j) % tokens : row, at % hidden);
     }
     return 1;
 }
@@ -320,6 +333,7 @@ int experts_guess(const struct lesson_case *item, const float *const *data, int 
     if (item->part == EXPERTS_ROUTE) return guess_route(&w, buffer, at, &guess->value);
     if (item->part == EXPERTS_GROUP) return guess_group(&w, buffer, at, &guess->value);
     if (item->part == EXPERTS_PRODUCT) return guess_product(&w, at, &guess->value);
+    if (!is_small(item)) return 0;
     return sum_choices(&w, at, 0, experts_extent(item, EXPERTS_TOP_K), &guess->value) ? 1 : 2;
 }
 
@@ -329,6 +343,7 @@ int experts_terms(const struct lesson_case *item, const float *const *data, int 
     const struct wrong_experts w = {.item = item, .data = data};
     const size_t n = experts_extent(item, EXPERTS_N), lines = experts_lines(item);
     if (item->part == EXPERTS_LAYER) {
+        if (!is_small(item)) return 0;
         *terms =
             (struct lesson_terms){.count = experts_extent(item, EXPERTS_TOP_K), .what = "a token's choices"};
         return sum_choices(&w, at, from, to, &terms->sum);

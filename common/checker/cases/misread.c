@@ -47,7 +47,7 @@ static int rotated(int bits, int *index, struct index_map *map)
     return 0;
 }
 
-/* A neighbour so far away, or in its stead the first or last one; lower bits cleared; a bit flipped, or cleared; higher bits lost. */
+/* A neighbour so far away, or in its stead the first or last one; higher bits lost, lower ones cleared; a bit flipped, or cleared. */
 static int of_a_bit(int bits, int *index, struct index_map *map)
 {
     enum { KINDS = 8 };
@@ -57,10 +57,10 @@ static int of_a_bit(int bits, int *index, struct index_map *map)
         return 0;
     }
     if (kind < 4) map->shift = kind % 2 == 0 ? 1 << bit : -(1 << bit), map->stops = kind / 2;
-    for (int b = 0; b <= bit && kind == 4; b++) map->from[b] = -1;
-    if (kind == 5) map->flip = 1U << bit;
-    if (kind == 6) map->from[bit] = -1;
-    if (kind == 7) map->bits = bit, map->loses = 1;
+    if (kind == 4) map->bits = bit, map->loses = 1;
+    for (int b = 0; b <= bit && kind == 5; b++) map->from[b] = -1;
+    if (kind == 6) map->flip = 1U << bit;
+    if (kind == 7) map->from[bit] = -1;
     return 1;
 }
 
@@ -171,6 +171,7 @@ int misread_at(const struct misread_row *rows, size_t count, int *index, struct 
         if (!map_at(row, index, &misread->map)) continue;
         guess->cause = row->cause;
         guess->of_many = 1;
+        guess->told -= 2 * misread->map.stops; /* the neighbour, whatever is at the end */
         tell(misread, guess->words, sizeof guess->words);
         return 1;
     }
