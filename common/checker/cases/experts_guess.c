@@ -10,7 +10,16 @@
 #include "mistakes.h"
 #include "misread.h"
 
-enum { OF_A = 1, OF_W = 2, OF_UP = 4, OF_EXPERT = 8, OF_WEIGHT = 16, OF_ANSWER = 32, OF_CHOSEN = 64 };
+enum {
+    OF_A = 1,
+    OF_W = 2,
+    OF_UP = 4,
+    OF_EXPERT = 8,
+    OF_WEIGHT = 16,
+    OF_ANSWER = 32,
+    OF_CHOSEN = 64,
+    OF_X = 128
+};
 enum { ALONG_ROWS, ALONG_LINES, ALONG_K, ALONG_EXPERTS, ALONG_CHOICES };
 
 enum expert_mistake {
@@ -58,7 +67,7 @@ static const struct mistake_row MISTAKES[] = {
     {BY_INDEX, RECORD_CAUSE_LAYOUT, OF(EXPERTS_ROUTE), .message = "a token's choices are in the order of the experts, not of their logits"},
     {TIES_TO_LARGER, RECORD_CAUSE_LOGITS, OF(EXPERTS_ROUTE) | OF(EXPERTS_LAYER),
      .message = "of equal logits the larger index is taken first: it is the smaller one"},
-    {SMALLEST, RECORD_CAUSE_LOGITS, OF(EXPERTS_ROUTE) | OF(EXPERTS_LAYER), .message = "the smallest logits are chosen, not the largest"},
+    {SMALLEST, RECORD_CAUSE_LOGITS, OF(EXPERTS_ROUTE), .message = "the smallest logits are chosen, not the largest"},
     {NAN_CHOSEN, RECORD_CAUSE_LOGITS, OF(EXPERTS_ROUTE), .message = "a NaN is chosen before numbers: it counts as -infinity"},
     {COUNTS, RECORD_CAUSE_POSITION, OF(EXPERTS_GROUP), .message = "offsets holds each expert's count, not the sum of those before it"},
     {INCLUSIVE, RECORD_CAUSE_POSITION, OF(EXPERTS_GROUP),
@@ -85,11 +94,8 @@ static const struct mistake_row MISTAKES[] = {
 };
 /* clang-format on */
 
-static const struct misread_row MISREAD_ROUTES[] = {
-    {OF_CHOSEN | OF_WEIGHT, ALONG_CHOICES, 5, NULL, RECORD_CAUSE_LAYOUT, "a token's choices", "numbers", NULL,
-     NULL},
-};
-static const struct misread_row MISREAD_PRODUCTS[] = {
+static const struct misread_row MISREADS[] = {
+    {OF_CHOSEN, ALONG_CHOICES, 5, NULL, RECORD_CAUSE_LAYOUT, "a token's choices", "numbers", NULL, NULL},
     {OF_EXPERT, ALONG_EXPERTS, 8, NULL, RECORD_CAUSE_LAYOUT, "weights of another expert", "experts", NULL,
      NULL},
     {OF_A, ALONG_ROWS, 7, NULL, RECORD_CAUSE_LAYOUT, "rows of A, or of C where it is stored", "rows", NULL,
@@ -99,28 +105,18 @@ static const struct misread_row MISREAD_PRODUCTS[] = {
     {OF_UP, ALONG_LINES, 8, NULL, RECORD_CAUSE_MLP, "up, not gate", "columns", NULL, NULL},
     {OF_A, ALONG_K, 9, NULL, RECORD_CAUSE_LAYOUT, "A and w differ along k: of A", "k", NULL, NULL},
     {OF_W | OF_UP, ALONG_K, 9, NULL, RECORD_CAUSE_LAYOUT, "A and w differ along k: of w", "k", NULL, NULL},
-};
-static const struct misread_row MISREAD_LAYERS[] = {
     {OF_WEIGHT, ALONG_CHOICES, 5, NULL, RECORD_CAUSE_WEIGHTS, "the weights of a token's choices", "choices",
      NULL, NULL},
     {OF_ANSWER, ALONG_CHOICES, 5, NULL, RECORD_CAUSE_LAYOUT, "what a token's choices return", "choices", NULL,
      NULL},
-    {OF_A, ALONG_ROWS, 7, NULL, RECORD_CAUSE_Q_ROWS, "rows of x", "tokens",
-     "a pair is token * top_k + choice", NULL},
+    {OF_X, ALONG_ROWS, 7, NULL, RECORD_CAUSE_Q_ROWS, "rows of x", "tokens", NULL, NULL},
 };
-static const struct {
-    const struct misread_row *rows;
-    size_t count;
-} MISREADS[] = {
-#define MISREAD(table)                                                                                       \
-    {                                                                                                        \
-        table, sizeof table / sizeof table[0]                                                                \
-    }
-    [EXPERTS_ROUTE] = MISREAD(MISREAD_ROUTES),
-    [EXPERTS_GROUP] = {NULL, 0},
-    [EXPERTS_PRODUCT] = MISREAD(MISREAD_PRODUCTS),
-    [EXPERTS_LAYER] = MISREAD(MISREAD_LAYERS),
-};
+
+/* What a part has of that. */
+static const unsigned OPERANDS[] = {[EXPERTS_ROUTE] = OF_CHOSEN,
+                                    [EXPERTS_GROUP] = 0,
+                                    [EXPERTS_PRODUCT] = OF_A | OF_W | OF_UP | OF_EXPERT,
+                                    [EXPERTS_LAYER] = OF_WEIGHT | OF_ANSWER | OF_X};
 
 /** What is done wrong, and where. */
 struct wrong_experts {
@@ -299,7 +295,7 @@ static int sum_choices(const struct wrong_experts *w, size_t at, size_t from, si
 {
     const size_t hidden = experts_extent(w->item, EXPERTS_K), top_k = experts_extent(w->item, EXPERTS_TOP_K),
                  tokens = experts_extent(w->item, EXPERTS_ROWS), token = at / hidden,
-                 row = misread_index(&w->misread, OF_A, ALONG_ROWS, token, tokens);
+                 row = misread_index(&w->misread, OF_X, ALONG_ROWS, token, tokens);
     int chosen[256];
     double weights[256];
     if (row >= tokens) return 0;
@@ -325,9 +321,9 @@ int experts_guess(const struct lesson_case *item, const float *const *data, int 
     struct mistake mistake;
     const struct mistake_row *row =
         mistake_at(MISTAKES, sizeof MISTAKES / sizeof MISTAKES[0], &index, &mistake, guess);
-    if (row == NULL &&
-        !misread_at(MISREADS[item->part].rows, MISREADS[item->part].count, &index, &w.misread, guess))
+    if (row == NULL && !misread_at(MISREADS, sizeof MISREADS / sizeof MISREADS[0], &index, &w.misread, guess))
         return -1;
+    if (row == NULL && w.misread.row->operands & ~OPERANDS[item->part]) return 0;
     if (row != NULL) w.mistake = (enum expert_mistake)mistake.number, w.size = mistake.size;
     if (row != NULL && !(row->where & OF(item->part))) return 0;
     if (item->part == EXPERTS_ROUTE) return guess_route(&w, buffer, at, &guess->value);

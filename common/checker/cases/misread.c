@@ -5,6 +5,7 @@
 #include "misread.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void keep_bits(struct index_map *map, int bits)
@@ -57,7 +58,7 @@ static int of_a_bit(int bits, int *index, struct index_map *map)
         return 0;
     }
     if (kind < 4) map->shift = kind % 2 == 0 ? 1 << bit : -(1 << bit), map->stops = kind / 2;
-    if (kind == 4) map->bits = bit, map->loses = 1;
+    for (int b = bit; b < bits && kind == 4; b++) map->from[b] = -1, map->loses = 1;
     for (int b = 0; b <= bit && kind == 5; b++) map->from[b] = -1;
     if (kind == 6) map->flip = 1U << bit;
     if (kind == 7) map->from[bit] = -1;
@@ -163,15 +164,61 @@ static void tell(const struct misread *m, char *words, size_t size)
     if (row->hint != NULL) snprintf(words + used, size - used, ": %s", row->hint);
 }
 
+/** The maps of a row, made when they are first asked for. */
+struct maps {
+    const struct misread_row *row;
+    int count;
+    struct {
+        struct index_map map;
+        int told; /* the first that says the same */
+    } * of;
+};
+
+static void make_maps(struct maps *maps)
+{
+    struct misread m = {.row = maps->row};
+    char(*words)[RECORD_NOTE];
+    for (int index = maps->count; map_at(m.row, &index, &m.map); index = maps->count) maps->count++;
+    maps->of = calloc((size_t)maps->count, sizeof *maps->of);
+    words = calloc((size_t)maps->count, sizeof *words);
+    if (maps->of == NULL || words == NULL) abort();
+    for (int i = 0; i < maps->count; i++) {
+        int index = i, told = 0;
+        (void)map_at(m.row, &index, &m.map);
+        tell(&m, words[i], sizeof words[i]);
+        while (strcmp(words[told], words[i]) != 0) told++;
+        maps->of[i].map = m.map, maps->of[i].told = told;
+    }
+    free(words);
+}
+
+static const struct maps *maps_of(const struct misread_row *row)
+{
+    enum { ROWS = 32 };
+    static struct maps known[ROWS];
+    struct maps *at = known;
+    while (at->row != NULL && at->row != row && at + 1 < known + ROWS) at++;
+    if (at->row == NULL) {
+        at->row = row;
+        make_maps(at);
+    }
+    if (at->row != row) abort();
+    return at;
+}
+
 int misread_at(const struct misread_row *rows, size_t count, int *index, struct misread *misread,
                struct lesson_guess *guess)
 {
     for (const struct misread_row *row = rows; row < rows + count; row++) {
-        misread->row = row;
-        if (!map_at(row, index, &misread->map)) continue;
+        const struct maps *maps = maps_of(row);
+        if (*index >= maps->count) {
+            *index -= maps->count;
+            continue;
+        }
+        *misread = (struct misread){row, maps->of[*index].map};
+        guess->told -= *index - maps->of[*index].told;
         guess->cause = row->cause;
-        guess->of_many = 1;
-        guess->told -= 2 * misread->map.stops; /* the neighbour, whatever is at the end */
+        guess->votes = guess->of_many = 1;
         tell(misread, guess->words, sizeof guess->words);
         return 1;
     }
