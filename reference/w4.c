@@ -15,23 +15,31 @@ int ref_w4_number(const float *bytes, size_t at)
     return (int)(at % 2 ? byte >> 4 : byte & 15u);
 }
 
+size_t ref_w4_stored_place(const struct ref_w4_shape *shape, int row, int column)
+{
+    size_t n = (size_t)shape->n, eight = (size_t)column / WORD_NUMBERS * WORD_NUMBERS;
+    if (shape->gptq)
+        return ((size_t)(row / WORD_NUMBERS) * n + (size_t)column) * WORD_NUMBERS +
+               (size_t)(row % WORD_NUMBERS);
+    return (size_t)row * n + eight + (size_t)AWQ_PLACE[column % WORD_NUMBERS];
+}
+
+size_t ref_w4_stored_zero_place(const struct ref_w4_shape *shape, int group, int column)
+{
+    const struct ref_w4_shape awq = {.n = shape->n, .k = shape->k, .group = shape->group};
+    if (!shape->gptq) return ref_w4_stored_place(&awq, group, column);
+    return (size_t)group * (size_t)shape->n + (size_t)column;
+}
+
 int ref_w4_stored(const struct ref_w4_shape *shape, const float *qweight, int row, int column)
 {
-    if (shape->gptq) {
-        size_t word = (size_t)(row / WORD_NUMBERS) * (size_t)shape->n + (size_t)column;
-        return ref_w4_number(qweight, word * WORD_NUMBERS + (size_t)(row % WORD_NUMBERS));
-    }
-    size_t word = ((size_t)row * (size_t)shape->n + (size_t)column) / WORD_NUMBERS;
-    return ref_w4_number(qweight, word * WORD_NUMBERS + (size_t)AWQ_PLACE[column % WORD_NUMBERS]);
+    return ref_w4_number(qweight, ref_w4_stored_place(shape, row, column));
 }
 
 int ref_w4_stored_zero(const struct ref_w4_shape *shape, const float *qzeros, int group, int column)
 {
     if (qzeros == NULL) return 8;
-    size_t first = (size_t)group * (size_t)shape->n + (size_t)(column / WORD_NUMBERS * WORD_NUMBERS);
-    int within = column % WORD_NUMBERS;
-    if (shape->gptq) return (ref_w4_number(qzeros, first + (size_t)within) + 1) % 16;
-    return ref_w4_number(qzeros, first + (size_t)AWQ_PLACE[within]);
+    return (ref_w4_number(qzeros, ref_w4_stored_zero_place(shape, group, column)) + shape->gptq) % 16;
 }
 
 /* A strip of columns has slices of rows, a slice blocks of two columns of each lane group, a block lanes, a lane words. */

@@ -17,6 +17,12 @@ struct ref_w4_shape {
     int gptq;  /**< 0: AWQ's order; 1: GPTQ's */
 };
 
+/** @brief Which number of four bits of a checkpoint's qweight is weight [row, column]: 2 * byte + (1: upper half). */
+size_t ref_w4_stored_place(const struct ref_w4_shape *shape, int row, int column);
+
+/** @brief Which one of its qzeros is the zero of group @p group and @p column. */
+size_t ref_w4_stored_zero_place(const struct ref_w4_shape *shape, int group, int column);
+
 /** @brief Weight [row, column], 0 to 15, from a checkpoint's qweight. */
 int ref_w4_stored(const struct ref_w4_shape *shape, const float *qweight, int row, int column);
 

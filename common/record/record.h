@@ -251,7 +251,12 @@ struct record_value {
 };
 
 /** @brief How the elements of a wrong value are stored, as far as a reader is told. */
-enum record_storage { RECORD_F32, RECORD_SHORT_FLOAT, RECORD_WHOLE };
+enum record_storage {
+    RECORD_F32,
+    RECORD_SHORT_FLOAT,
+    RECORD_WHOLE,
+    RECORD_NUMBERS_OF_4_BITS /**< two in a byte, eight in a word */
+};
 
 /**
  * @brief One finding.

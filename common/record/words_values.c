@@ -63,6 +63,8 @@ static void add_value(struct sentence *s, const struct record *r, double value)
         add(s, "NaN");
     else if (r->value.storage == RECORD_WHOLE)
         add(s, "%.0f", value); /* all digits of a whole number */
+    else if (r->value.storage == RECORD_NUMBERS_OF_4_BITS)
+        add(s, "%d and %d", (int)value & 15, (int)value >> 4 & 15);
     else
         add(s, "%.6g", value);
 }
@@ -115,7 +117,11 @@ static void add_end_of_runner(struct sentence *s, const struct record *r)
 static void add_wrong_value(struct sentence *s, const struct record *r)
 {
     const struct record_value *value = &r->value;
+    const int64_t byte = r->memory.index[0];
     add_element(s, r);
+    if (value->storage == RECORD_NUMBERS_OF_4_BITS)
+        add(s, ", numbers %" PRId64 " and %" PRId64 " of word %" PRId64 ",", byte % 4 * 2, byte % 4 * 2 + 1,
+            byte / 4);
     add(s, " = ");
     add_value(s, r, value->got);
     add(s, ", expected ");
@@ -550,7 +556,7 @@ static void add_pattern(struct sentence *s, const struct record *r)
             r->memory.buffer);
         break;
     default: /* what is known of the neighbours says it all; or there is a guess, which has its own sentence */
-        if (r->guess > 0) add(s, "%s", r->note);
+        if (r->guess > 0 || r->cause == RECORD_CAUSE_TERMS) add(s, "%s", r->note);
     }
 }
 

@@ -52,7 +52,7 @@ function(save shown expected)
     string(REGEX REPLACE "\n(    again |    the same in|  as above|  also failing|  left out|see it: |  [a-z]+ +NOT_STARTED)[^\n]*" ""
            output "${output}")
     string(REGEX REPLACE "\n  FAIL        case scores/tiny.*\n01 " "\n01 " output "${output}") # after the first
-    string(REGEX REPLACE "; they count half[^\n]*" "" output "${output}")
+    string(REGEX REPLACE "; those that pass count half[^\n]*" "" output "${output}")
     string(REPLACE "pictures/naive_attention.cu" "naive_attention.cu" output "${output}")
     list(JOIN ARGN " " options)
     string(STRIP "check 01 ${options}" command)

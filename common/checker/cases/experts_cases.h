@@ -27,3 +27,9 @@ size_t experts_units(const struct lesson_case *item);
 size_t experts_unit_elems(const struct lesson_case *item);
 void experts_expect(const struct lesson_case *item, const float *const *data, size_t unit,
                     struct lesson_expectation *e);
+
+/** @brief lesson.guess and .terms of all parts. */
+int experts_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
+                  struct lesson_guess *guess);
+int experts_terms(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
+                  size_t from, size_t to, struct lesson_terms *terms);

@@ -86,6 +86,8 @@ int gemm_identity(const struct lesson_case *item, const float *const *data, cons
                   const double *allowed, uint64_t seed, char *reason, size_t size);
 int gemm_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                struct lesson_guess *guess);
+int gemm_terms(const struct lesson_case *item, const float *const *data, int buffer, size_t at, size_t from,
+               size_t to, struct lesson_terms *terms);
 int gemm_trait(const struct lesson_case *item, int index, const char **message);
 const char *gemm_purpose(const struct lesson_case *item);
 void gemm_cost(const struct lesson_case *item, struct lesson_cost *cost);
@@ -97,5 +99,5 @@ void gemm_describe(const struct lesson_case *item, char *text, size_t size);
     .vary = gemm_vary, .buffers = gemm_buffers, .fill = gemm_fill, .units = gemm_units,                      \
     .unit_elems = gemm_unit_elems, .prepare = gemm_prepare, .expect = gemm_expect,                           \
     .identity = gemm_identity, .stale = "is c read although beta is 0?", .guess = gemm_guess,                \
-    .trait = gemm_trait, .cost = gemm_cost, .workspace_bytes = gemm_workspace_bytes,                         \
+    .terms = gemm_terms, .trait = gemm_trait, .cost = gemm_cost, .workspace_bytes = gemm_workspace_bytes,    \
     .describe = gemm_describe, .purpose = gemm_purpose, .turns = "a b", .distributions = GEMM_DISTRIBUTIONS

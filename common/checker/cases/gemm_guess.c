@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "int8_cases.h"
+#include "misread.h"
 #include "mistakes.h"
 
 /** Numbers of mistakes; brackets say what mistake.size means. */
@@ -14,30 +15,22 @@ enum gemm_mistake {
     EXCHANGED_INDICES = 1, A_OTHERWISE, B_OTHERWISE, BOTH_OTHERWISE, A_DENSE, B_DENSE,
     /* elements and factors */
     READ_AS_F16, READ_AS_BF16, FLUSHED, ALPHA_IGNORED, ALPHA_TWICE, ALPHA_ON_C, BETA_IGNORED, BETA_AS_1, FACTORS_IGNORED,
-    /* terms, of tiles of [k] */
-    LAST_TERM_MISSING, LAST_TILE_MISSING, FIRST_TILE_ONLY, PADDED_WITH_ONES, SAME_TILE,
-    EVERY_OTHER_TILE /* [stages], tiles of [other] */,
+    /* the tail of tiles of [k] */
+    PADDED_WITH_ONES,
     /* bytes and their sum */
     A_UNSIGNED, B_UNSIGNED, BOTH_UNSIGNED, SIXTEEN_BITS, SATURATED, AS_FLOAT,
     /* scales */
     NO_ROW_SCALE, NO_COLUMN_SCALE, NO_SCALES, NO_BIAS, SCALES_EXCHANGED, BIAS_FIRST, ROW_SCALE_BY_COLUMN, ROW_SIGN_LOST,
-    COLUMN_SIGN_LOST, SIGNS_LOST, SUM_0_UNSCALED, SUM_0_IS_0,
-    /* whose sum is stored */
-    EVEN_ROWS_TWICE, EVEN_COLUMNS_TWICE, NEXT_ROWS, NEXT_COLUMNS, ROWS_EIGHT_APART, ROWS_INTERLEAVED, COLUMNS_INTERLEAVED,
-    BOTH_INTERLEAVED, ROWS_IN_HALVES, COLUMNS_IN_HALVES
+    COLUMN_SIGN_LOST, SIGNS_LOST, SUM_0_UNSCALED, SUM_0_IS_0
     /* clang-format on */
 };
 
 /** mistake_row.where: what a case needs to show the mistake. */
-enum {
-    OTHER_ALPHA = 1,
-    A_BETA = 2,
-    SCALED = 4,
-    NOT_SCALED = 8,
-    A_BIAS = 16,
-    TWO_ROWS = 32,
-    TWO_COLUMNS = 64
-};
+enum { OTHER_ALPHA = 1, A_BETA = 2, SCALED = 4, NOT_SCALED = 8, A_BIAS = 16 };
+
+/** What may be read at other indices, and along what. */
+enum { OF_A = 1, OF_B = 2, OF_ROW_SCALE = 4, OF_COLUMN_SCALE = 8, OF_BIAS = 16 };
+enum { ALONG_ROWS, ALONG_COLUMNS, ALONG_K };
 
 /* clang-format off */
 static const struct mistake_row MISTAKES[] = {
@@ -58,16 +51,8 @@ static const struct mistake_row MISTAKES[] = {
     {BETA_IGNORED, RECORD_CAUSE_ALPHA_BETA, .where = A_BETA, .message = "beta is ignored: what C held is missing"},
     {BETA_AS_1, RECORD_CAUSE_ALPHA_BETA, .where = A_BETA, .message = "beta is taken as 1"},
     {FACTORS_IGNORED, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA | A_BETA, .message = "alpha and beta are both ignored"},
-    {LAST_TERM_MISSING, RECORD_CAUSE_K_TAIL,
-     .message = "the last term of every sum is missing: k is one too small", .sizes = {1}},
-    {LAST_TILE_MISSING, RECORD_CAUSE_K_TAIL, .message = "the last K tile is missing (tiles of %d)", .sizes = {8, 16, 32, 64}},
-    {FIRST_TILE_ONLY, RECORD_CAUSE_K_TILES, .message = "only the first K tile counts (tiles of %d)", .sizes = {8, 16, 32, 64}},
     {PADDED_WITH_ONES, RECORD_CAUSE_K_TAIL,
      .message = "the tail of the last K tile (of %d) is padded with ones: what pads must be 0", .sizes = {16, 32, 64}},
-    {SAME_TILE, RECORD_CAUSE_K_TILES, .message = "every step multiplies the first K tile (of %d)", .sizes = {16, 32}},
-    {EVERY_OTHER_TILE, RECORD_CAUSE_STAGES,
-     .message = "every step multiplies the first stage, which a new K tile reaches every %d steps: is the stage advanced?",
-     .sizes = {2, 3, 4, 2, 3, 4, 2, 3, 4}, .others = {16, 16, 16, 32, 32, 32, 64, 64, 64}},
 };
 
 /** Mistakes that only products of bytes have. Their table comes first there. */
@@ -97,37 +82,32 @@ static const struct mistake_row MISTAKES_OF_BYTES[] = {
      .message = "where a sum is 0, so is the result: the scales may be infinite, and the bias is added in any case"},
     {AS_FLOAT, RECORD_CAUSE_ACCUMULATOR, .where = NOT_SCALED,
      .message = "the sum is rounded to a float, which holds every whole number only up to 2^24"},
-    {EVEN_ROWS_TWICE, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS,
-     .message = "every odd row holds the sums of the even row before it"},
-    {EVEN_COLUMNS_TWICE, RECORD_CAUSE_FRAGMENT, .where = TWO_COLUMNS,
-     .message = "every odd column holds the sums of the even column before it"},
-    {NEXT_ROWS, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS,
-     .message = "neighbouring rows are exchanged: the sums of row i are stored in row i ^ 1"},
-    {NEXT_COLUMNS, RECORD_CAUSE_FRAGMENT, .where = TWO_COLUMNS,
-     .message = "neighbouring columns are exchanged: the sums of column j are stored in column j ^ 1"},
-    {ROWS_EIGHT_APART, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS,
-     .message = "rows 8 apart are exchanged: a lane has sums of rows g and g + 8 of a fragment"},
-    {ROWS_INTERLEAVED, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS,
-     .message = "of every 16 rows the first 8 are stored in the even rows, the last 8 in the odd ones: are rows loaded into a "
-                "fragment in the order in which its sums are stored?"},
-    {COLUMNS_INTERLEAVED, RECORD_CAUSE_FRAGMENT, .where = TWO_COLUMNS,
-     .message = "of every 16 columns the first 8 are stored in the even columns, the last 8 in the odd ones: are columns "
-                "loaded into a fragment in the order in which its sums are stored?"},
-    {BOTH_INTERLEAVED, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS | TWO_COLUMNS,
-     .message = "of every 16 rows and columns the first 8 are stored in the even ones, the last 8 in the odd ones: are rows "
-                "and columns loaded into a fragment in the order in which its sums are stored?"},
-    {ROWS_IN_HALVES, RECORD_CAUSE_FRAGMENT, .where = TWO_ROWS,
-     .message = "of every 16 rows the even ones are stored in the first 8, the odd ones in the last 8: are rows loaded into a "
-                "fragment in the order in which its sums are stored?"},
-    {COLUMNS_IN_HALVES, RECORD_CAUSE_FRAGMENT, .where = TWO_COLUMNS,
-     .message = "of every 16 columns the even ones are stored in the first 8, the odd ones in the last 8: are columns loaded "
-                "into a fragment in the order in which its sums are stored?"},
+};
+
+#define FRAGMENT "is it loaded into a fragment in the order in which its sums are stored?"
+static const struct misread_row MISREADS[] = {
+    {OF_A | OF_ROW_SCALE, ALONG_ROWS, 7, NULL, RECORD_CAUSE_FRAGMENT, "rows of A, or of C where it is stored", "rows", FRAGMENT, NULL},
+    {OF_B | OF_COLUMN_SCALE | OF_BIAS, ALONG_COLUMNS, 7, NULL, RECORD_CAUSE_FRAGMENT, "columns of B, or of C where it is stored",
+     "columns", FRAGMENT, NULL},
+    {OF_A, ALONG_K, 9, NULL, RECORD_CAUSE_LAYOUT, "A and B differ along k: of A", "k", NULL, NULL},
+    {OF_B, ALONG_K, 9, NULL, RECORD_CAUSE_LAYOUT, "A and B differ along k: of B", "k", NULL, NULL},
+    /* of products of bytes that are scaled */
+    {OF_ROW_SCALE, ALONG_ROWS, 7, NULL, RECORD_CAUSE_DEQUANTISATION, "row_scales", "rows", NULL, NULL},
+    {OF_COLUMN_SCALE, ALONG_COLUMNS, 7, NULL, RECORD_CAUSE_DEQUANTISATION, "column_scales", "columns", NULL, NULL},
+    {OF_BIAS, ALONG_COLUMNS, 7, NULL, RECORD_CAUSE_BIAS, "bias", "columns", NULL, NULL},
 };
 /* clang-format on */
 
 enum {
     COUNT = sizeof MISTAKES / sizeof MISTAKES[0],
-    COUNT_OF_BYTES = sizeof MISTAKES_OF_BYTES / sizeof MISTAKES_OF_BYTES[0]
+    COUNT_OF_BYTES = sizeof MISTAKES_OF_BYTES / sizeof MISTAKES_OF_BYTES[0],
+    MISREAD_COUNT = sizeof MISREADS / sizeof MISREADS[0]
+};
+
+/** What is done wrong: a mistake, or a misreading, or nothing. */
+struct wrong_product {
+    struct mistake mistake;
+    struct misread misread;
 };
 
 static int is(const struct mistake *mistake, int one, int other)
@@ -156,56 +136,7 @@ static struct operand operand(const struct lesson_case *item, const float *const
     return (struct operand){data[index], along_rows ? 1 : row, along_rows ? row : 1, lesson_elems(buffer)};
 }
 
-/* The row or column whose sum a kernel stores in row or column @p at, with one of the given mistakes about
- * rows or about columns. */
-static size_t taken_from(size_t at, int twice, int next, int eight_apart, int interleaved, int in_halves)
-{
-    enum { FRAGMENT = 16 };
-    size_t within = at % FRAGMENT, first = at - within;
-    if (twice) return at - at % 2;
-    if (next) return at ^ 1;
-    if (eight_apart) return at ^ (FRAGMENT / 2);
-    if (interleaved) return first + within / 2 + within % 2 * (FRAGMENT / 2);
-    return in_halves ? first + within % (FRAGMENT / 2) * 2 + within / (FRAGMENT / 2) : at;
-}
-
-static size_t row_taken(const struct mistake *m, size_t i)
-{
-    return taken_from(i, m->number == EVEN_ROWS_TWICE, m->number == NEXT_ROWS, m->number == ROWS_EIGHT_APART,
-                      is(m, ROWS_INTERLEAVED, BOTH_INTERLEAVED), m->number == ROWS_IN_HALVES);
-}
-
-static size_t column_taken(const struct mistake *m, size_t j)
-{
-    return taken_from(j, m->number == EVEN_COLUMNS_TWICE, m->number == NEXT_COLUMNS, 0,
-                      is(m, COLUMNS_INTERLEAVED, BOTH_INTERLEAVED), m->number == COLUMNS_IN_HALVES);
-}
-
 /* ---- sums --------------------------------------------------------------------------------------------------- */
-
-static size_t terms_counted(const struct mistake *mistake, size_t k)
-{
-    size_t tile = (size_t)mistake->size;
-    switch (mistake->number) {
-    case LAST_TILE_MISSING:
-        return (k - 1) / tile * tile;
-    case FIRST_TILE_ONLY:
-        return tile < k ? tile : k;
-    case LAST_TERM_MISSING:
-        return k - 1;
-    default:
-        return k;
-    }
-}
-
-/* The index of the term that a kernel multiplies where it should multiply term p. */
-static size_t term_of(const struct mistake *mistake, size_t p)
-{
-    size_t tile = (size_t)mistake->other;
-    if (mistake->number == SAME_TILE) return p % (size_t)mistake->size;
-    if (mistake->number == EVERY_OTHER_TILE) return p - p / tile % (size_t)mistake->size * tile;
-    return p;
-}
 
 static double taken(const struct mistake *mistake, float x, int byte_unsigned)
 {
@@ -231,24 +162,47 @@ static double factor_of_c(const struct lesson_case *item, const struct mistake *
     return mistake->number == ALPHA_ON_C ? beta * item->real[GEMM_ALPHA] : beta;
 }
 
-/* Computes the sum that is stored at (i, j), before scaling; 0 if the mistake reads what nobody knows. */
-static int find_sum(const struct lesson_case *item, const float *const *data, const struct mistake *mistake,
-                    size_t i, size_t j, double *value)
+/* Computes the sum of terms @p from to before @p to that is stored at (i, j), before scaling; 0 if a mistake reads what nobody knows. */
+static int sum_terms(const struct lesson_case *item, const float *const *data, const struct wrong_product *w,
+                     size_t i, size_t j, size_t from, size_t to, double *value)
 {
+    const struct mistake *mistake = &w->mistake;
     const struct operand a = operand(item, data, GEMM_A, mistake), b = operand(item, data, GEMM_B, mistake);
-    const double alpha = factor_of_product(item, mistake), beta = factor_of_c(item, mistake);
+    const double alpha = factor_of_product(item, mistake);
     const size_t k = (size_t)item->extent[GEMM_K];
-    const size_t terms = alpha != 0.0 && k > 0 ? terms_counted(mistake, k) : 0;
     *value = 0.0;
-    for (size_t p = 0; p < terms; p++) {
-        size_t term = term_of(mistake, p);
-        size_t of_a = i * a.line_step + term * a.p_step, of_b = j * b.line_step + term * b.p_step;
+    for (size_t p = from; p < to && alpha != 0.0; p++) {
+        const size_t p_of_a = misread_index(&w->misread, OF_A, ALONG_K, p, k),
+                     p_of_b = misread_index(&w->misread, OF_B, ALONG_K, p, k);
+        if (p_of_a >= k || p_of_b >= k) return 0;
+        size_t of_a = i * a.line_step + p_of_a * a.p_step, of_b = j * b.line_step + p_of_b * b.p_step;
         if (of_a >= a.elems || of_b >= b.elems) return 0;
         *value += alpha * taken(mistake, a.data[of_a], A_UNSIGNED) * taken(mistake, b.data[of_b], B_UNSIGNED);
     }
+    return 1;
+}
+
+static double times_beta(const struct lesson_case *item, const float *const *data,
+                         const struct mistake *mistake, size_t i, size_t j)
+{
+    const double beta = factor_of_c(item, mistake);
+    return beta != 0.0 ? beta * (double)data[GEMM_C][i * (size_t)item->extent[GEMM_LDC] + j] : 0.0;
+}
+
+/* All of them, and what is added to them; row @p i of A, or another one, and column @p j of B. */
+static int find_sum(const struct lesson_case *item, const float *const *data, const struct wrong_product *w,
+                    size_t i, size_t j, double *value)
+{
+    const struct mistake *mistake = &w->mistake;
+    const size_t m = (size_t)item->extent[GEMM_M], n = (size_t)item->extent[GEMM_N];
+    const size_t row = misread_index(&w->misread, OF_A, ALONG_ROWS, i, m),
+                 column = misread_index(&w->misread, OF_B, ALONG_COLUMNS, j, n);
+    if (w->misread.row != NULL && (row >= m || column >= n)) return 0;
+    if (!sum_terms(item, data, w, row, column, 0, (size_t)item->extent[GEMM_K], value)) return 0;
+    const double alpha = factor_of_product(item, mistake);
     if (mistake->number == PADDED_WITH_ONES)
         *value += alpha * (mistake->size - item->extent[GEMM_K] % mistake->size);
-    if (beta != 0.0) *value += beta * (double)data[GEMM_C][i * (size_t)item->extent[GEMM_LDC] + j];
+    *value += times_beta(item, data, mistake, i, j);
     if (mistake->number == AS_FLOAT) *value = (double)(float)*value;
     if (mistake->number == SIXTEEN_BITS) *value -= 65536.0 * floor((*value + 32768.0) / 65536.0);
     if (mistake->number == SATURATED) *value = fmin(fmax(*value, -32768.0), 32767.0);
@@ -260,20 +214,26 @@ static double scale_of(float scale, int ignored, int magnitude_only)
     return ignored ? 1.0 : magnitude_only ? fabs((double)scale) : (double)scale;
 }
 
-/* The value stored for a sum of products of bytes. */
-static double scaled(const struct lesson_case *item, const float *const *data, const struct mistake *m,
+/* The value stored for a sum of products of bytes; NaN if it is scaled by what nobody knows. */
+static double scaled(const struct lesson_case *item, const float *const *data, const struct wrong_product *w,
                      size_t i, size_t j, double sum)
 {
+    const struct mistake *m = &w->mistake;
+    const size_t rows = (size_t)item->extent[GEMM_M], columns = (size_t)item->extent[GEMM_N];
     if (!(item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED)) return sum;
     if (sum == 0.0 && m->number == SUM_0_IS_0) return 0.0;
     size_t row = is(m, SCALES_EXCHANGED, ROW_SCALE_BY_COLUMN) ? j : i,
-           column = m->number == SCALES_EXCHANGED ? i : j;
+           column = m->number == SCALES_EXCHANGED ? i : j,
+           of_bias = misread_index(&w->misread, OF_BIAS, ALONG_COLUMNS, j, columns);
+    row = misread_index(&w->misread, OF_ROW_SCALE, ALONG_ROWS, row, rows);
+    column = misread_index(&w->misread, OF_COLUMN_SCALE, ALONG_COLUMNS, column, columns);
+    if (row >= rows || column >= columns || of_bias >= columns) return (double)NAN;
     double of_row = scale_of(data[INT8_ROW_SCALES][row], is(m, NO_ROW_SCALE, NO_SCALES),
                              is(m, ROW_SIGN_LOST, SIGNS_LOST));
     double of_column = scale_of(data[INT8_COLUMN_SCALES][column], is(m, NO_COLUMN_SCALE, NO_SCALES),
                                 is(m, COLUMN_SIGN_LOST, SIGNS_LOST));
     if (sum == 0.0 && m->number == SUM_0_UNSCALED) of_row = of_column = 1.0;
-    double bias = item->extent[INT8_EX_BIAS] && m->number != NO_BIAS ? (double)data[INT8_BIAS][j] : 0.0;
+    double bias = item->extent[INT8_EX_BIAS] && m->number != NO_BIAS ? (double)data[INT8_BIAS][of_bias] : 0.0;
     return m->number == BIAS_FIRST ? (sum + bias) * of_row * of_column : sum * of_row * of_column + bias;
 }
 
@@ -297,14 +257,6 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
         return extent[GEMM_LDB] != extent[extent[GEMM_TRANS_B] ? GEMM_K : GEMM_N];
     case PADDED_WITH_ONES:
         return k % mistake->size != 0;
-    case FIRST_TILE_ONLY:
-        return k > 2 * mistake->size;
-    case EVERY_OTHER_TILE:
-        return k > mistake->other;
-    case LAST_TERM_MISSING:
-    case LAST_TILE_MISSING:
-    case SAME_TILE:
-        return k > mistake->size;
     default:
         return 1;
     }
@@ -315,50 +267,71 @@ static int applies_to_bytes(const struct lesson_case *item, unsigned where, cons
                             size_t i, size_t j)
 {
     const size_t m = (size_t)item->extent[GEMM_M], n = (size_t)item->extent[GEMM_N];
-    const size_t row = row_taken(mistake, i), column = column_taken(mistake, j);
     const int is_scaled = (item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED) != 0;
-    const int alike = item->distribution == INT8_EXTREMES;
     if (where & (is_scaled ? NOT_SCALED : SCALED)) return 0;
-    /* Two kinds of rows or columns alternate: with more than two of them, nobody can tell which one a
-     * kernel read. */
-    if (alike && ((where & TWO_ROWS && m > 2) || (where & TWO_COLUMNS && n > 2))) return 0;
-    if (row >= m || column >= n)
-        return 0; /* past the end of rows and columns lies memory whose contents nobody knows */
     if (where & A_BIAS && !item->extent[INT8_EX_BIAS]) return 0;
     if (is(mistake, SCALES_EXCHANGED, ROW_SCALE_BY_COLUMN) && j >= m) return 0;
     return mistake->number != SCALES_EXCHANGED || i < n;
 }
 
+/* Two kinds of rows or columns alternate in some cases: of more than two, nobody can tell which one a kernel read. */
+static int tells_lines_apart(const struct lesson_case *item)
+{
+    return !(item->extent[GEMM_EX_FLAGS] & GEMM_INT8) || item->distribution != INT8_EXTREMES ||
+           (item->extent[GEMM_M] <= 2 && item->extent[GEMM_N] <= 2);
+}
+
+static int guess_any(const struct lesson_case *item, const float *const *data, int index, int buffer,
+                     size_t at, struct wrong_product *w, struct lesson_guess *guess)
+{
+    const struct mistake_row *row = mistake_at(MISTAKES, COUNT, &index, &w->mistake, guess);
+    const size_t ldc = (size_t)item->extent[GEMM_LDC], i = at / ldc, j = at % ldc;
+    const int exchanged = row != NULL && w->mistake.number == EXCHANGED_INDICES;
+    if (row == NULL && !misread_at(MISREADS, MISREAD_COUNT, &index, &w->misread, guess)) return -1;
+    if (j >= (size_t)item->extent[GEMM_N] || buffer != GEMM_C) return 0; /* between two rows of C */
+    if (row != NULL ? !applies(item, row->where, &w->mistake) : !tells_lines_apart(item)) return 0;
+    if (exchanged && (j >= (size_t)item->extent[GEMM_M] || i >= (size_t)item->extent[GEMM_N])) return 0;
+    if (find_sum(item, data, w, exchanged ? j : i, exchanged ? i : j, &guess->value)) return 1;
+    return row == NULL ? 2 : 0;
+}
+
 int gemm_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                struct lesson_guess *guess)
 {
-    struct mistake mistake;
-    const struct mistake_row *row = mistake_at(MISTAKES, COUNT, &index, &mistake, guess);
-    const size_t ldc = (size_t)item->extent[GEMM_LDC], i = at / ldc, j = at % ldc;
-    const int exchanged = row != NULL && mistake.number == EXCHANGED_INDICES;
-    if (row == NULL) return -1;
-    if (j >= (size_t)item->extent[GEMM_N]) return 0; /* between two rows of C */
-    if (buffer != GEMM_C || !applies(item, row->where, &mistake)) return 0;
-    if (exchanged && (j >= (size_t)item->extent[GEMM_M] || i >= (size_t)item->extent[GEMM_N])) return 0;
-    return find_sum(item, data, &mistake, exchanged ? j : i, exchanged ? i : j, &guess->value);
+    struct wrong_product w = {0};
+    return guess_any(item, data, index, buffer, at, &w, guess);
 }
 
 int int8_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                struct lesson_guess *guess)
 {
-    static const struct mistake none = {0};
     const size_t ldc = (size_t)item->extent[GEMM_LDC], i = at / ldc, j = at % ldc;
-    struct mistake mistake;
-    const struct mistake_row *row = mistake_at(MISTAKES_OF_BYTES, COUNT_OF_BYTES, &index, &mistake, guess);
+    struct wrong_product w = {0};
+    const struct mistake_row *row = mistake_at(MISTAKES_OF_BYTES, COUNT_OF_BYTES, &index, &w.mistake, guess);
     if (row == NULL) {
-        int known = gemm_guess(item, data, index, buffer, at, guess);
-        if (known == 1) guess->value = scaled(item, data, &none, i, j, guess->value);
-        return known;
+        int known = guess_any(item, data, index, buffer, at, &w, guess);
+        w.mistake = (struct mistake){0};
+        if (known == 1) guess->value = scaled(item, data, &w, i, j, guess->value);
+        return known == 1 && w.misread.row != NULL && isnan(guess->value) ? 2 : known;
     }
     if (j >= (size_t)item->extent[GEMM_N]) return 0; /* between two rows of C */
-    if (buffer != GEMM_C || !applies_to_bytes(item, row->where, &mistake, i, j)) return 0;
-    if (!find_sum(item, data, &mistake, row_taken(&mistake, i), column_taken(&mistake, j), &guess->value))
-        return 0;
-    guess->value = scaled(item, data, &mistake, i, j, guess->value);
+    if (buffer != GEMM_C || !applies_to_bytes(item, row->where, &w.mistake, i, j)) return 0;
+    if (!find_sum(item, data, &w, i, j, &guess->value)) return 0;
+    guess->value = scaled(item, data, &w, i, j, guess->value);
+    return 1;
+}
+
+int gemm_terms(const struct lesson_case *item, const float *const *data, int buffer, size_t at, size_t from,
+               size_t to, struct lesson_terms *terms)
+{
+    static const struct wrong_product none = {0};
+    const size_t ldc = (size_t)item->extent[GEMM_LDC], i = at / ldc, j = at % ldc;
+    if (buffer != GEMM_C || !tells_lines_apart(item)) return 0;
+    *terms = (struct lesson_terms){.count = (size_t)item->extent[GEMM_K], .what = "k"};
+    if (!sum_terms(item, data, &none, i, j, from, to, &terms->sum)) return 0;
+    if (item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED)
+        terms->sum = scaled(item, data, &none, i, j, terms->sum) -
+                     (from < to && item->extent[INT8_EX_BIAS] ? (double)data[INT8_BIAS][j] : 0.0);
+    if (from == to) terms->sum += times_beta(item, data, &none.mistake, i, j);
     return 1;
 }

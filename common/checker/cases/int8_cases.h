@@ -67,5 +67,5 @@ void int8_describe(const struct lesson_case *item, char *text, size_t size);
 #define INT8_CALLBACKS                                                                                       \
     .vary = int8_vary, .buffers = int8_buffers, .fill = int8_fill, .units = gemm_units,                      \
     .unit_elems = gemm_unit_elems, .expect = int8_expect, .identity = int8_identity, .guess = int8_guess,    \
-    .trait = int8_trait, .cost = int8_cost, .workspace_bytes = gemm_workspace_bytes,                         \
+    .terms = gemm_terms, .trait = int8_trait, .cost = int8_cost, .workspace_bytes = gemm_workspace_bytes,    \
     .describe = int8_describe, .purpose = int8_purpose, .turns = "a b", .distributions = INT8_DISTRIBUTIONS

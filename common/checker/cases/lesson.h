@@ -253,8 +253,16 @@ struct lesson_guess {
     double value; /**< what it would give there */
     int told;     /**< the first guess that tells the same */
     int votes; /**< 1: the cases of a part choose among guesses like it; else it is told of this case alone */
+    int of_many;             /**< 1: of hundreds, some of which may come near by chance */
     enum record_cause cause; /**< what it is about */
     char words[RECORD_NOTE]; /**< what to tell */
+};
+
+/** @brief Some terms of an element that is a sum of them. */
+struct lesson_terms {
+    size_t count;     /**< how many the element has */
+    const char *what; /**< "k" */
+    double sum;       /**< of those asked for */
 };
 
 /** @brief A lesson, as the checker sees it. */
@@ -319,10 +327,14 @@ struct lesson {
      *         nothing. */
     int (*holds)(const struct lesson_case *item, const float *const *got, const struct lesson_case *before,
                  const float *const *got_before, char *reason, size_t size);
-    /** @brief Guess @p index of what went wrong, at the element at @p at of @p buffer: 1 with @p guess; 0 if it has nothing to
-     *         do with it; -1 if there is no such guess. Before the call told is @p index, and cause RECORD_CAUSE_GUESS. */
+    /** @brief Guess @p index of what went wrong, at the element at @p at of @p buffer: 1 with @p guess; 2 if nobody knows what it
+     *         gives just there; 0 if it has nothing to do with it; -1 if there is no such guess. Before the call told is @p index, and cause RECORD_CAUSE_GUESS. */
     int (*guess)(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  struct lesson_guess *guess);
+    /** @brief The sum of terms @p from to before @p to of the element at @p at of @p buffer; of none (@p from is @p to): what is added
+     *         whatever terms count. 0 if the element is no such sum. NULL: none is. */
+    int (*terms)(const struct lesson_case *item, const float *const *data, int buffer, size_t at, size_t from,
+                 size_t to, struct lesson_terms *terms);
     /** @brief What may have made the element at @p at of @p buffer infinite or NaN, which is finite by contract: what of its row is
      *         beyond float, or that inputs which it must not use are not finite. 0 if nothing is known. NULL: nothing is. */
     int (*not_finite)(const struct lesson_case *item, const float *const *data, int buffer, size_t at,

@@ -11,6 +11,7 @@
 #include "base/wide.h"
 #include "checker/cases/case_table.h"
 #include "checker/cases/lesson.h"
+#include "checker/cases/misread.h"
 #include "checker/numbers/bound.h"
 #include "contracts/w4a16_args.h"
 #include "gemm.h"
@@ -630,107 +631,165 @@ static int identity(const struct lesson_case *item, const float *const *data, co
 
 /* ---- what the report can say ---------------------------------------------------------------------------- */
 
-/* The number at (row, column) with a mistake in how a checkpoint is read; -1: this mistake does not apply. */
-static int misread(const struct ref_w4_shape *shape, const float *words, int index, int row, int column)
+/** Operands that may be read wrongly, and along what. */
+enum {
+    OF_A = 1,
+    OF_Q = 2,
+    OF_ZERO = 4,
+    OF_SCALE = 8,
+    OF_STORED = 16,
+    OF_PLACE = 32,
+    OF_W = OF_Q | OF_ZERO | OF_SCALE
+};
+enum { ALONG_ROWS, ALONG_COLUMNS, ALONG_K, ALONG_GROUPS, ALONG_NUMBERS };
+
+#define MISREADS(table) table, sizeof table / sizeof table[0]
+
+/* A number is read where a checkpoint has it, of a word of eight, and put where lanes look for it. */
+static const struct misread_row MISREAD_SHUFFLES[] = {
+    {OF_STORED, ALONG_NUMBERS, 3, NULL, RECORD_CAUSE_LAYOUT, "order of the eight numbers of a stored word",
+     "nibbles",
+     "AWQ has columns 0 to 7 in nibbles 0 4 1 5 2 6 3 7, GPTQ eight rows, or zeros, in their order", NULL},
+    {OF_PLACE, ALONG_NUMBERS, 12, "iiiwwttgggbb", RECORD_CAUSE_LAYOUT, "weights are put elsewhere", "numbers",
+     "w is the word of lane 4 g + t, i the number in it, b the block", NULL},
+};
+
+static const struct misread_row MISREAD_PRODUCTS[] = {
+    {OF_SCALE, ALONG_COLUMNS, 7, NULL, RECORD_CAUSE_SCALE, "scales", "columns", NULL, "k"},
+    {OF_ZERO, ALONG_COLUMNS, 7, NULL, RECORD_CAUSE_DEQUANTISATION, "zeros", "columns", NULL, "k"},
+    {OF_ZERO | OF_SCALE, ALONG_COLUMNS, 7, NULL, RECORD_CAUSE_DEQUANTISATION, "zeros and scales", "columns",
+     NULL, "k"},
+    {OF_SCALE, ALONG_GROUPS, 7, NULL, RECORD_CAUSE_SCALE, "scales", "groups", NULL, NULL},
+    {OF_ZERO, ALONG_GROUPS, 7, NULL, RECORD_CAUSE_DEQUANTISATION, "zeros", "groups", NULL, NULL},
+    {OF_ZERO | OF_SCALE, ALONG_GROUPS, 7, NULL, RECORD_CAUSE_DEQUANTISATION, "zeros and scales", "groups",
+     NULL, NULL},
+    {OF_A, ALONG_ROWS, 7, NULL, RECORD_CAUSE_LAYOUT, "rows of A, or of C where it is stored", "rows", NULL,
+     NULL},
+    {OF_W, ALONG_COLUMNS, 7, NULL, RECORD_CAUSE_LAYOUT, "columns of W, or of C where it is stored", "columns",
+     NULL, NULL},
+    {OF_Q, ALONG_COLUMNS, 7, NULL, RECORD_CAUSE_LAYOUT, "weights", "columns", NULL, NULL},
+    {OF_A, ALONG_K, 9, NULL, RECORD_CAUSE_LAYOUT, "A and W differ along k: of A", "k",
+     "a lane has weights of 16 neighbours along k", NULL},
+    {OF_W, ALONG_K, 9, NULL, RECORD_CAUSE_LAYOUT, "A and W differ along k: of W", "k", NULL, NULL},
+    {OF_Q, ALONG_K, 9, NULL, RECORD_CAUSE_LAYOUT,
+     "A and W differ along k: of the weights, not of their scales", "k", NULL, NULL},
+};
+
+/* The number of four bits at @p to of what is shuffled; 0 if nobody knows it. */
+static int number_at(const struct lesson_case *item, const float *const *data,
+                     const struct ref_w4_shape *shape, const struct misread *m, int of_zeros, size_t to,
+                     int *number)
 {
-    struct ref_w4_shape other = *shape;
-    other.gptq = !shape->gptq;
-    size_t awq = (size_t)row * (size_t)shape->n + (size_t)column;
-    switch (index) {
-    case 0:
-        return shape->gptq ? -1 : ref_w4_number(words, awq);
-    case 1:
-        return ref_w4_stored(&other, words, row, column);
-    default:
-        return shape->gptq ? -1
-                           : ref_w4_stored(shape, words, row,
-                                           column / 8 * 8 + (int[]){0, 2, 4, 6, 1, 3, 5, 7}[column % 8]);
-    }
+    const float *words = data[of_zeros ? W4_QZEROS : W4_QWEIGHT];
+    int row = (int)(to / (size_t)shape->n), column = (int)(to % (size_t)shape->n);
+    const size_t stored = (of_zeros ? groups_of(item) : (size_t)shape->k) * (size_t)shape->n;
+    if (!of_zeros)
+        ref_w4_weight_at(
+            shape, misread_index(m, OF_PLACE, ALONG_NUMBERS, to, 8 * w4a16_weight_words(shape->n, shape->k)),
+            &row, &column);
+    *number = 0;
+    if (column >= shape->n) return 1;
+    if (row >= shape->k) return 0;
+    size_t place =
+        of_zeros ? ref_w4_stored_zero_place(shape, row, column) : ref_w4_stored_place(shape, row, column);
+    *number = ref_w4_number(words, misread_index(m, OF_STORED, ALONG_NUMBERS, place, stored));
+    return 1;
 }
 
 static int guess_shuffled(const struct lesson_case *item, const float *const *data, int index, int buffer,
                           size_t at, struct lesson_guess *guess)
 {
-    static const char *const words[] = {
-        "AWQ's numbers are taken in the order of their columns: which nibble is column 1?",
-        "as if the weights were stored in the other format", "AWQ's order is applied the wrong way round"};
+    static const char *const words[] = {"as if the weights were stored in the other format",
+                                        "GPTQ's zeros are taken as they are stored, 1 too small"};
     struct ref_w4_shape shape = shape_of(item);
-    if (index >= 3) return -1;
-    if (buffer != W4_SHUFFLED) return 0;
-    int number[2];
-    for (int half = 0; half < 2; half++) {
-        int row, column;
-        ref_w4_weight_at(&shape, 2 * at + (size_t)half, &row, &column);
-        number[half] = column < shape.n ? misread(&shape, data[W4_QWEIGHT], index, row, column) : 0;
-        if (number[half] < 0) return 0;
-    }
-    int byte = number[1] * 16 + number[0];
-    guess->value = byte < 128 ? byte : byte - 256;
+    struct misread misread = {0};
+    const int of_zeros = buffer == W4_SHUFFLED_ZEROS, more = of_zeros && shape.gptq && index != 1;
+    int number[2], known = 1;
     guess->cause = RECORD_CAUSE_LAYOUT;
-    snprintf(guess->words, sizeof guess->words, "%s", words[index]);
+    if (index < 2) {
+        snprintf(guess->words, sizeof guess->words, "%s", words[index]);
+    } else {
+        index -= 2;
+        if (!misread_at(MISREADS(MISREAD_SHUFFLES), &index, &misread, guess)) return -1;
+    }
+    if (of_zeros && (!item->extent[W4_HAS_ZEROS] || misread.row == &MISREAD_SHUFFLES[1])) return 0;
+    if (misread.row == NULL && index == 0) shape.gptq = !shape.gptq;
+    if (misread.row == NULL && index == 1 && !of_zeros) return 0;
+    for (int half = 0; half < 2 && known; half++) {
+        known = number_at(item, data, &shape, &misread, of_zeros, 2 * at + (size_t)half, &number[half]);
+        if (known) number[half] = (number[half] + more) % 16;
+    }
+    if (!known) return 2;
+    guess->value = number[1] * 16 + number[0] - (number[1] < 8 ? 0 : 256);
     return 1;
 }
 
-enum product_mistake {
-    NO_ZERO,
-    ZERO_8,
-    NEXT_ZERO,
-    NO_SCALE,
-    NEXT_SCALE,
-    FIRST_GROUP,
-    SCALE_OF_ROW_0,
-    NEXT_COLUMN,
-    PRODUCT_MISTAKES
-};
+enum { SHUFFLE_GUESSES = 1500 }; /* at most */
 
-/* One element with a mistake in how weights are unpacked. */
-static int guess_product(const struct lesson_case *item, const float *const *data, int index, size_t at,
-                         struct lesson_guess *guess)
+/** How weights become numbers. */
+enum unpacking { AS_SAID, NO_ZERO, ZERO_8, NO_SCALE };
+
+/* The terms of an element of C along k, from @p from to before @p to. */
+static int sum_terms(const struct lesson_case *item, const float *const *data, const struct misread *m,
+                     enum unpacking how, size_t at, size_t from, size_t to, double *sum)
 {
-    static const char *const words[PRODUCT_MISTAKES] = {
-        [NO_ZERO] = "the zeros are not subtracted",
-        [ZERO_8] = "every zero is taken as 8",
-        [NEXT_ZERO] = "the zeros of the next group are subtracted",
-        [NO_SCALE] = "the weights are not scaled",
-        [NEXT_SCALE] = "the scales of the next group are taken",
-        [FIRST_GROUP] = "the scales and zeros of the first group count for all of k",
-        [SCALE_OF_ROW_0] = "the scales of the first group count for all of k",
-        [NEXT_COLUMN] = "the zeros are those of the neighbouring column",
-    };
-    struct ref_w4_shape shape = shape_of(item);
-    int row = (int)(at / (size_t)item->extent[W4_LDC]), column = (int)(at % (size_t)item->extent[W4_LDC]);
-    int groups = shape.k / shape.group;
-    if (index >= PRODUCT_MISTAKES) return -1;
-    if (column >= shape.n) return 0;
-    double sum = 0.0;
-    for (int p = 0; p < shape.k; p++) {
-        int group = p / shape.group, next = (group + 1) % groups, of_zero = group, of_scale = group;
-        if (index == NEXT_ZERO) of_zero = next;
-        if (index == NEXT_SCALE) of_scale = next;
-        if (index == FIRST_GROUP || index == SCALE_OF_ROW_0) of_scale = 0;
-        if (index == FIRST_GROUP) of_zero = 0;
-        int of_column = index == NEXT_COLUMN ? column ^ 1 : column;
-        int zero = ref_w4_number(data[W4_ZEROS], (size_t)of_zero * (size_t)shape.n + (size_t)of_column);
-        double scale = (double)data[W4_SCALES][(size_t)of_scale * (size_t)shape.n + (size_t)column];
-        int q = ref_w4_number(data[W4_WEIGHTS], ref_w4_place(&shape, p, column));
-        if (index == NO_ZERO) zero = 0;
-        if (index == ZERO_8) zero = 8;
-        sum += (double)data[W4_A][(size_t)row * (size_t)item->extent[W4_LDA] + (size_t)p] * (q - zero) *
-               (index == NO_SCALE ? 1.0 : scale);
+    const struct ref_w4_shape shape = shape_of(item);
+    const size_t lda = (size_t)item->extent[W4_LDA], ldc = (size_t)item->extent[W4_LDC], k = (size_t)shape.k,
+                 n = (size_t)shape.n, group = (size_t)shape.group, groups = groups_of(item);
+    const size_t rows = (size_t)item->extent[W4_M], row = misread_index(m, OF_A, ALONG_ROWS, at / ldc, rows);
+    const size_t column = at % ldc, of_q = misread_index(m, OF_Q, ALONG_COLUMNS, column, n);
+    if (row >= rows || of_q >= n) return 0;
+    *sum = 0.0;
+    for (size_t p = from; p < to; p++) {
+        const size_t of_a = misread_index(m, OF_A, ALONG_K, p, k),
+                     q_at = misread_index(m, OF_Q, ALONG_K, p, k);
+        const size_t zero_k = misread_index(m, OF_ZERO, ALONG_K, p, k),
+                     scale_k = misread_index(m, OF_SCALE, ALONG_K, p, k);
+        if (of_a >= k || q_at >= k || zero_k >= k || scale_k >= k) return 0;
+        const size_t zeros = misread_index(m, OF_ZERO, ALONG_GROUPS, zero_k / group, groups),
+                     scales = misread_index(m, OF_SCALE, ALONG_GROUPS, scale_k / group, groups);
+        const size_t of_zero = misread_beside(m, OF_ZERO, ALONG_COLUMNS, column, n, p),
+                     of_scale = misread_beside(m, OF_SCALE, ALONG_COLUMNS, column, n, p);
+        if (zeros >= groups || scales >= groups || of_zero >= n || of_scale >= n) return 0;
+        int q = ref_w4_number(data[W4_WEIGHTS], ref_w4_place(&shape, (int)q_at, (int)of_q));
+        int zero = ref_w4_number(data[W4_ZEROS], zeros * n + of_zero);
+        if (how == NO_ZERO || how == ZERO_8) zero = how == ZERO_8 ? 8 : 0;
+        *sum += (double)data[W4_A][row * lda + of_a] * (q - zero) *
+                (how == NO_SCALE ? 1.0 : (double)data[W4_SCALES][scales * n + of_scale]);
     }
-    guess->value = sum;
-    guess->cause = index == NO_SCALE || index == NEXT_SCALE || index == SCALE_OF_ROW_0
-                       ? RECORD_CAUSE_SCALE
-                       : RECORD_CAUSE_DEQUANTISATION;
-    snprintf(guess->words, sizeof guess->words, "%s", words[index]);
     return 1;
 }
 
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  struct lesson_guess *guess)
 {
-    return item->part == PART_SHUFFLE ? guess_shuffled(item, data, index, buffer, at, guess)
-                                      : guess_product(item, data, index, at, guess);
+    static const char *const words[] = {[NO_ZERO] = "the zeros are not subtracted",
+                                        [ZERO_8] = "every zero is taken as 8",
+                                        [NO_SCALE] = "the weights are not scaled"};
+    struct misread misread = {0};
+    enum unpacking how = AS_SAID;
+    if (item->part == PART_SHUFFLE) return guess_shuffled(item, data, index, buffer, at, guess);
+    if (index < SHUFFLE_GUESSES) return 0; /* the parts have no number in common */
+    index -= SHUFFLE_GUESSES;
+    if (index < NO_SCALE) {
+        how = NO_ZERO + (enum unpacking)index;
+        guess->cause = how == NO_SCALE ? RECORD_CAUSE_SCALE : RECORD_CAUSE_DEQUANTISATION;
+        snprintf(guess->words, sizeof guess->words, "%s", words[how]);
+    } else {
+        index -= NO_SCALE;
+        if (!misread_at(MISREADS(MISREAD_PRODUCTS), &index, &misread, guess)) return -1;
+    }
+    if (at % (size_t)item->extent[W4_LDC] >= (size_t)item->extent[W4_N]) return 0; /* between two rows */
+    return sum_terms(item, data, &misread, how, at, 0, (size_t)item->extent[W4_K], &guess->value) ? 1 : 2;
+}
+
+static int terms(const struct lesson_case *item, const float *const *data, int buffer, size_t at, size_t from,
+                 size_t to, struct lesson_terms *terms)
+{
+    static const struct misread none = {0};
+    if (item->part == PART_SHUFFLE || buffer != W4_C) return 0;
+    *terms = (struct lesson_terms){.count = (size_t)item->extent[W4_K], .what = "k"};
+    return sum_terms(item, data, &none, AS_SAID, at, from, to, &terms->sum);
 }
 
 static int trait(const struct lesson_case *item, int index, const char **message)
@@ -810,5 +869,5 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 const struct lesson lesson_20_w4a16_gemm = {
 #include "checker/cases/described.h"
     LESSON_CALLBACKS(), .distributions = DISTRIBUTIONS, .turns = "weights qweight",
-    .prepare = prepare, .identity = identity,
+    .prepare = prepare, .identity = identity,           .terms = terms,
 };

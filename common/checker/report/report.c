@@ -239,7 +239,7 @@ static void report_part(const struct check *check, int part)
     if (passed == cases) printf(", largest error %.0f%% of its budget", 100.0 * share);
     if (sampled > 0) printf(", %d sampled", sampled);
     if (points > 0.0 && check_values_wrong(check, part))
-        printf("; they count half until every value is right");
+        printf("; those that pass count half until every value is right");
     putchar('\n');
 }
 
@@ -247,8 +247,12 @@ static void report_part(const struct check *check, int part)
  * together, or by the pattern of its values. */
 static enum record_certainty certainty_of(const struct verdict *verdict)
 {
-    return record_names_cause(&verdict->record) ? RECORD_CAUSE
-                                                : (enum record_certainty)verdict->record.certainty;
+    const int32_t cause = verdict->record.cause;
+    if (record_names_cause(&verdict->record)) return RECORD_CAUSE;
+    /* Where inputs are infinite or NaN, and ordinary values are wrong, too, those are not the cause. */
+    if (verdict->ordinary && (cause == RECORD_CAUSE_NAN || cause == RECORD_CAUSE_INFINITY))
+        return RECORD_NO_CAUSE;
+    return (enum record_certainty)verdict->record.certainty;
 }
 
 /* Cases with the same cause are reported once. */
@@ -365,17 +369,18 @@ static int have_one_cause(const struct check *check, int part)
 }
 
 /* Prints the simplest case if most fail. Then the cases that name a cause, in the order of the table,
- * which goes from simple to involved. Cases that only say where, or nothing, are shown if none says more.
- * The rest is counted. */
+ * which goes from simple to involved. Cases that only say where, or nothing, are shown if none says more,
+ * the simplest included. The rest is counted. */
 static void report_cases(struct check *check, int part, struct told *told)
 {
-    int shown = 0, simplest = simplest_of_most(check, part);
+    int shown = 0, simplest = simplest_of_most(check, part), least = RECORD_NO_CAUSE;
     if (simplest >= 0) {
+        least = (int)certainty_of(&check->verdicts[simplest]);
         report_cause(check, simplest, told);
         shown++;
     }
     const int before = shown;
-    for (int named = RECORD_CAUSE; named >= RECORD_NO_CAUSE && shown == before; named--)
+    for (int named = RECORD_CAUSE; named >= least && shown == before; named--)
         for (int i = 0; i < check->case_count && shown < SHOWN_IN_FULL; i++) {
             if (told->cases[i] || !has_failed(check, i, part)) continue;
             if ((int)certainty_of(&check->verdicts[i]) != named) continue;
@@ -427,7 +432,7 @@ static void report_every_case(const struct check *check, int part)
         if (item->flags & CASE_LAUNCH_ONLY) {
             printf(", its launches alone: too large to run here");
         } else if (verdict->not_told) {
-            printf(", not judged: its blocks need each other, or memory is short");
+            printf(", not judged: its blocks need each other or wrote nothing, or memory is short");
         } else if (item->expected == KERNEL_OK && verdict->state == STATE_PASS) {
             printf(", error %.1f%% of its budget", 100.0 * verdict->budget_share);
             if (verdict->sampled > 0)
@@ -468,7 +473,8 @@ static void put_left_out(const struct check *check)
                check->cases[last].name, check->options.lesson->number);
     count = count_left_out(check, 1, &last);
     if (count > 0)
-        printf("  not judged on %s: %d case%s, such as %s: its blocks need each other, or memory is short\n",
+        printf("  not judged on %s: %d case%s, such as %s: its blocks need each other or wrote nothing, or "
+               "memory is short\n",
                device, count, count == 1 ? "" : "s", check->cases[last].name);
     if (check->stopped) puts("  stopped      at the first case that did not pass; the others did not run");
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "terms.h"
 
 enum { LOOKED_AT = 24, ENOUGH = 4 };
 
@@ -148,6 +149,7 @@ static int find_factors(const struct symptoms *s, int by_row, double *least, dou
         if (isinf(wrong->expected)) return 0; /* anything divided by infinity is 0 */
         if (!(fabs(wrong->expected) > 100.0 * wrong->bound) || !isfinite(wrong->got)) continue;
         const double ratio = wrong->got / wrong->expected;
+        if (ratio == 0.0) return 0; /* nothing is there: that is no factor */
         if (used == 0 || (by_row && wrong->at / columns != row)) {
             if (used > 0 && in_row < ENOUGH) return 0;
             factor = ratio, row = wrong->at / columns, in_row = 0;
@@ -239,7 +241,7 @@ static int is_thorough(const struct symptoms *s, int index, double slack, double
     for (uint64_t i = 0; i < ANYWHERE; i++) {
         const size_t at = (size_t)(rng_mix(elems, i) % elems);
         struct lesson_guess guess;
-        if (guess_at(s, index, at, &guess) > 0 &&
+        if (guess_at(s, index, at, &guess) == 1 &&
             !compare_element((double)s->judged->got[0][s->buffer][at], guess.value,
                              slack * bound + fmax(rounding, as_float) * fabs(guess.value)))
             return 0;
@@ -290,15 +292,18 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
     for (int index = 0; lesson->guess != NULL; index++) {
         struct lesson_guess guess = {0};
         int known = 0, fits = 1;
-        size_t finite = 0, explained = 0;
-        for (size_t i = 0; i < s->kept && fits; i += step) {
+        size_t finite = 0, explained = 0, looked_at = 0, unknown = 0;
+        for (size_t i = 0; i < s->kept && fits; i += step, looked_at++) {
             const struct wrong *wrong = &s->found->first[i];
             known = guess_at(s, index, wrong->at, &guess);
             if (known <= 0) break;
+            unknown += known == 2;
+            if (known == 2) continue;
             const double value = guess.value;
             finite += isfinite(wrong->got) && isfinite(wrong->expected);
             explained += (size_t)explains(wrong, value);
-            const double allowed = slack * wrong->bound + rounding * fabs(value);
+            const double allowed =
+                (guess.of_many ? fmin(slack, 1.5) : slack) * wrong->bound + rounding * fabs(value);
             /* Where the bound is as large as the expected value, zeros can only come from a mistake that
              * gives zeros. */
             const int zero_alone = value == 0.0 && !compare_element(value, wrong->expected, wrong->bound) &&
@@ -308,7 +313,9 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
                                            zero_alone ? stored_as_zero(s->shape->storage) : allowed);
         }
         if (known < 0) break;
-        if (known == 0 || !fits || explained == 0 || 2 * explained < finite) continue;
+        if (known == 0 || !fits || explained == 0 || 2 * explained < finite || 2 * unknown > looked_at)
+            continue;
+        if (guess.of_many && 10 * explained < 9 * finite) continue;
         const int thorough = is_thorough(s, index, slack, rounding);
         if ((special || zeros) && !thorough) continue;
         const int votes = guess.votes && index < CHECK_GUESSES;
@@ -338,6 +345,12 @@ static int guessed(const struct symptoms *s, struct record *record)
                    : s->shape->storage == STORAGE_I32 ? 0.0
                                                       : 1e-5;
     return guessed_within(s, 4.0, share, record);
+}
+
+/* A sum of other terms, or of some of them several times. */
+static int miscounted(const struct symptoms *s, struct record *record)
+{
+    return terms_explain(s->judged, s->buffer, s->found->first, s->kept, record);
 }
 
 /* What a kernel leaves as it was: an output that it may read, too. */
@@ -669,14 +682,13 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
     static const struct {
         int (*fits)(const struct symptoms *, struct record *);
         enum record_certainty certainty;
-    } patterns[] = {{far_alone, RECORD_CAUSE},         {rounding, RECORD_ROUNDING},
-                    {guessed, RECORD_CAUSE},           {as_before, RECORD_CAUSE},
-                    {not_finite, RECORD_CAUSE},        {all_zero, RECORD_CAUSE},
-                    {constant_factor, RECORD_CAUSE},   {other_sixteen_bits, RECORD_CAUSE},
-                    {copy_of_input, RECORD_CAUSE},     {transposed, RECORD_CAUSE},
-                    {permuted, RECORD_CAUSE},          {mask_seen, RECORD_CAUSE},
-                    {every_second, RECORD_WHERE_ONLY}, {tails, RECORD_WHERE_ONLY},
-                    {lse_right, RECORD_WHERE_ONLY}};
+    } patterns[] = {
+        {far_alone, RECORD_CAUSE},     {rounding, RECORD_ROUNDING},       {guessed, RECORD_CAUSE},
+        {miscounted, RECORD_CAUSE},    {as_before, RECORD_CAUSE},         {not_finite, RECORD_CAUSE},
+        {all_zero, RECORD_CAUSE},      {constant_factor, RECORD_CAUSE},   {other_sixteen_bits, RECORD_CAUSE},
+        {copy_of_input, RECORD_CAUSE}, {transposed, RECORD_CAUSE},        {permuted, RECORD_CAUSE},
+        {mask_seen, RECORD_CAUSE},     {every_second, RECORD_WHERE_ONLY}, {tails, RECORD_WHERE_ONLY},
+        {lse_right, RECORD_WHERE_ONLY}};
     struct symptoms symptoms;
     struct record *record = &verdict->record;
     memset(verdict->guesses, 0, sizeof verdict->guesses);

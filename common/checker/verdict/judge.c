@@ -302,7 +302,10 @@ static int memory_right(const struct session *session, int index, struct verdict
 
 static enum record_storage storage_told(enum storage storage)
 {
-    return storage == STORAGE_F32 ? RECORD_F32 : storage == STORAGE_I32 ? RECORD_WHOLE : RECORD_SHORT_FLOAT;
+    return storage == STORAGE_F32   ? RECORD_F32
+           : storage == STORAGE_I32 ? RECORD_WHOLE
+           : storage == STORAGE_S8  ? RECORD_NUMBERS_OF_4_BITS
+                                    : RECORD_SHORT_FLOAT;
 }
 
 static void judge_wrong(const struct judged *judged, int buffer, struct verdict *verdict)

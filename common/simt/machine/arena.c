@@ -644,14 +644,15 @@ int simt_arena_resolve_near(uintptr_t offset, size_t bytes, struct record_memory
     return nearest != NULL;
 }
 
-const char *simt_arena_before(uintptr_t offset, size_t *past)
+const char *simt_arena_beside(uintptr_t offset, int after, size_t *distance)
 {
     const char *name = NULL;
     pthread_mutex_lock(&lock);
     const size_t i = covering(offset);
-    if (i > 0 && i < extents.count && extent_at(i - 1)->state == STATE_LIVE) {
-        const struct extent *e = extent_at(i - 1);
-        *past = offset - user_start(e) - e->bytes;
+    const size_t beside = after ? i + 1 : i - 1;
+    if (i < extents.count && beside < extents.count && extent_at(beside)->state == STATE_LIVE) {
+        const struct extent *e = extent_at(beside);
+        *distance = after ? user_start(e) - offset : offset - user_start(e) - e->bytes;
         name = e->what;
     }
     pthread_mutex_unlock(&lock);

@@ -36,9 +36,9 @@ void simt_arena_open(void);
  *        Returns 0 if there is neither.
  */
 int simt_arena_resolve_near(uintptr_t offset, size_t bytes, struct record_memory *memory, int64_t *meant);
-/** @brief What the live allocation before the one around @p offset is called, and how many bytes past its end @p offset is; NULL: there
- *         is none. */
-const char *simt_arena_before(uintptr_t offset, size_t *past);
+/** @brief What the live allocation before the one around @p offset, or @p after it, is called, and how many bytes past its end, or
+ *         before its start, @p offset is; NULL: there is none. */
+const char *simt_arena_beside(uintptr_t offset, int after, size_t *distance);
 /** @brief What the allocation at @p offset is called, and the shape of its elements; element_bytes 0: unknown. */
 const char *simt_arena_describe(uintptr_t offset, struct simt_shape *shape);
 /** @brief What an arena address is: which element of which allocation, or how far from it. */

@@ -219,18 +219,20 @@ static void resolve_near(const struct finding *f, struct record *r)
     r->advice = RECORD_ADVICE_INDEX_WRAPS;
 }
 
-/* What lies before one buffer also lies after another: nobody knows of which it was meant. */
+/* What lies before one buffer also lies past the end of another: nobody knows of which it was meant. */
 static void resolve_between(const struct finding *f, struct record *r)
 {
     enum { FAR = 4 };
-    size_t past = 0;
+    const int after = r->memory.past > 0;
+    const size_t here = after ? r->memory.past : r->memory.before;
+    size_t distance = 0;
     if (f->kind != RECORD_OUT_OF_BOUNDS || f->place != PLACE_ARENA || r->message != RECORD_SAYS_NOTHING ||
-        r->memory.before == 0)
+        here == 0)
         return;
-    const char *name = simt_arena_before(f->where, &past);
-    if (name == NULL || past > FAR * r->memory.before) return;
-    r->message = RECORD_SAYS_ALSO_PAST;
-    r->number[0] = (int64_t)past;
+    const char *name = simt_arena_beside(f->where, after, &distance);
+    if (name == NULL || distance > FAR * here) return;
+    r->message = RECORD_SAYS_ALSO_BESIDE;
+    r->number[0] = (int64_t)distance, r->number[1] = after;
     record_copy_text(r->name[0], sizeof r->name[0], name);
 }
 
