@@ -218,7 +218,8 @@ static int random_item(const struct lesson *lesson, const struct lesson_case *ca
         item->seed = made.seed;
         item->devices = made.devices;
         lesson->vary(item, index, rng);
-        item->flags = (item->flags & ~(unsigned)(CASE_SAME_BITS | CASE_TWO_STREAMS)) | CASE_SAME_ADDRESSES;
+        item->flags = (item->flags & ~(unsigned)(CASE_SAME_BITS | CASE_TWO_STREAMS)) | CASE_SAME_ADDRESSES |
+                      (made.flags & CASE_ONE_CALL);
         item->misaligned_buffer = -1;
         item->misalignment = 0;
         for (int b = 0; b < LESSON_STARTS; b++) item->start[b] = 0;
