@@ -376,7 +376,7 @@ static int odd_cases(const struct attention_family *family, struct lesson_case *
 /* Items of a property go through all remainders, and then through one key less and one more than tiles of 64 and of 128; all queries
  * see all keys. Every fourth item is causal instead, and has any number of keys. A tiled kernel has a path for each head_dim, which
  * goes through all of that; those of a further storage type, which convert what they load, take turns. Causal pairs are as many. */
-enum { EDGES = 4, CAUSAL_EVERY = 4, CAUSAL_PAIRS = 32, PLACES = 18 };
+enum { EDGES = 4, CAUSAL_EVERY = 4, CAUSAL_PAIRS = 32, PLACES = 18, LEAST = 100 };
 
 static int paths_of(const struct lesson_case *item)
 {
@@ -394,6 +394,11 @@ static int sweeps_of(const struct lesson_case *item)
     return further ? 1 : paths_of(item);
 }
 
+static int at_least(int limit, int value)
+{
+    return value > limit ? value : limit;
+}
+
 static int property_cases(const struct attention_family *family, struct lesson_case *cases, int count,
                           int capacity)
 {
@@ -409,10 +414,10 @@ static int property_cases(const struct attention_family *family, struct lesson_c
             if (family->part[kind] < 0 || count >= capacity) continue;
             if (!(rows[i].kinds & kind_bit(kind, family->tiled, (int)family->dtype))) continue;
             shape_case(&cases[count], &rows[i], (enum attention_kind)kind, family);
-            const int sweeps = sweeps_of(&cases[count]);
-            const int repeat[] = {sweeps * (CASE_TABLE_REMAINDERS + EDGES) * CAUSAL_EVERY /
-                                      (CAUSAL_EVERY - 1),
-                                  sweeps * CAUSAL_PAIRS * 2, PLACES};
+            const int sweeps = sweeps_of(&cases[count]), least = sweeps < paths_of(&cases[count]) ? 0 : LEAST;
+            const int repeat[] = {
+                at_least(least, sweeps * (CASE_TABLE_REMAINDERS + EDGES) * CAUSAL_EVERY / (CAUSAL_EVERY - 1)),
+                at_least(least, sweeps * CAUSAL_PAIRS * 2), PLACES};
             cases[count].repeat = repeat[i];
             cases[count].extent[EX_PROPERTY] = (int)i;
             count++;
@@ -480,6 +485,7 @@ static void sweep_keys(struct lesson_case *item, int index, int whole_tiles)
     static const int edges[EDGES] = {63, 65, 127, 129};
     const int tiled = item->extent[EX_TILED], least = attention_on_tensor_cores(tiled) ? 64 : 32;
     const int paths = paths_of(item), sweeps = sweeps_of(item);
+    index %= sweeps * CASE_TABLE_REMAINDERS + EDGES;
     const int edge = index - sweeps * CASE_TABLE_REMAINDERS;
     struct sweep sweep = case_table_sweep(index, sweeps);
     sweep.length += CASE_TABLE_REMAINDERS * whole_tiles;
