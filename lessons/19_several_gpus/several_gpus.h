@@ -132,7 +132,7 @@ size_t ring_attention_workspace_bytes(const struct ring_sizes *sizes, int ranks)
  * @brief Attention of the whole sequence: each rank gets the output of its own queries.
  *
  * K and V of the parts go round a ring, from rank r to rank r + 1, while each rank attends to those that it has. No rank holds more
- * than its own and two others.
+ * than its own and two others. Scores are finite, or NaN.
  * @param[in] ranks  those that this process calls for
  * @param[in] sizes  the same on all ranks
  * @param[in] parts  theirs

@@ -41,7 +41,7 @@ enum {
     LESSON_PARTS = 8,
     LESSON_RANK = 4,
     LESSON_COLUMNS = 5, /* names that a buffer of fields may have */
-    LESSON_STARTS = 4
+    LESSON_STARTS = WIRE_BUFFERS
 };
 
 /** @brief Flags that only the checker knows, above the flags that it shares with the runner (enum
@@ -87,6 +87,7 @@ struct lesson_case {
     /** set of 1 << row of the table of promises (checker/promises) that the case was made for; 0: it is the lesson's own */
     uint64_t shows;
     const char *about; /**< what the case tests, if the table says so; NULL: purpose() does */
+    int special; /**< 1 + which of its elements are NaN or infinite (promises/special.c); 0: those that fill() says */
     int scores; /**< 1 + which scores the table of promises gives it (promises/scores.c); 0: those that fill() makes */
     /** elements between a multiple of 256 bytes and the start of buffer 0, 1, ... */
     int start[LESSON_STARTS];

@@ -2,6 +2,7 @@
  * @file 21_mixture_of_experts.c
  * @brief Lesson 21: routing, pairs by expert, products of rows by expert, and a whole layer of experts.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -25,7 +26,7 @@ enum distribution {
     FALLING,   /* the last expert comes first */
     /* of matrices */
     GATES_LOW,  /* gates far below 0, where exp(-gate) is infinite in float */
-    GATES_HIGH, /* gates far above 0 */
+    GATES_HIGH, /* gates far above 0, where exp(gate) is */
     TINY,       /* results are among the subnormal numbers of f16 */
     POSITIVE,   /* logits that are equal, and nothing below 0: the sum of a token's choices only grows */
     INFINITE_A, /* every place along k is infinite in some row, with finite rows between */
@@ -143,6 +144,7 @@ static const struct table_row TABLE[] = {
     {"product/few_infinite_a",     GROUP_NUMERICS,   P,   80,  20, 0,   40,  24,  BF16, 0,               INFINITE_A, 0, 1, 0},
     {"product/few_infinite_w",     GROUP_NUMERICS,   P,   12,   3, 0,   40,  80,  F16,  0,               INFINITE_W, 0, 1, 0},
     {"product/few_gates_low",      GROUP_NUMERICS,   P,   16,   4, 0,   64,  40,  BF16, SWIGLU,          GATES_LOW,  0, 1, 0},
+    {"product/few_gates_high",     GROUP_NUMERICS,   P,   16,   4, 0,   64,  40,  F16,  SWIGLU,          GATES_HIGH, 0, 1, 0},
     {"product/many_gates_low",     GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  BF16, SWIGLU,          GATES_LOW,  0, 1, 0},
     {"product/many_gates_high",    GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  F16,  SWIGLU,          GATES_HIGH, 0, 1, 0},
     {"product/tiny_few",           GROUP_NUMERICS,   P,   16,   4, 0,   64,  40,  F16,  0,               TINY,       0, 1, 0},
@@ -307,9 +309,11 @@ static void fill_logits(const struct lesson_case *item, size_t elems, struct rng
     const size_t experts = experts_extent(item, EXPERTS_COUNT);
     for (size_t i = 0; i < elems; i++) {
         const size_t token = i / experts, e = i % experts;
+        int tie;
         switch (item->distribution) {
-        case TIES:
-            data[i] = (float)rng_between(rng, -1, 1);
+        case TIES: /* 0 has two signs */
+            tie = rng_between(rng, -1, token % 2 == 0);
+            data[i] = tie != 0 ? (float)tie : copysignf(0.0f, data[i]);
             break;
         case EQUAL:
         case POSITIVE:
@@ -318,11 +322,12 @@ static void fill_logits(const struct lesson_case *item, size_t elems, struct rng
         case FAR:
             data[i] = -300.0f * (float)((e * 37 + token) % experts);
             break;
-        case LARGE:
-            data[i] *= 3000.0f;
+        case LARGE: /* of every other token close to each other and far from 0 */
+            data[i] = token % 2 == 0 ? 3000.0f * data[i] : (token % 4 == 1 ? 0x1p17f : -0x1p17f) + data[i];
             break;
-        case WITH_NAN: /* of every third token; of every ninth nothing else is there */
+        case WITH_NAN: /* of every third token; of every ninth nothing else is there; of others few are finite */
             if (token % 3 == 1 && (e % 5 == token % 5 || token % 9 == 4)) data[i] = NAN;
+            if (token % 3 == 2 && e % 16 != token % 16) data[i] = (e + token) % 3 > 0 ? -INFINITY : NAN;
             break;
         case INFINITE: /* of some tokens all are -infinity, of some all but two */
             if (token % 4 == 1 && e % 11 == token % 11) data[i] = values[token / 4 % 3];
@@ -339,7 +344,9 @@ static void fill_logits(const struct lesson_case *item, size_t elems, struct rng
 static int any_expert(const struct lesson_case *item, size_t at, struct rng *rng)
 {
     const int experts = item->extent[EXPERTS_COUNT];
-    static const int none[] = {-1, -2000000000, 2000000000, -7};
+    /* some are an expert's where only their last 8, 16 or 31 bits are looked at */
+    static const int none[] = {-1, -2000000000, 2000000000, 1 << 8, 1 << 16, -7, INT_MIN, -(1 << 16)};
+    enum { NONE = sizeof none / sizeof none[0] };
     switch (item->distribution) {
     case ALL_FIRST:
         return 0;
@@ -351,7 +358,7 @@ static int any_expert(const struct lesson_case *item, size_t at, struct rng *rng
     case FALLING:
         return experts - 1 - (int)(at % (size_t)experts);
     case NOBODY:
-        if (at % 3 == 0) return at % 15 == 0 ? experts : none[at / 3 % 4];
+        if (at % 3 == 0) return at % 15 == 0 ? experts : none[at / 3 % NONE];
         return rng_between(rng, 0, experts - 1);
     default:
         return rng_between(rng, 0, experts - 1);
@@ -377,7 +384,7 @@ static void fill_weights(const struct lesson_case *item, size_t elems, size_t co
         const int gate = line % of < of / 2;
         data[i] *= scale;
         if (item->distribution == GATES_LOW && gate) data[i] = -fabsf(data[i]) * 40.0f;
-        if (item->distribution == GATES_HIGH && gate) data[i] = fabsf(data[i]) * 10.0f;
+        if (item->distribution == GATES_HIGH && gate) data[i] = fabsf(data[i]) * 40.0f;
         if (item->distribution == TINY) data[i] *= 0x1p-13f;
         if (item->distribution == POSITIVE) data[i] = fabsf(data[i]);
         if (item->distribution == INFINITE_W && is_infinite(i, columns)) data[i] = INFINITY;
@@ -450,8 +457,8 @@ static void vary_sizes(struct lesson_case *item, int index, struct rng *rng)
     static const enum distribution of_logits[] = {NORMAL, NORMAL, TIES,     EQUAL,
                                                   FAR,    LARGE,  WITH_NAN, INFINITE},
                                    of_pairs[] = {NORMAL, ALL_FIRST, ALL_LAST, SKEWED, NOBODY, FALLING},
-                                   of_rows[] = {NORMAL, NORMAL, ALL_FIRST, ALL_LAST, SKEWED, FALLING},
-                                   of_layers[] = {NORMAL, NORMAL, TIES, WITH_NAN};
+                                   of_rows[] = {NORMAL, ALL_FIRST, ALL_LAST, SKEWED, FALLING, GATES_LOW, GATES_HIGH},
+                                   of_layers[] = {NORMAL, NORMAL, TIES, WITH_NAN, LARGE, GATES_HIGH};
     const int part = item->part, few = index % 4 != 0, wide = item->devices == ON_GPU ? 8 : 1;
     int *extent = item->extent;
     extent[EXPERTS_COUNT] = rng_between(rng, 1, part == EXPERTS_ROUTE || index % 32 == 5 ? 256 : 9);
@@ -473,8 +480,8 @@ static void vary_sizes(struct lesson_case *item, int index, struct rng *rng)
     extent[EXPERTS_RENORMALISE] = rng_between(rng, 0, 1);
     if (part == EXPERTS_ROUTE) item->distribution = of_logits[rng_between(rng, 0, 7)];
     if (part == EXPERTS_GROUP) item->distribution = of_pairs[rng_between(rng, 0, 5)];
-    if (part == EXPERTS_PRODUCT) item->distribution = of_rows[rng_between(rng, 0, 5)];
-    if (part == EXPERTS_LAYER) item->distribution = of_layers[rng_between(rng, 0, 3)];
+    if (part == EXPERTS_PRODUCT) item->distribution = of_rows[rng_between(rng, 0, 6)];
+    if (part == EXPERTS_LAYER) item->distribution = of_layers[rng_between(rng, 0, 5)];
     settle(item);
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
 }
@@ -549,6 +556,10 @@ static const char *purpose(const struct lesson_case *item)
         return "some pairs are of no expert: they have no row, and take no other's";
     case ALL_LAST:
         return "all rows belong to the last expert, the others have none";
+    case GATES_HIGH:
+        return "gates far above 0: exp(gate) is infinite, and silu is the gate";
+    case LARGE:
+        return "logits far from 0 and close to each other: their difference is exact, that of two products is not";
     case GATES_LOW:
         return "gates far below 0: exp(-gate) is infinite, and gate / infinity is 0";
     default:

@@ -25,13 +25,6 @@ void make_status_words(struct making *m)
     }
 }
 
-/* Whether a case is a call that must succeed, whose results are looked at everywhere. */
-static int is_ordinary(const struct lesson_case *item)
-{
-    return item->expected == KERNEL_OK && item->repeat == 1 && item->devices == ON_ANY &&
-           item->parts.total == 0 && !(item->flags & (CASE_LAUNCH_ONLY | CASE_ASK_ONLY));
-}
-
 static struct lesson_case *add_flagged(struct making *m, const char *name, unsigned flag)
 {
     struct lesson_case *item = making_add(m, making_like(m), name);
@@ -47,7 +40,7 @@ static const struct lesson_case *path(const struct lesson *lesson, const struct 
     for (int i = 0; paths != NULL && i < count; i++) {
         char quoted[LESSON_NAME + 2];
         snprintf(quoted, sizeof quoted, "\"%s\"", cases[i].name);
-        if (cases[i].part == part && is_ordinary(&cases[i]) && strstr(paths->words, quoted) != NULL &&
+        if (cases[i].part == part && making_is_ordinary(&cases[i]) && strstr(paths->words, quoted) != NULL &&
             left-- == 0)
             return &cases[i];
     }
@@ -116,14 +109,6 @@ static int is_stride(const struct lesson *lesson, int part, const struct describ
     return 0;
 }
 
-/* Whether heads and K/V heads, where there are any, fit together. */
-static int has_whole_groups(const struct lesson *lesson, const struct lesson_case *item)
-{
-    const struct described *heads = described_extent(lesson, item->part, "heads"),
-                           *kv_heads = described_extent(lesson, item->part, "kv_heads");
-    return heads == NULL || kv_heads == NULL || told(item, heads) % told(item, kv_heads) == 0;
-}
-
 /* Gives @p item another value of an extent or an option that an ordinary call has: the next smaller one, or else the next larger
  * one, unless rows might then be longer than the distance between them. 0: there is none. */
 static int tell_another(const struct lesson *lesson, const struct lesson_case *cases, int count,
@@ -136,7 +121,7 @@ static int tell_another(const struct lesson *lesson, const struct lesson_case *c
         line->kind == DESCRIBED_OPTION || described_next(lesson, item->part, DESCRIBED_STRIDE, NULL) == NULL;
     int is_extent = 1; /* options may be kept as extents, too */
     for (int i = 0; i < count; i++)
-        if (cases[i].part == item->part && is_ordinary(&cases[i]))
+        if (cases[i].part == item->part && making_is_ordinary(&cases[i]))
             is_extent &= cases[i].extent[line->at] == told(&cases[i], line);
     is_extent |= line->kind == DESCRIBED_EXTENT;
     for (int i = 0; i < count; i++) {
@@ -144,10 +129,10 @@ static int tell_another(const struct lesson *lesson, const struct lesson_case *c
         const int is_nearer = value < now
                                   ? best >= now || value > best
                                   : value > now && may_grow && best >= now && (best == now || value < best);
-        if (!is_nearer || cases[i].part != item->part || !is_ordinary(&cases[i])) continue;
+        if (!is_nearer || cases[i].part != item->part || !making_is_ordinary(&cases[i])) continue;
         *item = before;
         tell(item, line, value, is_extent);
-        if (has_whole_groups(lesson, item)) best = value;
+        if (making_has_whole_groups(lesson, item)) best = value;
     }
     *item = before;
     if (best == now) return 0;
@@ -156,8 +141,18 @@ static int tell_another(const struct lesson *lesson, const struct lesson_case *c
     return 1;
 }
 
+/* Moves where buffers @p first to @p last begin. 0: there are not as many. */
+static int move(const struct lesson *lesson, struct lesson_case *item, int first, int last)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    const int count = lesson->buffers(item, buffer);
+    for (int b = first; b <= last && b < count; b++)
+        item->start[b] += (int)(WIRE_ALIGNMENT / storage_bytes(buffer[b].storage));
+    return first < count;
+}
+
 /* Makes change number @p left of one argument: how far rows are apart, by as little as the contract allows, and by a multiple of a
- * vector; a factor; an extent; an option; a pointer that may be NULL. 0: there are not as many. */
+ * vector; a factor; an extent; an option; where one buffer begins. 0: there are not as many. */
 static int change_one(const struct lesson *lesson, const struct lesson_case *cases, int count,
                       struct lesson_case *item, int left)
 {
@@ -186,7 +181,31 @@ static int change_one(const struct lesson *lesson, const struct lesson_case *cas
             *item = other;
             return 1;
         }
-    return 0;
+    return move(lesson, item, left, left);
+}
+
+/* Of change number @p left the call before it, or @p changed: the case's own arguments one by one, then of each case that takes another path
+ * where its first buffer begins, and where all others do. 0: there are not as many. */
+static int change(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                  struct lesson_case *item, int left, int changed)
+{
+    struct lesson_case other = *item;
+    int own = 0;
+    for (; change_one(lesson, cases, count, &other, own); own++, other = *item)
+        if (own == left) {
+            if (changed) *item = other;
+            return 1;
+        }
+    left -= own;
+    const struct lesson_case *taken = path(lesson, cases, count, item->part, left / 2);
+    if (taken == NULL) return 0;
+    other = *taken;
+    other.flags |= CASE_SAME_ADDRESSES;
+    other.seed = item->seed;
+    other.devices = item->devices;
+    *item = other;
+    if (changed) (void)move(lesson, item, left % 2, left % 2 > 0 ? WIRE_BUFFERS : 0);
+    return 1;
 }
 
 void make_state(struct making *m)
@@ -196,7 +215,7 @@ void make_state(struct making *m)
     struct lesson_case *item =
         making_add(m, like == m->simplest && m->sound != NULL ? m->sound : like, "same_pointers");
     if (item == NULL) return;
-    for (struct lesson_case other = *item; change_one(m->lesson, m->cases, m->count, &other, changes);
+    for (struct lesson_case other = *item; change(m->lesson, m->cases, m->count, &other, changes, 1);
          other = *item)
         changes++;
     item->group = GROUP_PROPERTIES;
@@ -205,38 +224,26 @@ void make_state(struct making *m)
     item->repeat = 2 * changes + 2 + RANDOM_CALLS; /* at least the first one again */
 }
 
-/* A random input of the lesson's first property, if it has one for this part. */
-static int random_item(const struct lesson *lesson, const struct lesson_case *cases, int count,
-                       struct lesson_case *item, int index, struct rng *rng)
+/* A random call, with buffers where those of the other ones are. */
+static void random_call(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                        struct lesson_case *item, int index, struct rng *rng)
 {
-    const struct lesson_case made = *item;
-    for (int i = 0; i < count; i++) {
-        if (cases[i].part != item->part || cases[i].repeat < 2 || cases[i].property >= MADE_PLACES ||
-            cases[i].expected != KERNEL_OK)
-            continue;
-        *item = cases[i];
-        item->seed = made.seed;
-        item->devices = made.devices;
-        lesson->vary(item, index, rng);
-        item->flags = (item->flags & ~(unsigned)(CASE_SAME_BITS | CASE_TWO_STREAMS)) | CASE_SAME_ADDRESSES |
-                      (made.flags & CASE_ONE_CALL);
-        item->misaligned_buffer = -1;
-        item->misalignment = 0;
-        for (int b = 0; b < LESSON_STARTS; b++) item->start[b] = 0;
-        return 1;
-    }
-    return 0;
+    if (!making_random(lesson, cases, count, item, index, rng)) return;
+    item->flags |= CASE_SAME_ADDRESSES;
+    item->misaligned_buffer = -1;
+    item->misalignment = 0;
+    for (int b = 0; b < LESSON_STARTS; b++) item->start[b] = 0;
 }
 
-/* Every other call is the first one again, with other contents; between them one argument differs. At last all may. */
+/* Every other call is the one before again, with other contents; between them one argument differs. At last all may. */
 void vary_state(const struct lesson *lesson, const struct lesson_case *cases, int count,
                 struct lesson_case *item, int index, struct rng *rng)
 {
     item->seed = rng_mix(item->seed, (uint64_t)index);
     if (index >= item->repeat - RANDOM_CALLS)
-        random_item(lesson, cases, count, item, index, rng);
-    else if (index % 2 > 0)
-        (void)change_one(lesson, cases, count, item, index / 2);
+        random_call(lesson, cases, count, item, index, rng);
+    else
+        (void)change(lesson, cases, count, item, index / 2, index % 2);
 }
 
 /* ---- devices ---------------------------------------------------------------------------------------------- */

@@ -161,3 +161,34 @@ struct lesson_case making_least(const struct making *m, const struct lesson_case
     if (m->lesson->settle != NULL) m->lesson->settle(&least);
     return least;
 }
+
+int making_is_ordinary(const struct lesson_case *item)
+{
+    return item->expected == KERNEL_OK && item->repeat == 1 && item->devices == ON_ANY &&
+           item->parts.total == 0 && !(item->flags & (CASE_LAUNCH_ONLY | CASE_ASK_ONLY));
+}
+
+int making_random(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                  struct lesson_case *item, int index, struct rng *rng)
+{
+    const struct lesson_case made = *item;
+    for (int i = 0; i < count; i++) {
+        if (cases[i].part != item->part || cases[i].repeat < 2 || cases[i].property >= MADE_PLACES ||
+            cases[i].expected != KERNEL_OK)
+            continue;
+        *item = cases[i];
+        item->seed = made.seed;
+        item->devices = made.devices;
+        lesson->vary(item, index, rng);
+        item->flags &= ~(unsigned)(CASE_SAME_BITS | CASE_TWO_STREAMS);
+        return 1;
+    }
+    return 0;
+}
+
+int making_has_whole_groups(const struct lesson *lesson, const struct lesson_case *item)
+{
+    const struct described *heads = described_extent(lesson, item->part, "heads"),
+                           *kv_heads = described_extent(lesson, item->part, "kv_heads");
+    return heads == NULL || kv_heads == NULL || item->value[heads->at] % item->value[kv_heads->at] == 0;
+}

@@ -10,7 +10,7 @@
 #define MAKING_SOUND "sound_arguments"
 
 /** @brief What the items of a property that the table made have to do with each other (lesson_case.property). */
-enum made_property { MADE_PLACES = 1 << 16, MADE_FAULTS, MADE_STATE, MADE_PATHS, MADE_RATIOS, MADE_SCORES };
+enum made_property { MADE_PLACES = 1 << 16, MADE_FAULTS, MADE_STATE, MADE_PATHS, MADE_RATIOS, MADE_SCORES, MADE_SPECIAL };
 
 /** @brief Appends a copy of @p like as "PART/NAME", and returns it. If there is such a case it now shows the row, too, and the
  *         result is NULL; so it is without room. */
@@ -49,6 +49,16 @@ size_t making_most_workspace(const struct lesson *lesson, const struct lesson_ca
 /** @brief A case like @p like with one sequence, one head, and no more than @p rows queries and keys. */
 struct lesson_case making_least(const struct making *m, const struct lesson_case *like, int rows);
 
+/** @brief Whether a case is a call that must succeed, whose results are looked at everywhere. */
+int making_is_ordinary(const struct lesson_case *item);
+
+/** @brief Whether heads and K/V heads, where there are any, fit together. */
+int making_has_whole_groups(const struct lesson *lesson, const struct lesson_case *item);
+
+/** @brief Turns @p item into input number @p index of the lesson's first property, if it has one for this part; else 0. */
+int making_random(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                  struct lesson_case *item, int index, struct rng *rng);
+
 /** @brief Appends what shows that a null pointer is refused. */
 void make_null_pointers(struct making *m);
 /** @brief Appends what shows that a pointer may be NULL. */
@@ -77,8 +87,20 @@ int has_weights(const struct lesson *lesson, const struct lesson_case *cases, in
 void make_weightless(struct making *m);
 /** @brief Appends values that nearly cancel. */
 void make_cancelled(struct making *m);
+/** @brief Fills buffer @p index of @p buffers with what the item's scores are made of. */
+void scores_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int index, float *data);
 /** @brief Turns @p item into number @p index of these. */
 void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index);
+/** @brief Whether a part is given floats. */
+int has_floats(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
+/** @brief Appends inputs of which an element is NaN or infinite. */
+void make_special(struct making *m);
+/** @brief Turns @p item into number @p index of these. */
+void vary_special(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                  struct lesson_case *item, int index, struct rng *rng);
+/** @brief Fills in what is special about buffer @p index of @p buffers. */
+void special_fill(const struct lesson_case *item, const struct lesson_buffer *buffer, int buffers, int index,
+                  float *data);
 /** @brief Appends factors that are negative or small. */
 void make_finite_scalars(struct making *m);
 /** @brief Appends rows that are further apart than they are long. */

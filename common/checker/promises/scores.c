@@ -3,8 +3,8 @@
  * @brief Promises about scores: one that is finite counts, however large it is, and even if a query or a key times the factor is not.
  *
  * Only the first column of queries and keys is not 0, and all products are exact: a score is the factor times a query times a key.
- * Every key has another one, far from its neighbours', so that one key takes all the weight; every other query is negative, so
- * that all its scores are far below 0, or all above it. Values lie around 4: without a weight the result would be 0.
+ * Every key has another one, far from its neighbours', so that one key takes all the weight; queries are of eight sizes, and every other
+ * one is negative, so that all its scores are far below 0, or all above it. Values lie around 4: without a weight the result would be 0.
  */
 #include <math.h>
 #include <stdio.h>
@@ -68,6 +68,7 @@ enum {
     ALL_BUT_LAST,
     CANCELLED, /* the values of the second half of the keys nearly cancel those of the first one */
     DISTINCT = 64,
+    QUERIES = 8,
     CLASSES = 32, /* of rows, each with large scores of its own */
     STEP = 13     /* so that few rows are of classes far apart */
 };
@@ -86,7 +87,7 @@ static int is_value(const char *name)
 /* Rows of scores that are given: those of softmax. */
 static int is_score(const char *name)
 {
-    return strcmp(name, "scores") == 0 || strcmp(name, "in") == 0;
+    return strcmp(name, "scores") == 0 || strcmp(name, "in") == 0 || strcmp(name, "logits") == 0;
 }
 
 /* Whether the part is given scores, or queries, keys and their factor, of which it makes scores, and not the weights. */
@@ -176,8 +177,8 @@ void make_weightless(struct making *m)
 {
     enum { KEYS = 200 };
     static const char about[] =
-        "the scores of all keys but one are -infinity, and some of their values are NaN: 0 times "
-        "NaN is NaN, in a tile, a warp or a split that has no weight at all, too";
+        "the scores of all keys but one are -infinity, and some of their values are NaN or infinite: 0 times "
+        "either is NaN, in a tile, a warp or a split that has no weight at all, too";
     if (!has_weights(m->lesson, m->cases, m->count, m->part)) return;
     add_filled(m, "weightless_but_first", ALL_BUT_FIRST, KEYS, about);
     if (m->lesson->settle == NULL) add_filled(m, "weightless_but_last", ALL_BUT_LAST, KEYS, about);
@@ -244,7 +245,7 @@ static size_t apart_in(const struct lesson_buffer *buffer, size_t *tokens)
     return elems;
 }
 
-/* Of the keys without a weight every 16th has a NaN, each in another column. */
+/* Of the keys without a weight every 16th has a NaN or an infinity, each in another column. */
 static void fill_weightless(int which, const struct lesson_buffer *buffer, size_t head_dim, float *data)
 {
     enum { APART = 16, FIRST = 5 };
@@ -256,7 +257,7 @@ static void fill_weightless(int which, const struct lesson_buffer *buffer, size_
         const int counts = token == (which == ALL_BUT_FIRST ? 0 : tokens - 1);
         if (is_key(buffer->name) && column == 0) data[i] = counts ? 0.5f : -INFINITY;
         if (is_value(buffer->name) && !counts && token % APART == FIRST && row / APART % head_dim == column)
-            data[i] = NAN;
+            data[i] = token / APART % 2 == 0 ? NAN : INFINITY;
     }
 }
 
@@ -303,8 +304,7 @@ static void fill_peaks(const struct size *size, const struct lesson_buffer *buff
     }
 }
 
-void promises_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int index,
-                   float *data)
+void scores_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int index, float *data)
 {
     const struct lesson_buffer *buffer = &buffers[index], *queries = buffers;
     const size_t elems = lesson_elems(buffer), row = buffer->extent[buffer->rank - 1],
@@ -327,7 +327,8 @@ void promises_fill(const struct lesson_case *item, const struct lesson_buffer *b
     const int is_query = strcmp(buffer->name, "q") == 0, is_given = is_score(buffer->name);
     for (size_t i = 0; i < elems; i++) {
         const size_t line = i / row, of_row = i % row;
-        const double of_query = line % 2 > 0 ? -query : query,
+        const double size = query >= 1.0 ? query * (1.0 - (double)(line / 2 % QUERIES) / (2 * QUERIES)) : query,
+                     of_query = line % 2 > 0 ? -size : size,
                      of_key = key_of(&SIZES[item->scores - 1], is_given ? of_row : line);
         if (is_query || is_key(buffer->name))
             data[i] = of_row % head_dim > 0 ? 0.0f : (float)(is_query ? of_query : of_key);

@@ -79,7 +79,7 @@ void make_refused_workspaces(struct making *m)
 
 void make_larger_workspace(struct making *m)
 {
-    enum { MORE = 1024 };
+    enum { MORE = 1021 }; /* an odd one: what lies at its end lies anywhere */
     if (!needs_one(m)) return;
     struct lesson_case *item = making_add(m, making_like(m), "workspace_larger");
     if (item != NULL) item->workspace_more = MORE;

@@ -154,6 +154,15 @@ static int keeps_together(const struct check *check, int index)
     return (check->cases[index].flags & CASE_SAME_ADDRESSES) != 0;
 }
 
+/* The most items that a session can have. */
+static int session_room(const struct check *check)
+{
+    int most = session_items_most(check);
+    for (int i = 0; i < check->case_count; i++)
+        if (keeps_together(check, i) && check->cases[i].repeat > most) most = check->cases[i].repeat;
+    return most;
+}
+
 /* What is measured is told case by case, and counters of the software device belong to one case. A check that stops at the first
  * failure begins with small groups, because the inputs of a whole group are made before its first case runs. */
 static int fits(const struct check *check, const struct session *session, uint64_t bytes,
@@ -381,7 +390,7 @@ static void check_some(struct check *check, const struct priced *order, const st
                        struct kept_runner *kept)
 {
     const int items_most = session_items_most(check);
-    struct item *items = calloc((size_t)items_most, sizeof *items);
+    struct item *items = calloc((size_t)session_room(check), sizeof *items);
     struct item *item = malloc(sizeof *item);
     struct session session;
     uint64_t bytes = 0;

@@ -1,12 +1,14 @@
 /*
  * A correct solution of another shape: 1024 threads per block, a warp per row, tiles of 7 keys. Everything is in base 2,
  * the product with log2(e) and the subtraction of the maximum are one fma, and the maximum is rounded up to a multiple
- * of 8: a score that is no power of 2 must be below 2^20 or so.
+ * of 8; far from 0, where the maximum is rounded coarsely, products are rounded as it is.
  */
 // covered-by: warp_per_row
 #include "flash_attention_1.h"
 
 #include <cuda_fp16.h>
+
+#define FAR_AWAY 1048576.0f
 
 enum {
     WARP = 32,
@@ -77,7 +79,11 @@ __device__ inline void add_keys(const struct rows &rows, int i, const struct til
         top = fmaxf(top, rounded_up(weight[j]));
     }
     float shift = top == -INFINITY ? 0.0f : top, kept = rows.l[i] * exp2f(rows.m[i] - shift), sum = kept;
-    for (int j = 0; j < KEYS; j++) sum += weight[j] = exp2f(fmaf(weight[j], 1.44269504f, -shift));
+    for (int j = 0; j < KEYS; j++) {
+        const float below = fabsf(shift) < FAR_AWAY ? fmaf(weight[j], 1.44269504f, -shift)
+                                                    : __fmul_rn(weight[j], 1.44269504f) - shift;
+        sum += weight[j] = exp2f(below);
+    }
     float factor = sum == 0.0f ? 1.0f : 1.0f / sum;
     if (sum == 0.0f) kept = 1.0f; // a NaN that is there stays
     for (int d = lane; d < head_dim; d += WARP) {

@@ -1,0 +1,136 @@
+/**
+ * @file special.c
+ * @brief The promise about NaN and infinities: they come out where they belong, and nowhere else.
+ *
+ * Inputs of another case, or of a random shape, in which one element, or a few, of one buffer of floats is NaN or infinite: any
+ * element, whether it is seen or not. In every other item some elements of the other buffers are 0: 0 times infinity is NaN. What comes of it the oracle says.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "making.h"
+
+enum { ITEMS = 60, MOST = 3 /* elements */, ZEROS = 4 /* one in so many meets it */ };
+
+/* Whether numbers that are stored so can be NaN or infinite. */
+static int has_specials(enum storage storage)
+{
+    return storage == STORAGE_F32 || storage == STORAGE_F16 || storage == STORAGE_BF16;
+}
+
+/* Where numbers have 16 bits a kernel may round what comes between: 0 times infinity where the oracle has a small number times it. */
+static int has_infinities(const struct lesson_buffer *buffer, int buffers)
+{
+    for (int b = 0; b < buffers; b++)
+        if (buffer[b].storage == STORAGE_F16 || buffer[b].storage == STORAGE_BF16) return 0;
+    return 1;
+}
+
+/* The buffer of inputs that number @p turn is about, of those that have NaN; -1: there is none. */
+static int buffer_of(const struct lesson_buffer *buffer, int buffers, uint64_t turn)
+{
+    int found[WIRE_BUFFERS], count = 0;
+    for (int b = 0; b < buffers; b++)
+        if ((buffer[b].role == WIRE_IN || buffer[b].role == WIRE_INOUT) && has_specials(buffer[b].storage)) found[count++] = b;
+    return count > 0 ? found[turn % (uint64_t)count] : -1;
+}
+
+int has_floats(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    for (int i = 0; i < count; i++)
+        if (cases[i].part == part && cases[i].expected == KERNEL_OK)
+            return buffer_of(buffer, lesson->buffers(&cases[i], buffer), 0) >= 0;
+    return 0;
+}
+
+void make_special(struct making *m)
+{
+    if (!has_floats(m->lesson, m->cases, m->count, m->part)) return;
+    struct lesson_case *item = making_add_sound(m, "special_values");
+    if (item == NULL) return;
+    item->group = GROUP_NUMERICS;
+    item->flags = (item->flags | CASE_ENUMERATES) & ~(unsigned)CASE_UNIT_SCALE;
+    item->property = MADE_SPECIAL;
+    item->repeat = ITEMS;
+}
+
+/* Whether inputs of a case are such as most have. What else is special about inputs might
+ * hide what one element does, or make it depend on how a kernel rounds. */
+static int is_plain(const struct lesson_case *item, const struct lesson_case *like)
+{
+    return item->part == like->part && making_is_ordinary(item) && item->group != GROUP_SPEED && item->scores == 0 &&
+           item->distribution == like->distribution;
+}
+
+/* Any such case; NULL: there is none. */
+static const struct lesson_case *any_plain(const struct lesson_case *cases, int count,
+                                           const struct lesson_case *like, struct rng *rng)
+{
+    const struct lesson_case *found = NULL;
+    int plain = 0;
+    for (int i = 0; i < count; i++)
+        if (is_plain(&cases[i], like) && rng_between(rng, 0, plain++) == 0) found = &cases[i];
+    return found;
+}
+
+/* Gives @p item the least that an extent may be, another one each time, if all else fits that. */
+static void shrink(const struct lesson *lesson, struct lesson_case *item, int turn)
+{
+    const struct described *line = NULL;
+    const struct lesson_case before = *item;
+    for (int i = 0; i <= turn; i++) {
+        line = described_next(lesson, item->part, DESCRIBED_EXTENT, line);
+        if (line == NULL) line = described_next(lesson, item->part, DESCRIBED_EXTENT, NULL);
+        if (line == NULL) return;
+    }
+    item->value[line->at] = item->extent[line->at] = line->first;
+    if (!making_has_whole_groups(lesson, item)) *item = before;
+    if (lesson->settle != NULL) lesson->settle(item);
+}
+
+/* Leaves out what the kernel need not be given. */
+static void omit(const struct lesson *lesson, struct lesson_case *item)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    const int count = lesson->buffers(item, buffer);
+    const struct described *line = NULL;
+    while ((line = described_next(lesson, item->part, DESCRIBED_POINTER, line)) != NULL)
+        for (int b = 0; b < count; b++)
+            if (strcmp(line->words, "OPTIONAL") == 0 && strcmp(line->name, buffer[b].name) == 0 &&
+                buffer[b].role == WIRE_OUT)
+                item->null_buffer = b;
+}
+
+/* Every other item is a case, in every other of these one extent is as small as can be. */
+void vary_special(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                  struct lesson_case *item, int index, struct rng *rng)
+{
+    const struct lesson_case made = *item, *plain = index % 2 == 0 ? any_plain(cases, count, &made, rng) : NULL;
+    if (plain != NULL) {
+        *item = *plain;
+        if (index % 4 == 0) shrink(lesson, item, index / 4);
+        if (rng_between(rng, 0, 1)) omit(lesson, item);
+    } else if (making_random(lesson, cases, count, item, index, rng)) {
+        item->distribution = made.distribution;
+    }
+    item->flags = (item->flags | CASE_ENUMERATES) & ~(unsigned)CASE_UNIT_SCALE;
+    item->about = "one element, or a few, is NaN or infinite: does it come out where it belongs, and nowhere else?";
+    item->special = 1 + index;
+    item->seed = rng_mix(made.seed, (uint64_t)index);
+}
+
+void special_fill(const struct lesson_case *item, const struct lesson_buffer *buffer, int buffers, int index, float *data)
+{
+    static const float VALUES[] = {NAN, INFINITY, -INFINITY};
+    struct rng rng = {rng_mix(item->seed, 0x5bec1a1)};
+    const uint64_t turn = (uint64_t)(item->special - 1), kinds = has_infinities(buffer, buffers) ? sizeof VALUES / sizeof VALUES[0] : 1;
+    const size_t elems = lesson_elems(&buffer[index]);
+    const int one = buffer_of(buffer, buffers, turn / kinds);
+    if (elems == 0 || one < 0 || !has_specials(buffer[index].storage)) return;
+    for (size_t i = 0; one != index && turn % 2 > 0 && i < elems; i++)
+        if (rng_next(&rng) % ZEROS == 0) data[i] = 0.0f;
+    if (one != index) return;
+    for (int i = rng_between(&rng, 1, MOST); i > 0; i--)
+        data[rng_next(&rng) % elems] = VALUES[turn % kinds];
+}
