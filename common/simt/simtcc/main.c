@@ -491,28 +491,11 @@ static void add_header_folders(const struct job *job, struct string_list *comman
     }
 }
 
-/** Of what -O3 adds, one thing leaves fewer reports: a loop of up to four rounds over a local array is opened, and with constant
- *  indices the array needs no memory. Rounds past the array's end stay. */
-static void add_unrolling_alone(struct string_list *command)
-{
-    static const char *const flags[] = {"--param=max-completely-peel-times=4",
-                                        "-fno-aggressive-loop-optimizations",
-                                        "-fno-ipa-cp-clone",
-                                        "-fno-peel-loops",
-                                        "-fno-split-loops",
-                                        "-fno-split-paths",
-                                        "-fno-unswitch-loops",
-                                        "-fno-tree-loop-distribution",
-                                        "-fno-tree-partial-pre"};
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) list_add(command, flags[i]);
-}
-
 /** All options except the files: those that a kernel file and the headers before it are compiled with. */
 static void add_kernel_flags(const struct job *job, struct string_list *command, const char *level)
 {
     const struct options *o = job->options;
     add_all(command, &job->compiler->command);
-    if (!job->compiler->is_clang && strcmp(level, "-O3") == 0) add_unrolling_alone(command);
     list_add(command, format_string("-std=%s", o->standard));
     list_add(command, level);
     if (!job->compiler->is_clang && !is_to_be_debugged(o))

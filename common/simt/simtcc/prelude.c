@@ -14,7 +14,7 @@
 
 #include "text.h"
 
-const char *const prelude_levels[] = {"-O3", "-O2", "-Og", "-O0", NULL};
+const char *const prelude_levels[] = {"-O2", "-Og", "-O0", NULL};
 
 static char *path_of(const char *library, const char *level)
 {

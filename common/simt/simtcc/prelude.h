@@ -6,7 +6,7 @@
  * to build. So `simtcc --precompile` leaves beside libsimt.a what g++ made of it:
  *
  *     lib/simt_prelude-O2.h          includes cuda_runtime.h, and says of which folder
- *     lib/simt_prelude-O2.h.gch      the same, precompiled with -O2 (and with -O3, -Og and -O0 under those names)
+ *     lib/simt_prelude-O2.h.gch      the same, precompiled with -O2 (and with -Og and -O0 under those names)
  *
  * The compiler takes a precompiled form that was made with its own version and flags, and reads the header if
  * there is none; but it does not ask with which optimisation the form was made, so that has to be chosen here.
