@@ -206,7 +206,9 @@ static const struct shape_row SHAPES[] = {
     {"large_logits_128",         GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     1,     3,     70,  128, CAUSAL,                     0, DIST_LARGE},
 
     {"qwen3_8b_prefill_8",       GROUP_SPEED,    WHOLE,            ON_ANY,  1,    32,     8,     8,      8,  128, CAUSAL,                     0, DIST_NORMAL},
-    {"qwen3_8b_decode_291",      GROUP_SPEED,    WHOLE,            ON_ANY,  1,    32,     8,     1,    291,  128, CAUSAL,                     0, DIST_NORMAL},
+    {"qwen3_8b_decode_291",      GROUP_SPEED,    W,                ON_ANY,  1,    32,     8,     1,    291,  128, CAUSAL,                     0, DIST_NORMAL},
+    /* A tile with one valid query costs the software device as much as a whole one. */
+    {"qwen3_8b_decode_291",      GROUP_SPEED,    TILED,            ON_GPU,  1,    32,     8,     1,    291,  128, CAUSAL,                     0, DIST_NORMAL},
     {"qwen3_8b_decode_4096",     GROUP_SPEED,    WHOLE,            ON_GPU,  1,    32,     8,     1,   4096,  128, CAUSAL,                     0, DIST_NORMAL},
     {"qwen3_8b_prefill_512",     GROUP_SPEED,    WHOLE,            ON_GPU,  1,    32,     8,   512,    512,  128, CAUSAL,                     0, DIST_NORMAL},
     {"qwen3_8b_prefill_2048",    GROUP_SPEED,    WHOLE,            ON_GPU,  1,    32,     8,  2048,   2048,  128, CAUSAL,                     0, DIST_NORMAL},
@@ -276,15 +278,6 @@ static void name_case(struct lesson_case *item, enum attention_kind kind,
     snprintf(item->name, sizeof item->name, "%s/%s", part, name);
 }
 
-/* Most cases of the groups edges and numerics call a kernel once. The basic cases and the properties,
- * which have shapes of all kinds, already show for each part whether two calls give the same bits and
- * whether the first call leaves something that the second one uses. Only a tiled kernel has separate paths
- * for its edges, and is called twice there, too. */
-static int is_called_once(const struct shape_row *row, const struct attention_family *family)
-{
-    return !family->tiled && (row->group == GROUP_EDGES || row->group == GROUP_NUMERICS);
-}
-
 static void shape_case(struct lesson_case *item, const struct shape_row *row, enum attention_kind kind,
                        const struct attention_family *family)
 {
@@ -307,7 +300,9 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row, en
         item->value[row->flags & MANY_KEYS ? AT_KV_LEN : AT_HEAD_DIM] = 17000001;
         item->flags |= CASE_LAUNCH_ONLY;
     }
-    if (is_called_once(row, family)) item->flags |= CASE_ONE_CALL;
+    /* Two calls agree, and the first leaves nothing that the second one uses: basic cases and half of the random shapes show that,
+     * which take every path of a kernel. */
+    if (row->group != GROUP_BASIC && row->group != GROUP_SPEED) item->flags |= CASE_ONE_CALL;
     if (row->distribution == DIST_NORMAL) item->flags |= CASE_UNIT_SCALE;
 }
 
@@ -378,14 +373,31 @@ static int odd_cases(const struct attention_family *family, struct lesson_case *
     return family->workspace == WORKSPACE_NONE ? count : large_workspaces(family, cases, count, capacity);
 }
 
-/* Items of a property go through all remainders with each head_dim of a tiled kernel, and then through one key less and one more than tiles
- * of 64 and of 128; all queries see all keys. Every fourth item is causal instead, and has any number of keys. */
-enum {
-    PATHS = 3,
-    EDGES = 4,
-    CAUSAL_EVERY = 4,
-    RANDOM_SHAPES = PATHS * (CASE_TABLE_REMAINDERS + EDGES) * CAUSAL_EVERY / (CAUSAL_EVERY - 1)
-};
+/* Items of a property go through all remainders, and then through one key less and one more than tiles of 64 and of 128; all queries
+ * see all keys. Every fourth item is causal instead, and has any number of keys. A tiled kernel has a path for each head_dim, which
+ * goes through all of that; those of a further storage type, which convert what they load, take turns. Causal pairs are as many. */
+enum { EDGES = 4, CAUSAL_EVERY = 4, CAUSAL_PAIRS = 32, PLACES = 18, LEAST = 100 };
+
+static int paths_of(const struct lesson_case *item)
+{
+    static const int paths[] = {[NOT_TILED] = 1,
+                                [ATTENTION_TILES] = 3,
+                                [ATTENTION_TENSOR_TILES] = 3,
+                                [ATTENTION_HOPPER_TILES] = 2,
+                                [ATTENTION_E4M3_TILES] = 1};
+    return paths[item->extent[EX_TILED]];
+}
+
+static int sweeps_of(const struct lesson_case *item)
+{
+    const int further = item->extent[EX_TILED] && item->part > 0;
+    return further ? 1 : paths_of(item);
+}
+
+static int at_least(int limit, int value)
+{
+    return value > limit ? value : limit;
+}
 
 static int property_cases(const struct attention_family *family, struct lesson_case *cases, int count,
                           int capacity)
@@ -397,12 +409,15 @@ static int property_cases(const struct attention_family *family, struct lesson_c
         /* Rows that are whole tiles: only the alignment can rule out a wide access. */
         {"alignments", GROUP_PROPERTIES, ALL, ON_ANY, 1, 1, 1, 4, 64, 64, 0, 0, DIST_NORMAL},
     };
-    static const int repeat[] = {RANDOM_SHAPES, 200, 18};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int kind = 0; kind < ATTENTION_KINDS; kind++) {
             if (family->part[kind] < 0 || count >= capacity) continue;
             if (!(rows[i].kinds & kind_bit(kind, family->tiled, (int)family->dtype))) continue;
             shape_case(&cases[count], &rows[i], (enum attention_kind)kind, family);
+            const int sweeps = sweeps_of(&cases[count]), least = sweeps < paths_of(&cases[count]) ? 0 : LEAST;
+            const int repeat[] = {
+                at_least(least, sweeps * (CASE_TABLE_REMAINDERS + EDGES) * CAUSAL_EVERY / (CAUSAL_EVERY - 1)),
+                at_least(least, sweeps * CAUSAL_PAIRS * 2), PLACES};
             cases[count].repeat = repeat[i];
             cases[count].extent[EX_PROPERTY] = (int)i;
             count++;
@@ -469,13 +484,15 @@ static void sweep_keys(struct lesson_case *item, int index, int whole_tiles)
 {
     static const int edges[EDGES] = {63, 65, 127, 129};
     const int tiled = item->extent[EX_TILED], least = attention_on_tensor_cores(tiled) ? 64 : 32;
-    const int paths = tiled == ATTENTION_E4M3_TILES ? 1 : tiled == ATTENTION_HOPPER_TILES ? 2 : PATHS;
-    const int edge = index - PATHS * CASE_TABLE_REMAINDERS;
-    struct sweep sweep = case_table_sweep(index, paths);
+    const int paths = paths_of(item), sweeps = sweeps_of(item);
+    index %= sweeps * CASE_TABLE_REMAINDERS + EDGES;
+    const int edge = index - sweeps * CASE_TABLE_REMAINDERS;
+    struct sweep sweep = case_table_sweep(index, sweeps);
     sweep.length += CASE_TABLE_REMAINDERS * whole_tiles;
-    if (edge >= 0) sweep = (struct sweep){edge % paths, edges[edge % EDGES]};
+    if (edge >= 0) sweep.length = edges[edge % EDGES];
+    if (edge >= 0 || sweeps < paths) sweep.path = index % paths;
     item->extent[AT_KV_LEN] = sweep.length;
-    if (tiled) item->extent[AT_HEAD_DIM] = paths == 1 ? E4M3_COLUMNS : least << sweep.path;
+    if (tiled) item->extent[AT_HEAD_DIM] = tiled == ATTENTION_E4M3_TILES ? E4M3_COLUMNS : least << sweep.path;
 }
 
 /** The largest extents of an item, and its smallest number of keys. */
@@ -539,6 +556,7 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
     }
     int large = item->devices == ON_GPU;
     int pairs = item->extent[EX_PROPERTY] == PROPERTY_CAUSAL_PREFIX;
+    if (!pairs && index / CAUSAL_EVERY % 2 == 0) item->flags &= ~(unsigned)CASE_ONE_CALL;
     struct extents longest = longest_extents(item, index, pairs);
     /* Items 2n and 2n + 1 of the causal property have the same shape, and the same inputs but for hidden keys. */
     struct rng shape = {pairs ? rng_mix(item->seed, (uint64_t)(index / 2)) : rng_next(rng)};

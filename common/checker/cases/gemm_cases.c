@@ -698,6 +698,7 @@ static void vary_product(struct lesson_case *item, enum property property, int i
         item->extent[GEMM_M] = rng_between(&set, 1, 9);
         item->extent[GEMM_N] = rng_between(&set, 1, 9);
         item->extent[GEMM_K] = rng_between(&set, 4097, 4500);
+        item->flags |= CASE_ONE_CALL; /* other sets show what a second call would */
     }
     if (property != TRANSPOSES) random_factors(item, &set);
     if (property == SAME_BITS && number % 4 == 3) item->flags |= CASE_SMALL_DEVICE;

@@ -62,12 +62,6 @@ static int cases(struct lesson_case *cases, int capacity)
         count = case_table_add_old_device(cases, count, capacity, name, "head_dim_32",
                                           "old_device_and_head_dim_32");
     }
-    /* A tile of 128 queries takes long on the software device even with one valid query. And bf16 gets
-     * fewer random shapes, since its kernel is that of f16 but for the conversions. */
-    case_table_find(cases, count, "f16/qwen3_8b_decode_291")->devices = ON_GPU;
-    case_table_find(cases, count, "bf16/qwen3_8b_decode_291")->devices = ON_GPU;
-    case_table_find(cases, count, "bf16/property_random_shapes")->repeat = 32;
-    case_table_find(cases, count, "bf16/property_causal_prefix")->repeat = 64;
     return count;
 }
 

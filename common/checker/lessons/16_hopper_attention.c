@@ -288,9 +288,7 @@ static int cases(struct lesson_case *cases, int capacity)
         case_table_add_old_device(cases, count, capacity, "fp8", "head_dim_32", "old_device_and_head_dim_32");
     count = add_two_faults("bf16", "dtype_f16", "dtype_f16_and_head_dim_16", cases, count, capacity);
     count = add_two_faults("fp8", "dtype_f32", "dtype_f32_and_head_dim_16", cases, count, capacity);
-    static const char *const long_on_simt[] = {"f16/qwen3_8b_decode_291",
-                                               "bf16/qwen3_8b_decode_291",
-                                               "bf16/qwen3_8b_prefill_8",
+    static const char *const long_on_simt[] = {"bf16/qwen3_8b_prefill_8",
                                                "f16/gqa_7_no_lse",
                                                "f16/gqa_6_no_lse",
                                                "f16/gqa_6_head_dim_64",

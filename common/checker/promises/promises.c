@@ -74,6 +74,7 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
                    struct lesson_case *item, int index, struct rng *rng)
 {
     struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    const unsigned once = item->property >= MADE_PLACES ? item->flags & CASE_ONE_CALL : 0;
     switch (item->property) {
     case MADE_PLACES:
         case_table_place(item, index, buffer, lesson->buffers(item, buffer));
@@ -100,6 +101,7 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
         lesson->vary(item, index, rng);
         break;
     }
+    item->flags |= once; /* whatever the case that it was made of does */
 }
 
 void promises_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int count, int index,

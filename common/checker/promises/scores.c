@@ -128,17 +128,33 @@ int has_values(const struct lesson *lesson, const struct lesson_case *cases, int
     return values && out;
 }
 
-/* Keys and values that this file fills; so many keys, where no other extent follows from their number. */
+/* So many keys, where no other extent follows from their number; the queries of all heads are one head's, as they may share a tile. */
+static void set_keys(const struct making *m, struct lesson_case *item, int many)
+{
+    static const char *const of_rows[] = {"batch", "heads", "kv_heads"};
+    const struct described *keys = described_extent(m->lesson, m->part, "kv_len"),
+                           *queries = described_extent(m->lesson, m->part, "q_len");
+    if (keys == NULL || m->lesson->settle != NULL) return;
+    item->value[keys->at] = item->extent[keys->at] = many;
+    for (size_t i = 0; queries != NULL && i < sizeof of_rows / sizeof of_rows[0]; i++) {
+        const struct described *line = described_extent(m->lesson, m->part, of_rows[i]);
+        if (line == NULL) continue;
+        if (i < 2) item->extent[queries->at] *= item->extent[line->at];
+        item->value[line->at] = item->extent[line->at] = 1;
+    }
+    if (queries != NULL) item->value[queries->at] = item->extent[queries->at];
+}
+
+/* Keys and values that this file fills. */
 static void add_filled(struct making *m, const char *name, int scores, int many, const char *about)
 {
-    const struct described *keys = described_extent(m->lesson, m->part, "kv_len");
     struct lesson_case *item = making_add_sound(m, name);
     if (item == NULL) return;
     item->group = GROUP_NUMERICS;
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
     item->scores = scores;
     item->about = about;
-    if (keys != NULL && m->lesson->settle == NULL) item->value[keys->at] = item->extent[keys->at] = many;
+    set_keys(m, item, many);
 }
 
 /* Every key has one value that is infinite: whatever is read in place of one that is not there has the weight 0. */
@@ -178,11 +194,10 @@ void make_cancelled(struct making *m)
                "sum of some keys that is kept in 16 bits shows");
 }
 
-/* Several tiles of keys, where no other extent follows from their number. */
+/* Several tiles of keys. */
 void make_scores(struct making *m)
 {
     enum { KEYS = 200 };
-    const struct described *keys = described_extent(m->lesson, m->part, "kv_len");
     if (!has_scores(m->lesson, m->cases, m->count, m->part)) return;
     struct lesson_case *item = making_add_sound(m, "every_score");
     if (item == NULL) return;
@@ -190,7 +205,7 @@ void make_scores(struct making *m)
     item->flags = (item->flags | CASE_ENUMERATES) & ~(unsigned)CASE_UNIT_SCALE;
     item->property = MADE_SCORES;
     item->repeat = size_count(m->lesson, item);
-    if (keys != NULL && m->lesson->settle == NULL) item->value[keys->at] = item->extent[keys->at] = KEYS;
+    set_keys(m, item, KEYS);
 }
 
 void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index)

@@ -48,15 +48,16 @@ static void say_not_graded(const struct check *check, struct verdict *verdict)
  * because state and order may depend on the data, and the second call's buffers have other addresses. A
  * test of a right kernel may do with one call. The sizes of speed, each of which takes it as long as a hundred
  * other inputs, are called once where they are judged, unless the kernel is not the user's own. */
-static int is_called_once(const struct check *check, const struct lesson_case *from)
+static int is_called_once(const struct check *check, const struct lesson_case *settled)
 {
     const struct options *options = &check->options;
-    const int by_option = options->numerics_once && from->group == GROUP_NUMERICS;
+    const int by_option = options->numerics_once && settled->group == GROUP_NUMERICS;
     const int judged = !options->bench && !options->save_case; /* and not counted or looked at */
-    const int by_size = from->group == GROUP_SPEED && judged && !options->isolated;
+    const int by_size = settled->group == GROUP_SPEED && judged && !options->isolated;
     if (options->device == DEVICE_GPU)
-        return from->parts.total > 0 && judged; /* gigabytes, of which most show nothing */
-    return !(from->flags & CASE_TWO_STREAMS) && (by_option || by_size || (from->flags & CASE_ONE_CALL) != 0);
+        return settled->parts.total > 0 && judged; /* gigabytes, of which most show nothing */
+    return !(settled->flags & CASE_TWO_STREAMS) &&
+           (by_option || by_size || (settled->flags & CASE_ONE_CALL) != 0);
 }
 
 static void make_item(const struct check *check, int case_index, int item_index, struct item *item)
@@ -67,11 +68,11 @@ static void make_item(const struct check *check, int case_index, int item_index,
         (struct item){.settled = *from, .case_index = case_index, .item_index = item_index, .exit_code = -1};
     item->settled.seed = rng_mix_text(rng_mix(check->seed, (uint64_t)lesson->number), from->name);
     item->settled.devices = 1u << check->options.device;
-    item->one_call = is_called_once(check, from);
     if (from->repeat > 1) {
         struct rng rng = {rng_mix(item->settled.seed, (uint64_t)item_index + 1)};
         promises_vary(lesson, check->cases, check->case_count, &item->settled, item_index, &rng);
     }
+    item->one_call = is_called_once(check, &item->settled);
     /* a case that only asks for a size has none, and its extents may be larger than any memory */
     item->buffer_count = from->flags & CASE_ASK_ONLY ? 0 : lesson->buffers(&item->settled, item->buffer);
 }
