@@ -16,14 +16,14 @@ struct products_stored {
     __half *scales;    /**< [k / group, n] */
 };
 
-/** @brief For parts of k: few rows of few columns would keep few SMs busy. */
+/** @brief For parts of k: rows that are too many for W to go straight to registers, and few tiles, would keep few SMs busy. */
 struct products_scratch {
     void *workspace; /**< of w4a16_split() */
     size_t bytes;    /**< of it */
     int group;       /**< inputs that share a scale; 0: all of them */
 };
 
-enum { PRODUCTS_SPLIT_ROWS = 16, PRODUCTS_SPLITS = 8 };
+enum { PRODUCTS_WHOLE_ROWS = 16, PRODUCTS_SPLIT_ROWS = 128, PRODUCTS_SPLITS = 4 };
 
 static inline void products_scratch_open(struct products_scratch *s, const struct engine_config *c,
                                          const struct model *model)
@@ -57,9 +57,10 @@ static enum kernel_status products_multiply(const struct products *p, enum produ
     args.lda = args.k, args.ldc = args.n, args.splits = PRODUCTS_SPLITS, args.dtype = DTYPE_F16;
     args.a = a, args.weights = m->weights, args.scales = m->scales, args.zeros = m->zeros, args.c = p->y;
     args.workspace = p->scratch.workspace, args.workspace_bytes = p->scratch.bytes;
-    return rows <= W4_VECTOR_ROWS        ? w4a16_vector(&args, stream)
-           : rows <= PRODUCTS_SPLIT_ROWS ? w4a16_split(&args, stream)
-                                         : w4a16_tensor(&args, stream);
+    const int split = rows > PRODUCTS_WHOLE_ROWS && rows <= PRODUCTS_SPLIT_ROWS;
+    return rows <= W4_VECTOR_ROWS ? w4a16_vector(&args, stream)
+           : split                ? w4a16_split(&args, stream)
+                                  : w4a16_tensor(&args, stream);
 }
 
 /** @brief A part of all tensors of a matrix, column by column one behind the other, in host memory; the caller frees it. */

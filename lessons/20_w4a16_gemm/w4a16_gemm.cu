@@ -16,14 +16,6 @@
 #include "tile_sizes.h" // from the block's tile down to the fragment
 #include "warp_pairs.h" // two numbers in a register, wrappers for cp.async and mma.sync
 
-/** A matrix product on tensor cores, or a part of k of one. */
-struct product {
-    struct w4a16_args args;
-    int tiles_m, tiles_n; // of C
-    int stages;           // in shared memory
-    float *partial;       // [splits, m, n], or NULL: C is written
-};
-
 /* ---- part "shuffle" ------------------------------------------------------------------------------------ */
 
 /** q of column @p column at row @p row, as a checkpoint stores it. */
@@ -54,7 +46,7 @@ __global__ void __launch_bounds__(THREADS) shuffle_zeros_kernel(struct w4a16_shu
     // [/student]
 }
 
-/* ---- from 4 bits to 16 ---------------------------------------------------------------------------------- */
+/* ---- from 4 bits to 16, and the product ------------------------------------------------------------------ */
 
 /** Register @p i of a fragment: two neighbours along k of column i % 2, each 2^10 (2^7 in bf16) + q. */
 template <typename T> __device__ inline uint32_t unpack(uint32_t word, int i)
@@ -66,112 +58,140 @@ template <typename T> __device__ inline uint32_t unpack(uint32_t word, int i)
     // [/student]
 }
 
-/** Zero @p i of a word, twice, with the same power of two added. */
+/** Zero @p i of a word, twice, with the same power of two added: bytes of the zeros and of the power, picked by one instruction. */
 template <typename T> __device__ inline uint32_t unpack_zero(uint32_t word, int i)
 {
     // [student: unpack_zero]
-    // TODO: the same for one zero, twice.
+    // TODO: the byte of the zero beside the upper byte of the power of two, twice: one __byte_perm().
     (void)word, (void)i;
     return 0;
     // [/student]
 }
 
-/** A word becomes a fragment A of m16n8k16, with two columns of W as rows; of both a zero and a scale, each twice. */
+/** Half of a lane's 16 rows of W: two words of each block. Each becomes a fragment A of m16n8k16, with two columns of W as rows. */
 template <typename T>
-__device__ inline void dequantise(uint32_t a[4], uint32_t word, const uint32_t zero[2],
-                                  const uint32_t scale[2])
+__device__ inline void dequantise(uint32_t w[BLOCKS][2][4], const struct lane_weights &from, int half)
 {
     // [student: unpack_fragment]
-    // TODO: subtract the zero, multiply by the scale, for each of the four registers.
-    (void)a, (void)word, (void)zero, (void)scale;
+    // TODO: of both blocks: zeros and scales of its two columns, each twice; then two words, four registers each.
+    (void)w, (void)from, (void)half;
     // [/student]
 }
 
-/* ---- part "vector" -------------------------------------------------------------------------------------- */
-
-/** Loads slice @p at of the lane's columns, the first of which is @p column. Past the end of k or n there is nothing to load. */
-__device__ inline void load_slice(struct vector_slice *slice, const struct w4a16_args &args, int at,
-                                  int column)
-{
-    // [student: vector_load]
-    // TODO: the lane's 16 bytes of each block, its scales and zeros; nothing where nothing is.
-    *slice = {};
-    (void)args, (void)at, (void)column;
-    // [/student]
-}
-
-/** Adds the lane's 16 rows of slice @p at to its sums: of each column all of them, then once its scale. */
-template <typename T, int ROWS>
-__device__ inline void multiply_slice(float sum[ROWS][LANE_COLUMNS], const struct vector_slice &slice,
-                                      const struct w4a16_args &args, int at, int column)
+/** Adds them times chunks of A. sum[f][b]: columns 2b (c[0], c[1]) and 2b + 1 of the lane's four, rows 8f + 2t and 8f + 2t + 1. */
+template <typename T, int FRAGMENTS>
+__device__ inline void multiply_half(float sum[FRAGMENTS][BLOCKS][4], const uint32_t w[BLOCKS][2][4],
+                                     const uint4 a[FRAGMENTS])
 {
     // [student: vector_multiply]
-    // TODO: sums of a (q - zero) over 16 rows, then once the scale.
-    (void)sum, (void)slice, (void)args, (void)at, (void)column;
+    // TODO: a product for each sum and each of the two words.
+    (void)sum, (void)w, (void)a;
     // [/student]
 }
 
-/** One block, 32 columns of a strip: those of two of its blocks. Its warps take slices in turn. */
-template <typename T, int ROWS>
-__global__ void __launch_bounds__(THREADS) vector_kernel(struct w4a16_args args)
+/* ---- W, from memory to registers ------------------------------------------------------------------------- */
+
+/** Loads what the lane has of slice @p at of W. */
+__device__ inline void load_weights(struct lane_weights *to, const struct w4a16_args &args, int at,
+                                    const struct place &place)
 {
-    // [student: vector_kernel]
-    // TODO: load slices ahead, multiply them, add lanes, then warps, and write C.
-    (void)args;
+    // [student: vector_weights]
+    // TODO: 16 bytes of each block, four scales, four zeros.
+    *to = {};
+    (void)args, (void)at, (void)place;
     // [/student]
 }
 
-/* ---- part "tensor": from device memory to shared memory ------------------------------------------------- */
-
-/**
- * Starts to copy a stage's slices of k, from slice @p at on: of A the rows from row @p m on, of W the strips from column @p n on.
- * Zeros where there is nothing, and for slices from @p end on, which are another part's.
- */
-template <typename T, typename SIZE>
-__device__ inline void copy_slice(struct slice<T, SIZE> *to, const struct w4a16_args &args, int m, int n,
-                                  int at, int end)
+/** The slices of k that this block takes: a part of them where k is split. */
+__device__ inline struct part part_of(const struct w4a16_args &args)
 {
-    // [student: tensor_copy]
-    // TODO: chunks of A, swizzled; W as it lies; scales and zeros of two groups. Zeros where nothing is.
-    (void)to, (void)args, (void)m, (void)n, (void)at, (void)end;
+    // [student: split_part]
+    // TODO: part blockIdx.y of gridDim.y.
+    return {(int)blockIdx.y, 0, args.k / SLICE};
     // [/student]
 }
 
-/* ---- part "tensor": from shared memory to registers, and the product ------------------------------------ */
-
-/** Adds one slice: sum[b][f] is a fragment C with columns 8g + 2b (c[0], c[1]) and 8g + 2b + 1 of W and rows 2t, 2t + 1 of A. */
-template <typename T, typename SIZE>
-__device__ inline void multiply(float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4],
-                                const struct slice<T, SIZE> &slice, const struct place &at)
-{
-    // [student: tensor_multiply]
-    // TODO: fragments of A, words of W unpacked, and a product for each pair of them.
-    (void)sum, (void)slice, (void)at;
-    // [/student]
-}
-
-/** Adds the sums of the warps that took other slices, in their order, to those of the warps with warp_k 0. */
-template <typename SIZE> __device__ inline void add_warps(float *sum, float *shared, const struct place &at)
-{
-    // [student: tensor_add_warps]
-    // TODO: through shared memory, in the order of the warps' slices.
-    (void)sum, (void)shared, (void)at;
-    // [/student]
-}
-
-/** Eight neighbours of row @p row of C, from column @p column on: as elements of C, or as floats of part @p split of k. */
+/** Four neighbours of row @p row of C, from column @p column on: as elements of C, or as floats of part @p split of k. */
 template <typename T>
-__device__ inline void write_eight(const struct product &p, int split, int row, int column, const float x[8])
+__device__ inline void write_four(const struct product &p, int split, int row, int column, float4 x)
 {
-    // [student: tensor_write]
-    // TODO: eight elements of C in one store; where k is split, eight floats.
+    // [student: vector_write]
+    // TODO: nothing past m or n; floats to p.partial if there is one, else elements to C.
     (void)p, (void)split, (void)row, (void)column, (void)x;
     // [/student]
 }
 
-/** One block, one tile of C and one part of k: copies p.stages - 1 stages ahead, each WARPS_K slices of k. */
+/* ---- part "vector": few rows ----------------------------------------------------------------------------- */
+
+/** Loads slice @p at, if it is before @p end: W, and 16 elements each of rows g, g + 8, ... of A. Past the last row it is the last. */
+template <typename T, int FRAGMENTS>
+__device__ inline void load_slice(struct vector_slice<FRAGMENTS> *slice, const struct w4a16_args &args,
+                                  int at, int end, const struct place &place)
+{
+    // [student: vector_load]
+    // TODO: if the slice exists, weights and two chunks of each row of A; past the last row read the last.
+    (void)slice, (void)args, (void)at, (void)end, (void)place;
+    // [/student]
+}
+
+/** The sums of the block's warps, added in their order, become 32 columns of C, from column 32 @p tile on. */
+template <typename T, int FRAGMENTS>
+__device__ inline void add_slices(const struct product &p, int split, int tile, const struct place &place,
+                                  const float sum[FRAGMENTS][BLOCKS][4])
+{
+    // [student: vector_add]
+    // TODO: sums to shared memory, a barrier, a thread per row and g adds those of all warps and writes; a barrier.
+    (void)p, (void)split, (void)tile, (void)place, (void)sum;
+    // [/student]
+}
+
+/** One block per SM, 32 columns after 32 columns, one part of k. Warps take slices in turn, each loaded AHEAD of its product. */
+template <typename T, int FRAGMENTS>
+__global__ void __launch_bounds__(VECTOR_THREADS, 1) vector_kernel(struct product p)
+{
+    // [student: vector_kernel]
+    // TODO: load AHEAD slices; for each 32 columns: multiply, load what comes next, add the warps.
+    (void)p;
+    // [/student]
+}
+
+/* ---- part "tensor": A through shared memory ---------------------------------------------------------------- */
+
+/** Starts to copy slice @p at of rows @p m on of A. Zeros where there is nothing, and from slice @p end on, which is another part's. */
 template <typename T, typename SIZE>
-__global__ void __launch_bounds__(THREADS, SIZE::ROWS == 16 ? 2 : 1) tensor_kernel(struct product p)
+__device__ inline void copy_slice(struct slice<SIZE> *to, const struct w4a16_args &args, int m, int at,
+                                  int end)
+{
+    // [student: tensor_copy]
+    // TODO: chunks of A, swizzled; zeros past m and from slice `end` on.
+    (void)to, (void)args, (void)m, (void)at, (void)end;
+    // [/student]
+}
+
+/** Adds one slice: words become numbers once, for all rows of the tile; then the lane loads its words of slice @p next. */
+template <typename T, typename SIZE>
+__device__ inline void multiply(float sum[SIZE::FRAGMENTS][BLOCKS][4], const struct slice<SIZE> &slice,
+                                struct lane_weights *weights, const struct w4a16_args &args, int next,
+                                int end, const struct place &place)
+{
+    // [student: tensor_multiply]
+    // TODO: numbers of each half, products with all fragments of A; after the second half load the words of slice `next`.
+    (void)sum, (void)slice, (void)weights, (void)args, (void)next, (void)end, (void)place;
+    // [/student]
+}
+
+/** Adds the sums of the warps that took other slices, in their order, to those of the warps with warp_k 0. */
+template <typename SIZE> __device__ inline void add_warps(float *sum, float *shared, int warp_k)
+{
+    // [student: tensor_add_warps]
+    // TODO: through shared memory, in the order of the warps' slices.
+    (void)sum, (void)shared, (void)warp_k;
+    // [/student]
+}
+
+/** One block, one tile of C and one part of k: A is copied STAGES - 1 stages ahead, each WARPS_K slices; W is loaded one ahead. */
+template <typename T, typename SIZE>
+__global__ void __launch_bounds__(SIZE::THREADS, 1) tensor_kernel(struct product p)
 {
     // [student: tensor_kernel]
     // TODO: find the tile and the part of k, start copies, walk along k, add warps, write the sums.
@@ -190,35 +210,35 @@ template <typename T> __global__ void __launch_bounds__(THREADS) add_splits_kern
 
 /* ---- entry points --------------------------------------------------------------------------------------- */
 
-/** Starts one block per tile of C and part of k, with as many stages as the device has room for, at most MOST_STAGES. */
-template <typename T, typename SIZE>
-static enum kernel_status launch_tiles(struct product *p, int splits, cudaStream_t stream)
+/** Starts one block per SM, or per 32 columns if they are fewer, and part of k: early, while the kernel before still runs. */
+template <typename T, int FRAGMENTS>
+static enum kernel_status launch_vector(struct product *p, int splits, cudaStream_t stream)
 {
-    // [student: tensor_launch]
-    // TODO: how many stages fit, tiles of C, ask for more than 48 KB of shared memory, and start a block per tile and part.
+    // [student: vector_launch]
+    // TODO: p->tiles_n half strips; a block per SM, or per half strip if they are fewer; early.
     (void)p, (void)splits, (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]
 }
 
-/** Finds the tile for a number of rows; where k is split, the parts are added. */
+/** Starts one block per tile of C and part of k. */
+template <typename T, typename SIZE>
+static enum kernel_status launch_tiles(struct product *p, int splits, cudaStream_t stream)
+{
+    // [student: tensor_launch]
+    // TODO: tiles of C, ask for more than 48 KB of shared memory, and start a block per tile and part, early.
+    (void)p, (void)splits, (void)stream;
+    return KERNEL_NOT_STARTED;
+    // [/student]
+}
+
+/** Finds the kernel for a number of rows; where k is split, the parts are added. */
 template <typename T>
 static enum kernel_status launch_product(struct product *p, int splits, cudaStream_t stream)
 {
     // [student: tensor_choice]
     // TODO: the tile for this number of rows; where k is split, a kernel that adds the parts.
     (void)p, (void)splits, (void)stream;
-    return KERNEL_NOT_STARTED;
-    // [/student]
-}
-
-/** Finds the kernel for a storage type and a number of rows. */
-template <typename T>
-static enum kernel_status launch_vector(const struct w4a16_args *args, cudaStream_t stream)
-{
-    // [student: vector_launch]
-    // TODO: two blocks for each strip of 64 columns; one row has a kernel of its own.
-    (void)args, (void)stream;
     return KERNEL_NOT_STARTED;
     // [/student]
 }
@@ -246,15 +266,16 @@ enum kernel_status w4a16_vector(const struct w4a16_args *args, cudaStream_t stre
 {
     enum kernel_status status = on_this_device(w4a16_args_check(args, W4_VECTOR_ROWS, 0, 0));
     if (status != KERNEL_OK) return status;
-    return args->dtype == DTYPE_F16 ? launch_vector<__half>(args, stream)
-                                    : launch_vector<__nv_bfloat16>(args, stream);
+    struct product p = {*args, 0, 0, NULL};
+    if (args->dtype == DTYPE_F16) return launch_vector<__half, 1>(&p, 1, stream);
+    return launch_vector<__nv_bfloat16, 1>(&p, 1, stream);
 }
 
 /** Both products on tensor cores; @p partial is NULL where no other block works on the same elements. */
 static enum kernel_status launch(const struct w4a16_args *args, int splits, float *partial,
                                  cudaStream_t stream)
 {
-    struct product p = {*args, 0, 0, 0, partial};
+    struct product p = {*args, 0, 0, partial};
     return args->dtype == DTYPE_F16 ? launch_product<__half>(&p, splits, stream)
                                     : launch_product<__nv_bfloat16>(&p, splits, stream);
 }

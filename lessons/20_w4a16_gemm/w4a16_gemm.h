@@ -38,8 +38,8 @@ enum kernel_status w4a16_shuffle(const struct w4a16_shuffle_args *args, cudaStre
  * @param[in] args   a: device, f16 or bf16 [m, lda]; weights, zeros: device, from w4a16_shuffle(); scales: device, of dtype
  *                   [k / group, n]; c: device, of dtype [m, ldc]. splits and the workspace are not looked at
  * @param[in] stream where to launch
- * @launch one block of 256 threads per 32 columns; its 8 warps share k
- * @smem 128 bytes per row and warp
+ * @launch one block of 512 threads per SM, or per 32 columns if these are fewer; its 16 warps share k
+ * @smem 18 KB
  * @cost 2 m n k operations; n k / 2 bytes and the scales at the least; no workspace
  * @return what w4a16_args_check() says; then ::KERNEL_UNSUPPORTED_ARCHITECTURE below sm_80; ::KERNEL_CUDA_ERROR
  */
@@ -49,8 +49,8 @@ enum kernel_status w4a16_vector(const struct w4a16_args *args, cudaStream_t stre
  * @brief Part "tensor": the same for any number of rows, on tensor cores.
  * @param[in] args   as for w4a16_vector(), m any number from 1
  * @param[in] stream where to launch
- * @launch one block of 256 threads per tile of C: 16 x 128 up to 16 rows, 64 x 256 up to 64, 128 x 256 above
- * @smem dynamic: as many stages as the device has room for, up to 4
+ * @launch up to 16 rows as w4a16_vector(); else one block of 256 threads per tile of C: 64 x 128 up to 128 rows, 128 x 256 above
+ * @smem up to 16 rows 36 KB at the most; else 64 KB, dynamic
  * @cost 2 m n k operations; n k / 2 bytes, the scales, A and C at the least; no workspace
  * @return what w4a16_args_check() says; then ::KERNEL_UNSUPPORTED_ARCHITECTURE below sm_80; ::KERNEL_CUDA_ERROR
  */

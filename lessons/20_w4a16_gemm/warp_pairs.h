@@ -21,6 +21,14 @@ template <> struct magic<__nv_bfloat16> {
     enum { BITS = 0x43004300 /**< as a register holds it */ };
 };
 
+/** @brief (x & mask) | bits: one instruction, which the compiler does not find if both are constants. */
+__device__ inline uint32_t and_or(uint32_t x, uint32_t mask, uint32_t bits)
+{
+    uint32_t y;
+    asm("lop3.b32 %0, %1, %2, %3, 0xea;" : "=r"(y) : "r"(x), "r"(mask), "r"(bits));
+    return y;
+}
+
 /** @brief x - y, twice, each rounded to nearest. */
 template <typename T> __device__ inline uint32_t subtract_pairs(uint32_t x, uint32_t y);
 /** @brief x * y, twice, each rounded to nearest. */
@@ -53,13 +61,10 @@ template <> __device__ inline uint32_t multiply_pairs<__nv_bfloat16>(uint32_t x,
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
-/** @brief copy_16_bytes() of 4 bytes. Both addresses are multiples of 4. */
-__device__ inline void copy_4_bytes(void *to, const void *from, int there)
+/** @brief Asks the L2 cache for the 32 bytes around @p address: a hint, which changes no value. */
+__device__ inline void prefetch_l2(const void *address)
 {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
-                 :
-                 : "r"(shared_address(to)), "l"(from), "r"(there ? 4 : 0)
-                 : "memory");
+    asm volatile("prefetch.global.L2 [%0];" : : "l"(address));
 }
 
 /** @brief The copies that this thread has started since the last call become a group, also if there are none. */
@@ -76,7 +81,7 @@ template <int PENDING> __device__ inline void wait_groups(void)
 
 #else /* code for a GPU on which the kernel is never launched */
 
-__device__ inline void copy_4_bytes(void *, const void *, int)
+__device__ inline void prefetch_l2(const void *)
 {
     __trap();
 }
@@ -90,16 +95,5 @@ template <int PENDING> __device__ inline void wait_groups(void)
 }
 
 #endif
-
-/** @brief Waits until this thread's copies of the oldest stage are done; those of stages - 2 others may be under way. */
-__device__ inline void wait_for_stage(int stages)
-{
-    if (stages == 4)
-        wait_groups<2>();
-    else if (stages == 3)
-        wait_groups<1>();
-    else
-        wait_groups<0>();
-}
 
 #endif

@@ -8,8 +8,9 @@
  *     - (1024 + zero)         exact: a whole number from -15 to 15
  *     * scale                 rounded once
  *
- * W is shuffled once, so that a lane's 16 bytes are just what it multiplies. One to four rows take plain FMAs; more rows
- * take mma.sync, W on the left with its 16 columns; and where C has too few tiles, blocks share k.
+ * W is shuffled once, so that a lane's 16 bytes are just what it multiplies by mma.sync, W on the left with its 16 columns.
+ * Up to 16 rows W goes straight to registers; more rows share what a block has loaded, through shared memory; and where C
+ * has too few tiles, blocks share k.
  *
  * Run:  build/bin/warpwise check 20 --kernel solutions/20_w4a16_gemm/w4a16_gemm.cu
  */
@@ -20,14 +21,6 @@
 #include "rasterization.h"
 #include "tile_sizes.h" // from the block's tile down to the fragment
 #include "warp_pairs.h" // two numbers in a register, wrappers for cp.async and mma.sync
-
-/** A matrix product on tensor cores, or a part of k of one. */
-struct product {
-    struct w4a16_args args;
-    int tiles_m, tiles_n; // of C
-    int stages;           // in shared memory
-    float *partial;       // [splits, m, n], or NULL: C is written
-};
 
 /* ---- part "shuffle" ------------------------------------------------------------------------------------ */
 
@@ -74,205 +67,225 @@ __global__ void __launch_bounds__(THREADS) shuffle_zeros_kernel(struct w4a16_shu
     // [/student]
 }
 
-/* ---- from 4 bits to 16 ---------------------------------------------------------------------------------- */
+/* ---- from 4 bits to 16, and the product ------------------------------------------------------------------ */
 
 /** Register @p i of a fragment: two neighbours along k of column i % 2, each 2^10 (2^7 in bf16) + q. */
 template <typename T> __device__ inline uint32_t unpack(uint32_t word, int i)
 {
     // [student: unpack_pair]
-    return (word >> 4 * i & 0x000f000fu) | magic<T>::BITS; // one shift, one lop3
+    return and_or(word >> 4 * i, 0x000f000fu, magic<T>::BITS); // one shift, one lop3
     // [/student]
 }
 
-/** Zero @p i of a word, twice, with the same power of two added. */
+/** Zero @p i of a word, twice, with the same power of two added: bytes of the zeros and of the power, picked by one instruction. */
 template <typename T> __device__ inline uint32_t unpack_zero(uint32_t word, int i)
 {
     // [student: unpack_zero]
-    return (word >> 4 * i & 15u) * 0x10001u | magic<T>::BITS;
+    uint32_t bytes = word >> i % 2 * 4 & 0x0f0f0f0fu; // the even zeros, or the odd ones
+    return __byte_perm(bytes, magic<T>::BITS >> 8, 0x4040u | (unsigned)i / 2 * 0x0101u);
     // [/student]
 }
 
-/** A word becomes a fragment A of m16n8k16, with two columns of W as rows; of both a zero and a scale, each twice. */
+/** Half of a lane's 16 rows of W: two words of each block. Each becomes a fragment A of m16n8k16, with two columns of W as rows. */
 template <typename T>
-__device__ inline void dequantise(uint32_t a[4], uint32_t word, const uint32_t zero[2],
-                                  const uint32_t scale[2])
+__device__ inline void dequantise(uint32_t w[BLOCKS][2][4], const struct lane_weights &from, int half)
 {
     // [student: unpack_fragment]
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-        a[i] = multiply_pairs<T>(subtract_pairs<T>(unpack<T>(word, i), zero[i % 2]), scale[i % 2]);
+    for (int b = 0; b < BLOCKS; b++) {
+        uint32_t both = b ? from.scales.y : from.scales.x; // the scales of two columns
+        const uint32_t scale[2] = {__byte_perm(both, 0, 0x1010), __byte_perm(both, 0, 0x3232)};
+        const uint32_t zero[2] = {unpack_zero<T>(from.zeros, 2 * b), unpack_zero<T>(from.zeros, 2 * b + 1)};
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            uint32_t q = unpack<T>((&from.w[b].x)[2 * half + i / 4], i % 4);
+            w[b][i / 4][i % 4] = multiply_pairs<T>(subtract_pairs<T>(q, zero[i % 2]), scale[i % 2]);
+        }
+    }
     // [/student]
 }
 
-/* ---- part "vector" -------------------------------------------------------------------------------------- */
-
-/** Loads slice @p at of the lane's columns, the first of which is @p column. Past the end of k or n there is nothing to load. */
-__device__ inline void load_slice(struct vector_slice *slice, const struct w4a16_args &args, int at,
-                                  int column)
-{
-    // [student: vector_load]
-    int lane = (int)threadIdx.x % WARP, slices = args.k / SLICE, block = column % CHUNK / 2;
-    *slice = {};
-    if (at >= slices || column >= args.n) return;
-    const uint4 *from = (const uint4 *)args.weights +
-                        (((size_t)(column / SLICE) * slices + at) * STRIP_BLOCKS + block) * WARP + lane;
-    size_t group = (size_t)((at * SLICE + lane % 4 * 16) / args.group);
-    uint4 low = __ldcs(from), high = __ldcs(from + WARP); // used once: the cache is for A
-    slice->w[0] = low, slice->w[1] = high;
-    slice->scales = *(const uint2 *)((const uint16_t *)args.scales + group * args.n + column);
-    slice->zeros = args.zeros[(group * args.n + column) / 8];
-    // [/student]
-}
-
-/** Adds the lane's 16 rows of slice @p at to its sums: of each column all of them, then once its scale. */
-template <typename T, int ROWS>
-__device__ inline void multiply_slice(float sum[ROWS][LANE_COLUMNS], const struct vector_slice &slice,
-                                      const struct w4a16_args &args, int at, int column)
+/** Adds them times chunks of A. sum[f][b]: columns 2b (c[0], c[1]) and 2b + 1 of the lane's four, rows 8f + 2t and 8f + 2t + 1. */
+template <typename T, int FRAGMENTS>
+__device__ inline void multiply_half(float sum[FRAGMENTS][BLOCKS][4], const uint32_t w[BLOCKS][2][4],
+                                     const uint4 a[FRAGMENTS])
 {
     // [student: vector_multiply]
-    const T *a = (const T *)args.a + at * SLICE + threadIdx.x % 4 * 16; // [m, lda]
-    float exact[ROWS][LANE_COLUMNS] = {};
 #pragma unroll
-    for (int w = 0; w < 4; w++) { // a word of each block: four neighbours along k of two columns
-        uint32_t word[VECTOR_BLOCKS];
-        for (int block = 0; block < VECTOR_BLOCKS; block++) word[block] = (&slice.w[block].x)[w];
-        uint2 pairs[ROWS];
-        for (int row = 0; row < ROWS; row++)
-            pairs[row] = *(const uint2 *)(a + (size_t)min(row, args.m - 1) * args.lda + 4 * w);
+    for (int i = 0; i < FRAGMENTS * BLOCKS; i++) // every sum once, then again: none waits for itself
+        multiply_add<T>(sum[i / BLOCKS][i % BLOCKS], w[i % BLOCKS][0], a[i / BLOCKS].x, a[i / BLOCKS].y);
 #pragma unroll
-        for (int i = 0; i < 4 * VECTOR_BLOCKS; i++) {
-            int of = i / 4 * 2 + i % 2;
-            uint32_t zero = unpack_zero<T>(slice.zeros, column % CHUNK + of);
-            uint32_t q = subtract_pairs<T>(unpack<T>(word[i / 4], i % 4), zero);
-            float low = unpack_element<T>(q, 0), high = unpack_element<T>(q, 1);
-            for (int row = 0; row < ROWS; row++) {
-                uint32_t two = i % 4 / 2 ? pairs[row].y : pairs[row].x;
-                exact[row][of] += low * unpack_element<T>(two, 0);
-                exact[row][of] += high * unpack_element<T>(two, 1);
-            }
-        }
-    }
+    for (int i = 0; i < FRAGMENTS * BLOCKS; i++)
+        multiply_add<T>(sum[i / BLOCKS][i % BLOCKS], w[i % BLOCKS][1], a[i / BLOCKS].z, a[i / BLOCKS].w);
+    // [/student]
+}
+
+/* ---- W, from memory to registers ------------------------------------------------------------------------- */
+
+/** Loads what the lane has of slice @p at of W. */
+__device__ inline void load_weights(struct lane_weights *to, const struct w4a16_args &args, int at,
+                                    const struct place &place)
+{
+    // [student: vector_weights]
+    const uint4 *from = (const uint4 *)args.weights + place.words + (size_t)at * SLICE_CHUNKS;
+    int group = group_of(args, at * SLICE + place.t * 16);
+    to->w[0] = __ldcs(from), to->w[1] = __ldcs(from + WARP); // used once: the cache is for A
+    to->scales = *(const uint2 *)((const uint16_t *)args.scales + (size_t)group * args.n + place.column);
+    to->zeros = args.zeros[(size_t)group * (args.n / 8) + place.column / 8] >> place.column % 8 * 4;
+    // [/student]
+}
+
+/** The slices of k that this block takes: a part of them where k is split. */
+__device__ inline struct part part_of(const struct w4a16_args &args)
+{
+    // [student: split_part]
+    int slices = args.k / SLICE, split = (int)blockIdx.y, splits = (int)gridDim.y;
+    return {split, slices * split / splits, slices * (split + 1) / splits}; // 2^25 slices, 2^5 parts
+    // [/student]
+}
+
+/** Four neighbours of row @p row of C, from column @p column on: as elements of C, or as floats of part @p split of k. */
+template <typename T>
+__device__ inline void write_four(const struct product &p, int split, int row, int column, float4 x)
+{
+    // [student: vector_write]
+    if (row >= p.args.m || column >= p.args.n) return;
+    if (p.partial != NULL)
+        *(float4 *)(p.partial + ((size_t)split * p.args.m + row) * p.args.n + column) = x;
+    else
+        *(uint2 *)((T *)p.args.c + (size_t)row * p.args.ldc + column) =
+            make_uint2(pack_elements<T>(x.x, x.y), pack_elements<T>(x.z, x.w));
+    // [/student]
+}
+
+/* ---- part "vector": few rows ----------------------------------------------------------------------------- */
+
+/** Loads slice @p at, if it is before @p end: W, and 16 elements each of rows g, g + 8, ... of A. Past the last row it is the last. */
+template <typename T, int FRAGMENTS>
+__device__ inline void load_slice(struct vector_slice<FRAGMENTS> *slice, const struct w4a16_args &args,
+                                  int at, int end, const struct place &place)
+{
+    // [student: vector_load]
+    if (at >= end) return;
+    load_weights(&slice->w, args, at, place);
 #pragma unroll
-    for (int of = 0; of < LANE_COLUMNS; of++) {
-        float scale = unpack_element<T>(of / 2 ? slice.scales.y : slice.scales.x, of % 2);
-        for (int row = 0; row < ROWS; row++) sum[row][of] += exact[row][of] * scale;
+    for (int f = 0; f < FRAGMENTS; f++) {
+        size_t row = (size_t)min(f * MMA_ROWS + place.g, args.m - 1);
+        const uint4 *from = (const uint4 *)((const T *)args.a + row * args.lda + at * SLICE + place.t * 16);
+        slice->a[0][f] = from[0], slice->a[1][f] = from[1];
     }
     // [/student]
 }
 
-/** One block, 32 columns of a strip: those of two of its blocks. Its warps take slices in turn. */
-template <typename T, int ROWS>
-__global__ void __launch_bounds__(THREADS) vector_kernel(struct w4a16_args args)
+/** The sums of the block's warps, added in their order, become 32 columns of C, from column 32 @p tile on. */
+template <typename T, int FRAGMENTS>
+__device__ inline void add_slices(const struct product &p, int split, int tile, const struct place &place,
+                                  const float sum[FRAGMENTS][BLOCKS][4])
+{
+    // [student: vector_add]
+    __shared__ float4 partial[VECTOR_WARPS][FRAGMENTS * MMA_ROWS][CHUNK + 1]; // + 1: rows in other banks
+    int warp = (int)threadIdx.x / WARP, row = (int)threadIdx.x / CHUNK, g = (int)threadIdx.x % CHUNK;
+#pragma unroll
+    for (int i = 0; i < 2 * FRAGMENTS; i++)
+        partial[warp][i / 2 * MMA_ROWS + 2 * place.t + i % 2][place.g] = row_of(sum[i / 2], i % 2);
+    __syncthreads(); // the sums of all warps are there before they are added
+    float4 x = {};
+    for (int i = 0; i < VECTOR_WARPS && row < FRAGMENTS * MMA_ROWS; i++) x = add_four(x, partial[i][row][g]);
+    if (row < FRAGMENTS * MMA_ROWS) write_four<T>(p, split, row, column_of(tile, g), x);
+    __syncthreads(); // all have been added before those of the next columns replace them
+    // [/student]
+}
+
+/** One block per SM, 32 columns after 32 columns, one part of k. Warps take slices in turn, each loaded AHEAD of its product. */
+template <typename T, int FRAGMENTS>
+__global__ void __launch_bounds__(VECTOR_THREADS, 1) vector_kernel(struct product p)
 {
     // [student: vector_kernel]
-    __shared__ float partial[WARPS][ROWS][VECTOR_COLUMNS];
-    int warp = (int)threadIdx.x / WARP, lane = (int)threadIdx.x % WARP;
-    int first = (int)blockIdx.x / 2 * SLICE + (int)blockIdx.x % 2 * LANE_COLUMNS; // of the lanes with g = 0
-    int column = first + lane / 4 * CHUNK, slices = args.k / SLICE;
-    float sum[ROWS][LANE_COLUMNS] = {};
-    struct vector_slice slice[AHEAD];
+    struct part part = part_of(p.args);
+    struct place place = place_of(p.args, (int)blockIdx.x);
+    struct vector_slice<FRAGMENTS> slice[AHEAD];
+    int begin = part.begin + (int)threadIdx.x / WARP;
+    let_next_start();
+    prefetch_weights(p.args, begin, min(part.end, begin + AHEAD * VECTOR_WARPS), VECTOR_WARPS, place);
+    wait_for_kernel_before(); // what it wrote may be A, or even W
 #pragma unroll
-    for (int i = 0; i < AHEAD; i++) load_slice(&slice[i], args, warp + i * WARPS, column);
-    for (int at = warp; at < slices; at += AHEAD * WARPS) {
+    for (int i = 0; i < AHEAD; i++)
+        load_slice<T>(&slice[i], p.args, begin + i * VECTOR_WARPS, part.end, place);
+    for (int tile = (int)blockIdx.x, step = (int)gridDim.x; tile < p.tiles_n; tile += step) {
+        float sum[FRAGMENTS][BLOCKS][4] = {};
+        for (int at = begin; at < part.end; at += AHEAD * VECTOR_WARPS) {
+            int next = at + AHEAD * VECTOR_WARPS, end = part.end; // what is loaded meanwhile
+            if (next >= end) {
+                next = begin, place = place_of(p.args, tile + step);
+                end = tile + step < p.tiles_n ? part.end : 0;
+            }
 #pragma unroll
-        for (int i = 0; i < AHEAD; i++) {
-            if (at + i * WARPS < slices) multiply_slice<T, ROWS>(sum, slice[i], args, at + i * WARPS, column);
-            load_slice(&slice[i], args, at + (i + AHEAD) * WARPS, column);
+            for (int i = 0; i < AHEAD; i++) {
+#pragma unroll
+                for (int half = 0; half < 2 && at + i * VECTOR_WARPS < part.end; half++) {
+                    uint32_t w[BLOCKS][2][4];
+                    dequantise<T>(w, slice[i].w, half);
+                    multiply_half<T, FRAGMENTS>(sum, w, slice[i].a[half]);
+                }
+                load_slice<T>(&slice[i], p.args, next + i * VECTOR_WARPS, end, place);
+            }
         }
+        add_slices<T, FRAGMENTS>(p, part.split, tile, place, sum);
     }
-#pragma unroll
-    for (int i = 0; i < ROWS * LANE_COLUMNS; i++) { // the lanes of one g have the same columns
-        float x = sum[i / LANE_COLUMNS][i % LANE_COLUMNS];
-        x += __shfl_xor_sync(0xffffffffu, x, 1);
-        x += __shfl_xor_sync(0xffffffffu, x, 2);
-        if (lane % 4 == 0) partial[warp][i / LANE_COLUMNS][lane / 4 * LANE_COLUMNS + i % LANE_COLUMNS] = x;
-    }
-    __syncthreads(); // the sums of all warps are there before they are added
-    int row = (int)threadIdx.x / VECTOR_COLUMNS, at = (int)threadIdx.x % VECTOR_COLUMNS;
-    column = first + at / LANE_COLUMNS * CHUNK + at % LANE_COLUMNS;
-    if (row >= args.m || column >= args.n) return;
-    float x = 0.0f;
-    for (int i = 0; i < WARPS; i++) x += partial[i][row][at];
-    ((T *)args.c)[(size_t)row * args.ldc + column] = T(x);
     // [/student]
 }
 
-/* ---- part "tensor": from device memory to shared memory ------------------------------------------------- */
+/* ---- part "tensor": A through shared memory ---------------------------------------------------------------- */
 
-/**
- * Starts to copy a stage's slices of k, from slice @p at on: of A the rows from row @p m on, of W the strips from column @p n on.
- * Zeros where there is nothing, and for slices from @p end on, which are another part's.
- */
+/** Starts to copy slice @p at of rows @p m on of A. Zeros where there is nothing, and from slice @p end on, which is another part's. */
 template <typename T, typename SIZE>
-__device__ inline void copy_slice(struct slice<T, SIZE> *to, const struct w4a16_args &args, int m, int n,
-                                  int at, int end)
+__device__ inline void copy_slice(struct slice<SIZE> *to, const struct w4a16_args &args, int m, int at,
+                                  int end)
 {
     // [student: tensor_copy]
-    constexpr int SHARE = THREADS / SIZE::WARPS_K; // threads that copy one slice
-    int thread = (int)threadIdx.x % SHARE, there = at < end, slices = args.k / SLICE;
-    for (int i = thread; i < SIZE::TILE_M * ROW_CHUNKS; i += SHARE) {
-        int row = i / ROW_CHUNKS, chunk = i % ROW_CHUNKS;
-        const T *from = (const T *)args.a + (size_t)(m + row) * args.lda + (size_t)at * SLICE + chunk * CHUNK;
-        copy_16_bytes(&to->a[row][chunk ^ row % 8], from, there && m + row < args.m);
-    }
-    for (int i = thread; i < SIZE::WARPS_N * STRIP_BLOCKS * WARP; i += SHARE) {
-        int strip = i / (STRIP_BLOCKS * WARP);
-        const uint4 *from = (const uint4 *)args.weights +
-                            ((size_t)(n / SLICE + strip) * slices + at) * (STRIP_BLOCKS * WARP) +
-                            i % (STRIP_BLOCKS * WARP);
-        copy_16_bytes(&to->w[0][0][i], from, there && n + strip * SLICE < args.n);
-    }
-    for (int i = thread; i < GROUPS * SIZE::TILE_N / CHUNK; i += SHARE) {
-        int half = i / (SIZE::TILE_N / CHUNK), chunk = i % (SIZE::TILE_N / CHUNK), column = n + chunk * CHUNK;
-        size_t from = (size_t)((at * SLICE + half * 32) / args.group) * args.n + column;
-        copy_16_bytes(&to->scales[half][chunk * CHUNK], (const T *)args.scales + from,
-                      there && column < args.n);
-        copy_4_bytes(&to->zeros[half][chunk], args.zeros + from / 8, there && column < args.n);
-    }
+    constexpr int SHARE = SIZE::THREADS / SIZE::WARPS_K; // threads that copy one slice
+    int row = (int)threadIdx.x % SHARE / ROW_CHUNKS, chunk = (int)threadIdx.x % ROW_CHUNKS;
+    const T *from = (const T *)args.a + (size_t)(m + row) * args.lda + (size_t)at * SLICE + chunk * CHUNK;
+#pragma unroll
+    for (int i = 0; i < SIZE::TILE_M; i += SHARE / ROW_CHUNKS)
+        copy_16_bytes(&to->a[row + i][chunk ^ row % 8], from + (size_t)i * args.lda,
+                      at < end && m + row + i < args.m);
     // [/student]
 }
 
-/* ---- part "tensor": from shared memory to registers, and the product ------------------------------------ */
-
-/** Adds one slice: sum[b][f] is a fragment C with columns 8g + 2b (c[0], c[1]) and 8g + 2b + 1 of W and rows 2t, 2t + 1 of A. */
+/** Adds one slice: words become numbers once, for all rows of the tile; then the lane loads its words of slice @p next. */
 template <typename T, typename SIZE>
-__device__ inline void multiply(float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4],
-                                const struct slice<T, SIZE> &slice, const struct place &at)
+__device__ inline void multiply(float sum[SIZE::FRAGMENTS][BLOCKS][4], const struct slice<SIZE> &slice,
+                                struct lane_weights *weights, const struct w4a16_args &args, int next,
+                                int end, const struct place &place)
 {
     // [student: tensor_multiply]
-    const uint4 scales = *(const uint4 *)&slice.scales[at.t / 2][at.warp_n * SLICE + at.g * CHUNK];
-    uint32_t zeros = slice.zeros[at.t / 2][at.warp_n * (SLICE / 8) + at.g];
-    uint4 words[STRIP_BLOCKS];
-    for (int b = 0; b < STRIP_BLOCKS; b++) words[b] = slice.w[at.warp_n][b][at.lane];
 #pragma unroll
     for (int half = 0; half < 2; half++) { // of 16 neighbours along k: a chunk of A, two words of W
-        uint4 a[SIZE::FRAGMENTS];
-        for (int f = 0; f < SIZE::FRAGMENTS; f++)
-            a[f] = slice.a[at.warp_m * SIZE::ROWS + f * MMA_ROWS + at.g][(2 * at.t + half) ^ at.g];
+        uint32_t w[BLOCKS][2][4];
+        dequantise<T>(w, *weights, half);
+        if (half == 1 && next < end) load_weights(weights, args, next, place);
 #pragma unroll
-        for (int b = 0; b < STRIP_BLOCKS; b++) {
-            uint32_t both = (&scales.x)[b], w[4]; // the scales of two columns
-            const uint32_t scale[2] = {__byte_perm(both, 0, 0x1010), __byte_perm(both, 0, 0x3232)};
-            const uint32_t zero[2] = {unpack_zero<T>(zeros, 2 * b), unpack_zero<T>(zeros, 2 * b + 1)};
-            dequantise<T>(w, half ? words[b].z : words[b].x, zero, scale);
-            for (int f = 0; f < SIZE::FRAGMENTS; f++) multiply_add<T>(sum[b][f], w, a[f].x, a[f].y);
-            dequantise<T>(w, half ? words[b].w : words[b].y, zero, scale);
-            for (int f = 0; f < SIZE::FRAGMENTS; f++) multiply_add<T>(sum[b][f], w, a[f].z, a[f].w);
+        for (int f = 0; f < SIZE::FRAGMENTS; f += AT_ONCE) {
+            uint4 chunks[AT_ONCE];
+            for (int i = 0; i < AT_ONCE; i++)
+                chunks[i] = slice.a[(f + i) * MMA_ROWS + place.g][(2 * place.t + half) ^ place.g];
+            multiply_half<T, AT_ONCE>(&sum[f], w, chunks);
         }
     }
     // [/student]
 }
 
 /** Adds the sums of the warps that took other slices, in their order, to those of the warps with warp_k 0. */
-template <typename SIZE> __device__ inline void add_warps(float *sum, float *shared, const struct place &at)
+template <typename SIZE> __device__ inline void add_warps(float *sum, float *shared, int warp_k)
 {
     // [student: tensor_add_warps]
-    constexpr int LANES = THREADS / SIZE::WARPS_K; // [WARPS_K - 1, SUMS, LANES]
+    constexpr int LANES = SIZE::THREADS / SIZE::WARPS_K; // [WARPS_K - 1, SUMS, LANES]
     int lane = (int)threadIdx.x % LANES;
     __syncthreads(); // all warps have read the last stage, which the sums overwrite
 #pragma unroll
     for (int i = 0; i < SIZE::SUMS; i++)
-        if (at.warp_k > 0) shared[((at.warp_k - 1) * SIZE::SUMS + i) * LANES + lane] = sum[i];
+        if (warp_k > 0) shared[((warp_k - 1) * SIZE::SUMS + i) * LANES + lane] = sum[i];
     __syncthreads(); // the sums of all warps are there before they are added
 #pragma unroll
     for (int i = 0; i < SIZE::SUMS; i++)
@@ -280,63 +293,50 @@ template <typename SIZE> __device__ inline void add_warps(float *sum, float *sha
     // [/student]
 }
 
-/** Eight neighbours of row @p row of C, from column @p column on: as elements of C, or as floats of part @p split of k. */
-template <typename T>
-__device__ inline void write_eight(const struct product &p, int split, int row, int column, const float x[8])
-{
-    // [student: tensor_write]
-    if (row >= p.args.m || column >= p.args.n) return;
-    if (p.partial != NULL) {
-        float *to = p.partial + ((size_t)split * p.args.m + row) * p.args.n + column;
-        *(float4 *)to = make_float4(x[0], x[1], x[2], x[3]);
-        *(float4 *)(to + 4) = make_float4(x[4], x[5], x[6], x[7]);
-        return;
-    }
-    *(uint4 *)((T *)p.args.c + (size_t)row * p.args.ldc + column) =
-        make_uint4(pack_elements<T>(x[0], x[1]), pack_elements<T>(x[2], x[3]), pack_elements<T>(x[4], x[5]),
-                   pack_elements<T>(x[6], x[7]));
-    // [/student]
-}
-
-/** One block, one tile of C and one part of k: copies p.stages - 1 stages ahead, each WARPS_K slices of k. */
+/** One block, one tile of C and one part of k: A is copied STAGES - 1 stages ahead, each WARPS_K slices; W is loaded one ahead. */
 template <typename T, typename SIZE>
-__global__ void __launch_bounds__(THREADS, SIZE::ROWS == 16 ? 2 : 1) tensor_kernel(struct product p)
+__global__ void __launch_bounds__(SIZE::THREADS, 1) tensor_kernel(struct product p)
 {
     // [student: tensor_kernel]
-    extern __shared__ uint4 shared_memory[]; // [p.stages, WARPS_K] slices
-    struct slice<T, SIZE> *const ring = (struct slice<T, SIZE> *)shared_memory;
-    struct place at = place_of<SIZE>((int)threadIdx.x);
+    extern __shared__ uint4 shared_memory[]; // [STAGES, WARPS_K] slices
+    struct slice<SIZE> *const ring = (struct slice<SIZE> *)shared_memory;
     struct tile_index tile = raster_tile<RASTER_ROWS>((int)blockIdx.x, p.tiles_m, p.tiles_n);
-    int m = tile.row * SIZE::TILE_M, n = tile.column * SIZE::TILE_N, slices = p.args.k / SLICE;
-    int split = (int)blockIdx.y, end = (int)((int64_t)slices * (split + 1) / gridDim.y);
-    int begin = (int)((int64_t)slices * split / gridDim.y), left = divide_up(end - begin, SIZE::WARPS_K);
-    int next = begin + at.warp_k; // slice that this thread helps to copy
+    struct part part = part_of(p.args);
+    int warp = (int)threadIdx.x / WARP, warp_k = warp / SIZE::WARPS_N, m = tile.row * SIZE::TILE_M;
+    int half_strip = tile.column * SIZE::WARPS_N + warp % SIZE::WARPS_N;
+    int at = part.begin + warp_k, next = at, end = part.end; // slices to be multiplied, to be copied
+    struct place place = place_of(p.args, half_strip);
+    let_next_start();
+    prefetch_weights(p.args, at, min(end, at + AHEAD * SIZE::WARPS_K), SIZE::WARPS_K, place);
+    wait_for_kernel_before(); // what it wrote may be A, or even W
 
-    float sum[STRIP_BLOCKS][SIZE::FRAGMENTS][4] = {};
-    for (int i = 0; i < p.stages - 1; i++, next += SIZE::WARPS_K) {
-        copy_slice<T, SIZE>(&ring[i * SIZE::WARPS_K + at.warp_k], p.args, m, n, next, end);
+    float sum[SIZE::FRAGMENTS][BLOCKS][4] = {};
+    struct lane_weights weights;
+    for (int i = 0; i < STAGES - 1; i++, next += SIZE::WARPS_K) {
+        copy_slice<T, SIZE>(&ring[i * SIZE::WARPS_K + warp_k], p.args, m, next, end);
         commit_copies();
     }
-    for (int now = 0, free = p.stages - 1; left > 0; left--, next += SIZE::WARPS_K) {
-        wait_for_stage(p.stages);
+    if (at < end) load_weights(&weights, p.args, at, place);
+    int left = divide_up(end - part.begin, SIZE::WARPS_K); // the same in all warps
+    for (int now = 0, free = STAGES - 1; left > 0; left--, at += SIZE::WARPS_K, next += SIZE::WARPS_K) {
+        wait_groups<STAGES - 2>();
         // This stage is there for everybody before anybody reads it; and everybody has read the one before, which the
         // next copies overwrite.
         __syncthreads();
-        copy_slice<T, SIZE>(&ring[free * SIZE::WARPS_K + at.warp_k], p.args, m, n, next, end);
+        copy_slice<T, SIZE>(&ring[free * SIZE::WARPS_K + warp_k], p.args, m, next, end);
         commit_copies();
-        multiply<T, SIZE>(sum, ring[now * SIZE::WARPS_K + at.warp_k], at);
-        free = now, now = now + 1 < p.stages ? now + 1 : 0;
+        if (at < end)
+            multiply<T, SIZE>(sum, ring[now * SIZE::WARPS_K + warp_k], &weights, p.args, at + SIZE::WARPS_K,
+                              end, place);
+        free = now, now = now + 1 < STAGES ? now + 1 : 0;
     }
     wait_groups<0>();
-    if (SIZE::WARPS_K > 1) add_warps<SIZE>(&sum[0][0][0], (float *)shared_memory, at);
-    if (at.warp_k > 0) return;
+    if (SIZE::WARPS_K > 1) add_warps<SIZE>(&sum[0][0][0], (float *)shared_memory, warp_k);
+    if (warp_k > 0) return;
 #pragma unroll
-    for (int i = 0; i < 2 * SIZE::FRAGMENTS; i++) {
-        float x[8];
-        for (int c = 0; c < 8; c++) x[c] = sum[c / 2][i / 2][c % 2 * 2 + i % 2];
-        write_eight<T>(p, split, m + at.warp_m * SIZE::ROWS + i / 2 * MMA_ROWS + 2 * at.t + i % 2,
-                       n + at.warp_n * SLICE + at.g * CHUNK, x);
-    }
+    for (int i = 0; i < 2 * SIZE::FRAGMENTS; i++)
+        write_four<T>(p, part.split, m + i / 2 * MMA_ROWS + 2 * place.t + i % 2,
+                      column_of(half_strip, place.g), row_of(sum[i / 2], i % 2));
     // [/student]
 }
 
@@ -344,14 +344,13 @@ __global__ void __launch_bounds__(THREADS, SIZE::ROWS == 16 ? 2 : 1) tensor_kern
 template <typename T> __global__ void __launch_bounds__(THREADS) add_splits_kernel(struct product p)
 {
     // [student: split_add]
+    let_next_start();
     wait_for_kernel_before(); // launched early: the sums are there from here on
     size_t at = ((size_t)blockIdx.x * THREADS + threadIdx.x) * 4, size = (size_t)p.args.m * p.args.n;
     if (at >= size) return;
     float4 x = {};
-    for (int split = 0; split < p.args.splits; split++) {
-        float4 part = *(const float4 *)(p.partial + split * size + at);
-        x.x += part.x, x.y += part.y, x.z += part.z, x.w += part.w;
-    }
+    for (int split = 0; split < p.args.splits; split++)
+        x = add_four(x, *(const float4 *)(p.partial + split * size + at));
     *(uint2 *)((T *)p.args.c + at / p.args.n * p.args.ldc + at % p.args.n) =
         make_uint2(pack_elements<T>(x.x, x.y), pack_elements<T>(x.z, x.w));
     // [/student]
@@ -359,54 +358,47 @@ template <typename T> __global__ void __launch_bounds__(THREADS) add_splits_kern
 
 /* ---- entry points --------------------------------------------------------------------------------------- */
 
-/** Starts one block per tile of C and part of k, with as many stages as the device has room for, at most MOST_STAGES. */
+/** Starts one block per SM, or per 32 columns if they are fewer, and part of k: early, while the kernel before still runs. */
+template <typename T, int FRAGMENTS>
+static enum kernel_status launch_vector(struct product *p, int splits, cudaStream_t stream)
+{
+    // [student: vector_launch]
+    p->tiles_n = divide_up(p->args.n, SLICE) * (SLICE / COLUMNS);
+    int blocks = min(p->tiles_n, max(device_attribute(cudaDevAttrMultiProcessorCount), 1));
+    return launch_early(vector_kernel<T, FRAGMENTS>, dim3((unsigned)blocks, (unsigned)splits),
+                        dim3(VECTOR_THREADS), stream, *p);
+    // [/student]
+}
+
+/** Starts one block per tile of C and part of k. */
 template <typename T, typename SIZE>
 static enum kernel_status launch_tiles(struct product *p, int splits, cudaStream_t stream)
 {
     // [student: tensor_launch]
-    constexpr int BYTES = SIZE::WARPS_K * (int)sizeof(struct slice<T, SIZE>);
-    int room = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) / BYTES;
-    p->stages = room < MOST_STAGES ? room : MOST_STAGES;
+    constexpr int BYTES = STAGES * SIZE::WARPS_K * (int)sizeof(struct slice<SIZE>);
+    static_assert(BYTES <= 99 * 1024, "what a block of sm_86 can have");
     p->tiles_m = divide_up(p->args.m, SIZE::TILE_M), p->tiles_n = divide_up(p->args.n, SIZE::TILE_N);
-    int bytes = p->stages * BYTES; // more than 48 KB must be asked for
-    if (cudaFuncSetAttribute(tensor_kernel<T, SIZE>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) !=
-        cudaSuccess)
+    auto kernel = tensor_kernel<T, SIZE>; // more than 48 KB must be asked for
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, BYTES) != cudaSuccess)
         return launch_status();
     dim3 blocks((unsigned)(p->tiles_m * p->tiles_n), (unsigned)splits);
-    tensor_kernel<T, SIZE><<<blocks, THREADS, (size_t)bytes, stream>>>(*p);
-    return launch_status();
+    return launch_early_with(BYTES, kernel, blocks, dim3(SIZE::THREADS), stream, *p);
     // [/student]
 }
 
-/** Finds the tile for a number of rows; where k is split, the parts are added. */
+/** Finds the kernel for a number of rows; where k is split, the parts are added. */
 template <typename T>
 static enum kernel_status launch_product(struct product *p, int splits, cudaStream_t stream)
 {
     // [student: tensor_choice]
-    enum kernel_status status;
-    if (p->args.m <= few_rows::TILE_M)
-        status = launch_tiles<T, few_rows>(p, splits, stream);
-    else if (p->args.m <= some_rows::TILE_M)
-        status = launch_tiles<T, some_rows>(p, splits, stream);
-    else
-        status = launch_tiles<T, many_rows>(p, splits, stream);
+    int m = p->args.m;
+    enum kernel_status status = m <= MMA_ROWS            ? launch_vector<T, 1>(p, splits, stream)
+                                : m <= 2 * MMA_ROWS      ? launch_vector<T, 2>(p, splits, stream)
+                                : m <= MOST_OF_SOME_ROWS ? launch_tiles<T, some_rows>(p, splits, stream)
+                                                         : launch_tiles<T, many_rows>(p, splits, stream);
     if (status != KERNEL_OK || p->partial == NULL) return status;
     dim3 blocks((unsigned)(((size_t)p->args.m * p->args.n / 4 + THREADS - 1) / THREADS));
     return launch_early(add_splits_kernel<T>, blocks, dim3(THREADS), stream, *p);
-    // [/student]
-}
-
-/** Finds the kernel for a storage type and a number of rows. */
-template <typename T>
-static enum kernel_status launch_vector(const struct w4a16_args *args, cudaStream_t stream)
-{
-    // [student: vector_launch]
-    int blocks = divide_up(args->n, SLICE) * 2;
-    if (args->m == 1)
-        vector_kernel<T, 1><<<blocks, THREADS, 0, stream>>>(*args);
-    else
-        vector_kernel<T, W4_VECTOR_ROWS><<<blocks, THREADS, 0, stream>>>(*args);
-    return launch_status();
     // [/student]
 }
 
@@ -436,15 +428,16 @@ enum kernel_status w4a16_vector(const struct w4a16_args *args, cudaStream_t stre
 {
     enum kernel_status status = on_this_device(w4a16_args_check(args, W4_VECTOR_ROWS, 0, 0));
     if (status != KERNEL_OK) return status;
-    return args->dtype == DTYPE_F16 ? launch_vector<__half>(args, stream)
-                                    : launch_vector<__nv_bfloat16>(args, stream);
+    struct product p = {*args, 0, 0, NULL};
+    if (args->dtype == DTYPE_F16) return launch_vector<__half, 1>(&p, 1, stream);
+    return launch_vector<__nv_bfloat16, 1>(&p, 1, stream);
 }
 
 /** Both products on tensor cores; @p partial is NULL where no other block works on the same elements. */
 static enum kernel_status launch(const struct w4a16_args *args, int splits, float *partial,
                                  cudaStream_t stream)
 {
-    struct product p = {*args, 0, 0, 0, partial};
+    struct product p = {*args, 0, 0, partial};
     return args->dtype == DTYPE_F16 ? launch_product<__half>(&p, splits, stream)
                                     : launch_product<__nv_bfloat16>(&p, splits, stream);
 }
