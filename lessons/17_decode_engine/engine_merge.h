@@ -100,12 +100,9 @@ __device__ inline float merged_max(const float *parts, int count, int pitch)
 /** @brief Element @p at of all parts, each corrected from its own maximum to @p most, from the first to the last. */
 __device__ inline float merged_sum(const float *parts, int count, int pitch, int at, float most)
 {
+    const float base = most == -INFINITY ? 0.0f : most; // no keys: factors and sums are 0; a NaN counts
     float sum = 0.0f;
-    for (int i = 0; i < count; i++) {
-        // No keys: 0.
-        const float factor = parts[i * pitch] == -INFINITY ? 0.0f : __expf(parts[i * pitch] - most);
-        sum = fmaf(factor, parts[i * pitch + at], sum);
-    }
+    for (int i = 0; i < count; i++) sum = fmaf(__expf(parts[i * pitch] - base), parts[i * pitch + at], sum);
     return sum;
 }
 

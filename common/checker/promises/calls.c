@@ -109,6 +109,14 @@ static int is_stride(const struct lesson *lesson, int part, const struct describ
     return 0;
 }
 
+/* Whether heads and K/V heads, where there are any, fit together. */
+static int has_whole_groups(const struct lesson *lesson, const struct lesson_case *item)
+{
+    const struct described *heads = described_extent(lesson, item->part, "heads"),
+                           *kv_heads = described_extent(lesson, item->part, "kv_heads");
+    return heads == NULL || kv_heads == NULL || told(item, heads) % told(item, kv_heads) == 0;
+}
+
 /* Gives @p item another value of an extent or an option that an ordinary call has: the next smaller one, or else the next larger
  * one, unless rows might then be longer than the distance between them. 0: there is none. */
 static int tell_another(const struct lesson *lesson, const struct lesson_case *cases, int count,
@@ -132,7 +140,7 @@ static int tell_another(const struct lesson *lesson, const struct lesson_case *c
         if (!is_nearer || cases[i].part != item->part || !making_is_ordinary(&cases[i])) continue;
         *item = before;
         tell(item, line, value, is_extent);
-        if (making_has_whole_groups(lesson, item)) best = value;
+        if (has_whole_groups(lesson, item)) best = value;
     }
     *item = before;
     if (best == now) return 0;

@@ -185,10 +185,3 @@ int making_random(const struct lesson *lesson, const struct lesson_case *cases, 
     }
     return 0;
 }
-
-int making_has_whole_groups(const struct lesson *lesson, const struct lesson_case *item)
-{
-    const struct described *heads = described_extent(lesson, item->part, "heads"),
-                           *kv_heads = described_extent(lesson, item->part, "kv_heads");
-    return heads == NULL || kv_heads == NULL || item->value[heads->at] % item->value[kv_heads->at] == 0;
-}

@@ -52,9 +52,6 @@ struct lesson_case making_least(const struct making *m, const struct lesson_case
 /** @brief Whether a case is a call that must succeed, whose results are looked at everywhere. */
 int making_is_ordinary(const struct lesson_case *item);
 
-/** @brief Whether heads and K/V heads, where there are any, fit together. */
-int making_has_whole_groups(const struct lesson *lesson, const struct lesson_case *item);
-
 /** @brief Turns @p item into input number @p index of the lesson's first property, if it has one for this part; else 0. */
 int making_random(const struct lesson *lesson, const struct lesson_case *cases, int count,
                   struct lesson_case *item, int index, struct rng *rng);

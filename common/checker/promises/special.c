@@ -55,38 +55,38 @@ void make_special(struct making *m)
     item->repeat = ITEMS;
 }
 
-/* Whether inputs of a case are such as most have. What else is special about inputs might
- * hide what one element does, or make it depend on how a kernel rounds. */
+/* Whether inputs of a case are such as most have. What else is special about them might hide what one element does, or make it depend on
+ * how a kernel rounds. */
 static int is_plain(const struct lesson_case *item, const struct lesson_case *like)
 {
     return item->part == like->part && making_is_ordinary(item) && item->group != GROUP_SPEED && item->scores == 0 &&
            item->distribution == like->distribution;
 }
 
-/* Any such case; NULL: there is none. */
-static const struct lesson_case *any_plain(const struct lesson_case *cases, int count,
-                                           const struct lesson_case *like, struct rng *rng)
+/* Any such case, of those that have the least of extent @p line, if that is not NULL; NULL: there is none. */
+static const struct lesson_case *any_plain(const struct lesson_case *cases, int count, const struct lesson_case *like,
+                                           const struct described *line, struct rng *rng)
 {
     const struct lesson_case *found = NULL;
-    int plain = 0;
-    for (int i = 0; i < count; i++)
-        if (is_plain(&cases[i], like) && rng_between(rng, 0, plain++) == 0) found = &cases[i];
+    int alike = 0;
+    for (int i = 0; i < count; i++) {
+        if (!is_plain(&cases[i], like)) continue;
+        const int64_t less = found != NULL && line != NULL ? cases[i].value[line->at] - found->value[line->at] : 0;
+        if (less < 0) alike = 0;
+        if (less <= 0 && rng_between(rng, 0, alike++) == 0) found = &cases[i];
+    }
     return found;
 }
 
-/* Gives @p item the least that an extent may be, another one each time, if all else fits that. */
-static void shrink(const struct lesson *lesson, struct lesson_case *item, int turn)
+/* The extents of a part in turn; NULL if it has none. */
+static const struct described *extent_in_turn(const struct lesson *lesson, int part, int turn)
 {
     const struct described *line = NULL;
-    const struct lesson_case before = *item;
     for (int i = 0; i <= turn; i++) {
-        line = described_next(lesson, item->part, DESCRIBED_EXTENT, line);
-        if (line == NULL) line = described_next(lesson, item->part, DESCRIBED_EXTENT, NULL);
-        if (line == NULL) return;
+        line = described_next(lesson, part, DESCRIBED_EXTENT, line);
+        if (line == NULL) line = described_next(lesson, part, DESCRIBED_EXTENT, NULL);
     }
-    item->value[line->at] = item->extent[line->at] = line->first;
-    if (!making_has_whole_groups(lesson, item)) *item = before;
-    if (lesson->settle != NULL) lesson->settle(item);
+    return line;
 }
 
 /* Leaves out what the kernel need not be given. */
@@ -102,14 +102,15 @@ static void omit(const struct lesson *lesson, struct lesson_case *item)
                 item->null_buffer = b;
 }
 
-/* Every other item is a case, in every other of these one extent is as small as can be. */
+/* Every other item is a case, in every other of these with as little as there is of one extent. */
 void vary_special(const struct lesson *lesson, const struct lesson_case *cases, int count,
                   struct lesson_case *item, int index, struct rng *rng)
 {
-    const struct lesson_case made = *item, *plain = index % 2 == 0 ? any_plain(cases, count, &made, rng) : NULL;
+    const struct lesson_case made = *item, *plain = NULL;
+    const struct described *line = index % 4 == 0 ? extent_in_turn(lesson, made.part, index / 4) : NULL;
+    if (index % 2 == 0) plain = any_plain(cases, count, &made, line, rng);
     if (plain != NULL) {
         *item = *plain;
-        if (index % 4 == 0) shrink(lesson, item, index / 4);
         if (rng_between(rng, 0, 1)) omit(lesson, item);
     } else if (making_random(lesson, cases, count, item, index, rng)) {
         item->distribution = made.distribution;
