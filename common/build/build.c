@@ -100,6 +100,7 @@ static void add_compiler_arguments(struct recipe *recipe, enum build_level level
     /* for tests, which build many kernels once each: -Og */
     const char *flag = getenv("WARPWISE_SIMT_OPTIMISE");
     if (!flag && level == BUILD_QUICK) flag = "-Og";
+    if (!flag && level == BUILD_JUDGED) flag = "-O3";
     if (level == BUILD_DEBUG) flag = "-Og";
     argument_add(list, recipe->compiler);
     if (recipe->device == DEVICE_SIMT && flag && strncmp(flag, "-O", 2) == 0) argument_add(list, flag);

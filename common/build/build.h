@@ -17,8 +17,9 @@ enum build_state {
 };
 
 /** @brief What a runner is built for. On simt a quick build takes half the time: enough for a few small cases;
- *         one for a debugger keeps every line and every call. */
-enum build_level { BUILD_FULL, BUILD_QUICK, BUILD_DEBUG };
+ *         one for a debugger keeps every line and every call; one that is only judged opens short loops, so that its counters may
+ *         differ. */
+enum build_level { BUILD_FULL, BUILD_QUICK, BUILD_DEBUG, BUILD_JUDGED };
 
 struct build {
     enum build_state state;

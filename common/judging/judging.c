@@ -234,7 +234,9 @@ static void judge_file(const struct judgement_request *request, struct judgement
 {
     struct build build;
     show_progress("%s on %s: building …", request->lesson->name, device_name(request->device));
-    build_runner(request->lesson, request->kernel, request->device, request->level, &build);
+    const enum build_level level =
+        request->level == BUILD_FULL && !request->bench ? BUILD_JUDGED : request->level;
+    build_runner(request->lesson, request->kernel, request->device, level, &build);
     if (request->verbose && build.state == BUILD_READY) {
         printf("runner %s (%s)\n", build.runner, build.cached ? "built before" : "built now");
     }
