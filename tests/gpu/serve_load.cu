@@ -23,7 +23,15 @@ extern "C" {
 #include "engine/load.h"
 }
 
-enum { BLOCK = 16, LONGEST = 2048, TABLE = 2 * LONGEST / BLOCK, RUNNING = 64, ROWS = 512, BLOCKS = 6000, AGAIN = 3 };
+enum {
+    BLOCK = 16,
+    LONGEST = 2048,
+    TABLE = 2 * LONGEST / BLOCK,
+    RUNNING = 64,
+    ROWS = 512,
+    BLOCKS = 6000,
+    AGAIN = 3
+};
 
 static void need(cudaError_t error)
 {
@@ -70,7 +78,8 @@ enum { WORDS = 4 * ROWS + RUNNING * TABLE };
 static void launch(const struct engine *e, int rows, int wanted)
 {
     int *d = e->device;
-    const struct engine_batch batch = {rows, wanted, d, d + ROWS, d + 2 * ROWS, d + 4 * ROWS, d + 3 * ROWS, e->logits};
+    const struct engine_batch batch = {rows,         wanted,       d,        d + ROWS, d + 2 * ROWS,
+                                       d + 4 * ROWS, d + 3 * ROWS, e->logits};
     const enum kernel_status status = engine_step(&e->model, &batch, e->stream);
     if (status != KERNEL_OK) fprintf(stderr, "serve_load: %s\n", kernel_status_name(status)), exit(2);
 }
@@ -128,8 +137,9 @@ static double run_step(void *context, const struct scheduler_step *step)
         if (p->copied < 0) continue;
         const size_t slice = engine_slice_elems(c) * sizeof(__half), block = slice / (size_t)c->num_blocks;
         char *cache = (char *)e->model.cache;
-        need(cudaMemcpy2DAsync(cache + (size_t)p->blocks[p->first / BLOCK] * block, slice, cache + (size_t)p->copied * block, slice,
-                               block, 2 * (size_t)c->layers, cudaMemcpyDeviceToDevice, e->stream));
+        need(cudaMemcpy2DAsync(cache + (size_t)p->blocks[p->first / BLOCK] * block, slice,
+                               cache + (size_t)p->copied * block, slice, block, 2 * (size_t)c->layers,
+                               cudaMemcpyDeviceToDevice, e->stream));
     }
     need(cudaMemcpyAsync(e->device, host, WORDS * sizeof(int), cudaMemcpyHostToDevice, e->stream));
     if (row == wanted)
@@ -146,11 +156,14 @@ static double step_of(struct engine *e, int length, int piece, int at)
     static struct scheduler_piece pieces[RUNNING + 1];
     static int tokens[ROWS], blocks[RUNNING][TABLE];
     for (int i = 0; i < RUNNING; i++) {
-        for (int j = 0; j < TABLE; j++) blocks[i][j] = (int)((unsigned)(i * TABLE + j) * 2654435761u >> 7) % BLOCKS;
+        for (int j = 0; j < TABLE; j++)
+            blocks[i][j] = (int)((unsigned)(i * TABLE + j) * 2654435761u >> 7) % BLOCKS;
         pieces[i] = {i + 1, i, length, 1, tokens, blocks[i], TABLE, 1, -1};
     }
     /* its place is that of the last token, which has just left */
-    if (piece > 0) pieces[RUNNING - 1] = {RUNNING, RUNNING - 1, at, piece + 1, tokens, blocks[RUNNING - 1], TABLE, 1, -1};
+    if (piece > 0)
+        pieces[RUNNING - 1] = {RUNNING, RUNNING - 1, at, piece + 1, tokens, blocks[RUNNING - 1],
+                               TABLE,   1,           -1};
     const struct scheduler_step step = {pieces, RUNNING, RUNNING + piece};
     double least = INFINITY;
     for (int i = 0; i < AGAIN; i++) least = fmin(least, run_step(e, &step));
@@ -175,8 +188,8 @@ static double find_limit(struct engine *e, const struct load_request *requests, 
         }
     }
     const double leave = (double)RUNNING * count / steps;
-    printf("a step of %d tokens over %d keys: %.3f ms; what the prompt of a request adds, mean: %.3f ms\n", RUNNING, length, 1e3 * without,
-           1e3 * prompts / count);
+    printf("a step of %d tokens over %d keys: %.3f ms; what the prompt of a request adds, mean: %.3f ms\n",
+           RUNNING, length, 1e3 * without, 1e3 * prompts / count);
     return leave / (without + leave * prompts / count);
 }
 
@@ -186,24 +199,31 @@ int main(int words, char **word)
     static struct engine e;
     char error[SCHEDULER_ERROR] = "";
     const int large = words > 1 && strcmp(word[1], "8B") == 0, count = words > 2 ? atoi(word[2]) : 200;
-    struct load_lengths lengths = {512, 128, words > 3 ? atof(word[3]) : 0.6, LONGEST, NULL, 0, words > 4 ? atof(word[4]) : 0.0};
-    const struct scheduler_limits limits = {BLOCKS, BLOCK, RUNNING, ROWS, 2 * LONGEST, count + 1, lengths.common > 0.0};
+    struct load_lengths lengths = {512,  128, words > 3 ? atof(word[3]) : 0.6, LONGEST,
+                                   NULL, 0,   words > 4 ? atof(word[4]) : 0.0};
+    const struct scheduler_limits limits = {
+        BLOCKS, BLOCK, RUNNING, ROWS, 2 * LONGEST, count + 1, lengths.common > 0.0};
     struct load_request *requests = (struct load_request *)malloc((size_t)count * sizeof *requests);
     open_engine(&e, large);
     load_make(requests, count, 1.0, &lengths, 1);
     const double limit = find_limit(&e, requests, count);
-    printf("%s, %d requests, prompts %g and outputs %g with spread %g, %.0f%% of a prompt common; limit (nothing shared): %.2f requests/s\n",
-           large ? "8B" : "0.6B", count, lengths.prompt, lengths.output, lengths.spread, 100 * lengths.common, limit);
-    printf("rate,load,requests_per_s,tokens_per_s,first_50_ms,first_90_ms,first_99_ms,between_50_ms,between_90_ms,between_99_ms,"
+    printf("%s, %d requests, prompts %g and outputs %g with spread %g, %.0f%% of a prompt common; limit "
+           "(nothing shared): %.2f requests/s\n",
+           large ? "8B" : "0.6B", count, lengths.prompt, lengths.output, lengths.spread, 100 * lengths.common,
+           limit);
+    printf("rate,load,requests_per_s,tokens_per_s,first_50_ms,first_90_ms,first_99_ms,between_50_ms,between_"
+           "90_ms,between_99_ms,"
            "waiting,running,busy,steps,hit_rate\n");
     for (size_t i = 0; i < sizeof SHARES / sizeof SHARES[0]; i++) {
         struct load_result r;
         if (words > 5 && SHARES[i] < atof(word[5])) continue;
         load_make(requests, count, SHARES[i] * limit, &lengths, 1);
-        if (load_run(requests, count, &limits, run_step, &e, &r, error) != 0) return fprintf(stderr, "serve_load: %s\n", error), 2;
-        printf("%.2f,%.2f,%.2f,%.0f,%.1f,%.1f,%.1f,%.2f,%.2f,%.2f,%.1f,%.1f,%.3f,%lld,%.3f\n", SHARES[i] * limit, SHARES[i],
-               r.requests_per_second, r.tokens_per_second, 1e3 * r.first.at_50, 1e3 * r.first.at_90, 1e3 * r.first.at_99,
-               1e3 * r.between.at_50, 1e3 * r.between.at_90, 1e3 * r.between.at_99, r.waiting, r.running, r.busy, r.steps, r.hit_rate);
+        if (load_run(requests, count, &limits, run_step, &e, &r, error) != 0)
+            return fprintf(stderr, "serve_load: %s\n", error), 2;
+        printf("%.2f,%.2f,%.2f,%.0f,%.1f,%.1f,%.1f,%.2f,%.2f,%.2f,%.1f,%.1f,%.3f,%lld,%.3f\n",
+               SHARES[i] * limit, SHARES[i], r.requests_per_second, r.tokens_per_second, 1e3 * r.first.at_50,
+               1e3 * r.first.at_90, 1e3 * r.first.at_99, 1e3 * r.between.at_50, 1e3 * r.between.at_90,
+               1e3 * r.between.at_99, r.waiting, r.running, r.busy, r.steps, r.hit_rate);
         fflush(stdout);
     }
     return 0;

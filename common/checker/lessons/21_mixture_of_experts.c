@@ -457,8 +457,9 @@ static void vary_sizes(struct lesson_case *item, int index, struct rng *rng)
     static const enum distribution of_logits[] = {NORMAL, NORMAL, TIES,     EQUAL,
                                                   FAR,    LARGE,  WITH_NAN, INFINITE},
                                    of_pairs[] = {NORMAL, ALL_FIRST, ALL_LAST, SKEWED, NOBODY, FALLING},
-                                   of_rows[] = {NORMAL, ALL_FIRST, ALL_LAST, SKEWED, FALLING, GATES_LOW, GATES_HIGH},
-                                   of_layers[] = {NORMAL, NORMAL, TIES, WITH_NAN, LARGE, GATES_HIGH};
+                                   of_rows[] = {NORMAL,  ALL_FIRST, ALL_LAST,  SKEWED,
+                                                FALLING, GATES_LOW, GATES_HIGH},
+                                   of_layers[] = {NORMAL, NORMAL, TIES, WITH_NAN, LARGE};
     const int part = item->part, few = index % 4 != 0, wide = item->devices == ON_GPU ? 8 : 1;
     int *extent = item->extent;
     extent[EXPERTS_COUNT] = rng_between(rng, 1, part == EXPERTS_ROUTE || index % 32 == 5 ? 256 : 9);
@@ -481,7 +482,7 @@ static void vary_sizes(struct lesson_case *item, int index, struct rng *rng)
     if (part == EXPERTS_ROUTE) item->distribution = of_logits[rng_between(rng, 0, 7)];
     if (part == EXPERTS_GROUP) item->distribution = of_pairs[rng_between(rng, 0, 5)];
     if (part == EXPERTS_PRODUCT) item->distribution = of_rows[rng_between(rng, 0, 6)];
-    if (part == EXPERTS_LAYER) item->distribution = of_layers[rng_between(rng, 0, 5)];
+    if (part == EXPERTS_LAYER) item->distribution = of_layers[rng_between(rng, 0, 4)];
     settle(item);
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
 }
@@ -559,7 +560,8 @@ static const char *purpose(const struct lesson_case *item)
     case GATES_HIGH:
         return "gates far above 0: exp(gate) is infinite, and silu is the gate";
     case LARGE:
-        return "logits far from 0 and close to each other: their difference is exact, that of two products is not";
+        return "logits far from 0 and close to each other: their difference is exact, that of two products "
+               "is not";
     case GATES_LOW:
         return "gates far below 0: exp(-gate) is infinite, and gate / infinity is 0";
     default:

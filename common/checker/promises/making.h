@@ -10,7 +10,15 @@
 #define MAKING_SOUND "sound_arguments"
 
 /** @brief What the items of a property that the table made have to do with each other (lesson_case.property). */
-enum made_property { MADE_PLACES = 1 << 16, MADE_FAULTS, MADE_STATE, MADE_PATHS, MADE_RATIOS, MADE_SCORES, MADE_SPECIAL };
+enum made_property {
+    MADE_PLACES = 1 << 16,
+    MADE_FAULTS,
+    MADE_STATE,
+    MADE_PATHS,
+    MADE_RATIOS,
+    MADE_SCORES,
+    MADE_SPECIAL
+};
 
 /** @brief Appends a copy of @p like as "PART/NAME", and returns it. If there is such a case it now shows the row, too, and the
  *         result is NULL; so it is without room. */

@@ -327,7 +327,8 @@ void scores_fill(const struct lesson_case *item, const struct lesson_buffer *buf
     const int is_query = strcmp(buffer->name, "q") == 0, is_given = is_score(buffer->name);
     for (size_t i = 0; i < elems; i++) {
         const size_t line = i / row, of_row = i % row;
-        const double size = query >= 1.0 ? query * (1.0 - (double)(line / 2 % QUERIES) / (2 * QUERIES)) : query,
+        const double size =
+                         query >= 1.0 ? query * (1.0 - (double)(line / 2 % QUERIES) / (2 * QUERIES)) : query,
                      of_query = line % 2 > 0 ? -size : size,
                      of_key = key_of(&SIZES[item->scores - 1], is_given ? of_row : line);
         if (is_query || is_key(buffer->name))

@@ -31,7 +31,8 @@ static int buffer_of(const struct lesson_buffer *buffer, int buffers, uint64_t t
 {
     int found[WIRE_BUFFERS], count = 0;
     for (int b = 0; b < buffers; b++)
-        if ((buffer[b].role == WIRE_IN || buffer[b].role == WIRE_INOUT) && has_specials(buffer[b].storage)) found[count++] = b;
+        if ((buffer[b].role == WIRE_IN || buffer[b].role == WIRE_INOUT) && has_specials(buffer[b].storage))
+            found[count++] = b;
     return count > 0 ? found[turn % (uint64_t)count] : -1;
 }
 
@@ -59,19 +60,21 @@ void make_special(struct making *m)
  * how a kernel rounds. */
 static int is_plain(const struct lesson_case *item, const struct lesson_case *like)
 {
-    return item->part == like->part && making_is_ordinary(item) && item->group != GROUP_SPEED && item->scores == 0 &&
-           item->distribution == like->distribution;
+    return item->part == like->part && making_is_ordinary(item) && item->group != GROUP_SPEED &&
+           item->scores == 0 && item->distribution == like->distribution;
 }
 
 /* Any such case, of those that have the least of extent @p line, if that is not NULL; NULL: there is none. */
-static const struct lesson_case *any_plain(const struct lesson_case *cases, int count, const struct lesson_case *like,
-                                           const struct described *line, struct rng *rng)
+static const struct lesson_case *any_plain(const struct lesson_case *cases, int count,
+                                           const struct lesson_case *like, const struct described *line,
+                                           struct rng *rng)
 {
     const struct lesson_case *found = NULL;
     int alike = 0;
     for (int i = 0; i < count; i++) {
         if (!is_plain(&cases[i], like)) continue;
-        const int64_t less = found != NULL && line != NULL ? cases[i].value[line->at] - found->value[line->at] : 0;
+        const int64_t less =
+            found != NULL && line != NULL ? cases[i].value[line->at] - found->value[line->at] : 0;
         if (less < 0) alike = 0;
         if (less <= 0 && rng_between(rng, 0, alike++) == 0) found = &cases[i];
     }
@@ -116,22 +119,24 @@ void vary_special(const struct lesson *lesson, const struct lesson_case *cases, 
         item->distribution = made.distribution;
     }
     item->flags = (item->flags | CASE_ENUMERATES) & ~(unsigned)CASE_UNIT_SCALE;
-    item->about = "one element, or a few, is NaN or infinite: does it come out where it belongs, and nowhere else?";
+    item->about =
+        "one element, or a few, is NaN or infinite: does it come out where it belongs, and nowhere else?";
     item->special = 1 + index;
     item->seed = rng_mix(made.seed, (uint64_t)index);
 }
 
-void special_fill(const struct lesson_case *item, const struct lesson_buffer *buffer, int buffers, int index, float *data)
+void special_fill(const struct lesson_case *item, const struct lesson_buffer *buffer, int buffers, int index,
+                  float *data)
 {
     static const float VALUES[] = {NAN, INFINITY, -INFINITY};
     struct rng rng = {rng_mix(item->seed, 0x5bec1a1)};
-    const uint64_t turn = (uint64_t)(item->special - 1), kinds = has_infinities(buffer, buffers) ? sizeof VALUES / sizeof VALUES[0] : 1;
+    const uint64_t turn = (uint64_t)(item->special - 1),
+                   kinds = has_infinities(buffer, buffers) ? sizeof VALUES / sizeof VALUES[0] : 1;
     const size_t elems = lesson_elems(&buffer[index]);
     const int one = buffer_of(buffer, buffers, turn / kinds);
     if (elems == 0 || one < 0 || !has_specials(buffer[index].storage)) return;
     for (size_t i = 0; one != index && turn % 2 > 0 && i < elems; i++)
         if (rng_next(&rng) % ZEROS == 0) data[i] = 0.0f;
     if (one != index) return;
-    for (int i = rng_between(&rng, 1, MOST); i > 0; i--)
-        data[rng_next(&rng) % elems] = VALUES[turn % kinds];
+    for (int i = rng_between(&rng, 1, MOST); i > 0; i--) data[rng_next(&rng) % elems] = VALUES[turn % kinds];
 }
