@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 /* clang-format off */
-/* The same for both storage types: TYPE is that of an element, NAME what PTX calls it. */
+/** @brief The same for both storage types: TYPE is that of an element, NAME what PTX calls it. */
 #define WGMMA_ATTENTION(TYPE, NAME) \
     /* D = A B^T, or D += A B^T if @p more, 64 x 64. */ \
     __device__ __forceinline__ void wgmma_shared(float (&d)[32], uint64_t a, uint64_t b, int more, TYPE) \

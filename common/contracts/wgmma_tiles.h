@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 /* clang-format off */
-/* The same for both storage types: TYPE is that of an element, NAME what PTX calls it. */
+/** @brief The same for both storage types: TYPE is that of an element, NAME what PTX calls it. */
 #define WGMMA_TILES(TYPE, NAME) \
     /* D += A B, 64 x 64. */ \
     template <int MN_MAJOR_A, int MN_MAJOR_B> \

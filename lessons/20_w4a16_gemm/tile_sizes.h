@@ -81,7 +81,7 @@ struct lane_weights {
 
 /** @brief What a lane of part "vector" loads of one slice. */
 template <int FRAGMENTS> struct vector_slice {
-    struct lane_weights w;
+    struct lane_weights w; /**< its words, scales and zeros */
     uint4 a[2][FRAGMENTS]; /**< of rows g, g + 8, ... of A: 16 elements, in two chunks */
 };
 
