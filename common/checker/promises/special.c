@@ -3,7 +3,8 @@
  * @brief The promise about NaN and infinities: they come out where they belong, and nowhere else.
  *
  * Inputs of another case, or of a random shape, in which one element, or a few, of one buffer of floats is NaN or infinite: any
- * element, whether it is seen or not. In every other item some elements of the other buffers are 0: 0 times infinity is NaN. What comes of it the oracle says.
+ * element, whether it is seen or not. In every other item some elements of the other buffers are 0: 0 times infinity is NaN. What
+ * comes of it the oracle says.
  */
 #include <math.h>
 #include <string.h>
