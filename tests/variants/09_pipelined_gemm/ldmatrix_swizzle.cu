@@ -45,7 +45,9 @@ struct swizzled_places {
 
 __device__ inline void copy_chunk_at(uint32_t to, const half *from)
 {
+#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(to), "l"(from) : "memory");
+#endif
 }
 
 /** Copies the first tiles, which have @p depth of k: zeros after that. */
