@@ -181,7 +181,7 @@ static void names_in_sections(const struct object *object, int thread_local, str
 }
 
 char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly,
-                          char **section, unsigned long *address)
+                          struct machine_code_frames *frames, char **section, unsigned long *address)
 {
     struct text thread_locals = {0}, constants = {0};
     struct object object = {0};
@@ -192,7 +192,7 @@ char *checks_machine_code(const struct recipe *recipe, const char *path, const c
     names_in_sections(&object, 0, &constants);
     free(object.data);
     *section = NULL;
-    if (!machine_code_check(disassembly, thread_locals.data, constants.data, &finding)) {
+    if (!machine_code_check(disassembly, thread_locals.data, constants.data, frames, &finding)) {
         sentence = finding.section ? format_string("its machine code \"%s\" (in %s) %s", finding.instruction,
                                                    finding.function, finding.message)
                                    : format_string("%s: %s", name_of(recipe), finding.message);

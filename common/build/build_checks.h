@@ -7,6 +7,7 @@
 
 #include "base/process.h"
 #include "build_recipe.h"
+#include "machine_code.h"
 
 /** @brief The files that compilers may read: their own, the headers that kernel files need, and this one
  *         file. Solutions, tests and the oracle are not among them. */
@@ -24,8 +25,8 @@ char *checks_preprocessed(const struct recipe *recipe, const char *text);
 char *checks_headers(const struct recipe *recipe, const char *text, const char *plain,
                      const char *plain_file);
 /** @brief Checks the machine code of the object file at @p path (simt on x86-64), whose @p disassembly was written by objdump; where it refuses, and
- *         @p section is not NULL, that and @p address say which instruction it was. */
+ *         @p section is not NULL, that and @p address say which instruction it was. Else @p frames is filled. */
 char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly,
-                          char **section, unsigned long *address);
+                          struct machine_code_frames *frames, char **section, unsigned long *address);
 /** @brief Checks the object file at @p path. */
 char *checks_object(const struct recipe *recipe, const char *source, const char *path);

@@ -374,7 +374,7 @@ static int line_of_instruction(struct work *work, const char *object, const char
 }
 
 /* Judges each instruction of the object that is linked. */
-static int check_machine_code(struct work *work, const char *object)
+static int check_machine_code(struct work *work, const char *object, struct machine_code_frames *frames)
 {
     char *list = format_string("%s/instructions", work->inside), *tool = find_program("objdump"),
          *section = NULL;
@@ -389,7 +389,7 @@ static int check_machine_code(struct work *work, const char *object)
     if (!fine)
         return complain("objdump is missing, or cannot read %s: machine code cannot be checked.", object), 0;
     if (!read_left(list, &text)) return lost(work, "the list of instructions");
-    char *what = checks_machine_code(work->recipe, object, text.data, &section, &address);
+    char *what = checks_machine_code(work->recipe, object, text.data, frames, &section, &address);
     text_free(&text);
     free(list);
     if (!what) return 1;
@@ -463,7 +463,8 @@ static char *boundary_library(const struct work *work)
 }
 
 /* Selects the object file and libraries to link: on simt, a copy whose names lead to the boundary. */
-static int prepare_link(struct work *work, const char *object, const char *gated, struct argument_list *link)
+static int prepare_link(struct work *work, const char *object, const char *gated,
+                        const struct machine_code_frames *frames, struct argument_list *link)
 {
     const int simt = work->recipe->device == DEVICE_SIMT;
     argument_add(link, simt ? gated : object);
@@ -473,7 +474,7 @@ static int prepare_link(struct work *work, const char *object, const char *gated
         if (library) argument_add(link, library);
         if (simt && i == 0 && !library) return 0;
     }
-    return !simt || object_add_gates(object, gated) || lost(work, "kernel.o");
+    return !simt || object_add_gates(object, gated, frames) || lost(work, "kernel.o");
 }
 
 static void build_in(struct work *work)
@@ -482,15 +483,17 @@ static void build_in(struct work *work)
          *gated = format_string("%s/gated.o", work->inside), *made = format_string("%s/runner", work->inside);
     char *runner = format_string("%s/runner", work->folder);
     struct argument_list link = {0};
+    struct machine_code_frames frames = {0};
     int built = check_text(work) && build_object(work, object) && check_object(work, object) &&
-                (work->recipe->device == DEVICE_SIMT ? !SIMT_CODE_IS_READ || check_machine_code(work, object)
+                (work->recipe->device == DEVICE_SIMT ? !SIMT_CODE_IS_READ || check_machine_code(work, object, &frames)
                                                      : check_instructions(work, object)) &&
-                prepare_link(work, object, gated, &link);
+                prepare_link(work, object, gated, &frames, &link);
     argument_add(&link, "-o");
     argument_add(&link, made);
     built = built && run(work, link.items) && (copy_left(made, runner) || lost(work, "the runner"));
     if (built) work->build->state = BUILD_READY;
     remove_tree(work->inside);
+    machine_code_free(&frames);
     free(link.items);
     free(object);
     free(gated);

@@ -231,8 +231,8 @@ static int read_line(struct disassembly *all, char *line, int *section, int *fun
     } else if (isxdigit((unsigned char)*line) && end - line > 19 && end[-1] == ':' && line[16] == ' ') {
         end[-2] = '\0';
         *function = disassembly_name(all, line + 18);
-        *begins =
-            strstr(line + 18, "-0x") == NULL; /* "name-0x1": before a function, where a patch may come */
+        /* "name-0x1": before a function, where a patch may come; "name.cold": a part of "name" */
+        *begins = strstr(line + 18, "-0x") == NULL && strstr(line + 18, ".cold") == NULL;
     } else if (*line == '\t' && last) {
         return read_relocation(all, last, line + strspn(line, "\t "));
     } else if (*line == ' ') {

@@ -45,6 +45,7 @@ struct state {
     struct value reg[REGISTERS];
     struct value compared; /* what rsp was compared with, if that was the last comparison */
     int reported[2];       /* bytes that may be read; written; of the way that has most */
+    int entered;           /* 1 between the reports of a function's beginning and of its end; 2: on some ways */
     int slot_count, slot_capacity;
     struct slot *slot; /* of 8 bytes, in which something is known */
 };
@@ -59,9 +60,31 @@ struct block {
     int from_count, from_capacity;
 };
 
+/* Where in a function's frame something is. */
+struct place {
+    int function; /* the name of the whole one */
+    int of;
+    int64_t at;
+};
+
+struct places {
+    struct place *place;
+    size_t count, capacity;
+};
+
 struct program {
     struct disassembly code;
     const char *own_thread_locals, *constants;
+    int *whole;               /* of a name: "f" for "f.cold" */
+    struct places taken;      /* places whose addresses are taken */
+    struct places saved;      /* where a caller's register is kept */
+    struct places looked;     /* where something was kept that was known, and needed */
+    int open_is_known;        /* taken and saved are complete: what is kept where pointers lead is not known */
+    struct entry {
+        size_t at;
+        struct value stack; /* its end */
+    } * entry;              /* calls of __tsan_func_entry */
+    size_t entry_count, entry_capacity;
     struct kind *kind; /* of an instruction */
     struct block *block;
     size_t block_count;
@@ -94,6 +117,49 @@ static int fail(struct program *p, size_t at, const char *message)
 static int same_value(struct value a, struct value b)
 {
     return a.kind == b.kind && (a.kind == ANYTHING || (a.of == b.of && a.at == b.at));
+}
+
+static void add_place(struct program *p, struct places *places, size_t at, int of, int64_t where)
+{
+    const struct place place = {p->whole[p->code.instruction[at].function], of, where};
+    for (size_t i = 0; i < places->count; i++)
+        if (memcmp(&places->place[i], &place, sizeof place) == 0) return;
+    if (places->count == places->capacity) {
+        places->capacity = places->capacity ? 2 * places->capacity : 64;
+        struct place *more = must_allocate(places->capacity * sizeof *more);
+        if (places->count) memcpy(more, places->place, places->count * sizeof *more);
+        free(places->place);
+        places->place = more;
+    }
+    places->place[places->count++] = place;
+}
+
+/* The part of a frame to which pointers may lead: from the lowest place whose address is taken to where the caller's registers are
+ * kept. Compilers keep both apart: variables whose address is taken lie above what registers had no room for. */
+static void open_part(const struct program *p, int function, int of, int64_t *low, int64_t *high)
+{
+    *low = *high = of == CALLERS ? -8 : 0;
+    for (size_t i = 0; i < p->taken.count; i++) {
+        const struct place *place = &p->taken.place[i];
+        if (place->function == function && place->of == of && place->at < *low) *low = place->at;
+    }
+    for (size_t i = 0; i < p->saved.count; i++) {
+        const struct place *place = &p->saved.place[i];
+        if (place->function == function && place->of == of && place->at >= *low && place->at < *high)
+            *high = place->at;
+    }
+}
+
+static int is_open(const struct program *p, size_t at, struct value where)
+{
+    int64_t low, high;
+    open_part(p, p->whole[p->code.instruction[at].function], where.of, &low, &high);
+    return where.at < high && where.at + 8 > low;
+}
+
+static int is_saved(int number)
+{
+    return number == RBX || number == RBP || number > R11;
 }
 
 static struct value moved(struct value value, int64_t by)
@@ -134,9 +200,22 @@ static struct value find_slot(const struct state *s, struct value where)
     return anything;
 }
 
-static void set_slot(struct state *s, struct value where, int bytes, struct value value)
+/* The same for what an instruction loads. */
+static struct value load_slot(struct program *p, const struct state *s, size_t at, struct value where)
+{
+    const struct value found = find_slot(s, where);
+    if (found.kind == ANYTHING) return found;
+    if (p->open_is_known) return is_open(p, at, where) ? anything : found;
+    if (p->judging) add_place(p, &p->looked, at, where.of, where.at);
+    return found;
+}
+
+static void set_slot(struct program *p, struct state *s, size_t at, struct value where, int bytes,
+                     struct value value)
 {
     forget_slots(s, where.of, where.at, bytes);
+    if (p->judging && value.kind == GIVEN && is_saved(value.of))
+        add_place(p, &p->saved, at, where.of, where.at);
     if (value.kind == ANYTHING || bytes != 8) return;
     if (s->slot_count == s->slot_capacity) {
         s->slot_capacity = s->slot_capacity ? 2 * s->slot_capacity : 16;
@@ -413,11 +492,19 @@ static int judge_thread_local(struct program *p, struct state *s, size_t at, con
                 "blockDim, gridDim, or writes one of these");
 }
 
+/* Arguments on the caller's stack are as many as the caller has put there, who may have called the function as one of another type. */
+static int judge_argument(struct program *p, size_t at, struct value where)
+{
+    return where.kind != FRAME || where.of != CALLERS || where.at < 0 ||
+           fail(p, at, "changes an argument on its caller's stack: let it change a copy");
+}
+
 /* A constant distance in the frame: between the stack's end and the return address, or an argument. */
 static int judge_frame(struct program *p, const struct state *s, size_t at, struct value where, int bytes,
                        int writes)
 {
     const struct value end = s->reg[RSP];
+    if (writes && !judge_argument(p, at, where)) return 0;
     const int above = where.at >= 0, inside = where.at + bytes <= (where.of == CALLERS && writes ? -8 : 0);
     const int fine = where.of == CALLERS ? above || inside : inside;
     if (fine && (end.kind != FRAME || end.of != where.of || where.at >= end.at - RED_ZONE)) return 1;
@@ -433,7 +520,7 @@ static int judge(struct program *p, struct state *s, size_t at, const struct ope
     if (where.kind == NEAR) return need_report(p, s, at, bytes, writes);
     if (where.kind != FRAME) {
         use_report(p, s, at, bytes, writes);
-        return 1;
+        return !writes || judge_argument(p, at, moved(reg(s, o->base), o->value));
     }
     if (writes) forget_slots(s, where.of, where.at, bytes);
     return judge_frame(p, s, at, where, bytes, writes);
@@ -456,7 +543,7 @@ static struct value value_of(struct program *p, struct state *s, size_t at, cons
     judge(p, s, at, o, bytes, 0);
     if (is_thread_itself(p, at, o)) return near;
     const struct value where = address_of(p, s, at, o);
-    if (!o->thread && where.kind == FRAME && bytes == 8) return find_slot(s, where);
+    if (!o->thread && where.kind == FRAME && bytes == 8) return load_slot(p, s, at, where);
     return o->counter ? linked(p, at, o) : anything;
 }
 
@@ -475,7 +562,7 @@ static int put(struct program *p, struct state *s, size_t at, const struct opera
     if (o->kind != MEMORY) return fail(p, at, "has an operand that no compiler gives it");
     if (!judge(p, s, at, o, bytes, 1)) return 0;
     const struct value where = address_of(p, s, at, o);
-    if (!o->thread && where.kind == FRAME) set_slot(s, where, bytes, value);
+    if (!o->thread && where.kind == FRAME) set_slot(p, s, at, where, bytes, value);
     return 1;
 }
 
@@ -514,7 +601,7 @@ static int push(struct program *p, struct state *s, size_t at)
     const struct value value = value_of(p, s, at, &p->code.instruction[at].operand[0], 8);
     if (s->reg[RSP].kind != FRAME) return fail(p, at, "uses the stack, and nothing tells where it ends");
     s->reg[RSP].at -= 8;
-    set_slot(s, s->reg[RSP], 8, value);
+    set_slot(p, s, at, s->reg[RSP], 8, value);
     return !p->failed;
 }
 
@@ -525,7 +612,7 @@ static int pop(struct program *p, struct state *s, size_t at, const struct opera
         (where.of != CALLERS && where.at >= 0))
         return fail(p, at, "takes from the stack what is above the function's frame");
     s->reg[RSP].at += 8;
-    return put(p, s, at, to, 8, find_slot(s, where));
+    return put(p, s, at, to, 8, load_slot(p, s, at, where));
 }
 
 static int divide(struct program *p, struct state *s, size_t at, const struct kind *kind)
@@ -604,6 +691,25 @@ static int take_call_for_report(struct state *s, const char *name)
     return 1;
 }
 
+/* "__tsan_func_entry": from here to "__tsan_func_exit" the device knows which part of the frame pointers may lead to. 0 after a failure. */
+static int enter_or_leave(struct program *p, struct state *s, size_t at, const char *name)
+{
+    const int enters = strcmp(name, "__tsan_func_entry") == 0;
+    if (!enters && strcmp(name, "__tsan_func_exit") != 0) return 1;
+    if (s->entered != !enters) return fail(p, at, "says once too often that a function begins or ends");
+    s->entered = enters;
+    if (!p->judging || !enters) return 1;
+    if (p->entry_count == p->entry_capacity) {
+        p->entry_capacity = p->entry_capacity ? 2 * p->entry_capacity : 64;
+        struct entry *more = must_allocate(p->entry_capacity * sizeof *more);
+        if (p->entry_count) memcpy(more, p->entry, p->entry_count * sizeof *more);
+        free(p->entry);
+        p->entry = more;
+    }
+    p->entry[p->entry_count++] = (struct entry){at, s->reg[RSP]};
+    return 1;
+}
+
 /* A call; @p goes_on: whether it may return. */
 static int call(struct program *p, struct state *s, size_t at, int *goes_on)
 {
@@ -620,6 +726,7 @@ static int call(struct program *p, struct state *s, size_t at, int *goes_on)
     if (target >= 0 && !p->code.instruction[target].begins)
         return fail(p, at, "calls into the middle of a function");
     if (s->reg[RSP].kind != FRAME) return fail(p, at, "calls, and nothing tells where its stack ends");
+    if (target < 0 && !enter_or_leave(p, s, at, p->code.name[name])) return 0;
     if (target >= 0)
         *goes_on = p->returns[p->code.instruction[target].function];
     else
@@ -677,11 +784,6 @@ static int strings(struct program *p, struct state *s, size_t at)
     return 1;
 }
 
-static int is_saved(int number)
-{
-    return number == RBX || number == RBP || number > R11;
-}
-
 static int returns(struct program *p, const struct state *s, size_t at)
 {
     if (s->reg[RSP].kind != FRAME || s->reg[RSP].of != CALLERS || s->reg[RSP].at != -8)
@@ -689,7 +791,26 @@ static int returns(struct program *p, const struct state *s, size_t at)
     for (int i = 0; i < REGISTERS; i++)
         if (is_saved(i) && (s->reg[i].kind != GIVEN || s->reg[i].of != i))
             return fail(p, at, "returns, and a register is not as its caller left it");
+    if (s->entered) return fail(p, at, "returns, and has not said that its function ends");
     return 1;
+}
+
+/* An address in the frame gets into a register, and from there anywhere. What lies below the stack's end, or above the frame, is no variable. */
+static void take(struct program *p, const struct state *s, size_t at, struct value address)
+{
+    const struct value end = s->reg[RSP];
+    if (!p->judging || address.kind != FRAME || (address.of == CALLERS && address.at >= -8)) return;
+    if (end.kind == FRAME && end.of == address.of && address.at < end.at) return;
+    add_place(p, &p->taken, at, address.of, address.at);
+}
+
+static void take_operand(struct program *p, const struct state *s, size_t at, const struct operand *o)
+{
+    for (int i = 0; i < 2; i++) {
+        const int number = i ? o->index : o->base;
+        if (number != NO_REGISTER && s->reg[number].kind == FRAME)
+            take(p, s, at, moved(s->reg[number], o->value));
+    }
 }
 
 /* What an instruction does to what is known; @p goes_on: 0 if the next one does not follow. */
@@ -707,6 +828,8 @@ static int step(struct program *p, struct state *s, size_t at, int *goes_on)
     switch (kind.does) {
     case MOVES: {
         const struct value value = value_of(p, s, at, &it->operand[0], kind.bytes);
+        if (it->operand[0].kind == REGISTER && !(last->kind == REGISTER && last->reg == RSP))
+            take(p, s, at, value);
         return it->count == 2 ? put(p, s, at, last, kind.bytes, value) && !p->failed
                               : fail(p, at, "has an operand that no compiler gives it");
     }
@@ -718,6 +841,7 @@ static int step(struct program *p, struct state *s, size_t at, int *goes_on)
         const struct operand *from = &it->operand[0];
         if (it->count != 2 || from->kind != MEMORY || from->thread)
             return fail(p, at, "has an operand that no compiler gives it");
+        if (last->kind != REGISTER || last->reg != RSP) take_operand(p, s, at, from);
         return put(p, s, at, last, 8, r && r->kind[0] != 'T' ? anything : address_of(p, s, at, from));
     }
     case READS:
@@ -844,7 +968,7 @@ static int find_blocks(struct program *p)
 
 static void begin_function(struct state *s)
 {
-    s->slot_count = s->reported[0] = s->reported[1] = 0;
+    s->slot_count = s->reported[0] = s->reported[1] = s->entered = 0;
     s->compared = anything;
     for (int i = 0; i < REGISTERS; i++) s->reg[i] = (struct value){GIVEN, i, 0};
     s->reg[RSP] = (struct value){FRAME, CALLERS, -8};
@@ -854,6 +978,7 @@ static void begin_function(struct state *s)
 static void meet(size_t at, struct state *s, const struct state *other)
 {
     int kept = 0;
+    if (s->entered != other->entered) s->entered = 2;
     for (int i = 0; i < 2; i++)
         if (s->reported[i] < other->reported[i]) s->reported[i] = other->reported[i];
     for (int i = 0; i < REGISTERS; i++) {
@@ -873,7 +998,7 @@ static void meet(size_t at, struct state *s, const struct state *other)
 static int equal_states(const struct state *a, const struct state *b)
 {
     int same = a->slot_count == b->slot_count && same_value(a->compared, b->compared) &&
-               a->reported[0] == b->reported[0] && a->reported[1] == b->reported[1];
+               a->reported[0] == b->reported[0] && a->reported[1] == b->reported[1] && a->entered == b->entered;
     for (int i = 0; i < REGISTERS && same; i++) same = same_value(a->reg[i], b->reg[i]);
     for (int i = 0; i < a->slot_count && same; i++)
         same =
@@ -920,7 +1045,8 @@ static int run_block(struct program *p, int number, struct state *s)
         }
     }
     const struct instruction *next = b->end < p->code.count ? &p->code.instruction[b->end] : NULL;
-    if (goes_on && (!next || next->begins || next->section != last->section))
+    if (goes_on && (!next || next->begins || next->section != last->section ||
+                    p->whole[next->function] != p->whole[last->function]))
         return fail(p, at - 1, "runs on past the end of its function: is a return missing?");
     const int known =
         b->reached && b->goes_on == goes_on && b->ends == (at == b->end) && equal_states(&b->after, s);
@@ -935,10 +1061,13 @@ static int run_block(struct program *p, int number, struct state *s)
 }
 
 /* Gathers what is known before each block until nothing changes; then judges each instruction. */
-static int run_all(struct program *p)
+static int run_once(struct program *p)
 {
     struct state s = {0};
     int changed = 1;
+    p->judging = 0;
+    p->entry_count = 0;
+    for (size_t i = 0; i < p->block_count; i++) p->block[i].reached = 0;
     for (size_t i = 0; i < p->block_count; i++)
         p->queued[i] = (char)p->code.instruction[p->block[i].begin].begins;
     while (changed && !p->failed) {
@@ -957,8 +1086,53 @@ static int run_all(struct program *p)
     return !p->failed;
 }
 
+/* Once more without what was known of places to which pointers may lead, if anything needed that. */
+static int run_all(struct program *p)
+{
+    int again = 0, fine = run_once(p);
+    for (size_t i = 0; i < p->looked.count; i++) {
+        const struct place *place = &p->looked.place[i];
+        int64_t low, high;
+        open_part(p, place->function, place->of, &low, &high);
+        again |= place->at < high && place->at + 8 > low;
+    }
+    p->open_is_known = 1;
+    return fine && again ? run_once(p) : fine;
+}
+
+static void tell_frames(struct program *p, struct machine_code_frames *frames)
+{
+    *frames = (struct machine_code_frames){0};
+    if (p->entry_count) frames->frame = must_allocate(p->entry_count * sizeof *frames->frame);
+    for (size_t i = 0; i < p->entry_count; i++) {
+        const struct entry *entry = &p->entry[i];
+        const struct instruction *it = &p->code.instruction[entry->at];
+        struct machine_code_frame *frame = &frames->frame[frames->count++];
+        *frame = (struct machine_code_frame){copy_string(p->code.name[it->section]), it[1].address, 0, 0};
+        open_part(p, p->whole[it->function], entry->stack.of, &frame->low, &frame->high);
+        frame->low -= entry->stack.at;
+        frame->high -= entry->stack.at;
+    }
+}
+
+void machine_code_free(struct machine_code_frames *frames)
+{
+    for (size_t i = 0; i < frames->count; i++) free(frames->frame[i].section);
+    free(frames->frame);
+    *frames = (struct machine_code_frames){0};
+}
+
 static void name_functions(struct program *p)
 {
+    p->whole = must_allocate(p->code.name_count * sizeof *p->whole);
+    for (size_t i = 0, count = p->code.name_count; i < count; i++) {
+        const char *cold = strstr(p->code.name[i], ".cold");
+        char *whole = cold ? format_string("%.*s", (int)(cold - p->code.name[i]), p->code.name[i]) : NULL;
+        p->whole[i] = (int)i;
+        for (size_t k = 0; whole && k < count; k++)
+            if (strcmp(p->code.name[k], whole) == 0) p->whole[i] = (int)k;
+        free(whole);
+    }
     p->kind = must_allocate(p->code.count * sizeof *p->kind);
     for (size_t i = 0; i < p->code.count; i++)
         if (!kind_of(&p->code.instruction[i], &p->kind[i])) p->kind[i] = (struct kind){0};
@@ -978,10 +1152,11 @@ static void name_functions(struct program *p)
 }
 
 int machine_code_check(const char *disassembly, const char *own_thread_locals, const char *constants,
-                       struct machine_code_finding *finding)
+                       struct machine_code_frames *frames, struct machine_code_finding *finding)
 {
     struct program p = {.own_thread_locals = own_thread_locals, .constants = constants, .finding = finding};
     *finding = (struct machine_code_finding){0};
+    *frames = (struct machine_code_frames){0};
     if (!disassembly_read(disassembly, &p.code)) {
         finding->message = "the disassembler's text cannot be read";
         return 0;
@@ -995,6 +1170,7 @@ int machine_code_check(const char *disassembly, const char *own_thread_locals, c
         p.queued = must_allocate(p.block_count);
         fine = run_all(&p);
     }
+    if (fine) tell_frames(&p, frames);
     for (size_t i = 0; i < p.block_count; i++) {
         free(p.block[i].after.slot);
         free(p.block[i].from);
@@ -1006,6 +1182,11 @@ int machine_code_check(const char *disassembly, const char *own_thread_locals, c
     free(p.kind);
     free(p.section);
     free(p.returns);
+    free(p.whole);
+    free(p.taken.place);
+    free(p.saved.place);
+    free(p.looked.place);
+    free(p.entry);
     disassembly_free(&p.code);
     return fine;
 }

@@ -16,6 +16,9 @@
  */
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+
 /** @brief What was found. */
 struct machine_code_finding {
     char *section;         /**< where the instruction stands; NULL if the text cannot be read */
@@ -25,8 +28,22 @@ struct machine_code_finding {
     const char *message;   /**< "is of a kind that no kernel file needs" */
 };
 
+/** @brief Of a function that reports its beginning: where in its frame pointers may lead. The rest, its return address among it, is read and
+ *         written at constant distances alone. */
+struct machine_code_frame {
+    char *section;
+    unsigned long address; /**< to which that report returns */
+    int64_t low, high;     /**< from the stack's end there */
+};
+
+struct machine_code_frames {
+    struct machine_code_frame *frame;
+    size_t count;
+};
+
 /** @brief Reads what `objdump -d -r -z --no-show-raw-insn` printed of an object. @p own_thread_locals are the names of its own thread-local
  *         variables and of the sections that they lie in, with a blank before and behind each; @p constants of what nobody writes.
- *  @return 1 if it may be linked; 0 with @p finding filled, whose texts the caller frees */
+ *  @return 1 if it may be linked, with @p frames filled, which the caller frees; 0 with @p finding filled, whose texts the caller frees */
 int machine_code_check(const char *disassembly, const char *own_thread_locals, const char *constants,
-                       struct machine_code_finding *finding);
+                       struct machine_code_frames *frames, struct machine_code_finding *finding);
+void machine_code_free(struct machine_code_frames *frames);

@@ -13,6 +13,7 @@
 #include "distributed_shared.h"
 #include "fences.h"
 #include "finding.h"
+#include "frames.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
@@ -392,6 +393,8 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         w->local.stacks_bytes) { /* local memory is the thread's own, but must be aligned, too */
         if (w->checking && is_of_another_thread(w, address))
             simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_OTHERS_LOCAL);
+        if (access & (SIMT_WRITE | SIMT_ATOMIC) && w->checking && !simt_frames_open(w, address, bytes))
+            simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_LOCAL_ENDS);
         if (aligned && w->checking && (address & (bytes - 1)) != 0)
             simt_refuse(w, RECORD_MISALIGNED, address, bytes, access, pc, RECORD_ADVICE_ALIGN_LOCAL);
         if (w->local.bytes == 0 && w->checking) simt_product_touch(w, address, bytes, access, pc);
@@ -423,6 +426,14 @@ static inline __attribute__((always_inline)) bool is_plainly_local(const void *p
 {
     const struct worker *w = simt_tls_watch;
     return w != NULL && (uintptr_t)pointer - w->local.base < w->local.bytes &&
+           ((uintptr_t)pointer & (bytes - 1)) == 0;
+}
+
+static inline __attribute__((always_inline)) bool is_plain_local_write(const void *pointer, size_t bytes)
+{
+    const struct worker *w = simt_tls_watch;
+    const uintptr_t offset = (uintptr_t)pointer - (w != NULL ? w->local.open : 0);
+    return w != NULL && offset < w->local.open_bytes && bytes <= w->local.open_bytes - offset &&
            ((uintptr_t)pointer & (bytes - 1)) == 0;
 }
 
@@ -465,7 +476,8 @@ int simt_is_own_local(const void *pointer, size_t bytes)
     const uintptr_t address = (uintptr_t)pointer, last = address + bytes - (bytes > 0);
     return w == NULL || (address - w->local.stacks < w->local.stacks_bytes && last >= address &&
                          last - w->local.stacks < w->local.stacks_bytes &&
-                         !is_of_another_thread(w, address) && !is_of_another_thread(w, last));
+                         !is_of_another_thread(w, address) && !is_of_another_thread(w, last) &&
+                         simt_frames_open(w, address, bytes));
 }
 
 int simt_reaches(const void *pointer, size_t bytes, int access)
@@ -474,7 +486,8 @@ int simt_reaches(const void *pointer, size_t bytes, int access)
     const uintptr_t address = (uintptr_t)pointer;
     if (w == NULL || bytes > ARENA_BYTES) return w == NULL;
     if (address - w->local.stacks < w->local.stacks_bytes)
-        return bytes <= w->local.stacks_bytes - (address - w->local.stacks);
+        return bytes <= w->local.stacks_bytes - (address - w->local.stacks) &&
+               (access == SIMT_READ || simt_frames_open(w, address, bytes));
     for (int place = PLACE_SHARED; place <= PLACE_DYNAMIC; place++) {
         const uintptr_t offset = address - w->space[place].base;
         if (offset < w->space[place].bytes) return bytes <= w->space[place].bytes - offset;
@@ -549,7 +562,7 @@ void simt_access_volatile(const void *address, size_t bytes, int access, const v
     }                                                                                                        \
     void __tsan_write##bytes(void *p)                                                                        \
     {                                                                                                        \
-        if (!is_plainly_local(p, bytes)) write##bytes(p, CALLER);                                            \
+        if (!is_plain_local_write(p, bytes)) write##bytes(p, CALLER);                                            \
     }                                                                                                        \
     void __tsan_read##bytes##_pc(void *p, void *pc)                                                          \
     {                                                                                                        \
@@ -604,11 +617,6 @@ void __tsan_vptr_read(void **p)
     see(p, sizeof *p, SIMT_READ, true, CALLER);
 }
 void __tsan_init(void) {}
-void __tsan_func_entry(void *pc)
-{
-    (void)pc;
-}
-void __tsan_func_exit(void) {}
 
 void *__tsan_memcpy(void *to, const void *from, size_t bytes)
 {

@@ -10,6 +10,7 @@
 #include "lanes.h"
 #include "fiber.h"
 #include "finding.h"
+#include "frames.h"
 #include "image.h"
 #include "machine.h"
 #include "settings.h"
@@ -96,6 +97,7 @@ static void set_local(struct worker *w, const struct thread *t)
 {
     w->local.base = t->stack;
     w->local.bytes = t->watched ? 0 : STACK_BYTES;
+    simt_frames_show(w, t);
 }
 
 /* Makes a lane the running one; a fresh one begins here. */
@@ -115,7 +117,7 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->copy_group = 0;
         t->polled = 0;
         t->fenced = t->watched = false;
-        t->spans.count = 0;
+        t->spans.count = t->frames.count = 0;
         t->copies_begun = t->bulk_group = 0;
     }
     warp->ready &= ~(1u << lane);

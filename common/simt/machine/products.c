@@ -141,7 +141,7 @@ void simt_product_fence(void)
     memset(t->touched, 0, STACK_BYTES / 32);
     t->touched_base = (uintptr_t)t->fiber->stack;
     t->watched = true;
-    w->local.bytes = 0; /* check.c: from now on its local accesses are looked at */
+    w->local.bytes = w->local.open_bytes = 0; /* check.c: from now on its local accesses are looked at */
 }
 
 /* The registers of a lane, as ranges of memory: as few as possible. */

@@ -24,7 +24,7 @@
  *     trace_file.c trace.c             what a trace tells of a block; the file of it
  *     traffic.c                        ... what one instruction costs
  *     lanes.c                          one lane hands over to the next; the running one waits, or ends the block
- *     arena.c                          what memory there is
+ *     arena.c frames.c                 what memory there is; what a thread's pointers reach on its stack
  *     fences.c flags.c                 fences and atomics, between blocks and in one
  *     dependent_launch.c               launches that overlap
  *     happens_before.c                 whether one access happens before another
@@ -189,6 +189,7 @@ struct __attribute__((aligned(64))) thread {
     bool fenced;            /**< it has executed a wgmma.fence */
     uint8_t *touched; /**< if watched, a bit per word of its stack: accessed since its last wgmma.fence */
     uintptr_t touched_base; /**< where its stack begins */
+    struct vector frames;   /**< of the functions that it is in (frames.c) */
     struct vector spans;    /**< registers of its products in flight */
     uint32_t copies_begun;  /**< how many it has begun */
     uint32_t bulk_group;    /**< the open group of bulk stores (bulk_copies.c) */
@@ -233,12 +234,16 @@ struct pending_race {
 
 /* ---- what a worker is made of: each part belongs to the files that its comment names ------------------ */
 
-/** Local memory (check.c, lanes.c): the stacks of the block's threads, a page in front of each. */
+enum { LOCAL_ROWS = 16 };
+/** Local memory (check.c, lanes.c, frames.c): the stacks of the block's threads, a page in front of each. */
 struct local_memory {
     uintptr_t stacks; /**< of all threads */
     size_t stacks_bytes;
     uintptr_t base; /**< of the running thread's own stack */
-    size_t bytes;   /**< how much of it may be accessed unseen: all, or none for a thread that is watched */
+    size_t bytes;   /**< how much of it may be read unseen: all, or none for a thread that is watched */
+    uintptr_t open; /**< and where it may be written unseen: the function's variables (frames.c) */
+    size_t open_bytes;
+    const struct frame_row *row[LOCAL_ROWS]; /**< those of its table that were asked for last */
     size_t guard_bytes;
 };
 

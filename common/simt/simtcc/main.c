@@ -250,8 +250,7 @@ static void add_device_flags(struct string_list *command, const struct compiler 
                                       "-fno-tree-vectorize",
                                       "-fno-tree-switch-conversion",
                                       "-fstack-clash-protection",
-                                      "--param=tsan-distinguish-volatile=1",
-                                      "--param=tsan-instrument-func-entry-exit=0"};
+                                      "--param=tsan-distinguish-volatile=1"};
     static const char *const clang[] = {
         "-Werror=atomic-memory-ordering",     "-fno-vectorize", "-fno-slp-vectorize",          "-mllvm",
         "-tsan-instrument-func-entry-exit=0", "-mllvm",         "-tsan-distinguish-volatile=1"};

@@ -1,0 +1,82 @@
+/**
+ * @file frames.c
+ * @brief The open parts of the functions that a thread is in.
+ */
+#include "frames.h"
+#include "sizes.h"
+
+/** A row of the table, which common/build/object_gates.c writes. */
+struct frame_row {
+    uintptr_t site; /**< to which the report of the function's beginning returns */
+    int32_t low, high; /**< its open part, from the stack pointer there */
+};
+
+/** The open part of a function that runs. */
+struct open_part {
+    uintptr_t start;
+    size_t bytes;
+};
+
+extern const struct frame_row __start_simt_frames[] __attribute__((weak)),
+    __stop_simt_frames[] __attribute__((weak));
+
+static inline bool is_known(void)
+{
+    return __start_simt_frames != NULL;
+}
+
+void simt_frames_show(struct worker *w, const struct thread *t)
+{
+    struct open_part part = {t->stack, STACK_BYTES};
+    if (is_known()) {
+        part = (struct open_part){0};
+        if (t->frames.count > 0) part = ((const struct open_part *)t->frames.data)[t->frames.count - 1];
+    }
+    w->local.open = part.start;
+    w->local.open_bytes = t->watched ? 0 : part.bytes;
+}
+
+bool simt_frames_open(const struct worker *w, uintptr_t address, size_t bytes)
+{
+    const struct open_part *part = w->current->frames.data;
+    if (!is_known()) return true;
+    for (size_t i = w->current->frames.count; i-- > 0;)
+        if (address - part[i].start < part[i].bytes && bytes <= part[i].bytes - (address - part[i].start))
+            return true;
+    return false;
+}
+
+static const struct frame_row *find(struct worker *w, uintptr_t site)
+{
+    const struct frame_row **known = &w->local.row[site / 8 % LOCAL_ROWS];
+    if (*known != NULL && (*known)->site == site) return *known;
+    for (const struct frame_row *row = __start_simt_frames; row < __stop_simt_frames; row++)
+        if (row->site == site) return *known = row;
+    return NULL;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+void __tsan_func_entry(void *pc)
+{
+    struct worker *w = simt_tls_worker;
+    (void)pc;
+    if (w == NULL || !is_known()) return;
+    const struct frame_row *row = find(w, (uintptr_t)__builtin_return_address(0));
+    struct open_part *part = simt_vector_grow(&w->current->frames, sizeof *part);
+    *part = (struct open_part){0}; /* a function that nobody has read gets nothing */
+    if (row != NULL) {
+        const uintptr_t stack = (uintptr_t)__builtin_dwarf_cfa();
+        *part = (struct open_part){stack + (uintptr_t)(intptr_t)row->low, (size_t)(row->high - row->low)};
+    }
+    simt_frames_show(w, w->current);
+}
+
+void __tsan_func_exit(void)
+{
+    struct worker *w = simt_tls_worker;
+    if (w == NULL || w->current->frames.count == 0) return;
+    w->current->frames.count--;
+    simt_frames_show(w, w->current);
+}
+#pragma GCC diagnostic pop

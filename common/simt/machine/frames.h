@@ -1,0 +1,22 @@
+/**
+ * @file frames.h
+ * @brief Which parts of its own stack a thread's pointers may lead to.
+ *
+ * On its stack lie return addresses, its callers' registers, and what the compiler has put there for a while. A graded program comes
+ * with a table, made from its machine code (build/machine_code.h): for each function the part of its frame in which the variables lie
+ * whose addresses are taken. Each function reports its beginning and its end; in between its part is open. Without the table all of
+ * the stack is.
+ */
+#pragma once
+
+#include "worker.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** @brief What pointers of thread @p t, which runs, may lead to from now on. */
+void simt_frames_show(struct worker *w, const struct thread *t);
+
+/** @brief Whether these bytes of the running thread's stack lie in a part that is open. */
+bool simt_frames_open(const struct worker *w, uintptr_t address, size_t bytes);
