@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "disassembly.h"
 
-enum { RED_ZONE = 128, INDEX_BYTES = 12, CALLERS = -1, MOST_REPORTED = 64, ANY_BYTES = 1 << 20 };
+enum { RED_ZONE = 128, INDEX_BYTES = 12, CALLERS = -1, MOST_REPORTED = 64, MOST_RUNS = 100, ANY_BYTES = 1 << 20 };
 
 /* ---- what is known ------------------------------------------------------------------------------------- */
 
@@ -54,7 +54,7 @@ struct state {
 struct block {
     size_t begin, end; /* the last one is end - 1 */
     struct state after;
-    int reached, goes_on, ends; /* ends: 1 if its last instruction is reached */
+    int runs, reached, goes_on, ends; /* ends: 1 if its last instruction is reached */
     int target;                 /* the block that it jumps to, or -1 */
     int *from;                  /* blocks that lead here; ~block, if by a jump */
     int from_count, from_capacity;
@@ -1048,6 +1048,10 @@ static int run_block(struct program *p, int number, struct state *s)
     if (goes_on && (!next || next->begins || next->section != last->section ||
                     p->whole[next->function] != p->whole[last->function]))
         return fail(p, at - 1, "runs on past the end of its function: is a return missing?");
+    /* In a loop two numbers of reported bytes may follow each other forever: then the greater one stays. */
+    for (int i = 0; i < 2 && b->runs > MOST_RUNS; i++)
+        if (s->reported[i] < b->after.reported[i]) s->reported[i] = b->after.reported[i];
+    b->runs += !p->judging;
     const int known =
         b->reached && b->goes_on == goes_on && b->ends == (at == b->end) && equal_states(&b->after, s);
     b->reached = 1;
@@ -1067,7 +1071,7 @@ static int run_once(struct program *p)
     int changed = 1;
     p->judging = 0;
     p->entry_count = 0;
-    for (size_t i = 0; i < p->block_count; i++) p->block[i].reached = 0;
+    for (size_t i = 0; i < p->block_count; i++) p->block[i].reached = p->block[i].runs = 0;
     for (size_t i = 0; i < p->block_count; i++)
         p->queued[i] = (char)p->code.instruction[p->block[i].begin].begins;
     while (changed && !p->failed) {
