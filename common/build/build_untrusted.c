@@ -484,10 +484,11 @@ static void build_in(struct work *work)
     char *runner = format_string("%s/runner", work->folder);
     struct argument_list link = {0};
     struct machine_code_frames frames = {0};
-    int built = check_text(work) && build_object(work, object) && check_object(work, object) &&
-                (work->recipe->device == DEVICE_SIMT ? !SIMT_CODE_IS_READ || check_machine_code(work, object, &frames)
-                                                     : check_instructions(work, object)) &&
-                prepare_link(work, object, gated, &frames, &link);
+    int built =
+        check_text(work) && build_object(work, object) && check_object(work, object) &&
+        (work->recipe->device == DEVICE_SIMT ? !SIMT_CODE_IS_READ || check_machine_code(work, object, &frames)
+                                             : check_instructions(work, object)) &&
+        prepare_link(work, object, gated, &frames, &link);
     argument_add(&link, "-o");
     argument_add(&link, made);
     built = built && run(work, link.items) && (copy_left(made, runner) || lost(work, "the runner"));

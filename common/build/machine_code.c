@@ -15,7 +15,14 @@
 #include "base/text.h"
 #include "disassembly.h"
 
-enum { RED_ZONE = 128, INDEX_BYTES = 12, CALLERS = -1, MOST_REPORTED = 64, MOST_RUNS = 100, ANY_BYTES = 1 << 20 };
+enum {
+    RED_ZONE = 128,
+    INDEX_BYTES = 12,
+    CALLERS = -1,
+    MOST_REPORTED = 64,
+    MOST_RUNS = 100,
+    ANY_BYTES = 1 << 20
+};
 
 /* ---- what is known ------------------------------------------------------------------------------------- */
 
@@ -45,7 +52,7 @@ struct state {
     struct value reg[REGISTERS];
     struct value compared; /* what rsp was compared with, if that was the last comparison */
     int reported[2];       /* bytes that may be read; written; of the way that has most */
-    int entered;           /* 1 between the reports of a function's beginning and of its end; 2: on some ways */
+    int entered; /* 1 between the reports of a function's beginning and of its end; 2: on some ways */
     int slot_count, slot_capacity;
     struct slot *slot; /* of 8 bytes, in which something is known */
 };
@@ -55,8 +62,8 @@ struct block {
     size_t begin, end; /* the last one is end - 1 */
     struct state after;
     int runs, reached, goes_on, ends; /* ends: 1 if its last instruction is reached */
-    int target;                 /* the block that it jumps to, or -1 */
-    int *from;                  /* blocks that lead here; ~block, if by a jump */
+    int target;                       /* the block that it jumps to, or -1 */
+    int *from;                        /* blocks that lead here; ~block, if by a jump */
     int from_count, from_capacity;
 };
 
@@ -75,11 +82,11 @@ struct places {
 struct program {
     struct disassembly code;
     const char *own_thread_locals, *constants;
-    int *whole;               /* of a name: "f" for "f.cold" */
-    struct places taken;      /* places whose addresses are taken */
-    struct places saved;      /* where a caller's register is kept */
-    struct places looked;     /* where something was kept that was known, and needed */
-    int open_is_known;        /* taken and saved are complete: what is kept where pointers lead is not known */
+    int *whole;           /* of a name: "f" for "f.cold" */
+    struct places taken;  /* places whose addresses are taken */
+    struct places saved;  /* where a caller's register is kept */
+    struct places looked; /* where something was kept that was known, and needed */
+    int open_is_known;    /* taken and saved are complete: what is kept where pointers lead is not known */
     struct entry {
         size_t at;
         struct value stack; /* its end */
@@ -998,7 +1005,8 @@ static void meet(size_t at, struct state *s, const struct state *other)
 static int equal_states(const struct state *a, const struct state *b)
 {
     int same = a->slot_count == b->slot_count && same_value(a->compared, b->compared) &&
-               a->reported[0] == b->reported[0] && a->reported[1] == b->reported[1] && a->entered == b->entered;
+               a->reported[0] == b->reported[0] && a->reported[1] == b->reported[1] &&
+               a->entered == b->entered;
     for (int i = 0; i < REGISTERS && same; i++) same = same_value(a->reg[i], b->reg[i]);
     for (int i = 0; i < a->slot_count && same; i++)
         same =

@@ -7,8 +7,11 @@
  *     privilege, changes a segment or reaches memory by many addresses at once;
  *   - a jump leads to an instruction of the same function; a call to the beginning of a function of the file, or to a name; neither goes
  *     by a register or by memory;
- *   - the stack's end is known everywhere; what lies a constant distance from it is within the function's frame, and the return address is not written;
+ *   - the stack's end is known everywhere; what lies a constant distance from it is within the function's frame, and neither the return
+ *     address nor an argument on the stack is written;
  *     a function returns to where it was called, with its caller's registers, and does not run on past its end;
+ *   - a function that reports its beginning to the device reports its end, once; a part of its frame holds what it takes addresses of,
+ *     and neither what its caller wants back nor where the stack was;
  *   - what is atomic changes the function's own frame only: the compiler makes calls to the device of all other atomics;
  *   - after %fs comes a thread-local variable of the file, or, to be read, one of the thread's four indices; of the file's, no more bytes
  *     are touched than were reported to the device since the last call of anything else.

@@ -89,8 +89,10 @@ static size_t symbol_in(const struct object *object, const char *section)
 static int add_frames(const struct object *object, const struct machine_code_frames *frames,
                       Elf64_Shdr section[2], struct text *more)
 {
-    section[0] = (Elf64_Shdr){
-        .sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC, .sh_addralign = 8, .sh_offset = begin_table(object, more)};
+    section[0] = (Elf64_Shdr){.sh_type = SHT_PROGBITS,
+                              .sh_flags = SHF_ALLOC,
+                              .sh_addralign = 8,
+                              .sh_offset = begin_table(object, more)};
     for (size_t i = 0; i < frames->count; i++) {
         const int32_t row[4] = {0, 0, (int32_t)frames->frame[i].low, (int32_t)frames->frame[i].high};
         text_append(more, (const char *)row, sizeof row);
@@ -132,7 +134,8 @@ static void rename_symbols(struct object *object, Elf64_Shdr *section, struct te
         free(name);
     }
     for (size_t i = 0; i < object->section_count; i++) {
-        if (section[i].sh_type != SHT_STRTAB || (const char *)object->data + section[i].sh_offset != object->names)
+        if (section[i].sh_type != SHT_STRTAB ||
+            (const char *)object->data + section[i].sh_offset != object->names)
             continue;
         section[i].sh_offset = begin_table(object, more);
         section[i].sh_size = names.length;
@@ -149,7 +152,8 @@ static void name_sections(const struct object *object, Elf64_Shdr *section, stru
     text_append(more, object->section_names, object->section_names_bytes);
     text_append(more, names, sizeof names);
     for (size_t i = 0; i < object->section_count; i++)
-        if ((const char *)object->data + section[i].sh_offset == object->section_names && section[i].sh_type == SHT_STRTAB) {
+        if ((const char *)object->data + section[i].sh_offset == object->section_names &&
+            section[i].sh_type == SHT_STRTAB) {
             section[i].sh_offset = at;
             section[i].sh_size = object->section_names_bytes + sizeof names;
         }

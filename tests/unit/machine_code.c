@@ -56,7 +56,7 @@ static const char right[] = "\n"
     "\t\t\t38: R_X86_64_PLT32\t__x86_indirect_thunk_rbx-0x4\n"                                               \
     "      3c:\tlock cmpxchg %ecx,0x10(%rsp)\n"                                                              \
     "      40:\tcall   41 <_Z5scalePf+0x41>\n"                                                               \
-    "\t\t\t41: R_X86_64_PLT32\t__tsan_func_exit-0x4\n"                                                     \
+    "\t\t\t41: R_X86_64_PLT32\t__tsan_func_exit-0x4\n"                                                       \
     "      41:\tadd    $0x20,%rsp\n"                                                                         \
     "      44:\tpop    %rbx\n"                                                                               \
     "      45:\tret\n"
@@ -69,7 +69,7 @@ static const char right[] = "\n"
     "      40:\ttest   %eax,%eax\n"                                                                          \
     "      41:\tjne    40 <_Z5scalePf+0x40>\n"                                                               \
     "      42:\tcall   43 <_Z5scalePf+0x43>\n"                                                               \
-    "\t\t\t43: R_X86_64_PLT32\t__tsan_func_exit-0x4\n"                                                     \
+    "\t\t\t43: R_X86_64_PLT32\t__tsan_func_exit-0x4\n"                                                       \
     "      43:\tadd    $0x20,%rsp\n"                                                                         \
     "      44:\tpop    %rbx\n"                                                                               \
     "      45:\tret\n"

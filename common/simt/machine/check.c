@@ -474,10 +474,10 @@ int simt_is_own_local(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_worker;
     const uintptr_t address = (uintptr_t)pointer, last = address + bytes - (bytes > 0);
-    return w == NULL || (address - w->local.stacks < w->local.stacks_bytes && last >= address &&
-                         last - w->local.stacks < w->local.stacks_bytes &&
-                         !is_of_another_thread(w, address) && !is_of_another_thread(w, last) &&
-                         simt_frames_open(w, address, bytes));
+    return w == NULL ||
+           (address - w->local.stacks < w->local.stacks_bytes && last >= address &&
+            last - w->local.stacks < w->local.stacks_bytes && !is_of_another_thread(w, address) &&
+            !is_of_another_thread(w, last) && simt_frames_open(w, address, bytes));
 }
 
 int simt_reaches(const void *pointer, size_t bytes, int access)
@@ -562,7 +562,7 @@ void simt_access_volatile(const void *address, size_t bytes, int access, const v
     }                                                                                                        \
     void __tsan_write##bytes(void *p)                                                                        \
     {                                                                                                        \
-        if (!is_plain_local_write(p, bytes)) write##bytes(p, CALLER);                                            \
+        if (!is_plain_local_write(p, bytes)) write##bytes(p, CALLER);                                        \
     }                                                                                                        \
     void __tsan_read##bytes##_pc(void *p, void *pc)                                                          \
     {                                                                                                        \

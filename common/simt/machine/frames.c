@@ -7,7 +7,7 @@
 
 /** A row of the table, which common/build/object_gates.c writes. */
 struct frame_row {
-    uintptr_t site; /**< to which the report of the function's beginning returns */
+    uintptr_t site;    /**< to which the report of the function's beginning returns */
     int32_t low, high; /**< its open part, from the stack pointer there */
 };
 
