@@ -25,14 +25,18 @@ static inline bool is_known(void)
     return __start_simt_frames != NULL;
 }
 
-void simt_frames_show(struct worker *w, const struct thread *t)
+void simt_frames_begin(struct thread *t)
 {
-    struct open_part part = {t->stack, STACK_BYTES};
-    if (is_known()) {
-        part = (struct open_part){0};
-        if (t->frames.count > 0) part = ((const struct open_part *)t->frames.data)[t->frames.count - 1];
-    }
-    w->local.open = part.start;
+    t->frames.count = 0;
+    t->open = t->stack;
+    t->open_bytes = is_known() ? 0 : STACK_BYTES;
+}
+
+/* What is open in the function that runs, for those that ask in a hurry. */
+static void show(struct worker *w, struct thread *t, struct open_part part)
+{
+    w->local.open = t->open = part.start;
+    t->open_bytes = part.bytes;
     w->local.open_bytes = t->watched ? 0 : part.bytes;
 }
 
@@ -60,23 +64,26 @@ static const struct frame_row *find(struct worker *w, uintptr_t site)
 void __tsan_func_entry(void *pc)
 {
     struct worker *w = simt_tls_worker;
+    struct open_part part = {0, 0}; /* a function that nobody has read gets nothing */
     (void)pc;
     if (w == NULL || !is_known()) return;
     const struct frame_row *row = find(w, (uintptr_t)__builtin_return_address(0));
-    struct open_part *part = simt_vector_grow(&w->current->frames, sizeof *part);
-    *part = (struct open_part){0}; /* a function that nobody has read gets nothing */
     if (row != NULL) {
-        const uintptr_t stack = (uintptr_t)__builtin_dwarf_cfa();
-        *part = (struct open_part){stack + (uintptr_t)(intptr_t)row->low, (size_t)(row->high - row->low)};
+        part.start = (uintptr_t)__builtin_dwarf_cfa() + (uintptr_t)(intptr_t)row->low;
+        part.bytes = (size_t)(row->high - row->low);
     }
-    simt_frames_show(w, w->current);
+    *(struct open_part *)simt_vector_grow(&w->current->frames, sizeof part) = part;
+    show(w, w->current, part);
 }
 
 void __tsan_func_exit(void)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL || w->current->frames.count == 0) return;
-    w->current->frames.count--;
-    simt_frames_show(w, w->current);
+    struct vector *frames = &w->current->frames;
+    frames->count--;
+    show(w, w->current,
+         frames->count > 0 ? ((const struct open_part *)frames->data)[frames->count - 1]
+                           : (struct open_part){0, 0});
 }
 #pragma GCC diagnostic pop

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** @brief What pointers of thread @p t, which runs, may lead to from now on. */
-void simt_frames_show(struct worker *w, const struct thread *t);
+/** @brief Thread @p t, whose stack is known, is in no function yet. */
+void simt_frames_begin(struct thread *t);
 
 /** @brief Whether these bytes of the running thread's stack lie in a part that is open. */
 bool simt_frames_open(const struct worker *w, uintptr_t address, size_t bytes);

@@ -97,7 +97,8 @@ static void set_local(struct worker *w, const struct thread *t)
 {
     w->local.base = t->stack;
     w->local.bytes = t->watched ? 0 : STACK_BYTES;
-    simt_frames_show(w, t);
+    w->local.open = t->open;
+    w->local.open_bytes = t->watched ? 0 : t->open_bytes;
 }
 
 /* Makes a lane the running one; a fresh one begins here. */
@@ -117,7 +118,7 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->copy_group = 0;
         t->polled = 0;
         t->fenced = t->watched = false;
-        t->spans.count = t->frames.count = 0;
+        t->spans.count = 0;
         t->copies_begun = t->bulk_group = 0;
     }
     warp->ready &= ~(1u << lane);
@@ -139,6 +140,7 @@ static void *next_context(struct worker *w)
     w->warp->fresh &= ~(1u << lane);
     t->fiber = take_fiber(w);
     t->stack = (uintptr_t)t->fiber->stack;
+    simt_frames_begin(t);
     set_local(w, t);
     return t->fiber->context;
 }
@@ -173,6 +175,7 @@ static void fiber_main(void)
             w->warp->fresh &= ~(1u << lane);
             w->current->fiber = fiber;
             w->current->stack = (uintptr_t)fiber->stack;
+            simt_frames_begin(w->current);
             set_local(w, w->current);
             continue;
         }

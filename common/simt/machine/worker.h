@@ -149,6 +149,8 @@ struct __attribute__((aligned(64))) thread {
     void *context;
     struct fiber *fiber;
     uintptr_t stack; /**< of the fiber: its lowest address */
+    uintptr_t open;  /**< where its pointers may lead, of the function that it is in (frames.c) */
+    size_t open_bytes;
     enum wait wait;
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
     uint32_t changes;       /**< of struct grid_state, when it paused last */
