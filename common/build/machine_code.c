@@ -82,16 +82,17 @@ struct places {
 struct program {
     struct disassembly code;
     const char *own_thread_locals, *constants;
-    int *whole;           /* of a name: "f" for "f.cold" */
-    struct places taken;  /* places whose addresses are taken */
-    struct places saved;  /* where a caller's register is kept */
-    struct places looked; /* where something was kept that was known, and needed */
-    int open_is_known;    /* taken and saved are complete: what is kept where pointers lead is not known */
+    int *whole;            /* of a name: "f" for "f.cold" */
+    struct places taken;   /* places whose addresses are taken */
+    struct places saved;   /* where a caller's register is kept */
+    struct places looked;  /* where something was kept that was known, and needed */
+    struct places changed; /* arguments on the stack that a function writes: where they end */
+    int open_is_known;     /* taken and saved are complete: what is kept where pointers lead is not known */
     struct entry {
         size_t at;
         struct value stack; /* its end */
-    } * entry;              /* calls of __tsan_func_entry */
-    size_t entry_count, entry_capacity;
+    } * entry, *called;     /* calls of __tsan_func_entry; of the file's functions */
+    size_t entry_count, entry_capacity, called_count, called_capacity;
     struct kind *kind; /* of an instruction */
     struct block *block;
     size_t block_count;
@@ -500,10 +501,10 @@ static int judge_thread_local(struct program *p, struct state *s, size_t at, con
 }
 
 /* Arguments on the caller's stack are as many as the caller has put there, who may have called the function as one of another type. */
-static int judge_argument(struct program *p, size_t at, struct value where)
+static void note_argument(struct program *p, size_t at, struct value where, int bytes)
 {
-    return where.kind != FRAME || where.of != CALLERS || where.at < 0 ||
-           fail(p, at, "changes an argument on its caller's stack: let it change a copy");
+    if (p->judging && where.kind == FRAME && where.of == CALLERS && where.at >= 0)
+        add_place(p, &p->changed, at, CALLERS, where.at + bytes);
 }
 
 /* A constant distance in the frame: between the stack's end and the return address, or an argument. */
@@ -511,7 +512,7 @@ static int judge_frame(struct program *p, const struct state *s, size_t at, stru
                        int writes)
 {
     const struct value end = s->reg[RSP];
-    if (writes && !judge_argument(p, at, where)) return 0;
+    if (writes) note_argument(p, at, where, bytes);
     const int above = where.at >= 0, inside = where.at + bytes <= (where.of == CALLERS && writes ? -8 : 0);
     const int fine = where.of == CALLERS ? above || inside : inside;
     if (fine && (end.kind != FRAME || end.of != where.of || where.at >= end.at - RED_ZONE)) return 1;
@@ -527,7 +528,8 @@ static int judge(struct program *p, struct state *s, size_t at, const struct ope
     if (where.kind == NEAR) return need_report(p, s, at, bytes, writes);
     if (where.kind != FRAME) {
         use_report(p, s, at, bytes, writes);
-        return !writes || judge_argument(p, at, moved(reg(s, o->base), o->value));
+        if (writes) note_argument(p, at, moved(reg(s, o->base), o->value), bytes);
+        return 1;
     }
     if (writes) forget_slots(s, where.of, where.at, bytes);
     return judge_frame(p, s, at, where, bytes, writes);
@@ -698,6 +700,18 @@ static int take_call_for_report(struct state *s, const char *name)
     return 1;
 }
 
+static void add_call(struct entry **list, size_t *count, size_t *capacity, size_t at, struct value stack)
+{
+    if (*count == *capacity) {
+        *capacity = *capacity ? 2 * *capacity : 64;
+        struct entry *more = must_allocate(*capacity * sizeof *more);
+        if (*count) memcpy(more, *list, *count * sizeof *more);
+        free(*list);
+        *list = more;
+    }
+    (*list)[(*count)++] = (struct entry){at, stack};
+}
+
 /* "__tsan_func_entry": from here to "__tsan_func_exit" the device knows which part of the frame pointers may lead to. 0 after a failure. */
 static int enter_or_leave(struct program *p, struct state *s, size_t at, const char *name)
 {
@@ -706,14 +720,7 @@ static int enter_or_leave(struct program *p, struct state *s, size_t at, const c
     if (s->entered != !enters) return fail(p, at, "says once too often that a function begins or ends");
     s->entered = enters;
     if (!p->judging || !enters) return 1;
-    if (p->entry_count == p->entry_capacity) {
-        p->entry_capacity = p->entry_capacity ? 2 * p->entry_capacity : 64;
-        struct entry *more = must_allocate(p->entry_capacity * sizeof *more);
-        if (p->entry_count) memcpy(more, p->entry, p->entry_count * sizeof *more);
-        free(p->entry);
-        p->entry = more;
-    }
-    p->entry[p->entry_count++] = (struct entry){at, s->reg[RSP]};
+    add_call(&p->entry, &p->entry_count, &p->entry_capacity, at, s->reg[RSP]);
     return 1;
 }
 
@@ -734,6 +741,8 @@ static int call(struct program *p, struct state *s, size_t at, int *goes_on)
         return fail(p, at, "calls into the middle of a function");
     if (s->reg[RSP].kind != FRAME) return fail(p, at, "calls, and nothing tells where its stack ends");
     if (target < 0 && !enter_or_leave(p, s, at, p->code.name[name])) return 0;
+    if (target >= 0 && p->judging)
+        add_call(&p->called, &p->called_count, &p->called_capacity, at, s->reg[RSP]);
     if (target >= 0)
         *goes_on = p->returns[p->code.instruction[target].function];
     else
@@ -1078,7 +1087,7 @@ static int run_once(struct program *p)
     struct state s = {0};
     int changed = 1;
     p->judging = 0;
-    p->entry_count = 0;
+    p->entry_count = p->called_count = 0;
     for (size_t i = 0; i < p->block_count; i++) p->block[i].reached = p->block[i].runs = 0;
     for (size_t i = 0; i < p->block_count; i++)
         p->queued[i] = (char)p->code.instruction[p->block[i].begin].begins;
@@ -1112,10 +1121,52 @@ static int run_all(struct program *p)
     return fine && again ? run_once(p) : fine;
 }
 
+/* Whether one of the registers that are kept in a function's frame, or what its caller has, lies within arguments that a function which it
+ * calls changes. */
+static int reaches_too_far(const struct program *p, const struct entry *call, int function)
+{
+    int64_t end = call->stack.at;
+    for (size_t i = 0; i < p->changed.count; i++)
+        if (p->changed.place[i].function == function && call->stack.at + p->changed.place[i].at > end)
+            end = call->stack.at + p->changed.place[i].at;
+    if (end > (call->stack.of == CALLERS ? -8 : 0) && end > call->stack.at) return 1;
+    for (size_t i = 0; i < p->saved.count; i++) {
+        const struct place *place = &p->saved.place[i];
+        if (place->function == p->whole[p->code.instruction[call->at].function] &&
+            place->of == call->stack.of && place->at + 8 > call->stack.at && place->at < end)
+            return 1;
+    }
+    return 0;
+}
+
+static int judge_calls(struct program *p)
+{
+    for (size_t i = 0; i < p->called_count; i++) {
+        int name;
+        const int target = target_of(p, p->called[i].at, &name);
+        if (reaches_too_far(p, &p->called[i], p->code.instruction[target].function))
+            return fail(p, p->called[i].at, "calls a function that changes more arguments than it is given");
+    }
+    return 1;
+}
+
+/* The functions that change arguments on the stack: no pointer may lead there. */
+static void tell_changes(const struct program *p, struct machine_code_frame *frame, size_t *count)
+{
+    for (size_t n = 0; n < p->code.name_count; n++) {
+        int changes = 0;
+        for (size_t i = 0; i < p->changed.count; i++) changes |= p->changed.place[i].function == (int)n;
+        if (!changes || p->root_of[n] < 0) continue;
+        const struct instruction *first = &p->code.instruction[p->root_of[n]];
+        frame[(*count)++] =
+            (struct machine_code_frame){copy_string(p->code.name[first->section]), first->address, 0, -1};
+    }
+}
+
 static void tell_frames(struct program *p, struct machine_code_frames *frames)
 {
     *frames = (struct machine_code_frames){0};
-    if (p->entry_count) frames->frame = must_allocate(p->entry_count * sizeof *frames->frame);
+    frames->frame = must_allocate((p->entry_count + p->changed.count + 1) * sizeof *frames->frame);
     for (size_t i = 0; i < p->entry_count; i++) {
         const struct entry *entry = &p->entry[i];
         const struct instruction *it = &p->code.instruction[entry->at];
@@ -1125,6 +1176,7 @@ static void tell_frames(struct program *p, struct machine_code_frames *frames)
         frame->low -= entry->stack.at;
         frame->high -= entry->stack.at;
     }
+    tell_changes(p, frames->frame, &frames->count);
 }
 
 void machine_code_free(struct machine_code_frames *frames)
@@ -1182,7 +1234,7 @@ int machine_code_check(const char *disassembly, const char *own_thread_locals, c
         p.queued = must_allocate(p.block_count);
         fine = run_all(&p);
     }
-    if (fine) tell_frames(&p, frames);
+    if (fine && (fine = judge_calls(&p))) tell_frames(&p, frames);
     for (size_t i = 0; i < p.block_count; i++) {
         free(p.block[i].after.slot);
         free(p.block[i].from);
@@ -1198,7 +1250,9 @@ int machine_code_check(const char *disassembly, const char *own_thread_locals, c
     free(p.taken.place);
     free(p.saved.place);
     free(p.looked.place);
+    free(p.changed.place);
     free(p.entry);
+    free(p.called);
     disassembly_free(&p.code);
     return fine;
 }

@@ -7,8 +7,8 @@
  *     privilege, changes a segment or reaches memory by many addresses at once;
  *   - a jump leads to an instruction of the same function; a call to the beginning of a function of the file, or to a name; neither goes
  *     by a register or by memory;
- *   - the stack's end is known everywhere; what lies a constant distance from it is within the function's frame, and neither the return
- *     address nor an argument on the stack is written;
+ *   - the stack's end is known everywhere; what lies a constant distance from it is within the function's frame, or an argument on the
+ *     stack, and the return address is not written; arguments that a function changes are its caller's to give;
  *     a function returns to where it was called, with its caller's registers, and does not run on past its end;
  *   - a function that reports its beginning to the device reports its end, once; a part of its frame holds what it takes addresses of,
  *     and neither what its caller wants back nor where the stack was;
@@ -36,7 +36,8 @@ struct machine_code_finding {
 struct machine_code_frame {
     char *section;
     unsigned long address; /**< to which that report returns */
-    int64_t low, high;     /**< from the stack's end there */
+    int64_t low,
+        high; /**< from the stack's end there; 0 and -1: at the address begins a function that changes arguments on the stack */
 };
 
 struct machine_code_frames {

@@ -361,6 +361,9 @@ int simt_reaches(const void *address, size_t bytes, int access);
 /** @brief 1 if these bytes are the running CUDA thread's own local memory, or no CUDA thread runs. */
 int simt_is_own_local(const void *address, size_t bytes);
 
+/** @brief 1 if the function that begins there writes arguments on its caller's stack, as many as its type has. */
+int simt_changes_arguments(uintptr_t function);
+
 /** @brief The same for an access that others may be waiting for: volatile, or relaxed. */
 void simt_access_volatile(const void *address, size_t bytes, int access, const void *return_address);
 

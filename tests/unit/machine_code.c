@@ -132,8 +132,11 @@ static const struct {
     {"call   60 <_ZL4helpv>", "call   61 <_ZL4helpv+0x1>", "calls what is neither"},
     {"call   60 <_ZL4helpv>", "call   *0x8(%rax)", "of a kind"},
     {"0x8(%rsp)", "0x28(%rsp)", "outside of its function's frame"},
-    {"0x8(%rsp)", "0x30(%rsp)", "changes an argument"},
-    {"0x8(%rsp)", "0x30(%rsp,%rcx,4)", "changes an argument"},
+    {"0x8(%rsp)", "0x30(%rsp)", "changes arguments"},
+    {"0x8(%rsp)", "0x30(%rsp,%rcx,4)", "changes arguments"},
+    {"rep stos %rax,%es:(%rdi)", "mov    %rax,0x8(%rsp)", "changes arguments"},
+    {"rep stos %rax,%es:(%rdi)", "mov    %rax,0x28(%rsp)", "more arguments than"},
+    {"rep stos %rax,%es:(%rdi)", "mov    %rax,0x40(%rsp)", "more arguments than"},
     {"lea    (%rdi,%rax,4),%rbx", "vmovss 0x30(%rsp),%xmm0", NULL},
     {"0x8(%rsp)", "-0x88(%rsp)", "outside of its function's frame"},
     {"sub    $0x20,%rsp", "sub    %rdi,%rsp", "a length that is not constant"},
@@ -193,9 +196,10 @@ int main(void)
         const char *said = "not in the text", *wanted = cases[i].says;
         if (text && machine_code_check(text, " _ZZ5scalePfE4tile ", " .rodata ", &frames, &finding)) {
             const struct machine_code_frame *first = frames.frame;
-            open = frames.count == 1 && first->address == 6
-                       ? format_string("open %d to %d", (int)first->low, (int)first->high)
-                       : copy_string("taken, and not told where pointers lead");
+            const int changes = frames.count == 2 && frames.frame[1].high < frames.frame[1].low;
+            open = first->address == 6 ? format_string("open %d to %d%s", (int)first->low, (int)first->high,
+                                                       changes ? ", changes arguments" : "")
+                                       : copy_string("taken, and not told where pointers lead");
             said = open;
         } else if (text) {
             said = finding.message;

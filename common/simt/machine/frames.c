@@ -50,6 +50,13 @@ bool simt_frames_open(const struct worker *w, uintptr_t address, size_t bytes)
     return false;
 }
 
+int simt_changes_arguments(uintptr_t function)
+{
+    for (const struct frame_row *row = __start_simt_frames; row < __stop_simt_frames; row++)
+        if (row->site == function && row->high < row->low) return 1;
+    return 0;
+}
+
 static const struct frame_row *find(struct worker *w, uintptr_t site)
 {
     const struct frame_row **known = &w->local.row[site / 8 % LOCAL_ROWS];
