@@ -309,10 +309,10 @@ static void print_written(const struct new_lesson *lesson)
            "mutants and\n"
            "variants, the page. What is left:\n"
            "  grep -rn 'FILL IN' lessons/%s solutions/%s common/checker/lessons/%s.c\n"
-           "and a row in lessons/README.md:\n"
-           "  | %.2s | [%s](%s/README.md) | the idea | what you write | hours | needs |\n"
+           "then its row in the map, and the line that leads to it:\n"
+           "  cmake -DSOURCE=. -DFIX=ON -P tests/docs/next.cmake\n"
            "docs/adding_a_lesson.md tells more.\n",
-           lesson->name, lesson->name, lesson->name, lesson->name, lesson->topic, lesson->name);
+           lesson->name, lesson->name, lesson->name);
 }
 
 static int run_new_lesson(const struct command_line *line)

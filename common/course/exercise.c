@@ -1,6 +1,6 @@
 /**
  * @file exercise.c
- * @brief Debugging exercises, from mutants (docs/adding_a_lesson.md has their format) or as they were handed out.
+ * @brief Debugging exercises, from mutants (tests/mutants/README.md has their format) or as they were handed out.
  */
 #include "exercise.h"
 
