@@ -191,7 +191,7 @@ static struct noisy exact(struct noisy to, const float *from, size_t count)
 static void report(struct noisy from, size_t count, double *x, double *deviation)
 {
     memcpy(x, from.x, count * sizeof *x);
-    for (size_t i = 0; deviation && i < count; i++) deviation[i] = sqrt(from.variance[i]);
+    for (size_t i = 0; deviation != NULL && i < count; i++) deviation[i] = sqrt(from.variance[i]);
 }
 
 static void attention(struct context *c, const struct ref_qwen3_layer *w, struct noisy x,
@@ -387,7 +387,8 @@ static void follow_text(struct context c, const struct ref_qwen3_weights *weight
         normalize(&c, part(x, t * hidden), weights->last_norm, hidden, c.r->stored, l.h);
         project(&c, weights->head, l.h, hidden, vocab, 0, 0.0, last);
         memcpy(logits + t * vocab, last.x, vocab * sizeof *logits);
-        for (size_t i = 0; deviation && i < vocab; i++) deviation[t * vocab + i] = sqrt(last.variance[i]);
+        for (size_t i = 0; deviation != NULL && i < vocab; i++)
+            deviation[t * vocab + i] = sqrt(last.variance[i]);
     }
 }
 

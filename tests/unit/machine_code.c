@@ -142,7 +142,8 @@ static const struct {
 static char *changed(const char *part, const char *instead)
 {
     const char *at = strstr(right, part);
-    return at ? format_string("%.*s%s%s", (int)(at - right), right, instead, at + strlen(part)) : NULL;
+    return at != NULL ? format_string("%.*s%s%s", (int)(at - right), right, instead, at + strlen(part))
+                      : NULL;
 }
 
 int main(void)
@@ -151,14 +152,16 @@ int main(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct machine_code_finding finding;
         char *text = changed(cases[i].part, cases[i].instead);
-        const int taken = text && machine_code_check(text, " _ZZ5scalePfE4tile ", " .rodata ", &finding);
-        if (text &&
-            (cases[i].says ? !taken && finding.message && strstr(finding.message, cases[i].says) : taken))
+        const int taken =
+            text != NULL && machine_code_check(text, " _ZZ5scalePfE4tile ", " .rodata ", &finding);
+        if (text != NULL && (cases[i].says != NULL ? !taken && finding.message != NULL &&
+                                                         strstr(finding.message, cases[i].says) != NULL
+                                                   : taken))
             continue;
         printf("FAIL %s: %s\n", cases[i].instead,
-               !text   ? "not in the text"
-               : taken ? "taken"
-                       : finding.message);
+               text == NULL ? "not in the text"
+               : taken      ? "taken"
+                            : finding.message);
         failures++;
     }
     return failures != 0;
