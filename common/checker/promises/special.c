@@ -131,13 +131,13 @@ void special_fill(const struct lesson_case *item, const struct lesson_buffer *bu
 {
     static const float VALUES[] = {NAN, INFINITY, -INFINITY};
     struct rng rng = {rng_mix(item->seed, 0x5bec1a1)};
-    const uint64_t turn = (uint64_t)(item->special - 1),
-                   kinds = has_infinities(buffer, buffers) ? sizeof VALUES / sizeof VALUES[0] : 1;
+    const uint64_t turn = (uint64_t)(item->special - 1), kinds = sizeof VALUES / sizeof VALUES[0];
+    const float value = has_infinities(buffer, buffers) ? VALUES[turn % kinds] : NAN;
     const size_t elems = lesson_elems(&buffer[index]);
     const int one = buffer_of(buffer, buffers, turn / kinds);
     if (elems == 0 || one < 0 || !has_specials(buffer[index].storage)) return;
     for (size_t i = 0; one != index && turn % 2 > 0 && i < elems; i++)
         if (rng_next(&rng) % ZEROS == 0) data[i] = 0.0f;
     if (one != index) return;
-    for (int i = rng_between(&rng, 1, MOST); i > 0; i--) data[rng_next(&rng) % elems] = VALUES[turn % kinds];
+    for (int i = rng_between(&rng, 1, MOST); i > 0; i--) data[rng_next(&rng) % elems] = value;
 }
