@@ -87,7 +87,7 @@ struct lesson_case {
     /** set of 1 << row of the table of promises (checker/promises) that the case was made for; 0: it is the lesson's own */
     uint64_t shows;
     const char *about; /**< what the case tests, if the table says so; NULL: purpose() does */
-    int special; /**< 1 + which of its elements are NaN or infinite (promises/special.c); 0: those that fill() says */
+    int special; /**< 1 + which of its elements are NaN or infinite, negative: NaN (promises/special.c); 0: those that fill() says */
     int scores; /**< 1 + which scores the table of promises gives it (promises/scores.c); 0: those that fill() makes */
     /** elements between a multiple of 256 bytes and the start of buffer 0, 1, ... */
     int start[LESSON_STARTS];
