@@ -3,8 +3,8 @@
  * @brief The promise about NaN and infinities: they come out where they belong, and nowhere else.
  *
  * Inputs of another case, or of a random shape, in which one element, or a few, of one buffer of floats is NaN or infinite: any
- * element, whether it is seen or not. In every other item some elements of the other buffers are 0: 0 times infinity is NaN. What
- * comes of it the oracle says.
+ * element, whether it is seen or not. In every other item elements of the other buffers are 0, some of them or all, also those of 8
+ * bits: 0 times infinity is NaN. What comes of it the oracle says.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "making.h"
 
-enum { ITEMS = 60, MOST = 3 /* elements */, ZEROS = 4 /* one in so many meets it */ };
+enum { ITEMS = 60, MOST = 3 /* elements */, ZEROS = 4 /* one in so many meets it; of so many items with zeros one has nothing else */ };
 
 /* Whether numbers that are stored so can be NaN or infinite. */
 static int has_specials(enum storage storage)
@@ -157,9 +157,11 @@ void special_fill(const struct lesson_case *item, const struct lesson_buffer *bu
     const float value = item->special > 0 && has_infinities(buffer, buffers) ? VALUES[turn % kinds] : NAN;
     const size_t elems = lesson_elems(&buffer[index]);
     const int one = buffer_of(buffer, buffers, turn / kinds);
-    if (elems == 0 || one < 0 || !has_specials(buffer[index].storage)) return;
-    for (size_t i = 0; one != index && turn % 2 > 0 && i < elems; i++)
-        if (rng_next(&rng) % ZEROS == 0) data[i] = 0.0f;
+    if (elems == 0 || one < 0) return;
+    const int has_zeros = turn % 2 > 0 && one != index, all = turn / 2 % ZEROS == 0;
+    if (!has_specials(buffer[index].storage) && buffer[index].storage != STORAGE_S8) return;
+    for (size_t i = 0; has_zeros && i < elems; i++)
+        if (all || rng_next(&rng) % ZEROS == 0) data[i] = 0.0f;
     if (one != index) return;
     for (int i = rng_between(&rng, 1, MOST); i > 0; i--) data[rng_next(&rng) % elems] = value;
 }
