@@ -15,6 +15,7 @@
 #ifndef WARPWISE_WGMMA_STATEMENTS_H
 #define WARPWISE_WGMMA_STATEMENTS_H
 
+/** @cond */
 /* clang-format off */
 #define WGMMA_SHARED_32(KIND, END, a, b, more, ACROSS_A, ACROSS_B) \
     asm volatile( \
@@ -124,5 +125,6 @@
           "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]) \
         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "l"(b), "r"(more), "n"(ACROSS_B))
 /* clang-format on */
+/** @endcond */
 
 #endif
