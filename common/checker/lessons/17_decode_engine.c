@@ -307,6 +307,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     plan.manner = ENGINE_ALONE | (rng_between(rng, 0, 1) ? ENGINE_REVERSED : 0) |
                   (rng_between(rng, 0, 2) == 0 ? ENGINE_FEW : 0) |
                   (rng_between(rng, 0, 4) == 0 ? ENGINE_GRAPH : 0);
+    if (plan.decode > 0 && rng_between(rng, 0, 2) == 0) plan.manner |= ENGINE_FILLED;
     settle(&plan);
     put_plan(item, &plan);
 }
@@ -662,17 +663,18 @@ static void find_weights(struct following *f, struct ref_qwen3_layer *layers)
         const struct engine_layer at = engine_layer_at(c, i);
         const int attention = !(c->elsewhere & ENGINE_ATTENTION_ELSEWHERE), /* products elsewhere give 0 */
             mlp = !(c->elsewhere & ENGINE_MLP_ELSEWHERE);
-        layers[i] = (struct ref_qwen3_layer){.input_norm = w + at.input_norm,
-                                             .q = attention ? w + at.qkv : NULL,
-                                             .k = attention ? w + at.qkv + q : NULL,
-                                             .v = attention ? w + at.qkv + q + kv : NULL,
-                                             .q_norm = w + at.q_norm,
-                                             .k_norm = w + at.k_norm,
-                                             .o = attention ? w + at.o : NULL,
-                                             .mlp_norm = w + at.mlp_norm,
-                                             .gate = mlp ? w + at.gate_up : NULL,
-                                             .up = mlp ? w + at.gate_up + (size_t)c->intermediate * hidden : NULL,
-                                             .down = mlp ? w + at.down : NULL};
+        layers[i] =
+            (struct ref_qwen3_layer){.input_norm = w + at.input_norm,
+                                     .q = attention ? w + at.qkv : NULL,
+                                     .k = attention ? w + at.qkv + q : NULL,
+                                     .v = attention ? w + at.qkv + q + kv : NULL,
+                                     .q_norm = w + at.q_norm,
+                                     .k_norm = w + at.k_norm,
+                                     .o = attention ? w + at.o : NULL,
+                                     .mlp_norm = w + at.mlp_norm,
+                                     .gate = mlp ? w + at.gate_up : NULL,
+                                     .up = mlp ? w + at.gate_up + (size_t)c->intermediate * hidden : NULL,
+                                     .down = mlp ? w + at.down : NULL};
     }
     f->sizes = (struct ref_qwen3_sizes){.layers = c->layers,
                                         .hidden = c->hidden,
@@ -708,8 +710,8 @@ static void repeat(const struct lesson_span *from, const struct lesson_span *to)
     memcpy(to->floor, from->floor, bytes);
 }
 
-/** The rows alone, which have a cache of their own: it may hold something else. */
-static void follow_alone(struct following f)
+/** The rows alone, which have a cache of their own: it may hold a NaN elsewhere, and then @p differs says in which steps that shows. */
+static void follow_alone(struct following f, struct lesson_span *differs)
 {
     const struct lesson_span alone = second_of(*f.span), own_cache = second_of(*f.cached);
     const size_t elems = own_cache.count;
@@ -718,8 +720,11 @@ static void follow_alone(struct following f)
         repeat(f.cached, &own_cache);
         return;
     }
+    const double *batched = f.span->expected;
     f.cache += elems, f.span = &alone, f.cached = &own_cache;
     parallel_for((size_t)f.plan.requests, 1, follow, &f);
+    for (size_t i = 0, of_step = alone.count / differs->count; i < alone.count; i++)
+        if (!isnan(batched[i]) != !isnan(alone.expected[i])) differs->expected[i / of_step] = 1.0;
 }
 
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
@@ -752,7 +757,7 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
     f.cached = &e->span[1];
     find_weights(&f, layers);
     parallel_for((size_t)f.plan.requests, 1, follow, &f);
-    if (f.plan.manner & ENGINE_ALONE) follow_alone(f);
+    if (f.plan.manner & ENGINE_ALONE) follow_alone(f, &e->span[2]);
     free(layers);
 }
 
