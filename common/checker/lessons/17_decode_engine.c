@@ -710,21 +710,22 @@ static void repeat(const struct lesson_span *from, const struct lesson_span *to)
     memcpy(to->floor, from->floor, bytes);
 }
 
-/** The rows alone, which have a cache of their own: it may hold a NaN elsewhere, and then @p differs says in which steps that shows. */
+/** The rows alone, which have a cache of their own: it may hold NaN elsewhere, and where any comes out @p differs may say so, or not. */
 static void follow_alone(struct following f, struct lesson_span *differs)
 {
     const struct lesson_span alone = second_of(*f.span), own_cache = second_of(*f.cached);
     const size_t elems = own_cache.count;
+    const double *batched = f.span->expected;
     if (memcmp(f.cache, f.cache + elems, elems * sizeof *f.cache) == 0) {
         repeat(f.span, &alone);
         repeat(f.cached, &own_cache);
-        return;
+    } else {
+        f.cache += elems, f.span = &alone, f.cached = &own_cache;
+        parallel_for((size_t)f.plan.requests, 1, follow, &f);
     }
-    const double *batched = f.span->expected;
-    f.cache += elems, f.span = &alone, f.cached = &own_cache;
-    parallel_for((size_t)f.plan.requests, 1, follow, &f);
     for (size_t i = 0, of_step = alone.count / differs->count; i < alone.count; i++)
-        if (!isnan(batched[i]) != !isnan(alone.expected[i])) differs->expected[i / of_step] = 1.0;
+        if (isnan(batched[i]) || isnan(alone.expected[i]))
+            differs->bound[i / of_step] = differs->floor[i / of_step] = 1.0;
 }
 
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
