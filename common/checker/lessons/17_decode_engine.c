@@ -307,6 +307,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     plan.manner = ENGINE_ALONE | (rng_between(rng, 0, 1) ? ENGINE_REVERSED : 0) |
                   (rng_between(rng, 0, 2) == 0 ? ENGINE_FEW : 0) |
                   (rng_between(rng, 0, 4) == 0 ? ENGINE_GRAPH : 0);
+    if (plan.decode > 0 && rng_between(rng, 0, 2) == 0) plan.manner |= ENGINE_FILLED;
     settle(&plan);
     put_plan(item, &plan);
 }
@@ -709,18 +710,22 @@ static void repeat(const struct lesson_span *from, const struct lesson_span *to)
     memcpy(to->floor, from->floor, bytes);
 }
 
-/** The rows alone, which have a cache of their own: it may hold something else. */
-static void follow_alone(struct following f)
+/** The rows alone, which have a cache of their own: it may hold NaN elsewhere, and where any comes out @p differs may say so, or not. */
+static void follow_alone(struct following f, struct lesson_span *differs)
 {
     const struct lesson_span alone = second_of(*f.span), own_cache = second_of(*f.cached);
     const size_t elems = own_cache.count;
+    const double *batched = f.span->expected;
     if (memcmp(f.cache, f.cache + elems, elems * sizeof *f.cache) == 0) {
         repeat(f.span, &alone);
         repeat(f.cached, &own_cache);
-        return;
+    } else {
+        f.cache += elems, f.span = &alone, f.cached = &own_cache;
+        parallel_for((size_t)f.plan.requests, 1, follow, &f);
     }
-    f.cache += elems, f.span = &alone, f.cached = &own_cache;
-    parallel_for((size_t)f.plan.requests, 1, follow, &f);
+    for (size_t i = 0, of_step = alone.count / differs->count; i < alone.count; i++)
+        if (isnan(batched[i]) || isnan(alone.expected[i]))
+            differs->bound[i / of_step] = differs->floor[i / of_step] = 1.0;
 }
 
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
@@ -753,7 +758,7 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
     f.cached = &e->span[1];
     find_weights(&f, layers);
     parallel_for((size_t)f.plan.requests, 1, follow, &f);
-    if (f.plan.manner & ENGINE_ALONE) follow_alone(f);
+    if (f.plan.manner & ENGINE_ALONE) follow_alone(f, &e->span[2]);
     free(layers);
 }
 

@@ -329,6 +329,7 @@ static void call_kept(struct verdict *verdict)
     verdict->record.cause = RECORD_CAUSE_KEPT, verdict->record.certainty = RECORD_CAUSE;
     verdict->record.guess = verdict->guess_count = 0;
     memset(verdict->guesses, 0, sizeof verdict->guesses);
+    verdict->record.number[RECORD_N_NEIGHBOURS] = 0;
     verdict->stage = NULL;
 }
 
