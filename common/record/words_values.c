@@ -200,9 +200,8 @@ static void add_runs_differ(struct sentence *s, const struct record *r)
         r->number[RECORD_N_FIRST], r->number[RECORD_N_SECOND], r->memory.buffer);
     add_element(s, r);
     add(s,
-        "; %sa race, memory or registers that are read before they are set, or floats added by atomicAdd, "
-        "whose order is "
-        "another each time",
+        "; %sa race, memory or registers that are read before they are set, or sums in the order of atomics "
+        "(floats added by atomicAdd, work taken from a counter), another each time",
         r->message == RECORD_TWO_PLACES
             ? "one run has aligned buffers, the other not: two ways that do not give the same, "
             : "");

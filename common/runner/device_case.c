@@ -76,7 +76,8 @@ static int move_contents(struct device_case *run, const struct wire_buffer *wire
         cudaError_t error =
             back ? cudaMemcpy2D(host, row, buffer->start, pitch, row, last / row, cudaMemcpyDeviceToHost)
                  : cudaMemcpy2D(buffer->start, pitch, host, row, row, last / row, cudaMemcpyHostToDevice);
-        if (note_error(run->item, error, back ? "copying back from the device" : "copying to the device") != 0)
+        if (note_error(run->item, error, back ? "copying back from the device" : "copying to the device") !=
+            0)
             return -1;
     }
     for (size_t at = 0; at < last && !rows_are_near(wire); at += row)

@@ -662,17 +662,18 @@ static void find_weights(struct following *f, struct ref_qwen3_layer *layers)
         const struct engine_layer at = engine_layer_at(c, i);
         const int attention = !(c->elsewhere & ENGINE_ATTENTION_ELSEWHERE), /* products elsewhere give 0 */
             mlp = !(c->elsewhere & ENGINE_MLP_ELSEWHERE);
-        layers[i] = (struct ref_qwen3_layer){.input_norm = w + at.input_norm,
-                                             .q = attention ? w + at.qkv : NULL,
-                                             .k = attention ? w + at.qkv + q : NULL,
-                                             .v = attention ? w + at.qkv + q + kv : NULL,
-                                             .q_norm = w + at.q_norm,
-                                             .k_norm = w + at.k_norm,
-                                             .o = attention ? w + at.o : NULL,
-                                             .mlp_norm = w + at.mlp_norm,
-                                             .gate = mlp ? w + at.gate_up : NULL,
-                                             .up = mlp ? w + at.gate_up + (size_t)c->intermediate * hidden : NULL,
-                                             .down = mlp ? w + at.down : NULL};
+        layers[i] =
+            (struct ref_qwen3_layer){.input_norm = w + at.input_norm,
+                                     .q = attention ? w + at.qkv : NULL,
+                                     .k = attention ? w + at.qkv + q : NULL,
+                                     .v = attention ? w + at.qkv + q + kv : NULL,
+                                     .q_norm = w + at.q_norm,
+                                     .k_norm = w + at.k_norm,
+                                     .o = attention ? w + at.o : NULL,
+                                     .mlp_norm = w + at.mlp_norm,
+                                     .gate = mlp ? w + at.gate_up : NULL,
+                                     .up = mlp ? w + at.gate_up + (size_t)c->intermediate * hidden : NULL,
+                                     .down = mlp ? w + at.down : NULL};
     }
     f->sizes = (struct ref_qwen3_sizes){.layers = c->layers,
                                         .hidden = c->hidden,

@@ -42,7 +42,7 @@ enum distribution {
     NEGATIVE_SCALE, /* in every third column */
     ZERO_SCALE,     /* in every third column */
     TINY_SCALE,     /* subnormal halves, with which no product is subnormal */
-    HALVES_CANCEL,  /* the terms of the second half of k nearly cancel those of the first; weights need no rounding */
+    HALVES_CANCEL, /* the terms of the second half of k nearly cancel those of the first; weights need no rounding */
     DISTRIBUTIONS
 };
 
@@ -572,8 +572,8 @@ WIDE static void sum_columns(const float *a, const float *w, const float *rounde
 }
 
 /* Element @p j of a row, which is @p at of @p sums. */
-static void bound_element(const struct lesson_case *item, double magnitude, struct lesson_span *span, size_t j,
-                          const struct column_sums *sums, size_t at)
+static void bound_element(const struct lesson_case *item, double magnitude, struct lesson_span *span,
+                          size_t j, const struct column_sums *sums, size_t at)
 {
     const enum storage storage = storage_of(item);
     const double stored = bound_stored_as(storage, span->expected[j]), rounding = sums->rounding[at];
@@ -581,10 +581,9 @@ static void bound_element(const struct lesson_case *item, double magnitude, stru
     span->plain[j] = (double)storage_round(storage, sums->plain[at]);
     span->rounding[j] = finite ? rounding : 0.0;
     span->bound[j] = finite ? stored + bound_sum((double)item->extent[W4_K], magnitude) + rounding : 0.0;
-    span->floor[j] =
-        finite ? stored + fmax(bound_floor(magnitude), bound_running(sums->running[at])) +
-                       fmin(rounding, BOUND_C * sqrt(sums->squares[at]))
-               : 0.0;
+    span->floor[j] = finite ? stored + fmax(bound_floor(magnitude), bound_running(sums->running[at])) +
+                                  fmin(rounding, BOUND_C * sqrt(sums->squares[at]))
+                            : 0.0;
 }
 
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
@@ -832,7 +831,8 @@ static const char *purpose(const struct lesson_case *item)
         [SMALL] = "activations of magnitude 0.001",
         [POSITIVE] = "terms of one sign: the sum grows with every one",
         [CANCEL] = "terms come in pairs that nearly cancel",
-        [HALVES_CANCEL] = "what the second half of k adds nearly cancels what the first one does: is each sum kept in f32?",
+        [HALVES_CANCEL] =
+            "what the second half of k adds nearly cancels what the first one does: is each sum kept in f32?",
         [LOWEST] = "every q is 0 and every zero 15: the smallest difference",
         [HIGHEST] = "every q is 15 and every zero 0: the largest difference",
         [TO_INFINITY] = "some results are beyond 65504, the largest half: from 65520 on they become infinite",

@@ -12,7 +12,11 @@
 
 #include "making.h"
 
-enum { ITEMS = 60, MOST = 3 /* elements */, ZEROS = 4 /* one in so many meets it; of so many items with zeros one has nothing else */ };
+enum {
+    ITEMS = 60,
+    MOST = 3 /* elements */,
+    ZEROS = 4 /* one in so many meets it; of so many items with zeros one has nothing else */
+};
 
 /* Whether numbers that are stored so can be NaN or infinite. */
 static int has_specials(enum storage storage)
