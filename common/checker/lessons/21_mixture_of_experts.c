@@ -592,9 +592,8 @@ static const char *purpose(const struct lesson_case *item)
     case POSITIVE:
         return "a token's choices only add up: is their sum kept in f32, and rounded once?";
     case IN_ORDER:
-        return "experts return powers of two, and a sum in f32 loses the small ones beside the large: in the "
-               "order of "
-               "the token's choices others than in any other order";
+        return "a sum in f32 loses small terms beside large ones, and which, its order decides: that of the "
+               "token's choices";
     case FAR:
         return "logits are hundreds apart, and softmax is 0 for all but one: logits decide, not weights";
     case NOBODY:
