@@ -163,8 +163,9 @@ static int is_exact(const struct carried *a, const float *w, int k)
         const double term = a[i].value * (double)w[i];
         if (a[i].most != 0.0 || (double)(float)term != term) return 0; /* NaN, too */
         terms += term != 0.0;
+        if (terms > 1) return 0;
     }
-    return terms <= 1;
+    return 1;
 }
 
 /* @p out becomes the n sums of @p a [k] with rows of @p w, with what they may be off by: their own roundings, and those of a. */
