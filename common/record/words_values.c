@@ -599,6 +599,9 @@ static void add_cause(struct sentence *s, const struct record *r)
         add(s, "a vector begins inside of a buffer and reaches past its end: leave the tail to single "
                "elements");
         break;
+    case RECORD_CAUSE_C_READ:
+        add(s, "C is read although beta is 0 (-0 is 0, too)");
+        break;
     case RECORD_CAUSE_NCCL_COUNT:
         add(s,
             "NCCL's counts are in elements of the type, not in bytes; is the buffer as large as that, or is "

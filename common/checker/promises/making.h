@@ -93,7 +93,8 @@ void make_weightless(struct making *m);
 /** @brief Appends values that nearly cancel. */
 void make_cancelled(struct making *m);
 /** @brief Fills buffer @p index of @p buffers with what the item's scores are made of. */
-void scores_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int index, float *data);
+void scores_fill(const struct lesson *lesson, const struct lesson_case *item,
+                 const struct lesson_buffer *buffers, int index, float *data);
 /** @brief Turns @p item into number @p index of these. */
 void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index);
 /** @brief Whether a part is given floats. */
