@@ -456,9 +456,9 @@ static void add_special_values(struct sentence *s, const struct record *r)
     case RECORD_CAUSE_NAN_LOST:
         add(s,
             from != 0
-                ? "0 where NaN belongs: is a row, or a part of it, taken for one without keys or terms "
-                  "because of "
-                  "a value, such as lse or a maximum of -infinity? Only the mask says what is not seen"
+                ? "a NaN was lost, and 0 is in its place: is a row, or a part of it, taken for one without "
+                  "keys or terms because of a value, such as lse or a maximum of -infinity? Only the mask "
+                  "says what is not seen"
                 : "a NaN was lost, one of the input, of 0 * infinity or of infinity - infinity: fmaxf, fminf "
                   "and comparisons drop one");
         break;

@@ -113,13 +113,6 @@ void promises_fill(const struct lesson *lesson, const struct lesson_case *item,
 
 /* ---- cells ------------------------------------------------------------------------------------------------ */
 
-int promises_row(const char *name)
-{
-    int row = 0;
-    while (strcmp(promise_table[row].name, name) != 0) row++;
-    return row;
-}
-
 /* Whether an extent of the case, of those that lesson.def names, is in this range; where it names none, a name has to do. */
 static int has_extent(const struct lesson *lesson, const struct lesson_case *item, int64_t least,
                       int64_t most)

@@ -62,9 +62,6 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
 void promises_fill(const struct lesson *lesson, const struct lesson_case *item,
                    const struct lesson_buffer *buffers, int count, int index, float *data);
 
-/** @brief The number of the row called @p name, which must be there. */
-int promises_row(const char *name);
-
 /** @brief What fills the cell of row @p row and part @p part, among the lesson's @p count cases. */
 struct cell promises_cell(const struct lesson *lesson, const struct lesson_case *cases, int count, int row,
                           int part);

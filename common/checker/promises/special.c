@@ -80,7 +80,10 @@ int has_floats_of_32_bits(const struct lesson *lesson, const struct lesson_case 
 void make_infinities(struct making *m)
 {
     for (int i = 0; i < m->count; i++)
-        if (takes_infinities(m->lesson, &m->cases[i], m->part)) m->cases[i].shows |= UINT64_C(1) << m->row;
+        if (takes_infinities(m->lesson, &m->cases[i], m->part)) {
+            m->cases[i].shows |= UINT64_C(1) << m->row;
+            m->cases[i].special = 1;
+        }
 }
 
 /* Whether inputs of a case are such as most have. What else is special about them might hide what one element does, or make it depend on
@@ -148,7 +151,7 @@ void vary_special(const struct lesson *lesson, const struct lesson_case *cases, 
     item->flags = (item->flags | CASE_ENUMERATES) & ~(unsigned)CASE_UNIT_SCALE;
     item->about =
         "one element, or a few, is NaN or infinite: does it come out where it belongs, and nowhere else?";
-    item->special = made.shows >> promises_row("values.infinite") & 1 ? 1 + index : -1 - index;
+    item->special = made.special > 0 ? 1 + index : -1 - index;
     item->seed = rng_mix(made.seed, (uint64_t)index);
 }
 
