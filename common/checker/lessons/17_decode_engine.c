@@ -725,7 +725,7 @@ static void follow_alone(struct following f, struct lesson_span *differs)
     }
     for (size_t i = 0, of_step = alone.count / differs->count; i < alone.count; i++)
         if (isnan(batched[i]) || isnan(alone.expected[i]))
-            differs->bound[i / of_step] = differs->floor[i / of_step] = 1.0;
+            differs->bound[i / of_step] = differs->floor[i / of_step] = 100.0;
 }
 
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
