@@ -169,9 +169,9 @@ static void say_finding(const struct item *item, struct verdict *verdict)
     memset(record->number, 0, sizeof record->number);
     take_findings(item, verdict);
     if (first == NULL || first->kind != RECORD_OUT_OF_BOUNDS) return;
-    if (first->memory.crossing) set_cause(verdict, RECORD_CAUSE_VECTOR_TAIL);
-    if (first->message == RECORD_SAYS_RANGE && is_of_nccl(first->name[0]))
-        set_cause(verdict, RECORD_CAUSE_NCCL_COUNT);
+    const int by_call = first->message == RECORD_SAYS_RANGE; /* a copy or transfer, and no kernel's access */
+    if (!by_call && first->memory.crossing) set_cause(verdict, RECORD_CAUSE_VECTOR_TAIL);
+    if (by_call && is_of_nccl(first->name[0])) set_cause(verdict, RECORD_CAUSE_NCCL_COUNT);
 }
 
 enum { OUT_OF_MEMORY = 2 /* cudaErrorMemoryAllocation */ };
