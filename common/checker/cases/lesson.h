@@ -99,7 +99,7 @@ struct lesson_case {
     struct wire_parts parts;
     /** set of 1 << buffer: outputs that must stay unchanged even if the call succeeds */
     unsigned untouched;
-    /** set of 1 << buffer: inputs that must not be read: nothing is written there before the call */
+    /** set of 1 << buffer: inputs that must not be read: nothing is written there before the call. Or the workspace: others use it */
     unsigned unread;
     /** set of 1 << buffer: outputs to which the contract lets blocks add in any order. Their bits may
      *  differ from run to run, so the values of both runs are compared with the oracle */

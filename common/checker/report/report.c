@@ -139,6 +139,7 @@ static int is_of_inputs(const struct lesson_case *item, const struct verdict *ve
     case RECORD_LARGE_ERROR:
         return !verdict->ordinary;
     case RECORD_UNINITIALIZED_READ:
+    case RECORD_OUT_OF_BOUNDS: /* at an index read from there */
         return item->unread != 0;
     case RECORD_GLOBAL_RACE:
     case RECORD_SAME_VALUE_RACE:

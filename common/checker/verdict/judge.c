@@ -184,9 +184,9 @@ static void say_finding(const struct lesson *lesson, const struct item *item, st
     if (first != NULL && is_of_unneeded_c(lesson, &item->settled, first))
         set_cause(verdict, RECORD_CAUSE_C_READ);
     if (first == NULL || first->kind != RECORD_OUT_OF_BOUNDS) return;
-    if (first->memory.crossing) set_cause(verdict, RECORD_CAUSE_VECTOR_TAIL);
-    if (first->message == RECORD_SAYS_RANGE && is_of_nccl(first->name[0]))
-        set_cause(verdict, RECORD_CAUSE_NCCL_COUNT);
+    const int by_call = first->message == RECORD_SAYS_RANGE; /* a copy or transfer, and no kernel's access */
+    if (!by_call && first->memory.crossing) set_cause(verdict, RECORD_CAUSE_VECTOR_TAIL);
+    if (by_call && is_of_nccl(first->name[0])) set_cause(verdict, RECORD_CAUSE_NCCL_COUNT);
 }
 
 enum { OUT_OF_MEMORY = 2 /* cudaErrorMemoryAllocation */ };
