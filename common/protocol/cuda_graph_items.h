@@ -111,7 +111,7 @@ enum { GRAPHS, KERNELS, DIFFERENCES, PADDING, CREATION, COLUMNS };
 enum padding { PADDED_RIGHT, PADDED_NEEDLESSLY, PADDED_WITH_ANOTHER_ROW, PADDED_WITH_A_PART };
 
 /** What it says about creations. */
-enum creation { CREATED_RIGHT, MEMORY_LEFT, CAPTURE_SPOILED };
+enum creation { CREATED_RIGHT, MEMORY_LEFT, CAPTURE_SPOILED, ERROR_LEFT };
 
 /** A case, or an item of a property: everything that checker and runner both need to know about it. */
 struct plan {

@@ -708,6 +708,9 @@ static const struct meaning {
      "host memory is left when graphs are created, used and destroyed in turn: decode_graphs_destroy() frees "
      "all that decode_graphs_create() and the steps have allocated, and a creation that fails frees it as "
      "well"},
+    {CREATION, 0, ERROR_LEFT, RECORD_CAUSE_GRAPH_CREATION,
+     "decode_graphs_create() fails, since its caller is capturing the stream, and leaves an error for "
+     "cudaGetLastError()"},
     {CREATION, 0, CAPTURE_SPOILED, RECORD_CAUSE_GRAPH_CREATION,
      "decode_graphs_create() is called on a stream that its caller is capturing, and ends that capture or "
      "adds "
