@@ -29,7 +29,7 @@ enum manner {
     STREAMS_BUILT_IN = 512, /* creation and steps use the streams that nobody creates, in rotation */
     /* other graphs are created, used and destroyed before, one after the other, and some creations fail */
     CREATED_OFTEN = 1024,
-    ROWS_OF_BUCKETS = 2048, /* steps have the rows of one bucket after the other, and one more */
+    ROWS_OF_BUCKETS = 2048, /* each step has one row more than a bucket has room for */
     ONE_UNLIKE = 4096,      /* every step has graphs of its own beside others that differ in one thing */
     CALLER_CAPTURES = 8192  /* a creation in the middle of the caller's capture of the stream comes first */
 };
@@ -111,7 +111,7 @@ enum { GRAPHS, KERNELS, DIFFERENCES, PADDING, CREATION, COLUMNS };
 enum padding { PADDED_RIGHT, PADDED_NEEDLESSLY, PADDED_WITH_ANOTHER_ROW, PADDED_WITH_A_PART };
 
 /** What it says about creations. */
-enum creation { CREATED_RIGHT, MEMORY_LEFT, CAPTURE_SPOILED };
+enum creation { CREATED_RIGHT, MEMORY_LEFT, CAPTURE_SPOILED, ERROR_LEFT };
 
 /** A case, or an item of a property: everything that checker and runner both need to know about it. */
 struct plan {
@@ -139,7 +139,7 @@ static inline int joins_at(const struct plan *p, int sequence)
 {
     int step = 0;
     if (!(p->manner & ROWS_OF_BUCKETS)) return p->every * sequence;
-    while ((1 << step / 2) + step % 2 <= sequence) step++;
+    while ((1 << step) / 2 + 1 <= sequence) step++;
     return step;
 }
 

@@ -64,7 +64,8 @@ static const struct table_row {
     {"step/rows_5_of_8",               GROUP_EDGES,      ON_ANY,  &SMALLEST,         8,    1,     3,    5,     0,  150, MODE_BOTH,   BUFFERS_SHARED | LONG_TABLES},
     {"step/65600_pages_a_row",         GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    1,     1,    3,     0,    1, MODE_BOTH,   BUFFERS_SHARED | HUGE_TABLES},
     {"step/65600_tokens",              GROUP_EDGES,      ON_GPU,  &MANY_TOKENS,      4,   16,     1,    3,     0,    1, MODE_BOTH,   PLAIN},
-    {"step/rows_1_to_64",              GROUP_EDGES,      ON_ANY,  &SMALLEST,        64,    4,    13,   64,     0,   13, MODE_BOTH,   ROWS_OF_BUCKETS},
+    {"step/rows_1_to_33_of_64",        GROUP_EDGES,      ON_ANY,  &SMALLEST,        64,    4,     7,   33,     0,    7, MODE_BOTH,   ROWS_OF_BUCKETS},
+    {"step/64_rows",                   GROUP_EDGES,      ON_ANY,  &SMALLEST,        64,    4,     1,   64,     0,    1, MODE_BOTH,   PLAIN},
     {"step/page_edges",                GROUP_EDGES,      ON_ANY,  &TINY,             4,    2,     5,    3,     0,    5, MODE_BOTH,   PLAIN},
     {"step/pages_of_one",              GROUP_EDGES,      ON_ANY,  &SMALLEST,         2,    1,     5,    2,     0,    5, MODE_BOTH,   PLAIN},
     {"step/pages_of_32",               GROUP_EDGES,      ON_ANY,  &SMALLEST,         2,   32,     5,    2,     0,    5, MODE_BOTH,   LONG_TABLES},
@@ -708,6 +709,9 @@ static const struct meaning {
      "host memory is left when graphs are created, used and destroyed in turn: decode_graphs_destroy() frees "
      "all that decode_graphs_create() and the steps have allocated, and a creation that fails frees it as "
      "well"},
+    {CREATION, 0, ERROR_LEFT, RECORD_CAUSE_GRAPH_CREATION,
+     "decode_graphs_create() fails, since its caller is capturing the stream, and leaves an error for "
+     "cudaGetLastError()"},
     {CREATION, 0, CAPTURE_SPOILED, RECORD_CAUSE_GRAPH_CREATION,
      "decode_graphs_create() is called on a stream that its caller is capturing, and ends that capture or "
      "adds "
@@ -746,7 +750,8 @@ static const char *purpose(const struct lesson_case *item)
         {SECOND_MODEL, "graphs of a second model take the same steps in turn, and are destroyed earlier"},
         {STREAMS_BUILT_IN,
          "creation is given cudaStreamPerThread; steps are given that and the legacy default stream"},
-        {ROWS_OF_BUCKETS, "batches grow: the rows of each bucket, and one more, which needs the next"},
+        {ROWS_OF_BUCKETS,
+         "batches grow: each has one row more than a bucket has room for, and needs the next"},
         {ONE_UNLIKE, "before and after the graphs come others, of the same model and buffers but for one "
                      "pointer or one extent"},
         {CALLER_CAPTURES, "the first creation is on a stream that its caller is capturing: it may fail, but "

@@ -276,13 +276,14 @@ static enum kernel_status take_steps_of_two(struct scene *scene, struct decode_g
 }
 
 /** The same model and buffers but for one thing, number @p which. Nothing is computed with them: a pointer may
- * point to anything. */
+ * point anywhere, here to weights that are others. */
 static struct scene unlike(const struct scene *first, int which)
 {
     struct scene other = *first;
     struct decode_config *c = &other.model.config;
     int weights = weight_pointers(c), extent[EXTENTS];
-    if (which < weights) *weight_of(&other.model, which) = (const decode_half *)first->buffers[CACHE];
+    if (which < weights)
+        *weight_of(&other.model, which) = (const decode_half *)first->buffers[WEIGHTS] + DECODE_ALIGNMENT;
     which -= weights;
     if (which >= 0 && which < BUFFER_POINTERS) *buffer_of(&other.work, which) = first->buffers[WEIGHTS];
     which -= BUFFER_POINTERS;
@@ -517,8 +518,8 @@ static void create_in_turn(struct scene *scene)
     scene->report[scene->plan.steps].of[CREATION] = leaks ? MEMORY_LEFT : CREATED_RIGHT;
 }
 
-/** 1 if a creation, whatever it returns, does not leave a capture of its caller's as it was: going on, and empty. */
-static int creation_spoils_capture(const struct scene *scene, cudaStream_t stream)
+/** A creation while the caller captures the stream. It may fail, but leaves no error, and that capture as it was: going on, and empty. */
+static enum creation create_in_capture(const struct scene *scene, cudaStream_t stream)
 {
     struct decode_graphs *graphs = NULL;
     enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
@@ -527,15 +528,14 @@ static int creation_spoils_capture(const struct scene *scene, cudaStream_t strea
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
     if (decode_graphs_create(&scene->model, &scene->work, stream, &graphs) == KERNEL_OK)
         decode_graphs_destroy(graphs);
+    int left = cudaGetLastError() != cudaSuccess;
     cudaStreamIsCapturing(stream, &capture);
-    if (capture == cudaStreamCaptureStatusNone) return 1;
-    if (cudaStreamEndCapture(stream, &graph) != cudaSuccess) {
-        cudaGetLastError();
-        return 1;
+    if (capture != cudaStreamCaptureStatusNone && cudaStreamEndCapture(stream, &graph) == cudaSuccess) {
+        cudaGraphGetNodes(graph, NULL, &nodes);
+        cudaGraphDestroy(graph);
     }
-    cudaGraphGetNodes(graph, NULL, &nodes);
-    cudaGraphDestroy(graph);
-    return nodes > 0;
+    cudaGetLastError();
+    return nodes > 0 ? CAPTURE_SPOILED : left ? ERROR_LEFT : CREATED_RIGHT;
 }
 
 /** Each weight of each layer is missing in turn. The first creation that does not say so decides. */
@@ -562,8 +562,8 @@ static enum kernel_status create_graphs(struct scene *scene, struct decode_graph
         if (create(scene, MISSING_WEIGHT, stream, graphs) == KERNEL_OK) decode_graphs_destroy(*graphs);
         if (create(scene, RIGHT, stream, graphs) == KERNEL_OK) decode_graphs_destroy(*graphs);
     }
-    if (manner & CALLER_CAPTURES && creation_spoils_capture(scene, stream))
-        scene->report[scene->plan.steps].of[CREATION] = CAPTURE_SPOILED;
+    if (manner & CALLER_CAPTURES)
+        scene->report[scene->plan.steps].of[CREATION] = create_in_capture(scene, stream);
     enum kernel_status status = scene->plan.mistake == MISSING_WEIGHT
                                     ? create_without_each_weight(scene, graphs)
                                     : create(scene, scene->plan.mistake, stream, graphs);
