@@ -312,8 +312,10 @@ static int sum_choices(const struct wrong_experts *w, size_t at, size_t from, si
         const double answer =
             answer_of(w, chosen[of_answer],
                       w->mistake == PAIRS_BY_CHOICE ? (token * top_k + j) % tokens : row, at % hidden);
-        *sum += (w->mistake == NO_WEIGHTS ? 1.0 : weights[of_weight]) * answer;
-        if (w->mistake == LAST_CHOICE_FIRST) *sum = (double)(float)*sum;
+        if (w->mistake == LAST_CHOICE_FIRST)
+            *sum = (double)(float)(*sum + (double)(float)weights[of_weight] * answer);
+        else
+            *sum += (w->mistake == NO_WEIGHTS ? 1.0 : weights[of_weight]) * answer;
     }
     return 1;
 }
