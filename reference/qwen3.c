@@ -88,20 +88,19 @@ static void to_levels(const struct context *c, struct noisy row, size_t count)
     }
 }
 
-/* out = W x, or out += W x, where W x is rounded to u. A sum that begins with what is in out passes through that, too, with every
+/* out = W x, or out += W x, where W x is rounded to u; without W it is 0. A sum that begins with what is in out passes through that, too, with every
  * product. */
 static void project(const struct context *c, const float *weights, struct noisy x, size_t inputs,
                     size_t outputs, int add, double u, struct noisy out)
 {
     for (size_t row = 0; row < outputs; row++) {
-        const float *w = weights + row * inputs;
         double sum = 0.0, variance = 0.0, squares = 0.0, passed = 0.0;
-        for (size_t i = 0; i < inputs; i++) {
-            double term = (double)w[i] * x.x[i];
+        for (size_t i = 0; i < inputs && weights != NULL; i++) {
+            const double w = (double)weights[row * inputs + i], term = w * x.x[i];
             sum += term;
             passed += sum * sum;
             squares += term * term;
-            variance += (double)w[i] * (double)w[i] * x.variance[i];
+            variance += w * w * x.variance[i];
         }
         double own =
             of_sum(c, inputs, squares, passed) + rounded(sqrt(squares), c->r->products) + rounded(sum, u);
@@ -191,7 +190,7 @@ static struct noisy exact(struct noisy to, const float *from, size_t count)
 static void report(struct noisy from, size_t count, double *x, double *deviation)
 {
     memcpy(x, from.x, count * sizeof *x);
-    for (size_t i = 0; deviation && i < count; i++) deviation[i] = sqrt(from.variance[i]);
+    for (size_t i = 0; deviation != NULL && i < count; i++) deviation[i] = sqrt(from.variance[i]);
 }
 
 static void attention(struct context *c, const struct ref_qwen3_layer *w, struct noisy x,
@@ -227,6 +226,7 @@ static void gated(const struct context *c, const struct ref_qwen3_layer *w, size
                   int add, double u, struct noisy out, const struct layer_scratch *l)
 {
     size_t hidden = (size_t)c->s->hidden, inner = (size_t)c->s->intermediate, at = expert * hidden * inner;
+    if (w->down == NULL) return; /* 0 is added */
     project(c, w->gate + at, h, hidden, inner, 0, c->r->products, l->gate);
     project(c, w->up + at, h, hidden, inner, 0, c->r->products, l->up);
     for (size_t i = 0; i < inner; i++) {
@@ -387,7 +387,8 @@ static void follow_text(struct context c, const struct ref_qwen3_weights *weight
         normalize(&c, part(x, t * hidden), weights->last_norm, hidden, c.r->stored, l.h);
         project(&c, weights->head, l.h, hidden, vocab, 0, 0.0, last);
         memcpy(logits + t * vocab, last.x, vocab * sizeof *logits);
-        for (size_t i = 0; deviation && i < vocab; i++) deviation[t * vocab + i] = sqrt(last.variance[i]);
+        for (size_t i = 0; deviation != NULL && i < vocab; i++)
+            deviation[t * vocab + i] = sqrt(last.variance[i]);
     }
 }
 

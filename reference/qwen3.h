@@ -39,7 +39,8 @@ struct ref_qwen3_sizes {
     int renormalise;  /**< 1: their weights are divided by their sum */
 };
 
-/** @brief Weights of one layer, as floats; shapes as in common/model/model.h. */
+/** @brief Weights of one layer, as floats; shapes as in common/model/model.h. Products with matrices that are NULL are 0, whatever they
+ *         are of: q, k, v and o, or gate, up and down. */
 struct ref_qwen3_layer {
     const float *input_norm; /**< MODEL_INPUT_NORM */
     const float *q;          /**< MODEL_Q */

@@ -147,11 +147,11 @@ void put_csv(struct text *out, const char *string)
     /* Programs also take the wide forms of these signs, and look behind leading blanks. */
     const char *first = visible + strspn(visible, " ");
     static const char *const wide[] = {"\uff1d", "\uff0b", "\uff0d", "\uff20"};
-    int formula = *first && strchr("=+-@|%", *first) && !is_number(visible);
+    int formula = *first && strchr("=+-@|%", *first) != NULL && !is_number(visible);
     for (size_t i = 0; i < sizeof wide / sizeof wide[0]; i++) {
         formula = formula || strncmp(first, wide[i], strlen(wide[i])) == 0;
     }
-    int quoted = formula || strpbrk(visible, ",;\"'") || *visible == ' ';
+    int quoted = formula || strpbrk(visible, ",;\"'") != NULL || *visible == ' ';
     if (quoted) text_append(out, "\"", 1);
     if (formula) text_append(out, "'", 1);
     for (const char *at = visible; *at; at++) {
@@ -188,7 +188,7 @@ void put_xml(struct text *out, const char *string)
                              : *at == '"'  ? "&quot;"
                              : *at == '\'' ? "&#39;"
                                            : NULL;
-        text_append(out, entity ? entity : at, entity ? strlen(entity) : 1);
+        text_append(out, entity != NULL ? entity : at, entity != NULL ? strlen(entity) : 1);
     }
     free(visible);
 }
@@ -201,7 +201,7 @@ void put_markdown(struct text *out, const char *string)
             text_append(out, "&lt;", 4); /* some readers pass on HTML after a backslash */
             continue;
         }
-        if (strchr("\\`*_{}[]()#+-.!|>~&$@:", *at)) text_append(out, "\\", 1);
+        if (strchr("\\`*_{}[]()#+-.!|>~&$@:", *at) != NULL) text_append(out, "\\", 1);
         text_append(out, at, 1);
     }
     free(visible);

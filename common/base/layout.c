@@ -26,7 +26,7 @@ int layout_width(void)
 {
     const char *columns = getenv("COLUMNS");
     int width = window(0);
-    if (width <= 0 && columns) width = atoi(columns);
+    if (width <= 0 && columns != NULL) width = atoi(columns);
     if (width <= 0) width = DEFAULT_WIDTH;
     return width < LEAST_WIDTH ? LEAST_WIDTH : width > MOST_WIDTH ? MOST_WIDTH : width;
 }
@@ -45,9 +45,10 @@ int layout_is_utf8(void)
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const char *value = getenv(names[i]);
-        if (!value || !*value) continue;
+        if (value == NULL || !*value) continue;
         const char *charset = strchr(value, '.');
-        return charset && (strncasecmp(charset, ".utf-8", 6) == 0 || strncasecmp(charset, ".utf8", 5) == 0);
+        return charset != NULL &&
+               (strncasecmp(charset, ".utf-8", 6) == 0 || strncasecmp(charset, ".utf8", 5) == 0);
     }
     return 0;
 }
@@ -144,7 +145,7 @@ void layout_wrap(struct text *out, const char *utf8, int used, int indent, int w
     char *shown = layout_shown(utf8);
     const char *rest = shown;
     int first = 1;
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) {
         if (!first) text_print(out, "\n%*s", *line ? indent : 0, "");
         if (strncmp(line, "    ", 4) == 0) {
             text_print(out, "%s", line);

@@ -32,7 +32,7 @@ static int ends_so(const char *name, const char *ending)
     size_t length = strlen(name), end = strlen(ending);
     if (strcmp(ending, "#") != 0) return length >= end && strcmp(name + length - end, ending) == 0;
     const char *dot = strrchr(name, '.');
-    return dot && dot[1] && dot[1 + strspn(dot + 1, "0123456789")] == '\0';
+    return dot != NULL && dot[1] && dot[1 + strspn(dot + 1, "0123456789")] == '\0';
 }
 
 /* In a folder that all may write to, a name says nothing: only what is ours, and no link, is looked at. Root's are also those
@@ -48,8 +48,8 @@ static int is_old_and_ours(const char *path)
 void leftovers_remove(const char *folder, const char *prefix, const char *ending)
 {
     DIR *open_folder = opendir(folder);
-    if (!open_folder) return;
-    for (struct dirent *entry; (entry = readdir(open_folder));) {
+    if (open_folder == NULL) return;
+    for (struct dirent *entry; (entry = readdir(open_folder)) != NULL;) {
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || !ends_so(entry->d_name, ending)) continue;
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
         char *path = format_string("%s/%s", folder, entry->d_name);

@@ -26,7 +26,7 @@ static void split_lines(const char *text, struct lines *lines)
     for (const char *at = text; *at; at++) most += *at == '\n';
     lines->item = must_allocate(most * sizeof *lines->item);
     lines->count = 0;
-    for (char *line; lines->count < MOST_LINES && (line = next_word(&text, '\n'));)
+    for (char *line; lines->count < MOST_LINES && (line = next_word(&text, '\n')) != NULL;)
         lines->item[lines->count++] = line;
     if (lines->count && !*lines->item[lines->count - 1]) free(lines->item[--lines->count]);
 }

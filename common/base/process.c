@@ -92,7 +92,7 @@ static void become(const struct process *process, int output, int failure, pid_t
         dup2(nothing, STDIN_FILENO);
         dup2(output, STDOUT_FILENO);
         dup2(output, STDERR_FILENO);
-        for (const char *const *entry = process->environment; entry && *entry; entry++) {
+        for (const char *const *entry = process->environment; entry != NULL && *entry != NULL; entry++) {
             putenv((char *)*entry);
         }
         execvp(process->arguments[0], (char *const *)process->arguments);
@@ -145,7 +145,7 @@ static void attend(const struct process *process, pid_t child, int output, struc
     for (;;) {
         int ready = open_stream ? poll(&watched, 1, 50) : poll(NULL, 0, 5);
         int late = deadline > 0 && now_seconds() > deadline;
-        int unwanted = !caught_signal && is_unwanted && is_unwanted(unwanted_context);
+        int unwanted = !caught_signal && is_unwanted != NULL && is_unwanted(unwanted_context);
         if (caught_signal || late || unwanted) {
             end->given_up = unwanted;
             end->timed_out = late && !caught_signal && !unwanted;
@@ -153,7 +153,7 @@ static void attend(const struct process *process, pid_t child, int output, struc
             break;
         }
         if (ready > 0) open_stream = read_some(process, output, end);
-        if (ready == 0 && process->meanwhile) process->meanwhile(process->context);
+        if (ready == 0 && process->meanwhile != NULL) process->meanwhile(process->context);
         if (ready <= 0 || !open_stream) {
             if (waitpid(child, status, WNOHANG) == child) break;
         }
@@ -211,7 +211,7 @@ void argument_add_words(struct argument_list *list, const char *words)
         if (*letter == ';') *letter = ' ';
     }
     const char *rest = blanks;
-    for (char *word; (word = next_word(&rest, ' '));) {
+    for (char *word; (word = next_word(&rest, ' ')) != NULL;) {
         if (*word) argument_add(list, word);
     }
     free(blanks);

@@ -16,8 +16,8 @@ static int colours_wanted(void)
 {
     const char *no_color = getenv("NO_COLOR");
     const char *term = getenv("TERM");
-    if (no_color && *no_color) return 0;
-    return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
+    if (no_color != NULL && *no_color) return 0;
+    return isatty(STDOUT_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
 }
 
 const char *colour_on(enum colour colour)
@@ -69,7 +69,7 @@ void show_progress(const char *format, ...)
     static char shown[400];
     char line[sizeof shown] = "";
     if (!isatty(STDERR_FILENO)) return;
-    if (format) {
+    if (format != NULL) {
         va_list arguments;
         va_start(arguments, format);
         vsnprintf(line, sizeof line, format, arguments);

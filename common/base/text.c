@@ -21,7 +21,7 @@
 void *must_allocate(size_t bytes)
 {
     void *memory = calloc(1, bytes ? bytes : 1);
-    if (!memory) {
+    if (memory == NULL) {
         fputs("warpwise: this machine has no memory left for warpwise itself.\n", stderr);
         exit(EXIT_TROUBLE);
     }
@@ -68,7 +68,7 @@ void text_add_escaped(struct text *text, const char *characters, size_t length)
                              : characters[i] == '>' ? "&gt;"
                              : characters[i] == '"' ? "&quot;"
                                                     : NULL;
-        text_append(text, entity ? entity : &characters[i], entity ? strlen(entity) : 1);
+        text_append(text, entity != NULL ? entity : &characters[i], entity != NULL ? strlen(entity) : 1);
     }
 }
 
@@ -141,7 +141,7 @@ int write_file(const char *path, const char *content, size_t length)
     char *beside = format_string("%s.%ld", path, (long)getpid());
     int error = 0;
     FILE *file = fopen(beside, "w");
-    if (!file) {
+    if (file == NULL) {
         error = errno;
     } else {
         size_t written = fwrite(content, 1, length, file);
@@ -158,9 +158,9 @@ int make_folders(const char *path)
     char *part = copy_string(path);
     int error = 0;
     for (char *slash = strchr(part + 1, '/'); !error; slash = strchr(slash + 1, '/')) {
-        if (slash) *slash = '\0';
+        if (slash != NULL) *slash = '\0';
         if (mkdir(part, 0777) != 0 && errno != EEXIST) error = errno;
-        if (!slash) break;
+        if (slash == NULL) break;
         *slash = '/';
     }
     free(part);
@@ -171,15 +171,15 @@ void remove_tree(const char *path)
 {
     DIR *folder = opendir(path);
     struct stat status;
-    if (folder && lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
-        for (struct dirent *entry; (entry = readdir(folder));) {
+    if (folder != NULL && lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
+        for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
             if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
             char *inside = format_string("%s/%s", path, entry->d_name);
             remove_tree(inside);
             free(inside);
         }
     }
-    if (folder) closedir(folder);
+    if (folder != NULL) closedir(folder);
     remove(path);
 }
 
@@ -198,10 +198,10 @@ static int is_program(const char *path)
 char *find_program(const char *program)
 {
     if (!*program) return NULL;
-    if (strchr(program, '/')) return is_program(program) ? copy_string(program) : NULL;
+    if (strchr(program, '/') != NULL) return is_program(program) ? copy_string(program) : NULL;
     const char *list = getenv("PATH");
-    if (!list) return NULL;
-    for (char *folder; (folder = next_word(&list, ':')); free(folder)) {
+    if (list == NULL) return NULL;
+    for (char *folder; (folder = next_word(&list, ':')) != NULL; free(folder)) {
         char *path = format_string("%s/%s", *folder ? folder : ".", program);
         if (is_program(path)) {
             free(folder);
@@ -214,11 +214,11 @@ char *find_program(const char *program)
 
 char *next_word(const char **list, char separator)
 {
-    if (!*list) return NULL;
+    if (*list == NULL) return NULL;
     const char *end = strchr(*list, separator);
-    size_t length = end ? (size_t)(end - *list) : strlen(*list);
+    size_t length = end != NULL ? (size_t)(end - *list) : strlen(*list);
     char *word = format_string("%.*s", (int)length, *list);
-    *list = end ? end + 1 : NULL;
+    *list = end != NULL ? end + 1 : NULL;
     return word;
 }
 
@@ -231,13 +231,13 @@ const char *nearest_name(const char *word, const char *const *names)
 {
     const char *best = NULL;
     int best_distance = 0;
-    for (; *names; names++) {
+    for (; *names != NULL; names++) {
         int distance = edit_distance(word, *names);
-        if (!best || distance < best_distance) {
+        if (best == NULL || distance < best_distance) {
             best = *names;
             best_distance = distance;
         }
     }
     int near = 1 + (int)strlen(word) / 3;
-    return best && best_distance <= near ? best : NULL;
+    return best != NULL && best_distance <= near ? best : NULL;
 }

@@ -83,7 +83,7 @@ static char *code_for_this_gpu(void)
     int arch = device_probe(DEVICE_GPU)->arch, newest = 0, known = 0;
     const char *suffix = architecture_suffix(arch);
     const char *list = places.cuda_architectures;
-    for (char *word; (word = next_word(&list, ';')); free(word)) {
+    for (char *word; (word = next_word(&list, ';')) != NULL; free(word)) {
         int value = atoi(word);
         if (value > newest) newest = value;
         known = known || value == arch;
@@ -99,17 +99,20 @@ static void add_compiler_arguments(struct recipe *recipe, enum build_level level
     struct argument_list *list = &recipe->compile;
     /* for tests, which build many kernels once each: -Og */
     const char *flag = getenv("WARPWISE_SIMT_OPTIMISE");
-    if (!flag && level == BUILD_QUICK) flag = "-Og";
-    if (!flag && level == BUILD_JUDGED) flag = "-O3";
+    if (flag == NULL && level == BUILD_QUICK) flag = "-Og";
+    if (flag == NULL && level == BUILD_JUDGED) flag = "-O3";
     if (level == BUILD_DEBUG) flag = "-Og";
     argument_add(list, recipe->compiler);
-    if (recipe->device == DEVICE_SIMT && flag && strncmp(flag, "-O", 2) == 0) argument_add(list, flag);
+    if (recipe->device == DEVICE_SIMT && flag != NULL && strncmp(flag, "-O", 2) == 0)
+        argument_add(list, flag);
     if (recipe->device == DEVICE_SIMT && level == BUILD_DEBUG) argument_add_words(list, "-g -fno-inline");
     if (recipe->device == DEVICE_GPU) {
         /* likewise for tests: flags of nvcc instead of these */
         const char *less = getenv("WARPWISE_GPU_OPTIMISE");
         argument_add_words(list, "-std=c++17 -cudart static -no-compress"); /* object_cubin.c reads it */
-        argument_add_words(list, level == BUILD_DEBUG ? "-G -g" : less && *less ? less : "-O3 -lineinfo");
+        argument_add_words(list, level == BUILD_DEBUG    ? "-G -g"
+                                 : less != NULL && *less ? less
+                                                         : "-O3 -lineinfo");
         if (level == BUILD_QUICK) argument_add_words(list, places.nvcc_quick);
         argument_add(list, code_for_this_gpu());
         if (*places.cuda_host) {
@@ -173,7 +176,7 @@ static int find_tools(struct recipe *recipe)
     int gpu = recipe->device == DEVICE_GPU;
     const char *compiler = gpu ? places.nvcc : places.cxx;
     char *found = find_program(compiler);
-    if (!found) {
+    if (found == NULL) {
         return complain("the %s compiler (%s) that this build was configured with is missing. Install it, or "
                         "configure anew: cmake -S %s -B %s --fresh",
                         gpu ? "CUDA" : "C++", *compiler ? compiler : "none", places.source_dir,
@@ -182,10 +185,10 @@ static int find_tools(struct recipe *recipe)
     recipe->compiler = gpu ? found : find_program(simtcc);
     recipe->library = format_string("%s/lib/librunner_%s_%s.a", places.binary_dir, recipe->lesson->name,
                                     device_name(recipe->device));
-    const char *missing = !recipe->compiler                    ? simtcc
+    const char *missing = recipe->compiler == NULL             ? simtcc
                           : access(recipe->library, R_OK) != 0 ? recipe->library
                                                                : NULL;
-    if (!missing) return EXIT_PASS;
+    if (missing == NULL) return EXIT_PASS;
     return complain("%s is missing: run cmake --build %s%s", missing, places.binary_dir,
                     gpu ? " --target gpu" : "");
 }
@@ -213,14 +216,15 @@ int build_disk_is_full(const char *folder)
 
 static int is_error_line(const char *line)
 {
-    return strstr(line, "error:") || strstr(line, ": error") || strstr(line, "undefined reference") ||
-           strstr(line, "multiple definition") || strstr(line, "ptxas fatal") || strstr(line, "ptxas error");
+    return strstr(line, "error:") != NULL || strstr(line, ": error") != NULL ||
+           strstr(line, "undefined reference") != NULL || strstr(line, "multiple definition") != NULL ||
+           strstr(line, "ptxas fatal") != NULL || strstr(line, "ptxas error") != NULL;
 }
 
 static void add_error_line(struct text *errors, char *line, const char *prefix)
 {
     char *place = strstr(line, prefix);
-    if (place) memmove(place, place + strlen(prefix), strlen(place + strlen(prefix)) + 1);
+    if (place != NULL) memmove(place, place + strlen(prefix), strlen(place + strlen(prefix)) + 1);
     text_print(errors, "  %s\n", line);
 }
 
@@ -230,11 +234,12 @@ void build_pick_errors(const char *log, struct text *errors)
 {
     int lines = 0, following = 0;
     char here[4096], *asked = NULL;
-    char *prefix = format_string("%s/", getcwd(here, sizeof here) ? here : "//");
-    for (char *line; lines < MOST_ERROR_LINES && (line = next_word(&log, '\n')); free(line)) {
+    char *prefix = format_string("%s/", getcwd(here, sizeof here) != NULL ? here : "//");
+    for (char *line; lines < MOST_ERROR_LINES && (line = next_word(&log, '\n')) != NULL; free(line)) {
         int is_error = is_error_line(line);
-        if (!asked && strstr(line, ".cu:") && strstr(line, "required from")) asked = copy_string(line);
-        if (is_error && asked && !strstr(line, ".cu:")) {
+        if (asked == NULL && strstr(line, ".cu:") != NULL && strstr(line, "required from") != NULL)
+            asked = copy_string(line);
+        if (is_error && asked != NULL && strstr(line, ".cu:") == NULL) {
             add_error_line(errors, asked, prefix);
             lines++;
         }
@@ -253,8 +258,8 @@ void build_pick_errors(const char *log, struct text *errors)
  * header. */
 static int is_about_kernel(const char *log, const char *kernel)
 {
-    return strstr(log, strrchr(kernel, '/') + 1) || strstr(log, "undefined reference") ||
-           strstr(log, "multiple definition") || strstr(log, "ptxas");
+    return strstr(log, strrchr(kernel, '/') + 1) != NULL || strstr(log, "undefined reference") != NULL ||
+           strstr(log, "multiple definition") != NULL || strstr(log, "ptxas") != NULL;
 }
 
 /* Says what stopped the compiler: the kernel file (then this complains about nothing), or this machine. */
@@ -293,7 +298,7 @@ static int run_compiler(const struct recipe *recipe, const char *folder, const c
     char *temporary = format_string("TMPDIR=%s", folder), *compiler = format_string("CXX=%s", places.cxx);
     const char *environment[] = {temporary, compiler, NULL};
     for (size_t i = 0; i < recipe->compile.count; i++) argument_add(&arguments, recipe->compile.items[i]);
-    for (; *words; words++) argument_add(&arguments, *words);
+    for (; *words != NULL; words++) argument_add(&arguments, *words);
     argument_add(&arguments, "-o");
     argument_add(&arguments, made);
     struct process process = {
@@ -320,7 +325,7 @@ static char *would_refuse_macro(const struct recipe *recipe, const char *folder,
     char *includes = source_includes_alone(source), *sentence = NULL;
     char *file = format_string("%s/headers.cu", folder), *made = format_string("%s/headers.ii", folder);
     const char *const words[] = {"-E", file, NULL};
-    if (includes && write_file(file, includes, strlen(includes)) == 0 &&
+    if (includes != NULL && write_file(file, includes, strlen(includes)) == 0 &&
         run_compiler(recipe, folder, words, made, &end) && read_file(made, &headers) == 0)
         sentence = checks_headers(recipe, text, headers.data, file);
     text_free(&headers);
@@ -338,10 +343,12 @@ static char *would_refuse_lines(const struct recipe *recipe, const char *folder,
     const char *const words[] = {"-MD", "-MF", files, "-E", recipe->kernel, NULL};
     char *sentence = checks_text(recipe, source);
     int opened =
-        !sentence && recipe->device == DEVICE_SIMT && run_compiler(recipe, folder, words, made, &end);
+        sentence == NULL && recipe->device == DEVICE_SIMT && run_compiler(recipe, folder, words, made, &end);
     if (opened && read_file(files, &list) == 0) sentence = checks_dependencies(recipe, list.data, folder);
-    if (opened && !sentence && read_file(made, &text) == 0) sentence = checks_preprocessed(recipe, text.data);
-    if (text.data && !sentence) sentence = would_refuse_macro(recipe, folder, source, text.data);
+    if (opened && sentence == NULL && read_file(made, &text) == 0)
+        sentence = checks_preprocessed(recipe, text.data);
+    if (text.data != NULL && sentence == NULL)
+        sentence = would_refuse_macro(recipe, folder, source, text.data);
     text_free(&list);
     text_free(&text);
     free(files);
@@ -358,8 +365,8 @@ static void foretell_refusal(const struct recipe *recipe, const char *folder, co
     char *sentence = would_refuse_lines(recipe, folder, source.data), *note = note_of_refusal(folder);
     int is_object =
         read_file(object, &magic) == 0 && magic.length > 4 && memcmp(magic.data, "\177ELF", 4) == 0;
-    if (!sentence && is_object) sentence = checks_object(recipe, source.data, object);
-    if (sentence) write_file(note, sentence, strlen(sentence));
+    if (sentence == NULL && is_object) sentence = checks_object(recipe, source.data, object);
+    if (sentence != NULL) write_file(note, sentence, strlen(sentence));
     text_free(&source);
     text_free(&magic);
     free(sentence);
@@ -369,7 +376,7 @@ static void foretell_refusal(const struct recipe *recipe, const char *folder, co
 static int is_students_own(const struct recipe *recipe)
 {
     char *own = course_kernel_path(recipe->lesson, 0), *path = realpath(own, NULL);
-    int same = path && strcmp(path, recipe->kernel) == 0;
+    int same = path != NULL && strcmp(path, recipe->kernel) == 0;
     free(own);
     free(path);
     return same;
@@ -388,7 +395,7 @@ static enum build_state compile(const struct recipe *recipe, const char *folder,
     made = made && run_compiler(recipe, folder, link.items, program, &end);
     char *runner = made ? find_program(program) : NULL;
     build->log = end.output;
-    enum build_state state = runner ? BUILD_READY : explain_failure(recipe, folder, &end, build);
+    enum build_state state = runner != NULL ? BUILD_READY : explain_failure(recipe, folder, &end, build);
     unlink(object);
     free(runner);
     free(program);
@@ -444,7 +451,7 @@ int recipe_prepare(const struct lesson_folder *lesson, const char *kernel, enum 
                    enum build_level level, struct recipe *recipe)
 {
     *recipe = (struct recipe){.lesson = lesson, .device = device, .kernel = realpath(kernel, NULL)};
-    if (!recipe->kernel) return complain("%s cannot be found: %s.", kernel, strerror(errno));
+    if (recipe->kernel == NULL) return complain("%s cannot be found: %s.", kernel, strerror(errno));
     if (find_tools(recipe) != EXIT_PASS) return EXIT_TROUBLE;
     add_compiler_arguments(recipe, level);
     return EXIT_PASS;

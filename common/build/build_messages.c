@@ -39,10 +39,10 @@ static int quotes_another_file(const char *source, const char *line, size_t leng
 
 static int lies_below(const char *path, size_t length, const char *const *folders)
 {
-    for (; *folders; folders++) {
+    for (; *folders != NULL; folders++) {
         size_t n = strlen(*folders);
         if (n < length && strncmp(path, *folders, n) == 0 && path[n] == '/' &&
-            !memmem(path, length, "/../", 4))
+            memmem(path, length, "/../", 4) == NULL)
             return 1;
     }
     return 0;
@@ -52,9 +52,9 @@ static int lies_below(const char *path, size_t length, const char *const *folder
 static int is_about_another_file(const char *const *folders, const char *line, size_t length)
 {
     const char *from = memmem(line, length, " from ", 6);
-    const char *path = from ? from + 6 : line, *end = line + length;
+    const char *path = from != NULL ? from + 6 : line, *end = line + length;
     size_t name = 0;
-    while (path + name < end && !strchr(":(,", path[name])) name++;
+    while (path + name < end && strchr(":(,", path[name]) == NULL) name++;
     int is_place = path + name + 1 < end && isdigit((unsigned char)path[name + 1]);
     int is_path = is_place && memchr(path, '/', name) != NULL;
     return is_path && !lies_below(path, name, folders);

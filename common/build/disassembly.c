@@ -94,7 +94,7 @@ static int read_register(const char **at, int *reg, int *counter)
     if (**at != '%' || length > sizeof name) return 0;
     memcpy(name, *at + 1, length - 1);
     *at += length;
-    if (counter && strcmp(name, "rip") == 0) return *counter = 1;
+    if (counter != NULL && strcmp(name, "rip") == 0) return *counter = 1;
     *reg = NO_REGISTER;
     if (!find_register(name, &found) || found.reg == VECTOR || found.bytes != 8) return 0;
     *reg = found.reg;
@@ -142,10 +142,10 @@ static void read_operand(const char *text, struct operand *operand)
         operand->kind = IMMEDIATE;
         operand->value = read_number(&text);
         known = *text == '\0';
-    } else if (*text == '%' && !strchr(text, ':')) {
+    } else if (*text == '%' && strchr(text, ':') == NULL) {
         known = find_register(text + 1, operand);
-    } else if (isxdigit((unsigned char)*text) && strchr(text, '<') &&
-               !strchr(text, '(')) { /* "8c <name+0x8c>" */
+    } else if (isxdigit((unsigned char)*text) && strchr(text, '<') != NULL &&
+               strchr(text, '(') == NULL) { /* "8c <name+0x8c>" */
         operand->kind = PLACE;
         operand->value = (int64_t)strtoull(text, NULL, 16);
         known = 1;
@@ -179,7 +179,7 @@ static char *cut_word(char **at)
 static void read_instruction(char *text, char *at, struct instruction *it)
 {
     char *comment = strstr(text, " #");
-    size_t length = comment ? (size_t)(comment - text) : strlen(text);
+    size_t length = comment != NULL ? (size_t)(comment - text) : strlen(text);
     while (length > 0 && text[length - 1] == ' ') length--;
     text[length] = at[length] = '\0';
     it->text = text;
@@ -204,14 +204,14 @@ static void read_instruction(char *text, char *at, struct instruction *it)
 /* "88: R_X86_64_PLT32\t__tsan_read4-0x4" */
 static int read_relocation(struct disassembly *all, struct instruction *it, char *line)
 {
-    char *kind = strstr(line, "R_X86_64_"), *name = kind ? strchr(kind, '\t') : NULL, *sign = NULL;
-    if (!name || it->relocation_count == 2) return 0;
+    char *kind = strstr(line, "R_X86_64_"), *name = kind != NULL ? strchr(kind, '\t') : NULL, *sign = NULL;
+    if (name == NULL || it->relocation_count == 2) return 0;
     struct relocation *found = &it->relocation[it->relocation_count++];
     *name++ = '\0';
     *found = (struct relocation){.kind = kind + strlen("R_X86_64_"), .at = strtoul(line, NULL, 16)};
     for (char *at = name; *at; at++)
         if ((*at == '+' || *at == '-') && strncmp(at + 1, "0x", 2) == 0) sign = at;
-    if (sign) {
+    if (sign != NULL) {
         const int64_t distance = (int64_t)strtoull(sign + 1, NULL, 16);
         found->addend = *sign == '-' ? -distance : distance;
         *sign = '\0';
@@ -233,11 +233,11 @@ static int read_line(struct disassembly *all, char *line, int *section, int *fun
         *function = disassembly_name(all, line + 18);
         /* "name-0x1": before a function, where a patch may come; "name.cold": a part of "name" */
         *begins = strstr(line + 18, "-0x") == NULL && strstr(line + 18, ".cold") == NULL;
-    } else if (*line == '\t' && last) {
+    } else if (*line == '\t' && last != NULL) {
         return read_relocation(all, last, line + strspn(line, "\t "));
     } else if (*line == ' ') {
         char *colon = strchr(line, ':');
-        if (!colon || colon[1] != '\t' || *section < 0 || *function < 0) return 0;
+        if (colon == NULL || colon[1] != '\t' || *section < 0 || *function < 0) return 0;
         all->instruction = grown(all->instruction, &all->capacity, all->count, sizeof *all->instruction);
         struct instruction *it = &all->instruction[all->count++];
         *it = (struct instruction){.address = strtoul(line, NULL, 16),

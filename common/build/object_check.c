@@ -80,7 +80,7 @@ static const char nvcc_names[] =
 
 static int in_list(const char *list, const char *name, size_t length)
 {
-    for (const char *at = list; (at = strstr(at, " ")) && at[1]; at++) {
+    for (const char *at = list; (at = strstr(at, " ")) != NULL && at[1]; at++) {
         if (strncmp(at + 1, name, length) == 0 && at[1 + length] == ' ') return 1;
     }
     return 0;
@@ -97,7 +97,7 @@ int object_is_mathematics(const char *name)
 static int is_word_of(const char *text, const char *name, int function)
 {
     size_t length = strlen(name);
-    for (const char *at = text; length > 0 && (at = strstr(at, name)); at++) {
+    for (const char *at = text; length > 0 && (at = strstr(at, name)) != NULL; at++) {
         const char *after = at + length;
         int begins = at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_');
         int ends = !(isalnum((unsigned char)*after) || *after == '_');
@@ -113,7 +113,7 @@ static int is_own_cpp_name(const char *name)
                                           "_Zna",  "_Zdl",  "_Zda",   "_ZN10__",   "_ZN9__gnu", "_ZNSi",
                                           "_ZNSo", "_ZTv",  "_ZThn",  NULL};
     if (strncmp(name, "_Z", 2) != 0) return 0;
-    for (size_t i = 0; library[i]; i++) {
+    for (size_t i = 0; library[i] != NULL; i++) {
         if (strncmp(name, library[i], strlen(library[i])) == 0) return 0;
     }
     return 1;
@@ -125,7 +125,7 @@ static int is_library_template(const Elf64_Sym *symbol, const char *name)
 {
     static const char *const library[] = {"_ZSt", "_ZNSt", "_ZNKSt", "_ZN9__gnu", "_ZZNSt", NULL};
     unsigned bind = ELF64_ST_BIND(symbol->st_info);
-    for (size_t i = 0; library[i] && (bind == STB_WEAK || bind == STB_GNU_UNIQUE); i++) {
+    for (size_t i = 0; library[i] != NULL && (bind == STB_WEAK || bind == STB_GNU_UNIQUE); i++) {
         if (strncmp(name, library[i], strlen(library[i])) == 0) return 1;
     }
     return 0;
@@ -161,7 +161,7 @@ static char *source_name(const char *name)
 
 static int refuse(struct object_finding *finding, const char *symbol, const char *format, const char *name)
 {
-    finding->symbol = symbol ? source_name(symbol) : NULL;
+    finding->symbol = symbol != NULL ? source_name(symbol) : NULL;
     struct text message = {0};
     for (const char *at = format; *at; at++) {
         if (*at == '%')
@@ -321,7 +321,7 @@ static int check_section_name(const char *name, struct object_finding *finding)
                                         ".ldata",
                                         ".llvm.",
                                         NULL};
-    for (size_t i = 0; usual[i]; i++) {
+    for (size_t i = 0; usual[i] != NULL; i++) {
         if (begins(name, usual[i])) return 1;
     }
     return *name == '\0' || refuse(finding, NULL, "has a section % that no compiler makes by itself", name);
@@ -364,7 +364,7 @@ static int check_atexit(const struct object *object, struct object_finding *find
 {
     const Elf64_Sym *own = NULL;
     for (size_t i = 1; i < object->symbol_count; i++) {
-        if (strstr(object_symbol_name(object, &object->symbol[i]), "__sti____cudaRegisterAll"))
+        if (strstr(object_symbol_name(object, &object->symbol[i]), "__sti____cudaRegisterAll") != NULL)
             own = &object->symbol[i];
     }
     for (size_t i = 1; i < object->section_count; i++) {
@@ -380,7 +380,7 @@ static int check_atexit(const struct object *object, struct object_finding *find
             if (!target_of(object, &relocation[r], &where, &at, &name) || strcmp(name, "atexit") != 0)
                 continue;
             uint64_t from = relocation[r].r_offset;
-            if (!own || section->sh_info != own->st_shndx || from < own->st_value ||
+            if (own == NULL || section->sh_info != own->st_shndx || from < own->st_value ||
                 from - own->st_value >= own->st_size)
                 return refuse(finding, "atexit", "calls %, which a kernel file has no use for", "atexit");
         }

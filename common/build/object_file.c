@@ -27,7 +27,7 @@ int object_holds(const struct object *object, uint64_t offset, uint64_t bytes)
 /* A string of a table, "" if it lies outside of it. */
 static const char *string_at(const char *table, size_t bytes, uint32_t at)
 {
-    return at < bytes && memchr(table + at, '\0', bytes - at) ? table + at : "";
+    return at < bytes && memchr(table + at, '\0', bytes - at) != NULL ? table + at : "";
 }
 
 const char *object_symbol_name(const struct object *object, const Elf64_Sym *symbol)
@@ -48,7 +48,7 @@ static const Elf64_Shdr *section_at(const struct object *object, size_t index)
 static int string_table(const struct object *object, size_t index, const char **table, size_t *bytes)
 {
     const Elf64_Shdr *section = section_at(object, index);
-    if (!section || section->sh_type != SHT_STRTAB ||
+    if (section == NULL || section->sh_type != SHT_STRTAB ||
         !object_holds(object, section->sh_offset, section->sh_size))
         return 0;
     *table = (const char *)object->data + section->sh_offset;
@@ -61,8 +61,8 @@ static int read_symbols(struct object *object)
     for (size_t i = 0; i < object->section_count; i++) {
         const Elf64_Shdr *section = &object->section[i];
         if (section->sh_type != SHT_SYMTAB) continue;
-        if (object->symbol || section->sh_entsize != sizeof(Elf64_Sym) || section->sh_offset % 8 != 0 ||
-            !object_holds(object, section->sh_offset, section->sh_size))
+        if (object->symbol != NULL || section->sh_entsize != sizeof(Elf64_Sym) ||
+            section->sh_offset % 8 != 0 || !object_holds(object, section->sh_offset, section->sh_size))
             return 0;
         object->symbol = (const Elf64_Sym *)(const void *)(object->data + section->sh_offset);
         object->symbol_count = section->sh_size / sizeof(Elf64_Sym);

@@ -35,7 +35,7 @@ static struct scan scan_open(const char *text, size_t length, const int *lines)
     size_t out = 0;
     int line = 1;
     for (size_t i = 0; i < length; i++) {
-        if (text[i] == '\\' && !lines) { /* compilers let blanks stand before the end of the line */
+        if (text[i] == '\\' && lines == NULL) { /* compilers let blanks stand before the end of the line */
             size_t blank = strspn(text + i + 1, " \t\r\f\v");
             if (text[i + 1 + blank] == '\n') {
                 i += 1 + blank;
@@ -43,11 +43,11 @@ static struct scan scan_open(const char *text, size_t length, const int *lines)
                 continue;
             }
         }
-        s.line[out] = lines ? lines[i] : line;
+        s.line[out] = lines != NULL ? lines[i] : line;
         s.text[out++] = text[i];
         line += text[i] == '\n';
     }
-    s.line[out] = lines ? lines[length] : line;
+    s.line[out] = lines != NULL ? lines[length] : line;
     s.tokens = tokens_of(s.text);
     return s;
 }
@@ -95,7 +95,7 @@ static int word_is(const struct word *word, const char *text)
 
 static int word_in(const struct word *word, const char *const *list)
 {
-    for (; *list; list++) {
+    for (; *list != NULL; list++) {
         if (word_is(word, *list)) return 1;
     }
     return 0;
@@ -142,7 +142,7 @@ static int check_bytes(struct check *check, const char *text)
     for (const unsigned char *at = (const unsigned char *)text; *at;) {
         size_t length = utf8_length(at);
         int control =
-            (*at < ' ' && !strchr("\t\n\r\f\v", *at)) || *at == 0x7f || (*at == '\r' && at[1] != '\n');
+            (*at < ' ' && strchr("\t\n\r\f\v", *at) == NULL) || *at == 0x7f || (*at == '\r' && at[1] != '\n');
         if (length == 0)
             return refuse(check, line, "a byte that is not valid UTF-8: save the file as UTF-8%.*s",
                           &nothing);
@@ -203,8 +203,9 @@ int source_header_allowed(const char *header, const struct lesson_folder *lesson
                                    format_string("%s/common/simt/include", course_source_dir())};
     size_t length = strlen(header);
     int allowed = 0;
-    for (size_t i = 0; plain_headers[i]; i++) allowed = allowed || strcmp(header, plain_headers[i]) == 0;
-    int plain = length > 2 && strcmp(header + length - 2, ".h") == 0 && !strchr(header, '/');
+    for (size_t i = 0; plain_headers[i] != NULL; i++)
+        allowed = allowed || strcmp(header, plain_headers[i]) == 0;
+    int plain = length > 2 && strcmp(header + length - 2, ".h") == 0 && strchr(header, '/') == NULL;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         char *path = format_string("%s/%s", folders[i], header);
         allowed = allowed || (plain && access(path, R_OK) == 0);
@@ -358,7 +359,7 @@ static int check_pragma_operator(struct check *check, struct scan *s, const stru
     struct word open = next_word_of(s), text = next_word_of(s);
     size_t length = text.length > 2 ? text.length - 2 : 0;
     if (!word_is(&open, "(") || text.kind != TOKEN_LITERAL || *text.start != '"' ||
-        memchr(text.start, '\\', text.length))
+        memchr(text.start, '\\', text.length) != NULL)
         return refuse(check, word->line, "%.*s takes a plain string here", word);
     struct scan inside = scan_open(text.start + 1, length, s->line + (text.start + 1 - s->text));
     int fine = check_pragma(check, &inside, word->line);
@@ -433,7 +434,7 @@ void source_blank_comments(char *text)
 int source_has_assembly(const char *text)
 {
     return source_line_of(text, "asm") || source_line_of(text, "__asm") || source_line_of(text, "__asm__") ||
-           strstr(text, "##") || strstr(text, "%:%:"); /* or may be pasted together */
+           strstr(text, "##") != NULL || strstr(text, "%:%:") != NULL; /* or may be pasted together */
 }
 
 /* ---- what the preprocessor made of it ------------------------------------------------------------------ */
@@ -510,7 +511,7 @@ static int check_brackets(struct check *check, struct scan *s)
 
 static int begins_with_one_of(const struct word *word, const char *const *prefixes)
 {
-    for (; *prefixes; prefixes++)
+    for (; *prefixes != NULL; prefixes++)
         if (word->length >= strlen(*prefixes) && strncmp(word->start, *prefixes, strlen(*prefixes)) == 0)
             return 1;
     return 0;
@@ -690,7 +691,7 @@ int source_check_headers(const char *text, const char *main_file, const char *pl
 
 static int lies_below(const char *path, const char *const *folders)
 {
-    for (; *folders; folders++) {
+    for (; *folders != NULL; folders++) {
         size_t n = strlen(*folders);
         if (strncmp(path, *folders, n) == 0 && (path[n] == '\0' || path[n] == '/')) return 1;
     }
@@ -711,7 +712,9 @@ static char *next_dependency(const char **at, int *is_target)
     if (!**at) return NULL;
     while (**at && !isspace((unsigned char)**at)) {
         if (**at == '\\' && (*at)[1] == '\n') break;
-        if ((**at == '\\' && strchr(" #\\", (*at)[1]) && (*at)[1]) || (**at == '$' && (*at)[1] == '$')) ++*at;
+        if ((**at == '\\' && strchr(" #\\", (*at)[1]) != NULL && (*at)[1]) ||
+            (**at == '$' && (*at)[1] == '$'))
+            ++*at;
         text_append(&name, (*at)++, 1);
     }
     *is_target = name.length > 0 && name.data[name.length - 1] == ':';
@@ -722,10 +725,10 @@ int source_check_dependencies(const char *list, const char *main_file, const cha
                               const struct source_places *rules, struct text *sentence)
 {
     int is_target, fine = 1;
-    for (char *path; fine && (path = next_dependency(&list, &is_target)); free(path)) {
+    for (char *path; fine && (path = next_dependency(&list, &is_target)) != NULL; free(path)) {
         if (is_target || strcmp(path, main_file) == 0) continue;
         char *real = realpath(path, NULL);
-        fine = real && lies_below(real, rules->folders) &&
+        fine = real != NULL && lies_below(real, rules->folders) &&
                (!lies_below(real, rules->trees) || lies_below(real, rules->of_trees));
         if (!fine)
             text_print(sentence, "%s: the compiler opened %s, which a kernel file may not include", name,

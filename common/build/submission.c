@@ -145,7 +145,8 @@ static void judge_exercise(const struct text *content, const struct lesson_folde
     char *refusal = exercise_find(lesson, number, &exercise)
                         ? exercise_refuses(lesson, &exercise, content->data)
                         : copy_string("there is no such exercise");
-    if (refusal) settle(submission, SUBMISSION_REFUSED, format_string("%s: %s", submission->found, refusal));
+    if (refusal != NULL)
+        settle(submission, SUBMISSION_REFUSED, format_string("%s: %s", submission->found, refusal));
     free(refusal);
 }
 
@@ -175,7 +176,8 @@ static int is_meant_for(const char *name, const char *topic)
     size_t length = strlen(topic), whole = strlen(name);
     if (whole < length + 3 || strncasecmp(name, topic, length) != 0) return 0;
     const char *dot = strrchr(name, '.');
-    return (strcasecmp(dot ? dot : "", ".cu") == 0 || strncmp(dot ? dot : "", ".cu", 3) == 0) &&
+    return (strcasecmp(dot != NULL ? dot : "", ".cu") == 0 ||
+            strncmp(dot != NULL ? dot : "", ".cu", 3) == 0) &&
            !isalpha((unsigned char)name[length]);
 }
 
@@ -185,8 +187,8 @@ static char *find_stray(int folder, const char *topic, int depth, int *left)
 {
     char *best = NULL;
     DIR *open_folder = fdopendir(folder);
-    if (!open_folder) return close(folder), NULL;
-    for (struct dirent *entry; (entry = readdir(open_folder)) && --*left > 0;) {
+    if (open_folder == NULL) return close(folder), NULL;
+    for (struct dirent *entry; (entry = readdir(open_folder)) != NULL && --*left > 0;) {
         struct stat status;
         char *found = NULL;
         if (entry->d_name[0] == '.' ||
@@ -197,10 +199,10 @@ static char *find_stray(int folder, const char *topic, int depth, int *left)
             int below =
                 openat(dirfd(open_folder), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
             char *deeper = below >= 0 ? find_stray(below, topic, depth - 1, left) : NULL;
-            if (deeper) found = format_string("%s/%s", entry->d_name, deeper);
+            if (deeper != NULL) found = format_string("%s/%s", entry->d_name, deeper);
             free(deeper);
         }
-        if (found && (!best || strcmp(found, best) < 0)) {
+        if (found != NULL && (best == NULL || strcmp(found, best) < 0)) {
             free(best);
             best = found;
         } else {
@@ -218,9 +220,9 @@ static void explain_absence(int below, const struct lesson_folder *lesson, struc
     int left = MOST_ENTRIES;
     char *stray = find_stray(below, lesson->topic, DEPTH, &left);
     settle(submission, SUBMISSION_NOT_STARTED,
-           stray ? format_string("there is no file %s.cu; found %s: did you mean lessons/%s/%s.cu?",
-                                 lesson->topic, stray, lesson->name, lesson->topic)
-                 : format_string("there is no file %s.cu", lesson->topic));
+           stray != NULL ? format_string("there is no file %s.cu; found %s: did you mean lessons/%s/%s.cu?",
+                                         lesson->topic, stray, lesson->name, lesson->topic)
+                         : format_string("there is no file %s.cu", lesson->topic));
     submission->elsewhere = stray != NULL;
     free(stray);
 }
@@ -252,7 +254,7 @@ static int open_usual(int below, const struct lesson_folder *lesson, int hunt, c
     int file = -1;
     for (size_t i = 0; i < PLACES && file == -1; i++) {
         const char *const *steps = hunt ? of_hunt[i] : own[i];
-        if (*steps) file = open_below(below, steps, submission);
+        if (*steps != NULL) file = open_below(below, steps, submission);
     }
     return file;
 }
@@ -264,9 +266,10 @@ char *submission_notes(const char *folder, const struct lesson_folder *lesson, i
     char *number = format_string("%d ", exercise), *found = NULL;
     int below = open_folder(folder, &submission);
     int file = below >= 0 ? open_usual(below, lesson, 1, "notes", &submission) : -1;
-    if (file >= 0 && read_bounded(file, &content) == 0 && !memchr(content.data, '\0', content.length)) {
+    if (file >= 0 && read_bounded(file, &content) == 0 &&
+        memchr(content.data, '\0', content.length) == NULL) {
         const char *rest = content.data;
-        for (char *line; !found && (line = next_word(&rest, '\n'));) {
+        for (char *line; found == NULL && (line = next_word(&rest, '\n')) != NULL;) {
             if (strncmp(line, number, strlen(number)) == 0)
                 found = line;
             else
@@ -278,7 +281,7 @@ char *submission_notes(const char *folder, const struct lesson_folder *lesson, i
     free(number);
     text_free(&content);
     submission_free(&submission);
-    return found ? found : copy_string("");
+    return found != NULL ? found : copy_string("");
 }
 
 void submission_find(const char *folder, const struct lesson_folder *lesson, int exercise,
@@ -330,13 +333,13 @@ void submission_build(const char *folder, const struct lesson_folder *lesson, in
     build_untrusted(lesson, submission->kernel, device, &build);
     complaints_keep(0);
     const struct text *said = build.state == BUILD_BROKEN ? &build.errors : &build.log;
-    text_append(&submission->log, said->data ? said->data : "",
+    text_append(&submission->log, said->data != NULL ? said->data : "",
                 said->length < LOG_BYTES ? said->length : LOG_BYTES);
     if (build.state == BUILD_READY) {
         submission->runner = copy_string(build.runner);
     } else {
         settle(submission, states[build.state],
-               copy_string(build.sentence                ? build.sentence
+               copy_string(build.sentence != NULL        ? build.sentence
                            : build.state == BUILD_BROKEN ? "it does not compile"
                            : *complaint_kept()           ? complaint_kept()
                                                          : "interrupted"));

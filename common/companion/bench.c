@@ -47,10 +47,10 @@ static void pass_on_cases(const struct command_line *line, struct argument_list 
 static int pass_on_largest(const struct bench *bench, struct argument_list *arguments)
 {
     struct catalogue catalogue;
-    if (!option_value(bench->line, "--largest")) return EXIT_PASS;
+    if (option_value(bench->line, "--largest") == NULL) return EXIT_PASS;
     if (catalogue_read(bench->lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
     const struct known_case *largest = catalogue_largest(&catalogue, bench->device);
-    if (!largest)
+    if (largest == NULL)
         return complain("lesson %s measures nothing on %s.", bench->lesson->number,
                         device_name(bench->device));
     argument_add(arguments, "--case");
@@ -79,7 +79,7 @@ static int measures_shape(const struct bench *bench, const struct catalogue *own
 static void choose_libraries(const struct bench *bench)
 {
     struct catalogue own;
-    if (bench->device != DEVICE_GPU || option_value(bench->line, "--record") ||
+    if (bench->device != DEVICE_GPU || option_value(bench->line, "--record") != NULL ||
         catalogue_read(bench->lesson, &own) != EXIT_PASS)
         return;
     for (size_t i = 0; i < own.count; i++)
@@ -150,9 +150,9 @@ static void measure_others(struct bench *bench)
     size_t count;
     struct text source = {0};
     int untouched = read_file(bench->kernel, &source) == 0 && kernel_is_skeleton(source.data);
-    int plain = bench->device == DEVICE_SIMT && option_value(bench->line, "--ctest");
+    int plain = bench->device == DEVICE_SIMT && option_value(bench->line, "--ctest") != NULL;
     text_free(&source);
-    if (untouched || plain || option_value(bench->line, "--largest")) return;
+    if (untouched || plain || option_value(bench->line, "--largest") != NULL) return;
     if (bench->lesson > course_lessons(&count)) measure_solution(bench, bench->lesson - 1, &bench->before);
     if (strcmp(bench->name, "solution") != 0) measure_solution(bench, bench->lesson, &bench->solution);
 }
@@ -167,7 +167,7 @@ static size_t add_measured_peers(struct argument_list *arguments)
     size_t peers = 0;
     for (size_t i = 0; i < facts->count && peers < MOST_PEERS; i++) {
         const char *name = facts->name[i], *at = strstr(name, "_us@");
-        if (!at) continue;
+        if (at == NULL) continue;
         char *label = format_string("%.*s", (int)(at - name), name);
         for (char *c = label; *c; c++)
             if (*c == '_') *c = ' ';
@@ -204,7 +204,7 @@ static void add_libraries(struct contest *contest)
     const struct device_facts *facts = device_measure();
     for (size_t i = 0; i < facts->count && contest->count < MOST_RIVALS; i++) {
         const char *name = facts->name[i], *at = strstr(name, "_us@");
-        if (!at || strcmp(at + 4, contest->test_case) != 0) continue;
+        if (at == NULL || strcmp(at + 4, contest->test_case) != 0) continue;
         char *label = format_string("%.*s", (int)(at - name), name);
         for (char *c = label; *c; c++)
             if (*c == '_') *c = ' ';
@@ -252,8 +252,8 @@ static void print_contests(const struct bench *bench)
 static void append_rows(const char *whose, const struct results *results, struct text *file)
 {
     const char *rest = results->lines.data;
-    if (!file->length && results->header) text_print(file, "whose,%s\n", results->header);
-    for (char *line; (line = next_word(&rest, '\n')); free(line))
+    if (!file->length && results->header != NULL) text_print(file, "whose,%s\n", results->header);
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line))
         if (*line) text_print(file, "%s,%s\n", whose, line);
 }
 
@@ -263,7 +263,7 @@ static int write_csv(const struct bench *bench, const char *path)
     append_rows(bench->name, &bench->mine.results, &file);
     append_rows("solution", &bench->solution.results, &file);
     append_rows("lesson before", &bench->before.results, &file);
-    int error = file.data ? write_file(path, file.data, file.length) : 0;
+    int error = file.data != NULL ? write_file(path, file.data, file.length) : 0;
     text_free(&file);
     return error ? complain("%s cannot be written: %s.", path, strerror(error)) : EXIT_PASS;
 }
@@ -318,9 +318,9 @@ static int write_files(const struct bench *bench)
 {
     const char *csv = option_value(bench->line, "--csv"), *json = option_value(bench->line, "--json");
     int code = EXIT_PASS;
-    if (csv && write_csv(bench, csv) != EXIT_PASS) code = EXIT_TROUBLE;
-    if (json && write_json(bench, json) != EXIT_PASS) code = EXIT_TROUBLE;
-    if (option_value(bench->line, "--record") && record(bench) != EXIT_PASS) code = EXIT_TROUBLE;
+    if (csv != NULL && write_csv(bench, csv) != EXIT_PASS) code = EXIT_TROUBLE;
+    if (json != NULL && write_json(bench, json) != EXIT_PASS) code = EXIT_TROUBLE;
+    if (option_value(bench->line, "--record") != NULL && record(bench) != EXIT_PASS) code = EXIT_TROUBLE;
     return code;
 }
 
@@ -339,8 +339,8 @@ static int bench_on(struct bench *bench)
     add_peers(bench, &request.checker_arguments);
     pass_on_cases(line, &request.checker_arguments);
     if (pass_on_largest(bench, &request.checker_arguments) != EXIT_PASS) return EXIT_TROUBLE;
-    if (option_value(line, "--ctest")) argument_add(&request.checker_arguments, "--ctest");
-    if (option_value(line, "--phases")) argument_add(&request.checker_arguments, "--phases");
+    if (option_value(line, "--ctest") != NULL) argument_add(&request.checker_arguments, "--ctest");
+    if (option_value(line, "--phases") != NULL) argument_add(&request.checker_arguments, "--phases");
     judge(&request, &bench->mine);
     if (bench->mine.exit_code == EXIT_SKIPPED) {
         printf("begin: %s watch %s\n", program_name(), bench->lesson->number);
@@ -355,10 +355,11 @@ static int bench_on(struct bench *bench)
         print_shapes(&bench->mine.results);
         print_contests(bench);
     }
-    if (bench->device == DEVICE_GPU && !option_value(line, "--kernel") && strcmp(bench->name, "yours") == 0)
+    if (bench->device == DEVICE_GPU && option_value(line, "--kernel") == NULL &&
+        strcmp(bench->name, "yours") == 0)
         figures_remember_own(DEVICE_GPU, &bench->mine.results, "warpwise bench");
     int code = write_files(bench);
-    if (code == EXIT_PASS && option_value(line, "--compare") && bench->device == DEVICE_SIMT)
+    if (code == EXIT_PASS && option_value(line, "--compare") != NULL && bench->device == DEVICE_SIMT)
         code = figures_compare(&bench->mine.results);
     return code == EXIT_PASS ? bench->mine.exit_code : code;
 }
@@ -376,14 +377,14 @@ static int compare_with_expectation(const struct bench *bench, const char *expec
 static int run_bench(const struct command_line *line)
 {
     struct device_choice choice;
-    if (!line->operand) return complain("which lesson? For example: warpwise bench 01");
+    if (line->operand == NULL) return complain("which lesson? For example: warpwise bench 01");
     const struct lesson_folder *lesson = course_find_lesson(line->operand);
     const char *given = option_value(line, "--kernel");
-    if (!lesson || device_choose(option_value(line, "--device"), &choice) != EXIT_PASS ||
+    if (lesson == NULL || device_choose(option_value(line, "--device"), &choice) != EXIT_PASS ||
         companion_limit_ranks(line, lesson) != EXIT_PASS)
         return EXIT_TROUBLE;
-    char *kernel =
-        given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
+    char *kernel = given != NULL ? copy_string(given)
+                                 : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
     if (build_kernel_file_usable(kernel) != EXIT_PASS) return EXIT_TROUBLE;
     /* One device: times if it has any, else counters. */
     int gpu = choice.wanted[DEVICE_GPU] && device_probe(DEVICE_GPU)->usable;
@@ -391,12 +392,13 @@ static int run_bench(const struct command_line *line)
     struct bench bench = {.line = line,
                           .lesson = lesson,
                           .kernel = kernel,
-                          .name = !given && option_value(line, "--solution") ? "solution" : "yours",
+                          .name = given == NULL && option_value(line, "--solution") != NULL ? "solution"
+                                                                                            : "yours",
                           .device = gpu ? DEVICE_GPU : DEVICE_SIMT};
     if (gpu || simt) {
         const char *expected = option_value(line, "--expect");
         int code = bench_on(&bench);
-        return expected ? compare_with_expectation(&bench, expected, code) : code;
+        return expected != NULL ? compare_with_expectation(&bench, expected, code) : code;
     }
     enum device asked = choice.wanted[DEVICE_GPU] ? DEVICE_GPU : DEVICE_SIMT;
     printf("%s %s   NO_DEVICE   %s: %s\n", lesson->number, lesson->topic, device_name(asked),

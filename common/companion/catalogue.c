@@ -23,7 +23,7 @@ static void read_case(const char *line, struct catalogue *catalogue)
     char *field[COLUMNS];
     size_t count = 0;
     const char *at = line;
-    while (at && count < COLUMNS) field[count++] = csv_field(&at);
+    while (at != NULL && count < COLUMNS) field[count++] = csv_field(&at);
     if (count < COLUMNS) return;
     struct known_case *cases = must_allocate((catalogue->count + 1) * sizeof *cases);
     if (catalogue->count) memcpy(cases, catalogue->cases, catalogue->count * sizeof *cases);
@@ -48,7 +48,7 @@ int catalogue_read(const struct lesson_folder *lesson, struct catalogue *catalog
     process_run(&(struct process){.arguments = arguments, .seconds = ASK_SECONDS}, &end);
     const char *rest = end.exit_code == 0 ? end.output.data : NULL;
     int heading = 1;
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) {
         if (!heading) read_case(line, catalogue);
         heading = 0;
     }
@@ -63,7 +63,7 @@ int catalogue_read(const struct lesson_folder *lesson, struct catalogue *catalog
 static const char *short_name(const struct known_case *item)
 {
     const char *slash = strchr(item->name, '/');
-    return slash ? slash + 1 : item->name;
+    return slash != NULL ? slash + 1 : item->name;
 }
 
 int catalogue_means(const struct known_case *known, const char *name)
@@ -76,16 +76,16 @@ const struct known_case *catalogue_case(const struct catalogue *catalogue, const
 {
     for (size_t i = 0; i < catalogue->count; i++) {
         const struct known_case *item = &catalogue->cases[i];
-        int meant =
-            name ? catalogue_means(item, name) : item->on[device] && strcmp(item->group, "speed") == 0;
+        int meant = name != NULL ? catalogue_means(item, name)
+                                 : item->on[device] && strcmp(item->group, "speed") == 0;
         if (meant) return item;
     }
     const char **names = must_allocate((catalogue->count + 1) * sizeof *names);
     for (size_t i = 0; i < catalogue->count; i++) names[i] = catalogue->cases[i].name;
-    const char *near = name ? nearest_name(name, names) : NULL;
-    if (!name) {
+    const char *near = name != NULL ? nearest_name(name, names) : NULL;
+    if (name == NULL) {
         complain("lesson %s has no case that is measured on %s.", lesson->number, device_name(device));
-    } else if (near) {
+    } else if (near != NULL) {
         complain("lesson %s has no such case: \"%s\". Did you mean %s?", lesson->number, name, near);
     } else {
         complain("lesson %s has no such case: \"%s\". %s check %s --list names them.", lesson->number, name,
@@ -104,7 +104,7 @@ static const struct known_case *case_of_part(const struct catalogue *catalogue, 
         const struct known_case *item = &catalogue->cases[i];
         if (strcmp(item->part, part) != 0 || !item->on[device]) continue;
         if (strcmp(short_name(item), short_name(shown)) == 0) return item;
-        if (!speed && strcmp(item->group, "speed") == 0) speed = item;
+        if (speed == NULL && strcmp(item->group, "speed") == 0) speed = item;
     }
     return speed;
 }
@@ -118,7 +118,7 @@ const struct known_case *catalogue_other(const struct catalogue *catalogue, cons
         while (strcmp(catalogue->cases[first].part, part) != 0) first++;
         if (first < i || strcmp(part, shown->part) == 0) continue;
         const struct known_case *item = case_of_part(catalogue, part, shown, device);
-        if (item && number-- == 0) return item;
+        if (item != NULL && number-- == 0) return item;
     }
     return NULL;
 }
@@ -129,7 +129,7 @@ const struct known_case *catalogue_largest(const struct catalogue *catalogue, en
     for (size_t i = 0; i < catalogue->count; i++) {
         const struct known_case *item = &catalogue->cases[i];
         if (!item->on[device] || strcmp(item->group, "speed") != 0) continue;
-        if (!largest || item->flop > largest->flop) largest = item;
+        if (largest == NULL || item->flop > largest->flop) largest = item;
     }
     return largest;
 }

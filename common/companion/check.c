@@ -56,7 +56,7 @@ static int case_failed(const struct results *results, const char *name)
     for (size_t i = 0; i < results->count; i++) {
         const struct result_row *row = &results->rows[i];
         const char *slash = strchr(row->test_case, '/');
-        int meant = strcmp(row->test_case, name) == 0 || (slash && strcmp(slash + 1, name) == 0);
+        int meant = strcmp(row->test_case, name) == 0 || (slash != NULL && strcmp(slash + 1, name) == 0);
         if (meant && state_is_failure(row->state)) return 1;
     }
     return 0;
@@ -65,7 +65,7 @@ static int case_failed(const struct results *results, const char *name)
 /* Copies the name of the first expected case that did not fail; NULL if all failed. */
 static char *missing_case(const char *names, const struct judgement *judgement)
 {
-    for (char *name; (name = next_word(&names, ',')); free(name)) {
+    for (char *name; (name = next_word(&names, ',')) != NULL; free(name)) {
         int seen =
             strcmp(name, "simt") == 0 ? judgement->device_finding : case_failed(&judgement->results, name);
         if (!seen) return name;
@@ -82,8 +82,8 @@ static int compare_with_expectation(const struct check_plan *plan, const struct 
         printf("expected %s, but this is %s\n", state_name(plan->expect), state_name(judgement->state));
         return EXIT_FAIL;
     }
-    char *missing = plan->expect_cases ? missing_case(plan->expect_cases, judgement) : NULL;
-    if (missing) {
+    char *missing = plan->expect_cases != NULL ? missing_case(plan->expect_cases, judgement) : NULL;
+    if (missing != NULL) {
         printf(strcmp(missing, "simt") == 0 ? "expected a finding of the software device, but there is none\n"
                                             : "expected case %s to fail, but it did not\n",
                missing);
@@ -100,9 +100,9 @@ static int is_whole_check(const struct check_plan *plan)
     static const char *const others[] = {
         "--case",       "--part",      "--group",       "--seed",  "--secret-seed-file",
         "--time-limit", "--fail-fast", "--most-inputs", "--ranks", "--numerics-once"};
-    int whole = !plan->submission && !plan->expects;
+    int whole = plan->submission == NULL && !plan->expects;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        whole = whole && !option_value(plan->line, others[i]);
+        whole = whole && option_value(plan->line, others[i]) == NULL;
     return whole;
 }
 
@@ -110,8 +110,8 @@ static int is_whole_check(const struct check_plan *plan)
 static int is_own_whole_check(const struct check_plan *plan, const char *order)
 {
     char *own = course_kernel_path(plan->lesson, 0);
-    char *a = realpath(own, NULL), *b = plan->kernel ? realpath(plan->kernel, NULL) : NULL;
-    int whole = a && b && strcmp(a, b) == 0 && is_whole_check(plan) && !order;
+    char *a = realpath(own, NULL), *b = plan->kernel != NULL ? realpath(plan->kernel, NULL) : NULL;
+    int whole = a != NULL && b != NULL && strcmp(a, b) == 0 && is_whole_check(plan) && order == NULL;
     free(own);
     free(a);
     free(b);
@@ -122,10 +122,11 @@ static int is_own_whole_check(const struct check_plan *plan, const char *order)
 static void offer_trace(const struct check_plan *plan, const struct results *results)
 {
     const struct result_row *best = results_shown(results, 1);
-    if (!best || best->state != STATE_FAIL) return;
-    const int has_element = !best->finding && *best->buffer && *best->index && !strchr(best->index, '-');
+    if (best == NULL || best->state != STATE_FAIL) return;
+    const int has_element =
+        !best->finding && *best->buffer && *best->index && strchr(best->index, '-') == NULL;
     printf("see it: %s trace %s%s --case %s", program_name(), plan->lesson->number,
-           plan->again ? plan->again : "", best->test_case);
+           plan->again != NULL ? plan->again : "", best->test_case);
     printf(has_element ? " --element %s:%s\n" : "\n", best->buffer, best->index);
 }
 
@@ -158,19 +159,20 @@ static void run_once(struct check_plan *plan, enum device device, const char *or
     }
     const char *group = option_value(plan->line, "--group");
     const char *part = option_value(plan->line, "--part");
-    if (part) {
+    if (part != NULL) {
         argument_add(&request.checker_arguments, "--case");
         argument_add(&request.checker_arguments, format_string("%s/", part));
     }
     request.build_only = option_value(plan->line, "--build-only") != NULL;
     /* these cases are there for their times */
-    request.bench = plan->submission && group && strcmp(group, "speed") == 0;
-    if (order) printf("threads and blocks in order %s\n", order);
+    request.bench = plan->submission != NULL && group != NULL && strcmp(group, "speed") == 0;
+    if (order != NULL) printf("threads and blocks in order %s\n", order);
     judge(&request, &judgement);
-    if (judgement.results.header) plan->rows_header = judgement.results.header;
+    if (judgement.results.header != NULL) plan->rows_header = judgement.results.header;
     if (is_own_whole_check(plan, order)) progress_note_check(plan->lesson, device, &judgement);
     text_append(&plan->rows, judgement.results.lines.data, judgement.results.lines.length);
-    if (device == DEVICE_SIMT && !plan->expects && !plan->submission && !option_value(plan->line, "--ctest"))
+    if (device == DEVICE_SIMT && !plan->expects && plan->submission == NULL &&
+        option_value(plan->line, "--ctest") == NULL)
         offer_trace(plan, &judgement.results);
     int code = plan->expects ? compare_with_expectation(plan, &judgement) : judgement.exit_code;
     plan->worst = plan->ran ? worse_exit(plan->worst, code) : code;
@@ -202,7 +204,7 @@ static void run_on_device(struct check_plan *plan, enum device device)
 
 static int read_orders(const char *list, struct check_plan *plan)
 {
-    for (char *word; list && (word = next_word(&list, ','));) {
+    for (char *word; list != NULL && (word = next_word(&list, ',')) != NULL;) {
         int number = 0, end = 0;
         int random = sscanf(word, "random:%d%n", &number, &end) == 1 && word[end] == '\0';
         if (strcmp(word, "forward") != 0 && strcmp(word, "reverse") != 0 && !random) {
@@ -218,9 +220,9 @@ static int read_expectation(struct check_plan *plan)
 {
     const char *expect = option_value(plan->line, "--expect");
     plan->expect_cases = option_value(plan->line, "--expect-case");
-    plan->expects = expect || plan->expect_cases;
-    plan->expect = expect ? state_of(expect) : STATE_FAIL;
-    if (!expect || plan->expect == STATE_PASS || plan->expect == STATE_NOT_STARTED ||
+    plan->expects = expect != NULL || plan->expect_cases != NULL;
+    plan->expect = expect != NULL ? state_of(expect) : STATE_FAIL;
+    if (expect == NULL || plan->expect == STATE_PASS || plan->expect == STATE_NOT_STARTED ||
         state_is_failure(plan->expect))
         return EXIT_PASS;
     return complain(
@@ -234,48 +236,50 @@ static int choose_kernel(struct check_plan *plan)
     const char *kernel = option_value(plan->line, "--kernel"), *operand = plan->line->operand;
     int solution = option_value(plan->line, "--solution") != NULL;
     size_t length = strlen(operand);
-    int operand_is_file = length > 3 && strchr(operand, '/') && strcmp(operand + length - 3, ".cu") == 0;
+    int operand_is_file =
+        length > 3 && strchr(operand, '/') != NULL && strcmp(operand + length - 3, ".cu") == 0;
     plan->submission = option_value(plan->line, "--submission");
-    if (plan->submission && (kernel || solution))
+    if (plan->submission != NULL && (kernel != NULL || solution))
         return complain("--submission excludes --kernel and --solution.");
-    if (option_value(plan->line, "--remember") &&
-        (plan->submission || option_value(plan->line, "--secret-seed-file")))
+    if (option_value(plan->line, "--remember") != NULL &&
+        (plan->submission != NULL || option_value(plan->line, "--secret-seed-file") != NULL))
         return complain(
             "--remember puts right answers on the disk: not with --submission or --secret-seed-file.");
     const char *seconds = option_value(plan->line, "--compile-limit");
-    if (seconds && !(atof(seconds) > 0))
+    if (seconds != NULL && !(atof(seconds) > 0))
         return complain("--compile-limit takes seconds, not \"%s\".", seconds);
-    if (seconds) build_untrusted_limit(atof(seconds));
-    if (plan->submission) {
-        plan->again =
-            format_string(strpbrk(plan->submission, " '\"$") ? " --submission \"%s\"" : " --submission %s",
-                          plan->submission);
+    if (seconds != NULL) build_untrusted_limit(atof(seconds));
+    if (plan->submission != NULL) {
+        plan->again = format_string(strpbrk(plan->submission, " '\"$") != NULL ? " --submission \"%s\""
+                                                                               : " --submission %s",
+                                    plan->submission);
         return is_folder(plan->submission) ? EXIT_PASS : complain("%s is not a folder.", plan->submission);
     }
-    if (kernel && solution) return complain("--kernel and --solution exclude each other.");
-    if (!kernel && !solution && operand_is_file) kernel = operand;
-    plan->kernel = kernel ? copy_string(kernel) : course_kernel_path(plan->lesson, solution);
+    if (kernel != NULL && solution) return complain("--kernel and --solution exclude each other.");
+    if (kernel == NULL && !solution && operand_is_file) kernel = operand;
+    plan->kernel = kernel != NULL ? copy_string(kernel) : course_kernel_path(plan->lesson, solution);
     if (solution) plan->again = copy_string(" --solution");
-    if (kernel)
-        plan->again = format_string(strpbrk(kernel, " '\"$") ? " --kernel \"%s\"" : " --kernel %s", kernel);
+    if (kernel != NULL)
+        plan->again =
+            format_string(strpbrk(kernel, " '\"$") != NULL ? " --kernel \"%s\"" : " --kernel %s", kernel);
     return build_kernel_file_usable(plan->kernel);
 }
 
 static int make_plan(const struct command_line *line, struct check_plan *plan)
 {
     plan->line = line;
-    if (!line->operand) return complain("which lesson? For example: warpwise check 01");
+    if (line->operand == NULL) return complain("which lesson? For example: warpwise check 01");
     plan->lesson = course_find_lesson(line->operand);
-    if (!plan->lesson) return EXIT_TROUBLE;
+    if (plan->lesson == NULL) return EXIT_TROUBLE;
     if (companion_limit_ranks(line, plan->lesson) != EXIT_PASS) return EXIT_TROUBLE;
     if (device_choose(option_value(line, "--device"), &plan->devices) != EXIT_PASS) return EXIT_TROUBLE;
     if (read_orders(option_value(line, "--order"), plan) != EXIT_PASS) return EXIT_TROUBLE;
     if (read_expectation(plan) != EXIT_PASS) return EXIT_TROUBLE;
-    if (option_value(line, "--json") && (!plan->devices.explicitly || plan->orders.count > 1)) {
+    if (option_value(line, "--json") != NULL && (!plan->devices.explicitly || plan->orders.count > 1)) {
         return complain("--json describes one run: choose one --device and at most one --order with it.");
     }
     if (choose_kernel(plan) != EXIT_PASS) return EXIT_TROUBLE;
-    if (plan->kernel && !plan->expects) plan->exercise = hunt_exercise_of(plan->lesson, plan->kernel);
+    if (plan->kernel != NULL && !plan->expects) plan->exercise = hunt_exercise_of(plan->lesson, plan->kernel);
     return EXIT_PASS;
 }
 
@@ -288,15 +292,16 @@ static void name_unwritten(const struct check_plan *plan)
     const char *region = NULL, *before = "not written:";
     int number = 0, opened = 0;
     if (read_file(plan->kernel, &source) != 0) return;
-    for (const char *line = source.data; line && *line; line = strchr(line, '\n')) {
+    for (const char *line = source.data; line != NULL && *line; line = strchr(line, '\n')) {
         line += *line == '\n';
         number++;
         size_t length = strcspn(line, "\n");
         const char *begin = memmem(line, length, mark, strlen(mark));
-        if (begin) region = begin + strlen(mark), opened = number;
-        if (memmem(line, length, "// [/student]", 13)) region = NULL;
-        if (!region || !(memmem(line, length, "return KERNEL_NOT_STARTED;", 26) ||
-                         (plan->worst != EXIT_SKIPPED && memmem(line, length, "// TODO: ", 9))))
+        if (begin != NULL) region = begin + strlen(mark), opened = number;
+        if (memmem(line, length, "// [/student]", 13) != NULL) region = NULL;
+        if (region == NULL ||
+            !(memmem(line, length, "return KERNEL_NOT_STARTED;", 26) != NULL ||
+              (plan->worst != EXIT_SKIPPED && memmem(line, length, "// TODO: ", 9) != NULL)))
             continue;
         printf("%s %.*s (line %d)", before, (int)strcspn(region, "]\n"), region, opened);
         before = ",";
@@ -310,16 +315,16 @@ static void name_unwritten(const struct check_plan *plan)
 static void say_what_next(const struct check_plan *plan)
 {
     const char *number = plan->lesson->number;
-    if (option_value(plan->line, "--ctest") || !is_own_whole_check(plan, NULL)) return;
+    if (option_value(plan->line, "--ctest") != NULL || !is_own_whole_check(plan, NULL)) return;
     const struct lesson_folder *next = plan->worst == EXIT_PASS ? standing_next(plan->lesson) : NULL;
     if (plan->worst != EXIT_PASS) name_unwritten(plan);
     char *region = plan->in_progress ? kernel_next_region(plan->lesson, plan->kernel) : NULL;
-    if (region)
+    if (region != NULL)
         printf("next: %s\n", region);
     else if (plan->worst == EXIT_FAIL)
         printf("stuck? %s hint %s\n", program_name(), number);
     free(region);
-    if (next) printf("next: %s watch %s\n", program_name(), next->number);
+    if (next != NULL) printf("next: %s watch %s\n", program_name(), next->number);
     if (plan->worst == EXIT_PASS) printf("how fast? %s bench %s\n", program_name(), number);
     if (plan->worst == EXIT_SKIPPED) printf("begin: %s watch %s\n", program_name(), number);
 }
@@ -347,9 +352,9 @@ static int list_cases(const struct check_plan *plan)
 static int write_rows(const struct check_plan *plan)
 {
     const char *csv = option_value(plan->line, "--csv");
-    if (!csv || !plan->rows_header) return EXIT_PASS;
+    if (csv == NULL || plan->rows_header == NULL) return EXIT_PASS;
     struct text file = {0};
-    text_print(&file, "%s\n%s", plan->rows_header, plan->rows.data ? plan->rows.data : "");
+    text_print(&file, "%s\n%s", plan->rows_header, plan->rows.data != NULL ? plan->rows.data : "");
     int error = write_file(csv, file.data, file.length);
     text_free(&file);
     return error ? complain("%s cannot be written: %s.", csv, strerror(error)) : EXIT_PASS;
@@ -369,7 +374,7 @@ static int run_check(const struct command_line *line)
 {
     struct check_plan plan = {0};
     if (make_plan(line, &plan) != EXIT_PASS) return EXIT_TROUBLE;
-    if (option_value(line, "--list")) return list_cases(&plan);
+    if (option_value(line, "--list") != NULL) return list_cases(&plan);
     skeleton_keep(plan.lesson);
     for (int device = 0; device < DEVICE_COUNT && !process_interrupted(); device++) {
         if (plan.devices.wanted[device]) run_on_device(&plan, (enum device)device);

@@ -37,7 +37,7 @@ static int read_block(const char *text, int block[3])
 {
     int used = 0;
     block[0] = block[1] = block[2] = 0;
-    if (!text) return EXIT_PASS;
+    if (text == NULL) return EXIT_PASS;
     for (int axis = 0; axis < 3; axis++) {
         char *end;
         const long value = strtol(text + used, &end, 10);
@@ -55,7 +55,7 @@ static int read_number(const struct command_line *line, const char *option, long
     const char *text = option_value(line, option);
     char *end;
     *number = 0;
-    if (!text) return EXIT_PASS;
+    if (text == NULL) return EXIT_PASS;
     const long value = strtol(text, &end, 10);
     if (end == text || *end || value < 0 || value > most)
         return complain("%s takes a number from 0 to %ld, not \"%s\".", option, most, text);
@@ -94,7 +94,7 @@ static int read_stop(const struct command_line *line, const char *kernel, struct
 static char *start_words(const char *kernel, const struct stop *stop, const char *begin)
 {
     struct text words = {0};
-    const char *slash = strrchr(kernel, '/'), *name = slash ? slash + 1 : kernel;
+    const char *slash = strrchr(kernel, '/'), *name = slash != NULL ? slash + 1 : kernel;
     text_print(&words, "%s %s %d,%d,%d %d %zu", begin, name, stop->block[0], stop->block[1], stop->block[2],
                stop->thread, stop->kernels);
     for (size_t i = 0; i < stop->kernels; i++) text_print(&words, " %s:%d", name, stop->kernel_at[i]);
@@ -106,7 +106,7 @@ static char *start_words(const char *kernel, const struct stop *stop, const char
  * breakpoint, which means something only once there is device code, so it is set at the first launch (debugger_cuda.gdb). */
 static void add_cuda_stops(const char *kernel, const struct stop *stop, struct argument_list *arguments)
 {
-    const char *slash = strrchr(kernel, '/'), *name = slash ? slash + 1 : kernel;
+    const char *slash = strrchr(kernel, '/'), *name = slash != NULL ? slash + 1 : kernel;
     const int *block = stop->block;
     const char *const at_launch[] = {
         format_string("cuda block %d,%d,%d thread %d,0,0", block[0], block[1], block[2], stop->thread), NULL};
@@ -119,7 +119,7 @@ static void add_cuda_stops(const char *kernel, const struct stop *stop, struct a
     const char *const begin[] = {"set cuda break_on_launch application", "run", NULL};
     const char *const *const both[] = {begin, stop->line ? at_line : at_launch};
     for (size_t i = 0; i < 2; i++)
-        for (const char *const *command = both[i]; *command; command++) {
+        for (const char *const *command = both[i]; *command != NULL; command++) {
             argument_add(arguments, "-ex");
             argument_add(arguments, *command);
         }
@@ -189,33 +189,35 @@ static int run_debug(const struct command_line *line)
     struct catalogue catalogue;
     struct build build;
     struct stop stop = {0};
-    if (!line->operand) return complain("which lesson? For example: %s debug 01", program_name());
+    if (line->operand == NULL) return complain("which lesson? For example: %s debug 01", program_name());
     const struct lesson_folder *lesson = course_find_lesson(line->operand);
     const char *given = option_value(line, "--kernel"), *name = option_value(line, "--case");
     const char *asked = option_value(line, "--device");
-    if (!lesson || device_choose(asked ? asked : "simt", &choice) != EXIT_PASS) return EXIT_TROUBLE;
+    if (lesson == NULL || device_choose(asked != NULL ? asked : "simt", &choice) != EXIT_PASS)
+        return EXIT_TROUBLE;
     const enum device device = choice.wanted[DEVICE_SIMT] ? DEVICE_SIMT : DEVICE_GPU;
     const char *program = device == DEVICE_SIMT ? "gdb" : "cuda-gdb";
     char *debugger = find_program(program);
-    if (!debugger)
+    if (debugger == NULL)
         return complain("%s is not on the PATH: %s", program,
                         device == DEVICE_SIMT ? "apt install gdb" : "it comes with the CUDA Toolkit");
     if (!device_probe(device)->usable)
         return complain("%s: %s.", device_name(device), device_probe(device)->reason);
     if (catalogue_read(lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
-    const struct known_case *item =
-        catalogue_case(&catalogue, lesson, name ? name : course_described(lesson->topic)->shown_by, device);
-    char *kernel =
-        given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
-    if (!item || build_kernel_file_usable(kernel) != EXIT_PASS || read_stop(line, kernel, &stop) != EXIT_PASS)
+    const struct known_case *item = catalogue_case(
+        &catalogue, lesson, name != NULL ? name : course_described(lesson->topic)->shown_by, device);
+    char *kernel = given != NULL ? copy_string(given)
+                                 : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
+    if (item == NULL || build_kernel_file_usable(kernel) != EXIT_PASS ||
+        read_stop(line, kernel, &stop) != EXIT_PASS)
         return EXIT_TROUBLE;
     build_runner(lesson, kernel, device, BUILD_DEBUG, &build);
     if (build.state == BUILD_BROKEN) fputs(build.errors.data, stderr);
     if (build.state != BUILD_READY) return build.state == BUILD_BROKEN ? EXIT_FAIL : EXIT_TROUBLE;
     char *saved = runner_save_case(lesson, item->name, device);
-    if (!saved) return EXIT_TROUBLE;
+    if (saved == NULL) return EXIT_TROUBLE;
     const char *folder = option_value(line, "--prepare");
-    if (folder) return prepare(folder, kernel, &stop, build.runner, saved);
+    if (folder != NULL) return prepare(folder, kernel, &stop, build.runner, saved);
     return start_debugger(debugger, kernel, device, &stop, build.runner, saved);
 }
 

@@ -26,10 +26,10 @@ static enum colour colour_of_line(const char *line)
 
 static void print_coloured(const char *text)
 {
-    for (char *line; (line = next_word(&text, '\n')); free(line)) {
+    for (char *line; (line = next_word(&text, '\n')) != NULL; free(line)) {
         char *shown = layout_shown(line);
         enum colour colour = colour_of_line(line);
-        if (text || *line) printf("%s%s%s\n", colour_on(colour), shown, colour ? colour_off() : "");
+        if (text != NULL || *line) printf("%s%s%s\n", colour_on(colour), shown, colour ? colour_off() : "");
         free(shown);
     }
 }
@@ -47,8 +47,8 @@ static int read_both(const char *mine, const char *solution, struct text *a, str
 static const char *below_head(const char *text)
 {
     const char *head = strstr(text, "// [student: head]\n"),
-               *end = head ? strstr(head, "// [/student]\n") : NULL;
-    return end ? end + strlen("// [/student]\n") : text;
+               *end = head != NULL ? strstr(head, "// [/student]\n") : NULL;
+    return end != NULL ? end + strlen("// [/student]\n") : text;
 }
 
 static int compare(const char *mine, const char *solution)
@@ -73,15 +73,15 @@ static int compare(const char *mine, const char *solution)
 static int run_diff(const struct command_line *line)
 {
     struct progress progress;
-    if (!line->operand) return complain("which lesson? For example: %s diff 01", program_name());
+    if (line->operand == NULL) return complain("which lesson? For example: %s diff 01", program_name());
     const struct lesson_folder *lesson = course_find_lesson(line->operand);
-    if (!lesson) return EXIT_TROUBLE;
+    if (lesson == NULL) return EXIT_TROUBLE;
     char *mine = course_kernel_path(lesson, 0), *solution = course_kernel_path(lesson, 1);
     int code = EXIT_TROUBLE;
     progress_read(lesson, &progress);
     if (access(solution, F_OK) != 0) {
         complain("there is no %s: this tree was handed out without solutions.", course_short_path(solution));
-    } else if (!*progress.passed && !option_value(line, "--spoil")) {
+    } else if (!*progress.passed && option_value(line, "--spoil") == NULL) {
         complain(
             "lesson %s has not passed yet. First a hint: %s hint %s. The solution all the same: %s diff %s "
             "--spoil",

@@ -36,12 +36,12 @@ static char *ask(const char *program, const char *option, const char *mark)
 {
     struct process_end end;
     char *path = find_program(program), *answer = NULL;
-    if (!path) return NULL;
+    if (path == NULL) return NULL;
     const char *arguments[] = {path, option, NULL};
     process_run(&(struct process){.arguments = arguments, .seconds = PROBE_SECONDS}, &end);
     const char *rest = end.output.data;
-    for (char *line; !answer && end.exit_code == 0 && (line = next_word(&rest, '\n'));) {
-        if (*line && strstr(line, mark)) answer = line;
+    for (char *line; answer == NULL && end.exit_code == 0 && (line = next_word(&rest, '\n')) != NULL;) {
+        if (*line && strstr(line, mark) != NULL) answer = line;
     }
     text_free(&end.output);
     free(path);
@@ -52,7 +52,8 @@ static char *ask(const char *program, const char *option, const char *mark)
 static int report_program(const char *program, const char *option, const char *mark, const char *purpose)
 {
     char *version = ask(program, option, mark);
-    report(version ? FINDING_OK : FINDING_OPTIONAL, program, version ? version : "not found", purpose);
+    report(version != NULL ? FINDING_OK : FINDING_OPTIONAL, program, version != NULL ? version : "not found",
+           purpose);
     free(version);
     return version != NULL;
 }
@@ -72,10 +73,10 @@ static int look_at_host(void)
 static int look_at_compiler(void)
 {
     char *version = ask(places.cxx, "--version", "");
-    report(version ? FINDING_OK : FINDING_MISSING, "C++ compiler",
-           version ? version : format_string("%s is not found", places.cxx),
+    report(version != NULL ? FINDING_OK : FINDING_MISSING, "C++ compiler",
+           version != NULL ? version : format_string("%s is not found", places.cxx),
            "install g++ (Debian, Ubuntu: apt install g++) and configure anew: cmake --fresh");
-    if (version && strstr(places.cxx_id, "Clang")) {
+    if (version != NULL && strstr(places.cxx_id, "Clang") != NULL) {
         report(FINDING_OPTIONAL, "",
                "clang splits wide loads: verdicts hold, counters do not; it grades no submissions",
                "for counters that match a GPU's, and to grade, configure with CXX=g++");
@@ -91,10 +92,11 @@ static int look_at_parts(void)
     char *missing = NULL;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char *path = format_string("%s/%s", places.binary_dir, parts[i]);
-        if (!missing && access(path, R_OK) != 0) missing = format_string("%s is not built", path);
+        if (missing == NULL && access(path, R_OK) != 0) missing = format_string("%s is not built", path);
         free(path);
     }
-    report(missing ? FINDING_MISSING : FINDING_OK, "course", missing ? missing : places.binary_dir,
+    report(missing != NULL ? FINDING_MISSING : FINDING_OK, "course",
+           missing != NULL ? missing : places.binary_dir,
            format_string("run cmake --build %s", places.binary_dir));
     free(missing);
     return missing == NULL;
@@ -122,7 +124,7 @@ static int run_quietly(const char *const *arguments, char **said)
     struct process process = {.arguments = arguments, .environment = environment, .seconds = PROBE_SECONDS};
     process_run(&process, &end);
     const char *rest = end.output.data;
-    if (said) *said = next_word(&rest, '\n');
+    if (said != NULL) *said = next_word(&rest, '\n');
     text_free(&end.output);
     return end.exit_code == 0;
 }
@@ -140,7 +142,7 @@ static int look_at_simt(void)
     char *found = ran ? copy_string("built and run")
                   : written
                       ? format_string("%s: %.200s", built ? "built, but it does not run" : "does not build",
-                                      said ? said : "")
+                                      said != NULL ? said : "")
                       : copy_string("nothing can be written to the build folder");
     report(ran ? FINDING_OK : FINDING_MISSING, "a kernel on simt", found,
            format_string("free space, or build anew: cmake --build %s --clean-first", places.binary_dir));
@@ -183,12 +185,13 @@ static void look_at_gpu(void)
         return;
     }
     char *version = *places.nvcc ? ask(places.nvcc, "--version", "release") : NULL;
-    report(version ? FINDING_OK : FINDING_OPTIONAL, "CUDA Toolkit",
-           version                                            ? version
-           : *places.nvcc && !strstr(places.nvcc, "NOTFOUND") ? format_string("%s does not run", places.nvcc)
-                                                              : "not found when this folder was configured",
+    report(version != NULL ? FINDING_OK : FINDING_OPTIONAL, "CUDA Toolkit",
+           version != NULL ? version
+           : *places.nvcc && strstr(places.nvcc, "NOTFOUND") == NULL
+               ? format_string("%s does not run", places.nvcc)
+               : "not found when this folder was configured",
            "install the CUDA Toolkit 12 or 13 with nvcc on the PATH and configure anew: cmake --fresh");
-    if (version) report(FINDING_OK, "built for", places.cuda_architectures, "");
+    if (version != NULL) report(FINDING_OK, "built for", places.cuda_architectures, "");
     free(version);
 
     const struct device_facts *facts = device_probe(DEVICE_GPU);
@@ -213,11 +216,11 @@ static void look_at_extras(void)
     report_program("gnuplot", "--version", "", "draws measured results (apt install gnuplot-nox)");
     char *bwrap = find_program("bwrap");
     const char *arguments[] = {bwrap, "--unshare-all", "--ro-bind", "/", "/", "true", NULL};
-    int works = bwrap && run_quietly(arguments, NULL);
+    int works = bwrap != NULL && run_quietly(arguments, NULL);
     report(works ? FINDING_OK : FINDING_OPTIONAL, "bubblewrap",
-           works   ? "works"
-           : bwrap ? "installed, but refused by this host"
-                   : "not found",
+           works           ? "works"
+           : bwrap != NULL ? "installed, but refused by this host"
+                           : "not found",
            "isolates submissions when grading (apt install bubblewrap; containers may forbid it)");
     free(bwrap);
 }

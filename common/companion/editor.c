@@ -25,7 +25,7 @@ static int read_template(const char *name, struct text *content)
     int error = read_file(path, &template);
     if (error) return complain("%s cannot be read: %s.", path, strerror(error));
     const char *at = template.data;
-    for (const char *found; (found = strstr(at, mark)); at = found + strlen(mark)) {
+    for (const char *found; (found = strstr(at, mark)) != NULL; at = found + strlen(mark)) {
         text_append(content, at, (size_t)(found - at));
         text_print(content, "%s", course_binary_dir());
     }
@@ -57,7 +57,7 @@ static int write_clangd(const char *name, struct text *content)
                                  "-Wno-everything",
                                  "-ferror-limit=0",
                                  NULL};
-    for (const char *const *word = words; *word; word++) text_print(content, "    - %s\n", *word);
+    for (const char *const *word = words; *word != NULL; word++) text_print(content, "    - %s\n", *word);
     text_print(content, "    - -isystem%s\n", in_source("common/simt/include"));
     text_print(content, "    - -include%s\n", in_source("common/simt/include/simt/editor.h"));
     for (size_t i = 0; i < count; i++)
@@ -106,12 +106,12 @@ static int put(const struct editor_file *file, const struct text *content)
 static int run_editor(const struct command_line *line)
 {
     int code = EXIT_PASS;
-    if (!line->operand || strcmp(line->operand, "vscode") != 0)
+    if (line->operand == NULL || strcmp(line->operand, "vscode") != 0)
         return complain("for which editor? Known is vscode: %s editor vscode", program_name());
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         struct text content = {0};
         int status = files[i].make(files[i].name, &content);
-        if (status == EXIT_PASS && option_value(line, "--print"))
+        if (status == EXIT_PASS && option_value(line, "--print") != NULL)
             printf("%s:\n%s\n", files[i].path, content.data);
         else if (status == EXIT_PASS)
             status = put(&files[i], &content);

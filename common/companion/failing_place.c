@@ -30,9 +30,9 @@ static void add_line(int line, const struct region *regions, size_t count, struc
 static void add_lines(const char *text, const char *file, const struct region *regions, size_t count,
                       struct failing_place *place)
 {
-    for (const char *at = text; (at = strstr(at, file)); at += strlen(file)) {
+    for (const char *at = text; (at = strstr(at, file)) != NULL; at += strlen(file)) {
         const char *number = at + strlen(file);
-        int begins = at == text || !(isalnum((unsigned char)at[-1]) || strchr("_-.", at[-1]));
+        int begins = at == text || !(isalnum((unsigned char)at[-1]) || strchr("_-.", at[-1]) != NULL);
         if (!begins || *number != ':' || !isdigit((unsigned char)number[1])) continue;
         add_line(atoi(number + 1), regions, count, place);
     }
@@ -71,8 +71,8 @@ static void add_meeting(const struct failing_place *one, const struct failing_pl
 static void read_build_error(const char *report, const char *file, const struct region *regions, size_t count,
                              struct failing_place *place)
 {
-    for (char *line; (line = next_word(&report, '\n')); free(line))
-        if (!strstr(line, "warning:")) add_lines(line, file, regions, count, place);
+    for (char *line; (line = next_word(&report, '\n')) != NULL; free(line))
+        if (strstr(line, "warning:") == NULL) add_lines(line, file, regions, count, place);
 }
 
 static void read_finding(const struct result_row *row, const char *file, const struct region *regions,
@@ -80,7 +80,7 @@ static void read_finding(const struct result_row *row, const char *file, const s
 {
     struct failing_place actor[2] = {{.count = 0}, {.count = 0}};
     for (int a = 0; a < 2; a++)
-        for (const struct result_place *at = row->at[a]; at->file; at++)
+        for (const struct result_place *at = row->at[a]; at->file != NULL; at++)
             if (strcmp(at->file, file) == 0) add_line(at->line, regions, count, &actor[a]);
     add_meeting(&actor[0], &actor[1], place);
     for (int a = 0; a < 2; a++) move_regions(&actor[a], place);
@@ -90,13 +90,13 @@ void failing_place_read(const struct judgement *judgement, const char *kernel, s
 {
     struct text source = {0};
     struct region regions[MAX_REGIONS];
-    const char *slash = strrchr(kernel, '/'), *file = slash ? slash + 1 : kernel;
+    const char *slash = strrchr(kernel, '/'), *file = slash != NULL ? slash + 1 : kernel;
     size_t count = read_file(kernel, &source) == 0 ? kernel_regions(source.data, regions) : 0;
     const struct result_row *row = results_shown(&judgement->results, 1);
-    *place = (struct failing_place){.cause = row ? row->cause : RECORD_NO_CAUSE_KNOWN};
+    *place = (struct failing_place){.cause = row != NULL ? row->cause : RECORD_NO_CAUSE_KNOWN};
     if (judgement->state == STATE_BUILD_ERROR)
         read_build_error(judgement->report.data, file, regions, count, place);
-    for (int shown = 1; (row = results_shown(&judgement->results, shown)); shown++)
+    for (int shown = 1; (row = results_shown(&judgement->results, shown)) != NULL; shown++)
         read_finding(row, file, regions, count, place);
     for (size_t i = 0; i < count; i++) free(regions[i].name);
     text_free(&source);

@@ -59,13 +59,13 @@ int figures_read(const char *path, struct figures *figures)
     if (error == ENOENT) return EXIT_PASS;
     if (error) return complain("%s cannot be read: %s.", path, strerror(error));
     const char *rest = content.data;
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) {
         struct figure figure = {0};
         const char *at = line;
         if (heading && strcmp(line, columns) != 0)
             return complain("%s does not begin with the line \"%s\".", path, columns);
         for (size_t i = 0; !heading && *line && i < COLUMNS; i++)
-            *field_of(&figure, i) = at ? csv_field(&at) : copy_string("");
+            *field_of(&figure, i) = at != NULL ? csv_field(&at) : copy_string("");
         if (!heading && *line) append_figure(figures, &figure);
         heading = 0;
     }
@@ -148,14 +148,14 @@ char *figures_of_some_gpu(struct figures *figures)
     size_t count = 0;
     char *folder_path = format_string("%s/docs/results", course_source_dir());
     DIR *folder = opendir(folder_path);
-    for (struct dirent *entry; folder && count < MOST_FILES && (entry = readdir(folder));) {
+    for (struct dirent *entry; folder != NULL && count < MOST_FILES && (entry = readdir(folder)) != NULL;) {
         size_t length = strlen(entry->d_name);
         if (length > 4 && strcmp(entry->d_name + length - 4, ".csv") == 0)
             names[count++] = copy_string(entry->d_name);
     }
-    if (folder) closedir(folder);
+    if (folder != NULL) closedir(folder);
     qsort(names, count, sizeof names[0], compare_names);
-    for (size_t i = 0; i < count && !device; i++) {
+    for (size_t i = 0; i < count && device == NULL; i++) {
         char *path = format_string("%s/%s", folder_path, names[i]);
         int gpu = strcmp(names[i], "simt.csv") != 0;
         if (gpu && figures_read(path, figures) == EXIT_PASS && figures->count)
@@ -171,7 +171,7 @@ char *figures_of_some_gpu(struct figures *figures)
 const char *figures_device(enum device device)
 {
     const char *model = device == DEVICE_GPU ? device_probe(DEVICE_GPU)->model : "simt";
-    return model ? model : "gpu";
+    return model != NULL ? model : "gpu";
 }
 
 /* "CUDA 13.0", "GNU 12.2": a change after the second number does not change what is measured. */
@@ -190,7 +190,7 @@ static struct figure new_figure(enum device device, const char *lesson, const ch
     time_t now = time(NULL);
     struct tm parts;
     strftime(date, sizeof date, "%Y-%m-%d", gmtime_r(&now, &parts));
-    if (!toolkit[device]) toolkit[device] = toolkit_of(device);
+    if (toolkit[device] == NULL) toolkit[device] = toolkit_of(device);
     return (struct figure){.date = date,
                            .device = (char *)figures_device(device),
                            .toolkit = toolkit[device],
@@ -295,7 +295,7 @@ static void put_peers(struct figures *figures, const struct result_row *row, con
     const struct device_facts *facts = device_measure();
     for (size_t i = 0; i < facts->count; i++) {
         const char *at = strstr(facts->name[i], "_us@");
-        if (!at || strcmp(at + 4, row->test_case) != 0) continue;
+        if (at == NULL || strcmp(at + 4, row->test_case) != 0) continue;
         char *name = format_string("%.*s", (int)(at - facts->name[i]), facts->name[i]);
         for (char *letter = name; *letter; letter++)
             if (*letter == '_') *letter = ' ';
@@ -313,7 +313,7 @@ void figures_put_results(struct figures *figures, enum device device, const stru
     for (size_t i = 0; i < results->count; i++) {
         const struct result_row *row = &results->rows[i];
         struct figure figure =
-            new_figure(device, row->lesson, kernel ? kernel : row->part, row->test_case, command);
+            new_figure(device, row->lesson, kernel != NULL ? kernel : row->part, row->test_case, command);
         if (row->state != STATE_PASS) continue;
         if (device == DEVICE_GPU) {
             put_times(figures, figure, row);
@@ -330,13 +330,13 @@ static void put_source(struct figures *figures, const struct results *results, c
 {
     const char *head[] = {"git", "-C", course_source_dir(), "rev-parse", "--short=8", "HEAD", NULL};
     char *commit = ask_git(head);
-    if (commit) commit[strcspn(commit, "\n")] = '\0';
+    if (commit != NULL) commit[strcspn(commit, "\n")] = '\0';
     for (size_t i = 0; i < results->count; i++) {
         const struct lesson_folder *lesson = course_find_lesson(results->rows[i].lesson);
-        if (!lesson || results->rows[i].state != STATE_PASS) continue;
+        if (lesson == NULL || results->rows[i].state != STATE_PASS) continue;
         struct figure figure = new_figure(DEVICE_GPU, lesson->number, "solution", "", command);
         put_value(figures, figure, "source", source_sum(course_source_dir(), lesson->name),
-                  commit ? commit : "", 0);
+                  commit != NULL ? commit : "", 0);
     }
     free(commit);
 }

@@ -115,9 +115,10 @@ static int build_program(const char *kernel, const struct others *others, enum d
     static const char *const libraries[] = {"lib/libengine.a", "lib/libmodel.a", "lib/libbase.a"};
     struct argument_list words = {0};
     if (!add_compiler(&words, device)) return complain("there is no nvcc here; see warpwise doctor.");
-    if (others->products && build_others(others, device, others_object) != EXIT_PASS) return EXIT_FAIL;
+    if (others->products != NULL && build_others(others, device, others_object) != EXIT_PASS)
+        return EXIT_FAIL;
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) add_folder(&words, folders[i]);
-    if (others->products) {
+    if (others->products != NULL) {
         add_folder(&words, format_string("lessons/%s", others->lesson->name));
         argument_add(&words, format_string("-DPRODUCTS=\"%s\"", others->products));
     }
@@ -125,7 +126,7 @@ static int build_program(const char *kernel, const struct others *others, enum d
     argument_add(&words, in_source("common/generate/generate.cu"));
     argument_add(&words, kernel);
     if (device == DEVICE_GPU) argument_add(&words, in_source("common/runner/tensor_maps.c"));
-    if (others->products) argument_add(&words, others_object);
+    if (others->products != NULL) argument_add(&words, others_object);
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++)
         argument_add(&words, in_build(libraries[i]));
     argument_add(&words, "-o");
@@ -150,9 +151,9 @@ static int find_others(const char *model, int solution, struct others *others)
         lesson = "13", others->products = "products_int8.h";
     else if (config.storage != MODEL_FLOATS)
         lesson = "20", others->products = "products_w4.h";
-    if (!lesson) return EXIT_PASS;
+    if (lesson == NULL) return EXIT_PASS;
     others->lesson = course_find_lesson(lesson);
-    if (!others->lesson) return EXIT_TROUBLE;
+    if (others->lesson == NULL) return EXIT_TROUBLE;
     others->kernel = course_kernel_path(others->lesson, solution);
     return build_kernel_file_usable(others->kernel);
 }
@@ -180,30 +181,32 @@ static int run_generate(const struct command_line *line)
     struct device_choice choice;
     const char *given = option_value(line, "--kernel");
     const struct lesson_folder *lesson = course_find_lesson("17");
-    if (!option_value(line, "--model") || !option_value(line, "--prompt"))
+    if (option_value(line, "--model") == NULL || option_value(line, "--prompt") == NULL)
         return complain(
             "which model and prompt? For example: warpwise generate --model tiny --prompt \"A warp\"");
-    if (!lesson || device_choose(option_value(line, "--device"), &choice) != EXIT_PASS) return EXIT_TROUBLE;
+    if (lesson == NULL || device_choose(option_value(line, "--device"), &choice) != EXIT_PASS)
+        return EXIT_TROUBLE;
     const int gpu = choice.wanted[DEVICE_GPU] && device_probe(DEVICE_GPU)->usable;
     const enum device device = gpu ? DEVICE_GPU : DEVICE_SIMT;
     if (!choice.wanted[device]) return complain("there is no such device here; see warpwise doctor.");
-    char *kernel =
-        given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
+    char *kernel = given != NULL ? copy_string(given)
+                                 : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
     struct others others;
     if (build_kernel_file_usable(kernel) != EXIT_PASS ||
         find_others(option_value(line, "--model"), option_value(line, "--solution") != NULL, &others) !=
             EXIT_PASS)
         return EXIT_TROUBLE;
     char *folder = in_build("generate");
-    char *program = format_string("%s/%s%s%.2s", folder, device_name(device), others.lesson ? "_" : "",
-                                  others.lesson ? others.lesson->name : "");
+    char *program =
+        format_string("%s/%s%s%.2s", folder, device_name(device), others.lesson != NULL ? "_" : "",
+                      others.lesson != NULL ? others.lesson->name : "");
     char *made = format_string("%s.%d", program, (int)getpid());
     const int error = make_folders(folder);
     if (error) return complain("%s cannot be created: %s.", folder, strerror(error));
     char *made_object = format_string("%s.o", made), *object = format_string("%s.o", program);
     const int built = build_program(kernel, &others, device, made, made_object);
     if (built != EXIT_PASS) return built;
-    if (rename(made, program) != 0 || (others.products && rename(made_object, object) != 0))
+    if (rename(made, program) != 0 || (others.products != NULL && rename(made_object, object) != 0))
         return complain("%s cannot be written: %s.", program, strerror(errno));
     return run_program(program, line);
 }

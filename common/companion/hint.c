@@ -100,8 +100,9 @@ static size_t choose(const struct situation *now, const char *word)
         return unseen < hints->count ? unseen : last;
     }
     const char *near = nearest_name(word, names);
-    complain(near ? "lesson %s has no hint about \"%s\". Did you mean %s?"
-                  : "lesson %s has no hint about \"%s\"; hint takes a number or the name of a region.",
+    complain(near != NULL
+                 ? "lesson %s has no hint about \"%s\". Did you mean %s?"
+                 : "lesson %s has no hint about \"%s\"; hint takes a number or the name of a region.",
              lesson->number, word, near);
     return hints->count;
 }
@@ -128,7 +129,7 @@ static int run_hint(const struct command_line *line)
 {
     struct situation now;
     const struct lesson_folder *lesson = lesson_or_next(line->operand);
-    if (!lesson) return EXIT_TROUBLE;
+    if (lesson == NULL) return EXIT_TROUBLE;
     situation_read(lesson, &now);
     if (now.hints.count == 0) {
         char *page = page_path(lesson);
@@ -137,9 +138,9 @@ static int run_hint(const struct command_line *line)
         return EXIT_TROUBLE;
     }
     const char *which = line->operand_count > 1 ? line->operands[1] : NULL;
-    if (!which && hint_unseen(&now, NULL) == now.hints.count) return list_hints(&now);
-    size_t index = which ? choose(&now, which) : hint_choose(&now);
-    if (index == now.hints.count) return which ? EXIT_TROUBLE : list_choices(&now);
+    if (which == NULL && hint_unseen(&now, NULL) == now.hints.count) return list_hints(&now);
+    size_t index = which != NULL ? choose(&now, which) : hint_choose(&now);
+    if (index == now.hints.count) return which != NULL ? EXIT_TROUBLE : list_choices(&now);
     show(lesson, &now.hints, index);
     if (index < MOST_HINTS && !now.progress.hint_shown[index]) {
         now.progress.hint_shown[index] = 1;

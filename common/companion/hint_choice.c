@@ -30,7 +30,7 @@ size_t hint_unseen(const struct situation *now, const char *region)
 {
     for (size_t i = 0; i < now->hints.count && i < MOST_HINTS; i++) {
         if (now->progress.hint_shown[i]) continue;
-        if (!region || strcmp(now->hints.items[i].region, region) == 0) return i;
+        if (region == NULL || strcmp(now->hints.items[i].region, region) == 0) return i;
     }
     return now->hints.count;
 }
@@ -79,9 +79,9 @@ static size_t about_place(const struct situation *now)
 static int names_cause(const char *names, enum record_cause cause, const char *failed)
 {
     int found = 0;
-    for (char *name; !found && (name = next_word(&names, ' ')); free(name)) {
+    for (char *name; !found && (name = next_word(&names, ' ')) != NULL; free(name)) {
         char *slash = strchr(name, '/');
-        size_t part = slash ? (size_t)(slash - name) + 1 : 0;
+        size_t part = slash != NULL ? (size_t)(slash - name) + 1 : 0;
         found = strncmp(name, failed, part) == 0 && record_cause_of(name + part) == cause;
     }
     return found;
@@ -97,7 +97,7 @@ static size_t about_cause(const struct situation *now)
     for (size_t i = 0; i < now->cause_count && cause != RECORD_NO_CAUSE_KNOWN; i++) {
         if (!names_cause(now->causes[i].causes, cause, failed)) continue;
         const char *regions = now->causes[i].regions;
-        for (char *name; found == now->hints.count && (name = next_word(&regions, ' ')); free(name))
+        for (char *name; found == now->hints.count && (name = next_word(&regions, ' ')) != NULL; free(name))
             found = unseen_about(now, name);
     }
     return found;
@@ -108,7 +108,7 @@ static size_t about_cause(const struct situation *now)
 static int same_case(const char *test_case, const char *name)
 {
     const char *slash = strchr(test_case, '/');
-    return strcmp(test_case, name) == 0 || (slash && strcmp(slash + 1, name) == 0);
+    return strcmp(test_case, name) == 0 || (slash != NULL && strcmp(slash + 1, name) == 0);
 }
 
 static int has_failed(const struct progress *progress, const char *name)
@@ -183,7 +183,7 @@ static size_t about_row(const struct situation *now, int by_cause)
         if (asked.unknown || asked.cause != by_cause) continue;
         size_t found = now->hints.count;
         const char *text = now->rows[i].look_at;
-        for (char *name; found == now->hints.count && (name = next_quoted_name(&text)); free(name))
+        for (char *name; found == now->hints.count && (name = next_quoted_name(&text)) != NULL; free(name))
             found = unseen_about(now, name);
         return found;
     }
@@ -212,7 +212,7 @@ static size_t about_todo(const struct situation *now)
     size_t found = now->hints.count;
     for (size_t i = 0; i < now->step_count && found == now->hints.count; i++) {
         const char *names = now->steps[i].regions;
-        for (char *name; found == now->hints.count && (name = next_word(&names, ' ')); free(name))
+        for (char *name; found == now->hints.count && (name = next_word(&names, ' ')) != NULL; free(name))
             if (is_open(now, name)) found = unseen_about(now, name);
     }
     for (size_t i = 0; i < now->hints.count && found == now->hints.count; i++) {
@@ -266,7 +266,7 @@ size_t hints_of_failed_part(const struct situation *now, size_t first[MOST_HINTS
         const char *names = now->steps[i].regions, *test_case = now->steps[i].test_case;
         if (strncmp(test_case, profiled, strlen(profiled)) == 0) continue; /* speed */
         if (strncmp(test_case, failed, length) != 0 || test_case[length] != '/') continue;
-        for (char *name; (name = next_word(&names, ' ')); free(name))
+        for (char *name; (name = next_word(&names, ' ')) != NULL; free(name))
             for (size_t h = 0; h < now->hints.count; h++)
                 if (hint_is_about(now->hints.items[h].region, name)) add_region(now, h, first, &count);
     }

@@ -42,7 +42,7 @@ static int level_of(const struct hunt *hunt, const struct exercise *exercise)
 {
     const char *rest = exercise->cases;
     int level = exercise->device_only ? 3 : 2;
-    for (char *word; level == 2 && (word = next_word(&rest, ',')); free(word)) {
+    for (char *word; level == 2 && (word = next_word(&rest, ',')) != NULL; free(word)) {
         const char *name = word + strspn(word, " ");
         for (size_t i = 0; i < hunt->catalogue.count; i++) {
             const struct known_case *item = &hunt->catalogue.cases[i];
@@ -124,7 +124,7 @@ static void hints_of_lines(const char *kernel, const char *lines, struct hints *
 {
     struct text where = {0}, which = {0};
     int narrower = 0, shown = 0;
-    for (char *word; (word = next_word(&lines, ' ')); free(word)) {
+    for (char *word; (word = next_word(&lines, ' ')) != NULL; free(word)) {
         char *rest;
         const char *head;
         struct span wrong = {.first = (int)strtol(word, &rest, 10)};
@@ -151,9 +151,9 @@ static struct hints hints_of(const struct hunt *hunt, const struct exercise *exe
     struct hints hints = {0};
     struct text kernel = {0};
     char *lines = exercise_lines(hunt->lesson, exercise);
-    if (lines && exercise_kernel(hunt->lesson, exercise, &kernel) == EXIT_PASS)
+    if (lines != NULL && exercise_kernel(hunt->lesson, exercise, &kernel) == EXIT_PASS)
         hints_of_lines(kernel.data, lines, &hints);
-    if (exercise->why) hints.text[hints.count++] = exercise->why;
+    if (exercise->why != NULL) hints.text[hints.count++] = exercise->why;
     text_free(&kernel);
     free(lines);
     return hints;
@@ -245,7 +245,7 @@ static int give_up(struct hunt *hunt, const struct exercise *exercise)
         note->closed = (long)time(NULL);
         hunt_notes_write(hunt->lesson, &hunt->notes);
     }
-    if (!exercise->why) {
+    if (exercise->why == NULL) {
         printf("exercise %d is given up; its answer is not in this tree: ask whoever handed it out\n",
                exercise->number);
         return EXIT_PASS;
@@ -319,7 +319,7 @@ static void show_lesson(const struct hunt *hunt)
         printf("  %s\n", level_words[level]);
     }
     printf("  + found, * open, - given up\n");
-    if (next_exercise(hunt))
+    if (next_exercise(hunt) != NULL)
         printf("next: %s hunt %s %d\n", program_name(), hunt->lesson->number, next_exercise(hunt)->number);
 }
 
@@ -332,7 +332,8 @@ static int may_see(const struct hunt *hunt, const struct exercise *exercise, con
     const char *number = hunt->lesson->number;
     progress_read(hunt->lesson, &progress);
     const struct score score = score_of(&hunt->notes);
-    if (*progress.passed || option_value(line, "--spoil") || score.opened + score.found + score.given_up > 0)
+    if (*progress.passed || option_value(line, "--spoil") != NULL ||
+        score.opened + score.found + score.given_up > 0)
         return EXIT_PASS;
     return complain(
         "an exercise is the finished kernel of lesson %s with one mistake, and the lesson has not "
@@ -356,12 +357,12 @@ static int run_hunt(const struct command_line *line)
     if (line->operand_count < 2 && (hint || gives_up))
         return complain("which exercise? For example: %s hunt 01 7 %s", program_name(),
                         hint ? "--hint" : "--give-up");
-    if (!line->operand) return show_all();
+    if (line->operand == NULL) return show_all();
     const struct lesson_folder *lesson = course_find_lesson(line->operand);
-    if (!lesson || hunt_read(lesson, &hunt) != EXIT_PASS) return EXIT_TROUBLE;
+    if (lesson == NULL || hunt_read(lesson, &hunt) != EXIT_PASS) return EXIT_TROUBLE;
     if (line->operand_count < 2) return show_lesson(&hunt), EXIT_PASS;
     const struct exercise *exercise = exercise_numbered(&hunt, line->operands[1]);
-    if (!exercise) return EXIT_TROUBLE;
+    if (exercise == NULL) return EXIT_TROUBLE;
     if (hint) return give_hint(&hunt, exercise);
     if (gives_up) return give_up(&hunt, exercise);
     if (!is_here(&hunt, exercise) &&

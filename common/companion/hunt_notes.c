@@ -26,7 +26,7 @@ void hunt_notes_read(const struct lesson_folder *lesson, struct hunt_notes *note
     char *path = file_of(lesson);
     *notes = (struct hunt_notes){0};
     const char *rest = read_file(path, &content) == 0 ? content.data : NULL;
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) {
         struct hunt_note note = {0};
         char state[16];
         int number;
@@ -81,11 +81,11 @@ char *hunt_path(const struct lesson_folder *lesson, int number)
 int hunt_exercise_of(const struct lesson_folder *lesson, const char *kernel)
 {
     const char *slash = strrchr(kernel, '/');
-    const int number = atoi(slash ? slash + 1 : kernel);
+    const int number = atoi(slash != NULL ? slash + 1 : kernel);
     if (number < 1 || number >= MOST_EXERCISES) return 0;
     char *own = hunt_path(lesson, number);
     char *a = realpath(own, NULL), *b = realpath(kernel, NULL);
-    const int same = a && b && strcmp(a, b) == 0;
+    const int same = a != NULL && b != NULL && strcmp(a, b) == 0;
     free(own);
     free(a);
     free(b);
@@ -102,7 +102,7 @@ void hunt_note_passed(const struct lesson_folder *lesson, int number)
     char *path = hunt_path(lesson, number), *refusal = NULL;
     if (exercise_find(lesson, number, &exercise) && read_file(path, &content) == 0)
         refusal = exercise_refuses(lesson, &exercise, content.data);
-    if (refusal) {
+    if (refusal != NULL) {
         printf("passes, and does not count: %s\n", refusal);
     } else if (note->state == HUNT_OPEN) {
         note->state = HUNT_FOUND;

@@ -37,14 +37,14 @@ int limits_find(struct limits *limits)
         return EXIT_PASS;
     }
     limits->device = figures_of_some_gpu(&limits->figures);
-    if (!limits->device) return EXIT_SKIPPED;
+    if (limits->device == NULL) return EXIT_SKIPPED;
     limits->copy_gbps = recorded(&limits->figures, "copy", "gb_per_s");
     limits->f32_tflops = recorded(&limits->figures, "cuBLAS f32", "tflops");
     limits->f16_tflops = recorded(&limits->figures, "cuBLAS f16", "tflops");
     limits->launch_us = recorded(&limits->figures, "launch", "time");
     limits->peak_f32_tflops = recorded(&limits->figures, "peak f32", "tflops");
     limits->peak_f16_tflops = recorded(&limits->figures, "peak f16", "tflops");
-    for (size_t i = 0; i < limits->figures.count && !limits->date; i++)
+    for (size_t i = 0; i < limits->figures.count && limits->date == NULL; i++)
         if (strcmp(limits->figures.items[i].lesson, "limits") == 0)
             limits->date = limits->figures.items[i].date;
     return limits->copy_gbps > 0 ? EXIT_PASS : EXIT_SKIPPED;
@@ -52,7 +52,9 @@ int limits_find(struct limits *limits)
 
 enum limits_numbers limits_numbers_of(const char *shape)
 {
-    return strstr(shape, "int8") ? LIMITS_INT8 : strstr(shape, "f16") ? LIMITS_F16 : LIMITS_F32;
+    return strstr(shape, "int8") != NULL  ? LIMITS_INT8
+           : strstr(shape, "f16") != NULL ? LIMITS_F16
+                                          : LIMITS_F32;
 }
 
 double limits_compute(const struct limits *limits, enum limits_numbers numbers)

@@ -112,7 +112,7 @@ struct row {
 static void read_row(const char *line, struct row *row)
 {
     row->count = 0;
-    while (line && row->count < MOST_COLUMNS) row->field[row->count++] = csv_field(&line);
+    while (line != NULL && row->count < MOST_COLUMNS) row->field[row->count++] = csv_field(&line);
 }
 
 static void free_row(struct row *row)
@@ -143,7 +143,7 @@ static double unit_factor(const char *unit)
     } times[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}},
       sizes[] = {{"K", 1e3}, {"M", 1e6}, {"G", 1e9}};
     size_t length = strlen(unit);
-    int is_size = strstr(unit, "byte") || (length && unit[length - 1] == 'B');
+    int is_size = strstr(unit, "byte") != NULL || (length && unit[length - 1] == 'B');
     for (size_t i = 0; is_size && i < sizeof sizes / sizeof sizes[0]; i++)
         if (*unit == *sizes[i].prefix) return sizes[i].factor;
     for (size_t i = 0; !is_size && i < sizeof times / sizeof times[0]; i++)
@@ -163,7 +163,7 @@ static void take_launch(const struct row *heading, const struct row *units, cons
 {
     size_t name = column_called(heading, "Kernel Name");
     struct profiled_kernel *kernel = name < row->count ? kernel_called(profile, row->field[name]) : NULL;
-    if (!kernel) return;
+    if (kernel == NULL) return;
     kernel->launches++;
     for (size_t i = 0; i < profile_metric_count; i++) {
         size_t at = column_called(heading, profile_metrics[i].ncu);
@@ -178,7 +178,7 @@ int profile_read_ncu(const char *content, int calls, struct profile *profile)
     struct row heading = {.count = 0}, units = {.count = 0}, row;
     int launches = 0;
     profile->count = 0;
-    for (char *line; (line = next_word(&content, '\n')); free(line)) {
+    for (char *line; (line = next_word(&content, '\n')) != NULL; free(line)) {
         if (*line != '"') continue; /* lines that ncu and the program print in between */
         struct row *into = !heading.count ? &heading : !units.count ? &units : &row;
         size_t length = strlen(line);
@@ -212,17 +212,17 @@ static int take_simt_line(char *line, struct row *names, struct profile *profile
         field[found++] = end;
         end[-1] = '\0';
     }
-    if (!first || found < wanted) return 0;
+    if (first == NULL || found < wanted) return 0;
     struct profiled_kernel *kernel = kernel_called(profile, first + 1);
-    if (!kernel) return 0;
+    if (kernel == NULL) return 0;
     kernel->launches++;
     double wavefronts = 0;
     for (size_t i = 0; i < SIMT_NUMBERS; i++) {
         const char *name = names->field[names->count - 1 - i];
         double value = atof(field[i]);
-        if (strstr(name, "_wavefronts")) wavefronts += value;
+        if (strstr(name, "_wavefronts") != NULL) wavefronts += value;
         for (size_t m = 0; m < profile_metric_count; m++)
-            if (profile_metrics[m].simt && strcmp(profile_metrics[m].simt, name) == 0)
+            if (profile_metrics[m].simt != NULL && strcmp(profile_metrics[m].simt, name) == 0)
                 add_value(kernel, m, value);
     }
     for (size_t m = 0; m < profile_metric_count; m++)
@@ -235,7 +235,7 @@ int profile_read_simt(const char *content, int calls, struct profile *profile)
     struct row names = {.count = 0};
     int launches = 0;
     profile->count = 0;
-    for (char *line; (line = next_word(&content, '\n')); free(line)) {
+    for (char *line; (line = next_word(&content, '\n')) != NULL; free(line)) {
         if (strncmp(line, "launch,", 7) == 0 && !names.count) read_row(line, &names);
         if (names.count > SIMT_NUMBERS && *line >= '0' && *line <= '9')
             launches += take_simt_line(line, &names, profile);

@@ -165,7 +165,7 @@ static const char *header_like(const char *topic)
                                           "common/runner",    "common/simt/include", "common/simt",
                                           "reference"};
     const char *found = NULL;
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0] && !found; i++) {
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0] && found == NULL; i++) {
         char *below = format_string("%s/%s.h", folders[i], topic);
         if (is_there(below)) found = folders[i];
         free(below);
@@ -190,7 +190,7 @@ static int refuse_taken(const struct new_lesson *lesson)
         if (code != EXIT_PASS) return code;
     }
     const char *folder = header_like(lesson->topic);
-    if (!folder) return EXIT_PASS;
+    if (folder == NULL) return EXIT_PASS;
     return complain("the contract would be %s.h, and %s has a header of that name; choose another topic.",
                     lesson->topic, folder);
 }
@@ -198,7 +198,7 @@ static int refuse_taken(const struct new_lesson *lesson)
 static int refuse_family(const char *family)
 {
     static const char *const families[] = {"attention", "gemm", "own", NULL};
-    for (int i = 0; families[i]; i++)
+    for (int i = 0; families[i] != NULL; i++)
         if (strcmp(family, families[i]) == 0) return EXIT_PASS;
     return complain("--like is attention, gemm or own, not \"%s\".", family);
 }
@@ -231,7 +231,7 @@ static int write_part(const struct new_lesson *lesson, const char *folder, int i
     } else {
         int is_kernel = strcmp(parts[index].from, "kernel.cu.in") == 0;
         char *one = is_kernel ? one_kernel(content.data, parts[index].skeleton) : NULL;
-        char *text = filled_in(lesson, one ? one : content.data);
+        char *text = filled_in(lesson, one != NULL ? one : content.data);
         error = make_folders(parent);
         if (!error) error = write_file(to, text, strlen(text));
         if (error) code = complain("%s cannot be written: %s.", to, strerror(error));
@@ -273,7 +273,7 @@ static int write_lesson(const struct new_lesson *lesson)
 {
     char *folder = in_source(".new_lesson-XXXXXX");
     int code = EXIT_PASS, moved = 0;
-    if (!mkdtemp(folder)) {
+    if (mkdtemp(folder) == NULL) {
         code = complain("nothing can be written in %s: %s.", course_source_dir(), strerror(errno));
         free(folder);
         return code;
@@ -309,17 +309,17 @@ static void print_written(const struct new_lesson *lesson)
            "mutants and\n"
            "variants, the page. What is left:\n"
            "  grep -rn 'FILL IN' lessons/%s solutions/%s common/checker/lessons/%s.c\n"
-           "and a row in lessons/README.md:\n"
-           "  | %.2s | [%s](%s/README.md) | the idea | what you write | hours | needs |\n"
+           "then its row in the map, and the line that leads to it:\n"
+           "  cmake -DSOURCE=. -DFIX=ON -P tests/docs/next.cmake\n"
            "docs/adding_a_lesson.md tells more.\n",
-           lesson->name, lesson->name, lesson->name, lesson->name, lesson->topic, lesson->name);
+           lesson->name, lesson->name, lesson->name);
 }
 
 static int run_new_lesson(const struct command_line *line)
 {
     const char *like = option_value(line, "--like"), *name = line->operand;
-    struct new_lesson lesson = {.family = like ? like : "attention"};
-    if (!name) return complain("which lesson? For example: %s new-lesson 42_my_topic", program_name());
+    struct new_lesson lesson = {.family = like != NULL ? like : "attention"};
+    if (name == NULL) return complain("which lesson? For example: %s new-lesson 42_my_topic", program_name());
     if (!is_good_name(name))
         return complain("\"%s\" names no lesson: two digits, an underscore, and a topic of small letters, "
                         "digits and single "

@@ -22,7 +22,7 @@ static char *page_section(const struct lesson_folder *lesson, const char *title)
     char *path = page_path(lesson), *heading = format_string("## %s", title);
     int inside = 0, found = 0;
     const char *rest = read_file(path, &page) == 0 ? page.data : NULL;
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) {
         if (strncmp(line, "## ", 3) == 0) {
             inside = strcmp(line, heading) == 0;
             found = found || inside;
@@ -33,7 +33,7 @@ static char *page_section(const struct lesson_folder *lesson, const char *title)
     free(heading);
     free(path);
     text_free(&page);
-    if (found && !section.data) text_append(&section, "", 0);
+    if (found && section.data == NULL) text_append(&section, "", 0);
     return section.data;
 }
 
@@ -41,8 +41,8 @@ static char *page_section(const struct lesson_folder *lesson, const char *title)
 
 static char *trimmed(const char *text, size_t length)
 {
-    while (length && strchr(" \n\r\t", *text)) text++, length--;
-    while (length && strchr(" \n\r\t", text[length - 1])) length--;
+    while (length && strchr(" \n\r\t", *text) != NULL) text++, length--;
+    while (length && strchr(" \n\r\t", text[length - 1]) != NULL) length--;
     return format_string("%.*s", (int)length, text);
 }
 
@@ -54,8 +54,8 @@ static void add_hint(struct hints *hints, const char *summary, const char *answe
     free(hints->items);
     hints->items = items;
     items[hints->count++] =
-        (struct hint){.region = colon ? trimmed(summary, (size_t)(colon - summary)) : copy_string(""),
-                      .question = copy_string(colon ? colon + 2 : summary),
+        (struct hint){.region = colon != NULL ? trimmed(summary, (size_t)(colon - summary)) : copy_string(""),
+                      .question = copy_string(colon != NULL ? colon + 2 : summary),
                       .answer = copy_string(answer)};
 }
 
@@ -65,7 +65,7 @@ static char *joined_paragraphs(const char *markdown)
     struct text out = {0};
     int fenced = 0, open_line = 0;
     text_append(&out, "", 0);
-    for (char *line; (line = next_word(&markdown, '\n')); free(line)) {
+    for (char *line; (line = next_word(&markdown, '\n')) != NULL; free(line)) {
         int fence = strncmp(line, "```", 3) == 0;
         int own = fenced || strncmp(line, "    ", 4) == 0 || strncmp(line, "- ", 2) == 0 || *line == '|';
         if (fence) fenced = !fenced;
@@ -90,10 +90,10 @@ void page_hints(const struct lesson_folder *lesson, struct hints *hints)
     static const char opening[] = "<summary>", middle[] = "</summary>", closing[] = "</details>";
     char *section = page_section(lesson, "Hints");
     *hints = (struct hints){0};
-    for (const char *at = section; at && (at = strstr(at, opening));) {
+    for (const char *at = section; at != NULL && (at = strstr(at, opening)) != NULL;) {
         const char *summary = at + strlen(opening), *end = strstr(summary, middle);
-        const char *close = end ? strstr(end, closing) : NULL;
-        if (!close) break;
+        const char *close = end != NULL ? strstr(end, closing) : NULL;
+        if (close == NULL) break;
         const char *body = end + strlen(middle);
         char *question = trimmed(summary, (size_t)(end - summary));
         char *text = format_string("%.*s", (int)(close - body), body), *answer = joined_paragraphs(text);
@@ -109,10 +109,10 @@ void page_hints(const struct lesson_folder *lesson, struct hints *hints)
 char *page_goal(const struct lesson_folder *lesson)
 {
     char *section = page_section(lesson, "Goal");
-    if (!section) return NULL;
+    if (section == NULL) return NULL;
     char *joined = joined_paragraphs(section);
     char *end = strchr(joined, '\n');
-    if (end) *end = '\0';
+    if (end != NULL) *end = '\0';
     free(section);
     return joined;
 }
@@ -137,7 +137,7 @@ static size_t read_fields(const struct lesson_folder *lesson, const char *openin
     size_t count = 0;
     int inside = 0, table = *opening == '|';
     const char *rest = read_file(path, &page) == 0 ? page.data : NULL;
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) {
         const char *field = line + table;
         if (table ? *line != '|' : strncmp(line, "-->", 3) == 0) inside = 0;
         if (inside && count < most && strncmp(line, "|-", 2) != 0) {
@@ -180,8 +180,8 @@ size_t page_causes(const struct lesson_folder *lesson, struct page_cause causes[
 
 char *next_quoted_name(const char **text)
 {
-    const char *begin = strchr(*text, '`'), *end = begin ? strchr(begin + 1, '`') : NULL;
-    if (!end) return NULL;
+    const char *begin = strchr(*text, '`'), *end = begin != NULL ? strchr(begin + 1, '`') : NULL;
+    if (end == NULL) return NULL;
     *text = end + 1;
     return format_string("%.*s", (int)(end - begin - 1), begin + 1);
 }
@@ -193,7 +193,7 @@ size_t kernel_regions(const char *source, struct region regions[MAX_REGIONS])
     static const char opening[] = "// [student: ", closing[] = "// [/student]";
     size_t count = 0;
     int inside = 0, number = 0;
-    for (char *line; (line = next_word(&source, '\n')); free(line)) {
+    for (char *line; (line = next_word(&source, '\n')) != NULL; free(line)) {
         const char *text = line + strspn(line, " \t");
         number++;
         if (strncmp(text, opening, strlen(opening)) == 0 && count < MAX_REGIONS) {
@@ -204,7 +204,7 @@ size_t kernel_regions(const char *source, struct region regions[MAX_REGIONS])
         } else if (strncmp(text, closing, strlen(closing)) == 0) {
             if (inside) regions[count - 1].last = number;
             inside = 0;
-        } else if (inside && strstr(text, "TODO")) {
+        } else if (inside && strstr(text, "TODO") != NULL) {
             regions[count - 1].todo = 1;
         }
     }
@@ -243,7 +243,7 @@ char *kernel_regions_left(const char *kernel)
 static size_t open_region(const struct region *regions, size_t count, const char *name)
 {
     size_t i = 0;
-    while (i < count && !(regions[i].todo && (!name || strcmp(regions[i].name, name) == 0))) i++;
+    while (i < count && !(regions[i].todo && (name == NULL || strcmp(regions[i].name, name) == 0))) i++;
     return i;
 }
 
@@ -253,12 +253,13 @@ static char *step_of_region(const struct lesson_folder *lesson, const char *regi
     char *fields[MOST_STEPS][2], *step = NULL, *quoted = format_string("`%s`", region);
     size_t count = read_fields(lesson, "| step | write |", fields, MOST_STEPS);
     for (size_t i = 0; i < count; i++) {
-        if (!step && strstr(fields[i][1], quoted)) step = format_string("step %s, ", fields[i][0]);
+        if (step == NULL && strstr(fields[i][1], quoted) != NULL)
+            step = format_string("step %s, ", fields[i][0]);
         free(fields[i][0]);
         free(fields[i][1]);
     }
     free(quoted);
-    return step ? step : copy_string("");
+    return step != NULL ? step : copy_string("");
 }
 
 char *kernel_next_region(const struct lesson_folder *lesson, const char *kernel)
@@ -270,13 +271,13 @@ char *kernel_next_region(const struct lesson_folder *lesson, const char *kernel)
     size_t step_count = page_steps(lesson, steps);
     for (size_t i = 0; i < step_count && found == count; i++) {
         const char *names = steps[i].regions;
-        for (char *name; found == count && (name = next_word(&names, ' ')); free(name))
+        for (char *name; found == count && (name = next_word(&names, ' ')) != NULL; free(name))
             found = open_region(regions, count, name);
     }
     if (found == count) found = open_region(regions, count, NULL);
     char *step = found < count ? step_of_region(lesson, regions[found].name) : NULL;
     char *place =
-        step ? format_string("%s%s (line %d)", step, regions[found].name, regions[found].line) : NULL;
+        step != NULL ? format_string("%s%s (line %d)", step, regions[found].name, regions[found].line) : NULL;
     free(step);
     for (size_t i = 0; i < count; i++) free(regions[i].name);
     for (size_t i = 0; i < step_count; i++) free(steps[i].regions), free(steps[i].test_case);

@@ -49,7 +49,7 @@ static double read_quantity(const char *text)
         if (end == text || !(factor >= 0)) return NAN;
         end += strspn(end, " ");
         const char *unit = *end == 'K' ? units : *end && *end != '*' ? strchr(units, *end) : NULL;
-        if (unit) {
+        if (unit != NULL) {
             factor *= pow(1000, (double)(unit - units + 1));
             end++;
             if (*end == 'i') end++; /* close enough: within 2.4% of the power of two */
@@ -68,7 +68,7 @@ static const char *read_bound(const char *text)
 {
     static const char *const bounds[] = {"memory", "compute", "latency", NULL};
     size_t length = strcspn(text, " \n");
-    for (size_t i = 0; bounds[i]; i++)
+    for (size_t i = 0; bounds[i] != NULL; i++)
         if (length > 0 && strncmp(text, bounds[i], length) == 0) return bounds[i];
     return NULL;
 }
@@ -89,7 +89,7 @@ static int ask_quantity(const struct command_line *line, const char *option, con
 {
     char answer[LINE];
     const char *given = option_value(line, option);
-    if (given) {
+    if (given != NULL) {
         *value = read_quantity(given);
         return isfinite(*value)
                    ? EXIT_PASS
@@ -108,9 +108,10 @@ static int ask_bound(const struct command_line *line, const struct limits *limit
 {
     char answer[LINE];
     const char *given = option_value(line, "--bound");
-    if (given) {
+    if (given != NULL) {
         *bound = read_bound(given);
-        return *bound ? EXIT_PASS : complain("--bound takes memory, compute or latency, not \"%s\".", given);
+        return *bound != NULL ? EXIT_PASS
+                              : complain("--bound takes memory, compute or latency, not \"%s\".", given);
     }
     char *question = format_string("What will bound it on %s (a copy moves %.0f GB/s, cuBLAS reaches %.0f "
                                    "TFLOP/s in f32, %.0f in f16, a launch "
@@ -121,7 +122,7 @@ static int ask_bound(const struct command_line *line, const struct limits *limit
         if (!ask(question, answer))
             return complain("no answer; without a keyboard: --bytes N --operations N --bound WORD");
         *bound = read_bound(answer);
-        if (*bound) break;
+        if (*bound != NULL) break;
         printf("memory, compute or latency, please\n");
     }
     free(question);
@@ -235,7 +236,7 @@ static void tell_written(const struct lesson_folder *lesson, const struct catalo
     }
     for (size_t i = 0; code == EXIT_SKIPPED; i++) {
         const struct known_case *other = catalogue_other(catalogue, item, DEVICE_SIMT, i);
-        if (!other) break;
+        if (other == NULL) break;
         request.test_case = other->name;
         code = profile_on_simt(&request, &profile);
         if (code == EXIT_PASS)
@@ -298,13 +299,13 @@ static int run_predict(const struct command_line *line)
     struct prediction said;
     struct limits limits;
     const struct lesson_folder *lesson = lesson_or_next(line->operand);
-    if (!lesson || catalogue_read(lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
+    if (lesson == NULL || catalogue_read(lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
     int gpu = device_probe(DEVICE_GPU)->usable;
     const char *given = option_value(line, "--case");
     const struct known_case *item =
-        catalogue_case(&catalogue, lesson, given ? given : course_described(lesson->topic)->shown_by,
+        catalogue_case(&catalogue, lesson, given != NULL ? given : course_described(lesson->topic)->shown_by,
                        gpu ? DEVICE_GPU : DEVICE_SIMT);
-    if (!item) return EXIT_TROUBLE;
+    if (item == NULL) return EXIT_TROUBLE;
     if (limits_find(&limits) != EXIT_PASS)
         return complain("there is no GPU here, and no figures of one in docs/results to predict for.");
     printf("%s%s %s%s, case %s\n", colour_on(COLOUR_BOLD), lesson->number, lesson->topic, colour_off(),

@@ -64,7 +64,7 @@ static size_t choose_lines(const struct described_lesson *lesson, int all,
                            struct line_of_table lines[MOST_METRICS])
 {
     size_t count = 0;
-    for (size_t i = 0; !all && i < LESSON_METRICS && lesson->metrics[i]; i++)
+    for (size_t i = 0; !all && i < LESSON_METRICS && lesson->metrics[i] != NULL; i++)
         lines[count++] = line_called(lesson->metrics[i]);
     if (count) return count;
     for (size_t i = 0; i < profile_metric_count; i++) lines[count++] = line_called(profile_metrics[i].title);
@@ -82,7 +82,7 @@ static int prepare(const struct profile_request *request, enum device device, st
     if (build.state == BUILD_BROKEN) fputs(build.errors.data, stderr);
     if (build.state != BUILD_READY) return build.state == BUILD_BROKEN ? EXIT_FAIL : EXIT_TROUBLE;
     char *saved = runner_save_case(request->lesson, request->test_case, device);
-    if (!saved) return EXIT_TROUBLE;
+    if (saved == NULL) return EXIT_TROUBLE;
     argument_add(arguments, build.runner);
     argument_add(arguments, "--case-file");
     argument_add(arguments, saved);
@@ -94,7 +94,7 @@ static int prepare(const struct profile_request *request, enum device device, st
 static int check_status(const char *output, struct profile *profile)
 {
     const char *status = strstr(output, "runner: status ");
-    if (!status || strncmp(status + 15, "KERNEL_OK", 9) == 0) return EXIT_PASS;
+    if (status == NULL || strncmp(status + 15, "KERNEL_OK", 9) == 0) return EXIT_PASS;
     const char *word = status + 15;
     int length = (int)strcspn(word, "\n");
     if (strncmp(word, "KERNEL_NOT_STARTED", 18) == 0) {
@@ -141,9 +141,9 @@ static int read_ncu(const char *content, const char *from, struct profile *profi
     int launches = profile_read_ncu(content, CALLS, profile);
     if (launches > 0) return EXIT_PASS;
     const char *error = strstr(content, "==ERROR==");
-    if (error)
+    if (error != NULL)
         return complain("%s: %.*s%s", from, (int)strcspn(error, "\n"), error,
-                        strstr(error, "ERR_NVGPUCTRPERM")
+                        strstr(error, "ERR_NVGPUCTRPERM") != NULL
                             ? " (reading counters needs permission on this machine: "
                               "NVIDIA's page on ERR_NVGPUCTRPERM says how to give it)"
                             : "");
@@ -165,7 +165,8 @@ static int profile_on_gpu(const struct profile_request *request, const char *ncu
     show_progress(NULL);
     *profile = (struct profile){.count = 0};
     code = check_status(end.output.data, profile);
-    if (code == EXIT_PASS && profile->partial && !strstr(end.output.data, "\"ID\"")) code = EXIT_SKIPPED;
+    if (code == EXIT_PASS && profile->partial && strstr(end.output.data, "\"ID\"") == NULL)
+        code = EXIT_SKIPPED;
     if (code == EXIT_PASS) code = read_ncu(end.output.data, "ncu", profile);
     text_free(&end.output);
     free(metrics);
@@ -186,7 +187,7 @@ static int profile_from_file(const char *path, struct profile *profile)
 
 static double line_value(const struct line_of_table *line, const struct profiled_kernel *kernel)
 {
-    if (!kernel) return NAN;
+    if (kernel == NULL) return NAN;
     double value = kernel->value[line->metric];
     return line->divisor < profile_metric_count ? value / kernel->value[line->divisor] : value;
 }
@@ -198,7 +199,7 @@ static void format_value(const struct line_of_table *line, double value, char te
         snprintf(text, 32, "-");
     } else if (is_time) {
         snprintf(text, 32, value < 1e6 ? "%.2f us" : "%.3f ms", value < 1e6 ? value / 1e3 : value / 1e6);
-    } else if (line->divisor < profile_metric_count || strchr(line->title, '%')) {
+    } else if (line->divisor < profile_metric_count || strchr(line->title, '%') != NULL) {
         snprintf(text, 32, "%.1f", value);
     } else {
         grouped_number(text, value);
@@ -219,7 +220,7 @@ static void print_kernel(const char *name, const struct profile *const *columns,
     int launches = 0;
     for (size_t i = 0; i < column_count; i++) {
         kernels[i] = find_kernel(columns[i], name);
-        if (kernels[i]) launches = kernels[i]->launches;
+        if (kernels[i] != NULL) launches = kernels[i]->launches;
     }
     int narrow = layout_width() < TITLE_WIDTH + 2 + (int)column_count * NUMBER_WIDTH;
     int title_width = narrow ? TITLE_WIDTH - 4 : TITLE_WIDTH, number_width = narrow ? 14 : NUMBER_WIDTH;
@@ -283,7 +284,7 @@ static void print_columns(const struct profile *simt, const struct profile *gpu,
     for (size_t i = 0; i < column_count; i++) {
         for (size_t k = 0; k < columns[i]->count; k++) {
             const char *name = columns[i]->kernels[k].name;
-            if (i > 0 && find_kernel(columns[0], name)) continue; /* printed already */
+            if (i > 0 && find_kernel(columns[0], name) != NULL) continue; /* printed already */
             print_kernel(name, columns, titles, column_count, lines, count);
         }
     }
@@ -307,10 +308,10 @@ static int measure(const struct command_line *line, const struct profile_request
     if (choice->wanted[DEVICE_SIMT] && device_probe(DEVICE_SIMT)->usable)
         code = profile_on_simt(request, simt);
     if (code != EXIT_PASS) return code;
-    if (from) return profile_from_file(from, gpu);
+    if (from != NULL) return profile_from_file(from, gpu);
     if (!choice->wanted[DEVICE_GPU]) return EXIT_PASS;
     const struct device_facts *facts = device_probe(DEVICE_GPU);
-    if (facts->usable && ncu) {
+    if (facts->usable && ncu != NULL) {
         code = profile_on_gpu(request, ncu, gpu);
     } else {
         int asked = option_value(line, "--device") != NULL;
@@ -333,10 +334,11 @@ static int measure_what_is_written(const struct command_line *line, const struct
     const enum device device = choice->wanted[DEVICE_SIMT] ? DEVICE_SIMT : DEVICE_GPU;
     const struct known_case *const shown = *test_case;
     int code = measure(line, request, choice, simt, gpu);
-    for (size_t i = 0; code == EXIT_SKIPPED && !option_value(line, "--case") && !option_value(line, "--from");
+    for (size_t i = 0;
+         code == EXIT_SKIPPED && option_value(line, "--case") == NULL && option_value(line, "--from") == NULL;
          i++) {
         *test_case = catalogue_other(catalogue, shown, device, i);
-        if (!*test_case) break;
+        if (*test_case == NULL) break;
         request->test_case = (*test_case)->name;
         code = measure(line, request, choice, simt, gpu);
     }
@@ -348,7 +350,7 @@ static int draw_sectors(const struct command_line *line, const struct profile_re
 {
     struct traced traced = {0};
     const char *to = option_value(line, "-o");
-    if (!to) to = "sectors.svg";
+    if (to == NULL) to = "sectors.svg";
     int code = traced_run(request->lesson, request->kernel, request->test_case, "some", &traced);
     if (code != EXIT_PASS) return code;
     char *title =
@@ -374,15 +376,16 @@ static int run_profile(const struct command_line *line)
     struct line_of_table lines[MOST_METRICS];
     const char *given = option_value(line, "--kernel"), *case_name = option_value(line, "--case");
     const struct lesson_folder *lesson = lesson_or_next(line->operand);
-    if (!lesson || device_choose(option_value(line, "--device"), &choice) != EXIT_PASS) return EXIT_TROUBLE;
+    if (lesson == NULL || device_choose(option_value(line, "--device"), &choice) != EXIT_PASS)
+        return EXIT_TROUBLE;
     if (catalogue_read(lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
     const struct described_lesson *described = course_described(lesson->topic);
     enum device device = choice.wanted[DEVICE_SIMT] ? DEVICE_SIMT : DEVICE_GPU;
     const struct known_case *test_case =
-        catalogue_case(&catalogue, lesson, case_name ? case_name : described->shown_by, device);
-    char *kernel =
-        given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
-    if (!test_case || build_kernel_file_usable(kernel) != EXIT_PASS) return EXIT_TROUBLE;
+        catalogue_case(&catalogue, lesson, case_name != NULL ? case_name : described->shown_by, device);
+    char *kernel = given != NULL ? copy_string(given)
+                                 : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
+    if (test_case == NULL || build_kernel_file_usable(kernel) != EXIT_PASS) return EXIT_TROUBLE;
     struct profile_request request = {lesson, kernel, test_case->name};
     int code = measure_what_is_written(line, &catalogue, &test_case, &request, &choice, &simt, &gpu);
     if (code == EXIT_SKIPPED && (simt.partial || gpu.partial))
@@ -395,7 +398,7 @@ static int run_profile(const struct command_line *line)
         layout_paragraph("Not all of it is written yet: these are the kernels that are.", 0, 2);
     size_t count = choose_lines(described, option_value(line, "--all") != NULL, lines);
     print_columns(&simt, &gpu, lines, count);
-    if (option_value(line, "--draw")) code = draw_sectors(line, &request);
+    if (option_value(line, "--draw") != NULL) code = draw_sectors(line, &request);
     free(kernel);
     return code;
 }

@@ -38,18 +38,18 @@ static char *name_of_tree(void)
     sha256_begin(&hash);
     sha256_add(&hash, path, strlen(path));
     sha256_end(&hash, digits);
-    return format_string("%s-%.12s", slash ? slash + 1 : path, digits);
+    return format_string("%s-%.12s", slash != NULL ? slash + 1 : path, digits);
 }
 
 static char *preferred_folder(void)
 {
     const char *own = getenv("WARPWISE_STATE"), *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     char *name = name_of_tree(), *folder = NULL;
-    if (own && *own) {
+    if (own != NULL && *own) {
         folder = copy_string(own);
-    } else if (state && *state == '/') {
+    } else if (state != NULL && *state == '/') {
         folder = format_string("%s/warpwise/%s", state, name);
-    } else if (home && *home == '/') {
+    } else if (home != NULL && *home == '/') {
         folder = format_string("%s/.local/state/warpwise/%s", home, name);
     }
     free(name);
@@ -59,9 +59,9 @@ static char *preferred_folder(void)
 const char *progress_folder(void)
 {
     static char *folder;
-    if (folder) return folder;
+    if (folder != NULL) return folder;
     folder = preferred_folder();
-    if (folder && make_folders(folder) == 0 && access(folder, W_OK) == 0) return folder;
+    if (folder != NULL && make_folders(folder) == 0 && access(folder, W_OK) == 0) return folder;
     /* if the home folder is not writable, keep the state in the build folder: better to lose it with the
      * build than to keep nothing */
     free(folder);
@@ -90,7 +90,7 @@ static void read_check(const char *value, struct past_check *check)
 
 static void read_hints(const char *value, struct progress *progress)
 {
-    for (char *word; (word = next_word(&value, ',')); free(word)) {
+    for (char *word; (word = next_word(&value, ',')) != NULL; free(word)) {
         int number = atoi(word);
         if (number > 0 && number <= MOST_HINTS) progress->hint_shown[number - 1] = 1;
     }
@@ -114,9 +114,9 @@ void progress_read(const struct lesson_folder *lesson, struct progress *progress
     char *path = file_of(lesson);
     *progress = (struct progress){0};
     const char *rest = read_file(path, &content) == 0 ? content.data : NULL;
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) {
         char *blank = strchr(line, ' ');
-        if (!blank) continue;
+        if (blank == NULL) continue;
         *blank = '\0';
         read_line(line, blank + 1, progress);
     }
@@ -251,11 +251,11 @@ static const struct past_check *check_that_counts(const struct progress *progres
                                                   struct standing *standing)
 {
     const struct past_check *best = NULL;
-    for (int pass = 0; pass < 2 && !best; pass++) {
+    for (int pass = 0; pass < 2 && best == NULL; pass++) {
         for (int device = 0; device < DEVICE_COUNT; device++) {
             const struct past_check *check = &progress->check[device];
             if (!check->known || (pass == 0 && strcmp(check->sum, sum) != 0)) continue;
-            if (best && !better_check(check, best)) continue;
+            if (best != NULL && !better_check(check, best)) continue;
             best = check;
             standing->device = (enum device)device;
             standing->edited = pass;
@@ -274,7 +274,7 @@ void standing_of(const struct lesson_folder *lesson, struct standing *standing)
     progress_sum(kernel, sum);
     int skeleton = read_file(kernel, &source) == 0 && kernel_is_skeleton(source.data);
     const struct past_check *check = check_that_counts(&progress, sum, standing);
-    if (check) {
+    if (check != NULL) {
         standing->checked = 1;
         standing->points = check->points;
         standing->points_max = check->points_max;
@@ -284,7 +284,7 @@ void standing_of(const struct lesson_folder *lesson, struct standing *standing)
         standing->state = STATE_NOT_STARTED;
         standing->points = 0;
         standing->edited = 0;
-    } else if (!check) {
+    } else if (check == NULL) {
         standing->edited = 1;
     }
     text_free(&source);
@@ -297,8 +297,8 @@ const struct lesson_folder *standing_next(const struct lesson_folder *lesson)
     struct standing standing;
     const struct lesson_folder *lessons = course_lessons(&count), *first = NULL;
     for (size_t i = 0; i < count; i++) {
-        int behind = !lesson || strcmp(lessons[i].number, lesson->number) > 0;
-        if (first && !behind) continue;
+        int behind = lesson == NULL || strcmp(lessons[i].number, lesson->number) > 0;
+        if (first != NULL && !behind) continue;
         standing_of(&lessons[i], &standing);
         if (standing.state == STATE_PASS && !standing.edited) continue;
         if (behind) return &lessons[i];
@@ -310,9 +310,9 @@ const struct lesson_folder *standing_next(const struct lesson_folder *lesson)
 const struct lesson_folder *lesson_or_next(const char *word)
 {
     size_t count;
-    if (word) return course_find_lesson(word);
+    if (word != NULL) return course_find_lesson(word);
     const struct lesson_folder *next = standing_next(NULL);
-    if (next) return next;
+    if (next != NULL) return next;
     const struct lesson_folder *lessons = course_lessons(&count);
     if (count) return &lessons[count - 1];
     complain("there are no lessons in %s/lessons.", course_source_dir());

@@ -59,7 +59,7 @@ static int put_back(const struct lesson_folder *lesson, const char *kernel, cons
         if (error) code = complain("%s cannot be written: %s.", course_short_path(kernel), strerror(error));
         if (code == EXIT_PASS) {
             printf("%s is as it was handed out again\n", course_short_path(kernel));
-            if (backup)
+            if (backup != NULL)
                 printf("what you had: %s\nto get it back: cp '%s' '%s'\n", backup, backup,
                        course_short_path(kernel));
         }
@@ -72,9 +72,9 @@ static int put_back(const struct lesson_folder *lesson, const char *kernel, cons
 static int run_reset(const struct command_line *line)
 {
     struct text skeleton = {0};
-    if (!line->operand) return complain("which lesson? For example: %s reset 01", program_name());
+    if (line->operand == NULL) return complain("which lesson? For example: %s reset 01", program_name());
     const struct lesson_folder *lesson = course_find_lesson(line->operand);
-    if (!lesson) return EXIT_TROUBLE;
+    if (lesson == NULL) return EXIT_TROUBLE;
     char *kernel = course_kernel_path(lesson, 0);
     skeleton_keep(lesson);
     int code =

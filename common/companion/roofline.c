@@ -53,12 +53,12 @@ static enum limits_numbers numbers_of(const char *lesson, const char *test_case)
 {
     static struct catalogue catalogue;
     static char *read;
-    if (!read || strcmp(read, lesson) != 0) {
+    if (read == NULL || strcmp(read, lesson) != 0) {
         const struct lesson_folder *folder = course_find_lesson(lesson);
         free(read);
         read = copy_string(lesson);
         catalogue = (struct catalogue){0};
-        if (folder) (void)catalogue_read(folder, &catalogue);
+        if (folder != NULL) (void)catalogue_read(folder, &catalogue);
     }
     for (size_t i = 0; i < catalogue.count; i++)
         if (strcmp(catalogue.cases[i].name, test_case) == 0)
@@ -269,7 +269,7 @@ static int draw_svg(const char *path, const struct limits *limits, const struct 
 {
     struct process_end end;
     char *gnuplot = find_program("gnuplot");
-    if (!gnuplot) {
+    if (gnuplot == NULL) {
         printf("\nno picture: gnuplot is not installed\n");
         return EXIT_PASS;
     }
@@ -327,7 +327,7 @@ static int run_roofline(const struct command_line *line)
     struct limits limits;
     struct figures own;
     const char *given = option_value(line, "--svg");
-    if (option_value(line, "--device") && !device_probe(DEVICE_GPU)->usable) {
+    if (option_value(line, "--device") != NULL && !device_probe(DEVICE_GPU)->usable) {
         printf("NO_DEVICE   gpu: %s\n", device_probe(DEVICE_GPU)->reason);
         return EXIT_SKIPPED;
     }
@@ -345,8 +345,8 @@ static int run_roofline(const struct command_line *line)
     print_text(&limits, &points);
     if (limits.measured && points.count == 0) say_how_to_get_points();
     free(mine);
-    if (option_value(line, "--text")) return EXIT_PASS;
-    char *path = given ? copy_string(given) : format_string("%s/roofline.svg", course_binary_dir());
+    if (option_value(line, "--text") != NULL) return EXIT_PASS;
+    char *path = given != NULL ? copy_string(given) : format_string("%s/roofline.svg", course_binary_dir());
     int code = draw_svg(path, &limits, &points);
     free(path);
     return code;

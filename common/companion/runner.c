@@ -53,13 +53,14 @@ static int run_runner(const struct command_line *line)
 {
     struct device_choice choice;
     const char *test_case = option_value(line, "--case");
-    if (!line->operand || !test_case)
+    if (line->operand == NULL || test_case == NULL)
         return complain("which lesson and case? For example: warpwise runner 01 --case attention/square_64");
     const struct lesson_folder *lesson = course_find_lesson(line->operand);
-    if (!lesson || device_choose(option_value(line, "--device"), &choice) != EXIT_PASS) return EXIT_TROUBLE;
+    if (lesson == NULL || device_choose(option_value(line, "--device"), &choice) != EXIT_PASS)
+        return EXIT_TROUBLE;
     const char *given = option_value(line, "--kernel");
-    char *kernel =
-        given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
+    char *kernel = given != NULL ? copy_string(given)
+                                 : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
     if (build_kernel_file_usable(kernel) != EXIT_PASS) return EXIT_TROUBLE;
     enum device device =
         choice.wanted[DEVICE_GPU] && device_probe(DEVICE_GPU)->usable ? DEVICE_GPU : DEVICE_SIMT;
@@ -70,7 +71,7 @@ static int run_runner(const struct command_line *line)
     if (build.state == BUILD_BROKEN) fputs(build.errors.data, stderr);
     if (build.state != BUILD_READY) return build.state == BUILD_BROKEN ? EXIT_FAIL : EXIT_TROUBLE;
     char *saved = runner_save_case(lesson, test_case, device);
-    if (!saved) return EXIT_TROUBLE;
+    if (saved == NULL) return EXIT_TROUBLE;
     printf("%s --case-file %s\n", build.runner, saved);
     return EXIT_PASS;
 }

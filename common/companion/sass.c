@@ -66,7 +66,7 @@ static const struct meaning {
 
 static const char *meaning_of(const char *name)
 {
-    for (const struct meaning *meaning = meanings; meaning->name; meaning++)
+    for (const struct meaning *meaning = meanings; meaning->name != NULL; meaning++)
         if (strncmp(name, meaning->name, strlen(meaning->name)) == 0) return meaning->text;
     return NULL;
 }
@@ -76,8 +76,8 @@ static const char *meaning_of(const char *name)
 static char *find_nvcc(void)
 {
     char *found = *places.nvcc ? find_program(places.nvcc) : NULL;
-    if (!found) found = find_program("nvcc");
-    return found ? found : find_program("/usr/local/cuda/bin/nvcc");
+    if (found == NULL) found = find_program("nvcc");
+    return found != NULL ? found : find_program("/usr/local/cuda/bin/nvcc");
 }
 
 /* Looks in nvcc's folder first, where the program is of the same release, then on PATH. */
@@ -86,20 +86,20 @@ static char *find_beside(const char *nvcc, const char *name)
     char *beside = format_string("%.*s/%s", (int)(strrchr(nvcc, '/') - nvcc), nvcc, name);
     char *found = find_program(beside);
     free(beside);
-    return found ? found : find_program(name);
+    return found != NULL ? found : find_program(name);
 }
 
 static char *find_disassembler(const char *nvcc)
 {
     char *found = find_beside(nvcc, "cuobjdump");
-    return found ? found : find_beside(nvcc, "nvdisasm");
+    return found != NULL ? found : find_beside(nvcc, "nvdisasm");
 }
 
 static int choose_arch(const char *asked, int *arch)
 {
     const struct device_facts *gpu = device_probe(DEVICE_GPU);
     *arch = gpu->usable && gpu->arch > 0 ? gpu->arch : DEFAULT_ARCH;
-    if (!asked) return EXIT_PASS;
+    if (asked == NULL) return EXIT_PASS;
     char *end;
     if (strncmp(asked, "sm_", 3) == 0) asked += 3;
     long value = strtol(asked, &end, 10);
@@ -116,13 +116,13 @@ struct tools {
 static int find_tools(const struct lesson_folder *lesson, struct tools *tools)
 {
     tools->nvcc = find_nvcc();
-    if (!tools->nvcc)
+    if (tools->nvcc == NULL)
         return complain("sass needs nvcc, and cuobjdump or nvdisasm, of the CUDA Toolkit. nvcc is neither on "
                         "the PATH nor in "
                         "/usr/local/cuda/bin. A GPU is not needed. On the software device: %s profile %s",
                         program_name(), lesson->number);
     tools->disassembler = find_disassembler(tools->nvcc);
-    if (tools->disassembler) return EXIT_PASS;
+    if (tools->disassembler != NULL) return EXIT_PASS;
     return complain("neither cuobjdump nor nvdisasm is on the PATH or beside %s. They are parts of the CUDA "
                     "Toolkit: packages cuda-cuobjdump and cuda-nvdisasm.",
                     tools->nvcc);
@@ -154,9 +154,9 @@ static int compile(const struct lesson_folder *lesson, const char *nvcc, const c
     unlink(output);
     struct process process = {.arguments = list.items, .seconds = COMPILE_SECONDS};
     process_run(&process, &end);
-    text_append(log, end.output.data ? end.output.data : "", end.output.length);
+    text_append(log, end.output.data != NULL ? end.output.data : "", end.output.length);
     if (end.exit_code == 0 && access(output, R_OK) == 0) return EXIT_PASS;
-    fprintf(stderr, "%s", log->data ? log->data : "");
+    fprintf(stderr, "%s", log->data != NULL ? log->data : "");
     complain("nvcc does not compile %s for sm_%d.", course_short_path(kernel), arch);
     return EXIT_FAIL;
 }
@@ -177,7 +177,8 @@ static int disassemble(const char *program, const char *options, const char *cub
     struct process process = {.arguments = words.items, .seconds = COMPILE_SECONDS};
     process_run(&process, &end);
     if (end.exit_code != 0)
-        return complain("%s does not work here: %.200s", program, end.output.data ? end.output.data : "");
+        return complain("%s does not work here: %.200s", program,
+                        end.output.data != NULL ? end.output.data : "");
     int error = read_file(file, listing);
     if (error) return complain("%s cannot be read: %s.", file, strerror(error));
     unlink(file);
@@ -194,8 +195,8 @@ static char *words_of_page(const struct lesson_folder *lesson)
     struct text page = {0};
     char *path = page_path(lesson), *words = NULL;
     const char *begin = read_file(path, &page) == 0 ? strstr(page.data, mark) : NULL;
-    const char *end = begin ? strstr(begin, " -->") : NULL;
-    if (end) {
+    const char *end = begin != NULL ? strstr(begin, " -->") : NULL;
+    if (end != NULL) {
         begin += strlen(mark);
         words = format_string("%.*s", (int)(end - begin), begin);
     }
@@ -208,8 +209,8 @@ static int is_wanted(const char *words, const char *name)
 {
     /* spills are never wanted, and always shown */
     int found = strncmp(name, "LDL", 3) == 0 || strncmp(name, "STL", 3) == 0;
-    if (!words) return meaning_of(name) != NULL;
-    for (char *word; (word = next_word(&words, ' ')); free(word)) {
+    if (words == NULL) return meaning_of(name) != NULL;
+    for (char *word; (word = next_word(&words, ' ')) != NULL; free(word)) {
         size_t length = strlen(word); /* LDG stands for LDG.128 as well, and not for LDGSTS */
         if (strncmp(name, word, length) == 0 && (name[length] == '\0' || name[length] == '.')) found = 1;
     }
@@ -267,8 +268,8 @@ static void print_kernel(struct sass_kernel *kernel, const char *words)
         if (i < kernel->kinds && !is_wanted(words, kind->name)) continue;
         if (loop > 0) snprintf(share, sizeof share, "%d (%2d%%)", kind->in_loop, 100 * kind->in_loop / loop);
         const char *text = i < kernel->kinds ? meaning_of(kind->name) : "";
-        printf("  %-14s %7d %14s%s%s\n", kind->name, kind->all, share, text && *text ? "  " : "",
-               text ? text : "");
+        printf("  %-14s %7d %14s%s%s\n", kind->name, kind->all, share, text != NULL && *text ? "  " : "",
+               text != NULL ? text : "");
         other -= kind->all;
         other_in_loop -= kind->in_loop;
     }
@@ -289,7 +290,7 @@ static int print_listing(const struct lesson_folder *lesson, const char *kernel,
             course_short_path(kernel), arch);
     } else {
         printf("%s, machine code for sm_%d%s\n", course_short_path(kernel), arch,
-               words ? "; of its instructions those that the lesson speaks of" : "");
+               words != NULL ? "; of its instructions those that the lesson speaks of" : "");
         for (size_t i = 0; i < found.count; i++) print_kernel(&found.kernel[i], words);
     }
     int status = found.count > 0 ? EXIT_PASS : EXIT_SKIPPED;
@@ -305,11 +306,11 @@ static const char *kernel_begun(const char *line, size_t *length)
 {
     static const char entry[] = ".entry ", section[] = ".section", text[] = ".text.";
     const char *at = strstr(line, entry);
-    if (at)
+    if (at != NULL)
         at += strlen(entry);
-    else if ((at = strstr(line, section)) && (at = strstr(at, text)))
+    else if ((at = strstr(line, section)) != NULL && (at = strstr(at, text)) != NULL)
         at += strlen(text);
-    if (at) *length = strcspn(at, "(, \t");
+    if (at != NULL) *length = strcspn(at, "(, \t");
     return at;
 }
 
@@ -318,7 +319,7 @@ static const char *kernel_begun(const char *line, size_t *length)
 static int shorten_ptx(char *line)
 {
     char *at = strstr(line, ".loc ");
-    if (at) at[5 + strspn(at + 5, "0123456789 \t")] = '\0';
+    if (at != NULL) at[5 + strspn(at + 5, "0123456789 \t")] = '\0';
     return 1;
 }
 
@@ -326,15 +327,15 @@ static int shorten_sass(char *line)
 {
     char *file = strstr(line, "//## File \""), *table = strstr(line, "// |"), *end;
     size_t length;
-    if (kernel_begun(line, &length) || strncmp(line, ".L", 2) == 0) return 1;
-    if (file && (end = strstr(file, "\", line "))) {
+    if (kernel_begun(line, &length) != NULL || strncmp(line, ".L", 2) == 0) return 1;
+    if (file != NULL && (end = strstr(file, "\", line ")) != NULL) {
         end += strlen("\", line ");
         end[strspn(end, "0123456789")] = '\0';
         return 1;
     }
     char *address = strstr(line, "/*");
-    if (!address || !isxdigit((unsigned char)address[2])) return 0;
-    if (table && (end = strstr(address, "*/"))) { /* "/" "*0010*" "/ ... // | 12 |" */
+    if (address == NULL || !isxdigit((unsigned char)address[2])) return 0;
+    if (table != NULL && (end = strstr(address, "*/")) != NULL) { /* "/" "*0010*" "/ ... // | 12 |" */
         table[strlen("// |") + strcspn(table + strlen("// |"), "|")] = '\0';
         memmove(end + 2, table, strlen(table) + 1);
     }
@@ -347,11 +348,11 @@ static void put_listing(struct text *page, const char *key, const char *listing,
 {
     struct text text = {0};
     int is_kept = 1;
-    for (char *line; listing && (line = next_word(&listing, '\n')); free(line)) {
+    for (char *line; listing != NULL && (line = next_word(&listing, '\n')) != NULL; free(line)) {
         size_t length;
         char *to = line;
         const char *name = kernel_begun(line, &length);
-        for (size_t i = 0; name && i < found->count; i++)
+        for (size_t i = 0; name != NULL && i < found->count; i++)
             if (strlen(found->kernel[i].name) == length && memcmp(found->kernel[i].name, name, length) == 0)
                 is_kept = i < kept;
         if (!is_kept || !shorten(line)) continue;
@@ -361,14 +362,14 @@ static void put_listing(struct text *page, const char *key, const char *listing,
         text_append(&text, "\n", 1);
     }
     text_print(page, ",\n\"%s\": ", key);
-    text_add_json(page, text.data ? text.data : "");
+    text_add_json(page, text.data != NULL ? text.data : "");
     text_free(&text);
 }
 
 static void put_string(struct text *page, const char *key, const char *string)
 {
     text_print(page, ",\n\"%s\": ", key);
-    text_add_json(page, string ? string : "");
+    text_add_json(page, string != NULL ? string : "");
 }
 
 static void put_kernels(struct text *page, const struct sass_listing *found, size_t kept)
@@ -439,7 +440,7 @@ static int write_page(const struct lesson_folder *lesson, const char *kernel, in
 {
     struct text page = {0};
     struct sass_listing found = {0};
-    sass_read(&found, of->lines.data ? of->lines.data : "");
+    sass_read(&found, of->lines.data != NULL ? of->lines.data : "");
     sass_read_resources(&found, log);
     size_t kept = found.count;
     int code = make_page(lesson, kernel, arch, of, &found, kept, &page);
@@ -468,7 +469,7 @@ static int show_page(const struct lesson_folder *lesson, const struct tools *too
     struct listings of = {{0}, {0}, {0}, {0}};
     struct text log = {0};
     char *nvdisasm = find_beside(tools->nvcc, "nvdisasm"), *ptx = format_string("%s.ptx", cubin);
-    if (!nvdisasm)
+    if (nvdisasm == NULL)
         return complain(
             "the page needs nvdisasm, which is neither on the PATH nor beside %s: package cuda-nvdisasm.",
             tools->nvcc);
@@ -481,7 +482,7 @@ static int show_page(const struct lesson_folder *lesson, const struct tools *too
     if (code == EXIT_PASS && read_file(ptx, &of.ptx) != 0) code = complain("%s cannot be read.", ptx);
     if (code == EXIT_PASS) code = disassemble(nvdisasm, "-c -g", cubin, &of.lines);
     if (code == EXIT_PASS) code = disassemble(nvdisasm, "-c -plr -lrm count", cubin, &of.live);
-    if (code == EXIT_PASS) code = write_page(lesson, kernel, arch, &of, log.data ? log.data : "", to);
+    if (code == EXIT_PASS) code = write_page(lesson, kernel, arch, &of, log.data != NULL ? log.data : "", to);
     return code;
 }
 
@@ -493,29 +494,30 @@ static int run_sass(const struct command_line *line)
     struct tools tools;
     const char *given = option_value(line, "--kernel");
     int arch, status;
-    if (!line->operand) return complain("which lesson? For example: %s sass 10", program_name());
+    if (line->operand == NULL) return complain("which lesson? For example: %s sass 10", program_name());
     const struct lesson_folder *lesson = course_find_lesson(line->operand);
-    if (!lesson || choose_arch(option_value(line, "--arch"), &arch) != EXIT_PASS) return EXIT_TROUBLE;
-    char *kernel =
-        given ? copy_string(given) : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
+    if (lesson == NULL || choose_arch(option_value(line, "--arch"), &arch) != EXIT_PASS) return EXIT_TROUBLE;
+    char *kernel = given != NULL ? copy_string(given)
+                                 : course_kernel_path(lesson, option_value(line, "--solution") != NULL);
     if (build_kernel_file_usable(kernel) != EXIT_PASS) return EXIT_TROUBLE;
     if (find_tools(lesson, &tools) != EXIT_PASS) return EXIT_TROUBLE;
     char *folder = format_string("%s/sass", course_binary_dir());
     char *cubin = format_string("%s/%s.cubin", folder, lesson->name);
     if (make_folders(folder) != 0) return complain("%s cannot be created.", folder);
     const char *page = option_value(line, "-o");
-    if (option_value(line, "--html"))
-        return show_page(lesson, &tools, kernel, arch, cubin, page ? page : "sass.html");
+    if (option_value(line, "--html") != NULL)
+        return show_page(lesson, &tools, kernel, arch, cubin, page != NULL ? page : "sass.html");
     status = compile(lesson, tools.nvcc, kernel, arch, "-cubin -Xptxas=-v", cubin, &log);
     if (status == EXIT_PASS)
-        status = disassemble(tools.disassembler, strstr(tools.disassembler, "/cuobjdump") ? "-sass" : "-c",
-                             cubin, &listing);
+        status =
+            disassemble(tools.disassembler, strstr(tools.disassembler, "/cuobjdump") != NULL ? "-sass" : "-c",
+                        cubin, &listing);
     if (status == EXIT_PASS) {
-        if (option_value(line, "--listing"))
-            fputs(listing.data ? listing.data : "", stdout);
+        if (option_value(line, "--listing") != NULL)
+            fputs(listing.data != NULL ? listing.data : "", stdout);
         else
-            status = print_listing(lesson, kernel, arch, listing.data ? listing.data : "",
-                                   log.data ? log.data : "");
+            status = print_listing(lesson, kernel, arch, listing.data != NULL ? listing.data : "",
+                                   log.data != NULL ? log.data : "");
     }
     text_free(&log);
     text_free(&listing);

@@ -46,9 +46,9 @@ static void set_name(struct instruction *line, const char *word, size_t length)
     memcpy(line->name, word, kept);
     line->name[kept] = '\0';
     if (strchr("LS", word[0]) == NULL) return; /* LDG, LDS, STG, STS, LDGSTS, LDL, STL */
-    for (int i = 0; widths[i]; i++) {
+    for (int i = 0; widths[i] != NULL; i++) {
         const char *at = strstr(word, widths[i]);
-        if (at && at < word + length && !isdigit((unsigned char)at[strlen(widths[i])])) {
+        if (at != NULL && at < word + length && !isdigit((unsigned char)at[strlen(widths[i])])) {
             strcat(line->name, widths[i]);
             return;
         }
@@ -59,7 +59,7 @@ static void set_name(struct instruction *line, const char *word, size_t length)
 static void set_target(struct instruction *line, const char *operands)
 {
     const char *label = strstr(operands, "`("), *end = strchr(operands, ';');
-    if (label && (!end || label < end)) {
+    if (label != NULL && (end == NULL || label < end)) {
         size_t length = strcspn(label + 2, ")");
         if (length >= LABEL) length = LABEL - 1;
         memcpy(line->label, label + 2, length);
@@ -67,7 +67,7 @@ static void set_target(struct instruction *line, const char *operands)
         line->jumps = 2;
         return;
     }
-    for (const char *at = operands; (at = strstr(at, "0x")) && (!end || at < end); at += 2) {
+    for (const char *at = operands; (at = strstr(at, "0x")) != NULL && (end == NULL || at < end); at += 2) {
         line->target = (unsigned)strtoul(at, NULL, 16);
         line->jumps = 1;
     }
@@ -102,7 +102,7 @@ static void *grown(void *old, size_t count, size_t bytes)
 {
     if ((count & (count - 1)) != 0) return old; /* room doubles */
     void *more = realloc(old, (count ? 2 * count : 1) * bytes);
-    if (!more) abort();
+    if (more == NULL) abort();
     return more;
 }
 
@@ -208,7 +208,7 @@ static const char *kernel_in(const char *line, size_t *length)
 {
     static const char function[] = "Function : ", section[] = ".text.";
     const char *at = strstr(line, function);
-    if (at) {
+    if (at != NULL) {
         at += strlen(function);
     } else if (strncmp(line, section, strlen(section)) == 0 && line[strcspn(line, ":\n")] == ':') {
         at = line + strlen(section);
@@ -222,10 +222,10 @@ void sass_read(struct sass_listing *listing, const char *text)
 {
     struct code code = {0};
     struct instruction instruction;
-    for (char *line; (line = next_word(&text, '\n')); free(line)) {
+    for (char *line; (line = next_word(&text, '\n')) != NULL; free(line)) {
         size_t length, first = listing->count;
         const char *name = kernel_in(line, &length);
-        if (name) {
+        if (name != NULL) {
             finish_kernel(listing, &code);
             begin_kernel(listing, name, length);
         } else if (first > 0 && read_instruction(line, &instruction)) {
@@ -253,19 +253,20 @@ void sass_read_resources(struct sass_listing *listing, const char *log)
 {
     static const char entry[] = "Compiling entry function '", within[] = "in the function '";
     struct sass_kernel *kernel = NULL;
-    for (char *line; (line = next_word(&log, '\n')); free(line)) {
+    for (char *line; (line = next_word(&log, '\n')) != NULL; free(line)) {
         const char *name = strstr(line, entry), *used = strstr(line, "Used "), *at;
-        if (name) kernel = kernel_named(listing, name + strlen(entry));
-        if (strstr(line, "wgmma.mma_async instructions are serialized") && (at = strstr(line, within))) {
+        if (name != NULL) kernel = kernel_named(listing, name + strlen(entry));
+        if (strstr(line, "wgmma.mma_async instructions are serialized") != NULL &&
+            (at = strstr(line, within)) != NULL) {
             struct sass_kernel *slow = kernel_named(listing, at + strlen(within));
-            if (slow) slow->serialised = 1;
+            if (slow != NULL) slow->serialised = 1;
         }
-        if (kernel && (at = strstr(line, "bytes stack frame, ")))
+        if (kernel != NULL && (at = strstr(line, "bytes stack frame, ")) != NULL)
             kernel->spilled_bytes = atoi(strchr(at, ',') + 1);
-        if (!kernel || !used) continue;
+        if (kernel == NULL || used == NULL) continue;
         kernel->registers = atoi(used + 5);
         kernel->shared_bytes = 0;
-        if ((at = strstr(line, " bytes smem"))) {
+        if ((at = strstr(line, " bytes smem")) != NULL) {
             while (at > line && isdigit((unsigned char)at[-1])) at--;
             kernel->shared_bytes = atoi(at);
         }

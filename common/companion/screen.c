@@ -79,7 +79,7 @@ int screen_key(void)
 static int is_plain(void)
 {
     const char *term = getenv("TERM");
-    return !isatty(STDOUT_FILENO) || !term || strcmp(term, "dumb") == 0;
+    return !isatty(STDOUT_FILENO) || term == NULL || strcmp(term, "dumb") == 0;
 }
 
 void screen_show(const char *text, const char *more)
@@ -90,14 +90,14 @@ void screen_show(const char *text, const char *more)
     shown_width = width, shown_height = room + 1;
     text_append(&picture, "", 0);
     char *end = NULL;
-    for (char *line; (line = next_word(&text, '\n')); free(line)) {
+    for (char *line; (line = next_word(&text, '\n')) != NULL; free(line)) {
         struct text wrapped = {0};
         size_t indent = strspn(line, " ");
         text_append(&wrapped, "", 0);
         text_print(&wrapped, "%*s", (int)indent, "");
         layout_wrap_words(&wrapped, line + indent, (int)indent, (int)indent + 2, width);
         const char *rest = wrapped.data;
-        for (char *row; (row = next_word(&rest, '\n')); free(row)) {
+        for (char *row; (row = next_word(&rest, '\n')) != NULL; free(row)) {
             if (!plain && lines >= room - 2) {
                 left_out++;
             } else {
@@ -110,7 +110,7 @@ void screen_show(const char *text, const char *more)
     if (left_out) end = format_string("%d more: %s\n", left_out, more);
     /* Cursor home, then the picture; each line is cleared before it is written, and so is everything
      * below. */
-    printf("%s%s%s", plain ? "" : "\033[H\033[2J", picture.data, end ? end : "");
+    printf("%s%s%s", plain ? "" : "\033[H\033[2J", picture.data, end != NULL ? end : "");
     fflush(stdout);
     free(end);
     text_free(&picture);

@@ -173,7 +173,7 @@ static int take_number(const struct command_line *line, const char *name, double
 {
     const char *text = option_value(line, name);
     char *end;
-    if (!text) return 0;
+    if (text == NULL) return 0;
     const double value = strtod(text, &end);
     if (*text == '\0' || *end != '\0' || !(value >= least && value <= most)) {
         (void)complain("%s is a number from %g to %g.", name, least, most);
@@ -212,14 +212,14 @@ static int take_model(const struct command_line *line, struct bench *b)
 {
     const char *name = option_value(line, "--model"), *chip = option_value(line, "--chip");
     char error[MODEL_ERROR] = "", *path;
-    name = name ? name : "8B", chip = chip ? chip : "h100";
+    name = name != NULL ? name : "8B", chip = chip != NULL ? chip : "h100";
     path = strcmp(name, "tiny") == 0 ? in_source("reference/tiny_model/config.json")
                                      : format_string("%s/config.json", name);
     if (model_config_named(&b->model, name) != 0 && model_config_read(&b->model, path, error) != 0)
         return complain("%s.", error);
     for (size_t i = 0; i < sizeof chips / sizeof chips[0]; i++)
         if (strcmp(chips[i].name, chip) == 0) b->chip = &chips[i];
-    return b->chip ? EXIT_PASS : complain("--chip is one of a100, h100 and h200.");
+    return b->chip != NULL ? EXIT_PASS : complain("--chip is one of a100, h100 and h200.");
 }
 
 static int take_options(const struct command_line *line, struct bench *b)
@@ -237,7 +237,7 @@ static int take_options(const struct command_line *line, struct bench *b)
         take_number(line, "--common", 0, 1, &b->lengths.common))
         return EXIT_TROUBLE;
     const char *file = option_value(line, "--lengths");
-    if (file && take_pairs(file, &b->lengths) != 0) return EXIT_TROUBLE;
+    if (file != NULL && take_pairs(file, &b->lengths) != 0) return EXIT_TROUBLE;
     const double room = 0.9 * b->chip->memory - all_weight_bytes(&b->model);
     if (blocks == 0) blocks = fmin(floor(room / (BLOCK * position_bytes(&b->model))), MOST_BLOCKS);
     if (blocks < 1) return complain("the model does not fit the memory of the %s.", b->chip->name);
@@ -257,9 +257,9 @@ static int take_rates(const struct command_line *line, struct bench *b)
 {
     static const double shares[] = {0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5};
     const char *text = option_value(line, "--rates");
-    for (size_t i = 0; !text && i < sizeof shares / sizeof shares[0]; i++)
+    for (size_t i = 0; text == NULL && i < sizeof shares / sizeof shares[0]; i++)
         b->rates[b->rate_count++] = shares[i] * b->limit;
-    for (char *end; text && *text && b->rate_count < MOST_RATES; text = *end == ',' ? end + 1 : end) {
+    for (char *end; text != NULL && *text && b->rate_count < MOST_RATES; text = *end == ',' ? end + 1 : end) {
         const double rate = strtod(text, &end);
         if (end == text || !(rate > 0.0 && rate < 1e9) || (*end != '\0' && *end != ','))
             return complain("--rates is a list of requests per second: 1,2,4.");
@@ -389,8 +389,8 @@ static int run_serve_bench(const struct command_line *line)
     free(requests);
     print_table(&b);
     const char *csv = option_value(line, "--csv"), *charts = option_value(line, "--charts");
-    if (csv && write_csv(&b, csv) != EXIT_PASS) return EXIT_TROUBLE;
-    return charts ? draw_charts(&b, charts) : EXIT_PASS;
+    if (csv != NULL && write_csv(&b, csv) != EXIT_PASS) return EXIT_TROUBLE;
+    return charts != NULL ? draw_charts(&b, charts) : EXIT_PASS;
 }
 
 static const struct option_description options[] = {

@@ -54,17 +54,17 @@ char *ask_git(const char *const *arguments)
 static int find_in_git(const char *path, struct text *source)
 {
     char *git = find_program("git"), *limit = format_string("-%d", MOST_VERSIONS);
-    if (!git) return -1;
+    if (git == NULL) return -1;
     const char *list[] = {git, "-C", course_source_dir(), "log", limit, "--format=%H", "--", path, NULL};
     char *versions = ask_git(list);
     const char *rest = versions;
     int found = -1;
-    for (char *version; found != 0 && (version = next_word(&rest, '\n')); free(version)) {
+    for (char *version; found != 0 && (version = next_word(&rest, '\n')) != NULL; free(version)) {
         if (strlen(version) < 40) continue;
         char *name = format_string("%s:./%s", version, path);
         const char *show[] = {git, "-C", course_source_dir(), "show", name, NULL};
         char *content = ask_git(show);
-        if (content && kernel_is_skeleton(content)) {
+        if (content != NULL && kernel_is_skeleton(content)) {
             text_append(source, content, strlen(content));
             found = 0;
         }

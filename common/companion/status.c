@@ -79,7 +79,7 @@ static void print_what_to_do(const struct lesson_folder *lesson)
 {
     struct standing standing;
     char *page = page_path(lesson);
-    if (!lesson) return;
+    if (lesson == NULL) return;
     standing_of(lesson, &standing);
     int fresh = standing.state == STATE_NOT_STARTED && !standing.edited;
     int passed = standing.state == STATE_PASS;
@@ -115,7 +115,7 @@ static int run_status(const struct command_line *line)
         print_lesson(&lessons[i], &lessons[i] == next);
     }
     printf("\n");
-    if (next) {
+    if (next != NULL) {
         print_what_to_do(next);
     } else {
         print_end_of_course();
@@ -138,7 +138,7 @@ static int run_next(const struct command_line *line)
     struct progress progress;
     const struct lesson_folder *next = standing_next(NULL);
     (void)line;
-    if (!next) {
+    if (next == NULL) {
         print_end_of_course();
         return EXIT_PASS;
     }
@@ -151,11 +151,11 @@ static int run_next(const struct command_line *line)
     printf("%s%s %s%s   %s%s%s%s\n", colour_on(COLOUR_BOLD), next->number, next->topic, colour_off(),
            colour_on(state_colour(standing.state)), state_name(standing.state), colour_off(),
            standing.edited ? standing.checked ? ", edited since" : ", begun" : "");
-    if (goal) print_field("goal", goal);
+    if (goal != NULL) print_field("goal", goal);
     print_field("read", course_short_path(page));
     print_field("write", course_short_path(kernel));
-    if (left) print_field("left", left);
-    if (first) print_field("first", first);
+    if (left != NULL) print_field("left", left);
+    if (first != NULL) print_field("first", first);
     if (progress.failed_count && standing.state != STATE_NOT_STARTED)
         print_field("failed", progress.failed[0]);
     printf("  %-6s %s watch %s\n", "then", program_name(), next->number);

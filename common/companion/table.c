@@ -102,7 +102,7 @@ static void describe_limit(const struct result_row *row, char *text, size_t size
 /* The same problem in an earlier lesson, the latest of them; NULL if there is none. */
 static const struct result_row *same_problem(const struct result_row *row, const struct results *before)
 {
-    for (size_t i = before ? before->count : 0; i-- > 0;) {
+    for (size_t i = before != NULL ? before->count : 0; i-- > 0;) {
         const struct result_row *other = &before->rows[i];
         if (strcmp(other->lesson, row->lesson) != 0 && strcmp(other->shape, row->shape) == 0 &&
             other->median_us > 0) { /* the name of the part does not matter: "attention", "f32" */
@@ -131,7 +131,7 @@ static void print_library_rows(const struct result_row *row)
     const struct device_facts *facts = device_measure();
     for (size_t i = 0; i < facts->count; i++) {
         const char *at = strstr(facts->name[i], "_us@");
-        if (!at || strcmp(at + 4, row->test_case) != 0) continue;
+        if (at == NULL || strcmp(at + 4, row->test_case) != 0) continue;
         struct result_row library = *row;
         char name[NAME_WIDTH];
         library.median_us = atof(facts->value[i]);
@@ -146,7 +146,7 @@ static void describe_ratio(const struct result_row *row, const struct results *b
 {
     const struct result_row *other = same_problem(row, before);
     snprintf(text, 32, "-");
-    if (other) snprintf(text, 32, "%.2fx", other->median_us / row->median_us);
+    if (other != NULL) snprintf(text, 32, "%.2fx", other->median_us / row->median_us);
 }
 
 static void print_time(const struct result_row *row, const struct results *before)
@@ -185,14 +185,14 @@ static void print_left_out(const struct lesson_folder *lesson, const struct resu
 void print_lesson_rows(const struct lesson_folder *lesson, enum device device, const struct judgement *check,
                        const struct judgement *bench, const struct results *before)
 {
-    if (check) {
+    if (check != NULL) {
         double points_max, points = results_points(&check->results, &points_max);
         printf("%s%s %-*s%s %s%s%s   %.1f of %.0f points, %zu cases\n", colour_on(COLOUR_BOLD),
                lesson->number, NAME_WIDTH - 3, lesson->topic, colour_off(),
                colour_on(state_colour(check->state)), state_name(check->state), colour_off(), points,
                points_max, check->results.count);
     }
-    for (size_t i = 0; bench && i < bench->results.count; i++) {
+    for (size_t i = 0; bench != NULL && i < bench->results.count; i++) {
         const struct result_row *row = &bench->results.rows[i];
         if (!is_measured(row, device)) {
             printf("   %-*.*s %s\n", NAME_WIDTH - 3, NAME_WIDTH - 3, fitting_name(row->test_case),
@@ -203,7 +203,7 @@ void print_lesson_rows(const struct lesson_folder *lesson, enum device device, c
             print_counters(row);
         }
     }
-    if (bench && device == DEVICE_SIMT) print_left_out(lesson, &bench->results);
+    if (bench != NULL && device == DEVICE_SIMT) print_left_out(lesson, &bench->results);
 }
 
 /* ---- one line per lesson ---------------------------------------------------------------------------------- */
@@ -248,7 +248,7 @@ void print_line_foot(enum device device)
  * after two dots. */
 static const char *short_name(const char *name, size_t width, char text[CASE_WIDTH + 1])
 {
-    const char *slash = strchr(name, '/'), *own = slash && strlen(name) > width ? slash + 1 : name;
+    const char *slash = strchr(name, '/'), *own = slash != NULL && strlen(name) > width ? slash + 1 : name;
     size_t length = strlen(own);
     if (length > width)
         snprintf(text, width + 1, "..%s", own + length - (width - 2));
@@ -265,7 +265,7 @@ void print_lesson_line(const struct lesson_folder *lesson, enum device device, c
     printf("%s%s%s %-*.*s %s%-*s%s %*zu", colour_on(COLOUR_BOLD), lesson->number, colour_off(), TOPIC_WIDTH,
            TOPIC_WIDTH, lesson->topic, colour_on(state_colour(check->state)), VERDICT_WIDTH,
            state_name(check->state), colour_off(), COUNT_WIDTH, check->results.count);
-    if (row && device == DEVICE_GPU) {
+    if (row != NULL && device == DEVICE_GPU) {
         char limit[32], time[32], ratio[32];
         describe_limit(row, limit, sizeof limit);
         describe_ratio(row, before, ratio);
@@ -273,7 +273,7 @@ void print_lesson_line(const struct lesson_folder *lesson, enum device device, c
                  row->median_us < 1000 ? row->median_us : row->median_us / 1000);
         printf(" %-*s %10s %17s %6s", TIMED_CASE_WIDTH, short_name(row->test_case, TIMED_CASE_WIDTH, name),
                time, limit, ratio);
-    } else if (row) {
+    } else if (row != NULL) {
         char sectors[32];
         double moved = row->load_sectors + row->store_sectors;
         printf(" %-*s %12s %9.1f%%", CASE_WIDTH, short_name(row->test_case, CASE_WIDTH, name),

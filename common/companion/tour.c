@@ -72,9 +72,9 @@ static int has_solutions(void)
 static void print_start_of_report(const char *report)
 {
     int lines = 0;
-    for (const char *end; *report == ' ' && (end = strchr(report, '\n')); report = end + 1)
+    for (const char *end; *report == ' ' && (end = strchr(report, '\n')) != NULL; report = end + 1)
         continue; /* what a bench has measured comes first */
-    for (char *line; lines < MOST_REPORT_LINES && (line = next_word(&report, '\n')); free(line)) {
+    for (char *line; lines < MOST_REPORT_LINES && (line = next_word(&report, '\n')) != NULL; free(line)) {
         if (*line) printf("     %s\n", line);
         lines++;
     }
@@ -90,7 +90,7 @@ static void keep_rows(struct tour *tour, const struct results *bench)
     free(kept->rows);
     kept->rows = rows;
     kept->count += bench->count;
-    if (!kept->header && bench->header) kept->header = copy_string(bench->header);
+    if (kept->header == NULL && bench->header != NULL) kept->header = copy_string(bench->header);
     if (bench->lines.length) text_append(&kept->lines, bench->lines.data, bench->lines.length);
 }
 
@@ -101,7 +101,7 @@ static void measure_largest(const struct visit *visit, struct argument_list *arg
     struct catalogue catalogue;
     if (catalogue_read(visit->lesson, &catalogue) != EXIT_PASS) return;
     const struct known_case *largest = catalogue_largest(&catalogue, visit->device);
-    if (!largest) return;
+    if (largest == NULL) return;
     argument_add(arguments, "--case");
     argument_add(arguments, largest->name);
 }
@@ -123,7 +123,7 @@ static void judge_visit(const struct tour *tour, const struct visit *visit, int 
     char *kernel = course_kernel_path(visit->lesson, !tour->own);
     struct judgement_request request = {
         .lesson = visit->lesson, .kernel = kernel, .device = visit->device, .bench = bench};
-    if (tour->answers && visit->device == DEVICE_GPU) {
+    if (tour->answers != NULL && visit->device == DEVICE_GPU) {
         argument_add(&request.checker_arguments, "--remember");
         argument_add(&request.checker_arguments, tour->answers);
     }
@@ -236,8 +236,8 @@ static int write_rows(const char *path, const struct tour *tour)
             text_print(&file, "# %s,%s\n", limits->name[i], limits->value[i]);
         }
     }
-    text_print(&file, "%s\n%s", tour->measured.header ? tour->measured.header : "",
-               tour->measured.lines.data ? tour->measured.lines.data : "");
+    text_print(&file, "%s\n%s", tour->measured.header != NULL ? tour->measured.header : "",
+               tour->measured.lines.data != NULL ? tour->measured.lines.data : "");
     int error = write_file(path, file.data, file.length);
     text_free(&file);
     return error ? complain("%s cannot be written: %s.", path, strerror(error)) : EXIT_PASS;
@@ -261,14 +261,14 @@ static void say_what_next(const struct tour *tour)
 {
     const struct lesson_folder *next = standing_next(NULL);
     if (!tour->details) printf("every case: %s tour --details\n", program_name());
-    if (next) printf("begin:      %s watch %s\n", program_name(), next->number);
+    if (next != NULL) printf("begin:      %s watch %s\n", program_name(), next->number);
 }
 
 /* Keeps the oracle's answers in a folder until the tour is over. Without one the oracle computes them
  * twice. */
 static int open_answers(struct tour *tour, char *path)
 {
-    if (!device_probe(DEVICE_GPU)->usable || !mkdtemp(path)) return -1;
+    if (!device_probe(DEVICE_GPU)->usable || mkdtemp(path) == NULL) return -1;
     leftovers_remove(course_binary_dir(), ANSWERS, "");
     tour->answers = path;
     return leftovers_hold(path);
@@ -276,7 +276,7 @@ static int open_answers(struct tour *tour, char *path)
 
 static void close_answers(const struct tour *tour, int held)
 {
-    if (tour->answers) remove_tree(tour->answers);
+    if (tour->answers != NULL) remove_tree(tour->answers);
     if (held >= 0) close(held);
 }
 
@@ -293,12 +293,12 @@ static int run_tour(const struct command_line *line)
     tour.details = option_value(line, "--details") != NULL;
     tour.record = option_value(line, "--record") != NULL;
     tour.seconds = option_value(line, "--seconds") != NULL;
-    tour.all = tour.details || csv || tour.record;
+    tour.all = tour.details || csv != NULL || tour.record;
     plan_visits(&tour, &choice);
     char *answers = format_string("%s/" ANSWERS "XXXXXX", course_binary_dir());
     int held = open_answers(&tour, answers);
     const int gpu = choice.wanted[DEVICE_GPU] && device_probe(DEVICE_GPU)->usable;
-    if (!csv && !tour.record) device_measure_peers_of(""); /* libraries are no part of the table */
+    if (csv == NULL && !tour.record) device_measure_peers_of(""); /* libraries are no part of the table */
     judge_together(tour.count, judge_at_a_time(gpu), check_visit, tour.judgements, note_visit, &tour);
     show_progress(NULL);
     for (int i = DEVICE_COUNT; i-- > 0 && !process_interrupted();) {
@@ -317,7 +317,7 @@ static int run_tour(const struct command_line *line)
     if (devices == 0) return EXIT_SKIPPED;
     if (tour.details) print_shapes(&tour.measured);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    if (csv && write_rows(csv, &tour) != EXIT_PASS) return EXIT_TROUBLE;
+    if (csv != NULL && write_rows(csv, &tour) != EXIT_PASS) return EXIT_TROUBLE;
     int code = summarise(&tour, devices, (double)(end.tv_sec - start.tv_sec));
     if (code == EXIT_PASS) say_what_next(&tour);
     return code;

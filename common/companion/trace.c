@@ -31,7 +31,7 @@ static int is_trace(const char *path)
 {
     char begin[sizeof TRACE_MAGIC] = "";
     FILE *file = is_folder(path) ? NULL : fopen(path, "re");
-    if (!file) return 0;
+    if (file == NULL) return 0;
     const size_t got = fread(begin, 1, sizeof begin - 1, file);
     fclose(file);
     return got == sizeof begin - 1 && strcmp(begin, TRACE_MAGIC) == 0;
@@ -52,7 +52,7 @@ static char *element_name(const char *text)
 {
     const char *colon = strchr(text, ':');
     const int is_one =
-        colon && colon > text && colon[1 + strspn(colon + 1, "0123456789,")] == '\0' && colon[1];
+        colon != NULL && colon > text && colon[1 + strspn(colon + 1, "0123456789,")] == '\0' && colon[1];
     return is_one ? format_string("%.*s[%s]", (int)(colon - text), text, colon + 1) : NULL;
 }
 
@@ -60,8 +60,8 @@ static char *element_name(const char *text)
 static int read_thread(const char *text, int *thread)
 {
     char *end;
-    *thread = !text ? TRACED_USUAL_THREAD : NO_THREAD;
-    if (!text || strcmp(text, "none") == 0) return EXIT_PASS;
+    *thread = text == NULL ? TRACED_USUAL_THREAD : NO_THREAD;
+    if (text == NULL || strcmp(text, "none") == 0) return EXIT_PASS;
     const long value = strtol(text, &end, 10);
     *thread = (int)value;
     if (end != text && !*end && value >= 0 && value < BLOCK_THREADS) return EXIT_PASS;
@@ -78,44 +78,48 @@ static int trace_lesson(const struct command_line *line, struct traced *sources,
     const struct lesson_folder *lesson = course_find_lesson(line->operand);
     struct catalogue catalogue;
     int thread;
-    if (!lesson || read_thread(option_value(line, "--thread"), &thread) != EXIT_PASS) return EXIT_TROUBLE;
-    if (blocks && strcmp(blocks, "all") != 0 && !is_index(blocks))
+    if (lesson == NULL || read_thread(option_value(line, "--thread"), &thread) != EXIT_PASS)
+        return EXIT_TROUBLE;
+    if (blocks != NULL && strcmp(blocks, "all") != 0 && !is_index(blocks))
         return complain("--block takes the index of a block, X, X,Y or X,Y,Z, or all; not \"%s\".", blocks);
-    if (element && !element_name(element))
+    if (element != NULL && element_name(element) == NULL)
         return complain("--element takes a buffer of the case and an index, such as out:0,0,3,1; not \"%s\".",
                         element);
-    if (element) setenv("SIMT_TRACE_ELEMENT", element, 1);
+    if (element != NULL) setenv("SIMT_TRACE_ELEMENT", element, 1);
     if (catalogue_read(lesson, &catalogue) != EXIT_PASS) return EXIT_TROUBLE;
     const struct known_case *item = catalogue_case(
-        &catalogue, lesson, test_case ? test_case : course_described(lesson->topic)->shown_by, DEVICE_SIMT);
-    if (!item) return EXIT_TROUBLE;
+        &catalogue, lesson, test_case != NULL ? test_case : course_described(lesson->topic)->shown_by,
+        DEVICE_SIMT);
+    if (item == NULL) return EXIT_TROUBLE;
     const char *kernels[MOST_TRACES] = {
-        kernel ? kernel : course_kernel_path(lesson, option_value(line, "--solution") != NULL), against};
-    *count = against ? 2 : 1;
+        kernel != NULL ? kernel : course_kernel_path(lesson, option_value(line, "--solution") != NULL),
+        against};
+    *count = against != NULL ? 2 : 1;
     for (size_t i = 0; i < *count; i++) {
         const char *slash = strrchr(kernels[i], '/');
-        sources[i].name = copy_string(slash ? slash + 1 : kernels[i]);
+        sources[i].name = copy_string(slash != NULL ? slash + 1 : kernels[i]);
         sources[i].kernel = kernels[i];
-        int code = traced_run(lesson, kernels[i], item->name, blocks ? blocks : "some", &sources[i]);
-        for (size_t k = 0; code == EXIT_SKIPPED && i == 0 && !test_case; k++) {
+        int code = traced_run(lesson, kernels[i], item->name, blocks != NULL ? blocks : "some", &sources[i]);
+        for (size_t k = 0; code == EXIT_SKIPPED && i == 0 && test_case == NULL; k++) {
             const struct known_case *other = catalogue_other(&catalogue, item, DEVICE_SIMT, k);
-            if (!other) break;
-            code = traced_run(lesson, kernels[i], other->name, blocks ? blocks : "some", &sources[i]);
+            if (other == NULL) break;
+            code = traced_run(lesson, kernels[i], other->name, blocks != NULL ? blocks : "some", &sources[i]);
             if (code == EXIT_PASS) item = other;
         }
         if (code == EXIT_SKIPPED) printf("no kernel was launched: is it written? the solution: --solution\n");
         if (code != EXIT_PASS) return code;
     }
     for (size_t i = 0; i < *count && thread != NO_THREAD; i++)
-        traced_look_at_variables(lesson, kernels[i], item->name, blocks ? blocks : "some", thread,
+        traced_look_at_variables(lesson, kernels[i], item->name, blocks != NULL ? blocks : "some", thread,
                                  &sources[i]);
     *title = format_string("%s %s, case %s%s%s", lesson->number, lesson->topic, item->name,
-                           element ? ", the last write of " : "", element ? element_name(element) : "");
+                           element != NULL ? ", the last write of " : "",
+                           element != NULL ? element_name(element) : "");
     for (size_t i = 0; i < *count; i++)
         sources[i].debug = format_string("%s debug %s%s --case %s", program_name(), lesson->number,
-                                         i || kernel ? format_string(" --kernel %s", kernels[i])
-                                         : option_value(line, "--solution") ? " --solution"
-                                                                            : "",
+                                         i || kernel != NULL ? format_string(" --kernel %s", kernels[i])
+                                         : option_value(line, "--solution") != NULL ? " --solution"
+                                                                                    : "",
                                          item->name);
     return EXIT_PASS;
 }
@@ -127,7 +131,7 @@ static int take_files(const struct command_line *line, struct traced *sources, s
     if (*count > MOST_TRACES) return complain("a page compares two traces, not %zu.", *count);
     for (size_t i = 0; i < *count; i++) {
         const char *slash = strrchr(line->operands[i], '/');
-        sources[i].name = copy_string(slash ? slash + 1 : line->operands[i]);
+        sources[i].name = copy_string(slash != NULL ? slash + 1 : line->operands[i]);
         int code = traced_read(line->operands[i], &sources[i]);
         if (code != EXIT_PASS) return code;
     }
@@ -140,7 +144,7 @@ static int take_files(const struct command_line *line, struct traced *sources, s
 
 static void tell(const struct traced *source, const struct trace_shown *shown, const char *element)
 {
-    int is_written = !element;
+    int is_written = element == NULL;
     for (size_t i = source->first; i < source->first + source->count; i++) {
         const struct trace_launch *launch = &source->trace.launches[i];
         uint64_t cut = 0;
@@ -165,7 +169,7 @@ static int run_trace(const struct command_line *line)
     size_t count = 0;
     char *title = NULL;
     const char *to = option_value(line, "-o");
-    if (!line->operand) return complain("which lesson? For example: %s trace 01", program_name());
+    if (line->operand == NULL) return complain("which lesson? For example: %s trace 01", program_name());
     int code = is_trace(line->operand) ? take_files(line, sources, &count, &title)
                                        : trace_lesson(line, sources, &count, &title);
     if (code != EXIT_PASS) return code;
@@ -179,7 +183,7 @@ static int run_trace(const struct command_line *line)
                                         .first = sources[i].first,
                                         .count = sources[i].count};
     trace_write_page(title, shown, count, &page);
-    if (!to) to = "trace.html";
+    if (to == NULL) to = "trace.html";
     int error = write_file(to, page.data, page.length);
     if (error) return complain("%s cannot be written: %s.", to, strerror(error));
     printf("%s%s%s: %s, %.1f MB; open it in a browser\n", colour_on(COLOUR_BOLD), title, colour_off(), to,

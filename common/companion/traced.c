@@ -62,7 +62,7 @@ int traced_run(const struct lesson_folder *lesson, const char *kernel, const cha
     if (build.state == BUILD_BROKEN) fputs(build.errors.data, stderr);
     if (build.state != BUILD_READY) return build.state == BUILD_BROKEN ? EXIT_FAIL : EXIT_TROUBLE;
     char *saved = runner_save_case(lesson, test_case, DEVICE_SIMT);
-    if (!saved) return EXIT_TROUBLE;
+    if (saved == NULL) return EXIT_TROUBLE;
     char *path = format_string("%s/trace.%ld", course_binary_dir(), (long)getpid());
     char *file = format_string("SIMT_TRACE=%s", path),
          *chosen = format_string("SIMT_TRACE_BLOCKS=%s", blocks);
@@ -79,7 +79,7 @@ int traced_run(const struct lesson_folder *lesson, const char *kernel, const cha
         code = nothing ? EXIT_SKIPPED : EXIT_FAIL;
         if (!nothing)
             printf("the case ended before the first launch was over:\n%s",
-                   end.output.data ? end.output.data : "");
+                   end.output.data != NULL ? end.output.data : "");
     } else {
         code = traced_read(path, traced);
     }
@@ -126,7 +126,7 @@ static void run_under_gdb(const char *gdb, const char *runner, const char *saved
 {
     struct process_end end;
     const char *slash = strrchr(kernel, '/');
-    char *word = format_string("warpwise-values %s %s %d %d %d", slash ? slash + 1 : kernel, path,
+    char *word = format_string("warpwise-values %s %s %d %d %d", slash != NULL ? slash + 1 : kernel, path,
                                MOST_ACCESSES, LOOK_SECONDS, VARIABLES_BYTES);
     const char *arguments[] = {gdb,           "-nx",
                                "-q",          "-batch",
@@ -151,17 +151,17 @@ void traced_look_at_variables(const struct lesson_folder *lesson, const char *ke
     struct build build;
     char *gdb = find_program("gdb");
     traced->no_variables = "gdb, which looks at them, is not installed: apt install gdb";
-    if (!gdb) return;
+    if (gdb == NULL) return;
     build_runner(lesson, kernel, DEVICE_SIMT, BUILD_DEBUG, &build);
     char *saved = build.state == BUILD_READY ? runner_save_case(lesson, test_case, DEVICE_SIMT) : NULL;
     traced->no_variables = "gdb could not look at them here";
-    if (!saved) return;
+    if (saved == NULL) return;
     char *path = format_string("%s/variables.%ld", course_binary_dir(), (long)getpid());
     char *watched = watched_threads(traced, thread);
     const char *environment[] = {"SIMT_TRACE=/dev/null", format_string("SIMT_TRACE_BLOCKS=%s", blocks),
-                                 format_string("SIMT_TRACE_WATCHED=%s", watched ? watched : ""),
+                                 format_string("SIMT_TRACE_WATCHED=%s", watched != NULL ? watched : ""),
                                  "SIMT_REPORT=all", NULL};
-    if (watched) run_under_gdb(gdb, build.runner, saved, kernel, environment, path);
+    if (watched != NULL) run_under_gdb(gdb, build.runner, saved, kernel, environment, path);
     if (read_file(path, &traced->variables) == 0 && traced->variables.length <= 2 * VARIABLES_BYTES)
         traced->no_variables = NULL;
     else

@@ -80,8 +80,8 @@ static int first_of_part(const struct results *results, size_t index)
 static void add_report(const struct watch *watch, const char *report, struct text *out)
 {
     char *path = copy_string(course_short_path(watch->file.path)), *slash = strrchr(path, '/');
-    if (slash) slash[1] = '\0';
-    for (const char *at; slash && (at = strstr(report, path)); report = at + strlen(path))
+    if (slash != NULL) slash[1] = '\0';
+    for (const char *at; slash != NULL && (at = strstr(report, path)) != NULL; report = at + strlen(path))
         text_append(out, report, (size_t)(at - report));
     text_print(out, "%s\n", report);
     free(path);
@@ -92,7 +92,7 @@ static void add_report(const struct watch *watch, const char *report, struct tex
 static void describe_results(const struct watch *watch, const struct results *results, struct text *out)
 {
     const struct result_row *first = results_shown(results, 1);
-    if (first) add_report(watch, first->text, out);
+    if (first != NULL) add_report(watch, first->text, out);
     for (size_t i = 0; i < results->count; i++) {
         const struct result_row *row = &results->rows[i];
         int cases = 0, passed = 0;
@@ -123,8 +123,8 @@ static void describe_success(const struct results *results, struct text *out)
 static void describe_build_error(const char *report, struct text *out)
 {
     int errors = 0;
-    const char *heading = strchr(report, '\n'), *rest = heading ? heading + 1 : NULL;
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+    const char *heading = strchr(report, '\n'), *rest = heading != NULL ? heading + 1 : NULL;
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) {
         errors += strstr(line, "error:") != NULL || strstr(line, "undefined reference") != NULL;
         if (*line && errors <= 1) text_print(out, "%s\n", line);
     }
@@ -143,7 +143,7 @@ static void describe_beginning(const struct watch *watch, struct text *out)
                    : "  no part can be checked yet: each has a function that returns KERNEL_NOT_STARTED\n\n");
     if (skeleton) text_print(out, "  read  %s\n", course_short_path(page));
     text_print(out, "  write %s\n", course_short_path(watch->file.path));
-    if (left) text_print(out, "  first %s\n", left);
+    if (left != NULL) text_print(out, "  first %s\n", left);
     text_free(&source);
     free(left);
     free(page);
@@ -174,14 +174,14 @@ static void describe_verdict(const struct watch *watch, const struct judgement *
     if (whole && state == STATE_IN_PROGRESS) {
         char *next = kernel_next_region(watch->lesson, watch->file.path);
         describe_success(&judgement->results, out);
-        text_print(out, "; next: %s\n", next ? next : "a part that says NOT_STARTED");
+        text_print(out, "; next: %s\n", next != NULL ? next : "a part that says NOT_STARTED");
         free(next);
     }
     if (whole && state == STATE_PASS) {
         const struct lesson_folder *next = standing_next(watch->lesson);
         text_print(out, "\n  measure it: %s predict %s, then bench %s; the solution: diff %s\n",
                    program_name(), watch->lesson->number, watch->lesson->number, watch->lesson->number);
-        if (next) text_print(out, "  next: %s watch %s\n", program_name(), next->number);
+        if (next != NULL) text_print(out, "  next: %s watch %s\n", program_name(), next->number);
     }
 }
 
@@ -255,7 +255,8 @@ static void run_round(struct watch *watch)
     double begin = now_seconds();
     watch->reading = 0;
     if (build_kernel_file_usable(watch->file.path) != EXIT_PASS) return;
-    if (watch->picture && watch->keys) redraw(watch, "checking; what follows is of the save before\n\n");
+    if (watch->picture != NULL && watch->keys)
+        redraw(watch, "checking; what follows is of the save before\n\n");
     process_give_up_when(is_over, watch);
     int quick = quick_rounds(watch, begin);
     if (quick >= 0 && judge_some(watch, &all, BUILD_FULL, &judgement)) {
@@ -286,7 +287,7 @@ static int take_key(struct watch *watch, int key)
         show_hint(watch);
     } else if (key == 'r') {
         run_round(watch);
-    } else if (watch->reading && watch->picture) {
+    } else if (watch->reading && watch->picture != NULL) {
         watch->reading = 0;
         redraw(watch, "");
     }
@@ -298,7 +299,7 @@ static void watch_until_stopped(struct watch *watch)
     run_round(watch);
     int going = !watch->quit;
     while (going && !process_interrupted()) {
-        if (screen_changed() && watch->picture && !watch->reading) redraw(watch, "");
+        if (screen_changed() && watch->picture != NULL && !watch->reading) redraw(watch, "");
         int key = screen_key();
         if (key) {
             going = take_key(watch, key);
@@ -326,13 +327,13 @@ static int run_watch(const struct command_line *line)
 {
     struct watch watch = {.lesson = lesson_or_next(line->operand)};
     const char *way = getenv("WARPWISE_WATCH");
-    if (!watch.lesson) return EXIT_TROUBLE;
+    if (watch.lesson == NULL) return EXIT_TROUBLE;
     int code = choose_device(line, &watch.device);
     if (code != EXIT_PASS) return code;
     char *kernel = course_kernel_path(watch.lesson, 0);
     if (access(kernel, R_OK) != 0) return build_kernel_file_usable(kernel);
     skeleton_keep(watch.lesson);
-    watched_open(&watch.file, kernel, option_value(line, "--poll") ? "poll" : way);
+    watched_open(&watch.file, kernel, option_value(line, "--poll") != NULL ? "poll" : way);
     watch.keys = screen_open();
     printf("watching %s; %s\n", course_short_path(kernel), watch.keys ? keys_line : "^C ends");
     fflush(stdout);

@@ -47,9 +47,9 @@ static void look(const char *path, char stamp[80])
 void watched_open(struct watched *watched, const char *path, const char *way)
 {
     *watched = (struct watched){.path = copy_string(path), .notify = -1, .wait_ms = WAIT_POLLING_MS};
-    if (!way || strcmp(way, "poll") != 0) watched->notify = begin_notify(path);
+    if (way == NULL || strcmp(way, "poll") != 0) watched->notify = begin_notify(path);
     if (watched->notify >= 0) watched->wait_ms = WAIT_BESIDE_NOTIFY_MS;
-    if (watched->notify >= 0 && way && strcmp(way, "notify") == 0) watched->wait_ms = -1;
+    if (watched->notify >= 0 && way != NULL && strcmp(way, "notify") == 0) watched->wait_ms = -1;
     look(path, watched->stamp);
     progress_sum(path, watched->sum);
 }

@@ -8,8 +8,8 @@
  *
  * Every key that a query sees counts, however small its weight, and counts as arithmetic says: a NaN in it, or in its
  * value even where the weight is 0 (0 * NaN is NaN), makes NaN of what depends on it; a score of -infinity has the
- * weight 0, and one of +infinity makes the row NaN. A row whose scores are all -infinity gives 0 and a logsumexp of
- * -infinity, as a row that sees nothing does. What the keys that the mask hides hold never counts.
+ * weight 0, and one of +infinity makes the row NaN. A row whose scores are all -infinity has weights of 0, one that
+ * sees nothing gives 0, and both a logsumexp of -infinity. What the keys that the mask hides hold never counts.
  *
  * What float can hold limits this in all lessons with attention. A score, scale * (q . k), counts if q . k is finite and the score
  * is no larger than 2.35e38, so that kernels may keep it times log2(e); scale times an element of q or k may be infinite. A weight

@@ -2,14 +2,8 @@
  * @file wgmma_attention.h
  * @brief The instructions that multiply in lessons 14 (its form for Hopper) and 16: 64 rows, 16 of k, by a whole warpgroup.
  *
- * D, in f32, is in the registers of the 128 threads. Warp w of the four has rows 16w to 16w + 15; lane 4g + q of it has, of
- * each eight columns 8j to 8j + 7,
- *
- *     d[4j], d[4j + 1]        row g,     columns 8j + 2q and 8j + 2q + 1
- *     d[4j + 2], d[4j + 3]    row g + 8, the same columns
- *
- * That is also how A lies in registers, two elements in each: a[0] row g, a[1] row g + 8 of columns 2q, 2q + 1, a[2] and a[3]
- * the same rows of columns 2q + 8, 2q + 9. So 16 columns of D, rounded to 16 bits, are an A: S becomes P where it is.
+ * A lies in registers as D does (wgmma_statements.h), two elements in each: a[0] row g, a[1] row g + 8 of columns 2q, 2q + 1, a[2]
+ * and a[3] the same rows of columns 2q + 8, 2q + 9. So 16 columns of D, rounded to 16 bits, are an A: S becomes P where it is.
  * @see PTX ISA, wgmma.mma_async: m64nNk16, and its figures of the fragments of A and D
  */
 #ifndef WARPWISE_WGMMA_ATTENTION_H
@@ -19,143 +13,40 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
+#include "wgmma_statements.h"
+
 /* clang-format off */
 /** @brief The same for both storage types: TYPE is that of an element, NAME what PTX calls it. */
 #define WGMMA_ATTENTION(TYPE, NAME) \
     /* D = A B^T, or D += A B^T if @p more, 64 x 64. */ \
     __device__ __forceinline__ void wgmma_shared(float (&d)[32], uint64_t a, uint64_t b, int more, TYPE) \
     { \
-        asm volatile( \
-            "{\n" \
-            ".reg .pred more;\n" \
-            "setp.ne.b32 more, %34, 0;\n" \
-            "wgmma.mma_async.sync.aligned.m64n64k16.f32." NAME "." NAME " " \
-            "{" \
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
-            "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31" \
-            "}, %32, %33, more, 1, 1, 0, 0;\n" \
-            "}" \
-            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
-              "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), \
-              "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), \
-              "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), \
-              "+f"(d[29]), "+f"(d[30]), "+f"(d[31]) \
-            : "l"(a), "l"(b), "r"(more)); \
+        WGMMA_SHARED_32("m64n64k16.f32." NAME "." NAME, ", %35, %36", a, b, more, 0, 0); \
     } \
     /* D = A B^T, or D += A B^T if @p more, 64 x 128. */ \
     __device__ __forceinline__ void wgmma_shared(float (&d)[64], uint64_t a, uint64_t b, int more, TYPE) \
     { \
-        asm volatile( \
-            "{\n" \
-            ".reg .pred more;\n" \
-            "setp.ne.b32 more, %66, 0;\n" \
-            "wgmma.mma_async.sync.aligned.m64n128k16.f32." NAME "." NAME " " \
-            "{" \
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
-            "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, " \
-            "%36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, " \
-            "%53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63" \
-            "}, %64, %65, more, 1, 1, 0, 0;\n" \
-            "}" \
-            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
-              "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), \
-              "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), \
-              "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), \
-              "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), \
-              "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), \
-              "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]), \
-              "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), \
-              "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]) \
-            : "l"(a), "l"(b), "r"(more)); \
+        WGMMA_SHARED_64("m64n128k16.f32." NAME "." NAME, ", %67, %68", a, b, more, 0, 0); \
     } \
     /* D = A B^T, or D += A B^T if @p more, 64 x 176. */ \
     __device__ __forceinline__ void wgmma_shared(float (&d)[88], uint64_t a, uint64_t b, int more, TYPE) \
     { \
-        asm volatile( \
-            "{\n" \
-            ".reg .pred more;\n" \
-            "setp.ne.b32 more, %90, 0;\n" \
-            "wgmma.mma_async.sync.aligned.m64n176k16.f32." NAME "." NAME " " \
-            "{" \
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
-            "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, " \
-            "%36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, " \
-            "%53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69, " \
-            "%70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, %87" \
-            "}, %88, %89, more, 1, 1, 0, 0;\n" \
-            "}" \
-            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
-              "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), \
-              "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), \
-              "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), \
-              "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), \
-              "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), \
-              "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]), \
-              "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), \
-              "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]), \
-              "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), \
-              "+f"(d[71]), "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), \
-              "+f"(d[78]), "+f"(d[79]), "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), \
-              "+f"(d[85]), "+f"(d[86]), "+f"(d[87]) \
-            : "l"(a), "l"(b), "r"(more)); \
+        WGMMA_SHARED_88("m64n176k16.f32." NAME "." NAME, ", %91, %92", a, b, more, 0, 0); \
     } \
     /* D = A^T B, or D += A^T B if @p more, 64 x 64: rows of both run across k. */ \
     __device__ __forceinline__ void wgmma_across(float (&d)[32], uint64_t a, uint64_t b, int more, TYPE) \
     { \
-        asm volatile( \
-            "{\n" \
-            ".reg .pred more;\n" \
-            "setp.ne.b32 more, %34, 0;\n" \
-            "wgmma.mma_async.sync.aligned.m64n64k16.f32." NAME "." NAME " " \
-            "{" \
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
-            "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31" \
-            "}, %32, %33, more, 1, 1, 1, 1;\n" \
-            "}" \
-            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
-              "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), \
-              "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), \
-              "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), \
-              "+f"(d[29]), "+f"(d[30]), "+f"(d[31]) \
-            : "l"(a), "l"(b), "r"(more)); \
+        WGMMA_SHARED_32("m64n64k16.f32." NAME "." NAME, ", %35, %36", a, b, more, 1, 1); \
     } \
     /* D += A B, 64 x 64, for A in registers and a tile. */ \
     __device__ __forceinline__ void wgmma_registers(float (&d)[32], const uint32_t a[4], uint64_t b, TYPE) \
     { \
-        asm volatile( \
-            "wgmma.mma_async.sync.aligned.m64n64k16.f32." NAME "." NAME " " \
-            "{" \
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
-            "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31" \
-            "}, {%32, %33, %34, %35}, %36, 1, 1, 1, 1;" \
-            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
-              "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), \
-              "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), \
-              "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), \
-              "+f"(d[29]), "+f"(d[30]), "+f"(d[31]) \
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)); \
+        WGMMA_REGISTERS_32("m64n64k16.f32." NAME "." NAME, ", %38", a[0], a[1], a[2], a[3], b, 1, 1); \
     } \
     /* D += A B, 64 x 128, for A in registers and a tile. */ \
     __device__ __forceinline__ void wgmma_registers(float (&d)[64], const uint32_t a[4], uint64_t b, TYPE) \
     { \
-        asm volatile( \
-            "wgmma.mma_async.sync.aligned.m64n128k16.f32." NAME "." NAME " " \
-            "{" \
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
-            "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, " \
-            "%36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, " \
-            "%53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63" \
-            "}, {%64, %65, %66, %67}, %68, 1, 1, 1, 1;" \
-            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
-              "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), \
-              "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), \
-              "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), \
-              "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), \
-              "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), \
-              "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]), \
-              "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), \
-              "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]) \
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)); \
+        WGMMA_REGISTERS_64("m64n128k16.f32." NAME "." NAME, ", %70", a[0], a[1], a[2], a[3], b, 1, 1); \
     }
 WGMMA_ATTENTION(half, "f16")
 WGMMA_ATTENTION(__nv_bfloat16, "bf16")

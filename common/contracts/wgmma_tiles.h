@@ -2,13 +2,8 @@
  * @file wgmma_tiles.h
  * @brief The instruction that multiplies in lessons 15 and 21: 64 rows of A, 64, 128 or 256 columns of B, 16 of k.
  *
- * A and B are read from shared memory by their descriptors (hopper.h), and D, in f32, is in the registers of the 128 threads.
- * Warp w of the four has rows 16w to 16w + 15; lane 4g + q of it has, of each eight columns 8j to 8j + 7,
- *
- *     d[4j], d[4j + 1]        row g,     columns 8j + 2q and 8j + 2q + 1
- *     d[4j + 2], d[4j + 3]    row g + 8, the same columns
- *
- * MN_MAJOR_A and MN_MAJOR_B are 1 for a tile whose rows run across k, as those of A [k, m] and of B [k, n] do; 0: along k.
+ * A and B are read from shared memory by their descriptors (hopper.h); where D lies: wgmma_statements.h. MN_MAJOR_A and MN_MAJOR_B
+ * are 1 for a tile whose rows run across k, as those of A [k, m] and of B [k, n] do; 0: along k.
  * @see PTX ISA, wgmma.mma_async: m64nNk16, and its figure of the fragment of D
  */
 #ifndef WARPWISE_WGMMA_TILES_H
@@ -18,6 +13,8 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
+#include "wgmma_statements.h"
+
 /* clang-format off */
 /** @brief The same for both storage types: TYPE is that of an element, NAME what PTX calls it. */
 #define WGMMA_TILES(TYPE, NAME) \
@@ -25,78 +22,19 @@
     template <int MN_MAJOR_A, int MN_MAJOR_B> \
     __device__ __forceinline__ void wgmma(float (&d)[32], uint64_t a, uint64_t b, TYPE) \
     { \
-        asm volatile( \
-            "wgmma.mma_async.sync.aligned.m64n64k16.f32." NAME "." NAME " " \
-            "{" \
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
-            "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31" \
-            "}, %32, %33, 1, 1, 1, %34, %35;" \
-            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
-              "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), \
-              "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), \
-              "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), \
-              "+f"(d[29]), "+f"(d[30]), "+f"(d[31]) \
-            : "l"(a), "l"(b), "n"(MN_MAJOR_A), "n"(MN_MAJOR_B)); \
+        WGMMA_SHARED_32("m64n64k16.f32." NAME "." NAME, ", %35, %36", a, b, 1, MN_MAJOR_A, MN_MAJOR_B); \
     } \
     /* D += A B, 64 x 128. */ \
     template <int MN_MAJOR_A, int MN_MAJOR_B> \
     __device__ __forceinline__ void wgmma(float (&d)[64], uint64_t a, uint64_t b, TYPE) \
     { \
-        asm volatile( \
-            "wgmma.mma_async.sync.aligned.m64n128k16.f32." NAME "." NAME " " \
-            "{" \
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
-            "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, " \
-            "%36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, " \
-            "%53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63" \
-            "}, %64, %65, 1, 1, 1, %66, %67;" \
-            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
-              "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), \
-              "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), \
-              "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), \
-              "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), \
-              "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), \
-              "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]), \
-              "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), \
-              "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]) \
-            : "l"(a), "l"(b), "n"(MN_MAJOR_A), "n"(MN_MAJOR_B)); \
+        WGMMA_SHARED_64("m64n128k16.f32." NAME "." NAME, ", %67, %68", a, b, 1, MN_MAJOR_A, MN_MAJOR_B); \
     } \
     /* D += A B, 64 x 256. */ \
     template <int MN_MAJOR_A, int MN_MAJOR_B> \
     __device__ __forceinline__ void wgmma(float (&d)[128], uint64_t a, uint64_t b, TYPE) \
     { \
-        asm volatile( \
-            "wgmma.mma_async.sync.aligned.m64n256k16.f32." NAME "." NAME " " \
-            "{" \
-            "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, " \
-            "%19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, " \
-            "%36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, " \
-            "%53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69, " \
-            "%70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85, %86, " \
-            "%87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, " \
-            "%103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, " \
-            "%117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127" \
-            "}, %128, %129, 1, 1, 1, %130, %131;" \
-            : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), \
-              "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), \
-              "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), \
-              "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), \
-              "+f"(d[29]), "+f"(d[30]), "+f"(d[31]), "+f"(d[32]), "+f"(d[33]), "+f"(d[34]), "+f"(d[35]), \
-              "+f"(d[36]), "+f"(d[37]), "+f"(d[38]), "+f"(d[39]), "+f"(d[40]), "+f"(d[41]), "+f"(d[42]), \
-              "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]), "+f"(d[49]), \
-              "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]), \
-              "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63]), \
-              "+f"(d[64]), "+f"(d[65]), "+f"(d[66]), "+f"(d[67]), "+f"(d[68]), "+f"(d[69]), "+f"(d[70]), \
-              "+f"(d[71]), "+f"(d[72]), "+f"(d[73]), "+f"(d[74]), "+f"(d[75]), "+f"(d[76]), "+f"(d[77]), \
-              "+f"(d[78]), "+f"(d[79]), "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]), "+f"(d[84]), \
-              "+f"(d[85]), "+f"(d[86]), "+f"(d[87]), "+f"(d[88]), "+f"(d[89]), "+f"(d[90]), "+f"(d[91]), \
-              "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95]), "+f"(d[96]), "+f"(d[97]), "+f"(d[98]), \
-              "+f"(d[99]), "+f"(d[100]), "+f"(d[101]), "+f"(d[102]), "+f"(d[103]), "+f"(d[104]), "+f"(d[105]), \
-              "+f"(d[106]), "+f"(d[107]), "+f"(d[108]), "+f"(d[109]), "+f"(d[110]), "+f"(d[111]), "+f"(d[112]), \
-              "+f"(d[113]), "+f"(d[114]), "+f"(d[115]), "+f"(d[116]), "+f"(d[117]), "+f"(d[118]), "+f"(d[119]), \
-              "+f"(d[120]), "+f"(d[121]), "+f"(d[122]), "+f"(d[123]), "+f"(d[124]), "+f"(d[125]), "+f"(d[126]), \
-              "+f"(d[127]) \
-            : "l"(a), "l"(b), "n"(MN_MAJOR_A), "n"(MN_MAJOR_B)); \
+        WGMMA_SHARED_128("m64n256k16.f32." NAME "." NAME, ", %131, %132", a, b, 1, MN_MAJOR_A, MN_MAJOR_B); \
     }
 WGMMA_TILES(half, "f16")
 WGMMA_TILES(__nv_bfloat16, "bf16")

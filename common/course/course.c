@@ -46,7 +46,7 @@ static char *own_folder(void)
     path[length] = '\0';
     for (int up = 0; up < 2; up++) { /* from BUILD/bin/warpwise to BUILD */
         char *slash = strrchr(path, '/');
-        if (slash) *slash = '\0';
+        if (slash != NULL) *slash = '\0';
     }
     return copy_string(path);
 }
@@ -64,7 +64,7 @@ static int refuse_place(const char *folder)
 {
     char *original = in_build("bin/warpwise"), *above = format_string("%s/..", folder);
     const char *tree = realpath(above, NULL);
-    if (!tree || !has_lessons(tree)) {
+    if (tree == NULL || !has_lessons(tree)) {
         if (access(original, X_OK) == 0)
             return complain("this is a copy; a build's program works in its own folder only. Start %s",
                             original);
@@ -80,7 +80,7 @@ int course_locate(void)
     char resolved[PATH_MAX];
     char *folder = own_folder();
     int trouble = EXIT_PASS;
-    if (folder && (!realpath(places.binary_dir, resolved) || strcmp(resolved, folder) != 0)) {
+    if (folder != NULL && (realpath(places.binary_dir, resolved) == NULL || strcmp(resolved, folder) != 0)) {
         trouble = refuse_place(folder);
     } else if (!has_lessons(places.source_dir)) {
         trouble = complain("the course's files are no longer in %s (no folder lessons/ there). "
@@ -120,7 +120,7 @@ const struct lesson_folder *course_lessons(size_t *count)
     if (found) return lessons;
     char *path = format_string("%s/lessons", places.source_dir);
     DIR *folder = opendir(path);
-    for (struct dirent *entry; folder && found < MAX_LESSONS && (entry = readdir(folder));) {
+    for (struct dirent *entry; folder != NULL && found < MAX_LESSONS && (entry = readdir(folder)) != NULL;) {
         char *inside = format_string("%s/%s", path, entry->d_name);
         if (is_lesson_name(entry->d_name) && is_folder(inside) && !is_python(inside)) {
             lessons[found++] = (struct lesson_folder){.name = copy_string(entry->d_name),
@@ -129,7 +129,7 @@ const struct lesson_folder *course_lessons(size_t *count)
         }
         free(inside);
     }
-    if (folder) closedir(folder);
+    if (folder != NULL) closedir(folder);
     free(path);
     qsort(lessons, found, sizeof lessons[0], compare_lessons);
     *count = found;
@@ -142,7 +142,7 @@ static int means_lesson(const char *word, const struct lesson_folder *lesson)
     char *end, *file = format_string("%s.cu", lesson->topic);
     long number = strtol(word, &end, 10);
     int found = *word != '\0' && *end == '\0' && number == atol(lesson->number);
-    for (char *part; !found && (part = next_word(&word, '/')); free(part)) {
+    for (char *part; !found && (part = next_word(&word, '/')) != NULL; free(part)) {
         found =
             strcmp(part, lesson->name) == 0 || strcmp(part, lesson->topic) == 0 || strcmp(part, file) == 0;
     }
@@ -170,7 +170,7 @@ static const struct lesson_folder *unknown_lesson(const char *word)
         return NULL;
     }
     const char *near = nearest_name(word, names);
-    if (near) {
+    if (near != NULL) {
         complain("there is no lesson \"%s\". Did you mean %s?", word, near);
     } else if (count) {
         complain("there is no lesson \"%s\". Lessons are %s to %s; a number or a topic names one.", word,
@@ -197,12 +197,13 @@ char *course_choose_lessons(const char *list, const char *option)
     const struct lesson_folder *all = course_lessons(&count);
     char *chosen = must_allocate(count + 1);
     memset(chosen, 0, count + 1);
-    for (char *word; list && (word = next_word(&list, ',')); free(word)) {
+    for (char *word; list != NULL && (word = next_word(&list, ',')) != NULL; free(word)) {
         char *hyphen = strchr(word, '-');
-        if (hyphen) *hyphen = '\0';
+        if (hyphen != NULL) *hyphen = '\0';
         const struct lesson_folder *first = course_find_lesson(word);
-        const struct lesson_folder *last = first && hyphen ? course_find_lesson(hyphen + 1) : first;
-        if (!first || !last) return NULL;
+        const struct lesson_folder *last =
+            first != NULL && hyphen != NULL ? course_find_lesson(hyphen + 1) : first;
+        if (first == NULL || last == NULL) return NULL;
         if (last < first) {
             complain("%s: %s comes after %s.", option, word, hyphen + 1);
             return NULL;
@@ -222,7 +223,7 @@ const char *course_short_path(const char *path)
 {
     char here[PATH_MAX];
     size_t length;
-    if (!getcwd(here, sizeof here)) return path;
+    if (getcwd(here, sizeof here) == NULL) return path;
     length = strlen(here);
     return strncmp(path, here, length) == 0 && path[length] == '/' ? path + length + 1 : path;
 }

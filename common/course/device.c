@@ -20,7 +20,7 @@ static int was_built_for(enum device device)
 {
     const char *list = places.devices;
     int found = 0;
-    for (char *word; (word = next_word(&list, ';')); free(word)) {
+    for (char *word; (word = next_word(&list, ';')) != NULL; free(word)) {
         found = found || strcmp(word, device_name(device)) == 0;
     }
     return found;
@@ -29,9 +29,9 @@ static int was_built_for(enum device device)
 /* Each line is "name,value"; a value may itself hold commas. */
 static void read_facts(const char *lines, struct device_facts *facts)
 {
-    for (char *line; facts->count < MAX_LIMITS && (line = next_word(&lines, '\n')); free(line)) {
+    for (char *line; facts->count < MAX_LIMITS && (line = next_word(&lines, '\n')) != NULL; free(line)) {
         char *comma = strchr(line, ',');
-        if (!comma) continue;
+        if (comma == NULL) continue;
         *comma = '\0';
         facts->name[facts->count] = copy_string(line);
         facts->value[facts->count++] = copy_string(comma + 1);
@@ -47,24 +47,24 @@ static int run_device_limits(const char *const *options, int seconds, struct dev
     struct argument_list arguments = {0};
     char *program = format_string("%s/bin/device_limits", places.binary_dir);
     argument_add(&arguments, program);
-    for (; options && *options; options++) argument_add(&arguments, *options);
+    for (; options != NULL && *options != NULL; options++) argument_add(&arguments, *options);
     process_run(&(struct process){.arguments = arguments.items, .seconds = seconds}, &end);
     read_facts(end.output.data, facts);
-    if (!facts->reason && end.start_error) {
+    if (facts->reason == NULL && end.start_error) {
         const int here =
             access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0; /* Linux, WSL2 */
         facts->reason = here ? format_string("%s is missing: run cmake --build %s --target gpu", program,
                                              places.binary_dir)
                              : copy_string("no NVIDIA GPU is here");
-    } else if (!facts->reason && end.timed_out) {
+    } else if (facts->reason == NULL && end.timed_out) {
         facts->reason = format_string("the GPU did not answer within %d s", seconds);
-    } else if (!facts->reason && end.exit_code != EXIT_PASS) {
+    } else if (facts->reason == NULL && end.exit_code != EXIT_PASS) {
         facts->reason = format_string("%s ended with code %d", program, end.exit_code);
     }
     text_free(&end.output);
     free(arguments.items);
     free(program);
-    return end.exit_code == EXIT_PASS && !facts->reason;
+    return end.exit_code == EXIT_PASS && facts->reason == NULL;
 }
 
 const struct device_facts *device_probe(enum device device)
@@ -106,7 +106,7 @@ const struct device_facts *device_measure(void)
     if (!run_device_limits(compared.items, MEASURE_SECONDS, &facts)) {
         complain(
             "the limits of this GPU could not be measured (%s); times are shown without a share of them.",
-            facts.reason ? facts.reason : "no reason given");
+            facts.reason != NULL ? facts.reason : "no reason given");
         facts.count = 0;
     }
     show_progress(NULL);
@@ -123,7 +123,7 @@ double device_fact(const struct device_facts *facts, const char *name)
 
 int device_choose(const char *word, struct device_choice *choice)
 {
-    *choice = (struct device_choice){.explicitly = word && strcmp(word, "both") != 0};
+    *choice = (struct device_choice){.explicitly = word != NULL && strcmp(word, "both") != 0};
     int both = !choice->explicitly;
     choice->wanted[DEVICE_SIMT] = both || strcmp(word, "simt") == 0;
     choice->wanted[DEVICE_GPU] = both || strcmp(word, "gpu") == 0;

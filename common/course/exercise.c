@@ -1,6 +1,6 @@
 /**
  * @file exercise.c
- * @brief Debugging exercises, from mutants (docs/adding_a_lesson.md has their format) or as they were handed out.
+ * @brief Debugging exercises, from mutants (tests/mutants/README.md has their format) or as they were handed out.
  */
 #include "exercise.h"
 
@@ -49,7 +49,7 @@ static int read_exercise(const char *path, struct exercise *exercise)
     struct text content = {0};
     if (read_file(path, &content) != 0) return 0;
     char *number = field_of(content.data, "hunt: "), *cases = field_of(content.data, "killed-by: ");
-    int found = number && cases;
+    int found = number != NULL && cases != NULL;
     if (found) {
         *exercise = (struct exercise){.number = atoi(number),
                                       .why = field_of(content.data, "why: "),
@@ -73,7 +73,7 @@ static struct exercise *read_folder(const char *folder, size_t *count)
     DIR *directory = opendir(folder);
     size_t room = 0;
     *count = 0;
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+    for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
         if (*entry->d_name == '.') continue;
         if (*count == room) {
             struct exercise *more = must_allocate((2 * room + 16) * sizeof *more);
@@ -86,7 +86,7 @@ static struct exercise *read_folder(const char *folder, size_t *count)
         *count += (size_t)read_exercise(path, &found[*count]);
         free(path);
     }
-    if (directory) closedir(directory);
+    if (directory != NULL) closedir(directory);
     if (*count) qsort(found, *count, sizeof *found, by_number);
     return found;
 }
@@ -129,7 +129,7 @@ static void append_new(struct text *out, const char *old, const char *old_end, c
     for (const char *line = fresh; line < fresh_end; line += strcspn(line, "\n") + 1) {
         size_t length = strcspn(line, "\n"), kept = length;
         const char *comment = has_line(old, old_end, line, length) ? NULL : memmem(line, length, "//", 2);
-        if (comment) {
+        if (comment != NULL) {
             kept = (size_t)(comment - line);
             while (kept && line[kept - 1] == ' ') kept--;
             if (!kept) continue; /* nothing but the comment stood there */
@@ -148,13 +148,13 @@ static int does_not_fit(const struct exercise *exercise)
 /* Replaces each old text in @p source by its new one. */
 static int apply(const struct exercise *exercise, const char *mutant, struct text *source)
 {
-    for (const char *at = mutant; (at = strstr(at, begin_old));) {
+    for (const char *at = mutant; (at = strstr(at, begin_old)) != NULL;) {
         const char *old = at + strlen(begin_old), *middle = strstr(old, begin_new);
-        const char *fresh = middle ? middle + strlen(begin_new) : NULL;
-        const char *end = fresh ? strstr(fresh, end_new) : NULL;
-        const size_t length = middle ? (size_t)(middle - old) : 0;
-        const char *place = end ? memmem(source->data, source->length, old, length) : NULL;
-        if (!place) return does_not_fit(exercise);
+        const char *fresh = middle != NULL ? middle + strlen(begin_new) : NULL;
+        const char *end = fresh != NULL ? strstr(fresh, end_new) : NULL;
+        const size_t length = middle != NULL ? (size_t)(middle - old) : 0;
+        const char *place = end != NULL ? memmem(source->data, source->length, old, length) : NULL;
+        if (place == NULL) return does_not_fit(exercise);
         struct text changed = {0};
         text_append(&changed, source->data, (size_t)(place - source->data));
         append_new(&changed, old, middle, fresh, end);
@@ -177,7 +177,7 @@ int exercise_kernel(const struct lesson_folder *lesson, const struct exercise *e
     struct text content = {0};
     int code = read_or_complain(exercise->path, &content);
     if (code != EXIT_PASS) return code;
-    if (exercise->why) {
+    if (exercise->why != NULL) {
         char *solution = course_kernel_path(lesson, 1);
         text_print(kernel,
                    "// Exercise %d of lesson %s: a mistake is in this file. This line stays as it is.\n",
@@ -187,7 +187,7 @@ int exercise_kernel(const struct lesson_folder *lesson, const struct exercise *e
         free(solution);
     } else { /* handed out: an empty line is between its fields and the kernel */
         const char *begin = strstr(content.data, "\n\n");
-        if (begin) text_append(kernel, begin + 2, strlen(begin + 2));
+        if (begin != NULL) text_append(kernel, begin + 2, strlen(begin + 2));
     }
     text_free(&content);
     return code;
@@ -211,7 +211,7 @@ int exercise_answer(const struct lesson_folder *lesson, const struct exercise *e
 static void list_lines(const char *difference, struct text *out)
 {
     int at = 0, removed = 0, added = 0;
-    for (char *line; (line = next_word(&difference, '\n')); free(line)) {
+    for (char *line; (line = next_word(&difference, '\n')) != NULL; free(line)) {
         if ((*line == ' ' || *line == '@' || !*line) && removed + added) {
             text_print(out, "%s%d", out->length ? " " : "", removed ? at - removed : at - 1);
             if (removed)
@@ -230,7 +230,7 @@ static void list_lines(const char *difference, struct text *out)
 char *exercise_lines(const struct lesson_folder *lesson, const struct exercise *exercise)
 {
     struct text answer = {0}, lines = {0};
-    if (!exercise->why) return exercise->lines ? copy_string(exercise->lines) : NULL;
+    if (exercise->why == NULL) return exercise->lines != NULL ? copy_string(exercise->lines) : NULL;
     if (exercise_answer(lesson, exercise, &answer) == EXIT_PASS) list_lines(answer.data, &lines);
     text_free(&answer);
     return lines.data;
@@ -264,7 +264,7 @@ int exercise_file(const struct lesson_folder *lesson, const struct exercise *exe
     struct text kernel = {0};
     int code = exercise_kernel(lesson, exercise, &kernel);
     char *lines = code == EXIT_PASS ? exercise_lines(lesson, exercise) : NULL;
-    if (lines)
+    if (lines != NULL)
         text_print(file, "hunt: %d\nkilled-by: %s%s\nlines: %s\n\n%s", exercise->number,
                    exercise->device_only ? "simt " : "", exercise->cases, lines, kernel.data);
     free(lines);

@@ -182,7 +182,7 @@ int load_run(const struct load_request *requests, int count, const struct schedu
     for (int i = 0; i < count; i++) r.last[i] = -1.0;
     *result = (struct load_result){0};
     struct scheduler *scheduler = scheduler_open(limits);
-    if (!scheduler) abort();
+    if (scheduler == NULL) abort();
     const int failed = run_all(&r, scheduler, prompt, seconds, context, result, error);
     if (!failed) summarize(&r, result);
     scheduler_close(scheduler);

@@ -52,7 +52,7 @@ struct scheduler {
 static void list_insert(struct list *list, struct entry *entry)
 {
     struct entry **at = &list->first;
-    while (*at && (*at)->number < entry->number) at = &(*at)->next;
+    while (*at != NULL && (*at)->number < entry->number) at = &(*at)->next;
     entry->next = *at;
     *at = entry;
 }
@@ -60,7 +60,7 @@ static void list_insert(struct list *list, struct entry *entry)
 static void list_append(struct list *list, struct entry *entry)
 {
     struct entry **at = &list->first;
-    while (*at) at = &(*at)->next;
+    while (*at != NULL) at = &(*at)->next;
     entry->next = NULL;
     *at = entry;
 }
@@ -75,13 +75,13 @@ static void list_remove(struct list *list, struct entry *entry)
 static int list_length(const struct list *list)
 {
     int length = 0;
-    for (const struct entry *e = list->first; e; e = e->next) length++;
+    for (const struct entry *e = list->first; e != NULL; e = e->next) length++;
     return length;
 }
 
 static void list_free(struct list *list)
 {
-    for (struct entry *e = list->first, *next; e; e = next) {
+    for (struct entry *e = list->first, *next; e != NULL; e = next) {
         next = e->next;
         free(e->tokens);
         free(e->stops);
@@ -210,7 +210,7 @@ static void end(struct scheduler *s, struct entry *e, enum scheduler_end how)
 static int youngest_but(const struct scheduler *s, const struct entry *e, struct entry **youngest)
 {
     *youngest = NULL;
-    for (struct entry *other = s->running.first; other; other = other->next)
+    for (struct entry *other = s->running.first; other != NULL; other = other->next)
         if (other->number > e->number) *youngest = other;
     return *youngest != NULL;
 }
@@ -247,7 +247,7 @@ static void plan_piece(struct scheduler *s, struct entry *e, int count)
 /* The newest token of everybody who is past the prompt, the oldest first. Rows are enough: max_rows >= max_running. */
 static int plan_decode(struct scheduler *s, int rows)
 {
-    for (struct entry *e = s->running.first, *next; e; e = next) {
+    for (struct entry *e = s->running.first, *next; e != NULL; e = next) {
         const int decodes = e->count - e->computed == 1;
         if (decodes && make_room(s, e, e->computed + 1)) {
             plan_piece(s, e, 1);
@@ -323,7 +323,7 @@ struct scheduler_step scheduler_plan(struct scheduler *s)
     }
     s->piece_count = 0;
     int rows = plan_decode(s, s->limits.max_rows);
-    for (struct entry *e = s->running.first; e && rows > 0; e = e->next)
+    for (struct entry *e = s->running.first; e != NULL && rows > 0; e = e->next)
         if (e->count - e->computed > 1) rows = plan_prompt(s, e, rows);
     for (struct entry *e; rows > 0 && (e = s->waiting.first) != NULL && take_in(s, e);)
         rows = plan_prompt(s, e, rows);
@@ -373,7 +373,7 @@ void scheduler_finish(struct scheduler *s, const int *sampled)
 
 static struct entry *find(const struct list *list, long long number)
 {
-    for (struct entry *e = list->first; e; e = e->next)
+    for (struct entry *e = list->first; e != NULL; e = e->next)
         if (e->number == number) return e;
     return NULL;
 }

@@ -34,7 +34,7 @@ static int choose_lessons(const char *list, struct grade_class *class)
     size_t count;
     const struct lesson_folder *all = course_lessons(&count);
     char *chosen = course_choose_lessons(list, "--lessons");
-    if (!chosen) return EXIT_TROUBLE;
+    if (chosen == NULL) return EXIT_TROUBLE;
     class->lessons = must_allocate((count + 1) * sizeof *class->lessons);
     for (size_t i = 0; i < count; i++) {
         if (chosen[i]) class->lessons[class->lesson_count++] = &all[i];
@@ -60,7 +60,7 @@ static int read_count(const char *option, const char *text, long most, long *cou
 static int read_shard(const char *text, struct grade_class *class)
 {
     int end = 0;
-    if (!text) return EXIT_PASS;
+    if (text == NULL) return EXIT_PASS;
     int read = sscanf(text, "%u/%u%n", &class->shard, &class->shards, &end);
     int good = read == 2 && text[end] == '\0' && class->shard >= 1 && class->shard <= class->shards;
     if (good && class->shards <= 10000) return EXIT_PASS;
@@ -72,7 +72,7 @@ static int read_seconds(const struct command_line *line, const char *option, dou
 {
     long count = 0;
     const char *text = option_value(line, option);
-    int code = text ? read_count(option, text, 1000000, &count) : EXIT_PASS;
+    int code = text != NULL ? read_count(option, text, 1000000, &count) : EXIT_PASS;
     *seconds = (double)count;
     return code;
 }
@@ -90,8 +90,9 @@ static int read_options(const struct command_line *line, struct grade_class *cla
     class->device = option_value(line, "--device");
     class->similar = option_value(line, "--similarity");
     grade_settings_ask(line, class);
-    if (!class->plan.out && !class->similar) return complain("--out OUT says where the results go.");
-    if (jobs && read_count("--jobs", jobs, 256, &count) != EXIT_PASS) return EXIT_TROUBLE;
+    if (class->plan.out == NULL && class->similar == NULL)
+        return complain("--out OUT says where the results go.");
+    if (jobs != NULL && read_count("--jobs", jobs, 256, &count) != EXIT_PASS) return EXIT_TROUBLE;
     class->plan.jobs = (int)count;
     if (read_seconds(line, "--lesson-limit", &class->plan.lesson_seconds) != EXIT_PASS) return EXIT_TROUBLE;
     if (read_seconds(line, "--student-limit", &class->plan.student_seconds) != EXIT_PASS) return EXIT_TROUBLE;
@@ -161,8 +162,8 @@ static int open_journal(struct grade_class *class)
 static int folders_apart(const struct grade_class *class)
 {
     char *submissions = realpath(class->plan.submissions, NULL), *out = realpath(class->plan.out, NULL);
-    size_t length = submissions ? strlen(submissions) : 0;
-    int inside = submissions && out && strncmp(out, submissions, length) == 0 &&
+    size_t length = submissions != NULL ? strlen(submissions) : 0;
+    int inside = submissions != NULL && out != NULL && strncmp(out, submissions, length) == 0 &&
                  (out[length] == '/' || out[length] == '\0');
     free(submissions);
     free(out);
@@ -179,12 +180,12 @@ static int tell_ungraded(const struct grade_class *class, const struct grade_she
     size_t ungraded = 0;
     for (size_t s = 0; s < class->book.student_count; s++) {
         const struct grade_sheet *sheet = &sheets[s];
-        if (class->student && strcmp(class->student, sheet->student) != 0) continue;
+        if (class->student != NULL && strcmp(class->student, sheet->student) != 0) continue;
         for (size_t i = 0; i < class->book.lesson_count; i++) {
             const struct grade_score *score = &sheet->scores[i];
             if (score->decided) continue;
-            char *why = escape_visible(score->result ? score->result->sentence : "it has not been tried",
-                                       ESCAPE_ONE_LINE);
+            char *why = escape_visible(
+                score->result != NULL ? score->result->sentence : "it has not been tried", ESCAPE_ONE_LINE);
             complain("not graded: %s, %s: %s.", sheet->shown, class->book.lessons[i].name, why);
             free(why);
             ungraded++;
@@ -199,7 +200,7 @@ static void tell_absent(const struct grade_book *book)
     struct text absent = {0};
     grade_times_absent(book, &absent);
     const char *rest = absent.data;
-    for (char *line; (line = next_word(&rest, '\n')); free(line))
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line))
         if (*line) complain("%s", line);
     text_free(&absent);
 }
@@ -225,7 +226,7 @@ static int run_grade(const struct command_line *line)
 {
     struct grade_class class = {.plan = {.lock = -1}, .journal = {.file = -1}};
     int merge = option_value(line, "--merge") != NULL;
-    if (!line->operand) {
+    if (line->operand == NULL) {
         return complain(merge ? "--merge of which results? Name the folders."
                               : "which submissions? For example: warpwise grade SUBMISSIONS --out OUT");
     }
@@ -235,8 +236,9 @@ static int run_grade(const struct command_line *line)
     if (read_options(line, &class) != EXIT_PASS) return EXIT_TROUBLE;
     class.plan.submissions = line->operand;
     if (!merge && !is_folder(line->operand)) return complain("%s is no folder.", line->operand);
-    if (class.similar && merge) return complain("--similarity takes the folder of submissions, not results.");
-    if (class.similar) return grade_similar(&class);
+    if (class.similar != NULL && merge)
+        return complain("--similarity takes the folder of submissions, not results.");
+    if (class.similar != NULL) return grade_similar(&class);
     if (take_folder(&class) != EXIT_PASS) return EXIT_TROUBLE;
     if (merge) {
         int code = grade_merge(&class, line->operands, line->operand_count);

@@ -113,7 +113,7 @@ static int check_times(const struct grade_rules *rules)
 static const char *setting_or(const struct grade_book *book, enum grade_setting which, const char *usual)
 {
     const char *value = book->setting[which];
-    return value && *value ? value : usual;
+    return value != NULL && *value ? value : usual;
 }
 
 int grade_rules_make(const struct grade_book *book, struct grade_rules *rules)
@@ -154,7 +154,8 @@ static int fits_lesson(const struct grade_book *book, const char *name, const st
     const char *word = grade_table_cell(table, row, "lesson");
     for (size_t i = 0; i < book->lesson_count; i++)
         if (is_lesson(&book->lessons[i], word)) return EXIT_PASS;
-    if (!*word || course_find_lesson(word)) return EXIT_PASS; /* a lesson that is not graded this time */
+    if (!*word || course_find_lesson(word) != NULL)
+        return EXIT_PASS; /* a lesson that is not graded this time */
     return complain("%s:%zu is about that lesson.", name, table->row[row].line);
 }
 
@@ -248,7 +249,7 @@ static const char *find_time(const struct grade_rules *rules, const struct grade
         const char *time = grade_table_cell(&rules->times, i, rules->time_column);
         if ((*of && !is_lesson(lesson, of)) || !*time) continue;
         if (rules->times.row[i].student != student) continue;
-        if (grade_read_time(time, 0, &seconds) != 0 || (found && seconds <= *latest)) continue;
+        if (grade_read_time(time, 0, &seconds) != 0 || (found != NULL && seconds <= *latest)) continue;
         *latest = seconds;
         found = time;
     }
@@ -262,9 +263,9 @@ static void spend_free_days(struct late *late, size_t count, long days)
         struct late *earliest = NULL;
         for (size_t i = 0; i < count; i++) {
             int waits = late[i].days > 0 && late[i].free_days < 0;
-            if (waits && (!earliest || late[i].deadline < earliest->deadline)) earliest = &late[i];
+            if (waits && (earliest == NULL || late[i].deadline < earliest->deadline)) earliest = &late[i];
         }
-        if (!earliest) return;
+        if (earliest == NULL) return;
         earliest->free_days = earliest->days < days ? earliest->days : days;
         days -= earliest->free_days;
     }
@@ -297,7 +298,7 @@ static void adjust_late(const struct grade_book *book, const struct grade_rules 
         if (sheet->scores[i].state == STATE_NOT_STARTED) continue; /* nothing came late */
         if (find_deadline(rules, lesson, student, &late[i]) != 0) continue;
         late[i].time_text = find_time(rules, lesson, student, &seconds);
-        if (late[i].time_text) late[i].days = grade_days_between(late[i].deadline, seconds);
+        if (late[i].time_text != NULL) late[i].days = grade_days_between(late[i].deadline, seconds);
     }
     spend_free_days(late, book->lesson_count, rules->late_days);
     for (size_t i = 0; i < book->lesson_count; i++)

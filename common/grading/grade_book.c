@@ -112,7 +112,7 @@ enum {
 
 static void put(struct text *line, const char *name, const char *value)
 {
-    if (value && *value) record_put(line, name, value);
+    if (value != NULL && *value) record_put(line, name, value);
 }
 
 static void put_fields(struct text *line, const struct field *fields, int count, const void *from)
@@ -166,7 +166,7 @@ static void fill_texts(const struct field *fields, int count, void *in)
 {
     for (const struct field *field = fields; field < fields + count; field++) {
         char **text = (char **)(void *)((char *)in + field->at);
-        if (field->kind == TEXT && !*text) *text = copy_string("");
+        if (field->kind == TEXT && *text == NULL) *text = copy_string("");
     }
 }
 
@@ -285,7 +285,7 @@ static void read_class(struct grade_book *book, const struct journal_record *rec
 void grade_book_put(struct grade_book *book, const struct grade_result *result)
 {
     const struct grade_result *found = grade_book_find(book, result->student, result->lesson, result->device);
-    if (found) {
+    if (found != NULL) {
         book->results[found - book->results] = *result;
         return;
     }

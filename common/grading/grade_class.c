@@ -46,7 +46,7 @@ static void read_rubric_line(const char *line, struct grade_lesson *lesson)
 {
     const char *rest = line;
     char *what = next_word(&rest, ','), *name = next_word(&rest, ',');
-    const char *value = rest ? rest : "";
+    const char *value = rest != NULL ? rest : "";
     struct {
         const char *what;
         double *to;
@@ -60,7 +60,7 @@ static void read_rubric_line(const char *line, struct grade_lesson *lesson)
     if (strcmp(what, "title") == 0) lesson->title = copy_string(value);
     if (strcmp(what, "part") == 0 && lesson->part_count < GRADE_PARTS) {
         lesson->part_points[lesson->part_count] = record_number(value);
-        lesson->part[lesson->part_count++] = copy_string(name ? name : "");
+        lesson->part[lesson->part_count++] = copy_string(name != NULL ? name : "");
     }
     free(what);
     free(name);
@@ -76,7 +76,7 @@ static int read_rubric(const struct lesson_folder *folder, struct grade_lesson *
         .name = copy_string(folder->name), .number = copy_string(folder->number), .title = copy_string("")};
     if (end.exit_code == EXIT_PASS) {
         const char *rest = end.output.data;
-        for (char *line; (line = next_word(&rest, '\n')); free(line)) read_rubric_line(line, lesson);
+        for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) read_rubric_line(line, lesson);
     }
     if (end.exit_code == EXIT_PASS && lesson->part_count > 0) return EXIT_PASS;
     return complain("%s does not say what lesson %s is worth: run cmake --build %s", program, folder->name,
@@ -91,9 +91,10 @@ static int settle_lessons(struct grade_class *class)
     const struct lesson_folder **chosen = must_allocate((all_count + 1) * sizeof *chosen);
     size_t count = 0;
     for (size_t i = 0; i < all_count; i++) {
-        int wanted = class->lesson_count == 0 && !(class->student && class->book.lesson_count);
+        int wanted = class->lesson_count == 0 && !(class->student != NULL && class->book.lesson_count);
         for (size_t j = 0; j < class->lesson_count; j++) wanted = wanted || class->lessons[j] == &all[i];
-        for (size_t j = 0; class->student && !class->lesson_count && j < class->book.lesson_count; j++)
+        for (size_t j = 0; class->student != NULL && !class->lesson_count && j < class->book.lesson_count;
+             j++)
             wanted = wanted || strcmp(class->book.lessons[j].name, all[i].name) == 0;
         if (wanted) chosen[count++] = &all[i];
     }
@@ -113,10 +114,10 @@ static int settle_lessons(struct grade_class *class)
 static int settle_devices(struct grade_class *class)
 {
     int recorded = class->book.devices[DEVICE_SIMT] || class->book.devices[DEVICE_GPU];
-    for (int i = 0; i < DEVICE_COUNT && (class->device || !recorded); i++) {
+    for (int i = 0; i < DEVICE_COUNT && (class->device != NULL || !recorded); i++) {
         int usable = class->devices.wanted[i] && device_probe((enum device)i)->usable;
         class->book.devices[i] = usable;
-        if (class->device && class->devices.wanted[i] && !usable) {
+        if (class->device != NULL && class->devices.wanted[i] && !usable) {
             return complain("%s is not here: %s.", device_name((enum device)i),
                             device_probe((enum device)i)->reason);
         }
@@ -160,20 +161,20 @@ static int settle_students(struct grade_class *class)
     if (grade_collect(class->plan.submissions, &names, &count) != EXIT_PASS) return EXIT_TROUBLE;
     if (count == 0) return complain("there is no student's folder in %s.", class->plan.submissions);
     int found = 0;
-    if (class->student) names = with_recorded(class, names, &count);
+    if (class->student != NULL) names = with_recorded(class, names, &count);
     for (size_t i = 0; i < count; i++) {
         int ours = !class->shards || grade_shard_of(names[i], class->shards) == class->shard;
         if (ours) names[kept++] = names[i];
-        found = found || (ours && class->student && strcmp(names[i], class->student) == 0);
+        found = found || (ours && class->student != NULL && strcmp(names[i], class->student) == 0);
     }
     class->book.students = names;
     class->book.student_count = kept;
-    if (!class->student || found) return EXIT_PASS;
+    if (class->student == NULL || found) return EXIT_PASS;
     names[kept] = NULL;
     const char *near = count > kept ? NULL : nearest_name(class->student, (const char *const *)names);
-    char *shown = escape_visible(near ? near : "", ESCAPE_ONE_LINE);
+    char *shown = escape_visible(near != NULL ? near : "", ESCAPE_ONE_LINE);
     complain("there is no student \"%s\" in %s.%s%s%s", class->student, class->plan.submissions,
-             near ? " Did you mean " : "", shown, near ? "?" : "");
+             near != NULL ? " Did you mean " : "", shown, near != NULL ? "?" : "");
     free(shown);
     return EXIT_TROUBLE;
 }
@@ -194,8 +195,8 @@ static int settle_isolation(struct grade_class *class)
 int grade_class_settle(struct grade_class *class)
 {
     struct text line = {0};
-    int recorded_speed = class->book.class_line ? class->book.speed : 1;
-    class->book.speed = class->no_speed ? 0 : class->student ? recorded_speed : 1;
+    int recorded_speed = class->book.class_line != NULL ? class->book.speed : 1;
+    class->book.speed = class->no_speed ? 0 : class->student != NULL ? recorded_speed : 1;
     class->plan.speed = class->book.speed;
     class->book.version = copy_string(places.version);
     class->book.shard = class->shards ? format_string("%u/%u", class->shard, class->shards) : copy_string("");
@@ -203,7 +204,7 @@ int grade_class_settle(struct grade_class *class)
     if (grade_seed_settle(class) != EXIT_PASS || settle_lessons(class) != EXIT_PASS) return EXIT_TROUBLE;
     if (settle_devices(class) != EXIT_PASS || settle_students(class) != EXIT_PASS) return EXIT_TROUBLE;
     grade_class_line(&class->book, &line);
-    if (class->book.class_line && strcmp(class->book.class_line, line.data) == 0) return EXIT_PASS;
+    if (class->book.class_line != NULL && strcmp(class->book.class_line, line.data) == 0) return EXIT_PASS;
     int error = journal_append(&class->journal, &line);
     text_free(&line);
     return error ? complain("%s cannot be written: %s.", class->journal.path, strerror(error)) : EXIT_PASS;
@@ -220,8 +221,8 @@ static void add_unit(struct grade_class *class, const char *student, const struc
     char *name = grade_unit_name(&unit);
     const struct grade_result *known = grade_book_find(&class->book, student, name, device);
     free(name);
-    int again = class->student && *student;
-    if (!again && known && known->graded && strcmp(known->key, unit.key) == 0) return;
+    int again = class->student != NULL && *student;
+    if (!again && known != NULL && known->graded && strcmp(known->key, unit.key) == 0) return;
     int same = !again && grade_book_judged(&class->book, unit.key) != NULL;
     for (size_t i = 0; i < class->unit_count && !same; i++) same = strcmp(class->units[i].key, unit.key) == 0;
     if (same)
@@ -255,7 +256,7 @@ static void list_solutions(struct grade_class *class)
 static int is_sound(const struct grade_class *class, const struct lesson_folder *lesson, enum device device)
 {
     const struct grade_result *solution = grade_book_find(&class->book, "", lesson->name, device);
-    return !solution || (solution->graded && solution->state == STATE_PASS);
+    return solution == NULL || (solution->graded && solution->state == STATE_PASS);
 }
 
 /* Debugging exercises that were handed in. The software device alone sees every mistake. */
@@ -288,7 +289,7 @@ static void list_students(struct grade_class *class)
 {
     for (size_t s = 0; s < class->book.student_count && !process_interrupted(); s++) {
         const char *student = class->book.students[s];
-        if (class->student && strcmp(student, class->student) != 0) continue;
+        if (class->student != NULL && strcmp(student, class->student) != 0) continue;
         for (size_t i = 0; i < class->lesson_count; i++) {
             char *fingerprint = grade_fingerprint(class->plan.submissions, student, class->lessons[i], 0);
             for (int device = 0; device < DEVICE_COUNT; device++) {
@@ -352,7 +353,7 @@ static int keep_result(struct grade_class *class, const struct grade_unit *unit,
         result->notes = submission_notes(folder, unit->lesson, unit->exercise);
         free(folder);
     }
-    if (class->student && *unit->student && known && known->graded && result->graded)
+    if (class->student != NULL && *unit->student && known != NULL && known->graded && result->graded)
         tell_whether_same(known, result);
     grade_result_line(result, &line);
     int error = journal_append(&class->journal, &line);
@@ -409,7 +410,7 @@ static int keep_known_twins(struct grade_class *class)
     int stop = 0;
     for (size_t i = 0; i < class->twin_count && !stop; i++) {
         const struct grade_result *known = grade_book_judged(&class->book, class->twins[i].key);
-        if (known)
+        if (known != NULL)
             stop = keep_twin(class, &class->twins[i], known);
         else
             class->twins[left++] = class->twins[i];

@@ -55,7 +55,7 @@ static void put_feedback(const struct grade_score *score, struct text *out)
     struct text feedback = {0};
     const char *reason = grade_reason(score);
     text_print(&feedback, "%s", state_name(score->state));
-    if (reason) text_print(&feedback, ": %s", reason);
+    if (reason != NULL) text_print(&feedback, ": %s", reason);
     if (score->adjusted.length) text_print(&feedback, "; %s", score->adjusted.data);
     text_print(out, ",");
     put_csv(out, feedback.data);

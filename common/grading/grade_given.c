@@ -31,9 +31,9 @@ static char *value_of(int which, const char *given)
         return copy_string(given);
     int error = read_file(given, &content);
     if (error) return complain("--%s %s cannot be read: %s.", name, given, strerror(error)), NULL;
-    if (content.data && strlen(content.data) != content.length)
+    if (content.data != NULL && strlen(content.data) != content.length)
         return complain("--%s %s is no text.", name, given), NULL;
-    return copy_string(content.data ? content.data : "");
+    return copy_string(content.data != NULL ? content.data : "");
 }
 
 int grade_settings_settle(struct grade_class *class)
@@ -43,9 +43,9 @@ int grade_settings_settle(struct grade_class *class)
     struct text before = {0}, line = {0};
     grade_settings_line(book, &before);
     for (int i = 0; i < GRADE_SETTINGS; i++) {
-        if (!class->setting[i]) continue;
+        if (class->setting[i] == NULL) continue;
         book->setting[i] = value_of(i, class->setting[i]);
-        if (!book->setting[i]) return EXIT_TROUBLE;
+        if (book->setting[i] == NULL) return EXIT_TROUBLE;
     }
     grade_settings_line(book, &line);
     int changed = strcmp(before.data, line.data) != 0, error = 0;

@@ -21,7 +21,7 @@ static const char *const moments[] = {"visible", "hidden", "after_due_date", "af
 
 static const char *moment_of(const char *word)
 {
-    for (size_t i = 0; moments[i]; i++)
+    for (size_t i = 0; moments[i] != NULL; i++)
         if (strcmp(moments[i], word) == 0) return moments[i];
     return NULL;
 }
@@ -30,12 +30,14 @@ static const char *moment_of(const char *word)
 static const char *visibility_of(const struct grade_book *book, const char *group)
 {
     const char *list = book->setting[GRADE_VISIBILITY], *found = "visible";
-    for (char *word; list && (word = next_word(&list, ',')); free(word)) {
+    for (char *word; list != NULL && (word = next_word(&list, ',')) != NULL; free(word)) {
         char *equals = strchr(word, '=');
-        if (equals) *equals = '\0';
-        const char *named = equals ? grade_group_of_title(word) : NULL;
-        const char *moment = moment_of(equals ? equals + 1 : word);
-        if (moment && (!equals || (group && named && strcmp(named, group) == 0))) found = moment;
+        if (equals != NULL) *equals = '\0';
+        const char *named = equals != NULL ? grade_group_of_title(word) : NULL;
+        const char *moment = moment_of(equals != NULL ? equals + 1 : word);
+        if (moment != NULL &&
+            (equals == NULL || (group != NULL && named != NULL && strcmp(named, group) == 0)))
+            found = moment;
     }
     return found;
 }
@@ -43,18 +45,18 @@ static const char *visibility_of(const struct grade_book *book, const char *grou
 int grade_visibility_check(const struct grade_book *book)
 {
     const char *list = book->setting[GRADE_VISIBILITY];
-    for (char *word; list && *list && (word = next_word(&list, ',')); free(word)) {
+    for (char *word; list != NULL && *list && (word = next_word(&list, ',')) != NULL; free(word)) {
         char *equals = strchr(word, '=');
-        if (equals) *equals = '\0';
-        if (equals && !grade_group_of_title(word))
+        if (equals != NULL) *equals = '\0';
+        if (equals != NULL && grade_group_of_title(word) == NULL)
             return complain(
                 "--visibility: there is no group \"%s\". Groups: basic, edges, numerics, bad_input, "
                 "properties, real_sizes, clean_of_findings, speed.",
                 word);
-        if (!moment_of(equals ? equals + 1 : word))
+        if (moment_of(equals != NULL ? equals + 1 : word) == NULL)
             return complain(
                 "--visibility: \"%s\" is none of visible, hidden, after_due_date, after_published.",
-                equals ? equals + 1 : word);
+                equals != NULL ? equals + 1 : word);
     }
     return EXIT_PASS;
 }
@@ -160,7 +162,7 @@ void grade_gradescope(const struct grade_book *book, const struct grade_sheet *s
         int graded = score->decided;
         text_print(&told, "%s: %s", book->lessons[i].name, state_name(score->state));
         if (graded) text_print(&told, ", %.2f of %.2f points", score->points, score->points_max);
-        if (!graded && score->result) text_print(&told, " (%s)", score->result->sentence);
+        if (!graded && score->result != NULL) text_print(&told, " (%s)", score->result->sentence);
         if (score->withheld > 0) text_print(&told, ", %.2f withheld", score->withheld);
         if (score->adjusted.length) text_print(&told, " (%s)", score->adjusted.data);
         text_print(&told, "\n");
@@ -169,7 +171,7 @@ void grade_gradescope(const struct grade_book *book, const struct grade_sheet *s
     text_print(out, "{\n");
     if (sheet->graded) put_tests(book, sheet, out);
     text_print(out, "  \"execution_time\": %ld,\n  \"output\": ", (long)(sheet->seconds + 0.5));
-    put_json(out, told.data ? told.data : "");
+    put_json(out, told.data != NULL ? told.data : "");
     text_print(out,
                ",\n  \"output_format\": \"text\",\n  \"visibility\": \"%s\",\n"
                "  \"stdout_visibility\": \"hidden\",\n  \"extra_data\": {\"student\": ",

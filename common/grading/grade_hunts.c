@@ -57,7 +57,7 @@ static void put_lesson(const struct grade_book *book, const char *student, const
         const struct grade_unit unit = {.lesson = lesson, .exercise = exercises[i].number};
         char *name = grade_unit_name(&unit);
         const struct grade_result *result = grade_book_find(book, student, name, DEVICE_SIMT);
-        if (result) put_exercise(result, &exercises[i], points, out);
+        if (result != NULL) put_exercise(result, &exercises[i], points, out);
         free(name);
     }
     free(exercises);

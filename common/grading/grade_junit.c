@@ -50,7 +50,7 @@ static void put_properties(const struct grade_book *book, const struct grade_sco
     }
     put_property(out, "version", book->version);
     put_property(out, "isolation", book->isolation);
-    if (result) {
+    if (result != NULL) {
         put_property(out, "device", device_name(result->device));
         put_property(out, "device_model", result->model);
         put_property(out, "driver", result->driver);
@@ -110,7 +110,7 @@ static void put_ungraded(const struct grade_lesson *lesson, const struct grade_s
     text_print(out, "    <testcase name=\"graded\"");
     put_attribute(out, "classname", lesson->name);
     text_print(out, " time=\"0.000\">\n      <error");
-    put_attribute(out, "message", score->result ? score->result->sentence : "it was not graded");
+    put_attribute(out, "message", score->result != NULL ? score->result->sentence : "it was not graded");
     text_print(out, " type=\"%s\"/>\n    </testcase>\n", state_name(STATE_NOT_GRADED));
 }
 
@@ -133,7 +133,7 @@ static void put_suite(const struct grade_book *book, const struct grade_lesson *
     for (size_t i = 0; i < score->group_count; i++)
         put_test(lesson, score, &score->group[i], i == 0 ? seconds : 0, out);
     if (!score->decided) put_ungraded(lesson, score, out);
-    if (score->result && *score->result->log) {
+    if (score->result != NULL && *score->result->log) {
         text_print(out, "    <system-out>");
         put_xml(out, score->result->log);
         text_print(out, "</system-out>\n");

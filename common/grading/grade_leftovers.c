@@ -20,14 +20,14 @@
 static char *literal(const char *path)
 {
     struct text out = {0};
-    for (; *path; path++) text_print(&out, "%s%c", strchr("*?[]\\", *path) ? "\\" : "", *path);
+    for (; *path; path++) text_print(&out, "%s%c", strchr("*?[]\\", *path) != NULL ? "\\" : "", *path);
     return out.data;
 }
 
 static int ends_in_number(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    return dot && dot[1] && dot[1 + strspn(dot + 1, "0123456789")] == '\0';
+    return dot != NULL && dot[1] && dot[1 + strspn(dot + 1, "0123456789")] == '\0';
 }
 
 void grade_remove_leftovers(const char *out)

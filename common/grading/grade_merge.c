@@ -22,7 +22,7 @@ static int read_part(const char *folder, struct grade_book *part)
     int error = journal_read(path, grade_book_read, part, &found);
     free(path);
     if (error) return complain("there are no results in %s: %s.", folder, strerror(error));
-    if (!part->class_line) return complain("nothing was graded in %s.", folder);
+    if (part->class_line == NULL) return complain("nothing was graded in %s.", folder);
     return EXIT_PASS;
 }
 
@@ -72,7 +72,7 @@ static void add_results(struct grade_book *book, const struct grade_book *part)
         const struct grade_result *result = &part->results[i];
         const struct grade_result *known =
             grade_book_find(book, result->student, result->lesson, result->device);
-        int better = !known || result->graded > known->graded ||
+        int better = known == NULL || result->graded > known->graded ||
                      (result->graded == known->graded && strcmp(result->at, known->at) >= 0);
         if (better) grade_book_put(book, result);
     }
@@ -126,8 +126,8 @@ static int write_journal(struct grade_class *class)
 static int keep_seed(struct grade_class *class, const char *folder)
 {
     char *path = format_string("%s/secret_seed", folder);
-    if (!class->seed_given && access(path, R_OK) != 0) return EXIT_PASS; /* somebody kept it back */
-    if (!class->seed_given) class->seed_given = path;
+    if (class->seed_given == NULL && access(path, R_OK) != 0) return EXIT_PASS; /* somebody kept it back */
+    if (class->seed_given == NULL) class->seed_given = path;
     return grade_seed_settle(class);
 }
 
@@ -149,7 +149,8 @@ int grade_merge(struct grade_class *class, const char *const *folders, size_t co
             book.isolation = parts[i].isolation;
         }
         for (int which = 0; which < GRADE_SETTINGS; which++)
-            if (!book.setting[which] || !*book.setting[which]) book.setting[which] = parts[i].setting[which];
+            if (book.setting[which] == NULL || !*book.setting[which])
+                book.setting[which] = parts[i].setting[which];
         add_results(&book, &parts[i]);
     }
     class->book = book;

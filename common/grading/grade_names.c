@@ -80,9 +80,9 @@ void grade_names_absent(const struct grade_book *book, const char *word, struct 
     names[book->student_count] = NULL;
     const char *near = nearest_name(word, names);
     char *shown = escape_visible(word, ESCAPE_ONE_LINE),
-         *nearby = escape_visible(near ? near : "", ESCAPE_ONE_LINE);
-    text_print(out, "there is no student \"%s\".%s%s%s", shown, near ? " Did you mean " : "", nearby,
-               near ? "?" : "");
+         *nearby = escape_visible(near != NULL ? near : "", ESCAPE_ONE_LINE);
+    text_print(out, "there is no student \"%s\".%s%s%s", shown, near != NULL ? " Did you mean " : "", nearby,
+               near != NULL ? "?" : "");
     free(shown);
     free(nearby);
     free(names);

@@ -33,7 +33,7 @@ static void make_sheet(const struct grade_book *book, const struct grade_rules *
         for (int device = 0; device < DEVICE_COUNT; device++) {
             const struct grade_result *result =
                 grade_book_find(book, student, book->lessons[i].name, (enum device)device);
-            if (result && book->devices[device]) sheet->seconds += result->seconds;
+            if (result != NULL && book->devices[device]) sheet->seconds += result->seconds;
         }
     }
     grade_adjust(book, rules, number, sheet);
@@ -82,7 +82,7 @@ static void put_reasons(const struct grade_book *book, const struct grade_sheet 
     struct text reasons = {0};
     for (size_t i = 0; i < book->lesson_count; i++) {
         const char *reason = grade_reason(&sheet->scores[i]);
-        if (reason)
+        if (reason != NULL)
             text_print(&reasons, "%s%s: %s", reasons.length ? "; " : "", book->lessons[i].number, reason);
     }
     put_csv(out, reasons.length ? reasons.data : "");
@@ -115,7 +115,7 @@ void grade_csv(const struct grade_book *book, const struct grade_sheet *sheets, 
         text_print(out, ",");
         put_csv(out, book->whole ? "whole" : book->isolation);
         text_print(out, ",%.2f,", sheet->earned);
-        put_csv(out, adjusted.data ? adjusted.data : "");
+        put_csv(out, adjusted.data != NULL ? adjusted.data : "");
         text_print(out, ",");
         put_reasons(book, sheet, out);
         text_print(out, "\n");

@@ -50,8 +50,8 @@ int grade_count_gpus(void)
     glob_t found;
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     int count = 0;
-    if (visible) {
-        for (char *word; (word = next_word(&visible, ',')); free(word)) count += *word != '\0';
+    if (visible != NULL) {
+        for (char *word; (word = next_word(&visible, ',')) != NULL; free(word)) count += *word != '\0';
     } else if (glob("/dev/nvidia[0-9]*", 0, NULL, &found) == 0) {
         count = (int)found.gl_pathc;
         globfree(&found);
@@ -64,9 +64,9 @@ static void choose_gpu(int gpu)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     char *name = format_string("%d", gpu);
-    for (int i = 0; visible && i <= gpu; i++) {
+    for (int i = 0; visible != NULL && i <= gpu; i++) {
         char *word = next_word(&visible, ',');
-        if (word && i == gpu) name = word;
+        if (word != NULL && i == gpu) name = word;
     }
     setenv("CUDA_VISIBLE_DEVICES", name, 1);
 }
@@ -214,7 +214,7 @@ static size_t next_unit(const struct pool *pool, const struct grade_unit *units,
 
 static void start_what_fits(struct pool *pool, const struct grade_unit *units, size_t count, char *begun)
 {
-    for (struct worker *worker; (worker = idle_worker(pool));) {
+    for (struct worker *worker; (worker = idle_worker(pool)) != NULL;) {
         size_t next = next_unit(pool, units, count, begun);
         if (next == count) return;
         int gpu = units[next].device == DEVICE_GPU ? free_gpu(pool) : -1;

@@ -109,12 +109,12 @@ static void add_cases(const struct grade_result *result, const struct grade_resu
                       const struct grade_lesson *lesson, struct grade_score *score)
 {
     const struct grade_result *rows = result->row_count > 0 ? result : solution;
-    for (size_t known = 0; known < GROUPS_OF_CASES && rows; known++) { /* always in the same order */
+    for (size_t known = 0; known < GROUPS_OF_CASES && rows != NULL; known++) { /* always in the same order */
         for (size_t i = 0; i < rows->row_count; i++) {
             if (strcmp(rows->rows[i].group, groups[known].name) == 0) group_called(score, groups[known].name);
         }
     }
-    for (size_t i = 0; rows && i < rows->row_count; i++) {
+    for (size_t i = 0; rows != NULL && i < rows->row_count; i++) {
         const struct grade_row *row = &rows->rows[i];
         struct grade_group *group = group_called(score, row->group);
         group->cases++;
@@ -148,10 +148,10 @@ static double clean_share(const struct grade_lesson *lesson, const struct grade_
             if (strcmp(row->part, lesson->part[part]) != 0) continue;
             points += row->points > 0 ? row->points : 0;
             most += row->points_max > 0 ? row->points_max : 0;
-            if (!unclean && is_unclean(row)) unclean = row;
+            if (unclean == NULL && is_unclean(row)) unclean = row;
         }
         all += lesson->part_points[part];
-        if (unclean) {
+        if (unclean != NULL) {
             text_print(note, "%s%s: %s", note->length ? "; " : "", unclean->test_case,
                        unclean->finding ? record_kind_name(unclean->finding) : state_name(unclean->state));
         } else if (most > 0 && points >= 0.25 * most) {
@@ -178,9 +178,9 @@ static void add_clean(const struct grade_book *book, const struct grade_lesson *
                                  "not asked");
         return;
     }
-    if (on_simt && on_simt->row_count == 0) text_print(&group->note, "it was not run");
-    if (on_simt && on_simt->row_count == 0) on_simt = NULL;
-    group->points = lesson->clean_points * (on_simt ? clean_share(lesson, on_simt, &group->note) : 0);
+    if (on_simt != NULL && on_simt->row_count == 0) text_print(&group->note, "it was not run");
+    if (on_simt != NULL && on_simt->row_count == 0) on_simt = NULL;
+    group->points = lesson->clean_points * (on_simt != NULL ? clean_share(lesson, on_simt, &group->note) : 0);
     group->failed = group->points < group->points_max;
 }
 
@@ -207,7 +207,7 @@ static double ratio_of(enum device device, const struct grade_measure *solution,
             *why = "the solution, measured before and after it, took different times: the device was not "
                    "quiet";
         }
-        return *why ? NAN : best / student->time_us;
+        return *why != NULL ? NAN : best / student->time_us;
     }
     int limited = solution->sectors * SECTOR_BYTES >= solution->min_bytes;
     if (!(student->sectors > 0) || !(solution->sectors > 0)) {
@@ -217,7 +217,7 @@ static double ratio_of(enum device device, const struct grade_measure *solution,
     } else if (!limited && solution->sectors > GRADE_UNUSUAL_RATIO * student->sectors) {
         *why = "nothing says how few sectors there may be, and these are less than half of the solution's";
     }
-    return *why ? NAN : solution->sectors / student->sectors;
+    return *why != NULL ? NAN : solution->sectors / student->sectors;
 }
 
 /* The ratio with which a case counts in the ranking, and whether a person should look at it. */
@@ -253,11 +253,11 @@ static void add_measures(const struct grade_lesson *lesson, const struct grade_r
         const char *why = "it was not measured", *between = group->note.length ? "; " : "";
         const struct grade_row *row = row_of(result, theirs->test_case);
         group->cases++;
-        if (!row || row->state != STATE_PASS || (own && own->state != STATE_PASS)) {
+        if (row == NULL || row->state != STATE_PASS || (own != NULL && own->state != STATE_PASS)) {
             group->failed++;
             continue;
         }
-        double ratio = own ? ratio_of(result->device, theirs, own, &why) : NAN;
+        double ratio = own != NULL ? ratio_of(result->device, theirs, own, &why) : NAN;
         if (isnan(ratio)) {
             group->withheld += worth;
             text_print(&group->note, "%s%s: %s", between, theirs->test_case, why);
@@ -284,7 +284,7 @@ static void add_speed(const struct grade_book *book, const struct grade_lesson *
     if (!(lesson->speed_points > 0)) return;
     struct grade_group *group = group_called(score, "ratio");
     const char *why = !book->speed                   ? "speed was not measured (--no-speed)"
-                      : !solution                    ? "there is no solution here to measure beside"
+                      : solution == NULL             ? "there is no solution here to measure beside"
                       : solution->measure_count == 0 ? "this lesson has no case that can be measured"
                                                      : NULL;
     group->kind = GRADE_SPEED;
@@ -297,7 +297,7 @@ static void add_speed(const struct grade_book *book, const struct grade_lesson *
     if (!right) { /* without right results there is no speed, and nothing to withhold */
         group->cases = group->failed = 1;
         text_print(&group->note, result->row_count ? "nothing is right at the real sizes" : "it was not run");
-    } else if (why) {
+    } else if (why != NULL) {
         group->cases = 1;
         group->withheld = lesson->speed_points;
         text_print(&group->note, "%s", why);
@@ -312,9 +312,9 @@ static void add_speed(const struct grade_book *book, const struct grade_lesson *
 static int stands(const struct grade_book *book, const struct grade_result *result)
 {
     const struct grade_result *solution =
-        result ? grade_book_find(book, "", result->lesson, result->device) : NULL;
-    if (!result || !result->graded) return 0;
-    return !solution || solution->state == STATE_PASS;
+        result != NULL ? grade_book_find(book, "", result->lesson, result->device) : NULL;
+    if (result == NULL || !result->graded) return 0;
+    return solution == NULL || solution->state == STATE_PASS;
 }
 
 static void total(struct grade_score *score)
@@ -348,11 +348,11 @@ void grade_score(const struct grade_book *book, const char *student, const struc
             missing = result[device];
             continue;
         }
-        if (!worse || decides(result[device], worse)) worse = result[device];
+        if (worse == NULL || decides(result[device], worse)) worse = result[device];
         speed = result[device]; /* the GPU, which comes last, if there is one */
     }
     for (size_t i = 0; i < lesson->part_count; i++) score->points_max += lesson->part_points[i];
-    if (!complete || !worse) {
+    if (!complete || worse == NULL) {
         score->result = missing;
         score->points_max += lesson->clean_points + lesson->speed_points;
         return;
@@ -370,7 +370,7 @@ void grade_score(const struct grade_book *book, const char *student, const struc
 const char *grade_reason(const struct grade_score *score)
 {
     const struct grade_result *result = score->result;
-    if (!result || !*result->sentence || score->state == STATE_NOT_GRADED) return NULL;
+    if (result == NULL || !*result->sentence || score->state == STATE_NOT_GRADED) return NULL;
     return score->state != STATE_NOT_STARTED || result->elsewhere ? result->sentence : NULL;
 }
 

@@ -44,7 +44,7 @@ int grade_seed_settle(struct grade_class *class)
     char digits[65];
     class->plan.seed_file = format_string("%s/secret_seed", class->plan.out);
     int known = read_file(class->plan.seed_file, &kept) == 0 && kept.length > 0;
-    if (class->seed_given) {
+    if (class->seed_given != NULL) {
         int error = read_file(class->seed_given, &seed);
         if (error) return complain("%s cannot be read: %s.", class->seed_given, strerror(error));
         if (seed.length == 0) return complain("%s is empty: that is no secret.", class->seed_given);

@@ -23,5 +23,5 @@ void grade_settings_line(const struct grade_book *book, struct text *line)
 {
     record_put(line, "kind", "settings");
     for (int i = 0; i < GRADE_SETTINGS; i++)
-        if (book->setting[i] && *book->setting[i]) record_put(line, names[i], book->setting[i]);
+        if (book->setting[i] != NULL && *book->setting[i]) record_put(line, names[i], book->setting[i]);
 }

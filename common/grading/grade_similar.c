@@ -43,7 +43,7 @@ static int copy_file(const char *from, const char *folder, const char *name)
     struct text content = {0};
     int error = read_file(from, &content);
     int code = error ? complain("%s cannot be read: %s.", from, strerror(error))
-                     : write_below(folder, name, content.data ? content.data : "", content.length);
+                     : write_below(folder, name, content.data != NULL ? content.data : "", content.length);
     text_free(&content);
     return code;
 }
@@ -57,7 +57,7 @@ static int add_student(const struct grade_class *class, const struct lesson_fold
     char *to = format_string("%s/%s/submissions/%s", class->similar, lesson->name, folder);
     int code = EXIT_PASS;
     submission_find(path, lesson, 0, &submission);
-    if (submission.state == SUBMISSION_READY && submission.kernel) {
+    if (submission.state == SUBMISSION_READY && submission.kernel != NULL) {
         code = copy_file(submission.kernel, to, name);
         *file = (struct similar_file){.student = student};
         snprintf(file->sha256, sizeof file->sha256, "%s", submission.sha256);
@@ -85,7 +85,7 @@ static void tell_same(const struct lesson_folder *lesson, const struct similar_f
             text_print(&names, "%s%s", names.length ? ", " : "", shown);
             free(shown);
         }
-        if (first && strcmp(names.data, files[i].student) != 0 && strstr(names.data, ", "))
+        if (first && strcmp(names.data, files[i].student) != 0 && strstr(names.data, ", ") != NULL)
             printf("%s: the same file, byte for byte: %s\n", lesson->name, names.data);
         text_free(&names);
     }

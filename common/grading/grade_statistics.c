@@ -151,13 +151,13 @@ static void note_mistake(struct mistakes *mistakes, const char *lesson, const ch
                          const char *student, struct known_by by, const char *shown)
 {
     struct mistake *found = NULL;
-    for (size_t i = 0; i < mistakes->count && !found; i++) {
+    for (size_t i = 0; i < mistakes->count && found == NULL; i++) {
         struct mistake *mistake = &mistakes->list[i];
         if (mistake->lesson == lesson && is_same(&mistake->by, &by) &&
             strcmp(mistake->test_case, test_case) == 0)
             found = mistake;
     }
-    if (!found) {
+    if (found == NULL) {
         if (mistakes->count == mistakes->capacity) {
             mistakes->capacity = 2 * mistakes->capacity + 64;
             struct mistake *more = must_allocate(mistakes->capacity * sizeof *more);
@@ -169,7 +169,7 @@ static void note_mistake(struct mistakes *mistakes, const char *lesson, const ch
         *found =
             (struct mistake){.by = by, .shown = copy_string(shown), .lesson = lesson, .test_case = test_case};
     }
-    if (found->last && strcmp(found->last, student) == 0) return;
+    if (found->last != NULL && strcmp(found->last, student) == 0) return;
     found->last = student;
     found->students++;
 }
@@ -190,7 +190,7 @@ static void collect(const struct grade_book *book, const struct grade_sheet *she
         for (size_t i = 0; i < book->lesson_count; i++) {
             const struct grade_score *score = &sheets[s].scores[i];
             const char *lesson = book->lessons[i].name;
-            if (!score->result || score->state == STATE_NOT_GRADED) continue;
+            if (score->result == NULL || score->state == STATE_NOT_GRADED) continue;
             if (score->result->row_count == 0 && score->state != STATE_NOT_STARTED)
                 note_mistake(of_lessons, lesson, "", sheets[s].student,
                              (struct known_by){.state = score->state}, state_name(score->state));

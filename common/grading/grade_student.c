@@ -57,7 +57,7 @@ static void put_finding(const struct grade_row *row, struct text *out)
     struct text lines = {0};
     const char *rest = row->found;
     int told = 0;
-    for (char *line; told < LINES_TOLD && (line = next_word(&rest, '\n')); free(line), told++)
+    for (char *line; told < LINES_TOLD && (line = next_word(&rest, '\n')) != NULL; free(line), told++)
         if (*line) text_print(&lines, "%s\n", line);
     if (lines.length) put_markdown_block(out, lines.data);
     text_free(&lines);
@@ -224,7 +224,7 @@ void grade_student_log(const struct grade_book *book, const struct grade_sheet *
         for (int device = 0; device < DEVICE_COUNT; device++) {
             const struct grade_result *result =
                 grade_book_find(book, sheet->student, book->lessons[i].name, (enum device)device);
-            if (result && book->devices[device]) put_result(book, result, out);
+            if (result != NULL && book->devices[device]) put_result(book, result, out);
         }
     }
 }

@@ -47,9 +47,9 @@ int grade_collect(const char *folder, char ***students, size_t *count)
     size_t capacity = 0;
     *students = NULL;
     *count = 0;
-    if (!open_folder) return complain("%s cannot be opened: %s.", folder, strerror(errno));
+    if (open_folder == NULL) return complain("%s cannot be opened: %s.", folder, strerror(errno));
     errno = 0;
-    for (struct dirent *entry; (entry = readdir(open_folder)); errno = 0) {
+    for (struct dirent *entry; (entry = readdir(open_folder)) != NULL; errno = 0) {
         if (!is_students(folder, entry->d_name)) continue;
         if (*count == capacity) {
             capacity = 2 * capacity + 64;
@@ -77,8 +77,8 @@ char *grade_fingerprint(const char *folder, const char *student, const struct le
     char *fingerprint = exercise && submission.state == SUBMISSION_NOT_STARTED
                             ? copy_string("")
                             : format_string("%s %s %s %s%s%s", submission_state_name(submission.state),
-                                            submission.found ? submission.found : "", submission.sha256,
-                                            submission.sentence, *notes ? " " : "", notes);
+                                            submission.found != NULL ? submission.found : "",
+                                            submission.sha256, submission.sentence, *notes ? " " : "", notes);
     free(notes);
     submission_free(&submission);
     free(path);

@@ -218,7 +218,7 @@ static void put_ungraded(const struct grade_book *book, const struct grade_sheet
             text_print(out, "<li>");
             put_xml(out, sheets[s].shown);
             text_print(out, ", %s: ", book->lessons[i].name);
-            put_xml(out, score->result ? score->result->sentence : "it has not been tried");
+            put_xml(out, score->result != NULL ? score->result->sentence : "it has not been tried");
             text_print(out, "</li>\n");
         }
     }
@@ -253,7 +253,7 @@ static void put_reasons(const struct grade_book *book, const struct grade_sheet 
         for (size_t i = 0; i < book->lesson_count; i++) {
             const struct grade_score *score = &sheets[s].scores[i];
             const struct grade_result *result = score->result;
-            if (!grade_reason(score)) continue;
+            if (grade_reason(score) == NULL) continue;
             if (count++ == 0)
                 text_print(
                     out,
@@ -311,7 +311,7 @@ static void put_absent(const struct grade_book *book, struct text *out)
     if (absent.length)
         text_print(out,
                    "<h2 id=\"absent\">Times of nobody</h2>\n<p>Who has no time is not late.</p>\n<ul>\n");
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) {
         if (!*line) continue;
         text_print(out, "<li>");
         put_xml(out, line);
@@ -330,10 +330,10 @@ static void put_same(const struct grade_book *book, const struct grade_sheet *sh
             struct text names = {0};
             const struct grade_result *first = sheets[s].scores[i].result;
             size_t same = 0, before = 0;
-            if (!first || !*first->sha256 || sheets[s].scores[i].state == STATE_NOT_STARTED) continue;
+            if (first == NULL || !*first->sha256 || sheets[s].scores[i].state == STATE_NOT_STARTED) continue;
             for (size_t other = 0; other < book->student_count && !before; other++) {
                 const struct grade_result *result = sheets[other].scores[i].result;
-                if (!result || strcmp(result->sha256, first->sha256) != 0) continue;
+                if (result == NULL || strcmp(result->sha256, first->sha256) != 0) continue;
                 before = other < s;
                 text_print(&names, "%s%s", same++ ? ", " : "", sheets[other].shown);
             }

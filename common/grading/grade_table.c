@@ -35,7 +35,7 @@ static size_t lines_in(const char *at, size_t length)
 static char *trimmed(char *cell)
 {
     size_t begin = strspn(cell, " \t\r"), end = strlen(cell);
-    while (end > begin && strchr(" \t\r", cell[end - 1])) end--;
+    while (end > begin && strchr(" \t\r", cell[end - 1]) != NULL) end--;
     char *copy = format_string("%.*s", (int)(end - begin), cell + begin);
     free(cell);
     return copy;
@@ -58,7 +58,7 @@ static struct grade_row_of_table *next_row(struct grade_table *table)
 static size_t read_cells(const char *record, char *cell[GRADE_COLUMNS])
 {
     size_t count = 0;
-    for (const char *rest = record; rest; count++) {
+    for (const char *rest = record; rest != NULL; count++) {
         char *next = trimmed(csv_field(&rest));
         if (count < GRADE_COLUMNS) cell[count] = next;
         if (count >= GRADE_COLUMNS) free(next);
@@ -115,7 +115,7 @@ const char *grade_table_cell(const struct grade_table *table, size_t row, const 
 
 int grade_table_needs(const char *name, const struct grade_table *table, const char *const *columns)
 {
-    for (; *columns; columns++) {
+    for (; *columns != NULL; columns++) {
         if (grade_table_has(table, *columns)) continue;
         struct text there = {0};
         for (size_t i = 0; i < table->columns; i++)

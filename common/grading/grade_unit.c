@@ -76,7 +76,7 @@ static const char *tool_sum(const struct lesson_folder *lesson, enum device devi
         char digits[DEVICE_COUNT][65];
     } known[100];
     size_t slot = 0;
-    while (slot < 99 && known[slot].lesson && known[slot].lesson != lesson) slot++;
+    while (slot < 99 && known[slot].lesson != NULL && known[slot].lesson != lesson) slot++;
     known[slot].lesson = lesson;
     char *digits = known[slot].digits[device];
     if (*digits) return digits;
@@ -108,7 +108,7 @@ char *grade_unit_name(const struct grade_unit *unit)
 int grade_exercise_of(const struct grade_result *result)
 {
     const char *hunt = strstr(result->lesson, "/hunt/");
-    return hunt ? atoi(hunt + strlen("/hunt/")) : 0;
+    return hunt != NULL ? atoi(hunt + strlen("/hunt/")) : 0;
 }
 
 void grade_key(const struct grade_unit *unit, const struct grade_book *book, const char *fingerprint,
@@ -142,7 +142,7 @@ static void settle(struct grade_result *result, int graded, enum state state, co
 static char *last_line(const char *report)
 {
     char *last = copy_string("it says nothing");
-    for (char *line; (line = next_word(&report, '\n'));) {
+    for (char *line; (line = next_word(&report, '\n')) != NULL;) {
         if (line[strspn(line, " ")] == '\0') {
             free(line);
             continue;
@@ -205,7 +205,7 @@ static double seconds_used(const struct grade_book *book, const char *student, c
     for (size_t i = 0; i < book->result_count; i++) {
         const struct grade_result *result = &book->results[i];
         int counts =
-            strcmp(result->student, student) == 0 && (!lesson || strcmp(result->lesson, lesson) != 0);
+            strcmp(result->student, student) == 0 && (lesson == NULL || strcmp(result->lesson, lesson) != 0);
         if (counts && !grade_exercise_of(result) && result->seconds > 0) sum += result->seconds;
     }
     return sum;
@@ -217,7 +217,7 @@ static double seconds_used(const struct grade_book *book, const char *student, c
 static double seconds_allowed(const struct grade_plan *plan, const struct grade_unit *unit)
 {
     const struct grade_book *book = plan->book;
-    if (!book || !*unit->student) return 0;
+    if (book == NULL || !*unit->student) return 0;
     double all = seconds_used(book, "", NULL), others = seconds_used(book, "", unit->lesson->name);
     double lesson = plan->lesson_seconds, student = plan->student_seconds;
     if (!(lesson > 0)) lesson = fmax(LESSON_SECONDS, MANY_TIMES * (all - others));
@@ -231,9 +231,9 @@ static double seconds_allowed(const struct grade_plan *plan, const struct grade_
 static double case_seconds(const struct grade_plan *plan, const struct grade_unit *unit)
 {
     const struct grade_result *solution =
-        plan->book ? grade_book_find(plan->book, "", unit->lesson->name, unit->device) : NULL;
+        plan->book != NULL ? grade_book_find(plan->book, "", unit->lesson->name, unit->device) : NULL;
     double slowest = 0;
-    for (size_t i = 0; solution && i < solution->row_count; i++) {
+    for (size_t i = 0; solution != NULL && i < solution->row_count; i++) {
         if (solution->rows[i].seconds > slowest) slowest = solution->rows[i].seconds;
     }
     if (unit->device != DEVICE_SIMT || !(slowest > 0)) return 0;
@@ -311,13 +311,13 @@ static const struct result_row *row_of(const struct results *results, const char
 static double time_of(const struct judgement *bench, const char *test_case)
 {
     const struct result_row *row = row_of(&bench->results, test_case);
-    return row && row->state == STATE_PASS ? row->median_us : NAN;
+    return row != NULL && row->state == STATE_PASS ? row->median_us : NAN;
 }
 
 static struct grade_measure *measure_called(struct grade_result *result, const char *test_case)
 {
     struct grade_measure *found = (struct grade_measure *)grade_measure_of(result, test_case);
-    if (found) return found;
+    if (found != NULL) return found;
     found = grade_add_measure(result);
     found->test_case = copy_string(test_case);
     return found;
@@ -337,8 +337,8 @@ static void note_measures(const struct judgement *bench, const struct judgement 
         measure->sectors = row->load_sectors + row->store_sectors;
         measure->min_bytes = row->min_bytes;
         measure->time_us = row->median_us;
-        measure->before_us = before ? time_of(before, row->test_case) : NAN;
-        measure->after_us = after ? time_of(after, row->test_case) : NAN;
+        measure->before_us = before != NULL ? time_of(before, row->test_case) : NAN;
+        measure->after_us = after != NULL ? time_of(after, row->test_case) : NAN;
     }
 }
 
@@ -417,9 +417,9 @@ static void grade_solution(const struct grade_plan *plan, const struct grade_uni
 /* The compiler sees a copy of the student's file; its messages must name the file as the student knows it. */
 static void forget_folder(struct text *log, const char *kernel)
 {
-    const char *slash = kernel ? strrchr(kernel, '/') : NULL;
+    const char *slash = kernel != NULL ? strrchr(kernel, '/') : NULL;
     struct text out = {0};
-    if (!slash || !log->data) return;
+    if (slash == NULL || log->data == NULL) return;
     size_t length = (size_t)(slash + 1 - kernel);
     text_append(&out, "", 0);
     for (const char *at = log->data; *at;) {
@@ -439,7 +439,7 @@ static void grade_submission(const struct grade_plan *plan, const struct grade_u
     build_untrusted_at_most(unit_seconds);
     submission_build(folder, unit->lesson, unit->exercise, unit->device, &submission);
     free(folder);
-    result->file = copy_string(submission.found ? submission.found : "");
+    result->file = copy_string(submission.found != NULL ? submission.found : "");
     result->sha256 = copy_string(submission.sha256);
     if (submission.log.length) text_append(log, submission.log.data, submission.log.length);
     if (submission.state == SUBMISSION_READY) {
@@ -473,14 +473,15 @@ void grade_unit_run(const struct grade_plan *plan, const struct grade_unit *unit
     unit_seconds = seconds_allowed(plan, unit);
     strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
     text_append(&log, "", 0);
-    *result = (struct grade_result){.student = copy_string(unit->student),
-                                    .lesson = grade_unit_name(unit),
-                                    .device = unit->device,
-                                    .key = copy_string(unit->key),
-                                    .model = copy_string(facts->model ? facts->model : "software device"),
-                                    .driver = copy_string(fact(facts, "driver")),
-                                    .at = copy_string(at)};
-    if (unit_seconds < 0 || (*unit->student && plan->book && !(unit_seconds > 0))) {
+    *result =
+        (struct grade_result){.student = copy_string(unit->student),
+                              .lesson = grade_unit_name(unit),
+                              .device = unit->device,
+                              .key = copy_string(unit->key),
+                              .model = copy_string(facts->model != NULL ? facts->model : "software device"),
+                              .driver = copy_string(fact(facts, "driver")),
+                              .at = copy_string(at)};
+    if (unit_seconds < 0 || (*unit->student && plan->book != NULL && !(unit_seconds > 0))) {
         settle(result, 1, STATE_TIMEOUT,
                "the time that all lessons of a student together may take was used up by others");
     } else if (*unit->student) {

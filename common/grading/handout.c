@@ -94,14 +94,15 @@ static int walk(struct handout *handout, const char *top, const char *below, vis
         code = visit(handout, below, path);
     } else if (S_ISDIR(status.st_mode)) {
         DIR *folder = opendir(path);
-        if (!folder) code = complain("%s cannot be read: %s.", path, strerror(errno));
-        for (struct dirent *entry; folder && code == EXIT_PASS && (entry = readdir(folder));) {
+        if (folder == NULL) code = complain("%s cannot be read: %s.", path, strerror(errno));
+        for (struct dirent *entry;
+             folder != NULL && code == EXIT_PASS && (entry = readdir(folder)) != NULL;) {
             if (entry->d_name[0] == '.') continue;
             char *inside = format_string("%s/%s", below, entry->d_name);
             code = walk(handout, top, inside, visit);
             free(inside);
         }
-        if (folder) closedir(folder);
+        if (folder != NULL) closedir(folder);
     }
     free(path);
     return code;
@@ -133,7 +134,7 @@ static int note_secret(struct handout *handout, const char *below, const char *p
         handout->secret = more;
     }
     char *sum = sum_of_file(path);
-    if (sum) handout->secret[handout->secret_count++] = sum;
+    if (sum != NULL) handout->secret[handout->secret_count++] = sum;
     return EXIT_PASS;
 }
 
@@ -141,7 +142,7 @@ static int hold_against_secrets(struct handout *handout, const char *below, cons
 {
     char *sum = sum_of_file(path);
     int code = EXIT_PASS;
-    for (size_t i = 0; sum && i < handout->secret_count && code == EXIT_PASS; i++) {
+    for (size_t i = 0; sum != NULL && i < handout->secret_count && code == EXIT_PASS; i++) {
         if (strcmp(sum, handout->secret[i]) == 0)
             code = complain("%s is a copy of a file that students must not have.", below);
     }
@@ -154,9 +155,9 @@ static int hold_against_secrets(struct handout *handout, const char *below, cons
 /* The next student region from @p at on: its beginning, and its end after it; NULL if there is none. */
 static const char *next_region(const char *at, const char **end)
 {
-    const char *begin = at ? strstr(at, "// [student: ") : NULL;
-    *end = begin ? strstr(begin, "// [/student]") : NULL;
-    return *end ? begin : NULL;
+    const char *begin = at != NULL ? strstr(at, "// [student: ") : NULL;
+    *end = begin != NULL ? strstr(begin, "// [/student]") : NULL;
+    return *end != NULL ? begin : NULL;
 }
 
 /* The first region that contains the solution's text: somebody has solved it where the skeleton should be. */
@@ -164,7 +165,7 @@ static int is_solved(const char *skeleton, const char *solution)
 {
     const char *one_end, *other_end;
     const char *one = next_region(skeleton, &one_end), *other = next_region(solution, &other_end);
-    while (one && other) {
+    while (one != NULL && other != NULL) {
         if (one_end - one == other_end - other && memcmp(one, other, (size_t)(one_end - one)) == 0) return 1;
         one = next_region(one_end, &one_end);
         other = next_region(other_end, &other_end);
@@ -216,7 +217,7 @@ static int copy_file(struct handout *handout, const char *path, const char *to)
 
 static int copy_part(struct handout *handout, const char *below, const char *path)
 {
-    for (const char *slash = strchr(below, '/'); slash; slash = strchr(slash + 1, '/')) {
+    for (const char *slash = strchr(below, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         char *folder = format_string("%.*s", (int)(slash - below), below);
         int stays = is_left_out(folder);
         free(folder);
@@ -231,8 +232,8 @@ static int copy_all(struct handout *handout)
     int code = EXIT_PASS;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && code == EXIT_PASS; i++) {
         char *path = format_string("%s/%s", course_source_dir(), parts[i].from);
-        code = parts[i].to ? copy_file(handout, path, parts[i].to)
-                           : walk(handout, course_source_dir(), parts[i].from, copy_part);
+        code = parts[i].to != NULL ? copy_file(handout, path, parts[i].to)
+                                   : walk(handout, course_source_dir(), parts[i].from, copy_part);
         free(path);
     }
     return code;
@@ -268,7 +269,7 @@ static int hand_out_hunts(struct handout *handout, const char *list)
     size_t count;
     const struct lesson_folder *lessons = course_lessons(&count);
     char *chosen = course_choose_lessons(list, "--hunts");
-    int code = chosen ? EXIT_PASS : EXIT_TROUBLE;
+    int code = chosen != NULL ? EXIT_PASS : EXIT_TROUBLE;
     for (size_t i = 0; i < count && code == EXIT_PASS; i++)
         if (chosen[i]) code = hand_out_exercises(handout, &lessons[i]);
     free(chosen);
@@ -281,8 +282,8 @@ static int is_empty_folder(const char *path)
 {
     DIR *folder = opendir(path);
     int entries = 0;
-    if (!folder) return 0;
-    for (struct dirent *entry; (entry = readdir(folder));)
+    if (folder == NULL) return 0;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
         entries += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
     closedir(folder);
     return entries == 0;
@@ -291,7 +292,7 @@ static int is_empty_folder(const char *path)
 static int run_handout(const struct command_line *line)
 {
     struct handout handout = {.to = line->operand};
-    if (!handout.to) return complain("where to? For example: warpwise handout STUDENT_TREE");
+    if (handout.to == NULL) return complain("where to? For example: warpwise handout STUDENT_TREE");
     if (access(handout.to, F_OK) == 0 && !is_empty_folder(handout.to)) {
         return complain("%s is there already and is not empty.", handout.to);
     }

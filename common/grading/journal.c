@@ -31,7 +31,7 @@ static void put_escaped(struct text *line, const char *value)
                               : *at == '\n' ? "\\n"
                               : *at == '\r' ? "\\r"
                                             : NULL;
-        text_append(line, escaped ? escaped : at, escaped ? 2 : 1);
+        text_append(line, escaped != NULL ? escaped : at, escaped != NULL ? 2 : 1);
     }
 }
 
@@ -58,8 +58,8 @@ static int unescape(char *text)
     char *out = text;
     for (const char *at = text; *at; at++) {
         const char *found = *at != '\\' ? NULL : at[1] ? strchr(letters, at[1]) : NULL;
-        if (*at == '\\' && !found) return -1;
-        *out++ = found ? meant[found - letters] : *at;
+        if (*at == '\\' && found == NULL) return -1;
+        *out++ = found != NULL ? meant[found - letters] : *at;
         at += found != NULL;
     }
     *out = '\0';
@@ -73,9 +73,9 @@ int record_parse(const char *line, struct journal_record *record)
     *record = (struct journal_record){.name = must_allocate(fields * sizeof(char *)),
                                       .value = must_allocate(fields * sizeof(char *))};
     int bad = fields % 2;
-    while (line && !bad) {
+    while (line != NULL && !bad) {
         char *name = next_word(&line, '\t'), *value = next_word(&line, '\t');
-        bad = !value || unescape(name) != 0 || unescape(value) != 0;
+        bad = value == NULL || unescape(name) != 0 || unescape(value) != 0;
         record->name[record->count] = name;
         record->value[record->count++] = value;
     }
@@ -125,13 +125,13 @@ static int line_is_sound(const char *line, size_t length)
     char digits[65];
     if (length <= SUM_DIGITS || line[SUM_DIGITS] != ' ') return 0;
     sum_of(line + SUM_DIGITS + 1, length - SUM_DIGITS - 1, digits);
-    return memcmp(digits, line, SUM_DIGITS) == 0 && !memchr(line, '\0', length);
+    return memcmp(digits, line, SUM_DIGITS) == 0 && memchr(line, '\0', length) == NULL;
 }
 
 static int scan(const struct text *content, journal_reader reader, void *context, struct journal *found)
 {
     const char *at = content->data, *end = content->data + content->length, *stop;
-    for (int first = 1; (stop = memchr(at, '\n', (size_t)(end - at))); at = stop + 1, first = 0) {
+    for (int first = 1; (stop = memchr(at, '\n', (size_t)(end - at))) != NULL; at = stop + 1, first = 0) {
         struct journal_record record;
         size_t length = (size_t)(stop - at);
         found->length = stop + 1 - content->data;
@@ -202,7 +202,7 @@ int journal_append(struct journal *journal, const struct text *line)
 static int sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char *folder = slash ? format_string("%.*s/", (int)(slash - path), path) : copy_string(".");
+    char *folder = slash != NULL ? format_string("%.*s/", (int)(slash - path), path) : copy_string(".");
     int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), error = file < 0 ? errno : 0;
     if (!error && fsync(file) != 0 && errno != EINVAL) error = errno;
     if (file >= 0) close(file);

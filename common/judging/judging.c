@@ -63,7 +63,8 @@ static void report_build_error(const struct judgement_request *request, const st
 static int is_limit(const char *name)
 {
     const char *unit = strrchr(name, '_');
-    return unit && (strcmp(unit, "_gbps") == 0 || strcmp(unit, "_tflops") == 0 || strcmp(unit, "_us") == 0);
+    return unit != NULL &&
+           (strcmp(unit, "_gbps") == 0 || strcmp(unit, "_tflops") == 0 || strcmp(unit, "_us") == 0);
 }
 
 static void add_limits(struct argument_list *arguments)
@@ -155,8 +156,8 @@ void judge_runner(const struct judgement_request *request, const char *runner, s
     char *rows = rows_open(&rows_file), *far;
     struct progress progress = {.request = request};
     far = rows_open(&progress.file);
-    char *order = format_string("SIMT_ORDER=%s", request->order ? request->order : "");
-    const char *environment[] = {request->order ? order : NULL, NULL};
+    char *order = format_string("SIMT_ORDER=%s", request->order != NULL ? request->order : "");
+    const char *environment[] = {request->order != NULL ? order : NULL, NULL};
     argument_add(&arguments, format_string("%s/bin/checker", course_binary_dir()));
     argument_add(&arguments, "--lesson");
     argument_add(&arguments, request->lesson->name);
@@ -168,11 +169,11 @@ void judge_runner(const struct judgement_request *request, const char *runner, s
     argument_add(&arguments, rows);
     argument_add(&arguments, "--progress");
     argument_add(&arguments, far);
-    if (request->again) {
+    if (request->again != NULL) {
         argument_add(&arguments, "--again");
         argument_add(&arguments, request->again);
     }
-    if (request->submission) argument_add(&arguments, "--isolated");
+    if (request->submission != NULL) argument_add(&arguments, "--isolated");
     if (request->bench) argument_add(&arguments, "--bench");
     if (request->bench && request->device == DEVICE_GPU) add_limits(&arguments);
     for (size_t i = 0; i < request->checker_arguments.count; i++) {
@@ -199,7 +200,7 @@ void judge_runner(const struct judgement_request *request, const char *runner, s
 static void tell_refusal(const struct judgement_request *request, const struct build *build,
                          struct judgement *judgement)
 {
-    if (!build->sentence) return;
+    if (build->sentence == NULL) return;
     if (judgement->exit_code == EXIT_PASS) judgement->exit_code = EXIT_FAIL;
     if (judgement->state == STATE_PASS) judgement->state = STATE_REFUSED;
     text_print(&judgement->report, "%s %s   %sREFUSED%s   grading would refuse this file: %s\n",
@@ -268,7 +269,7 @@ void judge(const struct judgement_request *request, struct judgement *judgement)
     clock_gettime(CLOCK_MONOTONIC, &begin);
     *judgement = (struct judgement){.exit_code = EXIT_TROUBLE, .state = STATE_NOTHING_RAN};
     text_append(&judgement->report, "", 0);
-    if (request->submission)
+    if (request->submission != NULL)
         judge_submission(request, judgement);
     else
         judge_file(request, judgement);

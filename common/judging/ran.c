@@ -52,19 +52,19 @@ static size_t count_notes(const char *pattern)
 static int run_ran(const struct command_line *line)
 {
     const char *required = option_value(line, "--require");
-    if (option_value(line, "--clear")) {
+    if (option_value(line, "--clear") != NULL) {
         char *folder = notes_folder();
         remove_tree(folder);
         free(folder);
         return EXIT_PASS;
     }
     size_t simt = count_notes("*-simt"), gpu = count_notes("*-gpu"), counted = simt + gpu;
-    if (required && strcmp(required, "simt") == 0) counted = simt;
-    if (required && strcmp(required, "gpu") == 0) counted = gpu;
+    if (required != NULL && strcmp(required, "simt") == 0) counted = simt;
+    if (required != NULL && strcmp(required, "gpu") == 0) counted = gpu;
     printf("kernels were checked in %zu runs on simt and %zu on gpu\n", simt, gpu);
     if (counted) return EXIT_PASS;
     complain("nothing ran%s%s: no kernel was executed since the record was cleared, so nothing was shown.",
-             required ? " on " : "", required ? required : "");
+             required != NULL ? " on " : "", required != NULL ? required : "");
     return EXIT_FAIL;
 }
 

@@ -59,7 +59,7 @@ void results_without_run(struct results *results, const char *lesson, const char
                                     {"points", "0"},    {"points_max", "0"}, {"headline", headline}};
     const char *columns = RECORD_COLUMNS;
     struct text line = {0};
-    for (char *column; columns && (column = csv_field(&columns)); free(column)) {
+    for (char *column; columns != NULL && (column = csv_field(&columns)) != NULL; free(column)) {
         const char *value = "";
         for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
             if (strcmp(column, known[i][0]) == 0) value = known[i][1];
@@ -75,7 +75,7 @@ void results_without_run(struct results *results, const char *lesson, const char
 static void split_fields(const char *line, struct fields *fields)
 {
     fields->count = 0;
-    while (line && fields->count < MAX_COLUMNS) fields->name[fields->count++] = csv_field(&line);
+    while (line != NULL && fields->count < MAX_COLUMNS) fields->name[fields->count++] = csv_field(&line);
 }
 
 static void free_fields(struct fields *fields)
@@ -106,9 +106,9 @@ static void read_places(const char *field, struct result_place places[RESULT_PLA
 {
     const char *rest = *field ? field : NULL;
     int count = 0;
-    for (char *place; count < RESULT_PLACES && (place = next_word(&rest, ';'));) {
+    for (char *place; count < RESULT_PLACES && (place = next_word(&rest, ';')) != NULL;) {
         char *colon = strrchr(place, ':');
-        if (!colon) continue;
+        if (colon == NULL) continue;
         *colon = '\0';
         places[count++] = (struct result_place){place, atoi(colon + 1)};
     }
@@ -198,11 +198,11 @@ int results_read(const char *path, struct results *results)
     int error = read_file(path, &content);
     if (error) return complain("the checker's results %s cannot be read: %s.", path, strerror(error));
     const char *rest = content.data;
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) {
         if (!*line) continue;
         if (header.count == 0) {
             split_fields(line, &header);
-            if (!results->header) results->header = copy_string(line);
+            if (results->header == NULL) results->header = copy_string(line);
             continue;
         }
         split_fields(line, &row);

@@ -82,7 +82,7 @@ static void send(const struct worker *worker, int which, const struct judgement 
     const struct ending ending = {judgement->exit_code, judgement->device_finding, judgement->state,
                                   judgement->seconds};
     struct text rows = {0};
-    text_print(&rows, "%s\n", judgement->results.header ? judgement->results.header : "");
+    text_print(&rows, "%s\n", judgement->results.header != NULL ? judgement->results.header : "");
     text_append(&rows, judgement->results.lines.data, judgement->results.lines.length);
     if (judgement->results.count || judgement->results.lines.length)
         write_all(worker->rows[which], rows.data, rows.length);

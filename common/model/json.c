@@ -41,7 +41,7 @@ static uint32_t new_value(struct parser *p)
         if (json->capacity > UINT32_MAX / 2) return 0;
         json->capacity = json->capacity ? json->capacity * 2 : 64;
         json->values = realloc(json->values, json->capacity * sizeof *json->values);
-        if (!json->values) abort(); /* as in must_allocate(): the program ends when memory runs out */
+        if (json->values == NULL) abort(); /* as in must_allocate(): the program ends when memory runs out */
     }
     memset(&json->values[json->count], 0, sizeof *json->values);
     return (uint32_t)json->count++;
@@ -109,7 +109,7 @@ static int escape(struct parser *p, char **to)
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
     char letter = p->at < p->end ? *p->at : '\0';
     const char *found = letter ? strchr(letters, letter) : NULL;
-    if (letter != 'u' && !found) return wrong(p, "an unknown escape");
+    if (letter != 'u' && found == NULL) return wrong(p, "an unknown escape");
     p->at++;
     if (letter == 'u') return unicode_escape(p, to);
     *(*to)++ = meant[found - letters];
@@ -310,7 +310,7 @@ const struct json_value *json_root(const struct json *json)
 
 const struct json_value *json_first(const struct json *json, const struct json_value *value)
 {
-    return value && value->first ? &json->values[value->first] : NULL;
+    return value != NULL && value->first ? &json->values[value->first] : NULL;
 }
 
 const struct json_value *json_next(const struct json *json, const struct json_value *value)
@@ -320,15 +320,15 @@ const struct json_value *json_next(const struct json *json, const struct json_va
 
 const struct json_value *json_find(const struct json *json, const struct json_value *value, const char *key)
 {
-    if (!value || value->kind != JSON_OBJECT) return NULL;
+    if (value == NULL || value->kind != JSON_OBJECT) return NULL;
     size_t length = strlen(key);
-    for (const struct json_value *m = json_first(json, value); m; m = json_next(json, m))
+    for (const struct json_value *m = json_first(json, value); m != NULL; m = json_next(json, m))
         if (m->key_length == length && memcmp(m->key, key, length) == 0) return m;
     return NULL;
 }
 
 int json_is(const struct json_value *value, const char *text)
 {
-    return value && value->kind == JSON_STRING && value->length == strlen(text) &&
+    return value != NULL && value->kind == JSON_STRING && value->length == strlen(text) &&
            memcmp(value->text, text, value->length) == 0;
 }

@@ -107,15 +107,17 @@ static int open_indexed(struct model *model, const char *folder, const char *ind
         return failed;
     }
     const struct json_value *map = json_find(&index, json_root(&index), "weight_map");
-    if (!map || map->kind != JSON_OBJECT) {
+    if (map == NULL || map->kind != JSON_OBJECT) {
         snprintf(error, MODEL_ERROR, "%.300s: it has no \"weight_map\"", index_path);
         failed = -1;
     }
     const char **names = must_allocate(MOST_FILES * sizeof *names);
     size_t count = 0;
-    for (const struct json_value *m = json_first(&index, map); m && !failed; m = json_next(&index, m)) {
+    for (const struct json_value *m = json_first(&index, map); m != NULL && !failed;
+         m = json_next(&index, m)) {
         size_t known = 0;
-        if (m->kind != JSON_STRING || strchr(m->text, '/') || m->text[0] == '.' || count == MOST_FILES) {
+        if (m->kind != JSON_STRING || strchr(m->text, '/') != NULL || m->text[0] == '.' ||
+            count == MOST_FILES) {
             snprintf(error, MODEL_ERROR, "%.300s: '%.100s' is in no file of this folder", index_path, m->key);
             failed = -1;
             break;
@@ -238,19 +240,20 @@ static int find_part(struct model *model, enum model_tensor id, int layer, enum 
     const struct model_config *c = &model->config;
     const struct expected expected = expected_of(c, id, part);
     char whole[96], name[112], what[160];
-    if (!expected.name) return 0;
+    if (expected.name == NULL) return 0;
     name_tensor(c, id, layer, whole, sizeof whole);
     snprintf(name, sizeof name, "%s.%s", whole, expected.name);
     const struct tensor *found = NULL;
-    for (size_t file = 0; file < model->file_count && !found; file++)
+    for (size_t file = 0; file < model->file_count && found == NULL; file++)
         found = tensor_find(&model->files[file], name);
-    if (!found) {
+    if (found == NULL) {
         snprintf(error, MODEL_ERROR, "the model has no tensor '%s'", name);
         return -1;
     }
-    if (expected.dtype ? strcmp(found->dtype_name, expected.dtype) != 0 : found->dtype == TENSOR_OTHER) {
+    if (expected.dtype != NULL ? strcmp(found->dtype_name, expected.dtype) != 0
+                               : found->dtype == TENSOR_OTHER) {
         snprintf(error, MODEL_ERROR, "tensor '%s' has elements of type %s; %s can be read", name,
-                 found->dtype_name, expected.dtype ? expected.dtype : "F32, F16 and BF16");
+                 found->dtype_name, expected.dtype != NULL ? expected.dtype : "F32, F16 and BF16");
         return -1;
     }
     if (wrong_shape(&expected, id, found, what, sizeof what)) {
@@ -270,7 +273,7 @@ static int find_tensors(struct model *model, char error[MODEL_ERROR])
 {
     const struct model_config *c = &model->config;
     model->tensors = calloc(place_of(c, MODEL_INPUT_NORM, MODEL_PARTS, 0), sizeof *model->tensors);
-    if (!model->tensors) abort();
+    if (model->tensors == NULL) abort();
     for (int id = 0; id < MODEL_TENSORS; id++)
         for (int layer = 0; layer < copies(c, (enum model_tensor)id); layer++)
             for (int part = 0; part < MODEL_PARTS; part++)
@@ -282,7 +285,7 @@ static int find_tensors(struct model *model, char error[MODEL_ERROR])
 struct model *model_open(const char *path, char error[MODEL_ERROR])
 {
     struct model *model = calloc(1, sizeof *model);
-    if (!model) abort();
+    if (model == NULL) abort();
     char *config = format_string("%s/config.json", path);
     int failed = model_config_read(&model->config, config, error) != 0 ||
                  open_files(model, path, error) != 0 || find_tensors(model, error) != 0;
@@ -295,7 +298,7 @@ struct model *model_open(const char *path, char error[MODEL_ERROR])
 struct model *model_from_seed(const struct model_config *config, uint64_t seed)
 {
     struct model *model = calloc(1, sizeof *model);
-    if (!model) abort();
+    if (model == NULL) abort();
     model->config = *config;
     model->seed = seed;
     return model;
@@ -303,7 +306,7 @@ struct model *model_from_seed(const struct model_config *config, uint64_t seed)
 
 void model_close(struct model *model)
 {
-    if (!model) return;
+    if (model == NULL) return;
     for (size_t i = 0; i < model->file_count; i++) tensor_file_close(&model->files[i]);
     free(model->files);
     free(model->tensors);
@@ -358,7 +361,7 @@ void model_read(const struct model *model, enum model_tensor tensor, int layer, 
                 float *to)
 {
     if (tensor == MODEL_HEAD && model->config.tied) tensor = MODEL_EMBEDDING;
-    if (model->tensors)
+    if (model->tensors != NULL)
         tensor_to_floats(model->tensors[place_of(&model->config, tensor, MODEL_VALUES, layer)], first, count,
                          to);
     else
@@ -368,5 +371,5 @@ void model_read(const struct model *model, enum model_tensor tensor, int layer, 
 const struct tensor *model_part(const struct model *model, enum model_tensor tensor, int layer,
                                 enum model_part part)
 {
-    return model->tensors ? model->tensors[place_of(&model->config, tensor, part, layer)] : NULL;
+    return model->tensors != NULL ? model->tensors[place_of(&model->config, tensor, part, layer)] : NULL;
 }

@@ -32,8 +32,8 @@ static void refuse(struct config_file *f, const char *name, const char *what)
 static int whole(struct config_file *f, const char *name, int most, int otherwise)
 {
     const struct json_value *value = json_find(&f->json, f->root, name);
-    if ((!value || value->kind == JSON_NULL) && otherwise > 0) return otherwise;
-    if (!value) {
+    if ((value == NULL || value->kind == JSON_NULL) && otherwise > 0) return otherwise;
+    if (value == NULL) {
         refuse(f, name, "is missing");
         return 1;
     }
@@ -50,7 +50,7 @@ static double positive(struct config_file *f, const struct json_value *from, con
                        double otherwise)
 {
     const struct json_value *value = json_find(&f->json, from, name);
-    if (!value) return otherwise;
+    if (value == NULL) return otherwise;
     if (value->kind == JSON_NUMBER && value->number > 0.0 && isfinite(value->number)) return value->number;
     refuse(f, name, "is not a positive number");
     return otherwise;
@@ -62,16 +62,16 @@ static void check_absent(struct config_file *f)
     static const char *const off[] = {"attention_bias", "use_sliding_window", "mlp_bias"};
     for (size_t i = 0; i < sizeof off / sizeof off[0]; i++) {
         const struct json_value *value = json_find(&f->json, f->root, off[i]);
-        if (value && value->kind != JSON_FALSE && value->kind != JSON_NULL)
+        if (value != NULL && value->kind != JSON_FALSE && value->kind != JSON_NULL)
             refuse(f, off[i], "is on, which is not supported");
     }
     const struct json_value *scaling = json_find(&f->json, f->root, "rope_scaling");
-    if (scaling && scaling->kind != JSON_NULL) {
+    if (scaling != NULL && scaling->kind != JSON_NULL) {
         const struct json_value *type = json_find(&f->json, scaling, "rope_type");
         if (!json_is(type, "default")) refuse(f, "rope_scaling", "is given, which is not supported");
     }
     const struct json_value *act = json_find(&f->json, f->root, "hidden_act");
-    if (act && !json_is(act, "silu")) refuse(f, "hidden_act", "is not \"silu\"");
+    if (act != NULL && !json_is(act, "silu")) refuse(f, "hidden_act", "is not \"silu\"");
 }
 
 /* rope_theta is at the top level, or in rope_parameters in newer versions of transformers. */
@@ -79,9 +79,9 @@ static double rope_base(struct config_file *f)
 {
     const struct json_value *inner = json_find(&f->json, f->root, "rope_parameters");
     double base = positive(f, f->root, "rope_theta", 0.0);
-    if (inner && inner->kind == JSON_OBJECT) {
+    if (inner != NULL && inner->kind == JSON_OBJECT) {
         const struct json_value *type = json_find(&f->json, inner, "rope_type");
-        if (type && !json_is(type, "default")) refuse(f, "rope_type", "is not \"default\"");
+        if (type != NULL && !json_is(type, "default")) refuse(f, "rope_type", "is not \"default\"");
         base = positive(f, inner, "rope_theta", base);
     }
     if (base == 0.0) refuse(f, "rope_theta", "is missing");
@@ -102,19 +102,19 @@ static void take_stop(struct config_file *f, struct model_config *config, const 
 static void take_stops(struct config_file *f, struct model_config *config)
 {
     const struct json_value *value = json_find(&f->json, f->root, "eos_token_id");
-    if (!value || value->kind == JSON_NULL) return;
+    if (value == NULL || value->kind == JSON_NULL) return;
     if (value->kind != JSON_ARRAY) {
         take_stop(f, config, value);
         return;
     }
-    for (const struct json_value *m = json_first(&f->json, value); m; m = json_next(&f->json, m))
+    for (const struct json_value *m = json_first(&f->json, value); m != NULL; m = json_next(&f->json, m))
         take_stop(f, config, m);
 }
 
 static int is_true(const struct config_file *f, const struct json_value *from, const char *name)
 {
     const struct json_value *value = json_find(&f->json, from, name);
-    return value && value->kind == JSON_TRUE;
+    return value != NULL && value->kind == JSON_TRUE;
 }
 
 /* Qwen3-MoE: experts in every layer. */
@@ -128,7 +128,7 @@ static void take_experts(struct config_file *f, struct model_config *config)
     if (config->top_k > config->experts) refuse(f, "num_experts_per_tok", "is more than num_experts");
     if (whole(f, "decoder_sparse_step", 65535, 1) != 1)
         refuse(f, "decoder_sparse_step", "is not 1: layers without experts are not supported");
-    if (without && without->kind != JSON_NULL && (without->kind != JSON_ARRAY || without->count > 0))
+    if (without != NULL && without->kind != JSON_NULL && (without->kind != JSON_ARRAY || without->count > 0))
         refuse(f, "mlp_only_layers", "is not empty: layers without experts are not supported");
 }
 
@@ -139,12 +139,12 @@ static void take_four_bits(struct config_file *f, const struct json_value *from,
                             *bits = json_find(&f->json, from, "bits");
     const struct json_value *version =
         json_find(&f->json, from, config->storage == MODEL_AWQ ? "version" : "checkpoint_format");
-    if (!bits || bits->kind != JSON_NUMBER || bits->number != 4.0) refuse(f, "bits", "is not 4");
-    if (version && !json_is(version, config->storage == MODEL_AWQ ? "gemm" : "gptq"))
+    if (bits == NULL || bits->kind != JSON_NUMBER || bits->number != 4.0) refuse(f, "bits", "is not 4");
+    if (version != NULL && !json_is(version, config->storage == MODEL_AWQ ? "gemm" : "gptq"))
         refuse(f, config->storage == MODEL_AWQ ? "version" : "checkpoint_format", "is not supported");
     if (config->storage == MODEL_AWQ && !is_true(f, from, "zero_point"))
         refuse(f, "zero_point", "is not true");
-    if (!group || group->kind != JSON_NUMBER ||
+    if (group == NULL || group->kind != JSON_NUMBER ||
         (group->number != 32.0 && group->number != 64.0 && group->number != 128.0 && group->number != -1.0)) {
         refuse(f, "group_size", "is none of 32, 64, 128 and -1");
         return;
@@ -163,13 +163,14 @@ static void take_four_bits(struct config_file *f, const struct json_value *from,
 static void take_eight_bits(struct config_file *f, const struct json_value *from)
 {
     const struct json_value *groups = json_find(&f->json, from, "config_groups");
-    const struct json_value *first = groups ? json_first(&f->json, groups) : NULL;
+    const struct json_value *first = groups != NULL ? json_first(&f->json, groups) : NULL;
     const char *const sides[] = {"weights", "input_activations"}, *const strategies[] = {"channel", "token"};
-    if (!first || json_next(&f->json, first)) refuse(f, "config_groups", "does not have one group");
-    for (int i = 0; i < 2 && first; i++) {
+    if (first == NULL || json_next(&f->json, first) != NULL)
+        refuse(f, "config_groups", "does not have one group");
+    for (int i = 0; i < 2 && first != NULL; i++) {
         const struct json_value *side = json_find(&f->json, first, sides[i]);
-        const struct json_value *bits = side ? json_find(&f->json, side, "num_bits") : NULL;
-        if (!side || !bits || bits->kind != JSON_NUMBER || bits->number != 8.0 ||
+        const struct json_value *bits = side != NULL ? json_find(&f->json, side, "num_bits") : NULL;
+        if (side == NULL || bits == NULL || bits->kind != JSON_NUMBER || bits->number != 8.0 ||
             !json_is(json_find(&f->json, side, "type"), "int") || !is_true(f, side, "symmetric") ||
             !json_is(json_find(&f->json, side, "strategy"), strategies[i]) ||
             is_true(f, side, "dynamic") != (i == 1))
@@ -182,7 +183,7 @@ static void take_eight_bits(struct config_file *f, const struct json_value *from
 static void take_storage(struct config_file *f, struct model_config *config)
 {
     const struct json_value *from = json_find(&f->json, f->root, "quantization_config");
-    if (!from || from->kind == JSON_NULL) return;
+    if (from == NULL || from->kind == JSON_NULL) return;
     const struct json_value *method = json_find(&f->json, from, "quant_method");
     if (config->experts > 0)
         refuse(f, "quantization_config", "is given, which is not supported with experts");

@@ -29,8 +29,8 @@ static const struct {
 
 static int refuse(const struct tensor_file *file, const char *name, const char *what, char error[MODEL_ERROR])
 {
-    snprintf(error, MODEL_ERROR, "%.200s: %s%.100s%s%.180s", file->path, name ? "tensor '" : "",
-             name ? name : "", name ? "' " : "", what);
+    snprintf(error, MODEL_ERROR, "%.200s: %s%.100s%s%.180s", file->path, name != NULL ? "tensor '" : "",
+             name != NULL ? name : "", name != NULL ? "' " : "", what);
     return -1;
 }
 
@@ -57,9 +57,9 @@ static int take_dtype(const struct json_value *value, struct tensor *tensor, int
 /* Reads the shape, and multiplies its extents; -1 if it is invalid or the product overflows. */
 static int take_shape(const struct json *json, const struct json_value *value, struct tensor *tensor)
 {
-    if (!value || value->kind != JSON_ARRAY || value->count > TENSOR_MOST_RANK) return -1;
+    if (value == NULL || value->kind != JSON_ARRAY || value->count > TENSOR_MOST_RANK) return -1;
     tensor->elems = 1;
-    for (const struct json_value *m = json_first(json, value); m; m = json_next(json, m)) {
+    for (const struct json_value *m = json_first(json, value); m != NULL; m = json_next(json, m)) {
         if (m->kind != JSON_NUMBER || !m->is_integer || m->integer < 0) return -1;
         tensor->shape[tensor->rank++] = m->integer;
         if (__builtin_mul_overflow(tensor->elems, (size_t)m->integer, &tensor->elems)) return -1;
@@ -70,7 +70,7 @@ static int take_shape(const struct json *json, const struct json_value *value, s
 /* Reads the two offsets, which must be in order and not negative. */
 static int take_offsets(const struct json *json, const struct json_value *value, size_t offset[2])
 {
-    if (!value || value->kind != JSON_ARRAY || value->count != 2) return -1;
+    if (value == NULL || value->kind != JSON_ARRAY || value->count != 2) return -1;
     const struct json_value *m = json_first(json, value);
     for (int i = 0; i < 2; i++, m = json_next(json, m)) {
         if (m->kind != JSON_NUMBER || !m->is_integer || m->integer < 0) return -1;
@@ -160,7 +160,8 @@ static int read_header(struct tensor_file *file, char error[MODEL_ERROR])
     const struct json_value *root = json_root(&file->header);
     if (root->kind != JSON_OBJECT) return refuse(file, NULL, "its header is no object", error);
     file->tensors = must_allocate((root->count + 1) * sizeof *file->tensors);
-    for (const struct json_value *m = json_first(&file->header, root); m; m = json_next(&file->header, m)) {
+    for (const struct json_value *m = json_first(&file->header, root); m != NULL;
+         m = json_next(&file->header, m)) {
         if (strcmp(m->key, "__metadata__") == 0) continue;
         if (take_tensor(file, m, data_begin, error) != 0) return -1;
     }
@@ -192,7 +193,7 @@ int tensor_file_open(struct tensor_file *file, const char *path, char error[MODE
 
 void tensor_file_close(struct tensor_file *file)
 {
-    if (file->mapping) munmap(file->mapping, file->size);
+    if (file->mapping != NULL) munmap(file->mapping, file->size);
     json_free(&file->header);
     free(file->tensors);
     free(file->path);

@@ -126,7 +126,7 @@ static char *bytes_of(const char *spelled, size_t length, size_t *bytes)
 
 static int is_token_number(const struct json_value *value)
 {
-    return value && value->kind == JSON_NUMBER && value->is_integer && value->integer >= 0 &&
+    return value != NULL && value->kind == JSON_NUMBER && value->is_integer && value->integer >= 0 &&
            value->integer < MOST_TOKENS;
 }
 
@@ -134,11 +134,11 @@ static int is_token_number(const struct json_value *value)
 static int count_tokens(struct tokenizer *t, const struct json *json, const struct json_value *vocab,
                         const struct json_value *added)
 {
-    for (const struct json_value *m = json_first(json, vocab); m; m = json_next(json, m)) {
+    for (const struct json_value *m = json_first(json, vocab); m != NULL; m = json_next(json, m)) {
         if (!is_token_number(m)) return -1;
         if (m->integer >= t->size) t->size = (int)m->integer + 1;
     }
-    for (const struct json_value *m = json_first(json, added); m; m = json_next(json, m)) {
+    for (const struct json_value *m = json_first(json, added); m != NULL; m = json_next(json, m)) {
         const struct json_value *id = json_find(json, m, "id");
         if (!is_token_number(id)) return -1;
         if (id->integer >= t->size) t->size = (int)id->integer + 1;
@@ -151,11 +151,12 @@ static const char *read_vocab(struct tokenizer *t, const struct json *json, cons
     t->entry_mask = mask_for(vocab->count);
     t->entries = must_allocate((t->entry_mask + 1) * sizeof *t->entries);
     for (size_t i = 0; i <= t->entry_mask; i++) t->entries[i].token = -1;
-    for (const struct json_value *m = json_first(json, vocab); m; m = json_next(json, m)) {
+    for (const struct json_value *m = json_first(json, vocab); m != NULL; m = json_next(json, m)) {
         struct piece *piece = &t->pieces[m->integer];
-        if (piece->bytes) return "two tokens have the same number";
+        if (piece->bytes != NULL) return "two tokens have the same number";
         piece->bytes = bytes_of(m->key, m->key_length, &piece->length);
-        if (!piece->bytes) { /* an added token that is in the vocabulary, too: it is spelled literally */
+        if (piece->bytes ==
+            NULL) { /* an added token that is in the vocabulary, too: it is spelled literally */
             piece->bytes = copy_string(m->key);
             piece->length = m->key_length;
             continue;
@@ -186,14 +187,14 @@ static int read_pair(const struct tokenizer *t, const struct json *json, const s
         spelled[1] = second->text, length[1] = second->length;
     } else {
         const char *space = value->kind == JSON_STRING ? memchr(value->text, ' ', value->length) : NULL;
-        if (!space) return -1;
+        if (space == NULL) return -1;
         spelled[0] = value->text, length[0] = (size_t)(space - value->text);
         spelled[1] = space + 1, length[1] = value->length - length[0] - 1;
     }
     for (int i = 0; i < 2; i++) {
         size_t bytes;
         char *text = bytes_of(spelled[i], length[i], &bytes);
-        pair[i] = text ? entry_of(t, text, bytes)->token : -1;
+        pair[i] = text != NULL ? entry_of(t, text, bytes)->token : -1;
         free(text);
         if (pair[i] < 0) return -1;
     }
@@ -206,7 +207,7 @@ static const char *read_merges(struct tokenizer *t, const struct json *json, con
     t->merge_mask = mask_for(merges->count);
     t->merges = must_allocate((t->merge_mask + 1) * sizeof *t->merges);
     for (size_t i = 0; i <= t->merge_mask; i++) t->merges[i].left = -1;
-    for (const struct json_value *m = json_first(json, merges); m; m = json_next(json, m), rank++) {
+    for (const struct json_value *m = json_first(json, merges); m != NULL; m = json_next(json, m), rank++) {
         struct text both = {0};
         int pair[2];
         if (read_pair(t, json, m, pair) != 0) return "a merge is not of two tokens";
@@ -233,17 +234,17 @@ static void sort_added(struct tokenizer *t)
 
 static const char *read_added(struct tokenizer *t, const struct json *json, const struct json_value *added)
 {
-    if (!added) return NULL;
+    if (added == NULL) return NULL;
     t->added = must_allocate((added->count + 1) * sizeof *t->added);
-    for (const struct json_value *m = json_first(json, added); m; m = json_next(json, m)) {
+    for (const struct json_value *m = json_first(json, added); m != NULL; m = json_next(json, m)) {
         const struct json_value *content = json_find(json, m, "content"),
                                 *special = json_find(json, m, "special");
-        if (!content || content->kind != JSON_STRING || content->length == 0)
+        if (content == NULL || content->kind != JSON_STRING || content->length == 0)
             return "an added token has no text";
         static const char *const unknown[] = {"single_word", "lstrip", "rstrip"};
         for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
             const struct json_value *flag = json_find(json, m, unknown[i]);
-            if (flag && flag->kind == JSON_TRUE)
+            if (flag != NULL && flag->kind == JSON_TRUE)
                 return "an added token asks for single_word, lstrip or rstrip, which are not supported";
         }
         int token = (int)json_find(json, m, "id")->integer;
@@ -251,7 +252,7 @@ static const char *read_added(struct tokenizer *t, const struct json *json, cons
         free(piece->bytes);
         piece->bytes = copy_string(content->text);
         piece->length = content->length;
-        piece->special = special && special->kind == JSON_TRUE;
+        piece->special = special != NULL && special->kind == JSON_TRUE;
         t->added[t->added_count++] = token;
     }
     sort_added(t);
@@ -266,10 +267,10 @@ static const char *check_model(const struct json *json, const struct json_value 
     if (!json_is(json_find(json, model, "type"), "BPE")) return "its model is not of type BPE";
     for (size_t i = 0; i < 3; i++) {
         const struct json_value *value = json_find(json, model, off[i]);
-        if (value && value->kind == JSON_TRUE)
+        if (value != NULL && value->kind == JSON_TRUE)
             return "it asks for byte_fallback, ignore_merges or fuse_unk, which are not supported";
         value = json_find(json, model, empty[i]);
-        if (value && value->kind != JSON_NULL && !json_is(value, ""))
+        if (value != NULL && value->kind != JSON_NULL && !json_is(value, ""))
             return "it asks for a prefix, a suffix or dropout, which are not supported";
     }
     return NULL;
@@ -281,14 +282,15 @@ static const char *take_pattern(struct tokenizer *t, const struct json *json, co
     const struct json_value *type = json_find(json, value, "type"), *flag;
     if (json_is(type, "ByteLevel")) {
         flag = json_find(json, value, "add_prefix_space");
-        if (!flag || flag->kind == JSON_TRUE) return "it asks for add_prefix_space, which is not supported";
+        if (flag == NULL || flag->kind == JSON_TRUE)
+            return "it asks for add_prefix_space, which is not supported";
         flag = json_find(json, value, "use_regex");
-        if (!flag || flag->kind == JSON_TRUE) t->pattern = WORDS_GPT2;
+        if (flag == NULL || flag->kind == JSON_TRUE) t->pattern = WORDS_GPT2;
         return NULL;
     }
     const struct json_value *pattern = json_find(json, json_find(json, value, "pattern"), "Regex");
-    if (!json_is(type, "Split") || !json_is(json_find(json, value, "behavior"), "Isolated") || !pattern ||
-        pattern->kind != JSON_STRING)
+    if (!json_is(type, "Split") || !json_is(json_find(json, value, "behavior"), "Isolated") ||
+        pattern == NULL || pattern->kind != JSON_STRING)
         return "its pre-tokenizer is neither ByteLevel nor an isolating Split";
     t->pattern = word_pattern_named(pattern->text);
     return t->pattern == WORDS_UNKNOWN
@@ -300,17 +302,18 @@ static const char *read_pattern(struct tokenizer *t, const struct json *json, co
 {
     const struct json_value *pre = json_find(json, root, "pre_tokenizer"),
                             *normalizer = json_find(json, root, "normalizer");
-    if (normalizer && normalizer->kind != JSON_NULL && !json_is(json_find(json, normalizer, "type"), "NFC"))
+    if (normalizer != NULL && normalizer->kind != JSON_NULL &&
+        !json_is(json_find(json, normalizer, "type"), "NFC"))
         return "its normalizer is not NFC";
     if (!json_is(json_find(json, pre, "type"), "Sequence")) {
         const char *what = take_pattern(t, json, pre);
-        return what ? what : t->pattern == WORDS_UNKNOWN ? "nothing says how it cuts words" : NULL;
+        return what != NULL ? what : t->pattern == WORDS_UNKNOWN ? "nothing says how it cuts words" : NULL;
     }
     const struct json_value *list = json_find(json, pre, "pretokenizers");
-    for (const struct json_value *m = json_first(json, list); m; m = json_next(json, m)) {
+    for (const struct json_value *m = json_first(json, list); m != NULL; m = json_next(json, m)) {
         enum word_pattern before = t->pattern;
         const char *what = take_pattern(t, json, m);
-        if (what) return what;
+        if (what != NULL) return what;
         if (before != WORDS_UNKNOWN && t->pattern != before)
             return "it cuts words twice, which is not supported";
     }
@@ -323,18 +326,18 @@ static const char *take_file(struct tokenizer *t, const struct json *json)
     const struct json_value *vocab = json_find(json, model, "vocab"),
                             *merges = json_find(json, model, "merges");
     const struct json_value *added = json_find(json, root, "added_tokens");
-    if (!vocab || vocab->kind != JSON_OBJECT || !merges || merges->kind != JSON_ARRAY)
+    if (vocab == NULL || vocab->kind != JSON_OBJECT || merges == NULL || merges->kind != JSON_ARRAY)
         return "it has no vocabulary or no merges";
-    if (added && added->kind != JSON_ARRAY) return "its added tokens are no list";
+    if (added != NULL && added->kind != JSON_ARRAY) return "its added tokens are no list";
     const char *what = check_model(json, model);
-    if (!what) what = read_pattern(t, json, root);
-    if (!what && count_tokens(t, json, vocab, added) != 0) what = "the number of a token is none";
-    if (what) return what;
+    if (what == NULL) what = read_pattern(t, json, root);
+    if (what == NULL && count_tokens(t, json, vocab, added) != 0) what = "the number of a token is none";
+    if (what != NULL) return what;
     t->pieces = calloc((size_t)t->size + 1, sizeof *t->pieces);
-    if (!t->pieces) return "there is not enough memory for its tokens";
+    if (t->pieces == NULL) return "there is not enough memory for its tokens";
     what = read_vocab(t, json, vocab);
-    if (!what) what = read_merges(t, json, merges);
-    return what ? what : read_added(t, json, added);
+    if (what == NULL) what = read_merges(t, json, merges);
+    return what != NULL ? what : read_added(t, json, added);
 }
 
 struct tokenizer *tokenizer_open(const char *path, char error[MODEL_ERROR])
@@ -342,10 +345,10 @@ struct tokenizer *tokenizer_open(const char *path, char error[MODEL_ERROR])
     struct json json;
     struct tokenizer *t = calloc(1, sizeof *t);
     int failed = json_read(&json, path, MOST_FILE, error);
-    if (!t) abort();
+    if (t == NULL) abort();
     if (!failed) {
         const char *what = take_file(t, &json);
-        if (what) failed = refuse(error, path, what);
+        if (what != NULL) failed = refuse(error, path, what);
     }
     json_free(&json);
     if (!failed) return t;
@@ -355,8 +358,8 @@ struct tokenizer *tokenizer_open(const char *path, char error[MODEL_ERROR])
 
 void tokenizer_close(struct tokenizer *t)
 {
-    if (!t) return;
-    for (int i = 0; t->pieces && i < t->size; i++) free(t->pieces[i].bytes);
+    if (t == NULL) return;
+    for (int i = 0; t->pieces != NULL && i < t->size; i++) free(t->pieces[i].bytes);
     free(t->pieces);
     free(t->entries);
     free(t->merges);
@@ -367,16 +370,6 @@ void tokenizer_close(struct tokenizer *t)
 int tokenizer_size(const struct tokenizer *t)
 {
     return t->size;
-}
-
-int tokenizer_special(const struct tokenizer *t, const char *text)
-{
-    size_t length = strlen(text);
-    for (int i = 0; i < t->added_count; i++) {
-        const struct piece *piece = &t->pieces[t->added[i]];
-        if (piece->length == length && memcmp(piece->bytes, text, length) == 0) return t->added[i];
-    }
-    return -1;
 }
 
 /* ---- merging the bytes of a word -------------------------------------------------------------------------- */
@@ -462,7 +455,7 @@ static void add_token(struct tokens *tokens, int token)
     if (tokens->count == tokens->capacity) {
         tokens->capacity = tokens->capacity ? 2 * tokens->capacity : 64;
         tokens->data = realloc(tokens->data, tokens->capacity * sizeof *tokens->data);
-        if (!tokens->data) abort();
+        if (tokens->data == NULL) abort();
     }
     tokens->data[tokens->count++] = token;
 }
@@ -530,6 +523,6 @@ size_t tokenizer_encode(const struct tokenizer *t, const char *text, size_t leng
 
 void tokenizer_decode(const struct tokenizer *t, int token, struct text *text)
 {
-    if (token < 0 || token >= t->size || !t->pieces[token].bytes) return;
+    if (token < 0 || token >= t->size || t->pieces[token].bytes == NULL) return;
     text_append(text, t->pieces[token].bytes, t->pieces[token].length);
 }

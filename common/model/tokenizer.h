@@ -23,8 +23,6 @@ void tokenizer_close(struct tokenizer *tokenizer);
 
 /** @brief One more than the largest number of a token. */
 int tokenizer_size(const struct tokenizer *tokenizer);
-/** @brief The added token with that text, such as `<|im_end|>`; -1 if there is none. */
-int tokenizer_special(const struct tokenizer *tokenizer, const char *text);
 /** @brief Converts @p text, any bytes, to tokens; returns their number. The caller frees @p tokens. */
 size_t tokenizer_encode(const struct tokenizer *tokenizer, const char *text, size_t length, int **tokens);
 /** @brief Appends the bytes of @p token, or nothing if there is no such token. They may be part of a

@@ -28,7 +28,10 @@ enum manner {
     HUGE_TABLES = 256,      /* they have more than 65,535 pages */
     STREAMS_BUILT_IN = 512, /* creation and steps use the streams that nobody creates, in rotation */
     /* other graphs are created, used and destroyed before, one after the other, and some creations fail */
-    CREATED_OFTEN = 1024
+    CREATED_OFTEN = 1024,
+    ROWS_OF_BUCKETS = 2048, /* each step has one row more than a bucket has room for */
+    ONE_UNLIKE = 4096,      /* every step has graphs of its own beside others that differ in one thing */
+    CALLER_CAPTURES = 8192  /* a creation in the middle of the caller's capture of the stream comes first */
 };
 
 /** Which argument of the student's functions is wrong. */
@@ -39,15 +42,16 @@ enum mistake {
     NULL_HANDLE,
     LEGACY_STREAM,  /* the stream in one of two ways: enum legacy_stream */
     MISSING_BUFFER, /* the buffer: an enum missing_buffer says which */
-    MISSING_WEIGHT, /* the weight: an enum missing_weight says which */
+    MISSING_WEIGHT, /* every weight of every layer in turn */
     HEAD_DIM_48,
     ROWS_NOT_A_POWER,
     SCRATCH_OUTSIDE,
     UNEVEN_HEADS,
     HEAD_DIM_48_AND_NO_WEIGHT,
     HEAD_DIM_48_AND_LEGACY_STREAM,
-    /* no argument is wrong, but CUDA refuses to instantiate a graph; enum refused_graph */
-    CAPTURE_ELSEWHERE,
+    /* no argument is wrong, but CUDA refuses to instantiate a graph, at creation or at the first step; enum
+     * refused_graph */
+    GRAPH_REFUSED, /* from here on a step is taken if the creation succeeds */
     NULL_GRAPHS,
     NULL_BATCH,
     NULL_TOKENS,
@@ -72,21 +76,25 @@ enum missing_buffer {
     BUFFER_ATTENDED,
     BUFFER_GATED,
     BUFFER_LOGITS,
-    BUFFER_CACHE
+    BUFFER_CACHE,
+    BUFFER_POINTERS
 };
 
-/** Pointers in struct decode_model, and in its last layer. */
-enum missing_weight {
-    WEIGHT_EMBEDDING,
-    WEIGHT_FINAL_NORM,
-    WEIGHT_TO_LOGITS,
-    WEIGHT_ATTENTION_NORM,
-    WEIGHT_QKV,
-    WEIGHT_OUT,
-    WEIGHT_MLP_NORM,
-    WEIGHT_GATE_UP,
-    WEIGHT_DOWN
-};
+/** Pointers to weights: those of struct decode_model itself, then those of each layer. */
+enum { MODEL_POINTERS = 3, LAYER_POINTERS = sizeof(struct decode_layer) / sizeof(void *) };
+
+static inline int weight_pointers(const struct decode_config *c)
+{
+    return MODEL_POINTERS + LAYER_POINTERS * c->layers;
+}
+
+enum { EXTENTS = sizeof(struct decode_config) / sizeof(int) };
+
+/** What two models and their buffers can differ in: one pointer, or one extent. */
+static inline int things(const struct decode_config *c)
+{
+    return weight_pointers(c) + BUFFER_POINTERS + EXTENTS;
+}
 
 /** The legacy default stream has two names. */
 enum legacy_stream { LEGACY_AS_NULL, LEGACY_BY_NAME };
@@ -97,10 +105,13 @@ enum refused_graph { ONE_OF_SEVERAL_BUCKETS, THE_ONLY_BUCKET };
 enum { WEIGHTS, TOKENS, POSITIONS, TABLES, CACHE, LOGITS, REPORT, WORKSPACE, BUFFERS };
 
 /** The columns of the report. It has a row for every step, and a last row for everything else. */
-enum { GRAPHS, KERNELS, DIFFERENCES, PADDING, LEFT, COLUMNS };
+enum { GRAPHS, KERNELS, DIFFERENCES, PADDING, CREATION, COLUMNS };
 
 /** What the last row of the report says about padding rows. */
 enum padding { PADDED_RIGHT, PADDED_NEEDLESSLY, PADDED_WITH_ANOTHER_ROW, PADDED_WITH_A_PART };
+
+/** What it says about creations. */
+enum creation { CREATED_RIGHT, MEMORY_LEFT, CAPTURE_SPOILED, ERROR_LEFT };
 
 /** A case, or an item of a property: everything that checker and runner both need to know about it. */
 struct plan {
@@ -123,10 +134,19 @@ static inline struct plan plan_of(const int64_t *value)
     return plan;
 }
 
+/** The step at which sequence @p sequence joins. */
+static inline int joins_at(const struct plan *p, int sequence)
+{
+    int step = 0;
+    if (!(p->manner & ROWS_OF_BUCKETS)) return p->every * sequence;
+    while ((1 << step) / 2 + 1 <= sequence) step++;
+    return step;
+}
+
 /** 1 if sequence @p sequence is part of the batch at @p step. */
 static inline int is_there(const struct plan *p, int sequence, int step)
 {
-    int join = p->every * sequence;
+    int join = joins_at(p, sequence);
     return sequence < p->sequences && step >= join && step < join + p->life;
 }
 

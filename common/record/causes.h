@@ -94,6 +94,7 @@
     X(RECORD_CAUSE_HOST_POINTER, "host-pointer")                                                             \
     X(RECORD_CAUSE_SMALL_WORKSPACE, "small-workspace")                                                       \
     X(RECORD_CAUSE_VECTOR_TAIL, "vector-tail")                                                               \
+    X(RECORD_CAUSE_C_READ, "c-read")                                                                         \
     X(RECORD_CAUSE_NCCL_COUNT, "nccl-count")                                                                 \
     X(RECORD_CAUSE_LAUNCH_REFUSED, "launch-refused")                                                         \
     X(RECORD_CAUSE_VALID_REFUSED, "valid-refused")                                                           \

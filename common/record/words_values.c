@@ -200,9 +200,8 @@ static void add_runs_differ(struct sentence *s, const struct record *r)
         r->number[RECORD_N_FIRST], r->number[RECORD_N_SECOND], r->memory.buffer);
     add_element(s, r);
     add(s,
-        "; %sa race, memory or registers that are read before they are set, or floats added by atomicAdd, "
-        "whose order is "
-        "another each time",
+        "; %sa race, memory or registers that are read before they are set, or sums in the order of atomics "
+        "(floats added by atomicAdd, work taken from a counter), another each time",
         r->message == RECORD_TWO_PLACES
             ? "one run has aligned buffers, the other not: two ways that do not give the same, "
             : "");
@@ -455,9 +454,13 @@ static void add_special_values(struct sentence *s, const struct record *r)
     const int64_t from = r->number[RECORD_N_FROM];
     switch ((enum record_cause)r->cause) {
     case RECORD_CAUSE_NAN_LOST:
-        add(s, "a NaN was lost, one of the input, of 0 * infinity or of infinity - infinity: fmaxf, fminf "
-               "and comparisons drop "
-               "one");
+        add(s,
+            from != 0
+                ? "a NaN was lost, and 0 is in its place: is a row, or a part of it, taken for one without "
+                  "keys or terms because of a value, such as lse or a maximum of -infinity? Only the mask "
+                  "says what is not seen"
+                : "a NaN was lost, one of the input, of 0 * infinity or of infinity - infinity: fmaxf, fminf "
+                  "and comparisons drop one");
         break;
     case RECORD_CAUSE_FAR:
         add(s, "what is far from the first element is wrong, what is near is right: an offset of 32 bits "
@@ -481,6 +484,10 @@ static void add_special_values(struct sentence *s, const struct record *r)
         add(s, "the wrong elements are all zero");
         break;
     case RECORD_CAUSE_FINITE:
+        if (r->note[0] != '\0') {
+            add(s, "%s", r->note);
+            break;
+        }
         add(s, "elements that must be %s are finite numbers%s", from != 0 ? "-infinity" : "infinite",
             from != 0 ? "" : ": is something clamped?");
         break;
@@ -509,6 +516,11 @@ static void add_pattern(struct sentence *s, const struct record *r)
         break;
     case RECORD_CAUSE_CONSTANT_FACTOR:
         add(s, "constant factor: every wrong element is %.4g times what it should be", r->real[1]);
+        if (from != 0)
+            add(s,
+                ", as if the row were divided by %.2g%% of the sum of its weights: do all parts of the keys "
+                "count in it?",
+                100.0 / r->real[1]);
         break;
     case RECORD_CAUSE_FACTOR_OF_ROW:
         add(s,
@@ -556,7 +568,8 @@ static void add_pattern(struct sentence *s, const struct record *r)
             r->memory.buffer);
         break;
     default: /* what is known of the neighbours says it all; or there is a guess, which has its own sentence */
-        if (r->guess > 0 || r->cause == RECORD_CAUSE_TERMS) add(s, "%s", r->note);
+        if (r->guess > 0 || r->cause == RECORD_CAUSE_TERMS || r->cause == RECORD_CAUSE_STORAGE_TYPE)
+            add(s, "%s", r->note);
     }
 }
 
@@ -585,6 +598,9 @@ static void add_cause(struct sentence *s, const struct record *r)
     case RECORD_CAUSE_VECTOR_TAIL:
         add(s, "a vector begins inside of a buffer and reaches past its end: leave the tail to single "
                "elements");
+        break;
+    case RECORD_CAUSE_C_READ:
+        add(s, "C is read although beta is 0 (-0 is 0, too)");
         break;
     case RECORD_CAUSE_NCCL_COUNT:
         add(s,

@@ -57,21 +57,32 @@ static int rows_are_near(const struct wire_buffer *wire)
     return wire->pitch <= INT_MAX;
 }
 
+/* Where the last row of a buffer of rows that lie apart begins in the buffer's bytes: it may be shorter than the others. */
+static size_t last_row(const struct wire_buffer *wire, size_t bytes)
+{
+    return (bytes - 1) / wire->row_bytes * wire->row_bytes;
+}
+
 /* The same for all that a buffer holds; on the device its rows may lie apart. */
 static int move_contents(struct device_case *run, const struct wire_buffer *wire,
                          const struct device_buffer *buffer, unsigned char *host, size_t bytes, int back)
 {
-    size_t row = wire->row_bytes, pitch = wire->pitch;
+    const size_t row = wire->row_bytes, pitch = wire->pitch;
     if (row == 0) return move(run, buffer->start, host, bytes, back);
-    if (rows_are_near(wire) && bytes > 0) {
+    if (bytes == 0) return 0;
+    const size_t last = last_row(wire, bytes);
+    unsigned char *to_last = buffer->start + last / row * pitch;
+    if (last > 0 && rows_are_near(wire)) {
         cudaError_t error =
-            back ? cudaMemcpy2D(host, row, buffer->start, pitch, row, bytes / row, cudaMemcpyDeviceToHost)
-                 : cudaMemcpy2D(buffer->start, pitch, host, row, row, bytes / row, cudaMemcpyHostToDevice);
-        return note_error(run->item, error, back ? "copying back from the device" : "copying to the device");
+            back ? cudaMemcpy2D(host, row, buffer->start, pitch, row, last / row, cudaMemcpyDeviceToHost)
+                 : cudaMemcpy2D(buffer->start, pitch, host, row, row, last / row, cudaMemcpyHostToDevice);
+        if (note_error(run->item, error, back ? "copying back from the device" : "copying to the device") !=
+            0)
+            return -1;
     }
-    for (size_t at = 0; at < bytes; at += row)
+    for (size_t at = 0; at < last && !rows_are_near(wire); at += row)
         if (move(run, buffer->start + at / row * pitch, host + at, row, back) != 0) return -1;
-    return 0;
+    return move(run, to_last, host + last, bytes - last, back);
 }
 
 /* @p width bytes of @p rows rows, the first of them at @p first. */
@@ -91,7 +102,7 @@ static int fill_gaps(struct device_case *run, const struct wire_buffer *wire,
                      const struct device_buffer *buffer)
 {
     if (wire->row_bytes == 0 || run->item->parts.total > 0) return 0;
-    size_t gaps = wire->bytes / wire->row_bytes - 1;
+    const size_t gaps = last_row(wire, wire->bytes) / wire->row_bytes;
     if (fill_column(run, wire, buffer->start + wire->row_bytes, BEHIND_ROW, gaps) != 0) return -1;
     return fill_column(run, wire, buffer->start + wire->pitch - BEFORE_ROW, BEFORE_ROW, gaps);
 }
@@ -175,7 +186,7 @@ static void keep(const struct device_case *run, const struct wire_buffer *wire,
     if (wire->role == WIRE_IN && wire->row_bytes == 0)
         simt_device_keep(buffer->start, buffer->span, KEPT_INPUT);
     for (size_t at = 0; wire->row_bytes > 0 && wire->role == WIRE_IN && at < buffer->span; at += stride)
-        simt_device_keep(buffer->start + at, row, KEPT_INPUT);
+        simt_device_keep(buffer->start + at, buffer->span - at < row ? buffer->span - at : row, KEPT_INPUT);
     for (size_t at = row; wire->role != WIRE_IN && stride > row && at < buffer->span; at += stride)
         simt_device_keep(buffer->start + at, behind, KEPT_PADDING);
 }
@@ -238,8 +249,10 @@ static int allocate(struct device_case *run, int set, unsigned index)
         return 0;
     }
     buffer->span = buffer->bytes;
-    if (wire->row_bytes > 0)
-        buffer->span = (wire->bytes / wire->row_bytes - 1) * wire->pitch + wire->row_bytes;
+    if (wire->row_bytes > 0) {
+        const size_t last = last_row(wire, wire->bytes);
+        buffer->span = last / wire->row_bytes * wire->pitch + wire->bytes - last;
+    }
     /* The software device leaves the lead out of the allocation, so that it watches both borders of the buffer. */
     size_t lead = simt_lead_next_allocation != NULL ? 0 : wire->lead[set];
     buffer->allocated = lead + 2 * guard + buffer->span;

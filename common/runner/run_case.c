@@ -4,6 +4,7 @@
  */
 #include "run_case.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -80,7 +81,12 @@ static int call(struct device_case *run, int set, int index)
     else if (close_left_capture(run, run->stream[index]) != 0)
         return -1;
     /* An expected error may be left in the runtime by the entry point that reports it. */
-    return refused ? 0 : note_error(run->item, left, "launching");
+    if (refused) return 0;
+    char where[96] = "launching";
+    if (result->status[index] != KERNEL_OK)
+        snprintf(where, sizeof where, "left for cudaGetLastError() by a call that returned %s",
+                 kernel_status_name((enum kernel_status)result->status[index]));
+    return note_error(run->item, left, where);
 }
 
 static int finish(struct device_case *run, int index)

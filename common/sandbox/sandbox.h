@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { SANDBOX_TEXT = 64 << 10, SANDBOX_DESCRIPTORS = 3, SANDBOX_FIRST_DESCRIPTOR = 3 };
+enum { SANDBOX_TEXT = 64 << 10, SANDBOX_DESCRIPTORS = 3 };
 
 enum sandbox_isolation {
     SANDBOX_LIMITED, /**< limits and filter; it runs as the current user, and sees what that user sees */

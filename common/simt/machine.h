@@ -565,6 +565,8 @@ void simt_pretend_capability(int capability);
 /** @brief From now on (1), until 0, launches are checked and not run, and fills do nothing: a problem may then be
  *         larger than any memory. */
 void simt_launch_only(int only);
+/** @brief From now on (1), until 0, no graph can be made executable, as while the thread captures another stream in global mode. */
+void simt_refuse_graphs(int refuse);
 /** @brief From now on (1), until 0, kernels of different streams count as running at the same time: a finding if one writes what another
  *         uses. */
 void simt_watch_streams(int watch);

@@ -184,16 +184,17 @@ static char *line_of(const struct trace_shown *shown, const struct trace_site *s
 {
     struct text source = {0};
     char *line = NULL;
-    if (trace_read_source(shown, shown->trace->files[site->file], &source) == 0 && source.data) {
+    if (trace_read_source(shown, shown->trace->files[site->file], &source) == 0 && source.data != NULL) {
         const char *at = source.data;
-        for (uint64_t i = 1; at && i < site->line; i++) at = (at = strchr(at, '\n')) ? at + 1 : NULL;
-        if (at) {
+        for (uint64_t i = 1; at != NULL && i < site->line; i++)
+            at = (at = strchr(at, '\n')) != NULL ? at + 1 : NULL;
+        if (at != NULL) {
             at += strspn(at, " \t");
             line = format_string("%.*s", (int)strcspn(at, "\r\n"), at);
         }
     }
     text_free(&source);
-    return line ? line : copy_string("");
+    return line != NULL ? line : copy_string("");
 }
 
 static int seen_before(const struct trace_shown *shown, size_t launch)

@@ -64,16 +64,16 @@ static int is_source(const char *path)
 {
     static const char *const endings[] = {".cu", ".cuh", ".h", ".hpp", ".inl"};
     const char *dot = strrchr(path, '.');
-    for (size_t i = 0; dot && i < sizeof endings / sizeof endings[0]; i++)
+    for (size_t i = 0; dot != NULL && i < sizeof endings / sizeof endings[0]; i++)
         if (strcmp(dot, endings[i]) == 0) return 1;
     return 0;
 }
 
 int trace_read_source(const struct trace_shown *shown, const char *path, struct text *source)
 {
-    const char *kernel = shown->kernel, *slash = kernel ? strrchr(kernel, '/') : NULL;
+    const char *kernel = shown->kernel, *slash = kernel != NULL ? strrchr(kernel, '/') : NULL;
     if (!is_source(path)) return -1;
-    if (kernel && strcmp(slash ? slash + 1 : kernel, path) == 0) path = kernel;
+    if (kernel != NULL && strcmp(slash != NULL ? slash + 1 : kernel, path) == 0) path = kernel;
     return read_file(path, source);
 }
 
@@ -87,7 +87,7 @@ static void put_sources(const struct trace_shown *shown, struct text *page)
             text_print(page, "%s\n{\"path\": ", put++ ? "," : "");
             text_add_json(page, shown->trace->files[i]);
             text_print(page, ", \"text\": ");
-            text_add_json(page, source.data ? source.data : "");
+            text_add_json(page, source.data != NULL ? source.data : "");
             text_print(page, "}");
         }
         text_free(&source);
@@ -99,7 +99,7 @@ static void put_sources(const struct trace_shown *shown, struct text *page)
 void trace_write_page(const char *title, struct trace_shown *shown, size_t count, struct text *page)
 {
     size_t rest = (size_t)1 << 20; /* the viewer, the sources as a rule */
-    for (size_t i = 0; i < count; i++) rest += shown[i].variables ? shown[i].variables->length : 0;
+    for (size_t i = 0; i < count; i++) rest += shown[i].variables != NULL ? shown[i].variables->length : 0;
     const size_t room = (TRACE_PAGE_BYTES - rest) / 4 * 3 / count - (MOST_SOURCES << 10);
     text_print(page, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -127,11 +127,11 @@ void trace_write_page(const char *title, struct trace_shown *shown, size_t count
         text_print(page, "%s{\"name\": ", i ? ", " : "");
         text_add_json(page, shown[i].name);
         text_print(page, ", \"debug\": ");
-        text_add_json(page, shown[i].debug ? shown[i].debug : "");
+        text_add_json(page, shown[i].debug != NULL ? shown[i].debug : "");
         text_print(page, ", \"noVariables\": ");
-        text_add_json(page, shown[i].no_variables ? shown[i].no_variables : "");
+        text_add_json(page, shown[i].no_variables != NULL ? shown[i].no_variables : "");
         text_print(page, ", \"first\": %zu, \"variables\": ", shown[i].first);
-        if (shown[i].variables && shown[i].variables->length)
+        if (shown[i].variables != NULL && shown[i].variables->length)
             text_append(page, shown[i].variables->data, shown[i].variables->length);
         else
             text_print(page, "null");

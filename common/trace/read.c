@@ -69,7 +69,7 @@ static struct trace_counters counters_of(struct reader *r)
 static void *grow(void *list, size_t count, size_t bytes)
 {
     if ((count & (count - 1)) == 0) list = realloc(list, (count == 0 ? 1 : 2 * count) * bytes);
-    if (!list) abort();
+    if (list == NULL) abort();
     memset((char *)list + count * bytes, 0, bytes);
     return list;
 }
@@ -269,7 +269,7 @@ static void read_shape(struct reader *r, struct last *last)
 static void read_lanes(struct reader *r, unsigned flags, struct events *events)
 {
     struct last *last = last_of(events, number(r), r);
-    if (!last) return;
+    if (last == NULL) return;
     struct trace_request *request = &last->request;
     if (!(flags & TRACE_SAME)) read_shape(r, last);
     for (unsigned list = 0; list < last->lists; list++) last->first[list] += (uint64_t)signed_number(r);
@@ -278,7 +278,7 @@ static void read_lanes(struct reader *r, unsigned flags, struct events *events)
         for (int i = 0; i < TRACE_COUNTED; i++) request->cost.value[i] = rises >> i & 1 ? number(r) : 0;
     }
     for (int i = 0; i < TRACE_COUNTED; i++) events->sum.value[i] += request->cost.value[i];
-    if (!events->see || r->damaged) return;
+    if (events->see == NULL || r->damaged) return;
     for (int lane = 0; lane < LANES; lane++)
         request->address[lane] = last->first[0] + (uint64_t)last->offset[0][lane];
     events->see(events->context, request);

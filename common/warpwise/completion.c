@@ -18,11 +18,13 @@
 static const char *words_of(const char *name)
 {
     const char *longest = NULL;
-    for (size_t i = 0; program_commands[i]; i++) {
-        for (const struct option_description *option = program_commands[i]->options; option->name; option++) {
-            if (strcmp(option->name, name) != 0 || !option->argument || !strchr(option->argument, '|'))
+    for (size_t i = 0; program_commands[i] != NULL; i++) {
+        for (const struct option_description *option = program_commands[i]->options; option->name != NULL;
+             option++) {
+            if (strcmp(option->name, name) != 0 || option->argument == NULL ||
+                strchr(option->argument, '|') == NULL)
                 continue;
-            if (!longest || strlen(option->argument) > strlen(longest)) longest = option->argument;
+            if (longest == NULL || strlen(option->argument) > strlen(longest)) longest = option->argument;
         }
     }
     return longest;
@@ -35,7 +37,7 @@ static void print_values(void)
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
         const char *words = words_of(options[i]);
         printf("        %s) words=\"", options[i]);
-        for (char *word; (word = next_word(&words, '|')); free(word)) printf("%s ", word);
+        for (char *word; (word = next_word(&words, '|')) != NULL; free(word)) printf("%s ", word);
         printf("\" ;;\n");
     }
     printf("        --kernel | --csv | --json | --svg | --from) files=1 ;;\n    esac\n");
@@ -44,10 +46,10 @@ static void print_values(void)
 static void print_command_words(const struct command *command)
 {
     printf("            %s) words=\"", command->name);
-    for (const struct option_description *option = command->options; option->name; option++)
+    for (const struct option_description *option = command->options; option->name != NULL; option++)
         printf("%s ", option->name);
     printf("--help\"");
-    if (command->operand && strstr(command->operand, "NN") && command != &new_lesson_command)
+    if (command->operand != NULL && strstr(command->operand, "NN") != NULL && command != &new_lesson_command)
         printf("; lessons=1");
     if (command == &completion_command) printf("; words=\"bash --help\"");
     printf(" ;;\n");
@@ -65,10 +67,10 @@ static void print_script(void)
     print_values();
     printf("    if [ \"$COMP_CWORD\" = 1 ] || { [ \"$command\" = help ] && [ \"$COMP_CWORD\" = 2 ]; }; then\n"
            "        words=\"");
-    for (size_t i = 0; program_commands[i]; i++)
-        if (program_commands[i]->summary) printf("%s ", program_commands[i]->name);
+    for (size_t i = 0; program_commands[i] != NULL; i++)
+        if (program_commands[i]->summary != NULL) printf("%s ", program_commands[i]->name);
     printf("help\"\n    elif [ -z \"$words\" ] && [ -z \"$files\" ]; then\n        case $command in\n");
-    for (size_t i = 0; program_commands[i]; i++) print_command_words(program_commands[i]);
+    for (size_t i = 0; program_commands[i] != NULL; i++) print_command_words(program_commands[i]);
     printf("        esac\n    fi\n"
            "    if [ \"$lessons\" ] && [ \"$COMP_CWORD\" = 2 ]; then words=\"$words");
     for (size_t i = 0; i < count; i++) printf(" %s", lessons[i].number);
@@ -81,7 +83,7 @@ static void print_script(void)
 
 static int run_completion(const struct command_line *line)
 {
-    if (!line->operand || strcmp(line->operand, "bash") != 0)
+    if (line->operand == NULL || strcmp(line->operand, "bash") != 0)
         return complain("completion is there for bash only: source <(%s completion bash)", program_name());
     print_script();
     return EXIT_PASS;

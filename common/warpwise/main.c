@@ -40,10 +40,11 @@ static int print_help(void)
            places.version);
     for (int i = 0; i < COMMAND_COUNT; i++) {
         const struct command *command = course_commands[i];
-        if (!command->summary) continue;
+        if (command->summary == NULL) continue;
         char left[48];
-        snprintf(left, sizeof left, "%s %s %s", command->name, command->operand ? command->operand : "",
-                 command->second ? command->second : "");
+        snprintf(left, sizeof left, "%s %s %s", command->name,
+                 command->operand != NULL ? command->operand : "",
+                 command->second != NULL ? command->second : "");
         printf("  %-*s ", HELP_WIDTH, left);
         layout_paragraph(command->summary, HELP_WIDTH + 3, HELP_WIDTH + 3);
     }
@@ -58,15 +59,15 @@ static int print_help(void)
 static int print_command_help(const struct command *command)
 {
     printf("usage: warpwise %s", command->name);
-    if (command->operand) printf(" %s", command->operand);
-    if (command->second) printf(" %s", command->second);
-    printf("%s\n", command->options->name ? " [options]" : "");
-    if (command->summary) printf("\n%s\n", command->summary);
+    if (command->operand != NULL) printf(" %s", command->operand);
+    if (command->second != NULL) printf(" %s", command->second);
+    printf("%s\n", command->options->name != NULL ? " [options]" : "");
+    if (command->summary != NULL) printf("\n%s\n", command->summary);
     printf("\n%s\n", command->details);
-    if (command->options->name) printf("\noptions\n");
-    for (const struct option_description *option = command->options; option->name; option++) {
+    if (command->options->name != NULL) printf("\noptions\n");
+    for (const struct option_description *option = command->options; option->name != NULL; option++) {
         char left[64];
-        snprintf(left, sizeof left, "%s %s", option->name, option->argument ? option->argument : "");
+        snprintf(left, sizeof left, "%s %s", option->name, option->argument != NULL ? option->argument : "");
         printf("  %-25s %s\n", left, option->help);
     }
     return EXIT_PASS;
@@ -77,9 +78,10 @@ static int print_command_help(const struct command *command)
 static int unknown_option(const struct command *command, const char *word)
 {
     const char *names[MAX_OPTIONS + 1] = {0};
-    for (size_t i = 0; i < MAX_OPTIONS && command->options[i].name; i++) names[i] = command->options[i].name;
+    for (size_t i = 0; i < MAX_OPTIONS && command->options[i].name != NULL; i++)
+        names[i] = command->options[i].name;
     const char *near = nearest_name(word, names);
-    if (near) return complain("%s has no option \"%s\". Did you mean %s?", command->name, word, near);
+    if (near != NULL) return complain("%s has no option \"%s\". Did you mean %s?", command->name, word, near);
     return complain("%s has no option \"%s\"; see warpwise %s --help.", command->name, word, command->name);
 }
 
@@ -90,22 +92,24 @@ static int take_option(const struct command *command, char **words, int left, st
     size_t length = strcspn(words[0], "=");
     const struct option_description *option = command->options;
     const char *value = words[0][length] ? words[0] + length + 1 : NULL;
-    while (option->name && (strlen(option->name) != length || strncmp(option->name, words[0], length) != 0))
+    while (option->name != NULL &&
+           (strlen(option->name) != length || strncmp(option->name, words[0], length) != 0))
         option++;
     *used = 1;
-    if (!option->name) return unknown_option(command, words[0]);
-    if (!option->argument && value) return complain("%s takes no value.", option->name);
-    if (option->argument && !value) {
+    if (option->name == NULL) return unknown_option(command, words[0]);
+    if (option->argument == NULL && value != NULL) return complain("%s takes no value.", option->name);
+    if (option->argument != NULL && value == NULL) {
         if (left < 2) return complain("%s needs a value: %s.", option->name, option->argument);
         value = words[1];
         *used = 2;
     }
-    if (option->argument && !*value) return complain("%s needs a value: %s.", option->name, option->argument);
-    if (!option->many && option_value(line, option->name))
+    if (option->argument != NULL && !*value)
+        return complain("%s needs a value: %s.", option->name, option->argument);
+    if (!option->many && option_value(line, option->name) != NULL)
         return complain("%s is given twice.", option->name);
     if (line->count == sizeof line->name / sizeof line->name[0]) return complain("too many options.");
     line->name[line->count] = option->name;
-    line->value[line->count++] = value ? value : "";
+    line->value[line->count++] = value != NULL ? value : "";
     return EXIT_PASS;
 }
 
@@ -116,15 +120,15 @@ static int read_command_line(const struct command *command, char **words, int co
         used = 1;
         if (words[i][0] == '-' && words[i][1] != '\0') {
             if (take_option(command, words + i, count - i, line, &used) != EXIT_PASS) return EXIT_TROUBLE;
-        } else if (!command->operand) {
+        } else if (command->operand == NULL) {
             return complain("%s takes no \"%s\"; see warpwise %s --help.", command->name, words[i],
                             command->name);
-        } else if (line->operand_count > (command->second ? 1 : 0) && !command->many) {
+        } else if (line->operand_count > (command->second != NULL ? 1 : 0) && !command->many) {
             return complain("one lesson at a time: \"%s\" is one too many.", words[i]);
         } else if (line->operand_count == MAX_OPERANDS) {
             return complain("more than %d names are too many.", MAX_OPERANDS);
         } else {
-            if (!line->operand) line->operand = words[i];
+            if (line->operand == NULL) line->operand = words[i];
             line->operands[line->operand_count++] = words[i];
         }
     }
@@ -141,15 +145,16 @@ static const struct command *find_command(const char *name)
     const char *names[COMMAND_COUNT + 2] = {0};
     size_t listed = 0;
     for (int i = 0; i < COMMAND_COUNT; i++) {
-        if (course_commands[i]->summary) names[listed++] = course_commands[i]->name;
+        if (course_commands[i]->summary != NULL) names[listed++] = course_commands[i]->name;
     }
     names[listed] = "help";
     const char *near = nearest_name(name, names);
-    for (int i = 0; i < COMMAND_COUNT && !near; i++) { /* a word of what a command is for */
+    for (int i = 0; i < COMMAND_COUNT && near == NULL; i++) { /* a word of what a command is for */
         const char *summary = course_commands[i]->summary;
-        if (summary && strlen(name) > 3 && strstr(summary, name)) near = course_commands[i]->name;
+        if (summary != NULL && strlen(name) > 3 && strstr(summary, name) != NULL)
+            near = course_commands[i]->name;
     }
-    if (near) {
+    if (near != NULL) {
         complain("there is no command \"%s\". Did you mean %s?", name, near);
     } else {
         complain("there is no command \"%s\"; warpwise help lists them.", name);
@@ -184,7 +189,7 @@ static int dispatch(int count, char **words)
     int help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
     if (help && count < 3) return print_help();
     const struct command *command = find_command(help ? words[2] : name);
-    if (!command) return EXIT_TROUBLE;
+    if (command == NULL) return EXIT_TROUBLE;
     return help ? print_command_help(command) : run_command(command, count > 2 ? count - 2 : 0, words + 2);
 }
 
@@ -193,7 +198,7 @@ static void take_gpu_of_ctest(void)
 {
     const char *given = getenv("CTEST_RESOURCE_GROUP_0_GPUS");
     char id[64];
-    if (given && sscanf(given, "id:%63[^,;]", id) == 1) setenv("CUDA_VISIBLE_DEVICES", id, 0);
+    if (given != NULL && sscanf(given, "id:%63[^,;]", id) == 1) setenv("CUDA_VISIBLE_DEVICES", id, 0);
 }
 
 int main(int count, char **words)

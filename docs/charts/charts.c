@@ -175,7 +175,7 @@ static void add_source(struct svg *svg, const struct source *source, const char 
                    source->with_spread == source->count ? "" : ", where that was recorded");
     layout_wrap_words(&lines, out.data, 0, 0, (int)(svg->width / 6.4));
     const char *rest = lines.data;
-    for (char *line; (line = next_word(&rest, '\n')); free(line), y += 16)
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line), y += 16)
         svg_text(svg, 16, y, 11.5, SVG_START, "faint", "%s", line);
     svg->height = y;
     text_free(&out);

@@ -21,10 +21,10 @@ static const char *colour_of(const char *line)
     if (strncmp(line, "$ ", 2) == 0) return "ink";
     if (*line == '-') return "w";
     if (*line == '+') return "u";
-    if (strncmp(word, "simt: ", 6) == 0 || strstr(word, " FAIL ") || strncmp(word, "FAIL ", 5) == 0)
+    if (strncmp(word, "simt: ", 6) == 0 || strstr(word, " FAIL ") != NULL || strncmp(word, "FAIL ", 5) == 0)
         return "w";
     if (strncmp(word, "pattern ", 8) == 0) return "t";
-    if (strstr(word, " PASS ") || strstr(word, " IN_PROGRESS ")) return "u";
+    if (strstr(word, " PASS ") != NULL || strstr(word, " IN_PROGRESS ") != NULL) return "u";
     return "x";
 }
 
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
     if (content.length > 0 && content.data[content.length - 1] == '\n') content.data[--content.length] = '\0';
     const char *rest = content.data;
     svg_title(&svg, MARGIN, 24, 14, SVG_START, "%s", argv[1]);
-    for (char *line; (line = next_word(&rest, '\n')); free(line)) {
+    for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) {
         struct text wrapped = {0};
         int indent = (int)strspn(line, " |");
         if (strcmp(line, "%%") == 0) {
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         text_print(&wrapped, "%.*s", indent, line);
         layout_wrap_words(&wrapped, line + indent, indent, indent + 2, WIDTH);
         const char *left = *line == '\0' ? NULL : wrapped.data;
-        for (char *row; left && (row = next_word(&left, '\n')); free(row)) {
+        for (char *row; left != NULL && (row = next_word(&left, '\n')) != NULL; free(row)) {
             if (layout_columns(row) > longest) longest = layout_columns(row);
             add_line(&svg, rows++, moments, colour_of(line), row);
         }

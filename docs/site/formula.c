@@ -173,7 +173,7 @@ static void add_atom(struct parser *parser)
                (*parser->at == '.' && isdigit((unsigned char)parser->at[1])))
             text_append(parser->out, parser->at++, 1);
         text_add(parser->out, "</mn>");
-    } else if (*parser->at == '\0' || strchr("}&^_", *parser->at)) {
+    } else if (*parser->at == '\0' || strchr("}&^_", *parser->at) != NULL) {
         refuse(parser, "something is missing before", parser->at, 10);
     } else {
         add_character(parser);
@@ -196,10 +196,10 @@ static void add_scripted(struct parser *parser)
         add_atom(parser);
     }
     parser->out = out;
-    const char *element = parts[1].data && parts[2].data ? "msubsup"
-                          : parts[1].data                ? "msub"
-                          : parts[2].data                ? "msup"
-                                                         : "mrow";
+    const char *element = parts[1].data != NULL && parts[2].data != NULL ? "msubsup"
+                          : parts[1].data != NULL                        ? "msub"
+                          : parts[2].data != NULL                        ? "msup"
+                                                                         : "mrow";
     int scripts = parts[1].data != NULL || parts[2].data != NULL;
     if (scripts) text_print(out, "<%s>", element);
     for (int i = 0; i < 3; i++) {

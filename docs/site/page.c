@@ -315,7 +315,7 @@ int filter_page(const struct site *site, const char *path, const char *content, 
         page.line++;
         if (starts(line, "```")) {
             if (fence == 2) {
-                add_formula(&page, formula.data ? formula.data : "", formula.length, 1);
+                add_formula(&page, formula.data != NULL ? formula.data : "", formula.length, 1);
                 text_free(&formula);
             } else if (fence == 1)
                 text_add(out, line);

@@ -31,8 +31,9 @@ struct decode_graphs;
  * be graphs of other sizes as well, so that fewer rows pad.
  *
  * May use host memory, but allocates no device memory and waits for nothing. @p stream is usable afterwards,
- * whatever came of it. A failure leaves nothing behind, and no error for cudaGetLastError() either. Any number
- * of graphs may be alive at once, those of other models among them.
+ * whatever came of it, and a capture of it that the caller had begun is as it was. A failure leaves nothing
+ * behind, and no error for cudaGetLastError() either. Any number of graphs may be alive at once, those of other
+ * models among them.
  *
  * @param[in]  model   sizes and weights; copied, but what its pointers point to must stay
  * @param[in]  buffers device memory that every step will work in; copied likewise. Between two steps others

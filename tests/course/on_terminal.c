@@ -107,7 +107,7 @@ static void become(char **words, int from_pipe, int to_pipe)
         setenv("TERM", "xterm-256color", 1);
         unsetenv("COLUMNS");
     }
-    if (getenv("ON_TERMINAL_DEAF")) {
+    if (getenv("ON_TERMINAL_DEAF") != NULL) {
         sigset_t deaf;
         sigemptyset(&deaf);
         sigaddset(&deaf, SIGWINCH);
@@ -173,7 +173,7 @@ static void expect(const char *text)
     for (;;) {
         char *found =
             memmem(session.output + session.seen, session.length - session.seen, text, strlen(text));
-        if (found) {
+        if (found != NULL) {
             session.seen = (size_t)(found - session.output) + strlen(text);
             return;
         }
@@ -248,7 +248,7 @@ static void check_colourless(void)
     for (size_t i = 0; i + 1 < session.length; i++) {
         size_t at = i + 2;
         if (session.output[i] != '\033' || session.output[i + 1] != '[') continue;
-        while (at < session.length && strchr("0123456789;", session.output[at])) at++;
+        while (at < session.length && strchr("0123456789;", session.output[at]) != NULL) at++;
         if (at < session.length && session.output[at] == 'm') fail("a colour is set at %zu", i);
     }
 }
@@ -266,14 +266,14 @@ static void save(char *names, int by_rename)
 {
     char buffer[65536], beside[LINE];
     char *to = strchr(names, ' ');
-    if (!to) fail("copy and rename take two names");
+    if (to == NULL) fail("copy and rename take two names");
     *to++ = '\0';
     snprintf(beside, sizeof beside, "%s%s", to, by_rename ? ".new" : "");
     FILE *in = fopen(names, "r");
-    size_t length = in ? fread(buffer, 1, sizeof buffer, in) : 0;
-    if (in) fclose(in);
-    FILE *out = in ? fopen(beside, "w") : NULL;
-    if (!out || fwrite(buffer, 1, length, out) != length || fclose(out) != 0)
+    size_t length = in != NULL ? fread(buffer, 1, sizeof buffer, in) : 0;
+    if (in != NULL) fclose(in);
+    FILE *out = in != NULL ? fopen(beside, "w") : NULL;
+    if (out == NULL || fwrite(buffer, 1, length, out) != length || fclose(out) != 0)
         fail("%s: %s", to, strerror(errno));
     if (by_rename && rename(beside, to) != 0) fail("%s: %s", to, strerror(errno));
 }
@@ -316,15 +316,15 @@ static void take_step(char *line)
 {
     char *argument = strchr(line, ' ');
     struct winsize size;
-    if (argument) *argument++ = '\0';
-    if (argument) decode(argument);
-    const char *text = argument ? argument : "";
+    if (argument != NULL) *argument++ = '\0';
+    if (argument != NULL) decode(argument);
+    const char *text = argument != NULL ? argument : "";
     if (strcmp(line, "expect") == 0) {
         expect(text);
     } else if (strcmp(line, "await") == 0) {
         await_file(text);
     } else if (strcmp(line, "never") == 0) {
-        if (memmem(session.output, session.length, text, strlen(text))) fail("it was printed");
+        if (memmem(session.output, session.length, text, strlen(text)) != NULL) fail("it was printed");
     } else if (strcmp(line, "send") == 0) {
         send_keys(text);
     } else if (strcmp(line, "copy") == 0 || strcmp(line, "rename") == 0) {
@@ -354,13 +354,13 @@ int main(int argc, char **argv)
 {
     char line[LINE], shown[LINE];
     FILE *script = argc > 3 ? fopen(argv[1], "r") : NULL;
-    if (!script) {
+    if (script == NULL) {
         fprintf(stderr, "usage: on_terminal SCRIPT COLUMNSxROWS|pipe PROGRAM [ARGUMENT ...]\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
     start(argv[2], argv + 3);
-    while (fgets(line, sizeof line, script)) {
+    while (fgets(line, sizeof line, script) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         snprintf(shown, sizeof shown, "%s", line);
         step = shown;

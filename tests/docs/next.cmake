@@ -1,8 +1,20 @@
 # The last line of a page leads to the next one: of a lesson's page to the next lesson, of a background page to the next of
-# docs/background.md. So a reader on GitHub goes on without the site, whose pages have links of their own.
+# docs/background.md. So a reader on GitHub goes on without the site, whose pages have links of their own. And a lesson's row in the
+# map, lessons/README.md, has the cells that its page says in a line `<!-- map: | idea | what you write | hours | needs | -->`.
 #   cmake -DSOURCE=. -DFIX=ON -P tests/docs/next.cmake    writes the lines; without FIX they are compared
 # A lesson that is still being written, where `warpwise new-lesson` left something to FILL IN, is not in the row.
 cmake_minimum_required(VERSION 3.25)
+
+# holds(PAGE TEXT EXPECTED WHAT): PAGE, which is TEXT, must be EXPECTED; otherwise it says WHAT.
+function(holds page text expected what)
+    if(expected STREQUAL text)
+        return()
+    elseif(FIX)
+        file(WRITE ${page} "${expected}")
+    else()
+        message(SEND_ERROR "${page} ${what}\nTo write it: cmake -DSOURCE=. -DFIX=ON -P tests/docs/next.cmake")
+    endif()
+endfunction()
 
 # end_with(PAGE LINE): PAGE ends with LINE, and has no other such line.
 function(end_with page line)
@@ -12,13 +24,7 @@ function(end_with page line)
     if(line)
         string(APPEND expected "\n${line}\n")
     endif()
-    if(expected STREQUAL text)
-        return()
-    elseif(FIX)
-        file(WRITE ${page} "${expected}")
-    else()
-        message(SEND_ERROR "${page} must end with: ${line}\nTo write it: cmake -DSOURCE=. -DFIX=ON -P tests/docs/next.cmake")
-    endif()
+    holds(${page} "${text}" "${expected}" "must end with: ${line}")
 endfunction()
 
 # lead_on(PAGES): each of PAGES leads to the one after it.
@@ -59,3 +65,33 @@ lead_on("${lessons};${SOURCE}/docs/self_check.md")
 lead_on("${background}")
 list(POP_BACK background last)
 end_with(${last} "")
+
+# The map has two tables: lessons 01 to 10, and the others.
+set(first "")
+set(second "")
+foreach(page IN LISTS lessons)
+    file(READ ${page} text)
+    string(REGEX MATCH "([0-9][0-9])_([a-z0-9_]+)/README[.]md$" path ${page})
+    set(number ${CMAKE_MATCH_1})
+    set(topic ${CMAKE_MATCH_2})
+    if(NOT text MATCHES "\n<!-- map: ([|][^\n]*[|]) -->\n")
+        message(SEND_ERROR "${page} has no line <!-- map: | idea | what you write | hours | needs | -->")
+    endif()
+    set(row "| ${number} | [${topic}](${path}) ${CMAKE_MATCH_1}\n")
+    if(number LESS_EQUAL 10)
+        string(APPEND first "${row}")
+    else()
+        string(APPEND second "${row}")
+    endif()
+endforeach()
+set(map ${SOURCE}/lessons/README.md)
+set(rule "|---|---|---|---|---|---|\n") # of these two tables alone
+file(READ ${map} text)
+string(REGEX REPLACE "[|] [0-9][0-9] [|] \\[[^\n]*\n" "" expected "${text}")
+string(REPLACE "${rule}" "${rule}${second}" expected "${expected}")
+string(FIND "${expected}" "${rule}${second}" at)
+string(LENGTH "${rule}${second}" length)
+string(SUBSTRING "${expected}" 0 ${at} before)
+math(EXPR at "${at} + ${length}")
+string(SUBSTRING "${expected}" ${at} -1 behind)
+holds(${map} "${text}" "${before}${rule}${first}${behind}" "must have the rows that the pages of the lessons say")

@@ -56,7 +56,7 @@ foreach(lesson IN LISTS stepped)
 endforeach()
 add_unit_test(docs SOURCES docs/unit.c LIBRARIES docs_text)
 
-# ---- shell blocks (how to tag them: docs/adding_a_lesson.md) ---------------------------------------------------------
+# ---- shell blocks (how to tag them: docs/site/README.md) ---------------------------------------------------------
 add_executable(shell_blocks docs/shell_blocks.c)
 target_link_libraries(shell_blocks PRIVATE docs_text)
 file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/*.md ${PROJECT_SOURCE_DIR}/lessons/*.md ${PROJECT_SOURCE_DIR}/lessons/*/*.md

@@ -2,7 +2,7 @@
 
 usage: mutants.py BUILD [--quick] [--names] [NAME...]
 
-tests/mutants/18_python_interface/NAME.mutant says what is replaced in the solution, and which tests must fail (docs/adding_a_lesson.md).
+tests/mutants/18_python_interface/NAME.mutant says what is replaced in the solution, and which tests must fail (tests/mutants/README.md).
 tests/variants/18_python_interface/NAME.py holds regions of the skeleton, written in another way than the solution's.
 Those that need PyTorch are skipped where there is none. --quick judges a few that need lesson 05 alone. --names counts how
 often the first screen of a student's check says what the mistake is: what it says of a cause has the words of the line `names:`.

@@ -1054,7 +1054,8 @@ static void test_told_of_cases(void)
     for (size_t i = 0; i < sizeof ABOUT / sizeof ABOUT[0]; i++) {
         struct check *check = open_check(ABOUT[i].lesson);
         const char *about = check->options.lesson->purpose(find_case(check, ABOUT[i].name));
-        expect(about != NULL && strstr(about, ABOUT[i].says) != NULL, ABOUT[i].name, about ? about : "");
+        expect(about != NULL && strstr(about, ABOUT[i].says) != NULL, ABOUT[i].name,
+               about != NULL ? about : "");
         free(check);
     }
     struct check *check = open_check("13");

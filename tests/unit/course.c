@@ -155,8 +155,8 @@ static void test_rows_without_run(void)
         EXPECT(strcmp(written.header, RECORD_COLUMNS) == 0);
         size_t columns = 0, fields = 0;
         const char *header = written.header, *line = written.lines.data;
-        for (; header; columns++) free(csv_field(&header));
-        for (; line; fields++) free(csv_field(&line));
+        for (; header != NULL; columns++) free(csv_field(&header));
+        for (; line != NULL; fields++) free(csv_field(&line));
         EXPECT(columns == fields && columns > 30);
         char *file = format_string("%s\n%s", written.header, written.lines.data);
         read_rows(file, &got);

@@ -143,7 +143,7 @@ typedef void (*json_teller)(void *context, const char *path, char kind, const ch
 
 static void blanks(struct json_reader *json)
 {
-    while (*json->at && strchr(" \t\r\n", *json->at)) json->at++;
+    while (*json->at && strchr(" \t\r\n", *json->at) != NULL) json->at++;
 }
 
 static char *read_string(struct json_reader *json)
@@ -155,7 +155,7 @@ static char *read_string(struct json_reader *json)
         if ((unsigned char)*json->at < 0x20) json->bad = 1;
         if (*json->at == '\\') {
             json->at++;
-            if (!*json->at || !strchr("\"\\/bfnrt", *json->at)) json->bad = 1;
+            if (!*json->at || strchr("\"\\/bfnrt", *json->at) == NULL) json->bad = 1;
             text_append(&text, *json->at == 'n' ? "\n" : json->at, 1);
         } else {
             text_append(&text, json->at, 1);
@@ -268,9 +268,10 @@ static void check_field(struct gradescope *found, const struct field *fields, co
                         const char *text)
 {
     const struct field *field = fields;
-    while (field->name && strcmp(field->name, name) != 0) field++;
+    while (field->name != NULL && strcmp(field->name, name) != 0) field++;
     char *word = format_string(" %s ", text);
-    int good = field->name && field->kind == kind && (!field->values || strstr(field->values, word));
+    int good = field->name != NULL && field->kind == kind &&
+               (field->values == NULL || strstr(field->values, word) != NULL);
     if (!good) printf("results.json: field %s = %c%s is not as documented\n", name, kind, text);
     found->wrong += !good;
     free(word);
@@ -281,17 +282,17 @@ static void tell_gradescope(void *context, const char *path, char kind, const ch
     struct gradescope *found = context;
     if (!*path) {
         found->wrong += kind != '{';
-    } else if (!strchr(path, '.')) {
+    } else if (strchr(path, '.') == NULL) {
         check_field(found, top_fields, path, kind, text);
         found->scores += strcmp(path, "score") == 0;
         if (strcmp(path, "score") == 0) found->score = atof(text);
         if (strcmp(path, "output") == 0) found->output = copy_string(text);
     } else if (strncmp(path, "tests.", 6) == 0) {
         const char *name = strchr(path + 6, '.');
-        if (!name) {
+        if (name == NULL) {
             found->wrong += kind != '{';
             found->tests++;
-        } else if (!strchr(name + 1, '.')) {
+        } else if (strchr(name + 1, '.') == NULL) {
             check_field(found, test_fields, name + 1, kind, text);
             if (strcmp(name, ".score") == 0) found->sum += atof(text);
         } else {
@@ -356,14 +357,14 @@ static int attributes_are_clean(const char *at, size_t length)
         if (*at++ != ' ') return 0;
         size_t name = strcspn(at, "=");
         if (at + name + 1 >= end || at[name + 1] != '"' || !is_name(at, name < 31 ? name : 0)) {
-            if (strncmp(at, "viewBox", 7) != 0 && !strchr(at, '_')) return 0;
+            if (strncmp(at, "viewBox", 7) != 0 && strchr(at, '_') == NULL) return 0;
         }
         char *word = format_string(" %.*s ", (int)name, at);
         int twice = strstr(seen, word) != NULL;
         snprintf(seen + strlen(seen), sizeof seen - strlen(seen), "%s", word + 1);
         free(word);
         const char *value = at + name + 2, *close = memchr(value, '"', (size_t)(end - value));
-        if (twice || !close || !text_is_clean(value, (size_t)(close - value))) return 0;
+        if (twice || close == NULL || !text_is_clean(value, (size_t)(close - value))) return 0;
         at = close + 1;
     }
     return 1;
@@ -377,14 +378,14 @@ static int read_xml(const char *text, int html, element_teller tell)
     struct element open[64] = {{"", 0, ""}};
     int depth = 0;
     const char *at = strstr(text, html ? "<html" : "<testsuites");
-    for (; at && *at;) {
+    for (; at != NULL && *at;) {
         size_t run = strcspn(at, "<");
         const char *raw = depth > 0 && strcmp(open[depth].name, "style") == 0 ? "raw" : NULL;
-        if (!raw && !text_is_clean(at, run)) return 0;
+        if (raw == NULL && !text_is_clean(at, run)) return 0;
         at += run;
         if (!*at) break;
         const char *end = strchr(at, '>');
-        if (!end) return 0;
+        if (end == NULL) return 0;
         if (at[1] == '/') {
             size_t length = (size_t)(end - at - 2);
             if (depth == 0 || strlen(open[depth].name) != length ||
@@ -407,12 +408,12 @@ static int read_xml(const char *text, int html, element_teller tell)
             snprintf(parent->last, sizeof parent->last, "%.*s", (int)name, at + 1);
             parent->children++;
             char *word = format_string(" %s ", child->name);
-            depth += !closed && !(html && strstr(void_elements, word));
+            depth += !closed && !(html && strstr(void_elements, word) != NULL);
             free(word);
         }
         at = end + 1;
     }
-    return at && depth == 0;
+    return at != NULL && depth == 0;
 }
 
 /* What the reporters that read JUnit files agree on: where an element may stand, in which order, and what it
@@ -436,17 +437,17 @@ static int tell_junit(const struct element *parent, const char *name, const char
     int good = 0;
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         if (strcmp(rules[i].name, name) != 0) continue;
-        good =
-            strcmp(rules[i].parent, parent->name) == 0 && (!*rules[i].after || strstr(rules[i].after, last));
+        good = strcmp(rules[i].parent, parent->name) == 0 &&
+               (!*rules[i].after || strstr(rules[i].after, last) != NULL);
         const char *required = rules[i].required;
-        for (char *word; (word = next_word(&required, ' ')); free(word)) {
+        for (char *word; (word = next_word(&required, ' ')) != NULL; free(word)) {
             char *given = format_string(" %s=\"", word);
-            good = good && (!*word || strstr(attributes, given));
+            good = good && (!*word || strstr(attributes, given) != NULL);
             free(given);
         }
         for (const char *at = attributes; *at;) { /* each name that is given is one that is known */
             char *given = format_string(" %.*s ", (int)strcspn(at + 1, "="), at + 1);
-            good = good && strstr(rules[i].allowed, given);
+            good = good && strstr(rules[i].allowed, given) != NULL;
             free(given);
             at = strchr(strchr(at, '"') + 1, '"') + 1;
         }
@@ -470,13 +471,13 @@ static void test_junit(const struct grade_book *book, const struct grade_sheet *
 static int tell_html(const struct element *parent, const char *name, const char *attributes)
 {
     static const char *const forbidden[] = {"script", "iframe", "img", "object", "embed", "link", "form"};
-    int good =
-        !strstr(attributes, " src=") && !strstr(attributes, " on") && !strstr(attributes, "javascript:");
+    int good = strstr(attributes, " src=") == NULL && strstr(attributes, " on") == NULL &&
+               strstr(attributes, "javascript:") == NULL;
     for (size_t i = 0; i < sizeof forbidden / sizeof forbidden[0]; i++)
         good = good && strcmp(name, forbidden[i]) != 0;
-    if (strcmp(name, "th") == 0) good = good && strstr(attributes, "scope=");
-    if (strcmp(name, "svg") == 0) good = good && strstr(attributes, "aria-label=");
-    if (strcmp(name, "html") == 0) good = good && strstr(attributes, "lang=");
+    if (strcmp(name, "th") == 0) good = good && strstr(attributes, "scope=") != NULL;
+    if (strcmp(name, "svg") == 0) good = good && strstr(attributes, "aria-label=") != NULL;
+    if (strcmp(name, "html") == 0) good = good && strstr(attributes, "lang=") != NULL;
     if (strcmp(parent->name, "table") == 0 && parent->children == 0)
         good = good && strcmp(name, "caption") == 0;
     if (!good) printf("summary.html: <%s%s> in <%s>\n", name, attributes, parent->name);
@@ -770,7 +771,8 @@ static void expect_in_all(const struct grade_book *book, struct grade_sheet *she
     for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++) {
         struct text out = {0};
         makers[i](book, sheet, &out);
-        if (!strstr(out.data, words)) printf("report %zu does not say \"%s\":\n%s\n", i, words, out.data);
+        if (strstr(out.data, words) == NULL)
+            printf("report %zu does not say \"%s\":\n%s\n", i, words, out.data);
         EXPECT(strstr(out.data, words));
         text_free(&out);
     }
@@ -834,7 +836,8 @@ static void test_late(struct grade_book *book)
         text_print(&deadlines, "lesson,deadline,penalty_percent,most_percent,student\n");
         for (const char *at = tries[i].deadlines; *at;) { /* rows without a student end early */
             char *row = format_string("%.*s", (int)strcspn(at, "\n"), at);
-            text_print(&deadlines, "%s%s\n", row, strstr(row, ",,") || strstr(row, "alice") ? "" : ",");
+            text_print(&deadlines, "%s%s\n", row,
+                       strstr(row, ",,") != NULL || strstr(row, "alice") != NULL ? "" : ",");
             at += strlen(row) + (at[strlen(row)] != '\0');
             free(row);
         }

@@ -166,7 +166,7 @@ static void see(void *context, const struct journal_record *record)
     char number[16];
     snprintf(number, sizeof number, "%d", seen->count++);
     seen->wrong += strcmp(record_value(record, "number"), number) != 0;
-    seen->wrong += !strstr(record_value(record, "log"), "\n0123456789abcdef kind\tresult\n");
+    seen->wrong += strstr(record_value(record, "log"), "\n0123456789abcdef kind\tresult\n") == NULL;
 }
 
 static int append_number(struct journal *journal, int number)

@@ -183,7 +183,8 @@ static const struct {
 static char *changed(const char *part, const char *instead)
 {
     const char *at = strstr(right, part);
-    return at ? format_string("%.*s%s%s", (int)(at - right), right, instead, at + strlen(part)) : NULL;
+    return at != NULL ? format_string("%.*s%s%s", (int)(at - right), right, instead, at + strlen(part))
+                      : NULL;
 }
 
 int main(void)

@@ -60,8 +60,8 @@ static int room_named(const char *name)
 static int quoted(const char **at, const char *end, char word[64])
 {
     const char *open = memchr(*at, '`', (size_t)(end - *at));
-    const char *close = open ? memchr(open + 1, '`', (size_t)(end - open - 1)) : NULL;
-    if (!close || close - open > 63) return 0;
+    const char *close = open != NULL ? memchr(open + 1, '`', (size_t)(end - open - 1)) : NULL;
+    if (close == NULL || close - open > 63) return 0;
     snprintf(word, 64, "%.*s", (int)(close - open - 1), open + 1);
     *at = close + 1;
     return 1;
@@ -74,15 +74,15 @@ static void read_plan(int naming)
     int in_circles = 0;
     snprintf(path, sizeof path, "%s/common/README.md", source);
     FILE *file = fopen(path, "r");
-    if (!file) {
+    if (file == NULL) {
         fail("there is no ", path, "");
         return;
     }
-    while (fgets(line, sizeof line, file)) {
+    while (fgets(line, sizeof line, file) != NULL) {
         in_circles = in_circles || strncmp(line, "## Circles", 10) == 0;
         if (strncmp(line, "| `", 3) != 0) continue;
         const char *end = strchr(line + 2, '|'), *at = line;
-        if (!end) continue;
+        if (end == NULL) continue;
         if (in_circles) {
             if (naming) continue;
             struct circle *circle = &circles[circle_count++];
@@ -158,11 +158,11 @@ static int is_of_a_lesson_or_oracle(const char *name)
     snprintf(path, sizeof path, "%s/lessons", source);
     DIR *lessons = opendir(path);
     int found = 0;
-    for (struct dirent *entry; lessons && !found && (entry = readdir(lessons));) {
+    for (struct dirent *entry; lessons != NULL && !found && (entry = readdir(lessons)) != NULL;) {
         snprintf(path, sizeof path, "lessons/%s", entry->d_name);
         found = exists(path, name);
     }
-    if (lessons) closedir(lessons);
+    if (lessons != NULL) closedir(lessons);
     return found;
 }
 
@@ -177,7 +177,7 @@ static void read_includes(const char *folder, const char *file)
     }
     snprintf(path, sizeof path, "%s/common/%s", source, below);
     FILE *text = fopen(path, "r");
-    while (text && fgets(line, sizeof line, text)) {
+    while (text != NULL && fgets(line, sizeof line, text) != NULL) {
         if (sscanf(line, " # include \"%255[^\"]\"", name) != 1) continue;
         int to = room_included(folder, name);
         if (to == -2 && !is_of_a_lesson_or_oracle(name)) fail(below, " includes what is nowhere: ", name);
@@ -185,7 +185,7 @@ static void read_includes(const char *folder, const char *file)
         rooms[from].includes[to]++;
         if (!rooms[from].uses[to]) fail(below, " may not include ", name);
     }
-    if (text) fclose(text);
+    if (text != NULL) fclose(text);
 }
 
 /* ---- inline functions ------------------------------------------------------------------------------------------- */
@@ -202,13 +202,14 @@ static char *read_code(const char *below)
     snprintf(path, sizeof path, "%s/common/%s", source, below);
     FILE *file = fopen(path, "r");
     char *text = calloc(1, 1 << 20);
-    if (file && text && fread(text, 1, (1 << 20) - 1, file) == 0) fail(path, " cannot be read", "");
-    if (file) fclose(file);
+    if (file != NULL && text != NULL && fread(text, 1, (1 << 20) - 1, file) == 0)
+        fail(path, " cannot be read", "");
+    if (file != NULL) fclose(file);
     int new_line = 1;
-    for (char *at = text; at && *at; at++) {
+    for (char *at = text; at != NULL && *at; at++) {
         char *end = at;
         if (at[0] == '/' && at[1] == '*') {
-            end = strstr(at, "*/") ? strstr(at, "*/") + 2 : at + strlen(at);
+            end = strstr(at, "*/") != NULL ? strstr(at, "*/") + 2 : at + strlen(at);
         } else if (at[0] == '/' && at[1] == '/') {
             end = at + strcspn(at, "\n");
         } else if (*at == '"' || (*at == '\'' && at[1])) {
@@ -249,7 +250,7 @@ static void read_inlines(const char *below)
 {
     char *text = read_code(below);
     int depth = 0;
-    for (char *at = text; at && (at = strstr(at, "static inline "));) {
+    for (char *at = text; at != NULL && (at = strstr(at, "static inline ")) != NULL;) {
         struct inline_function *found = &inlines[inline_count];
         if (!next_call(&at, found->name, &depth) || inline_count + 1 == MOST_INLINES) break;
         snprintf(found->stem, sizeof found->stem, "%.*s", (int)strlen(below) - 2, below);
@@ -263,7 +264,7 @@ static void walk(const char *folder)
     char path[PATH];
     snprintf(path, sizeof path, "%s/common/%s", source, folder);
     DIR *open = opendir(path);
-    for (struct dirent *entry; open && (entry = readdir(open));) {
+    for (struct dirent *entry; open != NULL && (entry = readdir(open)) != NULL;) {
         const char *ending = strrchr(entry->d_name, '.');
         struct stat found;
         char below[BELOW];
@@ -272,14 +273,15 @@ static void walk(const char *folder)
         snprintf(path, sizeof path, "%s/common/%s", source, below);
         if (stat(path, &found) == 0 && S_ISDIR(found.st_mode))
             walk(below);
-        else if (ending && (!strcmp(ending, ".c") || !strcmp(ending, ".h") || !strcmp(ending, ".cu"))) {
+        else if (ending != NULL &&
+                 (!strcmp(ending, ".c") || !strcmp(ending, ".h") || !strcmp(ending, ".cu"))) {
             read_includes(folder, entry->d_name);
             if (!strcmp(ending, ".h") &&
-                !strstr(below, "/include/")) /* CUDA's own: what is there is for programs */
+                strstr(below, "/include/") == NULL) /* CUDA's own: what is there is for programs */
                 read_inlines(below);
         }
     }
-    if (open) closedir(open);
+    if (open != NULL) closedir(open);
 }
 
 /* ---- circles of files ------------------------------------------------------------------------------------------- */
@@ -310,7 +312,7 @@ static int file_of(const char *stem, const char *ending)
     const char *slash = strrchr(stem, '/');
     if (file_count == MOST_FILES) return -1;
     snprintf(stems[file_count], sizeof stems[0], "%s", stem);
-    snprintf(files[file_count], sizeof files[0], "%.50s%s", slash ? slash + 1 : stem, ending);
+    snprintf(files[file_count], sizeof files[0], "%.50s%s", slash != NULL ? slash + 1 : stem, ending);
     return file_count++;
 }
 
@@ -319,11 +321,11 @@ static int file_of_object(const char *object)
 {
     char stem[BELOW];
     const char *below = strstr(object, "/common/"), *target = strstr(object, "/CMakeFiles/");
-    const char *file = target ? strstr(target, ".dir/") : NULL;
-    if (!file || !below || below > target) return -1;
+    const char *file = target != NULL ? strstr(target, ".dir/") : NULL;
+    if (file == NULL || below == NULL || below > target) return -1;
     snprintf(stem, sizeof stem, "%.*s%s", (int)(target + 1 - (below + 8)), below + 8, file + 5);
     char *end = strstr(stem, ".c.o");
-    if (end) *end = '\0';
+    if (end != NULL) *end = '\0';
     return file_of(stem, ".c");
 }
 
@@ -334,14 +336,14 @@ static void read_symbols(const char *object)
     const int at = file_of_object(object);
     snprintf(command, sizeof command, "nm -g '%s' 2>/dev/null", object);
     FILE *nm = at >= 0 ? popen(command, "r") : NULL;
-    while (nm && fgets(line, sizeof line, nm)) {
+    while (nm != NULL && fgets(line, sizeof line, nm) != NULL) {
         if (sscanf(line, "%*x %c %95s", &kind, name) != 2 && sscanf(line, " %c %95s", &kind, name) != 2)
             continue;
         if (symbol_count == MOST_SYMBOLS) break;
         symbols[symbol_count] = (struct symbol){.file = at, .defined = kind != 'U' && kind != 'w'};
         snprintf(symbols[symbol_count++].name, sizeof symbols[0].name, "%s", name);
     }
-    if (!nm || pclose(nm) != 0) fail("nm cannot read ", object, "");
+    if (nm == NULL || pclose(nm) != 0) fail("nm cannot read ", object, "");
 }
 
 static int defined_in(const char *name)
@@ -359,7 +361,7 @@ static void read_calls(int file, const char *ending)
     snprintf(below, sizeof below, "%s%s", stems[file], ending);
     if (!exists("common", below)) return;
     char *text = read_code(below);
-    for (char *at = text; at && next_call(&at, name, &depth);) {
+    for (char *at = text; at != NULL && next_call(&at, name, &depth);) {
         int owner = -1;
         for (int i = 0; i < inline_count && owner < 0; i++)
             if (strcmp(inlines[i].name, name) == 0) owner = file_of(inlines[i].stem, ".h");

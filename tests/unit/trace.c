@@ -150,14 +150,14 @@ static void test_damage(void)
 static const char *after(const char *page, const char *what)
 {
     const char *at = strstr(page, what);
-    return at ? at + strlen(what) : NULL;
+    return at != NULL ? at + strlen(what) : NULL;
 }
 
 static int value_of(char digit)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const char *at = digit ? strchr(digits, digit) : NULL;
-    return at ? (int)(at - digits) : -1;
+    return at != NULL ? (int)(at - digits) : -1;
 }
 
 /* What is between the tags of the element that begins before @p at. */
@@ -202,7 +202,7 @@ static int is_well_formed(const char *page)
             char end[24];
             snprintf(end, sizeof end, "</%s>", name);
             at = strstr(at, end);
-            if (!at) return 0;
+            if (at == NULL) return 0;
         }
     }
     return depth == 0;

@@ -22,7 +22,7 @@ static void expect(int holds, const char *what, const char *got)
 {
     if (holds) return;
     failures++;
-    printf("FAIL %s: %s\n", what, got ? got : "(nothing)");
+    printf("FAIL %s: %s\n", what, got != NULL ? got : "(nothing)");
 }
 
 /* ---- text ---------------------------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static void test_texts(void)
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct text sentence = {0};
         int fine = source_check_text(texts[i].text, "t.cu", &lesson, &sentence);
-        expect(fine == (texts[i].says == NULL) && (fine || strstr(sentence.data, texts[i].says)),
+        expect(fine == (texts[i].says == NULL) && (fine || strstr(sentence.data, texts[i].says) != NULL),
                texts[i].text, sentence.data);
         text_free(&sentence);
     }
@@ -110,8 +110,8 @@ static void test_preprocessed(void)
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++) {
         struct text sentence = {0};
         int fine = source_check_preprocessed(made[i].text, "/x/t.cu", "t.cu", &sentence);
-        expect(fine == (made[i].says == NULL) && (fine || strstr(sentence.data, made[i].says)), made[i].text,
-               sentence.data);
+        expect(fine == (made[i].says == NULL) && (fine || strstr(sentence.data, made[i].says) != NULL),
+               made[i].text, sentence.data);
         text_free(&sentence);
     }
 }
@@ -122,7 +122,7 @@ static void test_preprocessed(void)
 static void test_dependencies(void)
 {
     char folder[] = "/tmp/warpwise_untrusted_XXXXXX";
-    if (!mkdtemp(folder)) exit(2);
+    if (mkdtemp(folder) == NULL) exit(2);
     const char *const names[] = {"shown", "hidden", "shown/a b.h", "hidden/a.h", "outside.h"};
     for (int i = 0; i < 5; i++) {
         char *path = format_string("%s/%s", folder, names[i]);
@@ -150,7 +150,7 @@ static void test_dependencies(void)
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         struct text sentence = {0};
         int fine = source_check_dependencies(lists[i].list, "/x/t.cu", "t.cu", &places, &sentence);
-        expect(fine == lists[i].fine && (fine || strstr(sentence.data, "t.cu: the compiler opened ")),
+        expect(fine == lists[i].fine && (fine || strstr(sentence.data, "t.cu: the compiler opened ") != NULL),
                lists[i].list, sentence.data);
         text_free(&sentence);
         free(lists[i].list);
@@ -246,11 +246,12 @@ static void test_device_bytes(void)
 static void test_compilers(void)
 {
     const char *const lacks = build_untrusted_compiler_lacks("Clang", NULL);
-    expect(lacks && strstr(lacks, "g++ alone"), "clang grades nobody", lacks);
+    expect(lacks != NULL && strstr(lacks, "g++ alone") != NULL, "clang grades nobody", lacks);
     const char *const unoptimised = build_untrusted_compiler_lacks("GNU", "-O0");
-    expect(unoptimised && strstr(unoptimised, "WARPWISE_SIMT_OPTIMISE"), "-O0 grades nobody", unoptimised);
-    expect(!build_untrusted_compiler_lacks("GNU", NULL), "g++ grades", NULL);
-    expect(!build_untrusted_compiler_lacks("GNU", "-Og"), "g++ -Og grades", NULL);
+    expect(unoptimised != NULL && strstr(unoptimised, "WARPWISE_SIMT_OPTIMISE") != NULL, "-O0 grades nobody",
+           unoptimised);
+    expect(build_untrusted_compiler_lacks("GNU", NULL) == NULL, "g++ grades", NULL);
+    expect(build_untrusted_compiler_lacks("GNU", "-Og") == NULL, "g++ -Og grades", NULL);
 }
 
 int main(void)

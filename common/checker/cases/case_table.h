@@ -41,7 +41,6 @@ struct bad_argument {
 /** @brief Initialisers for the members of struct bad_argument after `expected`, where one argument alone
  *         is wrong. */
 #define BAD_VALUE(at, value) (at), (value), -1, -1, 0, -1
-#define BAD_NULL(buffer) -1, 0, (buffer), -1, 0, -1
 #define BAD_ALIGNMENT(buffer, bytes) -1, 0, -1, (buffer), (bytes), -1
 
 /** @brief Turns @p item into a call that must be refused because of @p bad; lesson_case.value[@p dtype_at]

@@ -28,6 +28,9 @@ enum position_fault {
  *         has its own. */
 int decode_position(const struct lesson_case *item, int b);
 
+/** @brief Keys that the first query of sequence @p b sees: later ones see more. */
+int decode_seen(const struct lesson_case *item, int b);
+
 /** @brief 1 if the position of sequence @p b is out of range. */
 int decode_is_faulty(const struct lesson_case *item, int b);
 

@@ -23,6 +23,11 @@ int decode_position(const struct lesson_case *item, int b)
     return b == 1 && item->distribution == NAN_REST ? 0 : rng_between(&rng, most / 2, most);
 }
 
+int decode_seen(const struct lesson_case *item, int b)
+{
+    return decode_position(item, b) + 1;
+}
+
 int decode_is_faulty(const struct lesson_case *item, int b)
 {
     int last = item->extent[DC_BATCH] - 1;

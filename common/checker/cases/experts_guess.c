@@ -51,7 +51,8 @@ enum expert_mistake {
     ROWS_OF_A_FROM_0,
     /* the layer */
     NO_WEIGHTS,
-    PAIRS_BY_CHOICE
+    PAIRS_BY_CHOICE,
+    LAST_CHOICE_FIRST
 };
 
 /* clang-format off */
@@ -90,6 +91,8 @@ static const struct mistake_row MISTAKES[] = {
      .message = "an expert's rows of A are counted from 0, not from offsets[expert]"},
     {PAIRS_BY_CHOICE, RECORD_CAUSE_Q_ROWS, OF(EXPERTS_LAYER),
      .message = "rows of x are gathered for pairs choice * tokens + token: a pair is token * top_k + choice"},
+    {LAST_CHOICE_FIRST, RECORD_CAUSE_WEIGHTS, OF(EXPERTS_LAYER),
+     .message = "the weighted sum runs from a token's last choice to its first: f32 loses other terms then"},
     {NO_WEIGHTS, RECORD_CAUSE_WEIGHTS, OF(EXPERTS_LAYER), .message = "the weights are left out: what experts return is only added"},
 };
 /* clang-format on */
@@ -302,12 +305,17 @@ static int sum_choices(const struct wrong_experts *w, size_t at, size_t from, si
     choose(w, w->data[LAYER_LOGITS] + token * experts_extent(w->item, EXPERTS_COUNT), chosen, weights);
     *sum = 0.0;
     for (size_t j = from; j < to; j++) {
-        const size_t of_weight = misread_index(&w->misread, OF_WEIGHT, ALONG_CHOICES, j, top_k),
-                     of_answer = misread_index(&w->misread, OF_ANSWER, ALONG_CHOICES, j, top_k);
+        const size_t own = w->mistake == LAST_CHOICE_FIRST ? top_k - 1 - j : j,
+                     of_weight = misread_index(&w->misread, OF_WEIGHT, ALONG_CHOICES, own, top_k),
+                     of_answer = misread_index(&w->misread, OF_ANSWER, ALONG_CHOICES, own, top_k);
         if (of_weight >= top_k || of_answer >= top_k) return 0;
-        *sum += (w->mistake == NO_WEIGHTS ? 1.0 : weights[of_weight]) *
-                answer_of(w, chosen[of_answer],
-                          w->mistake == PAIRS_BY_CHOICE ? (token * top_k + j) % tokens : row, at % hidden);
+        const double answer =
+            answer_of(w, chosen[of_answer],
+                      w->mistake == PAIRS_BY_CHOICE ? (token * top_k + j) % tokens : row, at % hidden);
+        if (w->mistake == LAST_CHOICE_FIRST)
+            *sum = (double)(float)(*sum + (double)(float)weights[of_weight] * answer);
+        else
+            *sum += (w->mistake == NO_WEIGHTS ? 1.0 : weights[of_weight]) * answer;
     }
     return 1;
 }

@@ -9,6 +9,10 @@
  * the last for an exp of an argument of that size, three roundings and a product. Where what comes out is rounded to 16 bits and
  * multiplied again, n roundings d_i of terms t_i may move a sum by u sum |t_i|, and likely move it by no more than 8 u sqrt(sum t_i^2 / 3):
  * the first counts for an element's bound, the second for the floor.
+ *
+ * Some numbers are off by nothing: a sum of one product, which f32 holds; a number of 16 bits that is off by less than would round it to
+ * another one. Where all that a token's experts return is exact, and 0 or a power of two, a product with a weight is, too, and the order
+ * in which f32 adds these decides: add_in_order() follows it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -151,6 +155,19 @@ static double plain_sum(const struct carried *a, const float *w, int k, double *
     return (double)sum;
 }
 
+/* Whether a sum of exact @p a times @p w has no second term, and f32 holds the first: nothing is rounded in any order. */
+static int is_exact(const struct carried *a, const float *w, int k)
+{
+    int terms = 0;
+    for (int i = 0; i < k; i++) {
+        const double term = a[i].value * (double)w[i];
+        if (a[i].most != 0.0 || (double)(float)term != term) return 0; /* NaN, too */
+        terms += term != 0.0;
+        if (terms > 1) return 0;
+    }
+    return 1;
+}
+
 /* @p out becomes the n sums of @p a [k] with rows of @p w, with what they may be off by: their own roundings, and those of a. */
 static void multiply(struct rows *rows, const struct carried *a, const float *w, int n, int k,
                      struct carried *out)
@@ -167,6 +184,7 @@ static void multiply(struct rows *rows, const struct carried *a, const float *w,
         double own = fmax(bound_floor(rows->magnitude[j]), bound_running(squares));
         out[j] = (struct carried){rows->row[j], most + bound_sum(k, rows->magnitude[j]),
                                   BOUND_C * sqrt(likely / 3.0) + own, plain};
+        if (is_exact(a, w, k)) out[j].most = out[j].likely = 0.0;
     }
 }
 
@@ -185,8 +203,12 @@ static struct carried swiglu(struct carried gate, struct carried up)
 static struct carried rounded(enum storage storage, struct carried x)
 {
     double stored = bound_stored_as(storage, x.value);
-    return (struct carried){x.value, x.most + stored, x.likely + stored,
-                            (double)storage_round(storage, (float)x.plain)};
+    struct carried to = {x.value, x.most + stored, x.likely + stored,
+                         (double)storage_round(storage, (float)x.plain)};
+    if ((double)storage_round(storage, (float)(x.value - x.most)) == x.value &&
+        (double)storage_round(storage, (float)(x.value + x.most)) == x.value)
+        to.most = to.likely = 0.0;
+    return to;
 }
 
 /* Numbers that are exact. */
@@ -261,6 +283,26 @@ static void run_expert(const struct lesson_case *item, const float *const *data,
     for (size_t i = 0; i < hidden; i++) rows->second[i] = rounded(storage, rows->second[i]);
 }
 
+static int is_power_of_two(double x)
+{
+    int exponent;
+    return fabs(frexp(x, &exponent)) == 0.5;
+}
+
+/* Adds @p term to *@p sum as f32 does, where both are powers of two times a weight that is known to some bits less: 0 if the bits that
+ * are not known could decide. A term that is 2^26 times smaller is lost, and nothing is rounded in the sum of one and the same weight
+ * times two powers of two that is 0 or such a product again. */
+static int add_in_order(double *sum, double term)
+{
+    const double lost = 0x1p-26, total = *sum + term;
+    if (fabs(term) <= lost * fabs(*sum)) return 1;
+    const int is_first = fabs(*sum) <= lost * fabs(term);
+    if (!is_first && (!is_power_of_two(*sum / term) || (total != 0.0 && !is_power_of_two(total / term))))
+        return 0;
+    *sum = is_first ? term : total;
+    return 1;
+}
+
 static void expect_layer(const struct lesson_case *item, const float *const *data, size_t unit,
                          struct lesson_expectation *e)
 {
@@ -270,7 +312,7 @@ static void expect_layer(const struct lesson_case *item, const float *const *dat
     struct lesson_span *span = &e->span[0];
     struct rows rows = new_rows(longest(item));
     struct carried *x = allocate(hidden * sizeof *x), *sum = allocate(hidden * sizeof *sum);
-    double weights[256];
+    double weights[256], *in_order = allocate(hidden * sizeof *in_order), unsure = 0.0;
     ref_experts_route(logits, experts, top_k, item->value[EXPERTS_RENORMALISE] == 1, chosen, weights);
     read_row(data[LAYER_X] + unit * hidden, hidden, x);
     e->span_count = 1;
@@ -279,6 +321,7 @@ static void expect_layer(const struct lesson_case *item, const float *const *dat
     span->count = hidden;
     for (int j = 0; j < top_k; j++) {
         double off = weight_error(logits, experts, chosen[j], weights[j]), w = weights[j];
+        unsure = fmax(unsure, off / w);
         run_expert(item, data, chosen[j], x, &rows);
         for (size_t i = 0; i < hidden; i++) {
             struct carried y = rows.second[i];
@@ -287,9 +330,17 @@ static void expect_layer(const struct lesson_case *item, const float *const *dat
             sum[i].most += w * y.most + own;
             sum[i].likely += w * y.likely + own;
             sum[i].plain = (double)((float)sum[i].plain + (float)w * (float)y.plain);
+            if (y.most != 0.0 || (y.value != 0.0 && !is_power_of_two(y.value)) ||
+                !add_in_order(&in_order[i], w * y.value))
+                in_order[i] = (double)NAN;
         }
     }
-    for (size_t i = 0; i < hidden; i++) expect_element(item, span, i, sum[i]);
+    for (size_t i = 0; i < hidden; i++) {
+        const double likely = unsure * fabs(in_order[i]);
+        if (isfinite(likely)) sum[i] = (struct carried){in_order[i], likely, likely, sum[i].plain};
+        expect_element(item, span, i, sum[i]);
+    }
+    free(in_order);
     free(x);
     free(sum);
     free_rows(&rows);

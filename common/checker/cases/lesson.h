@@ -87,7 +87,7 @@ struct lesson_case {
     /** set of 1 << row of the table of promises (checker/promises) that the case was made for; 0: it is the lesson's own */
     uint64_t shows;
     const char *about; /**< what the case tests, if the table says so; NULL: purpose() does */
-    int special; /**< 1 + which of its elements are NaN or infinite (promises/special.c); 0: those that fill() says */
+    int special; /**< 1 + which of its elements are NaN or infinite, negative: NaN (promises/special.c); 0: those that fill() says */
     int scores; /**< 1 + which scores the table of promises gives it (promises/scores.c); 0: those that fill() makes */
     /** elements between a multiple of 256 bytes and the start of buffer 0, 1, ... */
     int start[LESSON_STARTS];
@@ -99,7 +99,7 @@ struct lesson_case {
     struct wire_parts parts;
     /** set of 1 << buffer: outputs that must stay unchanged even if the call succeeds */
     unsigned untouched;
-    /** set of 1 << buffer: inputs that must not be read: nothing is written there before the call */
+    /** set of 1 << buffer: inputs that must not be read: nothing is written there before the call. Or the workspace: others use it */
     unsigned unread;
     /** set of 1 << buffer: outputs to which the contract lets blocks add in any order. Their bits may
      *  differ from run to run, so the values of both runs are compared with the oracle */
@@ -303,6 +303,8 @@ struct lesson {
     /** @brief Fills input @p index (of what buffers() said) with @p elems floats. The checker then rounds
      *         them to the buffer's storage type, before anything else reads them. */
     void (*fill)(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
+    /** @brief How many keys of sequence @p b of a cache all of its queries see. NULL: all that there is room for. */
+    int (*seen)(const struct lesson_case *item, int b);
     /** @brief Number of independent pieces the oracle works on: rows, as a rule. */
     size_t (*units)(const struct lesson_case *item);
     /** @brief Longest span and scratch array that expect() needs. */

@@ -30,6 +30,7 @@ struct sizes {
 /*                                       layers hidden heads kv_h  dim  inter. vocab */
 static const struct sizes TINY =          { 2,    32,    2,   1,  32,    24,    20};
 static const struct sizes SMALLEST =      { 1,     8,    1,   1,  32,     4,     5};
+static const struct sizes TWO_HEADS =     { 1,     8,    2,   1,  32,     4,     5};
 static const struct sizes WIDE =          { 1,    40,    6,   2,  64,    33,    67};
 static const struct sizes DEEP =          { 5,    16,    2,   2,  32,    16,    11};
 static const struct sizes SEVEN_A_GROUP = { 1,    24,    7,   1,  96,     9,     3};
@@ -63,8 +64,7 @@ static const struct table_row {
     {"step/rows_5_of_8",               GROUP_EDGES,      ON_ANY,  &SMALLEST,         8,    1,     3,    5,     0,  150, MODE_BOTH,   BUFFERS_SHARED | LONG_TABLES},
     {"step/65600_pages_a_row",         GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    1,     1,    3,     0,    1, MODE_BOTH,   BUFFERS_SHARED | HUGE_TABLES},
     {"step/65600_tokens",              GROUP_EDGES,      ON_GPU,  &MANY_TOKENS,      4,   16,     1,    3,     0,    1, MODE_BOTH,   PLAIN},
-    {"step/rows_1_to_9_of_16",         GROUP_EDGES,      ON_ANY,  &SMALLEST,        16,    4,     9,    9,     1,    9, MODE_BOTH,   PLAIN},
-    {"step/rows_33_of_64",             GROUP_EDGES,      ON_ANY,  &SMALLEST,        64,    4,     1,   33,     0,    1, MODE_BOTH,   PLAIN},
+    {"step/rows_1_to_33_of_64",        GROUP_EDGES,      ON_ANY,  &SMALLEST,        64,    4,     7,   33,     0,    7, MODE_BOTH,   ROWS_OF_BUCKETS},
     {"step/64_rows",                   GROUP_EDGES,      ON_ANY,  &SMALLEST,        64,    4,     1,   64,     0,    1, MODE_BOTH,   PLAIN},
     {"step/page_edges",                GROUP_EDGES,      ON_ANY,  &TINY,             4,    2,     5,    3,     0,    5, MODE_BOTH,   PLAIN},
     {"step/pages_of_one",              GROUP_EDGES,      ON_ANY,  &SMALLEST,         2,    1,     5,    2,     0,    5, MODE_BOTH,   PLAIN},
@@ -81,6 +81,8 @@ static const struct table_row {
     {"step/built_in_streams",          GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    4,     4,    5,     1,    3, MODE_BOTH,   STREAMS_BUILT_IN},
     {"step/created_in_turn",           GROUP_EDGES,      ON_ANY,  &SMALLEST,         2,    4,     1,    1,     0,    1, MODE_BOTH,   CREATED_OFTEN},
     {"step/two_models",                GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    4,     4,    3,     1,    3, MODE_BOTH,   SECOND_MODEL},
+    {"step/all_but_one_alike",         GROUP_EDGES,      ON_ANY,  &TWO_HEADS,        4,    4,    30,    3,     0,   30, MODE_BOTH,   ONE_UNLIKE},
+    {"step/stream_being_captured",     GROUP_EDGES,      ON_ANY,  &SMALLEST,         2,    4,     2,    2,     0,    2, MODE_BOTH,   CALLER_CAPTURES},
     {"step/joins_and_leaves",          GROUP_NUMERICS,   ON_ANY,  &SMALLEST,         4,    4,    24,    9,     3,    8, MODE_BOTH,   PLAIN},
     {"step/batch_shrinks",             GROUP_NUMERICS,   ON_ANY,  &SMALLEST,         8,    8,    11,    8,     1,    4, MODE_BOTH,   LONG_TABLES},
     {"step/64_steps",                  GROUP_NUMERICS,   ON_ANY,  &SMALLEST,         1,    8,    64,    1,     0,   64, MODE_BOTH,   PLAIN},
@@ -125,18 +127,15 @@ static const struct bad_row {
     {"step/no_buffer_of_gated",             MISSING_BUFFER,                BUFFER_GATED,           KERNEL_INVALID_CONFIG},
     {"step/no_buffer_of_logits",            MISSING_BUFFER,                BUFFER_LOGITS,          KERNEL_INVALID_CONFIG},
     {"step/no_cache",                       MISSING_BUFFER,                BUFFER_CACHE,           KERNEL_INVALID_CONFIG},
-    {"step/embedding_missing",              MISSING_WEIGHT,                WEIGHT_EMBEDDING,       KERNEL_INVALID_CONFIG},
-    {"step/final_norm_missing",             MISSING_WEIGHT,                WEIGHT_FINAL_NORM,      KERNEL_INVALID_CONFIG},
-    {"step/to_logits_missing",              MISSING_WEIGHT,                WEIGHT_TO_LOGITS,       KERNEL_INVALID_CONFIG},
-    {"step/weight_missing",                 MISSING_WEIGHT,                WEIGHT_DOWN,            KERNEL_INVALID_CONFIG},
+    {"step/weight_missing",                 MISSING_WEIGHT,                0,                      KERNEL_INVALID_CONFIG},
     {"step/head_dim_48",                    HEAD_DIM_48,                   0,                      KERNEL_INVALID_DIMENSION},
     {"step/max_rows_3",                     ROWS_NOT_A_POWER,              0,                      KERNEL_INVALID_DIMENSION},
     {"step/scratch_page_outside",           SCRATCH_OUTSIDE,               0,                      KERNEL_INVALID_DIMENSION},
     {"step/heads_2_of_3",                   UNEVEN_HEADS,                  0,                      KERNEL_INVALID_DIMENSION},
-    {"step/head_dim_48_and_weight_missing", HEAD_DIM_48_AND_NO_WEIGHT,     WEIGHT_EMBEDDING,       KERNEL_INVALID_DIMENSION},
+    {"step/head_dim_48_and_weight_missing", HEAD_DIM_48_AND_NO_WEIGHT,     0,                      KERNEL_INVALID_DIMENSION},
     {"step/legacy_stream_and_head_dim_48",  HEAD_DIM_48_AND_LEGACY_STREAM, LEGACY_AS_NULL,         KERNEL_INVALID_CONFIG},
-    {"step/graph_refused_by_cuda",          CAPTURE_ELSEWHERE,             ONE_OF_SEVERAL_BUCKETS, KERNEL_CUDA_ERROR},
-    {"step/only_graph_refused_by_cuda",     CAPTURE_ELSEWHERE,             THE_ONLY_BUCKET,        KERNEL_CUDA_ERROR},
+    {"step/graph_refused_by_cuda",          GRAPH_REFUSED,                 ONE_OF_SEVERAL_BUCKETS, KERNEL_CUDA_ERROR},
+    {"step/only_graph_refused_by_cuda",     GRAPH_REFUSED,                 THE_ONLY_BUCKET,        KERNEL_CUDA_ERROR},
     {"step/null_graphs",                    NULL_GRAPHS,                   0,                      KERNEL_INVALID_CONFIG},
     {"step/null_batch",                     NULL_BATCH,                    0,                      KERNEL_INVALID_CONFIG},
     {"step/null_tokens",                    NULL_TOKENS,                   0,                      KERNEL_INVALID_CONFIG},
@@ -157,6 +156,7 @@ static const struct bad_row {
 static void put_plan(struct lesson_case *item, const struct plan *plan)
 {
     if (plan->steps > MOST_STEPS) abort();
+    if (plan->manner & ONE_UNLIKE && plan->steps != things(&plan->config)) abort();
     memset(item->value, 0, sizeof item->value);
     memcpy(item->value, plan, sizeof *plan);
 }
@@ -174,7 +174,7 @@ static int pages_needed(const struct plan *p)
 {
     int most = 0;
     for (int j = 0; j < p->sequences; j++) {
-        int left = p->steps - p->every * j, stays = left < p->life ? left : p->life;
+        int left = p->steps - joins_at(p, j), stays = left < p->life ? left : p->life;
         int pages = (prefix_of(p, j) + stays - 1) / p->config.block_size + 1;
         most = pages > most ? pages : most;
     }
@@ -243,6 +243,7 @@ static struct lesson_case case_of(const struct table_row *row)
     set_sizes(&plan.config, row->sizes);
     set_cache(&plan);
     put_plan(&item, &plan);
+    if (row->manner & BUFFERS_SHARED) item.unread = 1u << WORKSPACE;
     snprintf(item.name, sizeof item.name, "%s", row->name);
     return item;
 }
@@ -258,13 +259,13 @@ static struct lesson_case bad_case_of(const struct bad_row *row)
     plan.mistake = row->mistake;
     plan.which = row->which;
     put_plan(&item, &plan);
-    if (row->mistake == CAPTURE_ELSEWHERE && row->which == THE_ONLY_BUCKET) {
+    if (row->mistake == GRAPH_REFUSED && row->which == THE_ONLY_BUCKET) {
         plan.config.max_rows = plan.sequences = 1;
         set_cache(&plan);
         put_plan(&item, &plan);
     }
     /* a CUDA driver may instantiate such a graph */
-    if (row->mistake == CAPTURE_ELSEWHERE) item.devices = ON_SIMT;
+    if (row->mistake == GRAPH_REFUSED) item.devices = ON_SIMT;
     item.weight = row->mistake < EAGER_NULL_LOGITS; /* given code earns no points */
     item.expected = row->expected;
     snprintf(item.name, sizeof item.name, "%s", row->name);
@@ -328,7 +329,7 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *b)
         .role = WIRE_OUT,
         .rank = 2,
         .extent = {steps + 1, COLUMNS},
-        .column = {"graphs", "kernels", "differences_from_eager", "padding", "host_memory_left"},
+        .column = {"graphs", "kernels", "differences_from_eager", "padding", "creation"},
         .storage = STORAGE_I32};
     b[WORKSPACE] = LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32, workspace_of(&p) / 4);
     /* The given kernels demand this layout. */
@@ -395,7 +396,7 @@ static void fill_batches(const struct lesson_case *item, int index, struct rng *
         for (int j = 0; j < p.sequences; j++) {
             if (!is_there(&p, j, step)) continue;
             float *at = data + (first_row_of(&p, step) + (size_t)row_of(&p, j, step)) * width;
-            int position = prefix_of(&p, j) + step - p.every * j;
+            int position = prefix_of(&p, j) + step - joins_at(&p, j);
             if (index == TOKENS) *at = (float)rng_between(rng, 0, c->vocab - 1);
             if (index == POSITIONS) *at = (float)position;
             for (int i = 0; index == TABLES && i <= position / c->block_size; i++)
@@ -704,10 +705,17 @@ static const struct meaning {
      "0"},
     {PADDING, 0, PADDED_WITH_A_PART, RECORD_CAUSE_PADDING,
      "a row that pads must be token 0 at position 0, and every entry of its block table its scratch page"},
-    {LEFT, 0, 1, RECORD_CAUSE_HOST_MEMORY,
+    {CREATION, 0, MEMORY_LEFT, RECORD_CAUSE_HOST_MEMORY,
      "host memory is left when graphs are created, used and destroyed in turn: decode_graphs_destroy() frees "
      "all that decode_graphs_create() and the steps have allocated, and a creation that fails frees it as "
      "well"},
+    {CREATION, 0, ERROR_LEFT, RECORD_CAUSE_GRAPH_CREATION,
+     "decode_graphs_create() fails, since its caller is capturing the stream, and leaves an error for "
+     "cudaGetLastError()"},
+    {CREATION, 0, CAPTURE_SPOILED, RECORD_CAUSE_GRAPH_CREATION,
+     "decode_graphs_create() is called on a stream that its caller is capturing, and ends that capture or "
+     "adds "
+     "to it: if cudaStreamBeginCapture() fails there is none of yours to end"},
 };
 
 static int guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
@@ -735,23 +743,31 @@ static const char *purpose(const struct lesson_case *item)
         {STREAMS_CHANGE, "the stream of the creation is gone, and every step has a stream of its own"},
         {NO_LEGACY,
          "the legacy default stream cannot be used meanwhile: all work belongs into the stream given"},
-        {BUFFERS_SHARED, "before every step others have used the buffers that the graphs read"},
+        {BUFFERS_SHARED, "before every step others have used the buffers that the graphs read: rows past the "
+                         "batch have to be padded in every step"},
         {REFUSED_BETWEEN, "before every step come calls that must be refused, and leave no trace"},
         {CREATED_TWICE, "a creation that fails and graphs that are destroyed unused come first"},
-        {SECOND_MODEL, "graphs of a second model take the same steps in turn, and are destroyed earlier; "
-                       "those of a third are there"},
+        {SECOND_MODEL, "graphs of a second model take the same steps in turn, and are destroyed earlier"},
         {STREAMS_BUILT_IN,
          "creation is given cudaStreamPerThread; steps are given that and the legacy default stream"},
+        {ROWS_OF_BUCKETS,
+         "batches grow: each has one row more than a bucket has room for, and needs the next"},
+        {ONE_UNLIKE, "before and after the graphs come others, of the same model and buffers but for one "
+                     "pointer or one extent"},
+        {CALLER_CAPTURES, "the first creation is on a stream that its caller is capturing: it may fail, but "
+                          "that capture must go on, and stay empty"},
         {CREATED_OFTEN,
          "graphs are created, used and destroyed in turn, and must leave no host memory behind"}};
     const struct plan p = plan_of(item->value);
-    if (p.mistake == CAPTURE_ELSEWHERE) return "cudaGraphInstantiate fails: another capture forbids it";
+    if (p.mistake == GRAPH_REFUSED) return "cudaGraphInstantiate fails, as if another capture forbade it";
     if (p.mistake == LEGACY_STREAM)
         return p.which == LEGACY_AS_NULL
                    ? "the stream is NULL, the legacy default stream, which cannot be captured"
                    : "the stream is cudaStreamLegacy, another name of the legacy default stream, which "
                      "cannot be captured";
-    if (p.mistake == MISSING_WEIGHT) return "a kernel is refused in the middle of the capture";
+    if (p.mistake == MISSING_WEIGHT)
+        return "each weight of each layer is missing in turn: a kernel is refused in the middle of the "
+               "capture";
     for (size_t i = 0; i < sizeof purposes / sizeof purposes[0]; i++)
         if (p.manner & purposes[i].manner) return purposes[i].text;
     return p.every > 0 ? "sequences join and leave, so that they change rows and buckets" : NULL;

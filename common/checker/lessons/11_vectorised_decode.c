@@ -595,8 +595,6 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_11_vectorised_decode = {
 #include "checker/cases/described.h"
-    LESSON_CALLBACKS(decode_),
-    .turns = "q",
-    .distributions = CHEAP + 1,
+    LESSON_CALLBACKS(decode_),       .turns = "q", .distributions = CHEAP + 1, .seen = decode_seen,
     .not_finite = decode_not_finite,
 };

@@ -307,6 +307,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     plan.manner = ENGINE_ALONE | (rng_between(rng, 0, 1) ? ENGINE_REVERSED : 0) |
                   (rng_between(rng, 0, 2) == 0 ? ENGINE_FEW : 0) |
                   (rng_between(rng, 0, 4) == 0 ? ENGINE_GRAPH : 0);
+    if (plan.decode > 0 && rng_between(rng, 0, 2) == 0) plan.manner |= ENGINE_FILLED;
     settle(&plan);
     put_plan(item, &plan);
 }
@@ -558,14 +559,14 @@ static size_t unit_elems(const struct lesson_case *item)
 struct following {
     const struct lesson_case *item;
     struct engine_plan plan;
-    const float *weights, *cache, *zeros;
+    const float *weights, *cache;
     struct ref_qwen3_sizes sizes;
     struct ref_qwen3_weights of_model;
-    struct lesson_span *span, *cached;
+    const struct lesson_span *span, *cached;
 };
 
 /** Eight standard deviations, see qwen3.h and bound.h, and @p tiny. */
-static void put(struct lesson_span *span, size_t at, double x, double deviation, double tiny)
+static void put(const struct lesson_span *span, size_t at, double x, double deviation, double tiny)
 {
     span->expected[at] = span->plain[at] = x;
     span->bound[at] = span->floor[at] = isfinite(x) ? BOUND_C * deviation + tiny : 0.0;
@@ -660,19 +661,20 @@ static void find_weights(struct following *f, struct ref_qwen3_layer *layers)
     const float *w = f->weights;
     for (int i = 0; i < c->layers; i++) {
         const struct engine_layer at = engine_layer_at(c, i);
-        const float *qkv = c->elsewhere & ENGINE_ATTENTION_ELSEWHERE ? f->zeros : w + at.qkv;
-        const float *gate = c->elsewhere & ENGINE_MLP_ELSEWHERE ? f->zeros : w + at.gate_up;
-        layers[i] = (struct ref_qwen3_layer){.input_norm = w + at.input_norm,
-                                             .q = qkv,
-                                             .k = qkv + q,
-                                             .v = qkv + q + kv,
-                                             .q_norm = w + at.q_norm,
-                                             .k_norm = w + at.k_norm,
-                                             .o = qkv == f->zeros ? f->zeros : w + at.o,
-                                             .mlp_norm = w + at.mlp_norm,
-                                             .gate = gate,
-                                             .up = gate + (size_t)c->intermediate * hidden,
-                                             .down = gate == f->zeros ? f->zeros : w + at.down};
+        const int attention = !(c->elsewhere & ENGINE_ATTENTION_ELSEWHERE), /* products elsewhere give 0 */
+            mlp = !(c->elsewhere & ENGINE_MLP_ELSEWHERE);
+        layers[i] =
+            (struct ref_qwen3_layer){.input_norm = w + at.input_norm,
+                                     .q = attention ? w + at.qkv : NULL,
+                                     .k = attention ? w + at.qkv + q : NULL,
+                                     .v = attention ? w + at.qkv + q + kv : NULL,
+                                     .q_norm = w + at.q_norm,
+                                     .k_norm = w + at.k_norm,
+                                     .o = attention ? w + at.o : NULL,
+                                     .mlp_norm = w + at.mlp_norm,
+                                     .gate = mlp ? w + at.gate_up : NULL,
+                                     .up = mlp ? w + at.gate_up + (size_t)c->intermediate * hidden : NULL,
+                                     .down = mlp ? w + at.down : NULL};
     }
     f->sizes = (struct ref_qwen3_sizes){.layers = c->layers,
                                         .hidden = c->hidden,
@@ -689,13 +691,41 @@ static void find_weights(struct following *f, struct ref_qwen3_layer *layers)
                                              .layers = layers};
 }
 
-/** What one copy of an output is holds for the other, too. */
-static void repeat(const struct following *f, struct lesson_span *span)
+/** The second of two copies. */
+static struct lesson_span second_of(struct lesson_span span)
 {
-    const size_t half = span->count / 2, bytes = half * sizeof *span->expected;
-    if (!(f->plan.manner & ENGINE_ALONE)) return;
-    double *const arrays[] = {span->expected, span->plain, span->bound, span->floor};
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) memcpy(arrays[i] + half, arrays[i], bytes);
+    span.count /= 2;
+    span.expected += span.count, span.plain += span.count;
+    span.bound += span.count, span.floor += span.count;
+    return span;
+}
+
+/** What one copy of an output is holds for the other, too. */
+static void repeat(const struct lesson_span *from, const struct lesson_span *to)
+{
+    const size_t bytes = to->count * sizeof *to->expected;
+    memcpy(to->expected, from->expected, bytes);
+    memcpy(to->plain, from->plain, bytes);
+    memcpy(to->bound, from->bound, bytes);
+    memcpy(to->floor, from->floor, bytes);
+}
+
+/** The rows alone, which have a cache of their own: it may hold NaN elsewhere, and where any comes out @p differs may say so, or not. */
+static void follow_alone(struct following f, struct lesson_span *differs)
+{
+    const struct lesson_span alone = second_of(*f.span), own_cache = second_of(*f.cached);
+    const size_t elems = own_cache.count;
+    const double *batched = f.span->expected;
+    if (memcmp(f.cache, f.cache + elems, elems * sizeof *f.cache) == 0) {
+        repeat(f.span, &alone);
+        repeat(f.cached, &own_cache);
+    } else {
+        f.cache += elems, f.span = &alone, f.cached = &own_cache;
+        parallel_for((size_t)f.plan.requests, 1, follow, &f);
+    }
+    for (size_t i = 0, of_step = alone.count / differs->count; i < alone.count; i++)
+        if (isnan(batched[i]) || isnan(alone.expected[i]))
+            differs->bound[i / of_step] = differs->floor[i / of_step] = 100.0;
 }
 
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
@@ -707,11 +737,8 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
                           .cache = data[ENGINE_CACHE]};
     const struct engine_config *c = &f.plan.config;
     struct ref_qwen3_layer *layers = calloc((size_t)c->layers + 1, sizeof *layers);
-    const size_t rows_of_qkv = engine_q_width(c) + 2 * engine_kv_width(c);
-    float *zeros = calloc((rows_of_qkv + 2 * (size_t)c->intermediate) * (size_t)c->hidden, sizeof *zeros);
     struct lesson_buffer b[ENGINE_BUFFERS];
-    if (layers == NULL || zeros == NULL) abort();
-    f.zeros = zeros; /* what products elsewhere give, see the runner */
+    if (layers == NULL) abort();
     (void)unit;
     buffers(item, b);
     e->span_count = 3;
@@ -731,10 +758,8 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
     f.cached = &e->span[1];
     find_weights(&f, layers);
     parallel_for((size_t)f.plan.requests, 1, follow, &f);
+    if (f.plan.manner & ENGINE_ALONE) follow_alone(f, &e->span[2]);
     free(layers);
-    free(zeros);
-    repeat(&f, f.cached);
-    repeat(&f, f.span);
 }
 
 /* ---- words --------------------------------------------------------------------------------------------- */

@@ -42,6 +42,7 @@ enum distribution {
     NEGATIVE_SCALE, /* in every third column */
     ZERO_SCALE,     /* in every third column */
     TINY_SCALE,     /* subnormal halves, with which no product is subnormal */
+    HALVES_CANCEL, /* the terms of the second half of k nearly cancel those of the first; weights need no rounding */
     DISTRIBUTIONS
 };
 
@@ -118,6 +119,8 @@ static const struct product_row PRODUCTS_OF[] = {
     {"small",                GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,  128,  0,  0, 2, H, SMALL},
     {"positive",             GROUP_NUMERICS, PRODUCTS, ANY,      4,   72, 2048,  128,  0,  0, 3, H, POSITIVE},
     {"cancel",               GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, H, CANCEL},
+    {"halves_cancel",        GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, H, HALVES_CANCEL},
+    {"halves_cancel_bf16",   GROUP_NUMERICS, PRODUCTS, ANY,      3,   72,  512,   64,  0,  0, 4, B, HALVES_CANCEL},
     {"lowest",               GROUP_NUMERICS, PRODUCTS, ANY,      3,   72,  256,   64,  0,  0, 2, H, LOWEST},
     {"highest",              GROUP_NUMERICS, PRODUCTS, ANY,      3,   72,  256,   64,  0,  0, 2, B, HIGHEST},
     {"to_infinity",          GROUP_NUMERICS, PRODUCTS, ANY,      4,   72,  256,   64,  0,  0, 2, H, TO_INFINITY},
@@ -324,6 +327,11 @@ static size_t groups_of(const struct lesson_case *item)
     return (size_t)(item->extent[W4_K] / item->extent[W4_GROUP]);
 }
 
+static size_t zero_bytes(const struct lesson_case *item)
+{
+    return groups_of(item) * (size_t)item->extent[W4_N] / 2;
+}
+
 /* What the call is told counts: a refused one may have extents of which no workspace can be made. */
 static size_t workspace_bytes(const struct lesson_case *item)
 {
@@ -347,13 +355,13 @@ static struct lesson_buffer bytes_of(const char *name, enum wire_role role, size
 static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers)
 {
     const int *extent = item->extent;
-    size_t n = (size_t)extent[W4_N], k = (size_t)extent[W4_K], zero_bytes = groups_of(item) * n / 2;
+    size_t n = (size_t)extent[W4_N], k = (size_t)extent[W4_K], zeros = zero_bytes(item);
     size_t shuffled = 4 * w4a16_weight_words(extent[W4_N], extent[W4_K]);
     if (item->part == PART_SHUFFLE) {
         buffers[W4_QWEIGHT] = bytes_of("qweight", WIRE_IN, n * k / 2, 4);
-        buffers[W4_QZEROS] = bytes_of("qzeros", WIRE_IN, zero_bytes, 4);
+        buffers[W4_QZEROS] = bytes_of("qzeros", WIRE_IN, zeros, 4);
         buffers[W4_SHUFFLED] = bytes_of("weights", WIRE_OUT, shuffled, 16);
-        buffers[W4_SHUFFLED_ZEROS] = bytes_of("zeros", WIRE_OUT, zero_bytes, 4);
+        buffers[W4_SHUFFLED_ZEROS] = bytes_of("zeros", WIRE_OUT, zeros, 4);
         return W4_SHUFFLE_BUFFERS;
     }
     enum storage storage = storage_of(item);
@@ -364,14 +372,14 @@ static int buffers(const struct lesson_case *item, struct lesson_buffer *buffers
     buffers[W4_WEIGHTS] = bytes_of("weights", WIRE_IN, shuffled, 16);
     buffers[W4_SCALES] = LESSON_BUFFER("scales", WIRE_IN, storage, groups_of(item), n);
     buffers[W4_A].align = buffers[W4_C].align = buffers[W4_SCALES].align = 16;
-    buffers[W4_ZEROS] = bytes_of("zeros", WIRE_IN, zero_bytes, 4);
+    buffers[W4_ZEROS] = bytes_of("zeros", WIRE_IN, zeros, 4);
     if (item->part != PART_SPLIT) return W4_WORKSPACE;
     buffers[W4_WORKSPACE] =
         LESSON_BUFFER("workspace", WIRE_WORKSPACE, STORAGE_F32, workspace_bytes(item) / sizeof(float));
     return W4_BUFFERS;
 }
 
-/* Element (row, p) of A. The second term of a pair that cancels is the opposite of the first, plus a little. */
+/* Element (row, p) of A. The second term of a pair that cancels is the opposite of the first, @p before, plus a little. */
 static double activation(const struct lesson_case *item, int row, int p, double noise, double before)
 {
     switch (item->distribution) {
@@ -384,6 +392,8 @@ static double activation(const struct lesson_case *item, int row, int p, double 
         return fabs(noise) < 1.0 ? fabs(noise) : 0.5;
     case CANCEL:
         return p % 2 ? 0x1p-7 * noise - before : noise;
+    case HALVES_CANCEL:
+        return 2 * p < item->extent[W4_K] ? noise : 0x1p-7 * noise - before;
     case TO_INFINITY:
         return row % 2 ? noise : 0x1p10 * fabs(noise) + 0x1p10;
     case NAN_A:
@@ -402,7 +412,8 @@ static void fill_a(const struct lesson_case *item, size_t elems, struct rng *rng
     rng_fill_normal(rng, data, elems);
     for (size_t i = 0; i < elems; i++) {
         size_t p = i % lda;
-        double before = p % 2 ? (double)storage_round(storage_of(item), data[i - 1]) : 0.0;
+        size_t apart = item->distribution == HALVES_CANCEL ? k / 2 : 1;
+        double before = p / apart % 2 ? (double)storage_round(storage_of(item), data[i - apart]) : 0.0;
         data[i] = p < k ? (float)activation(item, (int)(i / lda), (int)p, (double)data[i], before) : NAN;
     }
 }
@@ -420,7 +431,15 @@ static void fill_scales(const struct lesson_case *item, size_t elems, struct rng
         if (item->distribution == INF_SCALE && odd) data[i] = INFINITY;
         if (item->distribution == TO_INFINITY) data[i] *= 2.0f;
         if (item->distribution == TINY_SCALE) data[i] *= 0x1p-13f;
+        if (item->distribution == HALVES_CANCEL) data[i] = 0.25f;
     }
+}
+
+/* Of a buffer of weights or zeros, how many elements one half of k has, before the other half of the same columns. */
+static size_t half_of(const struct lesson_case *item, int of_weights)
+{
+    const size_t slice = W4_SLICE * W4_SLICE / 2;
+    return of_weights ? (size_t)item->extent[W4_K] / W4_SLICE / 2 * slice : zero_bytes(item) / 2;
 }
 
 /* Both halves of a byte. With pairs that cancel, neighbours along k have the same weight: those are 4 numbers apart. */
@@ -429,6 +448,7 @@ static void fill_bytes(const struct lesson_case *item, int of_weights, size_t el
 {
     int above = item->distribution == POSITIVE || item->distribution == INF_SCALE ||
                 item->distribution == TO_INFINITY || item->distribution == TINY_SCALE;
+    const size_t half = half_of(item, of_weights);
     for (size_t i = 0; i < elems; i++) {
         int low = rng_between(rng, 0, 15), high = rng_between(rng, 0, 15);
         if (above && of_weights) low = 8 + low / 2, high = 8 + high / 2;
@@ -439,6 +459,7 @@ static void fill_bytes(const struct lesson_case *item, int of_weights, size_t el
         int byte = high * 16 + low;
         data[i] = (float)(byte < 128 ? byte : byte - 256);
         if (item->distribution == CANCEL && of_weights && i % 4 >= 2) data[i] = data[i - 2];
+        if (item->distribution == HALVES_CANCEL && i / half % 2) data[i] = data[i - half];
     }
 }
 
@@ -459,11 +480,6 @@ static void fill(const struct lesson_case *item, int index, size_t elems, struct
 static size_t weight_units(const struct lesson_case *item)
 {
     return (4 * w4a16_weight_words(item->extent[W4_N], item->extent[W4_K]) + UNIT_BYTES - 1) / UNIT_BYTES;
-}
-
-static size_t zero_bytes(const struct lesson_case *item)
-{
-    return groups_of(item) * (size_t)item->extent[W4_N] / 2;
 }
 
 static size_t units(const struct lesson_case *item)
@@ -534,11 +550,11 @@ static void *prepare(const struct lesson_case *item, const float *const *data)
     return w;
 }
 
-/** Of some columns of a row: what plain arithmetic gives where weights are rounded first, as the contract allows, and the sums
- *  of the products that bound.h wants. */
+/** Of some columns of a row: what plain arithmetic gives where weights are rounded first, as the contract allows; the sums of what
+ *  that rounding may add, and of its squares; and the sum that bound.h wants. */
 struct column_sums {
     float plain[SUMMED_COLUMNS];
-    double squares[SUMMED_COLUMNS], running[SUMMED_COLUMNS];
+    double rounding[SUMMED_COLUMNS], squares[SUMMED_COLUMNS], running[SUMMED_COLUMNS];
 };
 
 WIDE static void sum_columns(const float *a, const float *w, const float *rounded, size_t k, size_t n,
@@ -547,28 +563,27 @@ WIDE static void sum_columns(const float *a, const float *w, const float *rounde
     *sums = (struct column_sums){0};
     for (size_t p = 0; p < k; p++)
         for (size_t j = 0; j < columns; j++) {
-            const double product = (double)a[p] * (double)w[p * n + j];
+            const double off = (double)a[p] * ((double)rounded[p * n + j] - (double)w[p * n + j]);
             sums->plain[j] += a[p] * rounded[p * n + j];
-            sums->squares[j] += product * product;
+            sums->rounding[j] += fabs(off);
+            sums->squares[j] += off * off;
             sums->running[j] += (double)sums->plain[j] * (double)sums->plain[j];
         }
 }
 
-/* Element @p j of a row, which is @p at of @p sums; @p size is the sum of the magnitudes of A's row. */
-static void bound_element(const struct lesson_case *item, double magnitude, double size,
-                          struct lesson_span *span, size_t j, const struct column_sums *sums, size_t at)
+/* Element @p j of a row, which is @p at of @p sums. */
+static void bound_element(const struct lesson_case *item, double magnitude, struct lesson_span *span,
+                          size_t j, const struct column_sums *sums, size_t at)
 {
     const enum storage storage = storage_of(item);
-    const double right = span->expected[j], stored = bound_stored_as(storage, right);
-    const struct bound_rounded rounded =
-        bound_rounded_weights(storage, magnitude, sums->squares[at], fabs(right), size);
+    const double stored = bound_stored_as(storage, span->expected[j]), rounding = sums->rounding[at];
     const int finite = isfinite(magnitude);
     span->plain[j] = (double)storage_round(storage, sums->plain[at]);
-    span->rounding[j] = finite ? rounded.most : 0.0;
-    span->bound[j] = finite ? stored + bound_sum((double)item->extent[W4_K], magnitude) + rounded.most : 0.0;
-    span->floor[j] =
-        finite ? stored + fmax(bound_floor(magnitude), bound_running(sums->running[at])) + rounded.likely
-               : 0.0;
+    span->rounding[j] = finite ? rounding : 0.0;
+    span->bound[j] = finite ? stored + bound_sum((double)item->extent[W4_K], magnitude) + rounding : 0.0;
+    span->floor[j] = finite ? stored + fmax(bound_floor(magnitude), bound_running(sums->running[at])) +
+                                  fmin(rounding, BOUND_C * sqrt(sums->squares[at]))
+                            : 0.0;
 }
 
 static void expect(const struct lesson_case *item, const float *const *data, size_t unit,
@@ -583,13 +598,11 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
     const size_t k = (size_t)shape.k, n = (size_t)shape.n;
     const float *a = data[W4_A] + unit * (size_t)shape.lda, *w = e->shared, *rounded = w + k * n;
     struct column_sums sums;
-    double size = 0.0;
     e->span_count = 1;
     span->buffer = W4_C;
     span->first = unit * (size_t)shape.ldc;
     span->count = n;
     ref_gemm_row(&shape, (int)unit, data[W4_A], w, NULL, span->expected, e->scratch);
-    for (size_t p = 0; p < k; p++) size += fabs((double)a[p]);
     for (size_t j = 0; j < n; j++) {
         const size_t at = j % SUMMED_COLUMNS, rest = n - j,
                      columns = rest < SUMMED_COLUMNS ? rest : SUMMED_COLUMNS;
@@ -597,7 +610,7 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
         /* A value too large for a half becomes infinite: rounded to nearest as IEEE 754 says. */
         if (storage_of(item) == STORAGE_F16 && fabs(span->expected[j]) >= 65520.0)
             span->expected[j] = copysign((double)INFINITY, span->expected[j]);
-        bound_element(item, e->scratch[j], size, span, j, &sums, at);
+        bound_element(item, e->scratch[j], span, j, &sums, at);
     }
 }
 
@@ -818,6 +831,8 @@ static const char *purpose(const struct lesson_case *item)
         [SMALL] = "activations of magnitude 0.001",
         [POSITIVE] = "terms of one sign: the sum grows with every one",
         [CANCEL] = "terms come in pairs that nearly cancel",
+        [HALVES_CANCEL] =
+            "what the second half of k adds nearly cancels what the first one does: is each sum kept in f32?",
         [LOWEST] = "every q is 0 and every zero 15: the smallest difference",
         [HIGHEST] = "every q is 15 and every zero 0: the largest difference",
         [TO_INFINITY] = "some results are beyond 65504, the largest half: from 65520 on they become infinite",

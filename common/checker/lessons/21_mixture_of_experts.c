@@ -31,12 +31,13 @@ enum distribution {
     POSITIVE,   /* logits that are equal, and nothing below 0: the sum of a token's choices only grows */
     INFINITE_A, /* every place along k is infinite in some row, with finite rows between */
     INFINITE_W, /* the same of each expert's weights */
+    IN_ORDER,   /* experts return powers of two, and which of them a sum in f32 loses its order decides */
     DISTRIBUTIONS
 };
 
 enum { F16 = 1, BF16 = 2 };
 enum row_flags { SWIGLU = 1, KEEP = 2 /* weights are not renormalised */, GPU = 4, FEW_SMS = 8 };
-enum { RANDOM = 1, REVERSED };
+enum { RANDOM = 1, REVERSED, CHOICES };
 
 /** One case. */
 struct table_row {
@@ -170,6 +171,7 @@ static const struct table_row TABLE[] = {
     {"layer/large",                GROUP_NUMERICS,   L,   24,  12, 4,   40,  24,  BF16, KEEP,            LARGE,      0, 1, 0},
     {"layer/property_random",      GROUP_PROPERTIES, L,    1,   1, 1,    8,   8,  F16,  0,               NORMAL,     0, 100, RANDOM},
     {"layer/property_any_order",   GROUP_PROPERTIES, L,   10,   4, 2,   40,  24,  F16,  0,               NORMAL,     0, 20, REVERSED},
+    {"layer/property_choices",     GROUP_PROPERTIES, L,    9,  12, 2,   40,  24,  F16,  0,               IN_ORDER,   0, 14, CHOICES},
     {"layer/sound_arguments",      GROUP_BAD_INPUT,  L,    6,   4, 2,   32,  16,  F16,  0,               NORMAL,     0, 1, 0},
     {"layer/speed_decode",         GROUP_SPEED,      L,    2,  16, 4,  256,  64,  F16,  0,               NORMAL,     0, 1, 0},
     {"layer/speed_tokens_64",      GROUP_SPEED,      L,   64,  32, 8, 2048, 768,  BF16, GPU,             NORMAL,     0, 1, 0},
@@ -303,9 +305,30 @@ static int is_infinite(size_t i, size_t columns)
     return line % 2 == 0 && i % columns == line / 2 % columns;
 }
 
+/* Whether an expert returns what is lost beside the others' numbers. */
+static int is_faint(size_t expert)
+{
+    return expert % 3 == 2;
+}
+
+/* Gates are 64, where silu is, too; the first column of an expert's inner row is 64 then, the second 2^-6, the others are 0. Of these
+ * down makes 2^15 or 2^-12 of either sign, or 0: no sum has a second term. */
+static float in_order(const struct lesson_case *item, int index, size_t i, float random)
+{
+    const size_t k = experts_extent(item, EXPERTS_K), n = experts_extent(item, EXPERTS_N);
+    const float sign = random < -0.4f ? -1.0f : random > 0.4f ? 1.0f : 0.0f;
+    if (index == LAYER_X) return i % k == 0 ? 1.0f : i % k == 1 ? (i / k % 2 == 0 ? 1.0f : -1.0f) : 0.0f;
+    if (index == LAYER_GATE_UP) {
+        const size_t line = i / k % (2 * n);
+        if (line < n) return i % k == 0 ? 64.0f : 0.0f;
+        return i % k != 1 || line > n + 1 ? 0.0f : line == n ? 1.0f : 0x1p-12f;
+    }
+    return i % n != (size_t)is_faint(i / (n * k)) ? 0.0f : sign * (i % n == 0 ? 0x1p9f : 0x1p-6f);
+}
+
 static void fill_logits(const struct lesson_case *item, size_t elems, struct rng *rng, float *data)
 {
-    static const float values[] = {INFINITY, -INFINITY, NAN};
+    static const float values[] = {INFINITY, -INFINITY, NAN}, faint[] = {0.75f, 1.25f, 0.25f};
     const size_t experts = experts_extent(item, EXPERTS_COUNT);
     for (size_t i = 0; i < elems; i++) {
         const size_t token = i / experts, e = i % experts;
@@ -321,6 +344,11 @@ static void fill_logits(const struct lesson_case *item, size_t elems, struct rng
             break;
         case FAR:
             data[i] = -300.0f * (float)((e * 37 + token) % experts);
+            break;
+        case IN_ORDER: /* the first top_k of an order of the token's own are chosen; weights of the others are 0 */
+            data[i] = (e * 5 + token * 3) % experts >= experts_extent(item, EXPERTS_TOP_K) ? -1000.0f
+                      : is_faint(e)                                                        ? faint[token % 3]
+                                                                                           : 0.75f;
             break;
         case LARGE: /* of every other token close to each other and far from 0 */
             data[i] = token % 2 == 0 ? 3000.0f * data[i] : (token % 4 == 1 ? 0x1p17f : -0x1p17f) + data[i];
@@ -436,6 +464,10 @@ static void fill(const struct lesson_case *item, int index, size_t elems, struct
             reverse_rows(elems, experts_extent(item, EXPERTS_COUNT), data);
         return;
     }
+    if (item->distribution == IN_ORDER) {
+        for (size_t i = 0; i < elems; i++) data[i] = in_order(item, index, i, data[i]);
+        return;
+    }
     if (index == (item->part == EXPERTS_LAYER ? LAYER_X : PRODUCT_A)) fill_rows(item, elems, k, data);
     if (item->part == EXPERTS_LAYER && index == LAYER_X && item->value[EXPERTS_SPARE] == REVERSED)
         reverse_rows(elems, k, data);
@@ -487,12 +519,20 @@ static void vary_sizes(struct lesson_case *item, int index, struct rng *rng)
     item->flags &= ~(unsigned)CASE_UNIT_SCALE;
 }
 
-/* Items 2n and 2n + 1 of the second property have the same tokens, in opposite order. */
+/* Items 2n and 2n + 1 of the property about any order have the same tokens, in opposite order. */
 static void vary(struct lesson_case *item, int index, struct rng *rng)
 {
     if (item->property == RANDOM) {
         item->seed = rng_next(rng);
         vary_sizes(item, index, rng);
+        return;
+    }
+    if (item->property == CHOICES) { /* 2 to 8 of them */
+        item->seed = rng_mix(item->seed, (uint64_t)index);
+        item->extent[EXPERTS_TOP_K] = 2 + index % 7;
+        item->extent[EXPERTS_DTYPE] = index < 7 ? F16 : BF16;
+        item->extent[EXPERTS_RENORMALISE] = index % 2;
+        settle(item);
         return;
     }
     item->seed = rng_mix(item->seed, (uint64_t)(index / 2));
@@ -551,6 +591,9 @@ static const char *purpose(const struct lesson_case *item)
                                            : NULL;
     case POSITIVE:
         return "a token's choices only add up: is their sum kept in f32, and rounded once?";
+    case IN_ORDER:
+        return "a sum in f32 loses small terms beside large ones, and which, its order decides: that of the "
+               "token's choices";
     case FAR:
         return "logits are hundreds apart, and softmax is 0 for all but one: logits decide, not weights";
     case NOBODY:

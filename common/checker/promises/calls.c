@@ -89,6 +89,8 @@ void make_refused_launch(struct making *m)
 
 enum { RANDOM_CALLS = 6 };
 
+#define AFTER(what) "an earlier call had " what ": is something kept from call to call?"
+
 /* What the kernel is told of line @p line. */
 static int64_t told(const struct lesson_case *item, const struct described *line)
 {
@@ -171,12 +173,14 @@ static int change_one(const struct lesson *lesson, const struct lesson_case *cas
         for (int vectors = 0; vectors < 2; vectors++) {
             if (left-- > 0) continue;
             tell(item, line, told(item, line) + line->first * (vectors ? VECTORS : 1), 1);
+            item->about = AFTER("the same addresses and another distance of rows");
             return 1;
         }
     while (!fixed && (line = described_next(lesson, item->part, DESCRIBED_SCALAR, line)) != NULL) {
         if (left-- > 0) continue;
         item->real[line->at] = item->real[line->at] != 0.0 ? 0.5 * item->real[line->at] : 0.3125;
         item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+        item->about = AFTER("the same addresses and another factor");
         return 1;
     }
     for (int option = 0; option < 2; option++)
@@ -187,8 +191,11 @@ static int change_one(const struct lesson *lesson, const struct lesson_case *cas
                 continue;
             if (left-- > 0) continue;
             *item = other;
+            item->about = option ? AFTER("the same addresses and another option")
+                                 : AFTER("the same addresses and other sizes");
             return 1;
         }
+    item->about = AFTER("another address and the same sizes");
     return move(lesson, item, left, left);
 }
 
@@ -212,6 +219,7 @@ static int change(const struct lesson *lesson, const struct lesson_case *cases, 
     other.seed = item->seed;
     other.devices = item->devices;
     *item = other;
+    item->about = AFTER("other arguments");
     if (changed) (void)move(lesson, item, left % 2, left % 2 > 0 ? WIRE_BUFFERS : 0);
     return 1;
 }
@@ -238,6 +246,7 @@ static void random_call(const struct lesson *lesson, const struct lesson_case *c
 {
     if (!making_random(lesson, cases, count, item, index, rng)) return;
     item->flags |= CASE_SAME_ADDRESSES;
+    item->about = AFTER("the same addresses and other arguments");
     item->misaligned_buffer = -1;
     item->misalignment = 0;
     for (int b = 0; b < LESSON_STARTS; b++) item->start[b] = 0;
@@ -247,11 +256,16 @@ static void random_call(const struct lesson *lesson, const struct lesson_case *c
 void vary_state(const struct lesson *lesson, const struct lesson_case *cases, int count,
                 struct lesson_case *item, int index, struct rng *rng)
 {
+    struct lesson_case last = *item; /* the change that this call makes, or the one before undoes */
+    last.about = AFTER("the same arguments and other contents");
     item->seed = rng_mix(item->seed, (uint64_t)index);
-    if (index >= item->repeat - RANDOM_CALLS)
+    if (index >= item->repeat - RANDOM_CALLS) {
         random_call(lesson, cases, count, item, index, rng);
-    else
-        (void)change(lesson, cases, count, item, index / 2, index % 2);
+        return;
+    }
+    (void)change(lesson, cases, count, item, index / 2, index % 2);
+    if (index > 0) (void)change(lesson, cases, count, &last, (index - 1) / 2, 1);
+    item->about = index > 0 ? last.about : NULL;
 }
 
 /* ---- devices ---------------------------------------------------------------------------------------------- */

@@ -93,13 +93,18 @@ void make_weightless(struct making *m);
 /** @brief Appends values that nearly cancel. */
 void make_cancelled(struct making *m);
 /** @brief Fills buffer @p index of @p buffers with what the item's scores are made of. */
-void scores_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int index, float *data);
+void scores_fill(const struct lesson *lesson, const struct lesson_case *item,
+                 const struct lesson_buffer *buffers, int index, float *data);
 /** @brief Turns @p item into number @p index of these. */
 void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index);
 /** @brief Whether a part is given floats. */
 int has_floats(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
-/** @brief Appends inputs of which an element is NaN or infinite. */
+/** @brief Appends inputs of which an element is NaN. */
 void make_special(struct making *m);
+/** @brief Whether a part has such, and no numbers of 16 bits. */
+int has_floats_of_32_bits(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
+/** @brief In these an element may be infinite, too. */
+void make_infinities(struct making *m);
 /** @brief Turns @p item into number @p index of these. */
 void vary_special(const struct lesson *lesson, const struct lesson_case *cases, int count,
                   struct lesson_case *item, int index, struct rng *rng);

@@ -104,21 +104,14 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
     item->flags |= once; /* whatever the case that it was made of does */
 }
 
-void promises_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int count, int index,
-                   float *data)
+void promises_fill(const struct lesson *lesson, const struct lesson_case *item,
+                   const struct lesson_buffer *buffers, int count, int index, float *data)
 {
-    if (item->scores != 0) scores_fill(item, buffers, index, data);
+    if (item->scores != 0) scores_fill(lesson, item, buffers, index, data);
     if (item->special != 0) special_fill(item, buffers, count, index, data);
 }
 
 /* ---- cells ------------------------------------------------------------------------------------------------ */
-
-int promises_row(const char *name)
-{
-    int row = 0;
-    while (strcmp(promise_table[row].name, name) != 0) row++;
-    return row;
-}
 
 /* Whether an extent of the case, of those that lesson.def names, is in this range; where it names none, a name has to do. */
 static int has_extent(const struct lesson *lesson, const struct lesson_case *item, int64_t least,

@@ -59,11 +59,8 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
                    struct lesson_case *item, int index, struct rng *rng);
 
 /** @brief Gives input @p index of @p item, which the lesson has filled, the contents that the table wants there, if any; @p count: of @p buffers. */
-void promises_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int count, int index,
-                   float *data);
-
-/** @brief The number of the row called @p name, which must be there. */
-int promises_row(const char *name);
+void promises_fill(const struct lesson *lesson, const struct lesson_case *item,
+                   const struct lesson_buffer *buffers, int count, int index, float *data);
 
 /** @brief What fills the cell of row @p row and part @p part, among the lesson's @p count cases. */
 struct cell promises_cell(const struct lesson *lesson, const struct lesson_case *cases, int count, int row,

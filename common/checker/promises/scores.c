@@ -245,8 +245,15 @@ static size_t apart_in(const struct lesson_buffer *buffer, size_t *tokens)
     return elems;
 }
 
+/* Keys of sequence @p b that every query sees, of the @p tokens that there are. */
+static size_t seen(const struct lesson *lesson, const struct lesson_case *item, size_t b, size_t tokens)
+{
+    return lesson->seen != NULL ? (size_t)lesson->seen(item, (int)b) : tokens;
+}
+
 /* Of the keys without a weight every 16th has a NaN or an infinity, each in another column. */
-static void fill_weightless(int which, const struct lesson_buffer *buffer, size_t head_dim, float *data)
+static void fill_weightless(const struct lesson *lesson, const struct lesson_case *item,
+                            const struct lesson_buffer *buffer, size_t head_dim, float *data)
 {
     enum { APART = 16, FIRST = 5 };
     const size_t row_elems = buffer->extent[buffer->rank - 1];
@@ -254,19 +261,21 @@ static void fill_weightless(int which, const struct lesson_buffer *buffer, size_
     const size_t apart = apart_in(buffer, &tokens);
     for (size_t i = 0; i < lesson_elems(buffer); i++) {
         const size_t row = i / apart, token = row % tokens, column = i % row_elems % head_dim;
-        const int counts = token == (which == ALL_BUT_FIRST ? 0 : tokens - 1);
+        const size_t last = seen(lesson, item, row / tokens, tokens) - 1;
+        const int counts = token == (item->scores == ALL_BUT_FIRST ? 0 : last);
         if (is_key(buffer->name) && column == 0) data[i] = counts ? 0.5f : -INFINITY;
         if (is_value(buffer->name) && !counts && token % APART == FIRST && row / APART % head_dim == column)
             data[i] = token / APART % 2 == 0 ? NAN : INFINITY;
     }
 }
 
-static void fill_cancelled(const struct lesson_buffer *buffer, float *data)
+static void fill_cancelled(const struct lesson *lesson, const struct lesson_case *item,
+                           const struct lesson_buffer *buffer, float *data)
 {
     size_t tokens;
-    const size_t apart = apart_in(buffer, &tokens), half = tokens / 2;
+    const size_t apart = apart_in(buffer, &tokens);
     for (size_t i = 0; i < lesson_elems(buffer) && is_value(buffer->name); i++) {
-        const size_t token = i / apart % tokens;
+        const size_t token = i / apart % tokens, half = seen(lesson, item, i / apart / tokens, tokens) / 2;
         data[i] = token < half       ? 4.0f + 0.5f * data[i]
                   : token < 2 * half ? 0.125f * data[i] - data[i - half * apart]
                                      : 0.125f * data[i];
@@ -274,17 +283,19 @@ static void fill_cancelled(const struct lesson_buffer *buffer, float *data)
 }
 
 /* Queries are such that a score is a key's first element times the factor, or 0. */
-static void fill_rows(int which, const struct lesson_buffer *buffer, size_t head_dim, float *data)
+static void fill_rows(const struct lesson *lesson, const struct lesson_case *item,
+                      const struct lesson_buffer *buffer, size_t head_dim, float *data)
 {
+    const int cancelled = item->scores == CANCELLED;
     const size_t row = buffer->extent[buffer->rank - 1];
     const int is_query = strcmp(buffer->name, "q") == 0;
     for (size_t i = 0; i < lesson_elems(buffer) && is_query; i++)
-        data[i] = i % row % head_dim == 0 && which != CANCELLED ? 1.0f : 0.0f;
+        data[i] = i % row % head_dim == 0 && !cancelled ? 1.0f : 0.0f;
     if (!is_key(buffer->name) && !is_value(buffer->name)) return;
-    if (which == CANCELLED)
-        fill_cancelled(buffer, data);
+    if (cancelled)
+        fill_cancelled(lesson, item, buffer, data);
     else
-        fill_weightless(which, buffer, head_dim, data);
+        fill_weightless(lesson, item, buffer, head_dim, data);
 }
 
 /* A query has a 1 times its size in the column of its row's class, a key in that of its own: the score is large where they are one. */
@@ -304,7 +315,8 @@ static void fill_peaks(const struct size *size, const struct lesson_buffer *buff
     }
 }
 
-void scores_fill(const struct lesson_case *item, const struct lesson_buffer *buffers, int index, float *data)
+void scores_fill(const struct lesson *lesson, const struct lesson_case *item,
+                 const struct lesson_buffer *buffers, int index, float *data)
 {
     const struct lesson_buffer *buffer = &buffers[index], *queries = buffers;
     const size_t elems = lesson_elems(buffer), row = buffer->extent[buffer->rank - 1],
@@ -316,7 +328,7 @@ void scores_fill(const struct lesson_case *item, const struct lesson_buffer *buf
         return;
     }
     if (item->scores > INFINITE_VALUES) {
-        fill_rows(item->scores, buffer, head_dim, data);
+        fill_rows(lesson, item, buffer, head_dim, data);
         return;
     }
     if (SIZES[item->scores - 1].run > 0) {

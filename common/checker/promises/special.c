@@ -3,15 +3,20 @@
  * @brief The promise about NaN and infinities: they come out where they belong, and nowhere else.
  *
  * Inputs of another case, or of a random shape, in which one element, or a few, of one buffer of floats is NaN or infinite: any
- * element, whether it is seen or not. In every other item some elements of the other buffers are 0: 0 times infinity is NaN. What
- * comes of it the oracle says.
+ * element, whether it is seen or not. In every other item elements of the other buffers are 0, some of them or all, also those of 8
+ * bits: 0 times infinity is NaN. What comes of it the oracle says.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "making.h"
 
-enum { ITEMS = 60, MOST = 3 /* elements */, ZEROS = 4 /* one in so many meets it */ };
+enum {
+    ITEMS = 60,
+    MOST = 3 /* elements */,
+    ZEROS = 4 /* one in so many meets it; of so many items with zeros one has nothing else */
+};
 
 /* Whether numbers that are stored so can be NaN or infinite. */
 static int has_specials(enum storage storage)
@@ -55,6 +60,30 @@ void make_special(struct making *m)
     item->flags = (item->flags | CASE_ENUMERATES) & ~(unsigned)CASE_UNIT_SCALE;
     item->property = MADE_SPECIAL;
     item->repeat = ITEMS;
+}
+
+/* Whether a case is the part's of NaN, and its numbers may be infinite, too. */
+static int takes_infinities(const struct lesson *lesson, const struct lesson_case *item, int part)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    return item->part == part && item->property == MADE_SPECIAL &&
+           has_infinities(buffer, lesson->buffers(item, buffer));
+}
+
+int has_floats_of_32_bits(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    for (int i = 0; i < count; i++)
+        if (takes_infinities(lesson, &cases[i], part)) return 1;
+    return 0;
+}
+
+void make_infinities(struct making *m)
+{
+    for (int i = 0; i < m->count; i++)
+        if (takes_infinities(m->lesson, &m->cases[i], m->part)) {
+            m->cases[i].shows |= UINT64_C(1) << m->row;
+            m->cases[i].special = 1;
+        }
 }
 
 /* Whether inputs of a case are such as most have. What else is special about them might hide what one element does, or make it depend on
@@ -122,7 +151,7 @@ void vary_special(const struct lesson *lesson, const struct lesson_case *cases, 
     item->flags = (item->flags | CASE_ENUMERATES) & ~(unsigned)CASE_UNIT_SCALE;
     item->about =
         "one element, or a few, is NaN or infinite: does it come out where it belongs, and nowhere else?";
-    item->special = 1 + index;
+    item->special = made.special > 0 ? 1 + index : -1 - index;
     item->seed = rng_mix(made.seed, (uint64_t)index);
 }
 
@@ -131,13 +160,15 @@ void special_fill(const struct lesson_case *item, const struct lesson_buffer *bu
 {
     static const float VALUES[] = {NAN, INFINITY, -INFINITY};
     struct rng rng = {rng_mix(item->seed, 0x5bec1a1)};
-    const uint64_t turn = (uint64_t)(item->special - 1),
-                   kinds = has_infinities(buffer, buffers) ? sizeof VALUES / sizeof VALUES[0] : 1;
+    const uint64_t turn = (uint64_t)(abs(item->special) - 1), kinds = sizeof VALUES / sizeof VALUES[0];
+    const float value = item->special > 0 && has_infinities(buffer, buffers) ? VALUES[turn % kinds] : NAN;
     const size_t elems = lesson_elems(&buffer[index]);
     const int one = buffer_of(buffer, buffers, turn / kinds);
-    if (elems == 0 || one < 0 || !has_specials(buffer[index].storage)) return;
-    for (size_t i = 0; one != index && turn % 2 > 0 && i < elems; i++)
-        if (rng_next(&rng) % ZEROS == 0) data[i] = 0.0f;
+    if (elems == 0 || one < 0) return;
+    const int has_zeros = turn % 2 > 0 && one != index, all = turn / 2 % ZEROS == 0;
+    if (!has_specials(buffer[index].storage) && buffer[index].storage != STORAGE_S8) return;
+    for (size_t i = 0; has_zeros && i < elems; i++)
+        if (all || rng_next(&rng) % ZEROS == 0) data[i] = 0.0f;
     if (one != index) return;
-    for (int i = rng_between(&rng, 1, MOST); i > 0; i--) data[rng_next(&rng) % elems] = VALUES[turn % kinds];
+    for (int i = rng_between(&rng, 1, MOST); i > 0; i--) data[rng_next(&rng) % elems] = value;
 }

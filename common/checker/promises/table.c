@@ -147,7 +147,8 @@ const struct promise promise_table[] = {
     {"values.padding", "what pads an operand meets nothing: every place along a sum is infinite in turn", NULL, "property_padding inf_a* *_infinite_a *_infinite_w", make_infinite_values, has_values, "multiplies no two matrices of floats that it is given"},
     {"values.weightless", "a value counts even in a part of the keys that has no weight at all: 0 times NaN is NaN", NULL, NULL, make_weightless, has_weights, "makes no weights of scores, or multiplies no values by them"},
     {"values.cancelled", "sums of some keys are kept in f32 until they are complete", NULL, NULL, make_cancelled, has_weights, "makes no weights of scores, or multiplies no values by them"},
-    {"values.special", "NaN and infinities come out where they belong, and nowhere else", NULL, NULL, make_special, has_floats, "is given no floats"},
+    {"values.special", "NaN comes out where it belongs, and nowhere else", NULL, NULL, make_special, has_floats, "is given no floats"},
+    {"values.infinite", "so do infinities", NULL, NULL, make_infinities, has_floats_of_32_bits, "is given no floats of 32 bits alone, or its own cases show what NaN does"},
 
     {"bits.rerun", "the same bits again, in another order of blocks and threads", "every case that is called twice", NULL, NULL, NULL, NULL},
     {"bits.placed", "the same result wherever buffers begin", "cases of numerics and properties place buffers anywhere", NULL, NULL, NULL, NULL},

@@ -306,47 +306,72 @@ static void mark_unreached(struct check *check)
     }
 }
 
-/* 1 if a case alone may show more: wrong values, of whose cause nothing is known for sure since no guess fits, or fits no more than
- * a few elements; or a launch that was refused. */
-static int is_unexplained(const struct check *check, int index)
+/* 1 if values of a case are wrong, or a launch was refused, and what the kernel did in earlier cases may be why. */
+static int may_be_kept(const struct check *check, int index, int part)
 {
-    enum { FEW = 4 };
     const struct verdict *verdict = &check->verdicts[index];
-    const struct record *record = &verdict->record;
-    const int differs = record->kind == RECORD_WRONG_VALUE || record->kind == RECORD_RUNS_DIFFER;
-    const int doubtful = record->certainty == RECORD_NO_CAUSE || record->certainty == RECORD_WHERE_ONLY ||
-                         record->value.wrong < FEW;
-    return verdict->state == STATE_FAIL && verdict->finding_count == 0 && check->cases[index].repeat == 1 &&
-           ((differs && doubtful) || record->cause == RECORD_CAUSE_LAUNCH_REFUSED);
+    const int kind = verdict->record.kind;
+    return check->cases[index].part == part && verdict->state == STATE_FAIL && verdict->finding_count == 0 &&
+           (kind == RECORD_WRONG_VALUE || kind == RECORD_RUNS_DIFFER ||
+            verdict->record.cause == RECORD_CAUSE_LAUNCH_REFUSED);
 }
 
-/* What passes in a runner of its own fails for what an earlier call has left. Of each part one case is tried. */
+/* 1 if of its cause nothing is known for sure, since no guess fits, or fits no more than a few elements. */
+static int is_unexplained(const struct record *record)
+{
+    enum { FEW = 4 };
+    return record->certainty == RECORD_NO_CAUSE || record->certainty == RECORD_WHERE_ONLY ||
+           record->cause == RECORD_CAUSE_LAUNCH_REFUSED || record->value.wrong < FEW;
+}
+
+static void call_kept(struct verdict *verdict)
+{
+    verdict->record.cause = RECORD_CAUSE_KEPT, verdict->record.certainty = RECORD_CAUSE;
+    verdict->record.guess = verdict->guess_count = 0;
+    memset(verdict->guesses, 0, sizeof verdict->guesses);
+    verdict->record.number[RECORD_N_NEIGHBOURS] = 0;
+    verdict->stage = NULL;
+}
+
+/* 1 if the case passes in a runner of its own: then it fails for what an earlier call has left. */
+static int passes_alone(struct check *check, int index, struct item *item)
+{
+    const int stopped = check->stopped;
+    struct verdict before = check->verdicts[index];
+    struct session session;
+    if (check->broken[0] != '\0' || check->cases[index].repeat > 1) return 0;
+    check->stopped = 0;
+    check->verdicts[index] = (struct verdict){0};
+    start_session(check, &session, item, NULL);
+    make_item(check, index, 0, &item[session.count++]);
+    run_session(check, &session);
+    check->stopped = stopped;
+    const int passes = check->verdicts[index].state == STATE_PASS;
+    if (passes) call_kept(&before);
+    check->verdicts[index] = before;
+    check->judged[index] = 1;
+    return passes;
+}
+
+/* Of each part the first wrong case is tried alone, whatever its cause seems to be: what is kept looks like many a mistake. If it
+ * passes, so are a few more; if all of these pass, the others are taken to fail for the same reason. Else the first case of whose
+ * cause nothing is known is tried. */
 static void try_alone(struct check *check, struct item *item)
 {
+    enum { TRIED = 8 };
     const struct options *options = &check->options;
-    const int stopped = check->stopped;
     if (options->bench || options->dump || check->overdue) return;
     for (int part = 0; part < options->lesson->part_count; part++) {
-        int at = 0;
-        while (at < check->case_count && (check->cases[at].part != part || !is_unexplained(check, at))) at++;
-        if (at == check->case_count || check->broken[0] != '\0') continue;
-        struct verdict before = check->verdicts[at];
-        struct session session;
-        check->stopped = 0;
-        check->verdicts[at] = (struct verdict){0};
-        start_session(check, &session, item, NULL);
-        make_item(check, at, 0, &item[session.count++]);
-        run_session(check, &session);
-        check->stopped = stopped;
-        const int passes = check->verdicts[at].state == STATE_PASS;
-        if (passes) {
-            before.record.cause = RECORD_CAUSE_KEPT, before.record.certainty = RECORD_CAUSE;
-            before.record.guess = before.guess_count = 0;
-            memset(before.guesses, 0, sizeof before.guesses);
-            before.stage = NULL;
+        int tried = 0, passed = 0;
+        for (int at = 0; at < check->case_count; at++) {
+            if (!may_be_kept(check, at, part) || check->cases[at].repeat > 1 || tried == TRIED) continue;
+            const int first = tried == 0;
+            if (!first && passed == 0 && !is_unexplained(&check->verdicts[at].record)) continue;
+            tried++, passed += passes_alone(check, at, item);
+            if (!first && passed == 0) break;
         }
-        check->verdicts[at] = before;
-        check->judged[at] = 1;
+        for (int at = 0; at < check->case_count && passed > 1 && passed == tried; at++)
+            if (may_be_kept(check, at, part)) call_kept(&check->verdicts[at]);
     }
 }
 

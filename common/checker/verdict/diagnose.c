@@ -5,11 +5,13 @@
  */
 #include "diagnose.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "altered.h"
 #include "base/rng.h"
 #include "terms.h"
 
@@ -40,12 +42,33 @@ static int has_right_lse(const struct judged *judged, int buffer)
     return 0;
 }
 
+/* 1 if whole rows of small numbers of both signs are infinities of these signs. */
+static int divided_by_zero(const struct symptoms *s)
+{
+    const size_t columns = s->shape->extent[s->shape->rank - 1];
+    size_t below = 0;
+    for (size_t i = 0; i < s->kept; i++) {
+        const struct wrong *wrong = &s->found->first[i];
+        if (!isinf(wrong->got) || !(fabs(wrong->expected) < 1e3) || wrong->got * wrong->expected < 0.0)
+            return 0;
+        below += wrong->got < 0.0;
+    }
+    return s->kept >= ENOUGH && s->found->wrong % columns == 0 && below > 0 && below < s->kept;
+}
+
 /* Why the first wrong element is not finite, in the lesson's words. */
 static void explain_not_finite(const struct symptoms *s, struct record *record)
 {
     const struct lesson *lesson = s->judged->session->check->options.lesson;
     const struct wrong *first = &s->found->first[0];
     record->number[RECORD_N_EXTENT] = has_right_lse(s->judged, s->buffer);
+    if (lesson->not_finite != NULL && divided_by_zero(s)) {
+        snprintf(record->note, sizeof record->note,
+                 "whole rows have the signs that belong there: they were divided by 0, so the sum of the "
+                 "weights lacks "
+                 "those that O has, in some part of the keys");
+        return;
+    }
     if (lesson->not_finite != NULL && isfinite(first->expected) && !isfinite(first->got) &&
         lesson->not_finite(&s->judged->item->settled, s->judged->inputs, s->buffer, first->at, record->note,
                            sizeof record->note))
@@ -65,6 +88,43 @@ static int far_alone(const struct symptoms *s, struct record *record)
     for (size_t i = 0; i < s->kept; i++)
         if (s->found->first[i].at < lesson_elems(s->shape) / count) return 0;
     record->cause = RECORD_CAUSE_FAR;
+    return 1;
+}
+
+/* 1 if all that is wrong should be NaN, and is 0. */
+static int nan_as_zero(const struct symptoms *s, struct record *record)
+{
+    for (size_t i = 0; i < s->kept; i++)
+        if (!isnan(s->found->first[i].expected) || s->found->first[i].got != 0.0) return 0;
+    record->cause = RECORD_CAUSE_NAN_LOST;
+    record->number[RECORD_N_FROM] = 1;
+    return 1;
+}
+
+/* 1 if what came out is one number, or its negative, where more belongs, or NaN. A single number where NaN belongs has to be the largest
+ * of a type. */
+static int clamped(const struct symptoms *s, struct record *record)
+{
+    const double limit = fabs(s->found->first[0].got);
+    size_t more = 0, negative = 0;
+    for (size_t i = 0; i < s->kept; i++) {
+        const struct wrong *wrong = &s->found->first[i];
+        if (fabs(wrong->got) != limit) return 0;
+        if (!isnan(wrong->expected) && !(fabs(wrong->expected) > limit && wrong->got * wrong->expected > 0.0))
+            return 0;
+        more += !isnan(wrong->expected), negative += wrong->got < 0.0;
+    }
+    const int of_a_type = limit == 65504.0 || limit == (double)FLT_MAX;
+    if (s->kept < ENOUGH || !(limit > 0.0) || !isfinite(limit) ||
+        (!of_a_type && (negative == 0 || negative == s->kept)))
+        return 0;
+    record->cause = RECORD_CAUSE_FINITE;
+    snprintf(record->note, sizeof record->note, "%.6g or its negative wherever %s: results are clamped%s",
+             limit,
+             more == s->kept ? "more belongs"
+             : more > 0      ? "more, or NaN, belongs"
+                             : "NaN belongs",
+             more == s->kept ? "" : ", and fminf and fmaxf make a number of NaN");
     return 1;
 }
 
@@ -172,6 +232,8 @@ static int constant_factor(const struct symptoms *s, struct record *record)
     record->cause = one ? RECORD_CAUSE_CONSTANT_FACTOR : RECORD_CAUSE_FACTOR_OF_ROW;
     record->real[1] = least;
     record->real[0] = most;
+    record->number[RECORD_N_FROM] = s->judged->session->check->options.lesson->not_finite != NULL &&
+                                    s->found->wrong <= s->shape->extent[s->shape->rank - 1] && least > 1.0;
     return 1;
 }
 
@@ -345,6 +407,12 @@ static int guessed(const struct symptoms *s, struct record *record)
                    : s->shape->storage == STORAGE_I32 ? 0.0
                                                       : 1e-5;
     return guessed_within(s, 4.0, share, record);
+}
+
+/* Inputs that are taken for other numbers. */
+static int altered(const struct symptoms *s, struct record *record)
+{
+    return altered_explain(s->judged, s->buffer, s->found->first, s->kept, record);
 }
 
 /* A sum of other terms, or of some of them several times. */
@@ -683,7 +751,8 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
         int (*fits)(const struct symptoms *, struct record *);
         enum record_certainty certainty;
     } patterns[] = {
-        {far_alone, RECORD_CAUSE},     {rounding, RECORD_ROUNDING},       {guessed, RECORD_CAUSE},
+        {far_alone, RECORD_CAUSE},     {clamped, RECORD_CAUSE},           {nan_as_zero, RECORD_CAUSE},
+        {rounding, RECORD_ROUNDING},   {altered, RECORD_CAUSE},           {guessed, RECORD_CAUSE},
         {miscounted, RECORD_CAUSE},    {as_before, RECORD_CAUSE},         {not_finite, RECORD_CAUSE},
         {all_zero, RECORD_CAUSE},      {constant_factor, RECORD_CAUSE},   {other_sixteen_bits, RECORD_CAUSE},
         {copy_of_input, RECORD_CAUSE}, {transposed, RECORD_CAUSE},        {permuted, RECORD_CAUSE},
@@ -694,6 +763,8 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
     memset(verdict->guesses, 0, sizeof verdict->guesses);
     verdict->guess_count = 0;
     if (!find_symptoms(&symptoms, judged, buffer, verdict)) return;
+    /* What is kept of an earlier call with the same addresses looks like many a mistake, which other cases show. */
+    if (judged->item->settled.flags & CASE_SAME_ADDRESSES) return;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
         if (!patterns[i].fits(&symptoms, record)) continue;
         record->certainty = patterns[i].certainty;

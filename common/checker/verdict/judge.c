@@ -155,9 +155,22 @@ static int is_of_nccl(const char *function)
     return memcmp(function, prefix, sizeof prefix - 1) == 0;
 }
 
+/* 1 if C was read in a product whose beta is 0. */
+static int is_of_unneeded_c(const struct lesson *lesson, const struct lesson_case *item,
+                            const struct record *record)
+{
+    const struct described *line = NULL;
+    if (strcmp(record->memory.buffer, "c") != 0 ||
+        (record->actor[0].operation != RECORD_READ && record->actor[1].operation != RECORD_READ))
+        return 0;
+    while ((line = described_next(lesson, item->part, DESCRIBED_SCALAR, line)) != NULL)
+        if (strcmp(line->name, "beta") == 0) return item->real[line->at] == 0.0;
+    return 0;
+}
+
 /* The device's first finding becomes the verdict, with its usual cause; if an earlier case has reported
  * it, the verdict says only that. */
-static void say_finding(const struct item *item, struct verdict *verdict)
+static void say_finding(const struct lesson *lesson, const struct item *item, struct verdict *verdict)
 {
     const struct record *first = item->record_count > 0 ? &item->record[0] : NULL;
     struct record *record = say(verdict, STATE_FAIL, RECORD_SEEN_BEFORE, RECORD_ANY_VARIANT);
@@ -168,10 +181,12 @@ static void say_finding(const struct item *item, struct verdict *verdict)
     record->guess = 0;
     memset(record->number, 0, sizeof record->number);
     take_findings(item, verdict);
+    if (first != NULL && is_of_unneeded_c(lesson, &item->settled, first))
+        set_cause(verdict, RECORD_CAUSE_C_READ);
     if (first == NULL || first->kind != RECORD_OUT_OF_BOUNDS) return;
-    if (first->memory.crossing) set_cause(verdict, RECORD_CAUSE_VECTOR_TAIL);
-    if (first->message == RECORD_SAYS_RANGE && is_of_nccl(first->name[0]))
-        set_cause(verdict, RECORD_CAUSE_NCCL_COUNT);
+    const int by_call = first->message == RECORD_SAYS_RANGE; /* a copy or transfer, and no kernel's access */
+    if (!by_call && first->memory.crossing) set_cause(verdict, RECORD_CAUSE_VECTOR_TAIL);
+    if (by_call && is_of_nccl(first->name[0])) set_cause(verdict, RECORD_CAUSE_NCCL_COUNT);
 }
 
 enum { OUT_OF_MEMORY = 2 /* cudaErrorMemoryAllocation */ };
@@ -181,7 +196,7 @@ static int device_content(const struct session *session, int index, struct verdi
     const struct item *item = &session->item[index];
     const struct wire_result *result = &session_case(session, index)->result;
     if (item->finding || result->findings > 0) {
-        say_finding(item, verdict);
+        say_finding(session->check->options.lesson, item, verdict);
         doubt_workspace(session, index, verdict);
         return 0;
     }

@@ -126,7 +126,7 @@ static void store_input(struct session *session, struct item *item, int buffer, 
         return;
     }
     lesson->fill(&item->settled, buffer, elems, &rng, data);
-    promises_fill(&item->settled, item->buffer, item->buffer_count, buffer, data);
+    promises_fill(lesson, &item->settled, item->buffer, item->buffer_count, buffer, data);
     struct storing storing = {item->buffer[buffer].storage, to, data};
     parallel_for(elems, 1 << 18, store_piece, &storing);
     item->input[buffer] = data;

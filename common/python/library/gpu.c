@@ -5,30 +5,35 @@
 #include "choice.h"
 #include "entry.h"
 
+static const struct lesson_entry *const entry_of[LESSONS_END] = {[5] = &lesson_entry_05,
+                                                                 [10] = &lesson_entry_10,
+                                                                 [12] = &lesson_entry_12,
+                                                                 [14] = &lesson_entry_14,
+                                                                 [15] = &lesson_entry_15};
+
 enum kernel_status warpwise_attention(const struct attention_args *args, void *stream)
 {
     if (args == NULL) return KERNEL_INVALID_CONFIG;
-    return attention_lesson(args) == LESSON_05 ? enter_05(args, (cudaStream_t)stream)
-                                               : enter_12(args, (cudaStream_t)stream);
+    return entry_of[attention_lesson(args)]->call(args, args->dtype, (cudaStream_t)stream);
 }
 
 enum kernel_status warpwise_attention_backward(const struct attention_backward_args *args, void *stream)
 {
     if (args == NULL) return KERNEL_INVALID_CONFIG;
-    return enter_14(args, (cudaStream_t)stream);
+    return entry_of[BACKWARD_LESSON]->call(args, args->dtype, (cudaStream_t)stream);
 }
 
 size_t warpwise_attention_backward_workspace_bytes(const struct attention_backward_args *args)
 {
-    return attention_backward_workspace_bytes(args);
+    return entry_of[BACKWARD_LESSON]->workspace_bytes(args);
 }
 
 enum kernel_status warpwise_gemm(const struct gemm_args *args, enum warpwise_precision precision,
                                  void *stream)
 {
-    enum lesson lesson = gemm_lesson(precision);
-    if (args == NULL || lesson == LESSON_COUNT) return KERNEL_INVALID_CONFIG;
-    return lesson == LESSON_10 ? enter_10(args, (cudaStream_t)stream) : enter_15(args, (cudaStream_t)stream);
+    int lesson = gemm_lesson(precision);
+    if (args == NULL || lesson == 0) return KERNEL_INVALID_CONFIG;
+    return entry_of[lesson]->call(args, args->dtype_in, (cudaStream_t)stream);
 }
 
 const char *warpwise_device(void)

@@ -18,9 +18,6 @@ enum { REQUEST_SOCKET = 3, REQUEST_MEMORY = 4 };
 /** @brief Most buffers of a request: q, k, v, out, dout, lse, dq, dk, dv and the workspace. */
 enum { REQUEST_BUFFERS = 10 };
 
-/** @brief What is asked for: the functions of warpwise.h. */
-enum operation { OPERATION_ATTENTION, OPERATION_BACKWARD, OPERATION_WORKSPACE, OPERATION_GEMM };
-
 /** @brief One of the buffers that the arguments point to. */
 struct request_buffer {
     size_t pointer_at; /**< offset of the pointer in the arguments */
@@ -32,20 +29,21 @@ struct request_buffer {
 
 /** @brief One call. */
 struct request {
-    enum operation operation;                      /**< which function */
-    size_t memory_bytes;                           /**< how much memory both see by now */
-    int buffer_count;                              /**< how many of the next are used */
+    int only_workspace;  /**< 1: is asked how much workspace there must be, and no more */
+    enum dtype dtype;    /**< whose entry point is called */
+    size_t memory_bytes; /**< how much memory both see by now */
+    int buffer_count;    /**< how many of the next are used */
     struct request_buffer buffer[REQUEST_BUFFERS]; /**< those that are not NULL */
     union {
         struct attention_args attention;
         struct attention_backward_args backward;
         struct gemm_args gemm;
-    } args; /**< of that function; pointers to buffers are set by whoever receives it */
+    } args; /**< of the lesson; pointers to buffers are set by whoever receives it */
 };
 
 /** @brief What comes back. */
 struct reply {
     enum kernel_status status; /**< of the entry point, or KERNEL_CUDA_ERROR */
     int is_last;               /**< 1: the device met an error or a finding, and the process ends */
-    size_t size;               /**< for OPERATION_WORKSPACE */
+    size_t size;               /**< if only that was asked */
 };

@@ -34,22 +34,21 @@ struct worker {
     size_t bytes;
 };
 
-static struct worker workers[LESSON_COUNT];
+static struct worker workers[LESSONS_END];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local char report[REPORT_BYTES];
 
 /* ---- starting and ending ------------------------------------------------------------------------------------------- */
 
 /** Full path of a lesson's program: it lies beside this library. */
-static int find_program(enum lesson lesson, char path[PLACE_BYTES])
+static int find_program(int lesson, char path[PLACE_BYTES])
 {
-    static const char *const number[LESSON_COUNT] = {"05", "10", "12", "14", "15"};
     Dl_info self;
     if (dladdr((const void *)workers, &self) == 0 || self.dli_fname == NULL) return 0;
     const char *slash = strrchr(self.dli_fname, '/');
     int folder = slash != NULL ? (int)(slash - self.dli_fname) : 1;
-    return snprintf(path, PLACE_BYTES, "%.*s/warpwise_worker_%s", folder,
-                    slash != NULL ? self.dli_fname : ".", number[lesson]) < PLACE_BYTES;
+    return snprintf(path, PLACE_BYTES, "%.*s/warpwise_worker_%02d", folder,
+                    slash != NULL ? self.dli_fname : ".", lesson) < PLACE_BYTES;
 }
 
 static void close_worker(struct worker *worker)
@@ -84,7 +83,7 @@ static int moved_up(int descriptor)
     return moved;
 }
 
-static int start_worker(enum lesson lesson)
+static int start_worker(int lesson)
 {
     struct worker *worker = &workers[lesson];
     char program[PLACE_BYTES];
@@ -109,7 +108,7 @@ static int start_worker(enum lesson lesson)
 }
 
 /** A child made by fork() has its parent's memory, but must not talk to its parent's processes. */
-static int worker_is_ready(enum lesson lesson)
+static int worker_is_ready(int lesson)
 {
     if (workers[lesson].pid > 0 && workers[lesson].parent != getpid()) close_worker(&workers[lesson]);
     return workers[lesson].pid > 0 || start_worker(lesson);
@@ -117,7 +116,7 @@ static int worker_is_ready(enum lesson lesson)
 
 __attribute__((destructor)) static void close_workers(void)
 {
-    for (int i = 0; i < LESSON_COUNT; i++)
+    for (int i = 0; i < LESSONS_END; i++)
         if (workers[i].pid > 0) close_worker(&workers[i]);
 }
 
@@ -187,7 +186,7 @@ static struct reply exchange(struct worker *worker, struct request *request)
     return reply;
 }
 
-static struct reply ask(enum lesson lesson, struct request *request)
+static struct reply ask(int lesson, struct request *request)
 {
     struct reply reply = {KERNEL_CUDA_ERROR, 0, 0};
     report[0] = '\0';
@@ -213,7 +212,7 @@ enum kernel_status warpwise_attention(const struct attention_args *args, void *s
     (void)stream;
     enum kernel_status status = attention_args_check(args, 16, 0);
     if (status != KERNEL_OK) return status;
-    struct request request = {.operation = OPERATION_ATTENTION, .args.attention = *args};
+    struct request request = {.dtype = args->dtype, .args.attention = *args};
     size_t q = tensor_bytes(args->batch, args->heads, args->q_len, args->head_dim, dtype_bytes(args->dtype));
     size_t k =
         tensor_bytes(args->batch, args->kv_heads, args->kv_len, args->head_dim, dtype_bytes(args->dtype));
@@ -230,8 +229,8 @@ enum kernel_status warpwise_attention(const struct attention_args *args, void *s
 size_t warpwise_attention_backward_workspace_bytes(const struct attention_backward_args *args)
 {
     if (args == NULL) return 0;
-    struct request request = {.operation = OPERATION_WORKSPACE, .args.backward = *args};
-    return ask(LESSON_14, &request).size;
+    struct request request = {.only_workspace = 1, .args.backward = *args};
+    return ask(BACKWARD_LESSON, &request).size;
 }
 
 enum kernel_status warpwise_attention_backward(const struct attention_backward_args *args, void *stream)
@@ -239,7 +238,7 @@ enum kernel_status warpwise_attention_backward(const struct attention_backward_a
     (void)stream;
     enum kernel_status status = attention_backward_args_check(args, 16, 0);
     if (status != KERNEL_OK) return status;
-    struct request request = {.operation = OPERATION_BACKWARD, .args.backward = *args};
+    struct request request = {.dtype = args->dtype, .args.backward = *args};
     size_t q = tensor_bytes(args->batch, args->heads, args->q_len, args->head_dim, dtype_bytes(args->dtype));
     size_t k =
         tensor_bytes(args->batch, args->kv_heads, args->kv_len, args->head_dim, dtype_bytes(args->dtype));
@@ -254,7 +253,7 @@ enum kernel_status warpwise_attention_backward(const struct attention_backward_a
     add_buffer(&request, offsetof(struct attention_backward_args, dk), k, 0, 1);
     add_buffer(&request, offsetof(struct attention_backward_args, dv), k, 0, 1);
     add_buffer(&request, offsetof(struct attention_backward_args, workspace), args->workspace_bytes, 0, 0);
-    return ask(LESSON_14, &request).status;
+    return ask(BACKWARD_LESSON, &request).status;
 }
 
 /** Bytes from the first element of a matrix to the end of its last. */
@@ -268,11 +267,11 @@ enum kernel_status warpwise_gemm(const struct gemm_args *args, enum warpwise_pre
                                  void *stream)
 {
     (void)stream;
-    enum lesson lesson = gemm_lesson(precision);
+    int lesson = gemm_lesson(precision);
     enum kernel_status status = gemm_args_check(args, 0);
     if (status != KERNEL_OK) return status;
-    if (lesson == LESSON_COUNT) return KERNEL_INVALID_CONFIG;
-    struct request request = {.operation = OPERATION_GEMM, .args.gemm = *args};
+    if (lesson == 0) return KERNEL_INVALID_CONFIG;
+    struct request request = {.dtype = args->dtype_in, .args.gemm = *args};
     size_t in = dtype_bytes(args->dtype_in), out = dtype_bytes(args->dtype_out);
     int m = args->m, n = args->n, k = args->k;
     request.args.gemm.workspace = NULL;

@@ -4,8 +4,8 @@
  *
  * It reads requests from one socket until the other end is closed. It is a process of its own because the software device
  * takes a whole process: it catches faults, switches stacks, and ends the program where a kernel would not end. What it
- * reports is written to standard error, which the library reads. LESSON says which lesson is linked: kernels of several
- * lessons have the same names.
+ * reports is written to standard error, which the library reads. One lesson is linked: kernels of
+ * several have the same names.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,33 +63,14 @@ static int store_buffers(const struct request *request, void *device[REQUEST_BUF
     return 1;
 }
 
-static enum kernel_status enter(const struct request *request)
-{
-#if LESSON == 5
-    return enter_05(&request->args.attention, NULL);
-#elif LESSON == 10
-    return enter_10(&request->args.gemm, NULL);
-#elif LESSON == 12
-    return enter_12(&request->args.attention, NULL);
-#elif LESSON == 14
-    return enter_14(&request->args.backward, NULL);
-#elif LESSON == 15
-    return enter_15(&request->args.gemm, NULL);
-#endif
-}
-
 static struct reply serve(struct request *request)
 {
     struct reply reply = {KERNEL_CUDA_ERROR, 1, 0};
     void *device[REQUEST_BUFFERS] = {NULL};
-#if LESSON == 14
-    if (request->operation == OPERATION_WORKSPACE) {
-        reply = (struct reply){KERNEL_OK, 0, attention_backward_workspace_bytes(&request->args.backward)};
-        return reply;
-    }
-#endif
+    if (request->only_workspace)
+        return (struct reply){KERNEL_OK, 0, lesson_entry.workspace_bytes(&request->args)};
     if (!see_memory(request->memory_bytes) || !load_buffers(request, device)) return reply;
-    reply.status = enter(request);
+    reply.status = lesson_entry.call(&request->args, request->dtype, NULL);
     if (reply.status == KERNEL_OK && (cudaDeviceSynchronize() != cudaSuccess || simt_finding_count() > 0 ||
                                       !store_buffers(request, device)))
         reply.status = KERNEL_CUDA_ERROR;

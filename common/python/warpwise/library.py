@@ -35,17 +35,15 @@ class GemmArgs(ctypes.Structure):
 
 PRECISIONS = {"float32": 0, "tensor": 1}  # enum warpwise_precision
 
-# enum kernel_status: what is raised where the checks in Python did not see it first.
+# What is raised where the checks in Python did not see it first; DeviceError for every other status.
 STATUS = {
-    1: errors.DimensionError,
-    2: errors.DtypeError,
-    3: errors.AlignmentError,
-    4: errors.DeviceError,
-    5: errors.DeviceError,
-    6: errors.OptionError,
-    7: errors.OptionError,
-    8: errors.NotStartedError,
-    9: errors.ArchitectureError,
+    "KERNEL_INVALID_DIMENSION": errors.DimensionError,
+    "KERNEL_UNSUPPORTED_DTYPE": errors.DtypeError,
+    "KERNEL_ALIGNMENT_ERROR": errors.AlignmentError,
+    "KERNEL_INVALID_CONFIG": errors.OptionError,
+    "KERNEL_INVALID_BLOCK_TABLE": errors.OptionError,
+    "KERNEL_NOT_STARTED": errors.NotStartedError,
+    "KERNEL_UNSUPPORTED_ARCHITECTURE": errors.ArchitectureError,
 }
 
 
@@ -72,5 +70,5 @@ def fail(library, status, function):
     """Raises what a status other than KERNEL_OK means."""
     name = library.warpwise_status_name(status).decode()
     report = library.warpwise_report().decode(errors="replace").strip()
-    kind = STATUS.get(status, errors.DeviceError)
+    kind = STATUS.get(name, errors.DeviceError)
     raise kind(function, name, report or "the kernel's own check refused the arguments, or the launch failed")

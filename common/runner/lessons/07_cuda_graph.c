@@ -46,39 +46,41 @@ static void *cache_of(const struct scene *scene, int copy)
 
 /* ---- mistakes ------------------------------------------------------------------------------------------ */
 
+/** Pointer number @p which of the weights. */
+static const decode_half **weight_of(struct decode_model *model, int which)
+{
+    const decode_half **const own[MODEL_POINTERS] = {&model->embedding, &model->final_norm,
+                                                     &model->to_logits};
+    struct decode_layer *layer =
+        &model->layer[which < MODEL_POINTERS ? 0 : (which - MODEL_POINTERS) / LAYER_POINTERS];
+    const decode_half **const of_layer[LAYER_POINTERS] = {
+        &layer->attention_norm, &layer->qkv, &layer->out, &layer->mlp_norm, &layer->gate_up, &layer->down};
+    return which < MODEL_POINTERS ? own[which] : of_layer[(which - MODEL_POINTERS) % LAYER_POINTERS];
+}
+
+static void **buffer_of(struct decode_buffers *b, int which)
+{
+    void **const all[BUFFER_POINTERS] = {[BUFFER_TOKENS] = (void **)&b->tokens,
+                                         [BUFFER_POSITIONS] = (void **)&b->positions,
+                                         [BUFFER_BLOCK_TABLE] = (void **)&b->block_table,
+                                         [BUFFER_X] = (void **)&b->x,
+                                         [BUFFER_QKV] = (void **)&b->qkv,
+                                         [BUFFER_ATTENDED] = (void **)&b->attended,
+                                         [BUFFER_GATED] = (void **)&b->gated,
+                                         [BUFFER_LOGITS] = (void **)&b->logits,
+                                         [BUFFER_CACHE] = (void **)&b->cache};
+    return all[which];
+}
+
 static void spoil_model(enum mistake mistake, int which, struct decode_model *model)
 {
-    struct decode_layer *last = &model->layer[model->config.layers - 1];
-    const decode_half **const weights[] = {[WEIGHT_EMBEDDING] = &model->embedding,
-                                           [WEIGHT_FINAL_NORM] = &model->final_norm,
-                                           [WEIGHT_TO_LOGITS] = &model->to_logits,
-                                           [WEIGHT_ATTENTION_NORM] = &last->attention_norm,
-                                           [WEIGHT_QKV] = &last->qkv,
-                                           [WEIGHT_OUT] = &last->out,
-                                           [WEIGHT_MLP_NORM] = &last->mlp_norm,
-                                           [WEIGHT_GATE_UP] = &last->gate_up,
-                                           [WEIGHT_DOWN] = &last->down};
-    if (mistake == MISSING_WEIGHT || mistake == HEAD_DIM_48_AND_NO_WEIGHT) *weights[which] = NULL;
+    if (mistake == MISSING_WEIGHT || mistake == HEAD_DIM_48_AND_NO_WEIGHT) *weight_of(model, which) = NULL;
     if (mistake == HEAD_DIM_48 || mistake == HEAD_DIM_48_AND_NO_WEIGHT ||
         mistake == HEAD_DIM_48_AND_LEGACY_STREAM)
         model->config.head_dim = 48;
     if (mistake == ROWS_NOT_A_POWER) model->config.max_rows = 3;
     if (mistake == SCRATCH_OUTSIDE) model->config.scratch_block = model->config.num_blocks;
     if (mistake == UNEVEN_HEADS) model->config.kv_heads = 3;
-}
-
-static void spoil_buffers(enum mistake mistake, int which, struct decode_buffers *b)
-{
-    void **const all[] = {[BUFFER_TOKENS] = (void **)&b->tokens,
-                          [BUFFER_POSITIONS] = (void **)&b->positions,
-                          [BUFFER_BLOCK_TABLE] = (void **)&b->block_table,
-                          [BUFFER_X] = (void **)&b->x,
-                          [BUFFER_QKV] = (void **)&b->qkv,
-                          [BUFFER_ATTENDED] = (void **)&b->attended,
-                          [BUFFER_GATED] = (void **)&b->gated,
-                          [BUFFER_LOGITS] = (void **)&b->logits,
-                          [BUFFER_CACHE] = (void **)&b->cache};
-    if (mistake == MISSING_BUFFER) *all[which] = NULL;
 }
 
 static void spoil_batch(enum mistake mistake, struct decode_batch *batch, int max_rows)
@@ -121,17 +123,8 @@ static int capture_is_open(cudaStream_t stream)
     return 1;
 }
 
-/** A capture in global mode, if it is wanted: as long as it lasts, no graph can be made executable. */
-static cudaStream_t begin_capture_elsewhere(enum mistake mistake)
-{
-    cudaStream_t elsewhere = NULL;
-    if (mistake != CAPTURE_ELSEWHERE) return NULL;
-    cudaStreamCreateWithFlags(&elsewhere, cudaStreamNonBlocking);
-    cudaStreamBeginCapture(elsewhere, cudaStreamCaptureModeGlobal);
-    return elsewhere;
-}
-
-/** The student's creation; what must hold when it fails is looked at here. Its arguments do not outlive it. */
+/** The student's creation; what must hold when it fails is looked at here, and *@p graphs is NULL then. Its
+ * arguments do not outlive it. */
 static enum kernel_status create(const struct scene *scene, enum mistake mistake, cudaStream_t stream,
                                  struct decode_graphs **graphs)
 {
@@ -139,24 +132,20 @@ static enum kernel_status create(const struct scene *scene, enum mistake mistake
     struct decode_buffers work = scene->work;
     *graphs = (struct decode_graphs *)&model; /* anything but NULL */
     spoil_model(mistake, scene->plan.which, &model);
-    spoil_buffers(mistake, scene->plan.which, &work);
+    if (mistake == MISSING_BUFFER) *buffer_of(&work, scene->plan.which) = NULL;
     if (mistake == LEGACY_STREAM || mistake == HEAD_DIM_48_AND_LEGACY_STREAM)
         stream = scene->plan.which == LEGACY_AS_NULL ? NULL : cudaStreamLegacy;
-    cudaStream_t elsewhere = begin_capture_elsewhere(mistake);
     enum kernel_status status =
         decode_graphs_create(mistake == NULL_MODEL ? NULL : &model, mistake == NULL_BUFFERS ? NULL : &work,
                              stream, mistake == NULL_HANDLE ? NULL : graphs);
     memset(&model, 0xff, sizeof model);
     memset(&work, 0xff, sizeof work);
-    if (elsewhere != NULL)
-        cudaStreamDestroy(elsewhere); /* its capture goes with it, and no error is cleared */
-    if (stream != NULL && stream != cudaStreamLegacy && capture_is_open(stream)) {
-        if (status != KERNEL_OK) *graphs = NULL;
-        return KERNEL_CUDA_ERROR;
-    }
     if (mistake == NULL_HANDLE) *graphs = NULL;
-    if (status == KERNEL_OK || status == KERNEL_NOT_STARTED) return status;
-    return *graphs == NULL ? status : KERNEL_CUDA_ERROR;
+    int closed = stream == NULL || stream == cudaStreamLegacy || !capture_is_open(stream);
+    int given = *graphs != NULL;
+    if (status == KERNEL_OK && closed) return status;
+    *graphs = NULL;
+    return status == KERNEL_NOT_STARTED || (closed && !given) ? status : KERNEL_CUDA_ERROR;
 }
 
 static enum kernel_status step_with(const struct scene *scene, enum mistake mistake,
@@ -275,22 +264,58 @@ static enum kernel_status take_steps_of_two(struct scene *scene, struct decode_g
     size_t all = workspace_of(&scene->plan);
     size_t first = decode_buffers_at(&scene->plan.config, NULL, NULL, &(struct decode_buffers){0});
     int last = scene->plan.steps - 1;
-    struct decode_graphs *idle = NULL; /* of a smaller model, made last and never used */
-    struct scene third = *scene;
-    third.model.config.vocab--;
-    third.model.config.max_rows /= 2;
-    third.model.config.max_blocks--;
     enum kernel_status status = create(&second, RIGHT, scene->stream, &others);
-    if (status == KERNEL_OK) status = create(&third, RIGHT, scene->stream, &idle);
     for (int step = 0; step <= last && status == KERNEL_OK; step++) {
         status = take_step(&second, others, 1, step);
         if (step > 0 && status == KERNEL_OK) status = take_step(scene, graphs, 0, step - 1);
     }
     settle(scene);
     decode_graphs_destroy(others);
-    decode_graphs_destroy(idle);
     cudaMemsetAsync((char *)scene->buffers[WORKSPACE] + first, 0xff, all - first, scene->stream);
     return status == KERNEL_OK ? take_step(scene, graphs, 0, last) : status;
+}
+
+/** The same model and buffers but for one thing, number @p which. Nothing is computed with them: a pointer may
+ * point anywhere, here to weights that are others. */
+static struct scene unlike(const struct scene *first, int which)
+{
+    struct scene other = *first;
+    struct decode_config *c = &other.model.config;
+    int weights = weight_pointers(c), extent[EXTENTS];
+    if (which < weights)
+        *weight_of(&other.model, which) = (const decode_half *)first->buffers[WEIGHTS] + DECODE_ALIGNMENT;
+    which -= weights;
+    if (which >= 0 && which < BUFFER_POINTERS) *buffer_of(&other.work, which) = first->buffers[WEIGHTS];
+    which -= BUFFER_POINTERS;
+    for (int i = 0; i < 3 && which >= 0; i++) {
+        *c = first->model.config;
+        memcpy(extent, c, sizeof extent);
+        extent[which] = i == 0 ? extent[which] + 1 : i == 1 ? extent[which] * 2 : extent[which] / 2;
+        memcpy(c, extent, sizeof extent);
+        if (decode_config_check(c) == KERNEL_OK) break;
+    }
+    other.model.layer[first->model.config.layers] =
+        other.model.layer[0]; /* if that is what there is more of */
+    return other;
+}
+
+/** Each step has graphs of its own, made between others that differ in one thing. */
+static enum kernel_status take_steps_beside_unlike(struct scene *scene)
+{
+    enum kernel_status status = KERNEL_OK;
+    for (int step = 0; step < scene->plan.steps && status == KERNEL_OK; step++) {
+        struct decode_graphs *before = NULL, *graphs = NULL, *after = NULL;
+        const struct scene other = unlike(scene, step);
+        status = create(&other, RIGHT, scene->stream, &before);
+        if (status == KERNEL_OK) status = create(scene, RIGHT, scene->stream, &graphs);
+        if (status == KERNEL_OK) status = create(&other, RIGHT, scene->stream, &after);
+        if (status == KERNEL_OK) status = take_step(scene, graphs, 0, step);
+        settle(scene);
+        decode_graphs_destroy(before);
+        decode_graphs_destroy(graphs);
+        decode_graphs_destroy(after);
+    }
+    return status;
 }
 
 /* ---- what is looked at afterwards ---------------------------------------------------------------------- */
@@ -490,7 +515,40 @@ static void create_in_turn(struct scene *scene)
         decode_graphs_destroy(graphs);
         if (round >= ROUNDS) leaks &= host_bytes_in_use() > before;
     }
-    scene->report[scene->plan.steps].of[LEFT] = leaks;
+    scene->report[scene->plan.steps].of[CREATION] = leaks ? MEMORY_LEFT : CREATED_RIGHT;
+}
+
+/** A creation while the caller captures the stream. It may fail, but leaves no error, and that capture as it was: going on, and empty. */
+static enum creation create_in_capture(const struct scene *scene, cudaStream_t stream)
+{
+    struct decode_graphs *graphs = NULL;
+    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    cudaGraph_t graph = NULL;
+    size_t nodes = 1;
+    cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+    if (decode_graphs_create(&scene->model, &scene->work, stream, &graphs) == KERNEL_OK)
+        decode_graphs_destroy(graphs);
+    int left = cudaGetLastError() != cudaSuccess;
+    cudaStreamIsCapturing(stream, &capture);
+    if (capture != cudaStreamCaptureStatusNone && cudaStreamEndCapture(stream, &graph) == cudaSuccess) {
+        cudaGraphGetNodes(graph, NULL, &nodes);
+        cudaGraphDestroy(graph);
+    }
+    cudaGetLastError();
+    return nodes > 0 ? CAPTURE_SPOILED : left ? ERROR_LEFT : CREATED_RIGHT;
+}
+
+/** Each weight of each layer is missing in turn. The first creation that does not say so decides. */
+static enum kernel_status create_without_each_weight(const struct scene *scene, struct decode_graphs **graphs)
+{
+    struct scene without = *scene;
+    enum kernel_status status = KERNEL_INVALID_CONFIG;
+    for (int which = 0; which < weight_pointers(&scene->plan.config) && status == KERNEL_INVALID_CONFIG;
+         which++) {
+        without.plan.which = which;
+        status = create(&without, MISSING_WEIGHT, scene->stream, graphs);
+    }
+    return status;
 }
 
 /** Creates the graphs as the case wants it, and reports what that has launched. */
@@ -504,7 +562,11 @@ static enum kernel_status create_graphs(struct scene *scene, struct decode_graph
         if (create(scene, MISSING_WEIGHT, stream, graphs) == KERNEL_OK) decode_graphs_destroy(*graphs);
         if (create(scene, RIGHT, stream, graphs) == KERNEL_OK) decode_graphs_destroy(*graphs);
     }
-    enum kernel_status status = create(scene, scene->plan.mistake, stream, graphs);
+    if (manner & CALLER_CAPTURES)
+        scene->report[scene->plan.steps].of[CREATION] = create_in_capture(scene, stream);
+    enum kernel_status status = scene->plan.mistake == MISSING_WEIGHT
+                                    ? create_without_each_weight(scene, graphs)
+                                    : create(scene, scene->plan.mistake, stream, graphs);
     report_calls(&scene->report[scene->plan.steps], before, 0);
     if (manner & STREAMS_CHANGE) cudaStreamDestroy(stream);
     return status;
@@ -515,9 +577,10 @@ static enum kernel_status replay_all(struct scene *scene)
     const struct plan *p = &scene->plan;
     struct decode_graphs *graphs = NULL;
     if (p->mistake >= EAGER_NULL_LOGITS) return step_with(scene, p->mistake, NULL, 0);
+    if (p->manner & ONE_UNLIKE) return take_steps_beside_unlike(scene);
     cudaStream_t barrier = p->manner & NO_LEGACY ? bar_legacy_stream() : NULL;
     enum kernel_status status = create_graphs(scene, &graphs);
-    if (status == KERNEL_OK && p->mistake >= NULL_GRAPHS)
+    if (status == KERNEL_OK && p->mistake >= GRAPH_REFUSED)
         status = step_with(scene, p->mistake, graphs, 0);
     else if (status == KERNEL_OK && p->manner & SECOND_MODEL)
         status = take_steps_of_two(scene, graphs);
@@ -567,6 +630,7 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
 {
     struct scene scene = {.plan = plan_of(item->value), .buffers = buffers, .stream = stream};
     const struct plan *p = &scene.plan;
+    if (simt_refuse_graphs != NULL) simt_refuse_graphs(p->mistake == GRAPH_REFUSED);
     entry_point_makes_objects(); /* graphs, and what it takes to capture them */
     decode_model_at(&p->config, (const decode_half *)buffers[WEIGHTS], &scene.model);
     decode_buffers_at(&p->config, buffers[WORKSPACE], buffers[CACHE], &scene.work);

@@ -44,6 +44,7 @@ void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *r
     if (return_address == NULL) return_address = __builtin_return_address(0);
     simt_spin(w, return_address);
     const bool global = simt_is_global(w, address), wide = !(how & (SIMT_BLOCK_SCOPE | SIMT_CLUSTER_SCOPE));
+    if (!(how & (SIMT_ONLY_LOADS | SIMT_ONLY_STORES))) simt_take_turns(w);
     if (global) simt_wait_for_earlier(w);
     if (how & SIMT_CLUSTER_SCOPE && how & SIMT_RELEASE) simt_cluster_fence();
     if (global && !(how & SIMT_BLOCK_SCOPE))

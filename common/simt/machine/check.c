@@ -368,9 +368,11 @@ static inline __attribute__((always_inline)) void see_shared(struct worker *w, e
         return;
     }
     const uintptr_t offset = address - w->space[place].base;
-    const bool word = bytes == 4 && address % 4 == 0 && w->checking && !w->counting;
-    if (word && access == SIMT_READ && simt_shadow_read_word(w, place, offset, simt_pack_pc(pc))) return;
-    if (word && access == SIMT_WRITE && simt_shadow_write_word(w, place, offset, simt_pack_pc(pc))) return;
+    const bool words = bytes >= 4 && bytes <= 16 && address % bytes == 0 && w->checking && !w->counting;
+    if (words && access == SIMT_READ && simt_shadow_read_words(w, place, offset, bytes, simt_pack_pc(pc)))
+        return;
+    if (words && access == SIMT_WRITE && simt_shadow_write_words(w, place, offset, bytes, simt_pack_pc(pc)))
+        return;
     look_closely(w, place, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0), pc);
 }
 
@@ -439,17 +441,15 @@ static inline __attribute__((always_inline)) bool is_plain_local_write(const voi
 
 /*
  * Most reads of shared memory are of words that the block, or the warp, has read since its last barrier:
- * these are over after one comparison. Of the others most are of whole words.
+ * these are over after one comparison.
  */
-static inline __attribute__((always_inline)) bool is_usual_read(const void *pointer, size_t bytes,
-                                                                const void *pc)
+static inline __attribute__((always_inline)) bool is_usual_read(const void *pointer, size_t bytes)
 {
-    struct worker *w = simt_tls_watch;
+    const struct worker *w = simt_tls_watch;
     if (w == NULL || bytes < 4) return false;
     const uintptr_t offset = (uintptr_t)pointer - w->space[PLACE_SHARED].base;
-    if (offset >= w->space[PLACE_SHARED].bytes || offset % bytes != 0 || w->counting) return false;
-    if (has_read_mark(w, w->space[PLACE_SHARED].read_mark + offset / 2, bytes)) return true;
-    return bytes == 4 && w->checking && simt_shadow_read_word(w, PLACE_SHARED, offset, simt_pack_pc(pc));
+    return offset < w->space[PLACE_SHARED].bytes && offset % bytes == 0 && !w->counting &&
+           has_read_mark(w, w->space[PLACE_SHARED].read_mark + offset / 2, bytes);
 }
 
 /* Volatile is how flags were read before there were atomics: the thread may be waiting for one. */
@@ -466,7 +466,9 @@ static void see_volatile(const void *pointer, size_t bytes, int access, bool ali
 
 void simt_check(const void *pointer, size_t bytes, int access, bool aligned, const void *pc)
 {
-    if (bytes > 0) see(pointer, bytes, access, aligned, pc);
+    const struct worker *w = simt_tls_watch;
+    const bool plain = !aligned && w != NULL && (uintptr_t)pointer - w->local.base < w->local.bytes;
+    if (bytes > 0 && !plain) see(pointer, bytes, access, aligned, pc);
 }
 
 /* The image's writable part is in the arena's question: of it only variables of the program count. */
@@ -547,10 +549,15 @@ void simt_access_volatile(const void *address, size_t bytes, int access, const v
         look(p, bytes, SIMT_WRITE, is_aligned, CALLER);                                                      \
     }
 
+/* What is not over ends with a jump to the next function: so none of the first ones saves a register. */
 #define CALLBACKS(bytes)                                                                                     \
-    static __attribute__((noinline)) void read##bytes(void *p, const void *pc)                               \
+    static __attribute__((noinline)) void seldom_read##bytes(void *p, const void *pc)                        \
     {                                                                                                        \
         see(p, bytes, SIMT_READ, true, pc);                                                                  \
+    }                                                                                                        \
+    static __attribute__((noinline)) void read##bytes(void *p, const void *pc)                               \
+    {                                                                                                        \
+        if (!is_usual_read(p, bytes)) seldom_read##bytes(p, pc);                                             \
     }                                                                                                        \
     static __attribute__((noinline)) void write##bytes(void *p, const void *pc)                              \
     {                                                                                                        \
@@ -558,7 +565,7 @@ void simt_access_volatile(const void *address, size_t bytes, int access, const v
     }                                                                                                        \
     void __tsan_read##bytes(void *p)                                                                         \
     {                                                                                                        \
-        if (!is_plainly_local(p, bytes) && !is_usual_read(p, bytes, CALLER)) read##bytes(p, CALLER);         \
+        if (!is_plainly_local(p, bytes)) read##bytes(p, CALLER);                                             \
     }                                                                                                        \
     void __tsan_write##bytes(void *p)                                                                        \
     {                                                                                                        \

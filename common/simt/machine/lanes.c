@@ -110,7 +110,7 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->identity.block = simt_block_index;
         t->fiber = NULL;
         t->wait = WAIT_NONE;
-        t->spins = t->pauses = t->changes = 0;
+        t->spins = t->pauses = t->changes = t->turns = 0;
         t->grids_waited = t->met = t->acquired = t->saw_flag = t->saw_acquired = false;
         t->flag_fence.tick = 0;
         t->lock = t->unlocked = t->hold.address = 0;
@@ -212,6 +212,16 @@ void simt_spin(struct worker *w, const void *pc)
         simt_abandon(w, simt_error_of(RECORD_DEADLOCK));
     }
     w->schedule.spun = true;
+    w->warp->spinning |= 1u << w->thread_index % WARP_LANES;
+    simt_suspend(w);
+}
+
+/* Warps that take their work by an atomic, each the next piece: in the usual order the first warp would take all. */
+void simt_take_turns(struct worker *w)
+{
+    enum { TURNS = 32 };
+    if (!simt_settings.turned || w->current->turns == TURNS) return;
+    w->current->turns++;
     w->warp->spinning |= 1u << w->thread_index % WARP_LANES;
     simt_suspend(w);
 }

@@ -19,4 +19,5 @@ void simt_found(struct worker *w, struct finding *finding);
  * it is none.
  */
 void simt_settle_race(struct worker *w);
+void simt_take_turns(struct worker *w);           /**< in the turned order the other warps come first */
 void simt_spin(struct worker *w, const void *pc); /**< the running thread may be waiting for another one */

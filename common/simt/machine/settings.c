@@ -165,10 +165,9 @@ bool simt_settings_are_sealed(void)
 /* Counters are those of the order that was asked for. */
 void simt_turn_order(int turned)
 {
-    static bool is_turned;
-    if (simt_settings.counters != NULL || is_turned == (turned != 0)) return;
-    is_turned = turned != 0;
+    if (simt_settings.counters != NULL || simt_settings.turned == (turned != 0)) return;
     set_writable(true);
+    simt_settings.turned = turned != 0;
     if (simt_settings.order == ORDER_RANDOM)
         simt_settings.seed ^= 1;
     else

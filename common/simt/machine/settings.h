@@ -14,6 +14,7 @@ enum order { ORDER_FORWARD, ORDER_REVERSE, ORDER_RANDOM };
 struct __attribute__((aligned(4096))) settings { /* a page of their own, see simt_seal_settings() */
     enum order order;
     uint64_t seed; /**< of ORDER_RANDOM */
+    bool turned;   /**< by simt_turn_order(): the other order, in which warps take turns at atomics */
     int workers;
     bool check;
     unsigned sample;      /**< every so many blocks one is checked; 1: all */

@@ -191,12 +191,12 @@ static inline unsigned simt_touched_enough(unsigned kind)
 void simt_shadow_access(struct worker *w, enum place place, uintptr_t offset, size_t bytes, int access,
                         uint32_t pc);
 /**
- * @brief The same for a plain read of an aligned word of shared memory, in the usual case. False: it is
+ * @brief The same for a plain read of 4, 8 or 16 bytes of shared memory, aligned to as many, in the usual case. False: it is
  * another case, and nothing was done.
  */
-bool simt_shadow_read_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc);
+bool simt_shadow_read_words(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t pc);
 /** @brief The same for a plain write. */
-bool simt_shadow_write_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc);
+bool simt_shadow_write_words(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t pc);
 /** @brief The running thread waited for its copy to these bytes of shared memory. */
 void simt_shadow_copy_landed(struct worker *w, enum place place, uintptr_t offset, size_t bytes);
 /**

@@ -118,44 +118,54 @@ void simt_shadow_access(struct worker *w, enum place place, uintptr_t offset, si
         access_global(&now);
 }
 
-/*
- * The usual read of shared memory that has to be checked: of a word that was written as a whole, by this
- * block, before a barrier. Whoever wrote it was within bounds, and nothing can be wrong with the read.
- */
-bool simt_shadow_read_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc)
+/* Whether the word was written as a whole, by this block, before everything that runs now: whoever wrote it was within bounds. What a
+ * copy that was waited for brought is such a word, too. */
+static inline bool is_settled(const struct worker *w, const struct shadow_cell *c)
+{
+    return c->split == 0 && (c->copy == COPY_NONE || c->copy == COPY_LANDED) &&
+           c->write_tick < w->time.all_ordered_before && c->write_tick >= w->time.block_start;
+}
+
+/* The usual read of shared memory that has to be checked: of words with which nothing can be wrong. */
+bool simt_shadow_read_words(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t pc)
 {
     const struct space *s = &w->space[place];
-    if (w->pending_race.open || !s->ready[offset / SPACE_CHUNK]) return false;
     struct shadow_cell *c = &s->cells[offset / 4];
-    if (c->split != 0 || c->copy != COPY_NONE || c->write_tick >= w->time.all_ordered_before ||
-        c->write_tick < w->time.block_start)
-        return false;
-    const struct shadow_access now = {w, place, offset, 4, SIMT_READ, pc, false, false};
-    simt_note_reader(&now, c);
-    s->read_mark[offset / 2] = s->read_mark[offset / 2 + 1] = simt_read_mark_of(w, c);
+    uint32_t *read_mark = &s->read_mark[offset / 2];
+    const size_t words = bytes / 4;
+    if (w->pending_race.open || !s->ready[offset / SPACE_CHUNK]) return false;
+    for (size_t i = 0; i < words; i++)
+        if (!is_settled(w, &c[i])) return false;
+    const struct shadow_access now = {w, place, offset, bytes, SIMT_READ, pc, false, false};
+    for (size_t i = 0; i < words; i++) {
+        simt_note_reader(&now, &c[i]);
+        read_mark[2 * i] = read_mark[2 * i + 1] = simt_read_mark_of(w, &c[i]);
+    }
     return true;
 }
 
-/*
- * The usual write: of a word that was written before, by this block, and that nobody has used since a
- * barrier.
- */
-bool simt_shadow_write_word(struct worker *w, enum place place, uintptr_t offset, uint32_t pc)
+/* The usual write: of words that were written before, and that nobody has used since a barrier. */
+bool simt_shadow_write_words(struct worker *w, enum place place, uintptr_t offset, size_t bytes, uint32_t pc)
 {
     const struct space *s = &w->space[place];
-    if (w->pending_race.open || !s->ready[offset / SPACE_CHUNK]) return false;
     struct shadow_cell *c = &s->cells[offset / 4];
-    if (c->split != 0 || c->copy != COPY_NONE || c->write_tick >= w->time.all_ordered_before ||
-        c->write_tick < w->time.block_start || c->read_tick[0] >= w->time.all_ordered_before ||
-        c->read_tick[1] >= w->time.all_ordered_before ||
-        (c->reader[0] | c->reader[1]) & (BUSY_READER | ASYNC_READER))
-        return false;
-    c->write_tick = c->copy_tick = w->time.tick;
-    c->write_pc = pc;
-    c->writer = (uint16_t)w->thread_index;
-    c->write_atomic = c->write_async = false;
-    c->serial = w->products.serial;
-    s->read_mark[offset / 2] = s->read_mark[offset / 2 + 1] = 0;
+    uint32_t *read_mark = &s->read_mark[offset / 2];
+    const size_t words = bytes / 4;
+    if (w->pending_race.open || !s->ready[offset / SPACE_CHUNK]) return false;
+    for (size_t i = 0; i < words; i++)
+        if (!is_settled(w, &c[i]) || c[i].read_tick[0] >= w->time.all_ordered_before ||
+            c[i].read_tick[1] >= w->time.all_ordered_before ||
+            (c[i].reader[0] | c[i].reader[1]) & (BUSY_READER | ASYNC_READER))
+            return false;
+    for (size_t i = 0; i < words; i++) {
+        c[i].write_tick = c[i].copy_tick = w->time.tick;
+        c[i].write_pc = pc;
+        c[i].writer = (uint16_t)w->thread_index;
+        c[i].write_atomic = c[i].write_async = false;
+        c[i].copy = COPY_NONE;
+        c[i].serial = w->products.serial;
+        read_mark[2 * i] = read_mark[2 * i + 1] = 0;
+    }
     return true;
 }
 

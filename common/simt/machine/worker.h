@@ -153,6 +153,7 @@ struct __attribute__((aligned(64))) thread {
     size_t open_bytes;
     enum wait wait;
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
+    unsigned turns;         /**< given to the other warps, before an atomic of its own */
     uint32_t changes;       /**< of struct grid_state, when it paused last */
     bool watched;           /**< since its last wgmma.fence its local accesses are looked at */
     int predicate;

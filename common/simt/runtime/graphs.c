@@ -81,6 +81,13 @@ cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *t
 
 /* ---- executable graphs --------------------------------------------------------------------------------- */
 
+static int graphs_are_refused;
+
+void simt_refuse_graphs(int refuse)
+{
+    graphs_are_refused = refuse;
+}
+
 static cudaError_t instantiate(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long flags,
                                struct simt_site site)
 {
@@ -93,6 +100,7 @@ static cudaError_t instantiate(cudaGraphExec_t *executable, cudaGraph_t graph, u
     if (executable == NULL || !object_exists(OBJECT_GRAPH, graph))
         return runtime_result(cudaErrorInvalidValue);
     *executable = NULL;
+    if (graphs_are_refused) return runtime_result(cudaErrorStreamCaptureUnsupported);
     if (flags & cudaGraphInstantiateFlagDeviceLaunch)
         return runtime_refuse(site, RECORD_SAYS_NO_DEVICE_GRAPH);
     if (flags & ~harmless) return runtime_result(cudaErrorInvalidValue);

@@ -1,0 +1,131 @@
+/**
+ * @file altered.c
+ * @brief Asks the oracle what comes of inputs in which subnormal numbers are 0, or infinities and NaN are finite.
+ */
+#include "altered.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_WRONG = 4 };
+
+/* The oracle is asked once more, by one thread. */
+#define MOST_OPS 2e8
+
+static float largest_of(enum storage storage)
+{
+    return storage == STORAGE_F16 ? 65504.0f : storage_round(storage, 3.38e38f);
+}
+
+static float flushed(enum storage storage, float x)
+{
+    return fabsf(x) < (storage == STORAGE_F16 ? 0x1p-14f : 0x1p-126f) ? 0.0f : x;
+}
+
+static float limited(enum storage storage, float x)
+{
+    return isinf(x) ? copysignf(largest_of(storage), x) : x;
+}
+
+static float without_nan(enum storage storage, float x)
+{
+    (void)storage;
+    return isnan(x) ? 0.0f : x;
+}
+
+static const struct alteration {
+    float (*taken)(enum storage storage, float x);
+    const char *words;
+} ALTERATIONS[] = {
+    {flushed, "as if inputs that are subnormal (in f16 below 6.1e-5) were 0: they are numbers like others"},
+    {limited, "as if infinite inputs were the largest finite number"},
+    {without_nan, "as if inputs that are NaN were 0"},
+};
+
+static int has_floats(enum storage storage)
+{
+    return storage == STORAGE_F16 || storage == STORAGE_BF16 || storage == STORAGE_F32;
+}
+
+/* The inputs of @p judged, altered; 0 if that changes nothing. */
+static int alter(const struct judged *judged, const struct alteration *alteration,
+                 float *inputs[WIRE_BUFFERS])
+{
+    int changed = 0;
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        const enum storage storage = judged->item->buffer[b].storage;
+        const size_t elems = lesson_elems(&judged->item->buffer[b]);
+        if (judged->inputs[b] == NULL) continue;
+        inputs[b] = malloc((elems + 1) * sizeof *inputs[b]);
+        if (inputs[b] == NULL) abort();
+        for (size_t i = 0; i < elems; i++) {
+            const float x = judged->inputs[b][i];
+            inputs[b][i] = has_floats(storage) ? alteration->taken(storage, x) : x;
+            changed |= memcmp(&inputs[b][i], &x, sizeof x) != 0 && x != 0.0f;
+        }
+    }
+    return changed;
+}
+
+/* How many of the wrong elements a span has; -1 if it does not give one of them, @p other counts those that should be something else. */
+static int found_in(const struct lesson_span *span, const struct wrong *wrong, size_t kept, int *other)
+{
+    int found = 0;
+    for (size_t i = 0; i < kept; i++) {
+        if (wrong[i].at < span->first || wrong[i].at - span->first >= span->count) continue;
+        const size_t at = wrong[i].at - span->first;
+        if (!isfinite(wrong[i].got) && isfinite(wrong[i].expected))
+            return -1; /* many a mistake leads there */
+        if (!compare_element(wrong[i].got, span->expected[at], 2.0 * fmax(wrong[i].bound, span->bound[at])))
+            return -1;
+        *other += !compare_element(span->expected[at], wrong[i].expected, wrong[i].bound);
+        found++;
+    }
+    return found;
+}
+
+/* 1 if the oracle with these inputs gives all that is wrong. */
+static int gives_all(const struct judged *judged, const float *const *inputs, int buffer,
+                     const struct wrong *wrong, size_t kept)
+{
+    const struct lesson *lesson = judged->session->check->options.lesson;
+    const struct lesson_case *item = &judged->item->settled;
+    struct lesson_expectation e = {.shared = lesson->prepare != NULL ? lesson->prepare(item, inputs) : NULL};
+    double *memory = compare_expectation(&e, lesson->unit_elems(item));
+    size_t found = 0;
+    int fits = memory != NULL, other = 0;
+    for (size_t unit = 0; unit < judged->units && fits && found < kept; unit++) {
+        lesson->expect(item, inputs, unit, &e);
+        for (int s = 0; s < e.span_count && fits; s++) {
+            const int here = e.span[s].buffer == buffer ? found_in(&e.span[s], wrong, kept, &other) : 0;
+            fits = here >= 0;
+            found += (size_t)(here > 0 ? here : 0);
+        }
+    }
+    free(e.kept);
+    free(e.shared);
+    free(memory);
+    return fits && found == kept && 2 * (size_t)other >= kept;
+}
+
+int altered_explain(const struct judged *judged, int buffer, const struct wrong *wrong, size_t kept,
+                    struct record *record)
+{
+    const struct lesson *lesson = judged->session->check->options.lesson;
+    struct lesson_cost cost = {0};
+    lesson->cost(&judged->item->settled, &cost);
+    if (kept < LEAST_WRONG || judged->sampled > 0 || cost.oracle_ops > MOST_OPS) return 0;
+    for (size_t i = 0; i < sizeof ALTERATIONS / sizeof ALTERATIONS[0]; i++) {
+        float *inputs[WIRE_BUFFERS] = {NULL};
+        const int explains = alter(judged, &ALTERATIONS[i], inputs) &&
+                             gives_all(judged, (const float *const *)inputs, buffer, wrong, kept);
+        for (int b = 0; b < WIRE_BUFFERS; b++) free(inputs[b]);
+        if (!explains) continue;
+        record->cause = RECORD_CAUSE_STORAGE_TYPE;
+        snprintf(record->note, sizeof record->note, "%s", ALTERATIONS[i].words);
+        return 1;
+    }
+    return 0;
+}
