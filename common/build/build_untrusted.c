@@ -189,6 +189,7 @@ static int run(struct work *work, const char *const *more)
     struct sandboxed *child = must_allocate(sizeof *child);
     for (size_t i = 0; i < work->recipe->compile.count; i++)
         argument_add(&arguments, work->recipe->compile.items[i]);
+    if (work->recipe->device == DEVICE_SIMT) argument_add(&arguments, "--frames");
     for (; *more; more++) argument_add(&arguments, *more);
     const char *const *environment = environment_of(work);
     struct sandbox sandbox = {

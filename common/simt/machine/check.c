@@ -434,9 +434,9 @@ static inline __attribute__((always_inline)) bool is_plainly_local(const void *p
 static inline __attribute__((always_inline)) bool is_plain_local_write(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_watch;
-    const uintptr_t offset = (uintptr_t)pointer - (w != NULL ? w->local.open : 0);
-    return w != NULL && offset < w->local.open_bytes && bytes <= w->local.open_bytes - offset &&
-           ((uintptr_t)pointer & (bytes - 1)) == 0;
+    return w != NULL && (uintptr_t)pointer - w->local.open < w->local.open_bytes &&
+           ((uintptr_t)pointer & (bytes - 1)) == 0 &&
+           (bytes <= OPEN_UNIT || (uintptr_t)pointer - w->local.open <= w->local.open_bytes - bytes);
 }
 
 /*

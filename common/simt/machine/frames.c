@@ -32,9 +32,12 @@ void simt_frames_begin(struct thread *t)
     t->open_bytes = is_known() ? 0 : STACK_BYTES;
 }
 
-/* What is open in the function that runs, for those that ask in a hurry. */
+/* What is open in the function that runs, for those that ask in a hurry: its whole units. */
 static void show(struct worker *w, struct thread *t, struct open_part part)
 {
+    const uintptr_t first = (part.start + OPEN_UNIT - 1) / OPEN_UNIT * OPEN_UNIT,
+                    end = (part.start + part.bytes) / OPEN_UNIT * OPEN_UNIT;
+    part = (struct open_part){first, end > first ? end - first : 0};
     w->local.open = t->open = part.start;
     t->open_bytes = part.bytes;
     w->local.open_bytes = t->watched ? 0 : part.bytes;

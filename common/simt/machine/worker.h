@@ -237,14 +237,14 @@ struct pending_race {
 
 /* ---- what a worker is made of: each part belongs to the files that its comment names ------------------ */
 
-enum { LOCAL_ROWS = 16 };
+enum { LOCAL_ROWS = 16, OPEN_UNIT = 8 };
 /** Local memory (check.c, lanes.c, frames.c): the stacks of the block's threads, a page in front of each. */
 struct local_memory {
     uintptr_t stacks; /**< of all threads */
     size_t stacks_bytes;
     uintptr_t base; /**< of the running thread's own stack */
     size_t bytes;   /**< how much of it may be read unseen: all, or none for a thread that is watched */
-    uintptr_t open; /**< and where it may be written unseen: the function's variables (frames.c) */
+    uintptr_t open; /**< and where it may be written unseen: the function's variables, in whole units (frames.c) */
     size_t open_bytes;
     const struct frame_row *row[LOCAL_ROWS]; /**< those of its table that were asked for last */
     size_t guard_bytes;

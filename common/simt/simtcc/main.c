@@ -215,7 +215,7 @@ static int cpu_has_half_and_fma(void)
 }
 
 /** Makes the compiler report every memory access, one by one, as in the source. */
-static void add_device_flags(struct string_list *command, const struct compiler *compiler)
+static void add_device_flags(struct string_list *command, const struct compiler *compiler, int frames)
 {
     static const char *const both[] = {
         "-gdwarf-4", /* with version 5, some addr2line report a wrong file */
@@ -259,6 +259,8 @@ static void add_device_flags(struct string_list *command, const struct compiler 
         for (size_t i = 0; i < sizeof(clang) / sizeof(clang[0]); i++) list_add(command, clang[i]);
     } else {
         for (size_t i = 0; i < sizeof(gcc) / sizeof(gcc[0]); i++) list_add(command, gcc[i]);
+        /* A function that may be left by an exception would report its end at each of its calls. */
+        list_add(command, frames ? "-fno-exceptions" : "--param=tsan-instrument-func-entry-exit=0");
     }
     list_add(command, landing_pads);
 #if defined(__x86_64__)
@@ -501,7 +503,7 @@ static void add_kernel_flags(const struct job *job, struct string_list *command,
     if (!job->compiler->is_clang && !is_to_be_debugged(o))
         list_add(command, "-fno-var-tracking"); /* saves a fifth to a third of the time at -O2 */
     add_all(command, &o->compile);
-    add_device_flags(command, job->compiler);
+    add_device_flags(command, job->compiler, o->frames);
     if (o->no_fmad) list_add(command, "-ffp-contract=off");
     list_add(command, format_string("-D__CUDA_ARCH__=%d", o->architecture));
     if (o->architecture_specific)

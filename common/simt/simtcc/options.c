@@ -178,6 +178,8 @@ static void read_option(struct options *o, struct reader *in)
         o->relocatable = strcmp(argument, "-rdc=true") == 0;
     else if (strcmp(argument, "--strict") == 0)
         o->strict = 1;
+    else if (strcmp(argument, "--frames") == 0)
+        o->frames = 1;
     else if (strcmp(argument, "-E") == 0)
         o->compile_only = o->preprocess_only = 1;
     else if (strcmp(argument, "-v") == 0)

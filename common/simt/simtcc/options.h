@@ -25,6 +25,7 @@ struct options {
     /** -rdc=true: a `__device__` variable is one for all files of the program, and not each file's own */
     int relocatable;
     int strict; /**< --strict: structs may only be copied where the device sees it; for lessons */
+    int frames; /**< --frames: each function reports where it begins and ends (machine/frames.c), and none throws */
     int compile_only, depend, show, precompile;
     int run; /**< --run: start the built program, and end as it does */
     int verbose;

@@ -22,11 +22,15 @@ template <typename Work> cudaError_t call(void *temporary, size_t &bytes, Work w
         bytes = 1;
         return cudaSuccess;
     }
+#if defined(__cpp_exceptions)
     try {
         work();
     } catch (const thrust::system_error &error) {
         return (cudaError_t)error.code().value();
     }
+#else
+    work();
+#endif
     return cudaSuccess;
 }
 /** @brief Writes a number that is known on the host, in the order of the stream. */

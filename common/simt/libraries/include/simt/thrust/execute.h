@@ -11,6 +11,7 @@
 #pragma GCC system_header
 
 #include <cstddef>
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -47,7 +48,12 @@ namespace details
 {
 inline void need(cudaError_t error, const char *what)
 {
+#if defined(__cpp_exceptions)
     if (error != cudaSuccess) throw system_error((int)error, cuda_category(), what);
+#else
+    (void)what;
+    if (error != cudaSuccess) std::terminate();
+#endif
 }
 } // namespace details
 
