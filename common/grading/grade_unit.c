@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/process.h"
@@ -196,6 +197,19 @@ static double seconds_since(const struct timespec *start)
 }
 
 static struct timespec unit_start; /* one unit a process */
+
+/* What this unit has taken of the processor: building is hardly ever anything else, and other programs do not count. */
+static double processor_seconds(void)
+{
+    double seconds = 0;
+    for (int who = RUSAGE_CHILDREN; who <= RUSAGE_SELF; who += RUSAGE_SELF - RUSAGE_CHILDREN) {
+        struct rusage usage;
+        if (getrusage(who, &usage) == 0)
+            seconds += (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                       1e-6 * (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+    }
+    return seconds;
+}
 static double unit_seconds;        /* seconds that it may take; 0: no limit */
 
 /* What all results of @p student took in lessons, except those of @p lesson; of all lessons if that is NULL. */
@@ -252,7 +266,7 @@ static void add_time_limit(const struct grade_plan *plan, const struct grade_uni
     }
     argument_add(&request->checker_arguments, "--total-limit");
     argument_add(&request->checker_arguments,
-                 format_string("%.0f", fmax(1.0, unit_seconds - seconds_since(&unit_start))));
+                 format_string("%.0f", fmax(1.0, unit_seconds - processor_seconds())));
 }
 
 /* ---- checking ------------------------------------------------------------------------------------------ */

@@ -172,7 +172,7 @@ enum sandbox_end sandbox_run(const struct sandbox *sandbox, double seconds, int 
         if (interrupted != NULL && interrupted()) end = SANDBOX_LATE;
         if (now_seconds() < watch.looked + LOOK_MS * 1e-3) continue;
         if (sandbox_is_greedy(child)) end = SANDBOX_GREEDY;
-        if (sandbox_clock_look(child, &watch) > seconds) end = SANDBOX_LATE;
+        if (sandbox_clock_look(&watch) > seconds) end = SANDBOX_LATE;
     }
     sandbox_finish(child, 0.0);
     return end;

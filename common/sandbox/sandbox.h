@@ -99,6 +99,7 @@ int sandbox_is_greedy(const struct sandboxed *child);
 /** @brief A clock that stands still while the program is ready to run but other programs have the
  *         processor. */
 struct sandbox_clock {
+    long process; /**< whose, with everything below it */
     double begin, looked;    /**< when it was started and last read */
     double running, waiting; /**< of all threads, then */
     double seconds;          /**< what it shows */
@@ -110,13 +111,16 @@ struct sandbox_clock {
 /** @brief Starts the clock of @p child at 0. */
 void sandbox_clock_start(const struct sandboxed *child, struct sandbox_clock *watch);
 
+/** @brief Starts one for this process and everything below it. */
+void sandbox_clock_start_here(struct sandbox_clock *watch);
+
 /**
- * @brief Seconds that @p child would have taken since then with the machine to itself: it ran, or slept by
+ * @brief Seconds that the program would have taken since then with the machine to itself: it ran, or slept by
  *        its own choice. Call it several times per second: between two calls, its share of the processor is
  *        assumed to be constant. Never less than wall-clock time divided by ::SANDBOX_PATIENCE. If the kernel
  *        does not report how long a thread waited (schedstat), it is wall-clock time.
  */
-double sandbox_clock_look(const struct sandboxed *child, struct sandbox_clock *watch);
+double sandbox_clock_look(struct sandbox_clock *watch);
 
 /** @brief Waits up to @p seconds for the program to end, then kills it and everything it started, and
  *         reaps. Sets exit_code and signal. */

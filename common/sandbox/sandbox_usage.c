@@ -87,19 +87,35 @@ static double now_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-void sandbox_clock_start(const struct sandboxed *child, struct sandbox_clock *watch)
+static struct usage time_of(long process)
 {
     struct usage usage = {.add = add_time};
-    add_below(child->keeper, 0, &usage);
-    *watch =
-        (struct sandbox_clock){.begin = now_seconds(), .running = usage.running, .waiting = usage.waiting};
+    add_time(process, &usage);
+    add_below(process, 0, &usage);
+    return usage;
+}
+
+static void start_clock(long process, struct sandbox_clock *watch)
+{
+    const struct usage usage = time_of(process);
+    *watch = (struct sandbox_clock){
+        .process = process, .begin = now_seconds(), .running = usage.running, .waiting = usage.waiting};
     watch->looked = watch->begin;
 }
 
-double sandbox_clock_look(const struct sandboxed *child, struct sandbox_clock *watch)
+void sandbox_clock_start(const struct sandboxed *child, struct sandbox_clock *watch)
 {
-    struct usage usage = {.add = add_time};
-    add_below(child->keeper, 0, &usage);
+    start_clock(child->keeper, watch);
+}
+
+void sandbox_clock_start_here(struct sandbox_clock *watch)
+{
+    start_clock(getpid(), watch);
+}
+
+double sandbox_clock_look(struct sandbox_clock *watch)
+{
+    const struct usage usage = time_of(watch->process);
     const double now = now_seconds(), passed = now - watch->looked;
     const double running = fmax(usage.running - watch->running, 0.0);
     const double waiting = fmax(usage.waiting - watch->waiting, 0.0);

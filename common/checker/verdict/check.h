@@ -48,7 +48,7 @@ struct options {
     const char *remember; /* folder for the oracle's answers; NULL: they are not kept */
     double time_limit;    /* seconds per case */
     int more_time; /* 1: more than usual was asked for, and the software device has that much more patience */
-    double total_limit; /* seconds for all cases together; 0: none */
+    double total_limit; /* seconds for all cases together, as they would take on an idle machine; 0: none */
     int verbose, dump, bench, list, costs, rubric, ctest, phases;
     int timed;         /* a bench takes times, not counters */
     int inputs_most;   /* how many of a property's random inputs to use; 0: all */

@@ -118,7 +118,7 @@ enum child_event child_await(struct child *child, uint32_t kind, uint32_t index,
         if (now_seconds() < look) continue;
         if (sandbox_is_greedy(&child->box)) return CHILD_GREEDY;
         if (watch.begin == 0.0) sandbox_clock_start(&child->box, &watch);
-        if (sandbox_clock_look(&child->box, &watch) > seconds) return CHILD_LATE;
+        if (sandbox_clock_look(&watch) > seconds) return CHILD_LATE;
         look = now_seconds() + LOOK_MS * 1e-3;
     }
 }

@@ -47,6 +47,8 @@ enum {
  * need: the slowest take 2e-6 s per operation, and most a tenth of that. */
 #define PATIENCE_SECONDS 3.0
 #define PATIENCE_PER_FLOP 20e-6
+/* Between two looks at how much of the clock other programs had. */
+#define CLOCK_LOOK_SECONDS 0.25
 /* The device stops a case before the wall-clock limit is over; after that the runner is killed. */
 #define PATIENCE_SHARE 0.45
 
@@ -609,8 +611,24 @@ static int run_item(struct session *session, struct child *child, int index)
     return going;
 }
 
+/* How long the check has taken, less what this worker and its runners waited for a processor that others had. */
+static double seconds_taken(const struct check *check)
+{
+    static struct sandbox_clock watch;
+    static double before, taken;
+    if (watch.process != getpid()) {
+        sandbox_clock_start_here(&watch);
+        before = watch.begin - check->begin;
+        taken = 0;
+    }
+    if (now_seconds() - watch.looked > CLOCK_LOOK_SECONDS) taken = sandbox_clock_look(&watch);
+    return before + taken;
+}
+
+/* What a process has waited for is not known any more when it has ended: so the clock is read before. */
 static void end_child(struct check *check, struct child *child, double seconds)
 {
+    seconds_taken(check);
     turns_share(check);
     child_end(child, seconds);
     turns_end(check);
@@ -650,7 +668,7 @@ static int leave_out(struct session *session, int index)
     struct check *check = session->check;
     struct item *item = &session->item[index];
     double limit = check->options.total_limit;
-    if (limit > 0.0 && now_seconds() - check->begin > limit) check->overdue = 1;
+    if (limit > 0.0 && seconds_taken(check) > limit) check->overdue = 1;
     const int greedy = check->greedy[item->settled.part] >= GREEDY_CASES;
     if (!check->overdue && !greedy && check->late[item->settled.part] < LATE_CASES) return 0;
     item->end = greedy && !check->overdue ? ITEM_GREEDY : ITEM_LATE;
