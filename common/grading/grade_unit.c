@@ -210,7 +210,7 @@ static double processor_seconds(void)
     }
     return seconds;
 }
-static double unit_seconds;        /* seconds that it may take; 0: no limit */
+static double unit_seconds; /* seconds that it may take; 0: no limit */
 
 /* What all results of @p student took in lessons, except those of @p lesson; of all lessons if that is NULL. */
 static double seconds_used(const struct grade_book *book, const char *student, const char *lesson)

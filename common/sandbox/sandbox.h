@@ -99,7 +99,7 @@ int sandbox_is_greedy(const struct sandboxed *child);
 /** @brief A clock that stands still while the program is ready to run but other programs have the
  *         processor. */
 struct sandbox_clock {
-    long process; /**< whose, with everything below it */
+    long process;            /**< whose, with everything below it */
     double begin, looked;    /**< when it was started and last read */
     double running, waiting; /**< of all threads, then */
     double seconds;          /**< what it shows */

@@ -382,6 +382,12 @@ static bool is_of_another_thread(const struct worker *w, uintptr_t address)
     return address - (w->local.base - w->local.guard_bytes) >= STACK_BYTES + w->local.guard_bytes;
 }
 
+/* What an address in local memory must be a multiple of, less 1: a struct of 16 bytes is one access for the compiler even if 8 are enough. */
+static inline __attribute__((always_inline)) uintptr_t local_mask(size_t bytes)
+{
+    return (bytes < 8 ? bytes : 8) - 1;
+}
+
 static inline __attribute__((always_inline)) void see(const void *pointer, size_t bytes, int access,
                                                       bool aligned, const void *pc)
 {
@@ -397,7 +403,7 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
             simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_OTHERS_LOCAL);
         if (access & (SIMT_WRITE | SIMT_ATOMIC) && w->checking && !simt_frames_open(w, address, bytes))
             simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_LOCAL_ENDS);
-        if (aligned && w->checking && (address & (bytes - 1)) != 0)
+        if (aligned && w->checking && (address & local_mask(bytes)) != 0)
             simt_refuse(w, RECORD_MISALIGNED, address, bytes, access, pc, RECORD_ADVICE_ALIGN_LOCAL);
         if (w->local.bytes == 0 && w->checking) simt_product_touch(w, address, bytes, access, pc);
         return;
@@ -428,14 +434,14 @@ static inline __attribute__((always_inline)) bool is_plainly_local(const void *p
 {
     const struct worker *w = simt_tls_watch;
     return w != NULL && (uintptr_t)pointer - w->local.base < w->local.bytes &&
-           ((uintptr_t)pointer & (bytes - 1)) == 0;
+           ((uintptr_t)pointer & local_mask(bytes)) == 0;
 }
 
 static inline __attribute__((always_inline)) bool is_plain_local_write(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_watch;
     return w != NULL && (uintptr_t)pointer - w->local.open < w->local.open_bytes &&
-           ((uintptr_t)pointer & (bytes - 1)) == 0 &&
+           ((uintptr_t)pointer & local_mask(bytes)) == 0 &&
            (bytes <= OPEN_UNIT || (uintptr_t)pointer - w->local.open <= w->local.open_bytes - bytes);
 }
 

@@ -244,7 +244,8 @@ struct local_memory {
     size_t stacks_bytes;
     uintptr_t base; /**< of the running thread's own stack */
     size_t bytes;   /**< how much of it may be read unseen: all, or none for a thread that is watched */
-    uintptr_t open; /**< and where it may be written unseen: the function's variables, in whole units (frames.c) */
+    uintptr_t
+        open; /**< and where it may be written unseen: the function's variables, in whole units (frames.c) */
     size_t open_bytes;
     const struct frame_row *row[LOCAL_ROWS]; /**< those of its table that were asked for last */
     size_t guard_bytes;
