@@ -218,7 +218,7 @@ int source_header_allowed(const char *header, const struct lesson_folder *lesson
 /* Words by which a file could find out on what, where or when it is compiled; and one for exceptions, without which it is graded. */
 static const char *const forbidden_words[] = {
     "__has_include", "__has_include_next", "__has_embed", "__TIME__", "__DATE__",
-    "__TIMESTAMP__", "__pragma",           "try",         NULL};
+    "__TIMESTAMP__", "__pragma",           "try",         "throw",    NULL};
 
 /* Checks `#include` to the end of its line: one plain name, and an allowed one. @p after is what follows
  * the word. */
