@@ -373,12 +373,16 @@ static void foretell_refusal(const struct recipe *recipe, const char *folder, co
     free(note);
 }
 
-static int is_students_own(const struct recipe *recipe)
+/* A student's own file; and the solution, which must be as good as that to a grader. */
+static int may_be_handed_in(const struct recipe *recipe)
 {
-    char *own = course_kernel_path(recipe->lesson, 0), *path = realpath(own, NULL);
-    int same = path != NULL && strcmp(path, recipe->kernel) == 0;
-    free(own);
-    free(path);
+    int same = 0;
+    for (int solution = 0; solution <= 1 && !same; solution++) {
+        char *own = course_kernel_path(recipe->lesson, solution), *path = realpath(own, NULL);
+        same = path != NULL && strcmp(path, recipe->kernel) == 0;
+        free(own);
+        free(path);
+    }
     return same;
 }
 
@@ -391,7 +395,7 @@ static enum build_state compile(const struct recipe *recipe, const char *folder,
     argument_add(&link, object);
     for (size_t i = 0; i < recipe->link.count; i++) argument_add(&link, recipe->link.items[i]);
     int made = run_compiler(recipe, folder, words, object, &end);
-    if (made && is_students_own(recipe)) foretell_refusal(recipe, folder, object);
+    if (made && may_be_handed_in(recipe)) foretell_refusal(recipe, folder, object);
     made = made && run_compiler(recipe, folder, link.items, program, &end);
     char *runner = made ? find_program(program) : NULL;
     build->log = end.output;
@@ -492,7 +496,7 @@ void build_runner(const struct lesson_folder *lesson, const char *kernel, enum d
     struct recipe recipe;
     *build = (struct build){.state = BUILD_IMPOSSIBLE};
     if (recipe_prepare(lesson, kernel, device, level, &recipe) != EXIT_PASS) return;
-    if (is_students_own(&recipe)) recipe_watch_copies(&recipe);
+    if (may_be_handed_in(&recipe)) recipe_watch_copies(&recipe);
     build_remove_old(in_build("kernels"));
     for (int tries = 1; find_or_build(&recipe, build); tries++) {
         if (tries == MOST_TRIES) {

@@ -129,7 +129,8 @@ __device__ inline void load_weights(struct lane_weights *to, const struct w4a16_
     // [student: vector_weights]
     const uint4 *from = (const uint4 *)args.weights + place.words + (size_t)at * SLICE_CHUNKS;
     int group = group_of(args, at * SLICE + place.t * 16);
-    to->w[0] = __ldcs(from), to->w[1] = __ldcs(from + WARP); // used once: the cache is for A
+    const uint4 first = __ldcs(from), second = __ldcs(from + WARP); // used once: the cache is for A
+    to->w[0] = first, to->w[1] = second;
     to->scales = *(const uint2 *)((const uint16_t *)args.scales + (size_t)group * args.n + place.column);
     to->zeros = args.zeros[(size_t)group * (args.n / 8) + place.column / 8] >> place.column % 8 * 4;
     // [/student]
