@@ -4,8 +4,8 @@
  *     write_pages TREE OUT
  *
  * TREE is the top folder. OUT/measured.md has every lesson's numbers of docs/results/nvidia_h200.csv and simt.csv, a section each.
- * For each docs/results/tables/NAME.csv there is OUT/NAME.md, with a section for each value of the first column; a column that is
- * empty in a whole section is left out of it.
+ * For each docs/results/tables/NAME.csv there is OUT/NAME.md, with a section for each value of the first column, wherever its rows
+ * stand; a column that is empty in a whole section is left out of it.
  */
 #include <ctype.h>
 #include <glob.h>
@@ -255,6 +255,20 @@ static void add_section(struct text *out, const struct table *table, int begin, 
     text_add(out, "\n");
 }
 
+/* Moves each row behind the last one before it that has the same first cell. */
+static void gather_sections(struct table *table)
+{
+    for (int row = 2; row < table->rows; row++) {
+        char *moved[COLUMNS_MAX];
+        int before = row - 1;
+        while (before > 0 && strcmp(table->cells[before][0], table->cells[row][0]) != 0) before--;
+        if (before == 0 || before == row - 1) continue;
+        memcpy(moved, table->cells[row], sizeof moved);
+        memmove(table->cells[before + 2], table->cells[before + 1], (size_t)(row - before - 1) * sizeof moved);
+        memcpy(table->cells[before + 1], moved, sizeof moved);
+    }
+}
+
 static int column_of(const struct table *table, const char *name)
 {
     for (int column = 0; column < table->columns; column++)
@@ -285,6 +299,7 @@ static int write_table_page(const char *file, const char *out_folder)
     struct text out = {0};
     read_table(&table, file);
     check_bars(&table, file);
+    gather_sections(&table);
     text_print(&out, "# %c%.*s\n\nWritten from [docs/results/tables/%s](tables/%s).\n\n",
                toupper((unsigned char)name[0]), length - 1, name + 1, name, name);
     for (char *c = out.data; *c != '\n'; c++)

@@ -167,6 +167,7 @@ static const struct table_row TABLE[] = {
     {"layer/ties",                 GROUP_NUMERICS,   L,   20,  12, 4,   40,  24,  F16,  0,               TIES,       0, 1, 0},
     {"layer/all_to_one_choice",    GROUP_NUMERICS,   L,   50,   6, 1,   40,  24,  F16,  0,               EQUAL,      0, 1, 0},
     {"layer/nan",                  GROUP_NUMERICS,   L,   24,  12, 4,   40,  24,  BF16, 0,               WITH_NAN,   0, 1, 0},
+    {"layer/weights_of_0",         GROUP_NUMERICS,   L,   24,  12, 4,   40,  24,  F16,  0,               FAR,        0, 1, 0},
     {"layer/choices_add_up",       GROUP_NUMERICS,   L,    8,  32, 32,  40,  24,  F16,  0,               POSITIVE,   0, 1, 0},
     {"layer/large",                GROUP_NUMERICS,   L,   24,  12, 4,   40,  24,  BF16, KEEP,            LARGE,      0, 1, 0},
     {"layer/property_random",      GROUP_PROPERTIES, L,    1,   1, 1,    8,   8,  F16,  0,               NORMAL,     0, 100, RANDOM},
@@ -403,6 +404,13 @@ static void fill_offsets(const struct lesson_case *item, struct rng *rng, float 
     for (int e = 0; e < experts; e++) data[e + 1] = data[e] + (float)of[e];
 }
 
+/* Whether one expert's weights are not all numbers. A layer whose logits are far apart has it among those that weigh 0. */
+static int is_nan_of_expert_1(const struct lesson_case *item)
+{
+    return item->part == EXPERTS_PRODUCT ? item->distribution == WITH_NAN
+                                         : item->part == EXPERTS_LAYER && item->distribution == FAR;
+}
+
 /* Weights [lines, columns] of which @p gates of every @p of lines are gates. */
 static void fill_weights(const struct lesson_case *item, size_t elems, size_t columns, size_t of, float *data)
 {
@@ -416,8 +424,7 @@ static void fill_weights(const struct lesson_case *item, size_t elems, size_t co
         if (item->distribution == TINY) data[i] *= 0x1p-13f;
         if (item->distribution == POSITIVE) data[i] = fabsf(data[i]);
         if (item->distribution == INFINITE_W && is_infinite(i, columns)) data[i] = INFINITY;
-        if (item->distribution == WITH_NAN && item->part == EXPERTS_PRODUCT && line / of == 1 && i % 97 == 5)
-            data[i] = NAN;
+        if (is_nan_of_expert_1(item) && line / of == 1 && i % 97 == 5) data[i] = NAN;
     }
 }
 
@@ -595,6 +602,8 @@ static const char *purpose(const struct lesson_case *item)
         return "a sum in f32 loses small terms beside large ones, and which, its order decides: that of the "
                "token's choices";
     case FAR:
+        if (item->part == EXPERTS_LAYER)
+            return "all choices but one weigh 0, and an expert's weights are NaN: 0 * NaN is NaN";
         return "logits are hundreds apart, and softmax is 0 for all but one: logits decide, not weights";
     case NOBODY:
         return "some pairs are of no expert: they have no row, and take no other's";

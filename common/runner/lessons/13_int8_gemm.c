@@ -32,11 +32,14 @@ static struct int8_gemm_args args_of(const struct wire_case *item, void *const *
         args.row_scales = buffers[INT8_ROW_SCALES];
         args.column_scales = buffers[INT8_COLUMN_SCALES];
         args.bias = value[INT8_HAS_BIAS] ? buffers[INT8_BIAS] : NULL;
-    } else if (value[GEMM_UNUSED] != 0) { /* what has no meaning: addresses that are none, or odd ones */
-        int large = (value[GEMM_UNUSED] & GEMM_UNUSED_LARGE) != 0;
-        args.row_scales = large ? (const float *)~(uintptr_t)0 : (const float *)((char *)args.c + 1);
-        args.column_scales = args.bias = args.row_scales;
-        args.dtype_out = (enum dtype)(large ? 1 << 30 : 9);
+    } else {
+        args.dtype_out = DTYPE_F16; /* not looked at: as good as any */
+        if (value[GEMM_UNUSED] != 0) { /* what has no meaning: addresses that are none, or odd ones */
+            int large = (value[GEMM_UNUSED] & GEMM_UNUSED_LARGE) != 0;
+            args.row_scales = large ? (const float *)~(uintptr_t)0 : (const float *)((char *)args.c + 1);
+            args.column_scales = args.bias = args.row_scales;
+            args.dtype_out = (enum dtype)(large ? 1 << 30 : 9);
+        }
     }
     return args;
 }
