@@ -264,7 +264,8 @@ static void gather_sections(struct table *table)
         while (before > 0 && strcmp(table->cells[before][0], table->cells[row][0]) != 0) before--;
         if (before == 0 || before == row - 1) continue;
         memcpy(moved, table->cells[row], sizeof moved);
-        memmove(table->cells[before + 2], table->cells[before + 1], (size_t)(row - before - 1) * sizeof moved);
+        memmove(table->cells[before + 2], table->cells[before + 1],
+                (size_t)(row - before - 1) * sizeof moved);
         memcpy(table->cells[before + 1], moved, sizeof moved);
     }
 }

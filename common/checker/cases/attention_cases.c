@@ -160,6 +160,7 @@ static const struct shape_row SHAPES[] = {
     {"small_values",             GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,     9,    130,   32, 0,                          0, DIST_SMALL_VALUES},
     {"rising_scores",            GROUP_NUMERICS, M | W,            ON_ANY,  1,     2,     2,     9,    200,   32, 0,                          0, DIST_RISING},
     {"rising_scores",            GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,    64,    140,   32, 0,                          0, DIST_RISING},
+    {"rising_by_powers",         GROUP_NUMERICS, TILED,            ON_ANY,  1,     1,     1,    48,    140,   32, 0,           0.6931471805599453, DIST_STAIRS},
     {"falling_scores",           GROUP_NUMERICS, M | WHOLE,        ON_ANY,  1,     2,     2,     9,    200,   32, 0,                          0, DIST_FALLING},
     {"large_negative_scale",     GROUP_NUMERICS, S | W,            ON_ANY,  1,     2,     2,     9,     65,   32, 0,                      -0.25, DIST_LARGE},
     {"low_logits_causal",        GROUP_NUMERICS, M | W,            ON_ANY,  1,     2,     1,    70,     81,   16, CAUSAL,                     0, DIST_LOW},

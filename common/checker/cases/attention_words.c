@@ -83,6 +83,9 @@ const char *attention_purpose(const struct lesson_case *item)
         [DIST_LOW] = "all scores are far below zero: does the maximum begin at -infinity?",
         [DIST_DOMINANT] = "one key, late in the row, takes nearly all the weight",
         [DIST_EQUAL] = "all scores of the long row are equal",
+        [DIST_STAIRS] =
+            "from tile to tile scores rise by whole powers of 2: how far may m be below a score before a "
+            "weight is infinite in 16 bits?",
         [DIST_RISING] = "scores rise along the row, so that every tile brings a new maximum: is all that was "
                         "summed rescaled?",
         [DIST_FALLING] = "the first key has the largest score",

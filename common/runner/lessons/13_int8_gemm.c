@@ -33,7 +33,7 @@ static struct int8_gemm_args args_of(const struct wire_case *item, void *const *
         args.column_scales = buffers[INT8_COLUMN_SCALES];
         args.bias = value[INT8_HAS_BIAS] ? buffers[INT8_BIAS] : NULL;
     } else {
-        args.dtype_out = DTYPE_F16; /* not looked at: as good as any */
+        args.dtype_out = DTYPE_F16;    /* not looked at: as good as any */
         if (value[GEMM_UNUSED] != 0) { /* what has no meaning: addresses that are none, or odd ones */
             int large = (value[GEMM_UNUSED] & GEMM_UNUSED_LARGE) != 0;
             args.row_scales = large ? (const float *)~(uintptr_t)0 : (const float *)((char *)args.c + 1);
