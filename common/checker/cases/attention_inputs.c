@@ -225,8 +225,8 @@ static double trend(const struct lesson_case *item, int head, int j)
         return 0.25 * (kv_len - j);
     case DIST_LOW:
         return -300.0;
-    case DIST_EQUAL:
-        return 3.0;
+    case DIST_EQUAL: /* exp() of one is finite in float, and of 66000 the sum is not */
+        return 78.0;
     default:
         return 0.0;
     }
@@ -309,9 +309,9 @@ static double element(const struct lesson_case *item, int index, int head, int r
         if (index == ATTENTION_V) return noise;
         if (column > 0) return 0.0;
         return index == ATTENTION_Q ? 1.0 : row % 128 == 5 ? 16.0 - row / 128 : -16.0;
-    case DIST_STAIRS: /* from 64 keys to the next by 1 to 24 in the exponent of 2, each in some row */
-        if (index == ATTENTION_V) return noise;
-        return column > 0 ? 0.0 : index == ATTENTION_Q ? (1 + row % 24) / 4.0 : row / 16;
+    case DIST_STAIRS: /* from 64 keys to the next by 1 to 24 in the exponent of 2, each in some row; in others by 5 to 120 */
+        if (index == ATTENTION_V) return ldexp(noise, attention_storage(item) == STORAGE_F32 ? 100 : 0);
+        return column > 0 ? 0.0 : index == ATTENTION_Q ? (1 + row % 24) * (row < 24 ? 0.25 : 1.25) : row / 16;
     case DIST_EQUAL:
         return index == ATTENTION_K ? (column % 3 - 1) * 0.5 + 0.25 : noise;
     case DIST_NAN_Q:

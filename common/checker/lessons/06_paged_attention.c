@@ -110,6 +110,7 @@ static const struct table_row TABLE[] = {
     /* The slope times a position would overflow; times the distance to the last token, it hides all but that. */
     {"alibi_steep",             GROUP_EDGES,    A,                2,     4,    2,  32,   16,   100, FULL,              STEEP,          {.alibi = 1}},
     {"scale_explicit",          GROUP_EDGES,    A,                2,     2,    1,  64,   16,    50, FULL,              NORMAL,         {.scale = 0.25}},
+    {"scale_minus_0",           GROUP_EDGES,    A,                2,     2,    1,  64,   16,    50, FULL,              NORMAL,         {.scale = -0.0}},
     {"scale_negative",          GROUP_EDGES,    A,                2,     2,    1,  64,   16,    50, FULL,              NORMAL,         {.scale = -0.5}},
     {"captured",                GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NAN_REST,       {.captured = 1, .validated = 1}},
     {"validated",               GROUP_EDGES,    A,                2,     4,    2,  64,   16,   100, MIXED,             NAN_REST,       {.validated = 1}},
