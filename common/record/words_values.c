@@ -625,6 +625,10 @@ static void add_cause(struct sentence *s, const struct record *r)
                "looked at first?");
         break;
     case RECORD_CAUSE_WORKSPACE_UNLIKE:
+        if (r->number[RECORD_N_EXTENT] == 0) {
+            add(s, "no workspace is needed here: its pointer and its size are not looked at");
+            break;
+        }
         add(s, "the call wants more workspace than the function that tells its size: do both compute it from "
                "the same "
                "arguments, and from none that the size must not depend on?");

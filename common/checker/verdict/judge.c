@@ -257,6 +257,8 @@ static void judge_status(const struct session *session, const struct item *item,
     } else if (status == KERNEL_OUT_OF_MEMORY && expected == KERNEL_OK && !asked_too_much &&
                has_workspace(item)) {
         set_cause(verdict, RECORD_CAUSE_WORKSPACE_UNLIKE);
+        verdict->record.number[RECORD_N_EXTENT] =
+            (int64_t)session->check->options.lesson->workspace_bytes(&item->settled);
     } else if (tells_refusal(status)) {
         set_cause(verdict, expected == KERNEL_OK ? RECORD_CAUSE_VALID_REFUSED : RECORD_CAUSE_OTHER_REFUSAL);
     }
