@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "sandbox.h"
 
 enum { TREE_DEPTH = 64 };
@@ -80,19 +80,12 @@ int sandbox_is_greedy(const struct sandboxed *child)
     return usage.resident > child->resident_bytes;
 }
 
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 void sandbox_clock_start(const struct sandboxed *child, struct sandbox_clock *watch)
 {
     struct usage usage = {.add = add_time};
     add_below(child->keeper, 0, &usage);
-    *watch =
-        (struct sandbox_clock){.begin = now_seconds(), .running = usage.running, .waiting = usage.waiting};
+    *watch = (struct sandbox_clock){
+        .begin = monotonic_seconds(), .running = usage.running, .waiting = usage.waiting};
     watch->looked = watch->begin;
 }
 
@@ -100,7 +93,7 @@ double sandbox_clock_look(const struct sandboxed *child, struct sandbox_clock *w
 {
     struct usage usage = {.add = add_time};
     add_below(child->keeper, 0, &usage);
-    const double now = now_seconds(), passed = now - watch->looked;
+    const double now = monotonic_seconds(), passed = now - watch->looked;
     const double running = fmax(usage.running - watch->running, 0.0);
     const double waiting = fmax(usage.waiting - watch->waiting, 0.0);
     const double slept = fmax(passed - running - waiting, 0.0);
