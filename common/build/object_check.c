@@ -159,8 +159,7 @@ static char *source_name(const char *name)
                                                      : copy_string(name);
 }
 
-static int refuse_symbol(struct object_finding *finding, const char *symbol, const char *format,
-                         const char *name)
+static int refuse(struct object_finding *finding, const char *symbol, const char *format, const char *name)
 {
     finding->symbol = symbol != NULL ? source_name(symbol) : NULL;
     struct text message = {0};
@@ -189,14 +188,14 @@ static int check_defined(const struct object_rules *rules, const Elf64_Sym *symb
 {
     if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL) return 1;
     if (symbol->st_shndx == SHN_COMMON || symbol->st_shndx == SHN_ABS)
-        return refuse_symbol(finding, name, "defines % for everybody to see: make it static", name);
+        return refuse(finding, name, "defines % for everybody to see: make it static", name);
     if (is_word_of(rules->contract, name, 1) || is_own_cpp_name(name)) return 1;
     if (is_library_template(symbol, name)) return 1;
     if (strncmp(name, "DW.ref.", 7) == 0) return 1; /* the compiler's, for exceptions */
     name = name_as_written(rules, name);
-    return refuse_symbol(
-        finding, name,
-        "defines %, which is none of the contract's functions: make it static, or leave it out", name);
+    return refuse(finding, name,
+                  "defines %, which is none of the contract's functions: make it static, or leave it out",
+                  name);
 }
 
 static int check_symbols(const struct object *object, const struct object_rules *rules,
@@ -207,12 +206,12 @@ static int check_symbols(const struct object *object, const struct object_rules 
         const char *name = object_symbol_name(object, symbol);
         unsigned type = ELF64_ST_TYPE(symbol->st_info);
         if (type == STT_GNU_IFUNC)
-            return refuse_symbol(finding, name, "has % chosen by code that runs before main", name);
+            return refuse(finding, name, "has % chosen by code that runs before main", name);
         if (type == STT_FILE || type == STT_SECTION) continue;
         if (symbol->st_shndx != SHN_UNDEF) {
             if (!check_defined(rules, symbol, name, finding)) return 0;
         } else if (*name && !may_refer_to(rules, name)) {
-            return refuse_symbol(finding, name, "calls or uses %, which a kernel file has no use for", name);
+            return refuse(finding, name, "calls or uses %, which a kernel file has no use for", name);
         }
     }
     return 1;
@@ -261,24 +260,23 @@ static int check_start_list(const struct object *object, const Elf64_Shdr *list,
             continue;
         if (section->sh_type != SHT_RELA || section->sh_entsize != sizeof(Elf64_Rela) ||
             section->sh_offset % 8 != 0 || !object_holds(object, section->sh_offset, section->sh_size))
-            return refuse_symbol(finding, NULL, "has relocations that cannot be read", "");
+            return refuse(finding, NULL, "has relocations that cannot be read", "");
         const Elf64_Rela *relocation = (const Elf64_Rela *)(const void *)(object->data + section->sh_offset);
         for (size_t r = 0; r < section->sh_size / sizeof *relocation; r++) {
             size_t where;
             uint64_t at;
             const char *name;
             if (!target_of(object, &relocation[r], &where, &at, &name))
-                return refuse_symbol(finding, NULL, "has relocations that cannot be read", "");
+                return refuse(finding, NULL, "has relocations that cannot be read", "");
             const char *function = function_at(object, where, at);
             if (is_compilers_own(rules->device, function) && ++*entries == 1) continue;
-            return refuse_symbol(
-                finding, *function ? function : NULL,
-                "has code that runs before main (%): no constructors and no objects that need one",
-                *function ? function : "unnamed");
+            return refuse(finding, *function ? function : NULL,
+                          "has code that runs before main (%): no constructors and no objects that need one",
+                          *function ? function : "unnamed");
         }
     }
     return list->sh_size <= 8 * (size_t)*entries ||
-           refuse_symbol(finding, NULL, "has code that runs before main: no constructors", "");
+           refuse(finding, NULL, "has code that runs before main: no constructors", "");
 }
 
 static int begins(const char *name, const char *start)
@@ -326,8 +324,7 @@ static int check_section_name(const char *name, struct object_finding *finding)
     for (size_t i = 0; usual[i] != NULL; i++) {
         if (begins(name, usual[i])) return 1;
     }
-    return *name == '\0' ||
-           refuse_symbol(finding, NULL, "has a section % that no compiler makes by itself", name);
+    return *name == '\0' || refuse(finding, NULL, "has a section % that no compiler makes by itself", name);
 }
 
 static int check_sections(const struct object *object, const struct object_rules *rules,
@@ -342,19 +339,19 @@ static int check_sections(const struct object *object, const struct object_rules
             section->sh_type == SHT_INIT_ARRAY || begins(name, ".init_array") || begins(name, ".ctors");
         if (strcmp(name, ".nv_fatbin") == 0 && object_holds(object, section->sh_offset, section->sh_size) &&
             object_device_bytes(object->data + section->sh_offset, section->sh_size) > VARIABLE_BYTES)
-            return refuse_symbol(
-                finding, NULL, "has more than 64 KB of __device__ variables, room for more than tables", "");
+            return refuse(finding, NULL,
+                          "has more than 64 KB of __device__ variables, room for more than tables", "");
         if (strcmp(name, "simt_constant") == 0) constant_bytes += section->sh_size;
         if (constant_bytes > CONSTANT_BYTES)
-            return refuse_symbol(finding, NULL,
-                                 "has more than 64 KB of __constant__ variables, which no GPU has", "");
+            return refuse(finding, NULL, "has more than 64 KB of __constant__ variables, which no GPU has",
+                          "");
         if (starts && section->sh_type != SHT_RELA) {
             if (!check_start_list(object, section, rules, &entries, finding)) return 0;
         } else if (section->sh_type == SHT_FINI_ARRAY || section->sh_type == SHT_PREINIT_ARRAY ||
                    begins(name, ".fini") || begins(name, ".preinit_array") || begins(name, ".dtors") ||
                    strcmp(name, ".init") == 0) {
             /* The software device's compiler puts nothing here; nvcc uses it for atexit. */
-            return refuse_symbol(finding, NULL, "has code that runs before or after main (section %)", name);
+            return refuse(finding, NULL, "has code that runs before or after main (section %)", name);
         } else if (!starts && !check_section_name(name, finding)) {
             return 0;
         }
@@ -385,8 +382,7 @@ static int check_atexit(const struct object *object, struct object_finding *find
             uint64_t from = relocation[r].r_offset;
             if (own == NULL || section->sh_info != own->st_shndx || from < own->st_value ||
                 from - own->st_value >= own->st_size)
-                return refuse_symbol(finding, "atexit", "calls %, which a kernel file has no use for",
-                                     "atexit");
+                return refuse(finding, "atexit", "calls %, which a kernel file has no use for", "atexit");
         }
     }
     return 1;
@@ -398,7 +394,7 @@ int object_check(const char *path, const struct object_rules *rules, struct obje
     *finding = (struct object_finding){0};
     int fine = object_read(path, &object);
     if (!fine) {
-        refuse_symbol(finding, NULL, "did not compile to an object file that can be read", "");
+        refuse(finding, NULL, "did not compile to an object file that can be read", "");
     } else {
         fine = check_sections(&object, rules, finding) && check_symbols(&object, rules, finding) &&
                (rules->device != DEVICE_GPU || check_atexit(&object, finding));

@@ -27,8 +27,7 @@ static const struct {
               {"U16", TENSOR_OTHER, 16}, {"I8", TENSOR_OTHER, 8},      {"U8", TENSOR_OTHER, 8},
               {"BOOL", TENSOR_OTHER, 8}, {"F8_E4M3", TENSOR_OTHER, 8}, {"F8_E5M2", TENSOR_OTHER, 8}};
 
-static int refuse_tensor(const struct tensor_file *file, const char *name, const char *what,
-                         char error[MODEL_ERROR])
+static int refuse(const struct tensor_file *file, const char *name, const char *what, char error[MODEL_ERROR])
 {
     snprintf(error, MODEL_ERROR, "%.200s: %s%.100s%s%.180s", file->path, name != NULL ? "tensor '" : "",
              name != NULL ? name : "", name != NULL ? "' " : "", what);
@@ -88,24 +87,24 @@ static int take_tensor(struct tensor_file *file, const struct json_value *entry,
     int bits = 0;
     *tensor = (struct tensor){.name = entry->key};
     if (entry->kind != JSON_OBJECT || strlen(entry->key) != entry->key_length)
-        return refuse_tensor(file, entry->key, "is described by no object", error);
+        return refuse(file, entry->key, "is described by no object", error);
     if (take_dtype(json_find(&file->header, entry, "dtype"), tensor, &bits) != 0)
-        return refuse_tensor(file, entry->key, "has an element type that the format does not know", error);
+        return refuse(file, entry->key, "has an element type that the format does not know", error);
     if (take_shape(&file->header, json_find(&file->header, entry, "shape"), tensor) != 0)
-        return refuse_tensor(file, entry->key, "has a shape that is none, or is too large", error);
+        return refuse(file, entry->key, "has a shape that is none, or is too large", error);
     if (take_offsets(&file->header, json_find(&file->header, entry, "data_offsets"), offset) != 0)
-        return refuse_tensor(file, entry->key, "has offsets that are none", error);
+        return refuse(file, entry->key, "has offsets that are none", error);
     if (offset[1] > data_bytes) {
         char what[160];
         snprintf(what, sizeof what,
                  "ends at byte %zu of the data, of which there are %zu: the file is cut off, or its header "
                  "is wrong",
                  offset[1], data_bytes);
-        return refuse_tensor(file, entry->key, what, error);
+        return refuse(file, entry->key, what, error);
     }
     tensor->bytes = offset[1] - offset[0];
     if (tensor->bytes != tensor->elems * (size_t)bits / 8)
-        return refuse_tensor(file, entry->key, "is not as long as its shape and element type say", error);
+        return refuse(file, entry->key, "is not as long as its shape and element type say", error);
     tensor->data = file->mapping + data_begin + offset[0];
     file->count++;
     return 0;
@@ -131,16 +130,16 @@ static int check_cover(struct tensor_file *file, size_t data_begin, char error[M
     qsort(file->tensors, file->count, sizeof *file->tensors, by_data);
     for (size_t i = 0; i < file->count; i++) {
         if (file->tensors[i].data != expected)
-            return refuse_tensor(file, file->tensors[i].name,
-                                 "overlaps another one, or leaves a hole before itself", error);
+            return refuse(file, file->tensors[i].name, "overlaps another one, or leaves a hole before itself",
+                          error);
         expected += file->tensors[i].bytes;
     }
     if (expected != file->mapping + file->size)
-        return refuse_tensor(file, NULL, "there are bytes at its end that belong to no tensor", error);
+        return refuse(file, NULL, "there are bytes at its end that belong to no tensor", error);
     qsort(file->tensors, file->count, sizeof *file->tensors, by_name);
     for (size_t i = 1; i < file->count; i++)
         if (strcmp(file->tensors[i - 1].name, file->tensors[i].name) == 0)
-            return refuse_tensor(file, file->tensors[i].name, "is described twice", error);
+            return refuse(file, file->tensors[i].name, "is described twice", error);
     return 0;
 }
 
@@ -149,19 +148,17 @@ static int read_header(struct tensor_file *file, char error[MODEL_ERROR])
     char inner[MODEL_ERROR];
     uint64_t length = 0;
     if (file->size < LENGTH_BYTES)
-        return refuse_tensor(file, NULL, "it is shorter than the length of a header", error);
+        return refuse(file, NULL, "it is shorter than the length of a header", error);
     for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | file->mapping[i];
     if (length > MOST_HEADER || length > file->size - LENGTH_BYTES)
-        return refuse_tensor(file, NULL, "its header is longer than the file, or than a header may be",
-                             error);
+        return refuse(file, NULL, "its header is longer than the file, or than a header may be", error);
     size_t data_begin = LENGTH_BYTES + (size_t)length;
     char *text = must_allocate((size_t)length + 1);
     memcpy(text, file->mapping + LENGTH_BYTES, (size_t)length);
     text[length] = '\0';
-    if (json_parse(&file->header, text, (size_t)length, inner) != 0)
-        return refuse_tensor(file, NULL, inner, error);
+    if (json_parse(&file->header, text, (size_t)length, inner) != 0) return refuse(file, NULL, inner, error);
     const struct json_value *root = json_root(&file->header);
-    if (root->kind != JSON_OBJECT) return refuse_tensor(file, NULL, "its header is no object", error);
+    if (root->kind != JSON_OBJECT) return refuse(file, NULL, "its header is no object", error);
     file->tensors = must_allocate((root->count + 1) * sizeof *file->tensors);
     for (const struct json_value *m = json_first(&file->header, root); m != NULL;
          m = json_next(&file->header, m)) {
@@ -189,7 +186,7 @@ int tensor_file_open(struct tensor_file *file, const char *path, char error[MODE
         }
     }
     if (opened >= 0) close(opened);
-    int failed = trouble ? refuse_tensor(file, NULL, strerror(trouble), error) : read_header(file, error);
+    int failed = trouble ? refuse(file, NULL, strerror(trouble), error) : read_header(file, error);
     if (failed) tensor_file_close(file);
     return failed;
 }
