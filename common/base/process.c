@@ -70,7 +70,7 @@ void process_give_up_when(int (*unwanted)(void *), void *context)
     unwanted_context = context;
 }
 
-static double now_seconds(void)
+double monotonic_seconds(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -125,9 +125,9 @@ static int read_some(const struct process *process, int output, struct process_e
 static void stop_group(pid_t child, int *status)
 {
     kill(-child, SIGTERM);
-    double deadline = now_seconds() + GRACE_SECONDS;
+    double deadline = monotonic_seconds() + GRACE_SECONDS;
     int gone = 0;
-    while (!gone && now_seconds() < deadline) {
+    while (!gone && monotonic_seconds() < deadline) {
         gone = waitpid(child, status, WNOHANG) == child;
         if (!gone) poll(NULL, 0, 20);
     }
@@ -139,12 +139,12 @@ static void stop_group(pid_t child, int *status)
 static void attend(const struct process *process, pid_t child, int output, struct process_end *end,
                    int *status)
 {
-    double deadline = process->seconds ? now_seconds() + process->seconds : 0;
+    double deadline = process->seconds ? monotonic_seconds() + process->seconds : 0;
     struct pollfd watched = {.fd = output, .events = POLLIN};
     int open_stream = 1;
     for (;;) {
         int ready = open_stream ? poll(&watched, 1, 50) : poll(NULL, 0, 5);
-        int late = deadline > 0 && now_seconds() > deadline;
+        int late = deadline > 0 && monotonic_seconds() > deadline;
         int unwanted = !caught_signal && is_unwanted != NULL && is_unwanted(unwanted_context);
         if (caught_signal || late || unwanted) {
             end->given_up = unwanted;

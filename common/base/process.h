@@ -31,6 +31,8 @@ struct process_end {
 void process_run(const struct process *process, struct process_end *end);
 /** @brief From now on, whatever runs is stopped when @p unwanted(@p context) says 1. NULL: nothing is. */
 void process_give_up_when(int (*unwanted)(void *), void *context);
+/** @brief Seconds of a clock that nobody sets. */
+double monotonic_seconds(void);
 /** @brief Catches SIGINT, SIGTERM and SIGHUP, so that children can be stopped and files cleaned up. */
 void process_catch_signals(void);
 /** @brief The signal that asked this program to stop, or 0. */

@@ -206,7 +206,7 @@ cudaError_t gate_simt_best_block_size(int *grid_blocks, int *block_threads, cons
     cudaError_t error = (cudaError_t)gate_cudaDeviceGetAttribute((uint64_t)(uintptr_t)&processors,
                                                                  cudaDevAttrMultiProcessorCount, 0, 0, 0, 0);
     for (int threads = limit; threads > 0 && error == cudaSuccess;
-         threads = (threads - 1) / WARP_LANES * WARP_LANES) {
+         threads = (threads - 1) / WARP_THREADS * WARP_THREADS) {
         int blocks = 0;
         error = (cudaError_t)gate_cudaOccupancyMaxActiveBlocksPerMultiprocessor(
             (uint64_t)(uintptr_t)&blocks, (uint64_t)(uintptr_t)function, (uint64_t)threads,

@@ -265,7 +265,7 @@ static int copy_left(const char *from, const char *to)
 
 /* ---- the checks ---------------------------------------------------------------------------------------- */
 
-static int refuse(struct work *work, char *sentence)
+static int refuse_build(struct work *work, char *sentence)
 {
     work->build->state = BUILD_REFUSED;
     work->build->sentence = sentence;
@@ -284,7 +284,7 @@ static int check_text(struct work *work)
     int error = read_file(work->recipe->kernel, &work->source);
     if (error) return errno = error, lost(work, "the kernel file");
     char *sentence = checks_text(work->recipe, work->source.data);
-    return !sentence || refuse(work, sentence);
+    return !sentence || refuse_build(work, sentence);
 }
 
 static int check_dependencies(struct work *work, const char *path)
@@ -293,7 +293,7 @@ static int check_dependencies(struct work *work, const char *path)
     if (!read_left(path, &list)) return lost(work, "the list of included files");
     char *sentence = checks_dependencies(work->recipe, list.data, work->inside);
     text_free(&list);
-    return !sentence || refuse(work, sentence);
+    return !sentence || refuse_build(work, sentence);
 }
 
 static int check_preprocessed(struct work *work, const char *path)
@@ -303,7 +303,7 @@ static int check_preprocessed(struct work *work, const char *path)
     int whole = memchr(text.data, '\0', text.length) == NULL;
     char *sentence = whole ? checks_preprocessed(work->recipe, text.data) : copy_string("it is not text");
     text_free(&text);
-    return !sentence || refuse(work, sentence);
+    return !sentence || refuse_build(work, sentence);
 }
 
 /* What the compiler makes of the file's headers alone, in @p plain: 1, or 0 after a refusal. */
@@ -314,7 +314,7 @@ static int compare_headers(struct work *work, const char *path, const char *plai
     char *sentence = checks_headers(work->recipe, text.data, headers.data, plain_file);
     text_free(&text);
     text_free(&headers);
-    return !sentence || refuse(work, sentence);
+    return !sentence || refuse_build(work, sentence);
 }
 
 /* Looks whether a macro of the file has changed a header in the preprocessor's output @p path. */
@@ -338,7 +338,7 @@ static int check_headers(struct work *work, const char *path)
 static int check_object(struct work *work, const char *path)
 {
     char *sentence = checks_object(work->recipe, work->source.data, path);
-    return !sentence || refuse(work, sentence);
+    return !sentence || refuse_build(work, sentence);
 }
 
 /* Runs a line of the shell, which is given up to three arguments, over what the compiler has made; 1 if it succeeded. */
@@ -399,7 +399,7 @@ static int check_machine_code(struct work *work, const char *object, struct mach
         line ? format_string("%s:%d: %s", work->name, line, what) : format_string("%s: %s", work->name, what);
     free(section);
     free(what);
-    return refuse(work, sentence);
+    return refuse_build(work, sentence);
 }
 
 /* Assembly in a host function could make system calls; device code has no text in the host's sections. */
@@ -425,8 +425,8 @@ static int check_instructions(struct work *work, const char *object)
     static const char *const words[] = {"asm", "__asm__", "__asm", NULL};
     int line = 0; /* stays 0 if the word is put together by macros */
     for (size_t i = 0; words[i] && !line; i++) line = source_line_of(work->source.data, words[i]);
-    return refuse(work, line ? format_string("%s:%d: %s", work->name, line, what)
-                             : format_string("%s: %s", work->name, what));
+    return refuse_build(work, line ? format_string("%s:%d: %s", work->name, line, what)
+                                   : format_string("%s: %s", work->name, what));
 }
 
 /* ---- building ------------------------------------------------------------------------------------------ */
@@ -503,7 +503,7 @@ static void build_in(struct work *work)
     free(runner);
 }
 
-static void build_anew(const struct recipe *recipe, const char *place, struct build *build)
+static void build_untrusted_anew(const struct recipe *recipe, const char *place, struct build *build)
 {
     struct work work = {.recipe = recipe,
                         .build = build,
@@ -580,7 +580,7 @@ void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enu
         utimensat(AT_FDCWD, place, NULL, 0); /* used today: keep it */
     } else {
         build_remove_old(kernels);
-        build_anew(&recipe, place, build);
+        build_untrusted_anew(&recipe, place, build);
     }
     free(place);
     free(kernels);

@@ -342,7 +342,7 @@ static int listed_kind(const char *name, struct kind *found)
 }
 
 /* Which kind @p it is of, and how many bytes of memory it touches at most; 0: of none. */
-static int kind_of(const struct instruction *it, struct kind *found)
+static int kind_of_instruction(const struct instruction *it, struct kind *found)
 {
     const char *name = it->name;
     const size_t length = strlen(name);
@@ -662,7 +662,7 @@ static int find_instruction(const struct program *p, int section, unsigned long 
 }
 
 /* Where a call or jump goes: an instruction of the object; or -1, and a name that another object defines, or -1 for nowhere. */
-static int target_of(const struct program *p, size_t at, int *name)
+static int target_of_branch(const struct program *p, size_t at, int *name)
 {
     const struct instruction *it = &p->code.instruction[at];
     *name = -1;
@@ -734,7 +734,7 @@ static int call(struct program *p, struct state *s, size_t at, int *goes_on)
         "_ZSt24__throw_out_of_range_fmtPKcz _ZSt25__throw_bad_function_callv ";
     static const int lost[] = {RAX, RCX, RDX, RSI, RDI, R8, R8 + 1, R8 + 2, R8 + 3};
     int name;
-    const int target = target_of(p, at, &name);
+    const int target = target_of_branch(p, at, &name);
     if (target < 0 && name < 0)
         return fail(p, at, "calls what is neither a function of the file nor one that the file may call");
     if (target >= 0 && !p->code.instruction[target].begins)
@@ -954,7 +954,7 @@ static int find_blocks(struct program *p)
             if (strcmp(it->name, "ret") == 0 || strcmp(it->name, "ud2") == 0) leads[i + 1] = 1;
             continue;
         }
-        target[i] = target_of(p, i, &name);
+        target[i] = target_of_branch(p, i, &name);
         if (target[i] < 0) return fail(p, i, "jumps to what is no instruction of the file");
         if (!same_function(p, it->function, p->code.instruction[target[i]].function))
             return fail(p, i, "jumps into another function");
@@ -1143,7 +1143,7 @@ static int judge_calls(struct program *p)
 {
     for (size_t i = 0; i < p->called_count; i++) {
         int name;
-        const int target = target_of(p, p->called[i].at, &name);
+        const int target = target_of_branch(p, p->called[i].at, &name);
         if (reaches_too_far(p, &p->called[i], p->code.instruction[target].function))
             return fail(p, p->called[i].at, "calls a function that changes more arguments than it is given");
     }
@@ -1199,7 +1199,7 @@ static void name_functions(struct program *p)
     }
     p->kind = must_allocate(p->code.count * sizeof *p->kind);
     for (size_t i = 0; i < p->code.count; i++)
-        if (!kind_of(&p->code.instruction[i], &p->kind[i])) p->kind[i] = (struct kind){0};
+        if (!kind_of_instruction(&p->code.instruction[i], &p->kind[i])) p->kind[i] = (struct kind){0};
     p->root_of = must_allocate(p->code.name_count * sizeof *p->root_of);
     p->returns = must_allocate(p->code.name_count);
     memset(p->returns, 0, p->code.name_count);

@@ -112,7 +112,7 @@ struct check {
     int of_headers; /* 1: what follows comes from a macro of the device's headers, or of the system's */
 };
 
-static int refuse(struct check *check, int line, const char *format, const struct word *word)
+static int refuse_word(struct check *check, int line, const char *format, const struct word *word)
 {
     int length = word->length > 60 ? 60 : (int)word->length;
     text_print(check->sentence, "%s:%d: ", check->name, line + check->shift);
@@ -144,9 +144,9 @@ static int check_bytes(struct check *check, const char *text)
         int control =
             (*at < ' ' && strchr("\t\n\r\f\v", *at) == NULL) || *at == 0x7f || (*at == '\r' && at[1] != '\n');
         if (length == 0)
-            return refuse(check, line, "a byte that is not valid UTF-8: save the file as UTF-8%.*s",
-                          &nothing);
-        if (control) return refuse(check, line, "a control character%.*s", &nothing);
+            return refuse_word(check, line, "a byte that is not valid UTF-8: save the file as UTF-8%.*s",
+                               &nothing);
+        if (control) return refuse_word(check, line, "a control character%.*s", &nothing);
         line += *at == '\n';
         at += length;
     }
@@ -168,19 +168,19 @@ static int check_plain(struct check *check, const struct word *word)
         size_t quote = strcspn(word->start, "\"'");
         if (!lexer_begins_raw_string(word->start, quote)) return 1;
         struct word prefix = {TOKEN_WORD, word->start, quote, word->line};
-        return refuse(check, word->line, "raw string literals (%.*s\"…) are not allowed here", &prefix);
+        return refuse_word(check, word->line, "raw string literals (%.*s\"…) are not allowed here", &prefix);
     }
     for (size_t i = 0; i < word->length && word->kind != TOKEN_DIRECTIVE; i++) {
         if ((unsigned char)word->start[i] >= 0x80)
-            return refuse(check, word->line, "%.*s: letters beyond ASCII belong in strings and comments",
-                          word);
+            return refuse_word(check, word->line, "%.*s: letters beyond ASCII belong in strings and comments",
+                               word);
     }
     if (is_bracket_in_disguise(word))
-        return refuse(check, word->line, "a digraph (<:) in place of a bracket is not allowed here%.0s",
-                      word);
+        return refuse_word(check, word->line, "a digraph (<:) in place of a bracket is not allowed here%.0s",
+                           word);
     if (word_is(word, "\\"))
-        return refuse(check, word->line, "a backslash (%.*s) outside of strings and not at the end of a line",
-                      word);
+        return refuse_word(check, word->line,
+                           "a backslash (%.*s) outside of strings and not at the end of a line", word);
     return 1;
 }
 
@@ -230,14 +230,14 @@ static int check_include(struct check *check, const char *after, int line)
     struct word name = {TOKEN_LITERAL, after + 1, length, line};
     if ((*after != '<' && *after != '"') || after[1 + length] != close) {
         name = (struct word){TOKEN_PUNCTUATION, after, strcspn(after, "\n"), line};
-        return refuse(check, line, "an #include must name its file plainly, not as %.*s", &name);
+        return refuse_word(check, line, "an #include must name its file plainly, not as %.*s", &name);
     }
     char *header = format_string("%.*s", (int)length, after + 1);
     int allowed = source_header_allowed(header, check->lesson);
     free(header);
     if (!allowed)
-        return refuse(check, line, "includes %.*s, which is none of the headers a kernel file may include",
-                      &name);
+        return refuse_word(check, line,
+                           "includes %.*s, which is none of the headers a kernel file may include", &name);
     return 1;
 }
 
@@ -255,7 +255,7 @@ static int check_pragma(struct check *check, struct scan *s, int line)
                        strncmp(what.start, "diag_def", 8) == 0);
     if (diagnostics || word_in(&what, harmless)) return 1;
     if ((word_is(&what, "GCC") || word_is(&what, "clang")) && word_in(&which, of_compilers)) return 1;
-    return refuse(check, line, "#pragma %.*s is not allowed here (#pragma unroll is)", &what);
+    return refuse_word(check, line, "#pragma %.*s is not allowed here (#pragma unroll is)", &what);
 }
 
 static int check_directive_words(struct check *check, struct scan *s)
@@ -264,7 +264,7 @@ static int check_directive_words(struct check *check, struct scan *s)
         struct word word = word_at(s, i);
         if (!check_plain(check, &word)) return 0;
         if (word.kind == TOKEN_WORD && word_in(&word, forbidden_words))
-            return refuse(check, word.line, "%.*s is nothing that a kernel file has a use for", &word);
+            return refuse_word(check, word.line, "%.*s is nothing that a kernel file has a use for", &word);
     }
     return 1;
 }
@@ -290,12 +290,13 @@ static int check_directive(struct check *check, const struct scan *whole, const 
     } else if (word.kind != TOKEN_END && !word_in(&word, of_words)) {
         struct word after = word_at(&s, s.at);
         if (word_is(&word, "undef") && is_name_of_the_device(&after))
-            fine = refuse(check, word.line, "#undef %.*s: that name is the software device's own", &after);
+            fine =
+                refuse_word(check, word.line, "#undef %.*s: that name is the software device's own", &after);
         else
             fine = word_in(&word, ordinary)
                        ? check_directive_words(check, &s)
-                       : refuse(check, word.line, "#%.*s is no directive that a kernel file has a use for",
-                                &word);
+                       : refuse_word(check, word.line,
+                                     "#%.*s is no directive that a kernel file has a use for", &word);
     } else { /* its text is for people; a raw string in it would still continue past the line */
         for (size_t i = s.at; fine && i + 1 < s.tokens.count; i++) {
             word = word_at(&s, i);
@@ -349,7 +350,7 @@ static int check_builtin(struct check *check, const struct word *token)
     if (token->length <= 10 || strncmp(token->start, "__builtin_", 10) != 0) return 1;
     struct word rest = {TOKEN_WORD, token->start + 10, token->length - 10, token->line};
     if (word_in(&rest, harmless_builtins)) return 1;
-    return refuse(check, token->line, "%.*s is nothing that a kernel file has a use for", token);
+    return refuse_word(check, token->line, "%.*s is nothing that a kernel file has a use for", token);
 }
 
 /* `_Pragma("unroll 4")` says in a macro what `#pragma unroll 4` says in a line. */
@@ -359,7 +360,7 @@ static int check_pragma_operator(struct check *check, struct scan *s, const stru
     size_t length = text.length > 2 ? text.length - 2 : 0;
     if (!word_is(&open, "(") || text.kind != TOKEN_LITERAL || *text.start != '"' ||
         memchr(text.start, '\\', text.length) != NULL)
-        return refuse(check, word->line, "%.*s takes a plain string here", word);
+        return refuse_word(check, word->line, "%.*s takes a plain string here", word);
     struct scan inside = scan_open(text.start + 1, length, s->line + (text.start + 1 - s->text));
     int fine = check_pragma(check, &inside, word->line);
     scan_close(&inside);
@@ -373,7 +374,7 @@ static int check_defined_name(struct check *check, const struct scan *s, const s
     struct word name = next_word_of(&inside);
     const int fine =
         !is_name_of_the_device(&name) ||
-        refuse(check, define->line, "#define %.*s: that name is the software device's own", &name);
+        refuse_word(check, define->line, "#define %.*s: that name is the software device's own", &name);
     scan_close(&inside);
     return fine;
 }
@@ -386,7 +387,7 @@ static int check_written_word(struct check *check, struct scan *s, const struct 
     if (word->kind != TOKEN_WORD) return 1;
     if (word_is(word, "_Pragma")) return check_pragma_operator(check, s, word);
     if (word_in(word, forbidden_words) || word_in(word, forbidden_attributes))
-        return refuse(check, word->line, "%.*s is nothing that a kernel file has a use for", word);
+        return refuse_word(check, word->line, "%.*s is nothing that a kernel file has a use for", word);
     return check_builtin(check, word);
 }
 
@@ -484,11 +485,11 @@ static int check_attribute(struct check *check, struct scan *s)
         if (depth == 2 && word.kind == TOKEN_WORD) {
             before = word;
             if (!word_in(&word, harmless_attributes) && !word_is(&word, "section"))
-                return refuse(check, word.line, "the attribute %.*s is not allowed here", &word);
+                return refuse_word(check, word.line, "the attribute %.*s is not allowed here", &word);
         }
         if (word.kind == TOKEN_LITERAL && word_is(&before, "section") && !word_is(&word, "\"simt_device\"") &&
             !word_is(&word, "\"simt_constant\""))
-            return refuse(check, word.line, "the section %.*s is not allowed here", &word);
+            return refuse_word(check, word.line, "the section %.*s is not allowed here", &word);
     } while (depth > 0);
     return 1;
 }
@@ -503,7 +504,7 @@ static int check_brackets(struct check *check, struct scan *s)
         if (word.kind == TOKEN_END) return 1;
         depth += word_is(&word, "[") - word_is(&word, "]");
         if (word.kind == TOKEN_WORD && !word_in(&word, harmless_attributes) && !word_is(&word, "using"))
-            return refuse(check, word.line, "the attribute %.*s is not allowed here", &word);
+            return refuse_word(check, word.line, "the attribute %.*s is not allowed here", &word);
     }
     return 1;
 }
@@ -525,14 +526,14 @@ static int check_word(struct check *check, struct scan *s, const struct word *wo
     static const char *const of_the_runtime[] = {"__cxa_",  "_Unwind_", "__throw_",
                                                  "__tsan_", "__ubsan_", NULL};
     if (word_in(word, assembly))
-        return refuse(check, word->line, "inline assembly (%.*s) is not allowed on this device", word);
+        return refuse_word(check, word->line, "inline assembly (%.*s) is not allowed on this device", word);
     if (word_in(word, attributes)) return check_attribute(check, s);
     if (!check->of_headers && begins_with_one_of(word, of_the_device))
-        return refuse(check, word->line, "%.*s: names that begin with simt_ are the software device's own",
-                      word);
+        return refuse_word(check, word->line,
+                           "%.*s: names that begin with simt_ are the software device's own", word);
     if (!check->of_headers && begins_with_one_of(word, of_the_runtime))
-        return refuse(check, word->line,
-                      "%.*s is the compiler's own, and nothing that a kernel file has a use for", word);
+        return refuse_word(check, word->line,
+                           "%.*s is the compiler's own, and nothing that a kernel file has a use for", word);
     return check_builtin(check, word);
 }
 
@@ -548,7 +549,7 @@ static int check_marker(struct check *check, const struct scan *whole, const str
     if (number.kind == TOKEN_NUMBER) {
         struct word file = next_word_of(&s);
         fine = (file.kind == TOKEN_LITERAL && file.length >= 2) ||
-               refuse(check, directive->line, "a line marker: %.*s", &file);
+               refuse_word(check, directive->line, "a line marker: %.*s", &file);
         struct word path = {TOKEN_LITERAL, file.start + 1, file.length - 2, 0};
         *ours = fine && word_is(&path, main_file);
         struct word flag = next_word_of(&s);
@@ -558,8 +559,8 @@ static int check_marker(struct check *check, const struct scan *whole, const str
     } else if (*ours && word_is(&number, "pragma")) {
         fine = check_pragma(check, &s, directive->line);
     } else if (*ours) {
-        fine =
-            refuse(check, directive->line, "#%.*s is no directive that a kernel file has a use for", &number);
+        fine = refuse_word(check, directive->line, "#%.*s is no directive that a kernel file has a use for",
+                           &number);
     }
     scan_close(&s);
     return fine;
@@ -688,7 +689,7 @@ int source_check_headers(const char *text, const char *main_file, const char *pl
 
 /* ---- which files the compiler opened ------------------------------------------------------------------- */
 
-static int lies_below(const char *path, const char *const *folders)
+static int path_lies_below(const char *path, const char *const *folders)
 {
     for (; *folders != NULL; folders++) {
         size_t n = strlen(*folders);
@@ -727,8 +728,8 @@ int source_check_dependencies(const char *list, const char *main_file, const cha
     for (char *path; fine && (path = next_dependency(&list, &is_target)) != NULL; free(path)) {
         if (is_target || strcmp(path, main_file) == 0) continue;
         char *real = realpath(path, NULL);
-        fine = real != NULL && lies_below(real, rules->folders) &&
-               (!lies_below(real, rules->trees) || lies_below(real, rules->of_trees));
+        fine = real != NULL && path_lies_below(real, rules->folders) &&
+               (!path_lies_below(real, rules->trees) || path_lies_below(real, rules->of_trees));
         if (!fine)
             text_print(sentence, "%s: the compiler opened %s, which a kernel file may not include", name,
                        path);

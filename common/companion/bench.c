@@ -23,7 +23,7 @@
 #include "rivals.h"
 #include "table.h"
 
-enum { MOST_CONTESTS = 6, SECTOR_BYTES = 32 };
+enum { MOST_CONTESTS = 6 };
 
 /** @brief One run of the command: what it measures, and what it compares that with. */
 struct bench {
@@ -365,7 +365,7 @@ static int bench_on(struct bench *bench)
 }
 
 /* A test counts as skipped only if the device is missing. */
-static int compare_with_expectation(const struct bench *bench, const char *expected, int code)
+static int compare_bench_with_expectation(const struct bench *bench, const char *expected, int code)
 {
     const enum state state = bench->mine.state;
     if (code == EXIT_TROUBLE || judgement_lacks_device(&bench->mine)) return code;
@@ -398,7 +398,7 @@ static int run_bench(const struct command_line *line)
     if (gpu || simt) {
         const char *expected = option_value(line, "--expect");
         int code = bench_on(&bench);
-        return expected != NULL ? compare_with_expectation(&bench, expected, code) : code;
+        return expected != NULL ? compare_bench_with_expectation(&bench, expected, code) : code;
     }
     enum device asked = choice.wanted[DEVICE_GPU] ? DEVICE_GPU : DEVICE_SIMT;
     printf("%s %s   NO_DEVICE   %s: %s\n", lesson->number, lesson->topic, device_name(asked),
@@ -406,7 +406,7 @@ static int run_bench(const struct command_line *line)
     return EXIT_SKIPPED;
 }
 
-static const struct option_description options[] = {
+static const struct option_description bench_options[] = {
     {"--device", "gpu|simt", "where to run; without it, on the GPU if there is one", 0},
     {"--case", "NAME", "only this case; may be given more than once", 1},
     {"--largest", NULL,
@@ -434,6 +434,6 @@ const struct command bench_command = {
         "Your kernel beside the solution, the lesson before at the same problem, and what this GPU's\n"
         "libraries take; a bar for each. Only results that are right are timed. On a GPU the limits are\n"
         "measured in the same run; on simt there are exact counters in place of times.",
-    .options = options,
+    .options = bench_options,
     .run = run_bench,
 };

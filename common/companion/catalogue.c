@@ -60,7 +60,7 @@ int catalogue_read(const struct lesson_folder *lesson, struct catalogue *catalog
 }
 
 /* Without its part. */
-static const char *short_name(const struct known_case *item)
+static const char *short_case_name(const struct known_case *item)
 {
     const char *slash = strchr(item->name, '/');
     return slash != NULL ? slash + 1 : item->name;
@@ -68,7 +68,7 @@ static const char *short_name(const struct known_case *item)
 
 int catalogue_means(const struct known_case *known, const char *name)
 {
-    return strcmp(known->name, name) == 0 || strcmp(short_name(known), name) == 0;
+    return strcmp(known->name, name) == 0 || strcmp(short_case_name(known), name) == 0;
 }
 
 const struct known_case *catalogue_case(const struct catalogue *catalogue, const struct lesson_folder *lesson,
@@ -103,7 +103,7 @@ static const struct known_case *case_of_part(const struct catalogue *catalogue, 
     for (size_t i = 0; i < catalogue->count; i++) {
         const struct known_case *item = &catalogue->cases[i];
         if (strcmp(item->part, part) != 0 || !item->on[device]) continue;
-        if (strcmp(short_name(item), short_name(shown)) == 0) return item;
+        if (strcmp(short_case_name(item), short_case_name(shown)) == 0) return item;
         if (speed == NULL && strcmp(item->group, "speed") == 0) speed = item;
     }
     return speed;

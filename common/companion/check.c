@@ -389,7 +389,7 @@ static int run_check(const struct command_line *line)
     return plan.worst;
 }
 
-static const struct option_description options[] = {
+static const struct option_description check_options[] = {
     {"--case", "NAME", "only this case; may be given more than once", 1},
     {"--part", "NAME", "only the cases of this part of the lesson", 0},
     {"--device", "gpu|simt|both", "where to run; without it, wherever it can run", 0},
@@ -436,6 +436,6 @@ const struct command check_command = {
     .summary = "is my kernel right? Says what is wrong and where to look",
     .details = "NN is a lesson: its number, its topic or a path in its folder. The kernel file is\n"
                "lessons/NN_topic/topic.cu unless --kernel or --solution names another.",
-    .options = options,
+    .options = check_options,
     .run = run_check,
 };

@@ -22,7 +22,7 @@
 #include "course/places.h"
 #include "profile.h"
 
-enum { BLOCK_THREADS = 1024, MOST_STOPS = 64 };
+enum { DEBUG_BLOCK_THREADS = 1024, MOST_STOPS = 64 };
 
 /** @brief Where to stop. */
 struct stop {
@@ -85,7 +85,7 @@ static int find_kernels(const char *path, struct stop *stop)
 static int read_stop(const struct command_line *line, const char *kernel, struct stop *stop)
 {
     int code = read_block(option_value(line, "--block"), stop->block);
-    if (code == EXIT_PASS) code = read_number(line, "--thread", BLOCK_THREADS - 1, &stop->thread);
+    if (code == EXIT_PASS) code = read_number(line, "--thread", DEBUG_BLOCK_THREADS - 1, &stop->thread);
     if (code == EXIT_PASS) code = read_number(line, "--line", 1000000, &stop->line);
     return code == EXIT_PASS ? find_kernels(kernel, stop) : code;
 }
@@ -137,8 +137,8 @@ static int link_to(const char *folder, const char *name, const char *what)
 }
 
 /* For a debugger that an editor starts: the same files at the same paths, whatever is debugged. */
-static int prepare(const char *folder, const char *kernel, const struct stop *stop, const char *runner,
-                   const char *saved)
+static int prepare_debugger(const char *folder, const char *kernel, const struct stop *stop,
+                            const char *runner, const char *saved)
 {
     int error = make_folders(folder);
     if (error) return complain("%s cannot be created: %s.", folder, strerror(error));
@@ -217,11 +217,11 @@ static int run_debug(const struct command_line *line)
     char *saved = runner_save_case(lesson, item->name, device);
     if (saved == NULL) return EXIT_TROUBLE;
     const char *folder = option_value(line, "--prepare");
-    if (folder != NULL) return prepare(folder, kernel, &stop, build.runner, saved);
+    if (folder != NULL) return prepare_debugger(folder, kernel, &stop, build.runner, saved);
     return start_debugger(debugger, kernel, device, &stop, build.runner, saved);
 }
 
-static const struct option_description options[] = {
+static const struct option_description debug_options[] = {
     {"--case", "NAME", "this case; without it, the one that shows what the lesson is about", 0},
     {"--block", "X,Y", "the block to stop in (0,0)", 0},
     {"--thread", "N", "and its thread, counted over x, then y, then z (0)", 0},
@@ -241,6 +241,6 @@ const struct command debug_command = {
                "words there are\n"
                "thread N, lane N, block X,Y, at LINE, lanes, shared NAME: docs/debug.md.\n"
                "The exit status is the debugger's; 2 if it cannot be started.",
-    .options = options,
+    .options = debug_options,
     .run = run_debug,
 };

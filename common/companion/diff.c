@@ -94,7 +94,7 @@ static int run_diff(const struct command_line *line)
     return code;
 }
 
-static const struct option_description options[] = {
+static const struct option_description diff_options[] = {
     {"--spoil", NULL, "also if the lesson has not passed yet", 0},
     {0},
 };
@@ -106,6 +106,6 @@ const struct command diff_command = {
     .details = "Lines marked - are yours, lines marked + the solution's. The comment at the head of the file "
                "is left out.\n"
                "Exit 0, or 2 if it has not passed yet or there is no solution here.",
-    .options = options,
+    .options = diff_options,
     .run = run_diff,
 };

@@ -32,7 +32,7 @@ static void report(enum finding finding, const char *what, const char *found, co
 
 /* Runs @p program with @p option and copies the first line of output that contains @p mark. NULL if it
  * does not run. */
-static char *ask(const char *program, const char *option, const char *mark)
+static char *ask_program(const char *program, const char *option, const char *mark)
 {
     struct process_end end;
     char *path = find_program(program), *answer = NULL;
@@ -51,7 +51,7 @@ static char *ask(const char *program, const char *option, const char *mark)
 /* Reports an optional program; returns 1 if it is there. */
 static int report_program(const char *program, const char *option, const char *mark, const char *purpose)
 {
-    char *version = ask(program, option, mark);
+    char *version = ask_program(program, option, mark);
     report(version != NULL ? FINDING_OK : FINDING_OPTIONAL, program, version != NULL ? version : "not found",
            purpose);
     free(version);
@@ -72,7 +72,7 @@ static int look_at_host(void)
 
 static int look_at_compiler(void)
 {
-    char *version = ask(places.cxx, "--version", "");
+    char *version = ask_program(places.cxx, "--version", "");
     report(version != NULL ? FINDING_OK : FINDING_MISSING, "C++ compiler",
            version != NULL ? version : format_string("%s is not found", places.cxx),
            "install g++ (Debian, Ubuntu: apt install g++) and configure anew: cmake --fresh");
@@ -184,7 +184,7 @@ static void look_at_gpu(void)
                              places.binary_dir));
         return;
     }
-    char *version = *places.nvcc ? ask(places.nvcc, "--version", "release") : NULL;
+    char *version = *places.nvcc ? ask_program(places.nvcc, "--version", "release") : NULL;
     report(version != NULL ? FINDING_OK : FINDING_OPTIONAL, "CUDA Toolkit",
            version != NULL ? version
            : *places.nvcc && strstr(places.nvcc, "NOTFOUND") == NULL
@@ -247,12 +247,12 @@ static int run_doctor(const struct command_line *line)
     return host && works ? EXIT_PASS : EXIT_FAIL;
 }
 
-static const struct option_description options[] = {{0}};
+static const struct option_description doctor_options[] = {{0}};
 
 const struct command doctor_command = {
     .name = "doctor",
     .summary = "what is installed, what is missing and what to do",
     .details = "Exit 0 if kernels can be built and run on simt.",
-    .options = options,
+    .options = doctor_options,
     .run = run_doctor,
 };

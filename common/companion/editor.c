@@ -79,7 +79,7 @@ static const struct editor_file {
 };
 
 /* Writes it where there is none; a file that differs stays. */
-static int put(const struct editor_file *file, const struct text *content)
+static int put_file(const struct editor_file *file, const struct text *content)
 {
     struct text old = {0};
     char *path = in_source(file->path);
@@ -114,7 +114,7 @@ static int run_editor(const struct command_line *line)
         if (status == EXIT_PASS && option_value(line, "--print") != NULL)
             printf("%s:\n%s\n", files[i].path, content.data);
         else if (status == EXIT_PASS)
-            status = put(&files[i], &content);
+            status = put_file(&files[i], &content);
         if (status != EXIT_PASS) code = status;
         text_free(&content);
     }
@@ -126,7 +126,7 @@ static int run_editor(const struct command_line *line)
     return code;
 }
 
-static const struct option_description options[] = {
+static const struct option_description editor_options[] = {
     {"--print", NULL, "write nothing, print what would be written", 0},
     {0},
 };
@@ -138,6 +138,6 @@ const struct command editor_command = {
     .details = "Writes .vscode/tasks.json, .vscode/launch.json and .clangd. A file that is there and differs "
                "is kept.\n"
                "Exit 0 if all three are there as they should be, else 2. The extensions: docs/debug.md.",
-    .options = options,
+    .options = editor_options,
     .run = run_editor,
 };

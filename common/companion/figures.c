@@ -26,16 +26,16 @@
 #include "skeleton.h"
 
 static const char columns[] = "date,device,toolkit,lesson,kernel,case,metric,value,unit,command";
-enum { COLUMNS = 10 };
+enum { FIGURE_COLUMNS = 10 };
 
 /* ---- the file ----------------------------------------------------------------------------------------------- */
 
 /* The columns in the order of the file. */
 static char **field_of(struct figure *figure, size_t column)
 {
-    char **const fields[COLUMNS] = {&figure->date,   &figure->device,    &figure->toolkit, &figure->lesson,
-                                    &figure->kernel, &figure->test_case, &figure->metric,  &figure->value,
-                                    &figure->unit,   &figure->command};
+    char **const fields[FIGURE_COLUMNS] = {
+        &figure->date,      &figure->device, &figure->toolkit, &figure->lesson, &figure->kernel,
+        &figure->test_case, &figure->metric, &figure->value,   &figure->unit,   &figure->command};
     return fields[column];
 }
 
@@ -64,7 +64,7 @@ int figures_read(const char *path, struct figures *figures)
         const char *at = line;
         if (heading && strcmp(line, columns) != 0)
             return complain("%s does not begin with the line \"%s\".", path, columns);
-        for (size_t i = 0; !heading && *line && i < COLUMNS; i++)
+        for (size_t i = 0; !heading && *line && i < FIGURE_COLUMNS; i++)
             *field_of(&figure, i) = at != NULL ? csv_field(&at) : copy_string("");
         if (!heading && *line) append_figure(figures, &figure);
         heading = 0;
@@ -99,7 +99,7 @@ int figures_write(const char *path, struct figures *figures)
     if (figures->count) qsort(figures->items, figures->count, sizeof *figures->items, compare_keys);
     text_print(&file, "%s\n", columns);
     for (size_t i = 0; i < figures->count; i++) {
-        for (size_t column = 0; column < COLUMNS; column++) {
+        for (size_t column = 0; column < FIGURE_COLUMNS; column++) {
             const char *value = *field_of(&figures->items[i], column);
             if (column && !*value) text_append(&file, ",", 1); /* an empty field is nothing but a comma */
             if (*value) csv_append(&file, value);

@@ -211,7 +211,7 @@ static int run_generate(const struct command_line *line)
     return run_program(program, line);
 }
 
-static const struct option_description options[] = {
+static const struct option_description generate_options[] = {
     {"--model", "NAME", "tiny, 0.6B or 8B (shapes, weights from a seed), or a folder", 0},
     {"--prompt", "TEXT", "what the text begins with", 0},
     {"--tokens", "N", "at most so many more; 64 without it", 0},
@@ -239,6 +239,6 @@ const struct command generate_command = {
                "multiply),\n"
                "or of 8 (compressed-tensors: lesson 13), or it has experts (Qwen3-MoE: lesson 21). Tokens "
                "per second of prompts and of what follows are told at the end.",
-    .options = options,
+    .options = generate_options,
     .run = run_generate,
 };

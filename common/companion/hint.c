@@ -107,7 +107,7 @@ static size_t choose(const struct situation *now, const char *word)
     return hints->count;
 }
 
-static void show(const struct lesson_folder *lesson, const struct hints *hints, size_t index)
+static void show_hint(const struct lesson_folder *lesson, const struct hints *hints, size_t index)
 {
     const struct hint *hint = &hints->items[index];
     size_t grades, grade = grade_of(hints, index, &grades);
@@ -141,7 +141,7 @@ static int run_hint(const struct command_line *line)
     if (which == NULL && hint_unseen(&now, NULL) == now.hints.count) return list_hints(&now);
     size_t index = which != NULL ? choose(&now, which) : hint_choose(&now);
     if (index == now.hints.count) return which != NULL ? EXIT_TROUBLE : list_choices(&now);
-    show(lesson, &now.hints, index);
+    show_hint(lesson, &now.hints, index);
     if (index < MOST_HINTS && !now.progress.hint_shown[index]) {
         now.progress.hint_shown[index] = 1;
         progress_write(lesson, &now.progress);
@@ -149,7 +149,7 @@ static int run_hint(const struct command_line *line)
     return EXIT_PASS;
 }
 
-static const struct option_description options[] = {{0}};
+static const struct option_description hint_options[] = {{0}};
 
 const struct command hint_command = {
     .name = "hint",
@@ -164,6 +164,6 @@ const struct command hint_command = {
         "Hints about one region become plainer from one to the next. Without NN, the lesson that is\n"
         "next. Which ones were shown is remembered outside the tree.\n"
         "Exit 0, or 2 if there is no such hint.",
-    .options = options,
+    .options = hint_options,
     .run = run_hint,
 };

@@ -83,7 +83,7 @@ static const struct exercise *next_exercise(const struct hunt *hunt)
 /* ---- hints ------------------------------------------------------------------------------------------------ */
 
 /** @brief What can be said of where an exercise's mistake is, from wide to narrow; each says more than the one before. */
-struct hints {
+struct hunt_hints {
     char *text[EXERCISE_HINTS];
     int count;
 };
@@ -120,7 +120,7 @@ static void print_head(const char *head, struct span definition, struct text *ou
 }
 
 /* What the mistake's lines say: the definitions that they are in, and the lines themselves. */
-static void hints_of_lines(const char *kernel, const char *lines, struct hints *hints)
+static void hints_of_lines(const char *kernel, const char *lines, struct hunt_hints *hints)
 {
     struct text where = {0}, which = {0};
     int narrower = 0, shown = 0;
@@ -146,9 +146,9 @@ static void hints_of_lines(const char *kernel, const char *lines, struct hints *
     text_free(&where);
 }
 
-static struct hints hints_of(const struct hunt *hunt, const struct exercise *exercise)
+static struct hunt_hints hints_of(const struct hunt *hunt, const struct exercise *exercise)
 {
-    struct hints hints = {0};
+    struct hunt_hints hints = {0};
     struct text kernel = {0};
     char *lines = exercise_lines(hunt->lesson, exercise);
     if (lines != NULL && exercise_kernel(hunt->lesson, exercise, &kernel) == EXIT_PASS)
@@ -163,7 +163,7 @@ static int give_hint(struct hunt *hunt, const struct exercise *exercise)
 {
     struct hunt_note *note = &hunt->notes.of[exercise->number];
     if (note->state != HUNT_OPEN) return complain("exercise %d is not open.", exercise->number);
-    const struct hints hints = hints_of(hunt, exercise);
+    const struct hunt_hints hints = hints_of(hunt, exercise);
     if (note->hints >= hints.count)
         return complain("there is no further hint for exercise %d.", exercise->number);
     printf("hint %d of %d: ", note->hints + 1, hints.count);
@@ -207,7 +207,7 @@ static int open_exercise(struct hunt *hunt, const struct exercise *exercise)
 static void show_exercise(const struct hunt *hunt, const struct exercise *exercise)
 {
     const struct hunt_note *note = &hunt->notes.of[exercise->number];
-    const struct hints hints = hints_of(hunt, exercise);
+    const struct hunt_hints hints = hints_of(hunt, exercise);
     const char *number = hunt->lesson->number;
     char *kernel = hunt_path(hunt->lesson, exercise->number), *taken = hunt_time(note);
     static const char *const stands[HUNT_STATES] = {"", "open for", "found after", "given up after"};
@@ -372,7 +372,7 @@ static int run_hunt(const struct command_line *line)
     return EXIT_PASS;
 }
 
-static const struct option_description options[] = {
+static const struct option_description hunt_options[] = {
     {"--hint", NULL, "of exercise K: where its mistake is; once more: in which lines; once more: what it is",
      0},
     {"--give-up", NULL, "the answer, where this tree has it; the exercise counts nothing then", 0},
@@ -390,6 +390,6 @@ const struct command hunt_command = {
                "whatever mends it is right. A find counts 4 points, less one for each hint. Without K, the "
                "lesson's\n"
                "exercises; without NN, the score. Exit 0, or 2 if there is no such exercise.",
-    .options = options,
+    .options = hunt_options,
     .run = run_hunt,
 };

@@ -15,7 +15,7 @@
 
 static const char *const state_names[HUNT_STATES] = {"new", "open", "found", "given-up"};
 
-static char *file_of(const struct lesson_folder *lesson)
+static char *notes_file_of(const struct lesson_folder *lesson)
 {
     return format_string("%s/lessons/%s/hunt/notes", course_source_dir(), lesson->name);
 }
@@ -23,7 +23,7 @@ static char *file_of(const struct lesson_folder *lesson)
 void hunt_notes_read(const struct lesson_folder *lesson, struct hunt_notes *notes)
 {
     struct text content = {0};
-    char *path = file_of(lesson);
+    char *path = notes_file_of(lesson);
     *notes = (struct hunt_notes){0};
     const char *rest = read_file(path, &content) == 0 ? content.data : NULL;
     for (char *line; (line = next_word(&rest, '\n')) != NULL; free(line)) {
@@ -46,7 +46,7 @@ void hunt_notes_read(const struct lesson_folder *lesson, struct hunt_notes *note
 void hunt_notes_write(const struct lesson_folder *lesson, const struct hunt_notes *notes)
 {
     struct text content = {0};
-    char *path = file_of(lesson);
+    char *path = notes_file_of(lesson);
     for (int i = 1; i < MOST_EXERCISES; i++) {
         const struct hunt_note *note = &notes->of[i];
         if (note->state != HUNT_NEW)

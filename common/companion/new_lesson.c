@@ -62,7 +62,7 @@ struct new_lesson {
 };
 
 /* The topic in capitals, for names of macros; or as a title: "My idea". */
-static char *changed(const char *topic, int title)
+static char *changed_topic(const char *topic, int title)
 {
     char *copy = copy_string(topic);
     for (char *at = copy; *at; at++) {
@@ -82,8 +82,8 @@ static void name_lesson(struct new_lesson *lesson, const char *name)
     lesson->value[1] = format_string("%d", atoi(lesson->value[0]));
     lesson->value[2] = copy_string(name);
     lesson->value[3] = copy_string(lesson->topic);
-    lesson->value[4] = changed(lesson->topic, 0);
-    lesson->value[5] = changed(lesson->topic, 1);
+    lesson->value[4] = changed_topic(lesson->topic, 0);
+    lesson->value[5] = changed_topic(lesson->topic, 1);
 }
 
 static void forget_lesson(struct new_lesson *lesson)
@@ -336,7 +336,7 @@ static int run_new_lesson(const struct command_line *line)
     return code;
 }
 
-static const struct option_description options[] = {
+static const struct option_description new_lesson_options[] = {
     {"--like", "attention|gemm|own", "what it is made like; without it attention", 0}, {0}};
 
 const struct command new_lesson_command = {
@@ -349,6 +349,6 @@ const struct command new_lesson_command = {
                "  attention, gemm  cases, inputs, oracle and bounds are those that all such lessons share\n"
                "  own              all of them are written out, for an element-wise sum\n"
                "docs/adding_a_lesson.md says what to do with it. Exit 0, or 2 if nothing was written.",
-    .options = options,
+    .options = new_lesson_options,
     .run = run_new_lesson,
 };

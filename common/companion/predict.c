@@ -27,7 +27,7 @@
 #include "profile.h"
 #include "progress.h"
 
-enum { SECTOR_BYTES = 32, LINE = 256, NAME_WIDTH = 11, WIDE_COLUMN = 20, NARROW_COLUMN = 14 };
+enum { LINE = 256, PREDICT_NAME_WIDTH = 11, WIDE_COLUMN = 20, NARROW_COLUMN = 14 };
 
 struct prediction {
     double bytes, operations;
@@ -148,9 +148,9 @@ static int ask_all(const struct command_line *line, const struct limits *limits,
 
 static void print_line(const char *name, const char *said, const char *truth, const char *verdict)
 {
-    int narrow = layout_width() < NAME_WIDTH + 2 * WIDE_COLUMN + 24;
+    int narrow = layout_width() < PREDICT_NAME_WIDTH + 2 * WIDE_COLUMN + 24;
     int column = narrow ? NARROW_COLUMN : WIDE_COLUMN;
-    printf("%-*s%*s%*s%s%s\n", NAME_WIDTH, name, column, said, column, truth,
+    printf("%-*s%*s%*s%s%s\n", PREDICT_NAME_WIDTH, name, column, said, column, truth,
            !*verdict ? ""
            : narrow  ? "\n  "
                      : "   ",
@@ -323,7 +323,7 @@ static int run_predict(const struct command_line *line)
     return EXIT_PASS;
 }
 
-static const struct option_description options[] = {
+static const struct option_description predict_options[] = {
     {"--case", "NAME", "this case; without it, the one that shows what the lesson is about", 0},
     {"--bytes", "N", "your answer: 268MB, 4*16*2048*64*4", 0},
     {"--operations", "N", "your answer: 17.2G", 0},
@@ -339,6 +339,6 @@ const struct command predict_command = {
         "Asks for what the options do not answer. Then what the definition says, what your kernel does,\n"
         "and what the solution was recorded to do. Nobody keeps count.\n"
         "Exit 0 whatever you answered, 2 without answers.",
-    .options = options,
+    .options = predict_options,
     .run = run_predict,
 };

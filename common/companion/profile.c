@@ -403,7 +403,7 @@ static int run_profile(const struct command_line *line)
     return code;
 }
 
-static const struct option_description options[] = {
+static const struct option_description profile_options[] = {
     {"--case", "NAME", "this case; without it, the one that shows what the lesson is about", 0},
     {"--device", "gpu|simt|both", "where to count; without it, wherever it can be", 0},
     {"--from", "FILE.csv", "the gpu column from a profile made elsewhere by ncu --csv --page raw", 0},
@@ -423,6 +423,6 @@ const struct command profile_command = {
         "On simt exact counters; on a GPU with Nsight Compute (ncu) what hardware counts, caches too.\n"
         "Where both are to be had, side by side. Nothing is judged.\n"
         "Exit 0, 1 if the kernel does not build or run, 77 not started or nothing to count with.",
-    .options = options,
+    .options = profile_options,
     .run = run_profile,
 };

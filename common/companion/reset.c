@@ -88,7 +88,7 @@ static int run_reset(const struct command_line *line)
     return code;
 }
 
-static const struct option_description options[] = {{0}};
+static const struct option_description reset_options[] = {{0}};
 
 const struct command reset_command = {
     .name = "reset",
@@ -96,6 +96,6 @@ const struct command reset_command = {
     .summary = "start a lesson again; what you wrote is kept aside, and you are told where",
     .details = "The skeleton comes from git's history, or from a copy kept when this program first saw it.\n"
                "Points and hints stay remembered. Exit 0, or 2 if nothing could be reset.",
-    .options = options,
+    .options = reset_options,
     .run = run_reset,
 };

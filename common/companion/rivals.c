@@ -13,11 +13,11 @@
 #include "course/device.h"
 #include "judging/results.h"
 
-enum { NAME_WIDTH = 24, VALUE_WIDTH = 17, LEAST_BAR = 8, MOST_BAR = 48 };
+enum { RIVAL_NAME_WIDTH = 24, VALUE_WIDTH = 17, LEAST_BAR = 8, MOST_BAR = 48 };
 
 /* Within a lesson a case is identified by its name. Across lessons the same shape is the same problem,
  * whatever the part is called ("attention", "f32"). */
-static int same_problem(const struct result_row *a, const struct result_row *b)
+static int is_same_problem(const struct result_row *a, const struct result_row *b)
 {
     return strcmp(a->lesson, b->lesson) == 0 ? strcmp(a->test_case, b->test_case) == 0
                                              : strcmp(a->shape, b->shape) == 0;
@@ -29,7 +29,7 @@ void contest_add(struct contest *contest, const char *name, const struct result_
     for (size_t i = 0; i < results->count && contest->count < MOST_RIVALS; i++) {
         const struct result_row *other = &results->rows[i];
         double value = device == DEVICE_GPU ? other->median_us : other->load_sectors + other->store_sectors;
-        if (other->state != STATE_PASS || !(value > 0) || !same_problem(row, other)) continue;
+        if (other->state != STATE_PASS || !(value > 0) || !is_same_problem(row, other)) continue;
         contest->rivals[contest->count++] = (struct rival){name, value};
         return;
     }
@@ -49,11 +49,11 @@ static void print_value(double value, enum device device)
 
 static void print_bar(const char *name, double value, double most, enum device device, enum colour colour)
 {
-    int width = layout_width() - NAME_WIDTH - VALUE_WIDTH - 5, narrow = width < LEAST_BAR;
+    int width = layout_width() - RIVAL_NAME_WIDTH - VALUE_WIDTH - 5, narrow = width < LEAST_BAR;
     if (narrow) width = layout_width() - 4;
     if (width > MOST_BAR) width = MOST_BAR;
     char *bar = layout_bar(value / most, width);
-    printf("  %-*.*s ", narrow ? 14 : NAME_WIDTH, narrow ? 14 : NAME_WIDTH, name);
+    printf("  %-*.*s ", narrow ? 14 : RIVAL_NAME_WIDTH, narrow ? 14 : RIVAL_NAME_WIDTH, name);
     print_value(value, device);
     printf("%s%s%s%s\n", narrow ? "\n    " : " ", colour_on(colour), bar, colour_off());
     free(bar);

@@ -352,7 +352,7 @@ static int run_roofline(const struct command_line *line)
     return code;
 }
 
-static const struct option_description options[] = {
+static const struct option_description roofline_options[] = {
     {"--device", "gpu", "fail without a GPU instead of drawing recorded figures", 0},
     {"--svg", "FILE", "where the picture goes; without it, roofline.svg in the build folder", 0},
     {"--text", NULL, "no picture", 0},
@@ -366,6 +366,6 @@ const struct command roofline_command = {
         "The limits are measured on your own GPU; kernels come from what tour --record and bench recorded.\n"
         "As text, and with gnuplot as SVG. Without a GPU it draws what docs/results holds of one.\n"
         "Exit 0, 77 if there is nothing to draw.",
-    .options = options,
+    .options = roofline_options,
     .run = run_roofline,
 };

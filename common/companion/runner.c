@@ -76,7 +76,7 @@ static int run_runner(const struct command_line *line)
     return EXIT_PASS;
 }
 
-static const struct option_description options[] = {
+static const struct option_description runner_options[] = {
     {"--case", "NAME", "the case, as part/name", 0},
     {"--device", "gpu|simt", "where to run; without it, the GPU if there is one", 0},
     {"--kernel", "FILE.cu", "this file instead of the lesson's", 0},
@@ -91,6 +91,6 @@ const struct command runner_command = {
     .details = "Builds the kernel and saves the case with its inputs. Nothing is judged. For example\n\n"
                "  compute-sanitizer $(build/bin/warpwise runner 01 --case attention/square_64)\n"
                "  gdb --args $(build/bin/warpwise runner 01 --case attention/square_64 --device simt)",
-    .options = options,
+    .options = runner_options,
     .run = run_runner,
 };

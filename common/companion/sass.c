@@ -248,7 +248,7 @@ static void print_resources(const struct sass_kernel *kernel)
             "  wgmma serialised by ptxas: each waits for the one before it, and nothing runs beside them\n");
 }
 
-static void print_kernel(struct sass_kernel *kernel, const char *words)
+static void print_sass_kernel(struct sass_kernel *kernel, const char *words)
 {
     char *name = readable_name(kernel->name);
     int loop = kernel->loop_instructions, other = kernel->instructions, other_in_loop = loop;
@@ -291,7 +291,7 @@ static int print_listing(const struct lesson_folder *lesson, const char *kernel,
     } else {
         printf("%s, machine code for sm_%d%s\n", course_short_path(kernel), arch,
                words != NULL ? "; of its instructions those that the lesson speaks of" : "");
-        for (size_t i = 0; i < found.count; i++) print_kernel(&found.kernel[i], words);
+        for (size_t i = 0; i < found.count; i++) print_sass_kernel(&found.kernel[i], words);
     }
     int status = found.count > 0 ? EXIT_PASS : EXIT_SKIPPED;
     sass_free(&found);
@@ -524,7 +524,7 @@ static int run_sass(const struct command_line *line)
     return status;
 }
 
-static const struct option_description options[] = {
+static const struct option_description sass_options[] = {
     {"--arch", "NN", "for sm_NN; without it the GPU that is here, or 90", 0},
     {"--html", NULL, "a page: source, PTX and SASS side by side, registers and occupancy; needs nvdisasm", 0},
     {"-o", "FILE.html", "the page; without it, sass.html", 0},
@@ -543,6 +543,6 @@ const struct command sass_command = {
                "of the CUDA Toolkit; no GPU is needed. Says for each kernel its registers, its instructions, "
                "and how\n"
                "many of them are in its longest inner loop. How to read them: docs/reading_sass.md",
-    .options = options,
+    .options = sass_options,
     .run = run_sass,
 };

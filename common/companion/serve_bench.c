@@ -37,7 +37,7 @@ static const struct chip {
     {"a100", 80e9, 2.039e12, 312e12}, {"h100", 80e9, 3.35e12, 989e12}, {"h200", 141e9, 4.8e12, 989e12}};
 
 /* What a run is about. */
-struct bench {
+struct serve_bench {
     struct model_config model;
     const struct chip *chip;
     double launch; /* seconds of each kernel beside its work */
@@ -93,7 +93,7 @@ static double all_weight_bytes(const struct model_config *c)
            2.0 * (c->tied ? 1 : 2) * c->vocab * c->hidden;
 }
 
-static double step_seconds(const struct bench *b, const struct work *w)
+static double step_seconds(const struct serve_bench *b, const struct work *w)
 {
     const struct model_config *c = &b->model;
     double shared, of_expert;
@@ -122,7 +122,7 @@ static double seconds_of(void *context, const struct scheduler_step *step)
 }
 
 /* Positions of a prompt that the cache has, in the long run: full blocks of the common text, but never all of a prompt. */
-static double found_of(const struct bench *b, const struct load_request *request)
+static double found_of(const struct serve_bench *b, const struct load_request *request)
 {
     if (!b->limits.share) return 0.0;
     return request->common < request->prompt || request->common % BLOCK != 0 ? request->common / BLOCK * BLOCK
@@ -136,7 +136,7 @@ static double found_of(const struct bench *b, const struct load_request *request
  * pieces of B / R prompts, without what is found, add what each adds to such a step: a step is limited by bytes or by operations, so one with a piece of a
  * prompt and one without are not two of mean size. Pieces of several prompts in one step count as if they came one by one.
  */
-static double find_limit(const struct bench *b, const struct load_request *requests)
+static double find_limit(const struct serve_bench *b, const struct load_request *requests)
 {
     double held = 0.0, steps = 0.0, output = 0.0, prompts = 0.0, shared = 0.0, longest = 0.0;
     for (int i = 0; i < b->requests; i++) {
@@ -208,7 +208,7 @@ static int take_pairs(const char *path, struct load_lengths *lengths)
     return 0;
 }
 
-static int take_model(const struct command_line *line, struct bench *b)
+static int take_model(const struct command_line *line, struct serve_bench *b)
 {
     const char *name = option_value(line, "--model"), *chip = option_value(line, "--chip");
     char error[MODEL_ERROR] = "", *path;
@@ -222,7 +222,7 @@ static int take_model(const struct command_line *line, struct bench *b)
     return b->chip != NULL ? EXIT_PASS : complain("--chip is one of a100, h100 and h200.");
 }
 
-static int take_options(const struct command_line *line, struct bench *b)
+static int take_options(const struct command_line *line, struct serve_bench *b)
 {
     double running = 64, rows = 512, requests = 500, seed = 1, blocks = 0, launch = 2;
     b->lengths = (struct load_lengths){.prompt = 512, .output = 128, .spread = 0.6, .most = 32768};
@@ -253,7 +253,7 @@ static int take_options(const struct command_line *line, struct bench *b)
 }
 
 /* Rates from the command line, or shares of the limit. */
-static int take_rates(const struct command_line *line, struct bench *b)
+static int take_rates(const struct command_line *line, struct serve_bench *b)
 {
     static const double shares[] = {0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5};
     const char *text = option_value(line, "--rates");
@@ -270,7 +270,7 @@ static int take_rates(const struct command_line *line, struct bench *b)
 
 /* ---- what is shown -------------------------------------------------------------------------------------------- */
 
-static void print_table(const struct bench *b)
+static void print_table(const struct serve_bench *b)
 {
     printf("                          first token, ms         between tokens, ms        requests\n"
            "requests/s  load  tokens/s     50%%    90%%    99%%     50%%    90%%    99%%   waiting  most  "
@@ -285,7 +285,7 @@ static void print_table(const struct bench *b)
     }
 }
 
-static int write_csv(const struct bench *b, const char *path)
+static int write_serve_csv(const struct serve_bench *b, const char *path)
 {
     struct text text = {0};
     text_print(
@@ -306,7 +306,7 @@ static int write_csv(const struct bench *b, const char *path)
 }
 
 /* One chart over the rate: values as @p series, and the limit as a dashed line. */
-static int draw_chart(const struct bench *b, const char *folder, const char *name, const char *y_title,
+static int draw_chart(const struct serve_bench *b, const char *folder, const char *name, const char *y_title,
                       const struct series *series, int count)
 {
     double least = INFINITY, most = 0.0;
@@ -332,7 +332,7 @@ static int draw_chart(const struct bench *b, const char *folder, const char *nam
     return failed ? EXIT_TROUBLE : EXIT_PASS;
 }
 
-static int draw_charts(const struct bench *b, const char *folder)
+static int draw_charts(const struct serve_bench *b, const char *folder)
 {
     static const struct series at[] = {
         {.name = "50%", .colour = "s"}, {.name = "90%", .colour = "t"}, {.name = "99%", .colour = "u"}};
@@ -367,7 +367,7 @@ static int by_rate(const void *a, const void *b)
 
 static int run_serve_bench(const struct command_line *line)
 {
-    struct bench b = {0};
+    struct serve_bench b = {0};
     char error[SCHEDULER_ERROR] = "";
     if (take_options(line, &b) != EXIT_PASS) return EXIT_TROUBLE;
     struct load_request *requests = must_allocate((size_t)b.requests * sizeof *requests);
@@ -389,11 +389,11 @@ static int run_serve_bench(const struct command_line *line)
     free(requests);
     print_table(&b);
     const char *csv = option_value(line, "--csv"), *charts = option_value(line, "--charts");
-    if (csv != NULL && write_csv(&b, csv) != EXIT_PASS) return EXIT_TROUBLE;
+    if (csv != NULL && write_serve_csv(&b, csv) != EXIT_PASS) return EXIT_TROUBLE;
     return charts != NULL ? draw_charts(&b, charts) : EXIT_PASS;
 }
 
-static const struct option_description options[] = {
+static const struct option_description serve_bench_options[] = {
     {"--model", "NAME", "tiny, 0.6B, 8B (as without it), or a folder; only its sizes count", 0},
     {"--chip", "NAME", "a100, h100 (as without it) or h200: bandwidth, peak and memory of its data sheet", 0},
     {"--launch", "US", "microseconds of each kernel beside its work; 2 without it", 0},
@@ -420,6 +420,6 @@ const struct command serve_bench_command = {
     .details =
         "Lesson 17's scheduler under load. Nothing runs on a device: a step takes as long as the bytes and\n"
         "operations of its rows at the rates of a chip's data sheet. The limit is calculated by itself.",
-    .options = options,
+    .options = serve_bench_options,
     .run = run_serve_bench,
 };

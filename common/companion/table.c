@@ -19,7 +19,7 @@
 #include "judging/judging.h"
 #include "judging/results.h"
 
-enum { SECTOR_BYTES = 32, NAME_WIDTH = 34, TABLE_WIDTH = 100 };
+enum { NAME_WIDTH = 34, TABLE_WIDTH = 100 };
 
 void print_device_heading(enum device device)
 {

@@ -223,7 +223,7 @@ static void show_device(struct tour *tour, enum device device)
 }
 
 /* The checker's rows, after lines that begin with '#' and say what they were measured on. */
-static int write_rows(const char *path, const struct tour *tour)
+static int write_tour_rows(const char *path, const struct tour *tour)
 {
     struct text file = {0};
     char date[32];
@@ -257,7 +257,7 @@ static int summarise(const struct tour *tour, int devices, double seconds)
     return all ? EXIT_PASS : EXIT_FAIL;
 }
 
-static void say_what_next(const struct tour *tour)
+static void say_what_next_after_tour(const struct tour *tour)
 {
     const struct lesson_folder *next = standing_next(NULL);
     if (!tour->details) printf("every case: %s tour --details\n", program_name());
@@ -317,13 +317,13 @@ static int run_tour(const struct command_line *line)
     if (devices == 0) return EXIT_SKIPPED;
     if (tour.details) print_shapes(&tour.measured);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    if (csv != NULL && write_rows(csv, &tour) != EXIT_PASS) return EXIT_TROUBLE;
+    if (csv != NULL && write_tour_rows(csv, &tour) != EXIT_PASS) return EXIT_TROUBLE;
     int code = summarise(&tour, devices, (double)(end.tv_sec - start.tv_sec));
-    if (code == EXIT_PASS) say_what_next(&tour);
+    if (code == EXIT_PASS) say_what_next_after_tour(&tour);
     return code;
 }
 
-static const struct option_description options[] = {
+static const struct option_description tour_options[] = {
     {"--device", "gpu|simt|both", "where to run; without it, on every device that is here", 0},
     {"--details", NULL, "every measured case with its shape, not one per lesson", 0},
     {"--csv", "FILE", "also write the checker's rows, and on what they were measured, to FILE", 0},
@@ -341,6 +341,6 @@ const struct command tour_command = {
         "On a GPU: time, operations and bytes per second, and what share of this GPU's measured limits\n"
         "that is; a large size that is not measured is not checked either. On simt: exact counters, and\n"
         "the sectors that would have been enough.",
-    .options = options,
+    .options = tour_options,
     .run = run_tour,
 };

@@ -199,7 +199,7 @@ static int run_trace(const struct command_line *line)
     return EXIT_PASS;
 }
 
-static const struct option_description options[] = {
+static const struct option_description trace_options[] = {
     {"--case", "NAME", "this case; without it, the one that shows what the lesson is about", 0},
     {"--kernel", "FILE.cu", "this file instead of the lesson's", 0},
     {"--solution", NULL, "the course's own solution", 0},
@@ -224,6 +224,6 @@ const struct command trace_command = {
         "the warps of a block in time, addresses and sectors, banks and conflicts, shared memory, findings.\n"
         "Instead of NN, files that SIMT_TRACE=FILE made a program of simtcc write: one, or two to compare.\n"
         "Exit 0, 1 if the kernel does not build or run, 77 if nothing was launched.",
-    .options = options,
+    .options = trace_options,
     .run = run_trace,
 };

@@ -48,7 +48,7 @@ static double now_seconds(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static void show_hint(struct watch *watch);
+static void show_hint_of_watch(struct watch *watch);
 
 /* Polled while something runs: is its result still wanted? */
 static int is_over(void *context)
@@ -57,7 +57,7 @@ static int is_over(void *context)
     struct watched peek = watch->file; /* the loop has to see the change, too */
     int key = screen_key();
     if (key == 'q') watch->quit = 1;
-    if (key == 'h') show_hint(watch);
+    if (key == 'h') show_hint_of_watch(watch);
     if (key == 'r') watch->reading = 0; /* this round's verdict is the one that is asked for */
     return watch->quit || watched_changed(&peek);
 }
@@ -268,7 +268,7 @@ static void run_round(struct watch *watch)
 
 /* ---- the loop ----------------------------------------------------------------------------------------------- */
 
-static void show_hint(struct watch *watch)
+static void show_hint_of_watch(struct watch *watch)
 {
     struct command_line line = {.operand = watch->lesson->number};
     watch->reading = 1;
@@ -284,7 +284,7 @@ static void show_hint(struct watch *watch)
 static int take_key(struct watch *watch, int key)
 {
     if (key == 'h') {
-        show_hint(watch);
+        show_hint_of_watch(watch);
     } else if (key == 'r') {
         run_round(watch);
     } else if (watch->reading && watch->picture != NULL) {
@@ -344,7 +344,7 @@ static int run_watch(const struct command_line *line)
     return EXIT_PASS;
 }
 
-static const struct option_description options[] = {
+static const struct option_description watch_options[] = {
     {"--device", "gpu|simt", "where to run; without it, on simt", 0},
     {"--poll", NULL, "look at the file instead of waiting for the system to tell (also WARPWISE_WATCH=poll)",
      0},
@@ -359,6 +359,6 @@ const struct command watch_command = {
         "First the cases that failed last, then the basic ones, then all: an error of the compiler, the\n"
         "first wrong case or PASS so far is on the screen within seconds. Keys: h hint, r again, q quit.\n"
         "Exit 0 after q, by the signal after ^C; 77 where there is no device.",
-    .options = options,
+    .options = watch_options,
     .run = run_watch,
 };

@@ -251,7 +251,7 @@ static int run_grade(const struct command_line *line)
     return finish(&class, grade_class_run(&class));
 }
 
-static const struct option_description options[] = {
+static const struct option_description grade_options[] = {
     {"--out", "OUT", "where the results go; a run that was interrupted goes on there", 0},
     {"--secret-seed-file", "F", "mix these bytes into the inputs; without it, a seed is drawn and kept", 0},
     {"--jobs", "N", "so many at a time; without it, one per processor", 0},
@@ -300,6 +300,6 @@ const struct command grade_command = {
         "listed and is nobody's zero. Given again, the command grades only what is new or has changed.\n"
         "Overrides, deadlines, times and visibility are kept with the results until others are given;\n"
         "--overrides /dev/null forgets those that there are.",
-    .options = options,
+    .options = grade_options,
     .run = run_grade,
 };

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "grade.h"
 
-enum { CASES_TOLD = 8, LOG_TOLD = 6000 };
+enum { GRADESCOPE_CASES_TOLD = 8, GRADESCOPE_LOG_TOLD = 6000 };
 
 /* ---- who sees what ------------------------------------------------------------------------------------- */
 
@@ -76,18 +76,19 @@ static void tell_group(const struct grade_score *score, const struct grade_group
     for (size_t i = 0; i < result->row_count; i++) {
         const struct grade_row *row = &result->rows[i];
         if (strcmp(row->group, group->name) != 0 || row->state == STATE_PASS) continue;
-        if (failed++ >= CASES_TOLD) continue;
+        if (failed++ >= GRADESCOPE_CASES_TOLD) continue;
         text_print(out, "%s %s: ", state_name(row->state), row->test_case);
         grade_put_row(row, out);
         text_print(out, "\n");
         told++;
     }
     if (failed > told) text_print(out, "and %zu more\n", failed - told);
-    if (first && result->row_count == 0 && *result->log) text_print(out, "%.*s\n", LOG_TOLD, result->log);
+    if (first && result->row_count == 0 && *result->log)
+        text_print(out, "%.*s\n", GRADESCOPE_LOG_TOLD, result->log);
 }
 
-static void put_test(const struct grade_book *book, const struct grade_lesson *lesson,
-                     const struct grade_score *score, size_t index, struct text *out)
+static void put_gradescope_test(const struct grade_book *book, const struct grade_lesson *lesson,
+                                const struct grade_score *score, size_t index, struct text *out)
 {
     const struct grade_group *group = &score->group[index];
     struct text told = {0}, name = {0};
@@ -139,7 +140,7 @@ static void put_tests(const struct grade_book *book, const struct grade_sheet *s
     for (size_t i = 0; i < book->lesson_count; i++) {
         for (size_t group = 0; group < sheet->scores[i].group_count; group++) {
             text_print(out, some++ ? ",\n" : "\n");
-            put_test(book, &book->lessons[i], &sheet->scores[i], group, out);
+            put_gradescope_test(book, &book->lessons[i], &sheet->scores[i], group, out);
         }
         if (!sheet->scores[i].adjusted.length) continue;
         text_print(out, some++ ? ",\n" : "\n");

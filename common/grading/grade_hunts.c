@@ -48,8 +48,8 @@ static void put_exercise(const struct grade_result *result, const struct exercis
 }
 
 /* Those of one student in one lesson. */
-static void put_lesson(const struct grade_book *book, const char *student, const struct lesson_folder *lesson,
-                       int *points, struct text *out)
+static void put_hunts(const struct grade_book *book, const char *student, const struct lesson_folder *lesson,
+                      int *points, struct text *out)
 {
     size_t count;
     struct exercise *exercises = exercises_of(lesson, &count);
@@ -74,7 +74,7 @@ void grade_hunts(const struct grade_book *book, struct text *out)
     for (size_t s = 0; s < book->student_count; s++) {
         int points = 0;
         for (size_t i = 0; i < lesson_count; i++)
-            put_lesson(book, book->students[s], &lessons[i], &points, out);
+            put_hunts(book, book->students[s], &lessons[i], &points, out);
         put_csv(out, book->students[s]);
         text_print(out, ",all,,,%d,,\n", points);
     }

@@ -20,8 +20,8 @@
 #include "base/text.h"
 #include "course/device.h"
 #include "grade.h"
+#include "judging/results.h"
 
-enum { SECTOR_BYTES = 32 };
 /* if the solution's times before and after differ by at most this share, the measurement between them
  * counts */
 #define STEADY 0.10

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "grade.h"
 
-enum { MISTAKES_TOLD = 15, CASES_TOLD = 5 };
+enum { MISTAKES_TOLD = 15, STATISTICS_CASES_TOLD = 5 };
 
 /* ---- the spread of points ------------------------------------------------------------------------------- */
 
@@ -259,10 +259,10 @@ static void put_cases(const struct mistakes *cases, struct text *out)
             "%d of each lesson, with what most of these students show</caption>\n<thead><tr><th "
             "scope=\"col\">lesson</th><th scope=\"col\">case</th><th scope=\"col\">students</th><th "
             "scope=\"col\">most common mistake</th></tr></thead>\n<tbody>\n",
-            CASES_TOLD);
+            STATISTICS_CASES_TOLD);
     for (size_t i = 0; i < count; i++) {
         told = i && failing[i].lesson == failing[i - 1].lesson ? told + 1 : 0;
-        if (told >= CASES_TOLD) continue;
+        if (told >= STATISTICS_CASES_TOLD) continue;
         text_print(out, "<tr><th scope=\"row\">%s</th><td>", failing[i].lesson);
         put_xml(out, failing[i].test_case);
         text_print(out, "</td><td class=\"n\">%zu</td><td>", failing[i].students);

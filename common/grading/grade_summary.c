@@ -203,7 +203,8 @@ static void put_speeds(const struct grade_book *book, const struct grade_sheet *
 /* ---- the page ------------------------------------------------------------------------------------------ */
 
 /* Comes first: what the instructor has to act on. */
-static void put_ungraded(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
+static void put_summary_ungraded(const struct grade_book *book, const struct grade_sheet *sheets,
+                                 struct text *out)
 {
     size_t count = 0;
     for (size_t s = 0; s < book->student_count; s++) {
@@ -246,7 +247,8 @@ static void put_first_error(const struct grade_result *result, struct text *out)
 }
 
 /* Why lessons failed before they ran: students will ask about it, and the log has the answer. */
-static void put_reasons(const struct grade_book *book, const struct grade_sheet *sheets, struct text *out)
+static void put_summary_reasons(const struct grade_book *book, const struct grade_sheet *sheets,
+                                struct text *out)
 {
     size_t count = 0;
     for (size_t s = 0; s < book->student_count; s++) {
@@ -381,8 +383,8 @@ void grade_summary(const struct grade_book *book, const struct grade_sheet *shee
     text_print(out, "<p class=\"soft\">Isolation: ");
     put_xml(out, book->isolation);
     text_print(out, ". Secret seed: sha256 <code>%.16s…</code></p>\n", book->seed);
-    put_ungraded(book, sheets, out);
-    put_reasons(book, sheets, out);
+    put_summary_ungraded(book, sheets, out);
+    put_summary_reasons(book, sheets, out);
     put_absent(book, out);
     put_adjustments(book, sheets, out);
     put_distribution(book, sheets, out);

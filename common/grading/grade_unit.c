@@ -314,7 +314,7 @@ static void measure(const struct grade_plan *plan, const struct grade_unit *unit
     complaints_keep(0);
 }
 
-static const struct result_row *row_of(const struct results *results, const char *test_case)
+static const struct result_row *row_of_case(const struct results *results, const char *test_case)
 {
     for (size_t i = 0; i < results->count; i++) {
         if (strcmp(results->rows[i].test_case, test_case) == 0) return &results->rows[i];
@@ -324,7 +324,7 @@ static const struct result_row *row_of(const struct results *results, const char
 
 static double time_of(const struct judgement *bench, const char *test_case)
 {
-    const struct result_row *row = row_of(&bench->results, test_case);
+    const struct result_row *row = row_of_case(&bench->results, test_case);
     return row != NULL && row->state == STATE_PASS ? row->median_us : NAN;
 }
 

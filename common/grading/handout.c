@@ -196,7 +196,7 @@ static int skeletons_are_empty(void)
 
 /* ---- copying ------------------------------------------------------------------------------------------- */
 
-static int copy_file(struct handout *handout, const char *path, const char *to)
+static int copy_to_handout(struct handout *handout, const char *path, const char *to)
 {
     struct text content = {0};
     struct stat status;
@@ -224,7 +224,7 @@ static int copy_part(struct handout *handout, const char *below, const char *pat
         if (stays) return EXIT_PASS;
     }
     int stays = is_left_out(below) || (strncmp(below, "docs/", 5) == 0 && !is_page(below));
-    return stays ? EXIT_PASS : copy_file(handout, path, below);
+    return stays ? EXIT_PASS : copy_to_handout(handout, path, below);
 }
 
 static int copy_all(struct handout *handout)
@@ -232,7 +232,7 @@ static int copy_all(struct handout *handout)
     int code = EXIT_PASS;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && code == EXIT_PASS; i++) {
         char *path = format_string("%s/%s", course_source_dir(), parts[i].from);
-        code = parts[i].to != NULL ? copy_file(handout, path, parts[i].to)
+        code = parts[i].to != NULL ? copy_to_handout(handout, path, parts[i].to)
                                    : walk(handout, course_source_dir(), parts[i].from, copy_part);
         free(path);
     }
@@ -312,7 +312,7 @@ static int run_handout(const struct command_line *line)
     return EXIT_PASS;
 }
 
-static const struct option_description options[] = {
+static const struct option_description handout_options[] = {
     {"--hunts", "01,04-06",
      "with the debugging exercises of these lessons, each the finished kernel but for a mistake", 0},
     {0},
@@ -326,6 +326,6 @@ const struct command handout_command = {
         "DIR must be new or empty. The tree in it is configured, built and checked like this one; commands\n"
         "that need a solution say so. Debugging exercises go with --hunts alone: whoever reads one has seen\n"
         "the lesson's kernel, so hand them out after its deadline.",
-    .options = options,
+    .options = handout_options,
     .run = run_handout,
 };

@@ -10,6 +10,8 @@
 #include "record/causes.h"
 #include "record/state.h"
 
+enum { SECTOR_BYTES = 32 }; /* what a device moves at least */
+
 /** @brief One line of a file that somebody's code was at. */
 struct result_place {
     char *file;

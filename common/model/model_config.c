@@ -20,7 +20,7 @@ struct config_file {
     int failed;
 };
 
-static void refuse(struct config_file *f, const char *name, const char *what)
+static void refuse_field(struct config_file *f, const char *name, const char *what)
 {
     if (f->failed) return; /* the first fault is told */
     snprintf(f->error, MODEL_ERROR, "%.300s: \"%.60s\" %.140s", f->path, name, what);
@@ -34,13 +34,13 @@ static int whole(struct config_file *f, const char *name, int most, int otherwis
     const struct json_value *value = json_find(&f->json, f->root, name);
     if ((value == NULL || value->kind == JSON_NULL) && otherwise > 0) return otherwise;
     if (value == NULL) {
-        refuse(f, name, "is missing");
+        refuse_field(f, name, "is missing");
         return 1;
     }
     if (value->kind != JSON_NUMBER || !value->is_integer || value->integer < 1 || value->integer > most) {
         char what[80];
         snprintf(what, sizeof what, "is not a whole number from 1 to %d", most);
-        refuse(f, name, what);
+        refuse_field(f, name, what);
         return 1;
     }
     return (int)value->integer;
@@ -52,7 +52,7 @@ static double positive(struct config_file *f, const struct json_value *from, con
     const struct json_value *value = json_find(&f->json, from, name);
     if (value == NULL) return otherwise;
     if (value->kind == JSON_NUMBER && value->number > 0.0 && isfinite(value->number)) return value->number;
-    refuse(f, name, "is not a positive number");
+    refuse_field(f, name, "is not a positive number");
     return otherwise;
 }
 
@@ -63,15 +63,15 @@ static void check_absent(struct config_file *f)
     for (size_t i = 0; i < sizeof off / sizeof off[0]; i++) {
         const struct json_value *value = json_find(&f->json, f->root, off[i]);
         if (value != NULL && value->kind != JSON_FALSE && value->kind != JSON_NULL)
-            refuse(f, off[i], "is on, which is not supported");
+            refuse_field(f, off[i], "is on, which is not supported");
     }
     const struct json_value *scaling = json_find(&f->json, f->root, "rope_scaling");
     if (scaling != NULL && scaling->kind != JSON_NULL) {
         const struct json_value *type = json_find(&f->json, scaling, "rope_type");
-        if (!json_is(type, "default")) refuse(f, "rope_scaling", "is given, which is not supported");
+        if (!json_is(type, "default")) refuse_field(f, "rope_scaling", "is given, which is not supported");
     }
     const struct json_value *act = json_find(&f->json, f->root, "hidden_act");
-    if (act != NULL && !json_is(act, "silu")) refuse(f, "hidden_act", "is not \"silu\"");
+    if (act != NULL && !json_is(act, "silu")) refuse_field(f, "hidden_act", "is not \"silu\"");
 }
 
 /* rope_theta is at the top level, or in rope_parameters in newer versions of transformers. */
@@ -81,10 +81,10 @@ static double rope_base(struct config_file *f)
     double base = positive(f, f->root, "rope_theta", 0.0);
     if (inner != NULL && inner->kind == JSON_OBJECT) {
         const struct json_value *type = json_find(&f->json, inner, "rope_type");
-        if (type != NULL && !json_is(type, "default")) refuse(f, "rope_type", "is not \"default\"");
+        if (type != NULL && !json_is(type, "default")) refuse_field(f, "rope_type", "is not \"default\"");
         base = positive(f, inner, "rope_theta", base);
     }
-    if (base == 0.0) refuse(f, "rope_theta", "is missing");
+    if (base == 0.0) refuse_field(f, "rope_theta", "is missing");
     return base;
 }
 
@@ -92,9 +92,9 @@ static void take_stop(struct config_file *f, struct model_config *config, const 
 {
     if (value->kind != JSON_NUMBER || !value->is_integer || value->integer < 0 ||
         value->integer >= config->vocab)
-        refuse(f, "eos_token_id", "is no token of the vocabulary");
+        refuse_field(f, "eos_token_id", "is no token of the vocabulary");
     else if (config->stop_count == MODEL_MOST_STOPS)
-        refuse(f, "eos_token_id", "has more tokens than are supported");
+        refuse_field(f, "eos_token_id", "has more tokens than are supported");
     else
         config->stops[config->stop_count++] = (int)value->integer;
 }
@@ -125,11 +125,11 @@ static void take_experts(struct config_file *f, struct model_config *config)
     config->top_k = whole(f, "num_experts_per_tok", 65535, 0);
     config->intermediate = whole(f, "moe_intermediate_size", MOST_EXTENT, 0);
     config->renormalise = is_true(f, f->root, "norm_topk_prob");
-    if (config->top_k > config->experts) refuse(f, "num_experts_per_tok", "is more than num_experts");
+    if (config->top_k > config->experts) refuse_field(f, "num_experts_per_tok", "is more than num_experts");
     if (whole(f, "decoder_sparse_step", 65535, 1) != 1)
-        refuse(f, "decoder_sparse_step", "is not 1: layers without experts are not supported");
+        refuse_field(f, "decoder_sparse_step", "is not 1: layers without experts are not supported");
     if (without != NULL && without->kind != JSON_NULL && (without->kind != JSON_ARRAY || without->count > 0))
-        refuse(f, "mlp_only_layers", "is not empty: layers without experts are not supported");
+        refuse_field(f, "mlp_only_layers", "is not empty: layers without experts are not supported");
 }
 
 /* 4 bits: AWQ's gemm version, or GPTQ. */
@@ -139,23 +139,24 @@ static void take_four_bits(struct config_file *f, const struct json_value *from,
                             *bits = json_find(&f->json, from, "bits");
     const struct json_value *version =
         json_find(&f->json, from, config->storage == MODEL_AWQ ? "version" : "checkpoint_format");
-    if (bits == NULL || bits->kind != JSON_NUMBER || bits->number != 4.0) refuse(f, "bits", "is not 4");
+    if (bits == NULL || bits->kind != JSON_NUMBER || bits->number != 4.0) refuse_field(f, "bits", "is not 4");
     if (version != NULL && !json_is(version, config->storage == MODEL_AWQ ? "gemm" : "gptq"))
-        refuse(f, config->storage == MODEL_AWQ ? "version" : "checkpoint_format", "is not supported");
+        refuse_field(f, config->storage == MODEL_AWQ ? "version" : "checkpoint_format", "is not supported");
     if (config->storage == MODEL_AWQ && !is_true(f, from, "zero_point"))
-        refuse(f, "zero_point", "is not true");
+        refuse_field(f, "zero_point", "is not true");
     if (group == NULL || group->kind != JSON_NUMBER ||
         (group->number != 32.0 && group->number != 64.0 && group->number != 128.0 && group->number != -1.0)) {
-        refuse(f, "group_size", "is none of 32, 64, 128 and -1");
+        refuse_field(f, "group_size", "is none of 32, 64, 128 and -1");
         return;
     }
     config->group = group->number < 0.0 ? 0 : (int)group->number;
     const int inputs[] = {config->hidden, config->heads * config->head_dim, config->intermediate};
     for (size_t i = 0; i < sizeof inputs / sizeof inputs[0]; i++) {
         if (inputs[i] % 64 != 0 || (config->kv_heads * config->head_dim) % 8 != 0)
-            refuse(f, "hidden_size", "or another extent of a matrix is no multiple of 64, as 4 bits need");
+            refuse_field(f, "hidden_size",
+                         "or another extent of a matrix is no multiple of 64, as 4 bits need");
         else if (config->group > 0 && inputs[i] % config->group != 0)
-            refuse(f, "group_size", "does not divide the inputs of every matrix");
+            refuse_field(f, "group_size", "does not divide the inputs of every matrix");
     }
 }
 
@@ -166,7 +167,7 @@ static void take_eight_bits(struct config_file *f, const struct json_value *from
     const struct json_value *first = groups != NULL ? json_first(&f->json, groups) : NULL;
     const char *const sides[] = {"weights", "input_activations"}, *const strategies[] = {"channel", "token"};
     if (first == NULL || json_next(&f->json, first) != NULL)
-        refuse(f, "config_groups", "does not have one group");
+        refuse_field(f, "config_groups", "does not have one group");
     for (int i = 0; i < 2 && first != NULL; i++) {
         const struct json_value *side = json_find(&f->json, first, sides[i]);
         const struct json_value *bits = side != NULL ? json_find(&f->json, side, "num_bits") : NULL;
@@ -174,9 +175,9 @@ static void take_eight_bits(struct config_file *f, const struct json_value *from
             !json_is(json_find(&f->json, side, "type"), "int") || !is_true(f, side, "symmetric") ||
             !json_is(json_find(&f->json, side, "strategy"), strategies[i]) ||
             is_true(f, side, "dynamic") != (i == 1))
-            refuse(f, sides[i],
-                   i ? "is not symmetric, dynamic, of 8 bits per token"
-                     : "is not symmetric, of 8 bits per channel");
+            refuse_field(f, sides[i],
+                         i ? "is not symmetric, dynamic, of 8 bits per token"
+                           : "is not symmetric, of 8 bits per channel");
     }
 }
 
@@ -186,7 +187,7 @@ static void take_storage(struct config_file *f, struct model_config *config)
     if (from == NULL || from->kind == JSON_NULL) return;
     const struct json_value *method = json_find(&f->json, from, "quant_method");
     if (config->experts > 0)
-        refuse(f, "quantization_config", "is given, which is not supported with experts");
+        refuse_field(f, "quantization_config", "is given, which is not supported with experts");
     else if (json_is(method, "awq"))
         config->storage = MODEL_AWQ;
     else if (json_is(method, "gptq"))
@@ -194,7 +195,7 @@ static void take_storage(struct config_file *f, struct model_config *config)
     else if (json_is(method, "compressed-tensors"))
         config->storage = MODEL_INT8;
     else
-        refuse(f, "quant_method", "is none of \"awq\", \"gptq\" and \"compressed-tensors\"");
+        refuse_field(f, "quant_method", "is none of \"awq\", \"gptq\" and \"compressed-tensors\"");
     if (config->storage == MODEL_INT8) take_eight_bits(f, from);
     if (config->storage == MODEL_AWQ || config->storage == MODEL_GPTQ) take_four_bits(f, from, config);
 }
@@ -203,7 +204,8 @@ static void take_config(struct config_file *f, struct model_config *config)
 {
     const struct json_value *type = json_find(&f->json, f->root, "model_type");
     const int experts = json_is(type, "qwen3_moe");
-    if (!experts && !json_is(type, "qwen3")) refuse(f, "model_type", "is not \"qwen3\" or \"qwen3_moe\"");
+    if (!experts && !json_is(type, "qwen3"))
+        refuse_field(f, "model_type", "is not \"qwen3\" or \"qwen3_moe\"");
     check_absent(f);
     config->layers = whole(f, "num_hidden_layers", MOST_LAYERS, 0);
     config->hidden = whole(f, "hidden_size", MOST_EXTENT, 0);
@@ -221,8 +223,8 @@ static void take_config(struct config_file *f, struct model_config *config)
     config->rope_base = rope_base(f);
     config->tied = is_true(f, f->root, "tie_word_embeddings");
     if (config->heads % config->kv_heads != 0)
-        refuse(f, "num_key_value_heads", "does not divide num_attention_heads");
-    if (config->head_dim % 2 != 0) refuse(f, "head_dim", "is odd");
+        refuse_field(f, "num_key_value_heads", "does not divide num_attention_heads");
+    if (config->head_dim % 2 != 0) refuse_field(f, "head_dim", "is odd");
     take_stops(f, config);
     take_storage(f, config);
 }

@@ -42,7 +42,7 @@ struct tokenizer {
     int added_count;
 };
 
-static int refuse(char error[MODEL_ERROR], const char *path, const char *what)
+static int refuse_tokenizer(char error[MODEL_ERROR], const char *path, const char *what)
 {
     snprintf(error, MODEL_ERROR, "%.250s: %.250s", path, what);
     return -1;
@@ -348,7 +348,7 @@ struct tokenizer *tokenizer_open(const char *path, char error[MODEL_ERROR])
     if (t == NULL) abort();
     if (!failed) {
         const char *what = take_file(t, &json);
-        if (what != NULL) failed = refuse(error, path, what);
+        if (what != NULL) failed = refuse_tokenizer(error, path, what);
     }
     json_free(&json);
     if (!failed) return t;

@@ -22,8 +22,8 @@ static struct out out_of(char *text, size_t size)
     return (struct out){text, size, 0};
 }
 
-static void put(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void put(struct out *out, const char *format, ...)
+static void put_text(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put_text(struct out *out, const char *format, ...)
 {
     va_list arguments;
     if (out->used + 1 >= out->size) return;
@@ -36,7 +36,7 @@ static void put(struct out *out, const char *format, ...)
 
 /* ---- places --------------------------------------------------------------------------------------------- */
 
-static int is_known(const struct record_line *line)
+static int is_known_line(const struct record_line *line)
 {
     return line->file[0] != '\0' || line->address != 0;
 }
@@ -44,21 +44,21 @@ static int is_known(const struct record_line *line)
 static void put_line(struct out *out, const struct record_line *line)
 {
     if (line->file[0] != '\0' && line->line > 0)
-        put(out, "%s:%d", line->file, (int)line->line);
+        put_text(out, "%s:%d", line->file, (int)line->line);
     else if (line->file[0] != '\0')
-        put(out, "%s", line->file);
+        put_text(out, "%s", line->file);
     else if (line->address != 0)
-        put(out, "address 0x%" PRIx64 " (no line known: is addr2line, of binutils, installed?)",
-            line->address);
+        put_text(out, "address 0x%" PRIx64 " (no line known: is addr2line, of binutils, installed?)",
+                 line->address);
     else
-        put(out, "an unknown place");
+        put_text(out, "an unknown place");
 }
 
 static void put_frames(struct out *out, const struct record_line *at)
 {
     put_line(out, &at[0]);
-    for (int i = 1; i < RECORD_FRAMES && is_known(&at[i]); i++) {
-        put(out, ", called from ");
+    for (int i = 1; i < RECORD_FRAMES && is_known_line(&at[i]); i++) {
+        put_text(out, ", called from ");
         put_line(out, &at[i]);
     }
 }
@@ -74,21 +74,21 @@ void record_print_line(const struct record_line *line, char *text, size_t size)
 static void put_index(struct out *out, const struct record_memory *m)
 {
     for (int axis = 0; axis < m->rank; axis++)
-        put(out, "%s%" PRId64, axis == 0 ? "[" : m->subscripts ? "][" : ",", m->index[axis]);
-    if (m->rank > 0) put(out, "]");
+        put_text(out, "%s%" PRId64, axis == 0 ? "[" : m->subscripts ? "][" : ",", m->index[axis]);
+    if (m->rank > 0) put_text(out, "]");
 }
 
 /* "tile[8][59] (4 bytes)", "out[0,1,5,17] (4 bytes)", "workspace byte 12 (4 bytes)". */
 static void put_element(struct out *out, const struct record_memory *m)
 {
-    put(out, "%s", m->buffer);
+    put_text(out, "%s", m->buffer);
     if (m->rank == 0 && !m->subscripts) {
-        put(out, " byte %" PRId64, m->index[0]);
+        put_text(out, " byte %" PRId64, m->index[0]);
     } else {
         put_index(out, m);
-        if (m->byte > 0 || m->bytes < m->element) put(out, " byte %" PRIu64, m->byte);
+        if (m->byte > 0 || m->bytes < m->element) put_text(out, " byte %" PRIu64, m->byte);
     }
-    put(out, " (%" PRIu64 " bytes)", m->bytes);
+    put_text(out, " (%" PRIu64 " bytes)", m->bytes);
 }
 
 /* How far outside an access is, or that it is partly. */
@@ -96,12 +96,12 @@ static void put_border(struct out *out, const struct record_memory *m, const cha
 {
     const char *const freed = m->state == RECORD_STATE_FREED ? " freed" : "";
     if (m->before > 0)
-        put(out, "%" PRIu64 " bytes before", m->before);
+        put_text(out, "%" PRIu64 " bytes before", m->before);
     else if (m->past > 0)
-        put(out, "%" PRIu64 " bytes after the end of", m->past - 1);
+        put_text(out, "%" PRIu64 " bytes after the end of", m->past - 1);
     else
-        put(out, "%s", m->crossing ? "across the end of" : "in");
-    put(out, " %s%s %" PRIu64 " bytes", whose, freed, m->size);
+        put_text(out, "%s", m->crossing ? "across the end of" : "in");
+    put_text(out, " %s%s %" PRIu64 " bytes", whose, freed, m->size);
 }
 
 /* Of a buffer that somebody allocated. */
@@ -109,22 +109,23 @@ static void put_allocation(struct out *out, const struct record_memory *m)
 {
     const int outside = m->before > 0 || m->past > 0;
     if (m->state == RECORD_STATE_NOWHERE) {
-        put(out, "device address 0x%" PRIx64 " (%" PRIu64 " bytes), in no allocation", m->address, m->bytes);
+        put_text(out, "device address 0x%" PRIx64 " (%" PRIu64 " bytes), in no allocation", m->address,
+                 m->bytes);
     } else if (m->address != 0) {
-        put(out, "%s[%" PRId64 "] (%" PRIu64 " bytes at 0x%" PRIx64 "), ",
-            m->buffer[0] != '\0' ? m->buffer : "device memory", m->index[0], m->bytes, m->address);
+        put_text(out, "%s[%" PRId64 "] (%" PRIu64 " bytes at 0x%" PRIx64 "), ",
+                 m->buffer[0] != '\0' ? m->buffer : "device memory", m->index[0], m->bytes, m->address);
         put_border(out, m, "the");
-        if (m->device > 0) put(out, " of device %d", (int)m->device - 1);
-        if (!is_known(&m->made)) return;
-        put(out, " made at ");
+        if (m->device > 0) put_text(out, " of device %d", (int)m->device - 1);
+        if (!is_known_line(&m->made)) return;
+        put_text(out, " made at ");
         put_line(out, &m->made);
     } else {
         if (outside && m->rank > 0)
-            put(out, "element %" PRId64 " of %s (%" PRIu64 " bytes)", m->index[0], m->buffer, m->bytes);
+            put_text(out, "element %" PRId64 " of %s (%" PRIu64 " bytes)", m->index[0], m->buffer, m->bytes);
         else
             put_element(out, m);
         if (!outside && !m->crossing && m->state == RECORD_STATE_LIVE) return;
-        put(out, ", ");
+        put_text(out, ", ");
         put_border(out, m, "its");
     }
 }
@@ -132,14 +133,14 @@ static void put_allocation(struct out *out, const struct record_memory *m)
 static void put_variable(struct out *out, const struct record_memory *m)
 {
     if (m->buffer[0] == '\0') {
-        put(out, "memory before the first variable (%" PRIu64 " bytes)", m->bytes);
+        put_text(out, "memory before the first variable (%" PRIu64 " bytes)", m->bytes);
         return;
     }
     put_element(out, m);
     if (m->past > 0)
-        put(out, ", %" PRIu64 " bytes after the end of its %" PRIu64 " bytes,", m->past - 1, m->size);
+        put_text(out, ", %" PRIu64 " bytes after the end of its %" PRIu64 " bytes,", m->past - 1, m->size);
     else if (m->crossing)
-        put(out, ", across the end of its %" PRIu64 " bytes,", m->size);
+        put_text(out, ", across the end of its %" PRIu64 " bytes,", m->size);
 }
 
 static void put_memory(struct out *out, const struct record_memory *m)
@@ -154,17 +155,17 @@ static void put_memory(struct out *out, const struct record_memory *m)
         put_variable(out, m);
         break;
     case RECORD_SPACE_LOCAL:
-        put(out, "local memory");
+        put_text(out, "local memory");
         break;
     case RECORD_SPACE_HOST:
-        put(out, "an address of the host (%" PRIu64 " bytes)", m->bytes);
+        put_text(out, "an address of the host (%" PRIu64 " bytes)", m->bytes);
         break;
     case RECORD_SPACE_UNKNOWN:
-        put(out, "address 0x%" PRIx64, m->address);
+        put_text(out, "address 0x%" PRIx64, m->address);
         if (m->state == RECORD_STATE_NOWHERE)
-            put(out, ", which is not device memory");
+            put_text(out, ", which is not device memory");
         else
-            put(out, " (%" PRIu64 " bytes)", m->bytes);
+            put_text(out, " (%" PRIu64 " bytes)", m->bytes);
         break;
     default:
         break;
@@ -181,7 +182,7 @@ void record_print_memory(const struct record_memory *memory, char *text, size_t 
 
 static void put_coordinates(struct out *out, const uint32_t at[3])
 {
-    put(out, "(%" PRIu32 ",%" PRIu32 ",%" PRIu32 ")", at[0], at[1], at[2]);
+    put_text(out, "(%" PRIu32 ",%" PRIu32 ",%" PRIu32 ")", at[0], at[1], at[2]);
 }
 
 static int is_place(const struct record_wait *w)
@@ -201,48 +202,49 @@ static void put_waits(struct out *out, const struct record *r)
         const int moved = w->elsewhere && (before == NULL || !before->elsewhere ||
                                            memcmp(before->block, w->block, sizeof w->block) != 0);
         if (moved) {
-            put(out, "; in block ");
+            put_text(out, "; in block ");
             put_coordinates(out, w->block);
-            put(out, ": ");
+            put_text(out, ": ");
         } else if (places > 0) {
-            put(out, ", ");
+            put_text(out, ", ");
         }
-        put(out, "%" PRIu32 " thread%s at %s", w->count, w->count == 1 ? "" : "s", w->name);
-        if (w->waiting == RECORD_WAIT_MASK) put(out, " with mask 0x%08" PRIx32, w->number[0]);
-        put(out, " (");
+        put_text(out, "%" PRIu32 " thread%s at %s", w->count, w->count == 1 ? "" : "s", w->name);
+        if (w->waiting == RECORD_WAIT_MASK) put_text(out, " with mask 0x%08" PRIx32, w->number[0]);
+        put_text(out, " (");
         if (w->waiting == RECORD_WAIT_NAMED)
-            put(out, "barrier %" PRIu32 ", %" PRIu32 " of %" PRIu32 " have come; ", w->number[0],
-                w->number[1], w->number[2]);
+            put_text(out, "barrier %" PRIu32 ", %" PRIu32 " of %" PRIu32 " have come; ", w->number[0],
+                     w->number[1], w->number[2]);
         put_line(out, &w->at);
-        put(out, ", first thread ");
+        put_text(out, ", first thread ");
         put_coordinates(out, w->thread);
-        put(out, ")");
+        put_text(out, ")");
         before = w;
         places++;
     }
-    if (r->waits > places) put(out, ", and at %" PRIu32 " more places", r->waits - places);
+    if (r->waits > places) put_text(out, ", and at %" PRIu32 " more places", r->waits - places);
 }
 
 static void put_mbarrier(struct out *out, const struct record_wait *w)
 {
     const uint32_t *n = w->number;
-    put(out, "\n  mbarrier %s", w->name);
-    if (w->index >= 0) put(out, w->is_byte ? " byte %" PRId64 : "[%" PRId64 "]", w->index);
-    put(out,
-        " is in phase %" PRIu32 " (parity %" PRIu32 ", for which a wait lasts until it ends; one for %" PRIu32
-        " is over at once): %" PRIu32 " of %" PRIu32 " arrivals are missing",
-        n[0], n[0] & 1, ~n[0] & 1, n[1], n[2]);
-    if (n[3] != 0 || n[4] != 0) put(out, ", %" PRIu32 " bytes came of %" PRIu32 " expected", n[3], n[4]);
-    if (n[5] & RECORD_MBARRIER_SURPLUS) put(out, " (bytes that came in an earlier phase count)");
-    if (n[5] & RECORD_MBARRIER_UNTOUCHED) put(out, "; nobody has arrived yet");
+    put_text(out, "\n  mbarrier %s", w->name);
+    if (w->index >= 0) put_text(out, w->is_byte ? " byte %" PRId64 : "[%" PRId64 "]", w->index);
+    put_text(out,
+             " is in phase %" PRIu32 " (parity %" PRIu32
+             ", for which a wait lasts until it ends; one for %" PRIu32 " is over at once): %" PRIu32
+             " of %" PRIu32 " arrivals are missing",
+             n[0], n[0] & 1, ~n[0] & 1, n[1], n[2]);
+    if (n[3] != 0 || n[4] != 0) put_text(out, ", %" PRIu32 " bytes came of %" PRIu32 " expected", n[3], n[4]);
+    if (n[5] & RECORD_MBARRIER_SURPLUS) put_text(out, " (bytes that came in an earlier phase count)");
+    if (n[5] & RECORD_MBARRIER_UNTOUCHED) put_text(out, "; nobody has arrived yet");
     if (w->count == 0) return;
-    put(out, "; %" PRIu32 " thread%s wait%s for it", w->count, w->count == 1 ? "" : "s",
-        w->count == 1 ? "s" : "");
-    if (is_known(&w->at)) {
-        put(out, " at ");
+    put_text(out, "; %" PRIu32 " thread%s wait%s for it", w->count, w->count == 1 ? "" : "s",
+             w->count == 1 ? "s" : "");
+    if (is_known_line(&w->at)) {
+        put_text(out, " at ");
         put_line(out, &w->at);
     }
-    put(out, ", the first is ");
+    put_text(out, ", the first is ");
     put_coordinates(out, w->thread);
 }
 
@@ -260,15 +262,15 @@ static void put_rank(struct out *out, const struct record_wait *w)
     static const char *const operations[] = {"", "sum", "product", "maximum", "minimum", "average"};
     static const char *const directions[] = {"", "to", "from"};
     const uint32_t *n = w->number;
-    put(out, "\n  rank %" PRIu32 ": %s", n[0], w->name);
+    put_text(out, "\n  rank %" PRIu32 ": %s", n[0], w->name);
     if (n[1] > 0)
-        put(out, " of %" PRId64 " %s", w->index, word_of(types, sizeof types / sizeof types[0], n[1]));
-    if (n[2] > 0) put(out, ", %s", word_of(operations, sizeof operations / sizeof operations[0], n[2]));
-    if (n[3] > 0) put(out, ", root %" PRIu32, n[3] - 1);
+        put_text(out, " of %" PRId64 " %s", w->index, word_of(types, sizeof types / sizeof types[0], n[1]));
+    if (n[2] > 0) put_text(out, ", %s", word_of(operations, sizeof operations / sizeof operations[0], n[2]));
+    if (n[3] > 0) put_text(out, ", root %" PRIu32, n[3] - 1);
     if (n[5] > 0)
-        put(out, " %s rank %" PRIu32, word_of(directions, sizeof directions / sizeof directions[0], n[5]),
-            n[4] - 1);
-    put(out, " at ");
+        put_text(out, " %s rank %" PRIu32,
+                 word_of(directions, sizeof directions / sizeof directions[0], n[5]), n[4] - 1);
+    put_text(out, " at ");
     put_line(out, &w->at);
 }
 
@@ -282,7 +284,8 @@ static void put_absent(struct out *out, const struct record_wait *w)
         [RECORD_ABSENT_THREAD_ENDED] = "was called for by a host thread that has ended",
         [RECORD_ABSENT_ELSEWHERE] = "waits elsewhere",
     };
-    put(out, "\n  rank %" PRIu32 " %s", w->number[0], word_of(why, sizeof why / sizeof why[0], w->number[1]));
+    put_text(out, "\n  rank %" PRIu32 " %s", w->number[0],
+             word_of(why, sizeof why / sizeof why[0], w->number[1]));
 }
 
 /* What stands on lines of its own of those that wait. */
@@ -298,10 +301,10 @@ static void put_waiting(struct out *out, const struct record *r)
         ranks += w->waiting == RECORD_WAIT_RANK || w->waiting == RECORD_WAIT_ABSENT;
     }
     if (ranks > 0 && (uint32_t)ranks < r->waits)
-        put(out, "\n  and %" PRIu32 " more ranks", r->waits - (uint32_t)ranks);
+        put_text(out, "\n  and %" PRIu32 " more ranks", r->waits - (uint32_t)ranks);
     if (mbarriers > 0 && r->number[0] > 0)
-        put(out, "\n  %" PRId64 " of the block's %" PRId64 " threads have ended, and arrive no more",
-            r->number[0], r->number[1]);
+        put_text(out, "\n  %" PRId64 " of the block's %" PRId64 " threads have ended, and arrive no more",
+                 r->number[0], r->number[1]);
 }
 
 /* ---- sentences ------------------------------------------------------------------------------------------- */
@@ -312,7 +315,7 @@ static void put_choice(struct out *out, const char *from, const char *end, int64
     for (const char *bar; which > 0 && (bar = memchr(from, '|', (size_t)(end - from))) != NULL; which--)
         from = bar + 1;
     const char *bar = memchr(from, '|', (size_t)(end - from));
-    put(out, "%.*s", (int)((bar != NULL ? bar : end) - from), from);
+    put_text(out, "%.*s", (int)((bar != NULL ? bar : end) - from), from);
 }
 
 /* A place of a sentence, without its braces. */
@@ -323,24 +326,24 @@ static void put_part(struct out *out, const struct record *r, const char *part, 
     if (length == 6 && memcmp(part, "memory", 6) == 0) {
         put_memory(out, &r->memory);
     } else if (length == 4 && memcmp(part, "note", 4) == 0) {
-        put(out, "%s", r->note);
+        put_text(out, "%s", r->note);
     } else if (length == 5 && memcmp(part, "waits", 5) == 0) {
         put_waits(out, r);
     } else if (length == 2 && memcmp(part, "at", 2) == 0) {
         put_frames(out, r->actor[1].at);
     } else if (part[0] == 's' && index < RECORD_NAMES) {
-        put(out, "%s", r->name[index]);
+        put_text(out, "%s", r->name[index]);
     } else if (index < RECORD_NUMBERS && length > 2) {
         const int64_t n = r->number[index];
         put_choice(out, part + 3, end, part[2] == ':' ? n != 1 : n < 0 ? 0 : n);
     } else if (index < RECORD_NUMBERS && part[0] == 'n') {
-        put(out, "%" PRId64, r->number[index]);
+        put_text(out, "%" PRId64, r->number[index]);
     } else if (index < RECORD_NUMBERS && part[0] == 'x') {
-        put(out, "0x%08" PRIx32, (uint32_t)r->number[index]);
+        put_text(out, "0x%08" PRIx32, (uint32_t)r->number[index]);
     } else if (index < RECORD_NUMBERS && part[0] == 't') {
-        put(out, "%.3g", (double)r->number[index] / 1000);
+        put_text(out, "%.3g", (double)r->number[index] / 1000);
     } else {
-        put(out, "{%.*s}", (int)length, part);
+        put_text(out, "{%.*s}", (int)length, part);
     }
 }
 
@@ -348,7 +351,7 @@ static void put_sentence(struct out *out, const struct record *r, const char *se
 {
     for (const char *at = sentence; *at != '\0';) {
         const char *open = strchr(at, '{'), *close = open != NULL ? strchr(open, '}') : NULL;
-        put(out, "%.*s", (int)(close != NULL ? open - at : (ptrdiff_t)strlen(at)), at);
+        put_text(out, "%.*s", (int)(close != NULL ? open - at : (ptrdiff_t)strlen(at)), at);
         if (close == NULL) return;
         put_part(out, r, open + 1, close);
         at = close + 1;
@@ -364,28 +367,28 @@ static void put_headline(struct out *out, const struct record *r)
         put_sentence(out, r, words);
     else
         put_memory(out, &r->memory);
-    if (r->kernel[0] != '\0') put(out, " in kernel %s", r->kernel);
+    if (r->kernel[0] != '\0') put_text(out, " in kernel %s", r->kernel);
 }
 
 static void put_actor(struct out *out, const struct record_actor *actor)
 {
     static const char *const operations[RECORD_OPERATIONS] = {
         [RECORD_READ] = "read ", [RECORD_WRITE] = "write ", [RECORD_ATOMIC] = "atomic ", [RECORD_AT] = ""};
-    put(out, "\n  %sby block ", word_of(operations, RECORD_OPERATIONS, (uint32_t)actor->operation));
+    put_text(out, "\n  %sby block ", word_of(operations, RECORD_OPERATIONS, (uint32_t)actor->operation));
     put_coordinates(out, actor->block);
-    put(out, " thread ");
+    put_text(out, " thread ");
     put_coordinates(out, actor->thread);
-    put(out, " at ");
+    put_text(out, " at ");
     put_frames(out, actor->at);
-    if (actor->kernel[0] != '\0') put(out, " of kernel %s, launched before", actor->kernel);
+    if (actor->kernel[0] != '\0') put_text(out, " of kernel %s, launched before", actor->kernel);
 }
 
 /* In a kernel, everybody; of host code, the line. */
 static void put_actors(struct out *out, const struct record *r)
 {
     if (r->kernel[0] == '\0') {
-        if (!is_known(&r->actor[0].at[0])) return;
-        put(out, "\n  at ");
+        if (!is_known_line(&r->actor[0].at[0])) return;
+        put_text(out, "\n  at ");
         put_frames(out, r->actor[0].at);
         return;
     }
@@ -398,18 +401,18 @@ static void put_details(struct out *out, const struct record *r)
     const char *words = record_message_words(r->message);
     const struct record_memory *m = &r->memory;
     if (m->blocks > 0) {
-        put(out, "\n  in the shared memory of block ");
+        put_text(out, "\n  in the shared memory of block ");
         put_coordinates(out, m->block);
-        put(out, ", which has rank %" PRIu32 " in its cluster of %" PRIu32 " blocks", m->rank_of_block,
-            m->blocks);
+        put_text(out, ", which has rank %" PRIu32 " in its cluster of %" PRIu32 " blocks", m->rank_of_block,
+                 m->blocks);
     }
     if (words[0] == '+') {
-        put(out, "\n  ");
+        put_text(out, "\n  ");
         put_sentence(out, r, words + 1);
     }
     put_waiting(out, r);
-    if (r->advice != RECORD_NO_ADVICE) put(out, "\n  %s", record_advice_words(r->advice));
-    if (r->seen > 1) put(out, "\n  seen %" PRIu64 " times", r->seen);
+    if (r->advice != RECORD_NO_ADVICE) put_text(out, "\n  %s", record_advice_words(r->advice));
+    if (r->seen > 1) put_text(out, "\n  seen %" PRIu64 " times", r->seen);
 }
 
 void record_headline(const struct record *record, char *text, size_t size)
@@ -421,7 +424,7 @@ void record_headline(const struct record *record, char *text, size_t size)
 void record_print(const struct record *record, char *text, size_t size)
 {
     struct out out = out_of(text, size);
-    put(&out, "%s: ", record_kind_name(record->kind));
+    put_text(&out, "%s: ", record_kind_name(record->kind));
     put_headline(&out, record);
     put_actors(&out, record);
     put_details(&out, record);
@@ -432,14 +435,14 @@ void record_print_again(const struct record *record, uint64_t launches, uint64_t
 {
     struct out out = out_of(text, size);
     const struct record_line *at = record->actor[record->actor[0].operation == RECORD_NO_OPERATION].at;
-    put(&out, "the same %s", record_kind_name(record->kind));
-    if (record->kernel[0] != '\0') put(&out, " in kernel %s", record->kernel);
-    if (is_known(&at[0])) {
-        put(&out, " at ");
+    put_text(&out, "the same %s", record_kind_name(record->kind));
+    if (record->kernel[0] != '\0') put_text(&out, " in kernel %s", record->kernel);
+    if (is_known_line(&at[0])) {
+        put_text(&out, " at ");
         put_frames(&out, at);
     }
     if (record->kernel[0] != '\0')
-        put(&out, " came in %" PRIu64 " later launches, %" PRIu64 " times", launches, times);
+        put_text(&out, " came in %" PRIu64 " later launches, %" PRIu64 " times", launches, times);
     else
-        put(&out, " came %" PRIu64 " times more", times);
+        put_text(&out, " came %" PRIu64 " times more", times);
 }

@@ -18,9 +18,9 @@ struct sentence {
     size_t size, used;
 };
 
-static void add(struct sentence *sentence, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct sentence *sentence, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void add(struct sentence *sentence, const char *format, ...)
+static void say(struct sentence *sentence, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
@@ -37,13 +37,13 @@ static void add_element(struct sentence *s, const struct record *r)
 {
     const struct record_memory *memory = &r->memory;
     const char *field = r->name[RECORD_NAME_FIELD];
-    add(s, "%s[", memory->buffer);
+    say(s, "%s[", memory->buffer);
     for (int axis = 0; axis < memory->rank; axis++) {
         const int last = axis == memory->rank - 1;
         if (last && *field != '\0')
-            add(s, "%s", field);
+            say(s, "%s", field);
         else
-            add(s, "%" PRId64 "%s", memory->index[axis],
+            say(s, "%" PRId64 "%s", memory->index[axis],
                 last                                         ? "]"
                 : axis == memory->rank - 2 && *field != '\0' ? "]."
                                                              : ",");
@@ -60,13 +60,13 @@ void record_print_element(const struct record *record, char *text, size_t size)
 static void add_value(struct sentence *s, const struct record *r, double value)
 {
     if (isnan(value))
-        add(s, "NaN");
+        say(s, "NaN");
     else if (r->value.storage == RECORD_WHOLE)
-        add(s, "%.0f", value); /* all digits of a whole number */
+        say(s, "%.0f", value); /* all digits of a whole number */
     else if (r->value.storage == RECORD_NUMBERS_OF_4_BITS)
-        add(s, "%d and %d", (int)value & 15, (int)value >> 4 & 15);
+        say(s, "%d and %d", (int)value & 15, (int)value >> 4 & 15);
     else
-        add(s, "%.6g", value);
+        say(s, "%.6g", value);
 }
 
 static const char *first_status(const struct record *r)
@@ -86,31 +86,31 @@ static void add_end_of_runner(struct sentence *s, const struct record *r)
     const int64_t number = r->number[RECORD_N_FIRST];
     switch ((enum record_variant)r->message) {
     case RECORD_RAN_TOO_LONG:
-        add(s, "the time limit passed: an endless loop, a deadlock, or far too slow");
+        say(s, "the time limit passed: an endless loop, a deadlock, or far too slow");
         break;
     case RECORD_CHECK_TOO_LONG:
-        add(s, "not tried: all cases together took longer than %.0f s (--total-limit)", r->real[0]);
+        say(s, "not tried: all cases together took longer than %.0f s (--total-limit)", r->real[0]);
         break;
     case RECORD_OTHERS_TOO_LONG:
-        add(s, "not tried: the time limit passed in cases of this part before");
+        say(s, "not tried: the time limit passed in cases of this part before");
         break;
     case RECORD_OTHERS_TOO_MUCH:
-        add(s, "not tried: cases of this part took all memory before");
+        say(s, "not tried: cases of this part took all memory before");
         break;
     case RECORD_TOO_MUCH_MEMORY:
-        add(s, "the runner took more memory of the host than any case needs");
+        say(s, "the runner took more memory of the host than any case needs");
         break;
     case RECORD_BY_SIGNAL:
-        add(s, "the runner was killed by signal %d (%s)", (int)number, strsignal((int)number));
+        say(s, "the runner was killed by signal %d (%s)", (int)number, strsignal((int)number));
         break;
     case RECORD_BY_EXIT:
-        add(s, "the runner ended by itself (exit code %d) before it had answered", (int)number);
+        say(s, "the runner ended by itself (exit code %d) before it had answered", (int)number);
         break;
     case RECORD_GAVE_UP:
-        add(s, "the runner gave up before it came to this case");
+        say(s, "the runner gave up before it came to this case");
         break;
     default:
-        add(s, "the runner said that it was done, but its result is not complete");
+        say(s, "the runner said that it was done, but its result is not complete");
     }
 }
 
@@ -120,19 +120,19 @@ static void add_wrong_value(struct sentence *s, const struct record *r)
     const int64_t byte = r->memory.index[0];
     add_element(s, r);
     if (value->storage == RECORD_NUMBERS_OF_4_BITS)
-        add(s, ", numbers %" PRId64 " and %" PRId64 " of word %" PRId64 ",", byte % 4 * 2, byte % 4 * 2 + 1,
+        say(s, ", numbers %" PRId64 " and %" PRId64 " of word %" PRId64 ",", byte % 4 * 2, byte % 4 * 2 + 1,
             byte / 4);
-    add(s, " = ");
+    say(s, " = ");
     add_value(s, r, value->got);
-    add(s, ", expected ");
+    say(s, ", expected ");
     add_value(s, r, value->expected);
-    if (isfinite(value->share)) add(s, " (%.3gx the error budget)", value->share);
-    add(s, "; %" PRIu64 " of %" PRIu64 " wrong", value->wrong, value->compared);
+    if (isfinite(value->share)) say(s, " (%.3gx the error budget)", value->share);
+    say(s, "; %" PRIu64 " of %" PRIu64 " wrong", value->wrong, value->compared);
 }
 
 static void add_large_error(struct sentence *s, const struct record *r)
 {
-    add(s, "largest error of %s is %.3g; a computation in f32%s may lose %.3g, a plain one loses %.3g",
+    say(s, "largest error of %s is %.3g; a computation in f32%s may lose %.3g, a plain one loses %.3g",
         r->memory.buffer, r->value.got, r->value.storage == RECORD_F32 ? "" : ", stored so",
         r->value.expected, r->real[0]);
 }
@@ -141,22 +141,22 @@ static void add_workspace(struct sentence *s, const struct record *r)
 {
     const uint64_t asked = (uint64_t)r->number[RECORD_N_FIRST],
                    contract = (uint64_t)r->number[RECORD_N_SECOND];
-    add(s,
+    say(s,
         r->message == RECORD_STATUS_WORKSPACE
             ? "asked for %" PRIu64 " bytes of workspace, but was given the %" PRIu64 " of the contract"
             : "..._workspace_bytes() says %" PRIu64 " bytes, the contract %" PRIu64,
         asked, contract);
-    if (contract == SIZE_MAX) add(s, " (SIZE_MAX): no size fits in 63 bits");
+    if (contract == SIZE_MAX) say(s, " (SIZE_MAX): no size fits in 63 bits");
 }
 
 static void add_own_memory(struct sentence *s, const struct record *r)
 {
     const int64_t bytes = r->number[RECORD_N_FIRST], most = r->number[RECORD_N_SECOND];
     if (r->message == RECORD_CONSTANT_MEMORY)
-        add(s, "has %" PRId64 " bytes of __constant__ variables, but a GPU has room for %" PRId64, bytes,
+        say(s, "has %" PRId64 " bytes of __constant__ variables, but a GPU has room for %" PRId64, bytes,
             most);
     else
-        add(s,
+        say(s,
             "has %" PRId64 " bytes of __device__ and static variables, but a kernel file may have %" PRId64
             " beside the memory that it is given",
             bytes, most);
@@ -164,31 +164,31 @@ static void add_own_memory(struct sentence *s, const struct record *r)
 
 static void add_never_written(struct sentence *s, const struct record *r)
 {
-    add(s, "never written%s: %" PRId64 " of %" PRId64 " elements of %s, the first is ",
+    say(s, "never written%s: %" PRId64 " of %" PRId64 " elements of %s, the first is ",
         r->message == RECORD_NEVER ? "" : " in one of two runs", r->number[RECORD_N_FIRST],
         r->number[RECORD_N_SECOND], r->memory.buffer);
     add_element(s, r);
     if (isnan(r->value.got))
-        add(s, "; it is NaN as before, so not written there, or made of what was there before");
+        say(s, "; it is NaN as before, so not written there, or made of what was there before");
     if (r->message == RECORD_NOT_WHERE_ANY_PLACE)
-        add(s, "; its buffers begin at any element: what does the kernel do then?");
+        say(s, "; its buffers begin at any element: what does the kernel do then?");
     if (r->message == RECORD_NOT_WHERE_ALIGNED)
-        add(s, "; its buffers are aligned, and the other run's are not: what does the kernel do then?");
+        say(s, "; its buffers are aligned, and the other run's are not: what does the kernel do then?");
 }
 
 static void add_depends_on_output(struct sentence *s, const struct record *r)
 {
-    add(s, "depends on what %s held before the call: %" PRId64 " of %" PRId64 " elements, the first is ",
+    say(s, "depends on what %s held before the call: %" PRId64 " of %" PRId64 " elements, the first is ",
         r->memory.buffer, r->number[RECORD_N_FIRST], r->number[RECORD_N_SECOND]);
     add_element(s, r);
-    add(s, "; %s",
+    say(s, "; %s",
         r->note[0] != '\0' ? r->note : "is it, or memory that goes into it, read before it is written?");
 }
 
 static void add_runs_differ(struct sentence *s, const struct record *r)
 {
     if (r->message == RECORD_ATOMICS_DIFFER) {
-        add(s,
+        say(s,
             "what atomics leave in memory differs with the order of blocks and threads, which is another "
             "each time: are floats added "
             "by atomicAdd, whose sums round otherwise then? %s, rounded, does not show it here, and with "
@@ -196,10 +196,10 @@ static void add_runs_differ(struct sentence *s, const struct record *r)
             r->memory.buffer);
         return;
     }
-    add(s, "differs from run to run: %" PRId64 " of %" PRId64 " elements of %s, the first is ",
+    say(s, "differs from run to run: %" PRId64 " of %" PRId64 " elements of %s, the first is ",
         r->number[RECORD_N_FIRST], r->number[RECORD_N_SECOND], r->memory.buffer);
     add_element(s, r);
-    add(s,
+    say(s,
         "; %sa race, memory or registers that are read before they are set, or sums in the order of atomics "
         "(floats added by atomicAdd, work taken from a counter), another each time",
         r->message == RECORD_TWO_PLACES
@@ -212,56 +212,56 @@ static void add_wrote_outside(struct sentence *s, const struct record *r)
     const int64_t first = r->number[RECORD_N_FIRST], second = r->number[RECORD_N_SECOND];
     if (r->message == RECORD_BETWEEN_ROWS) {
         add_element(s, r);
-        add(s,
+        say(s,
             " was written: it lies past the end of its row, which has %" PRId64
             " elements; the next row begins %" PRId64 " further on",
             first, second);
     } else if (r->message == RECORD_BEFORE_START) {
-        add(s, "guard zone hit: something wrote %" PRId64 " bytes before the start of %s", first,
+        say(s, "guard zone hit: something wrote %" PRId64 " bytes before the start of %s", first,
             r->memory.buffer);
     } else {
-        add(s, "guard zone hit: something wrote %" PRId64 " bytes past the end of %s (%" PRId64 " %s)", first,
+        say(s, "guard zone hit: something wrote %" PRId64 " bytes past the end of %s (%" PRId64 " %s)", first,
             r->memory.buffer, second, r->message == RECORD_PAST_WORKSPACE ? "bytes" : "elements");
     }
 }
 
 static void add_wrong_bits(struct sentence *s, const struct record *r)
 {
-    add(s, "not the same bits: ");
+    say(s, "not the same bits: ");
     add_element(s, r);
-    add(s, " is %.9g, and %.9g for the same problem with %s", r->value.got, r->value.expected, r->note);
+    say(s, " is %.9g, and %.9g for the same problem with %s", r->value.got, r->value.expected, r->note);
 }
 
 static void add_broken_check(struct sentence *s, const struct record *r)
 {
     if (r->message == RECORD_NO_MEMORY)
-        add(s, "no memory to compare the result");
+        say(s, "no memory to compare the result");
     else if (r->message == RECORD_NOTHING_TO_AGREE)
-        add(s, "what this has to agree with is not there; please report this");
+        say(s, "what this has to agree with is not there; please report this");
     else if (r->message == RECORD_NO_BOUND)
-        add(s, "the checker found no error bound for %" PRId64 " elements of %s; please report this",
+        say(s, "the checker found no error bound for %" PRId64 " elements of %s; please report this",
             r->number[RECORD_N_FIRST], r->memory.buffer);
     else
-        add(s, "%s", r->note);
+        say(s, "%s", r->note);
 }
 
 static void add_timed_call(struct sentence *s, const struct record *r)
 {
     if (r->message == RECORD_NO_OTHER_INPUTS)
-        add(s, "the timing loop made no call with other inputs");
+        say(s, "the timing loop made no call with other inputs");
     else
-        add(s, "what the timing loop left in %s is not the checked result", r->memory.buffer);
+        say(s, "what the timing loop left in %s is not the checked result", r->memory.buffer);
 }
 
 static void add_wrote(struct sentence *s, const struct record *r)
 {
     if (r->kind == RECORD_WROTE_REFUSED)
-        add(s, "%s, yet ",
+        say(s, "%s, yet ",
             r->message == RECORD_CALL_REFUSED ? "the call was refused" : "this output had to stay as it was");
     else
-        add(s, "input modified: ");
+        say(s, "input modified: ");
     add_element(s, r);
-    add(s, r->kind == RECORD_WROTE_REFUSED ? " was written" : " is not what it was");
+    say(s, r->kind == RECORD_WROTE_REFUSED ? " was written" : " is not what it was");
 }
 
 static void add_kind(struct sentence *s, const struct record *r)
@@ -298,7 +298,7 @@ static void add_kind(struct sentence *s, const struct record *r)
         add_wrote_outside(s, r);
         break;
     case RECORD_WRONG_STATUS:
-        add(s, "returned %s, expected %s", first_status(r), second_status(r));
+        say(s, "returned %s, expected %s", first_status(r), second_status(r));
         break;
     case RECORD_WRONG_WORKSPACE:
         add_workspace(s, r);
@@ -307,25 +307,25 @@ static void add_kind(struct sentence *s, const struct record *r)
         add_own_memory(s, r);
         break;
     case RECORD_CUDA_ERROR:
-        add(s, "CUDA error %d: %s", (int)r->number[RECORD_N_FIRST], r->note);
+        say(s, "CUDA error %d: %s", (int)r->number[RECORD_N_FIRST], r->note);
         break;
     case RECORD_PRINTS:
-        add(s, "right, but it prints: an entry point and its kernels never do");
+        say(s, "right, but it prints: an entry point and its kernels never do");
         break;
     case RECORD_WROTE_ARGS:
-        add(s, "right, but it writes into the struct of arguments, which is the caller's: change a copy");
+        say(s, "right, but it writes into the struct of arguments, which is the caller's: change a copy");
         break;
     case RECORD_TIMED_CALL:
         add_timed_call(s, r);
         break;
     case RECORD_NOT_STARTED:
-        add(s, "KERNEL_NOT_STARTED: nothing has been written here yet");
+        say(s, "KERNEL_NOT_STARTED: nothing has been written here yet");
         break;
     case RECORD_BROKEN_CHECK:
         add_broken_check(s, r);
         break;
     default: /* broken-identity, broken-property, no-device: the lesson's words, the driver's */
-        add(s, "%s", r->note);
+        say(s, "%s", r->note);
     }
 }
 
@@ -333,12 +333,12 @@ void record_verdict_headline(const struct record *record, char *text, size_t siz
 {
     struct sentence sentence = {text, size, 0};
     text[0] = '\0';
-    if (record->number[RECORD_N_OTHER_INPUTS] != 0) add(&sentence, "a timed call with other inputs: ");
+    if (record->number[RECORD_N_OTHER_INPUTS] != 0) say(&sentence, "a timed call with other inputs: ");
     if (record->origin != RECORD_DEVICE) {
         add_kind(&sentence, record);
         return;
     }
-    add(&sentence, "the software device found a mistake%s",
+    say(&sentence, "the software device found a mistake%s",
         record->kind == RECORD_SEEN_BEFORE ? "; checked alone, the case shows where" : "");
 }
 
@@ -347,19 +347,19 @@ void record_verdict_headline(const struct record *record, char *text, size_t siz
 /* The lesson's own words, where it has some. */
 static void add_note_or(struct sentence *s, const struct record *r, const char *usual)
 {
-    add(s, "%s", r->note[0] != '\0' ? r->note : usual);
+    say(s, "%s", r->note[0] != '\0' ? r->note : usual);
 }
 
 /* Where the logsumexp is right, what is not finite came after it. */
 static void add_lse_right(struct sentence *s, const struct record *r)
 {
     if (r->number[RECORD_N_EXTENT] != 0)
-        add(s, "; maximum and sum are right, so it comes of what follows them");
+        say(s, "; maximum and sum are right, so it comes of what follows them");
 }
 
 static void add_nan(struct sentence *s, const struct record *r)
 {
-    add(s, "NaN in %s of the wrong elements: ", r->number[RECORD_N_FROM] != 0 ? "all" : "some");
+    say(s, "NaN in %s of the wrong elements: ", r->number[RECORD_N_FROM] != 0 ? "all" : "some");
     add_note_or(s, r, "0/0, infinity - infinity, or a NaN that was not to be read");
     add_lse_right(s, r);
 }
@@ -385,17 +385,17 @@ static void add_place(struct sentence *s, const struct record *r)
     const char *what = r->name[RECORD_NAME_AXIS];
     const int64_t from = r->number[RECORD_N_FROM], extent = r->number[RECORD_N_EXTENT];
     if (r->cause == RECORD_CAUSE_LAST_TILE)
-        add(s,
+        say(s,
             "only the %s of the last tile are wrong (from %" PRId64 " of %" PRId64
             " on, as with tiles of %" PRId64 "): is its tail handled?%s",
             what, from, extent, r->number[RECORD_N_TILE],
             r->number[RECORD_N_TILE] <= 64 ? " Or does a later warp or warpgroup have these?" : "");
     else if (r->cause == RECORD_CAUSE_FIRST_PART)
-        add(s, "only %s up to %" PRId64 " of %" PRId64 " are wrong", what, from, extent);
+        say(s, "only %s up to %" PRId64 " of %" PRId64 " are wrong", what, from, extent);
     else if (extent == 0)
-        add(s, "only %s from %" PRId64 " on are wrong", what, from);
+        say(s, "only %s from %" PRId64 " on are wrong", what, from);
     else
-        add(s, "only %s from %" PRId64 " of %" PRId64 " on are wrong%s", what, from, extent,
+        say(s, "only %s from %" PRId64 " of %" PRId64 " on are wrong%s", what, from, extent,
             r->number[RECORD_N_TILE] != 0
                 ? ": where do the next blocks of columns, of 128 bytes per row, lie? "
                   "(offsets, strides of a descriptor)"
@@ -405,13 +405,13 @@ static void add_place(struct sentence *s, const struct record *r)
 static void add_columns_exchanged(struct sentence *s, const struct record *r)
 {
     if (r->number[RECORD_N_FROM] == 8)
-        add(s, "columns 8 apart are exchanged: of a fragment of 16 columns, a lane has elements of columns c "
+        say(s, "columns 8 apart are exchanged: of a fragment of 16 columns, a lane has elements of columns c "
                "and c + 8");
     else if (r->number[RECORD_N_FROM] == 2)
-        add(s, "columns 2 apart are exchanged: of four elements that are loaded at once, the second half is "
+        say(s, "columns 2 apart are exchanged: of four elements that are loaded at once, the second half is "
                "taken for the first");
     else
-        add(s, "neighbouring columns are exchanged: which is the lower half of a register?");
+        say(s, "neighbouring columns are exchanged: which is the lower half of a register?");
 }
 
 static void add_neighbours(struct sentence *s, const struct record *r)
@@ -420,14 +420,14 @@ static void add_neighbours(struct sentence *s, const struct record *r)
     const int last = (part & 1) != 0;
     const char *what = r->name[RECORD_NAME_AXIS];
     if (period <= 0) return;
-    add(s, "%severy wrong element is in ", s->used > 0 ? "; " : "");
+    say(s, "%severy wrong element is in ", s->used > 0 ? "; " : "");
     if (period == 2)
-        add(s, "an %s %s: the %s ones are right", last ? "odd" : "even", what, last ? "even" : "odd");
+        say(s, "an %s %s: the %s ones are right", last ? "odd" : "even", what, last ? "even" : "odd");
     else if (last)
-        add(s, "the %ss from %" PRId64 " on of every %" PRId64 ": those before are right", what, count,
+        say(s, "the %ss from %" PRId64 " on of every %" PRId64 ": those before are right", what, count,
             period);
     else
-        add(s, "the first %" PRId64 " %ss of every %" PRId64 ": the others are right", count, what, period);
+        say(s, "the first %" PRId64 " %ss of every %" PRId64 ": the others are right", count, what, period);
 }
 
 /* Patterns of wrong elements. */
@@ -436,13 +436,13 @@ static void add_exchanged(struct sentence *s, const struct record *r)
 {
     const int64_t from = r->number[RECORD_N_FROM];
     if (r->cause == RECORD_CAUSE_SWIZZLED)
-        add(s,
+        say(s,
             "pieces of 16 bytes are exchanged within rows of %" PRId64 " bytes, as a swizzle does: what is "
             "written to shared memory, and what is read from there (or the tensor map), must have the same "
             "one",
             from);
     else
-        add(s, from == 8
+        say(s, from == 8
                    ? "rows 8 apart are exchanged: of a fragment of 16 rows, a lane has elements of rows g "
                      "and g + 8"
                    : "neighbouring rows are exchanged");
@@ -454,7 +454,7 @@ static void add_special_values(struct sentence *s, const struct record *r)
     const int64_t from = r->number[RECORD_N_FROM];
     switch ((enum record_cause)r->cause) {
     case RECORD_CAUSE_NAN_LOST:
-        add(s,
+        say(s,
             from != 0
                 ? "a NaN was lost, and 0 is in its place: is a row, or a part of it, taken for one without "
                   "keys or terms because of a value, such as lse or a maximum of -infinity? Only the mask "
@@ -463,7 +463,7 @@ static void add_special_values(struct sentence *s, const struct record *r)
                   "and comparisons drop one");
         break;
     case RECORD_CAUSE_FAR:
-        add(s, "what is far from the first element is wrong, what is near is right: an offset of 32 bits "
+        say(s, "what is far from the first element is wrong, what is near is right: an offset of 32 bits "
                "overflows, even if it "
                "counts vectors");
         break;
@@ -471,24 +471,24 @@ static void add_special_values(struct sentence *s, const struct record *r)
         add_nan(s, r);
         break;
     case RECORD_CAUSE_INFINITY:
-        add(s, "infinity in all wrong elements: ");
+        say(s, "infinity in all wrong elements: ");
         add_note_or(s, r, "overflow, a division by zero, or a mask too many");
         add_lse_right(s, r);
         break;
     case RECORD_CAUSE_ALL_ZERO:
-        add(s, "all zero%s",
+        say(s, "all zero%s",
             from != 0 ? "; lse is right, so scores, maximum and sum are: O = P V is missing, or is not stored"
                       : "");
         break;
     case RECORD_CAUSE_WRONG_ARE_ZERO:
-        add(s, "the wrong elements are all zero");
+        say(s, "the wrong elements are all zero");
         break;
     case RECORD_CAUSE_FINITE:
         if (r->note[0] != '\0') {
-            add(s, "%s", r->note);
+            say(s, "%s", r->note);
             break;
         }
-        add(s, "elements that must be %s are finite numbers%s", from != 0 ? "-infinity" : "infinite",
+        say(s, "elements that must be %s are finite numbers%s", from != 0 ? "-infinity" : "infinite",
             from != 0 ? "" : ": is something clamped?");
         break;
     default:
@@ -501,43 +501,43 @@ static void add_pattern(struct sentence *s, const struct record *r)
     const int64_t from = r->number[RECORD_N_FROM];
     switch ((enum record_cause)r->cause) {
     case RECORD_CAUSE_ROUNDING:
-        add(s,
+        say(s,
             "rounding: %.3g times what this computation may lose; is something kept in lower precision, or "
             "rounded many more times than it needs?",
             r->real[1]);
         break;
     case RECORD_CAUSE_AS_BEFORE:
-        add(s, "%s is as it was before the call: is it written in every case?", r->memory.buffer);
+        say(s, "%s is as it was before the call: is it written in every case?", r->memory.buffer);
         break;
     case RECORD_CAUSE_KEPT:
-        add(s, "alone this case passes: something is kept from an earlier call, in a static or __device__ "
+        say(s, "alone this case passes: something is kept from an earlier call, in a static or __device__ "
                "variable, in an "
                "attribute that is set once, or in device memory");
         break;
     case RECORD_CAUSE_CONSTANT_FACTOR:
-        add(s, "constant factor: every wrong element is %.4g times what it should be", r->real[1]);
+        say(s, "constant factor: every wrong element is %.4g times what it should be", r->real[1]);
         if (from != 0)
-            add(s,
+            say(s,
                 ", as if the row were divided by %.2g%% of the sum of its weights: do all parts of the keys "
                 "count in it?",
                 100.0 / r->real[1]);
         break;
     case RECORD_CAUSE_FACTOR_OF_ROW:
-        add(s,
+        say(s,
             "every wrong row is what it should be times a factor of its own, %.4g to %.4g: it was divided by "
             "a wrong sum, or scaled "
             "wrongly",
             r->real[1], r->real[0]);
         break;
     case RECORD_CAUSE_OTHER_SIXTEEN_BITS:
-        add(s, "%s holds the bits of %s: its elements were stored as the other type of 16 bits",
+        say(s, "%s holds the bits of %s: its elements were stored as the other type of 16 bits",
             r->memory.buffer, from != 0 ? "bf16, and is f16" : "f16, and is bf16");
         break;
     case RECORD_CAUSE_COPY_OF_INPUT:
-        add(s, "%s holds a copy of %s", r->memory.buffer, r->name[RECORD_NAME_OTHER]);
+        say(s, "%s holds a copy of %s", r->memory.buffer, r->name[RECORD_NAME_OTHER]);
         break;
     case RECORD_CAUSE_TRANSPOSED:
-        add(s, "transposed: axes %" PRId64 " and %" PRId64 " of %s are stored the other way round",
+        say(s, "transposed: axes %" PRId64 " and %" PRId64 " of %s are stored the other way round",
             r->number[RECORD_N_AXIS], r->number[RECORD_N_AXIS] + 1, r->memory.buffer);
         break;
     case RECORD_CAUSE_SWIZZLED:
@@ -562,14 +562,14 @@ static void add_pattern(struct sentence *s, const struct record *r)
         add_place(s, r);
         break;
     case RECORD_CAUSE_LSE_RIGHT:
-        add(s,
+        say(s,
             "lse is right, so scores, maximum and sum are: look at what the weights are multiplied with, and "
             "at how %s is rescaled, divided and stored",
             r->memory.buffer);
         break;
     default: /* what is known of the neighbours says it all; or there is a guess, which has its own sentence */
         if (r->guess > 0 || r->cause == RECORD_CAUSE_TERMS || r->cause == RECORD_CAUSE_STORAGE_TYPE)
-            add(s, "%s", r->note);
+            say(s, "%s", r->note);
     }
 }
 
@@ -577,18 +577,18 @@ static void add_cause(struct sentence *s, const struct record *r)
 {
     switch ((enum record_cause)r->cause) {
     case RECORD_CAUSE_DIVISION_BY_ZERO:
-        add(s, "an integer was divided by zero");
+        say(s, "an integer was divided by zero");
         break;
     case RECORD_CAUSE_HOST_POINTER:
         if (r->name[RECORD_NAME_OTHER][0] != '\0')
-            add(s, "%s is NULL in this call, and was used before it was checked", r->name[RECORD_NAME_OTHER]);
+            say(s, "%s is NULL in this call, and was used before it was checked", r->name[RECORD_NAME_OTHER]);
         else
-            add(s,
+            say(s,
                 "a function of the host used a pointer that is null, or is not the host's: device memory is "
                 "for kernels and cudaMemcpy");
         break;
     case RECORD_CAUSE_SMALL_WORKSPACE:
-        add(s,
+        say(s,
             "the workspace is too small: ..._workspace_bytes() says %" PRId64 " bytes, the contract %" PRId64
             "%s",
             r->number[RECORD_N_FROM], r->number[RECORD_N_EXTENT],
@@ -596,14 +596,14 @@ static void add_cause(struct sentence *s, const struct record *r)
                                           : "");
         break;
     case RECORD_CAUSE_VECTOR_TAIL:
-        add(s, "a vector begins inside of a buffer and reaches past its end: leave the tail to single "
+        say(s, "a vector begins inside of a buffer and reaches past its end: leave the tail to single "
                "elements");
         break;
     case RECORD_CAUSE_C_READ:
-        add(s, "C is read although beta is 0 (-0 is 0, too)");
+        say(s, "C is read although beta is 0 (-0 is 0, too)");
         break;
     case RECORD_CAUSE_NCCL_COUNT:
-        add(s,
+        say(s,
             "NCCL's counts are in elements of the type, not in bytes; is the buffer as large as that, or is "
             "there one transfer too many?");
         break;
@@ -618,18 +618,18 @@ static void add_cause(struct sentence *s, const struct record *r)
             "capturing, a wait or an allocation");
         break;
     case RECORD_CAUSE_VALID_REFUSED:
-        add(s, "valid arguments are refused: %s", what_refuses(r));
+        say(s, "valid arguments are refused: %s", what_refuses(r));
         break;
     case RECORD_CAUSE_OTHER_REFUSAL:
-        add(s, "of several faults the first decides, in the order of @return in the lesson's header: what is "
+        say(s, "of several faults the first decides, in the order of @return in the lesson's header: what is "
                "looked at first?");
         break;
     case RECORD_CAUSE_WORKSPACE_UNLIKE:
         if (r->number[RECORD_N_EXTENT] == 0) {
-            add(s, "no workspace is needed here: its pointer and its size are not looked at");
+            say(s, "no workspace is needed here: its pointer and its size are not looked at");
             break;
         }
-        add(s, "the call wants more workspace than the function that tells its size: do both compute it from "
+        say(s, "the call wants more workspace than the function that tells its size: do both compute it from "
                "the same "
                "arguments, and from none that the size must not depend on?");
         break;

@@ -35,12 +35,12 @@ int runner_is_locked(void)
 
 enum { MOST_LINES = 160, REFUSED = SECCOMP_RET_ERRNO | EPERM, ABSENT = SECCOMP_RET_ERRNO | ENOSYS };
 
-static struct sock_filter line[MOST_LINES];
-static unsigned short count;
+static struct sock_filter filter_line[MOST_LINES];
+static unsigned short filter_lines;
 
 static void add(unsigned code, unsigned value, unsigned char if_so, unsigned char if_not)
 {
-    line[count++] = (struct sock_filter)BPF_JUMP((unsigned short)code, value, if_so, if_not);
+    filter_line[filter_lines++] = (struct sock_filter)BPF_JUMP((unsigned short)code, value, if_so, if_not);
 }
 
 static void load(size_t offset)
@@ -101,7 +101,7 @@ void lock_runner(int files)
     refuse_by_bits(SYS_clone, 0, CLONE_THREAD, 0); /* a thread is no process */
     if (files) refuse_files();
     end(SECCOMP_RET_ALLOW);
-    struct sock_fprog program = {count, line};
+    struct sock_fprog program = {filter_lines, filter_line};
     locked = 1;
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);

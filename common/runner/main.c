@@ -121,13 +121,13 @@ static int reply(int descriptor, uint32_t kind, uint32_t index)
 static struct {
     int control, replies;
     uint32_t index;
-} line;
+} turn_line;
 
 static void take_turn(int begins)
 {
     struct wire_message message = {0};
-    (void)reply(line.replies, begins ? WIRE_WAITS : WIRE_TURN_OVER, line.index);
-    while (begins && message.kind != WIRE_TURN && receive(line.control, &message) == 0) continue;
+    (void)reply(turn_line.replies, begins ? WIRE_WAITS : WIRE_TURN_OVER, turn_line.index);
+    while (begins && message.kind != WIRE_TURN && receive(turn_line.control, &message) == 0) continue;
 }
 
 static void watch(double seconds)
@@ -160,7 +160,7 @@ static int session(int image_descriptor, int control, int replies, int locked)
         if (locked) image_view_open(image, message.index);
         records_belong_to(message.index);
         watch(item->patience);
-        line.control = control, line.replies = replies, line.index = message.index;
+        turn_line.control = control, turn_line.replies = replies, turn_line.index = message.index;
         run_case(image, item, take_turn);
         watch(0.0);
         fflush(NULL); /* so that what the kernel printed comes before the reply */

@@ -54,7 +54,7 @@ static int close_left_capture(struct device_case *run, cudaStream_t stream)
 
 /* The second run is on another stream and, on the software device, in another order of blocks and threads: whatever
  * an entry point keeps from call to call, or leaves to chance, shows as other bits or as a finding. */
-static int call(struct device_case *run, int set, int index)
+static int call_case(struct device_case *run, int set, int index)
 {
     struct wire_result *result = &run->item->result, described = {0};
     int refused = (run->item->flags & CASE_REFUSE_LAUNCHES) != 0;
@@ -115,7 +115,7 @@ static int run_both_at_once(struct device_case *run)
 {
     for (int index = 0; index < 2; index++)
         if (prepare(run, index, index) != 0) return -1;
-    if (call(run, 0, 0) != 0 || call(run, 1, 1) != 0 || finish(run, 1) != 0) return -1;
+    if (call_case(run, 0, 0) != 0 || call_case(run, 1, 1) != 0 || finish(run, 1) != 0) return -1;
     return take_back(run, 0, 0) != 0 || take_back(run, 1, 1) != 0 ? -1 : 0;
 }
 
@@ -136,7 +136,7 @@ static int run_once(struct device_case *run)
     const struct wire_parts none = {0};
     if (prepare(run, 0, 0) != 0) return -1;
     run_share(run, &run->item->parts);
-    const int failed = call(run, 0, 0) != 0 || finish(run, 0) != 0;
+    const int failed = call_case(run, 0, 0) != 0 || finish(run, 0) != 0;
     if (simt_share_left != NULL && run->item->parts.total > 0)
         run->item->result.not_told = (uint32_t)simt_share_left();
     run_share(run, &none);
@@ -151,7 +151,7 @@ static int run_one_by_one(struct device_case *run)
     for (int index = 0; index < 2; index++) {
         int set = run->sets == 2 ? index : 0;
         if (prepare(run, set, index) != 0) return -1;
-        if (call(run, set, index) != 0 || finish(run, index) != 0 || take_back(run, set, index) != 0)
+        if (call_case(run, set, index) != 0 || finish(run, index) != 0 || take_back(run, set, index) != 0)
             return -1;
     }
     return 0;
@@ -159,7 +159,7 @@ static int run_one_by_one(struct device_case *run)
 
 enum { FEW_SMS = 2 /* of a small device */ };
 
-enum { ROOM = 1 << 20 /* bytes for a buffer of cases that have the same addresses */ };
+enum { REUSED_ROOM = 1 << 20 /* bytes for a buffer of cases that have the same addresses */ };
 
 /* What only the software device can be made to be. */
 static void pretend(uint32_t flags, int capability)
@@ -171,7 +171,7 @@ static void pretend(uint32_t flags, int capability)
     if (simt_launch_only != NULL) simt_launch_only((flags & CASE_LAUNCH_ONLY) != 0);
     if (simt_keep_variables != NULL) simt_keep_variables(1);
     if (simt_watch_streams != NULL) simt_watch_streams((flags & CASE_TWO_STREAMS) != 0);
-    if (simt_reuse_addresses != NULL && (flags & CASE_SAME_ADDRESSES)) simt_reuse_addresses(ROOM);
+    if (simt_reuse_addresses != NULL && (flags & CASE_SAME_ADDRESSES)) simt_reuse_addresses(REUSED_ROOM);
     if (simt_reuse_addresses != NULL && flags == 0) simt_reuse_addresses(0);
 }
 

@@ -188,7 +188,7 @@ static int before_call(struct stopwatch *watch)
     return check(watch, cudaMemsetAsync(watch->flush, 0, item->flush_bytes, stream));
 }
 
-static int call(struct stopwatch *watch)
+static int call_timed(struct stopwatch *watch)
 {
     struct device_case *run = watch->run;
     run->item->result.status[2] = (int32_t)call_kernel(run, 0, run->stream[0], NULL);
@@ -212,7 +212,7 @@ static int wall_time(struct stopwatch *watch)
             check(watch, cudaDeviceSynchronize()) != 0)
             return -1;
         double begin = now_us();
-        if (call(watch) != 0 || check(watch, cudaDeviceSynchronize()) != 0) return -1;
+        if (call_timed(watch) != 0 || check(watch, cudaDeviceSynchronize()) != 0) return -1;
         float us = (float)(now_us() - begin);
         if (i == 0 || us < result->wall_us) result->wall_us = us;
     }
@@ -277,7 +277,7 @@ static int sample(struct stopwatch *watch)
         if (turn_inputs(watch, turned) != 0 || before_call(watch) != 0 ||
             check(watch, cudaEventRecord(watch->begin[i], stream)) != 0)
             return -1;
-        if (call(watch) != 0 || check(watch, cudaEventRecord(watch->end[i], stream)) != 0) return -1;
+        if (call_timed(watch) != 0 || check(watch, cudaEventRecord(watch->end[i], stream)) != 0) return -1;
         if (turned && watch->judged[i] && keep_for_checker(watch, watch->judged[i] - 1) != 0) return -1;
         if (!turned && watch->audited[i] && !watch->found_out && audit(watch, audits++) != 0) return -1;
     }
@@ -309,7 +309,7 @@ int time_case(struct device_case *run)
     int failed = open_watch(&watch) != 0;
     for (unsigned i = 0; i < run->item->warm_up && !failed; i++) {
         failed = turn_inputs(&watch, watch.turns && one_of_two()) != 0 || before_call(&watch) != 0 ||
-                 call(&watch) != 0;
+                 call_timed(&watch) != 0;
     }
     failed = failed || wall_time(&watch) != 0;
     if (!failed) choose_count(&watch);

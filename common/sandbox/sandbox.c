@@ -17,16 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "sandbox_inside.h"
 
 enum { LOOK_MS = 20, ENVIRONMENT_MOST = 64 };
-
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 void sandbox_prepare(void)
 {
@@ -138,10 +132,10 @@ static void note_status(struct sandboxed *child, int status, int killed)
 
 void sandbox_finish(struct sandboxed *child, double seconds)
 {
-    double until = now_seconds() + seconds;
+    double until = monotonic_seconds() + seconds;
     int status = 0;
     if (child->keeper < 0) return;
-    while (!sandbox_has_ended(child) && now_seconds() < until) {
+    while (!sandbox_has_ended(child) && monotonic_seconds() < until) {
         sandbox_collect(child);
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     }
@@ -170,7 +164,7 @@ enum sandbox_end sandbox_run(const struct sandbox *sandbox, double seconds, int 
         if (child->output < 0) nanosleep(&(struct timespec){0, 1000000}, NULL);
         sandbox_collect(child);
         if (interrupted != NULL && interrupted()) end = SANDBOX_LATE;
-        if (now_seconds() < watch.looked + LOOK_MS * 1e-3) continue;
+        if (monotonic_seconds() < watch.looked + LOOK_MS * 1e-3) continue;
         if (sandbox_is_greedy(child)) end = SANDBOX_GREEDY;
         if (sandbox_clock_look(&watch) > seconds) end = SANDBOX_LATE;
     }

@@ -36,16 +36,16 @@ struct list {
     size_t count;
 };
 
-static void add(struct list *list, const char *item)
+static void add_word(struct list *list, const char *item)
 {
     if (list->count < ARGUMENTS_MOST) list->items[list->count++] = item;
 }
 
 static void add_bind(struct list *list, const char *how, const char *path)
 {
-    add(list, how);
-    add(list, path);
-    add(list, path);
+    add_word(list, how);
+    add_word(list, path);
+    add_word(list, path);
 }
 
 /* 1 if the system's folders show @p path already. To mount it once more fails if a link leads to it, such
@@ -143,10 +143,10 @@ static void add_view(struct list *list, const struct sandbox *sandbox)
 {
     static char size[32], shared[32];
     for (size_t i = 0; i < sizeof SYSTEM / sizeof SYSTEM[0]; i++) add_bind(list, "--ro-bind-try", SYSTEM[i]);
-    add(list, "--proc");
-    add(list, "/proc");
-    add(list, "--dev");
-    add(list, "/dev");
+    add_word(list, "--proc");
+    add_word(list, "/proc");
+    add_word(list, "--dev");
+    add_word(list, "/dev");
     if (sandbox->gpu) add_gpu_files(list);
     snprintf(size, sizeof size, "%d", TEMPORARY_BYTES);
     /* Between GPUs that cannot access each other NCCL's buffers are in shared memory; their use counts as
@@ -154,7 +154,7 @@ static void add_view(struct list *list, const struct sandbox *sandbox)
     snprintf(shared, sizeof shared, "%d", sandbox->network && sandbox->gpu ? NCCL_BYTES : TEMPORARY_BYTES);
     const char *const temporary[] = {"--size", size,   "--tmpfs", "/tmp",
                                      "--size", shared, "--tmpfs", "/dev/shm"};
-    for (size_t i = 0; i < sizeof temporary / sizeof temporary[0]; i++) add(list, temporary[i]);
+    for (size_t i = 0; i < sizeof temporary / sizeof temporary[0]; i++) add_word(list, temporary[i]);
     if (sandbox->gpu) {
         add_named_folders(list);
         add_cached_folders(list);
@@ -183,18 +183,18 @@ static const char **wrap(const char *bubblewrap, const struct sandbox *sandbox, 
     if (list.items == NULL) return NULL;
     static const char *const always[] = {
         "--unshare-all", "--die-with-parent", "--new-session", "--hostname", "sandbox", "--cap-drop", "ALL"};
-    add(&list, bubblewrap);
-    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) add(&list, always[i]);
+    add_word(&list, bubblewrap);
+    for (size_t i = 0; i < sizeof always / sizeof always[0]; i++) add_word(&list, always[i]);
     add_view(&list, sandbox);
-    add(&list, "--chdir");
-    add(&list, sandbox->folder != NULL ? sandbox->folder : "/");
+    add_word(&list, "--chdir");
+    add_word(&list, sandbox->folder != NULL ? sandbox->folder : "/");
     if (filter_descriptor >= 0) {
         snprintf(descriptor, sizeof descriptor, "%d", filter_descriptor);
-        add(&list, "--seccomp");
-        add(&list, descriptor);
+        add_word(&list, "--seccomp");
+        add_word(&list, descriptor);
     }
-    add(&list, "--");
-    for (const char *const *word = sandbox->arguments; *word != NULL; word++) add(&list, *word);
+    add_word(&list, "--");
+    for (const char *const *word = sandbox->arguments; *word != NULL; word++) add_word(&list, *word);
     if (list.count < ARGUMENTS_MOST) return list.items;
     free(list.items);
     return NULL;

@@ -106,24 +106,24 @@ static const int FOR_NOBODY[] = {
 #endif
 };
 
-static void add(struct sandbox_filter *filter, struct sock_filter line)
+static void add_line(struct sandbox_filter *filter, struct sock_filter line)
 {
     filter->line[filter->count++] = line;
 }
 
 static void add_load(struct sandbox_filter *filter, size_t offset)
 {
-    add(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offset));
+    add_line(filter, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (unsigned)offset));
 }
 
 static void add_skip_unless(struct sandbox_filter *filter, unsigned value, unsigned char lines)
 {
-    add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, lines));
+    add_line(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, lines));
 }
 
 static void add_end(struct sandbox_filter *filter, unsigned verdict)
 {
-    add(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, verdict));
+    add_line(filter, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, verdict));
 }
 
 static const unsigned REFUSED = SECCOMP_RET_ERRNO | EPERM;
@@ -177,8 +177,8 @@ static void add_no_writing(struct sandbox_filter *filter, int call, size_t flags
 {
     add_skip_unless(filter, (unsigned)call, 4);
     add_load(filter, flags);
-    add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K,
-                                             O_CREAT | O_WRONLY | O_RDWR | O_TRUNC, 0, 1));
+    add_line(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K,
+                                                  O_CREAT | O_WRONLY | O_RDWR | O_TRUNC, 0, 1));
     add_end(filter, REFUSED);
     add_end(filter, SECCOMP_RET_ALLOW);
 }
@@ -188,10 +188,10 @@ void sandbox_filter_make(enum sandbox_kind kind, int may_write, int gpu, int net
 {
     filter->count = 0;
     add_load(filter, offsetof(struct seccomp_data, arch));
-    add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0));
+    add_line(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0));
     add_end(filter, REFUSED);
     add_load(filter, offsetof(struct seccomp_data, nr));
-    add(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_TABLE_BIT, 0, 1));
+    add_line(filter, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_TABLE_BIT, 0, 1));
     add_end(filter, REFUSED);
     add_refusals(filter, FOR_NOBODY, sizeof FOR_NOBODY / sizeof FOR_NOBODY[0]);
     if (kind != SANDBOX_RUNNER || !gpu || !network) add_no_sockets(filter, kind == SANDBOX_RUNNER && gpu);

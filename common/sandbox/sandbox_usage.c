@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "sandbox.h"
 
 enum { TREE_DEPTH = 64 };
@@ -80,13 +80,6 @@ int sandbox_is_greedy(const struct sandboxed *child)
     return usage.resident > child->resident_bytes;
 }
 
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static struct usage time_of(long process)
 {
     struct usage usage = {.add = add_time};
@@ -99,7 +92,7 @@ static void start_clock(long process, struct sandbox_clock *watch)
 {
     const struct usage usage = time_of(process);
     *watch = (struct sandbox_clock){
-        .process = process, .begin = now_seconds(), .running = usage.running, .waiting = usage.waiting};
+        .process = process, .begin = monotonic_seconds(), .running = usage.running, .waiting = usage.waiting};
     watch->looked = watch->begin;
 }
 
@@ -116,7 +109,7 @@ void sandbox_clock_start_here(struct sandbox_clock *watch)
 double sandbox_clock_look(struct sandbox_clock *watch)
 {
     const struct usage usage = time_of(watch->process);
-    const double now = now_seconds(), passed = now - watch->looked;
+    const double now = monotonic_seconds(), passed = now - watch->looked;
     const double running = fmax(usage.running - watch->running, 0.0);
     const double waiting = fmax(usage.waiting - watch->waiting, 0.0);
     const double slept = fmax(passed - running - waiting, 0.0);

@@ -254,7 +254,7 @@ void make_places(struct making *m)
 /* ---- two faults ------------------------------------------------------------------------------------------- */
 
 /* In which order contracts name causes for a refusal: the checks that all lessons share come first, and the device last. */
-static int rank_of(const struct lesson *lesson, const struct lesson_case *fault)
+static int rank_of_fault(const struct lesson *lesson, const struct lesson_case *fault)
 {
     static const int rank[] = {
         [KERNEL_INVALID_CONFIG] = 1,  [KERNEL_INVALID_DIMENSION] = 2, [KERNEL_UNSUPPORTED_DTYPE] = 3,
@@ -292,7 +292,7 @@ void make_several_faults(struct making *m)
     int ranks = 0;
     for (int i = 0; i < m->count; i++)
         if (m->sound != NULL && is_fault(m->lesson, &m->cases[i], m->sound))
-            ranks |= 1 << rank_of(m->lesson, &m->cases[i]);
+            ranks |= 1 << rank_of_fault(m->lesson, &m->cases[i]);
     if (m->sound == NULL || (ranks & (ranks - 1)) == 0) return;
     struct lesson_case *item = making_refuse(m, "two_faults", KERNEL_INVALID_CONFIG);
     if (item == NULL) return;
@@ -343,7 +343,8 @@ static const struct lesson_case *any_fault(const struct lesson *lesson, const st
 {
     int at = rng_between(rng, 0, count - 1);
     for (int tried = 0; tried < count; tried++, at = (at + 1) % count)
-        if (is_fault(lesson, &cases[at], sound) && rank_of(lesson, &cases[at]) == rank) return &cases[at];
+        if (is_fault(lesson, &cases[at], sound) && rank_of_fault(lesson, &cases[at]) == rank)
+            return &cases[at];
     return NULL;
 }
 

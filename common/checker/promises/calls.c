@@ -97,7 +97,7 @@ static int64_t told(const struct lesson_case *item, const struct described *line
     return item->value[line->at];
 }
 
-static void tell(struct lesson_case *item, const struct described *line, int64_t value, int is_extent)
+static void tell_call(struct lesson_case *item, const struct described *line, int64_t value, int is_extent)
 {
     if (is_extent) item->extent[line->at] = (int)value;
     item->value[line->at] = value;
@@ -141,12 +141,12 @@ static int tell_another(const struct lesson *lesson, const struct lesson_case *c
                                   : value > now && may_grow && best >= now && (best == now || value < best);
         if (!is_nearer || cases[i].part != item->part || !making_is_ordinary(&cases[i])) continue;
         *item = before;
-        tell(item, line, value, is_extent);
+        tell_call(item, line, value, is_extent);
         if (has_whole_groups(lesson, item)) best = value;
     }
     *item = before;
     if (best == now) return 0;
-    tell(item, line, best, is_extent);
+    tell_call(item, line, best, is_extent);
     if (lesson->settle != NULL) lesson->settle(item);
     return 1;
 }
@@ -172,7 +172,7 @@ static int change_one(const struct lesson *lesson, const struct lesson_case *cas
     while ((line = described_next(lesson, item->part, DESCRIBED_STRIDE, line)) != NULL)
         for (int vectors = 0; vectors < 2; vectors++) {
             if (left-- > 0) continue;
-            tell(item, line, told(item, line) + line->first * (vectors ? VECTORS : 1), 1);
+            tell_call(item, line, told(item, line) + line->first * (vectors ? VECTORS : 1), 1);
             item->about = AFTER("the same addresses and another distance of rows");
             return 1;
         }

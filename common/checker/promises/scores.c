@@ -12,7 +12,8 @@
 
 #include "making.h"
 
-#define LARGE "scores of 2^27 to 2^127: half a unit in the last place of one is an exponent that no float has"
+#define LARGE_SCORES                                                                                         \
+    "scores of 2^27 to 2^127: half a unit in the last place of one is an exponent that no float has"
 #define BEYOND "the scale, or log2(e), times an element of q or k is infinite here, and no score is"
 #define NEAR_0 "the scale is so small that all weights are the same; 0 alone stands for the default"
 #define SMALL                                                                                                \
@@ -32,12 +33,12 @@ struct size {
 };
 static const struct size SIZES[] = {
     /* clang-format off */
-    {1.0,          0x1.4p13,  0x1p14,    LARGE,  0, 0},
-    {2.0,          0x1.4p13,  0x1p14,    LARGE,  0, 0},
-    {0x1p10,       0x1.4p14,  0x1p14,    LARGE,  0, 0},
-    {-0x1p40,      0x1.4p14,  0x1p14,    LARGE,  0, 0},
-    {0x1p70,       0x1.4p14,  0x1p14,    LARGE,  0, 0},
-    {0x1p98,       0x1.4p14,  0x1p14,    LARGE,  0, 0}, /* the largest there are */
+    {1.0,          0x1.4p13,  0x1p14,    LARGE_SCORES,  0, 0},
+    {2.0,          0x1.4p13,  0x1p14,    LARGE_SCORES,  0, 0},
+    {0x1p10,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0},
+    {-0x1p40,      0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0},
+    {0x1p70,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0},
+    {0x1p98,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0}, /* the largest there are */
     {0x1p120,      0x1.4p15,  0x1p-14,   BEYOND, 0, 0},
     {0x1p120,      0x1.4p-14, 0x1p14,    BEYOND, 0, 0},
     {0x1.cp127,    0x1.4p-14, 0x1p-14,   BEYOND, 0, 0},
@@ -222,7 +223,7 @@ static int is_large(const struct size *size, size_t key)
     return key % (size_t)size->every == (size_t)size->every / 2 + 2;
 }
 
-static double key_of(const struct size *size, size_t key)
+static double number_of_key(const struct size *size, size_t key)
 {
     if (size->every > 0) return is_large(size, key) ? size->key : 0.0;
     return size->key * (1.0 + (double)(key % DISTINCT) / DISTINCT);
@@ -342,7 +343,7 @@ void scores_fill(const struct lesson *lesson, const struct lesson_case *item,
         const double size =
                          query >= 1.0 ? query * (1.0 - (double)(line / 2 % QUERIES) / (2 * QUERIES)) : query,
                      of_query = line % 2 > 0 ? -size : size,
-                     of_key = key_of(&SIZES[item->scores - 1], is_given ? of_row : line);
+                     of_key = number_of_key(&SIZES[item->scores - 1], is_given ? of_row : line);
         if (is_query || is_key(buffer->name))
             data[i] = of_row % head_dim > 0 ? 0.0f : (float)(is_query ? of_query : of_key);
         if (is_given) data[i] = (float)(factor * of_query * of_key);

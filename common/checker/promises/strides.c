@@ -34,7 +34,7 @@ static size_t rows_of(const struct lesson_buffer *buffer)
 
 /* Three eighths of the rows lie below 2^31, and a quarter beyond 2^32, where unsigned offsets begin anew: what lies there is not only a
  * rest that nobody reads. @p more keeps rows from beginning at multiples of a vector. */
-static void add_far(struct making *m, const struct described *stride, int more)
+static void add_far_stride(struct making *m, const struct described *stride, int more)
 {
     enum { LEAST_ROWS = 3, MOST_APART = INT32_MAX / 64 - 2 };
     struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
@@ -63,8 +63,8 @@ void make_far_rows(struct making *m)
 {
     const struct described *line = NULL;
     while ((line = described_next(m->lesson, m->part, DESCRIBED_STRIDE, line)) != NULL) {
-        add_far(m, line, 0);
-        if (line->first == 1) add_far(m, line, 1);
+        add_far_stride(m, line, 0);
+        if (line->first == 1) add_far_stride(m, line, 1);
     }
 }
 

@@ -99,7 +99,7 @@ static int is_at_the_end(const struct verdict *verdict)
 }
 
 /* 1 if parts or rows lie so far apart that an offset needs 64 bits. */
-static int is_far(const struct lesson_case *item)
+static int is_far_case(const struct lesson_case *item)
 {
     for (int b = 0; b < WIRE_BUFFERS; b++)
         if (item->apart[b] != 0) return 1;
@@ -112,7 +112,7 @@ static const char *about(const struct check *check, int index)
     const struct lesson_case *item = &check->cases[index];
     if (check->verdicts[index].about != NULL) return check->verdicts[index].about;
     if (item->about != NULL) return item->about;
-    if (is_far(item)) return "some of it lies beyond 2^32 elements: has an offset 32 bits?";
+    if (is_far_case(item)) return "some of it lies beyond 2^32 elements: has an offset 32 bits?";
     return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
 }
 
@@ -143,7 +143,7 @@ static int is_of_inputs(const struct lesson_case *item, const struct verdict *ve
         return item->unread != 0;
     case RECORD_GLOBAL_RACE:
     case RECORD_SAME_VALUE_RACE:
-        return is_far(item);
+        return is_far_case(item);
     case RECORD_RUNS_DIFFER:
     case RECORD_NEVER_WRITTEN:
     case RECORD_WRONG_BITS:
@@ -160,7 +160,7 @@ static int is_of_inputs(const struct lesson_case *item, const struct verdict *ve
 
 /* 1 if what is special about a case may be why it fails: not a mistake that a guess names, nor what most basic cases of the part
  * show as well. */
-static int explains(const struct check *check, int index)
+static int explains_case(const struct check *check, int index)
 {
     const struct verdict *verdict = &check->verdicts[index];
     int basic = 0, failed = 0;
@@ -189,7 +189,7 @@ static const char *purpose_of(const struct check *check, int index)
         (verdict->finding_count > 0 || verdict->printed[0] != '\0'))
         return "these arguments are to be refused: the entry point has to check them before it launches "
                "anything";
-    return explains(check, index) && !is_harmless(check, index) ? about(check, index) : NULL;
+    return explains_case(check, index) && !is_harmless(check, index) ? about(check, index) : NULL;
 }
 
 void report_case(const struct check *check, int index, FILE *out)
@@ -264,7 +264,7 @@ static int same_cause(const struct verdict *a, const struct verdict *b)
     return a->stage == b->stage && (by_stage || record_same_cause(&a->record, &b->record));
 }
 
-static int has_failed(const struct check *check, int index, int part)
+static int part_has_failed(const struct check *check, int index, int part)
 {
     enum state state = check->verdicts[index].state;
     if (!check->chosen[index] || check->cases[index].part != part) return 0;
@@ -314,7 +314,7 @@ static void report_same(const struct check *check, int part, const char *title, 
 {
     struct names same = {title, 0};
     for (int i = 0; i < check->case_count; i++) {
-        if (told->cases[i] || !has_failed(check, i, part) || !same_cause(cause, &check->verdicts[i]))
+        if (told->cases[i] || !part_has_failed(check, i, part) || !same_cause(cause, &check->verdicts[i]))
             continue;
         told->cases[i] = 1;
         add_name(&same, check->cases[i].name);
@@ -349,8 +349,8 @@ static int simplest_of_most(const struct check *check, int part)
         if (!check->chosen[i] || check->cases[i].part != part) continue;
         if (group == GROUP_BAD_INPUT || group == GROUP_PROPERTIES) continue;
         cases++;
-        failed += has_failed(check, i, part);
-        if (simplest < 0 && has_failed(check, i, part)) simplest = i;
+        failed += part_has_failed(check, i, part);
+        if (simplest < 0 && part_has_failed(check, i, part)) simplest = i;
     }
     return 2 * failed > cases ? simplest : -1;
 }
@@ -361,7 +361,7 @@ static int have_one_cause(const struct check *check, int part)
     const struct verdict *first = NULL;
     for (int i = 0; i < check->case_count; i++) {
         const struct verdict *verdict = &check->verdicts[i];
-        if (!has_failed(check, i, part)) continue;
+        if (!part_has_failed(check, i, part)) continue;
         if (certainty_of(verdict) != RECORD_CAUSE) return 0;
         if (first == NULL) first = verdict;
         if (first != verdict && !same_cause(first, verdict)) return 0;
@@ -383,14 +383,14 @@ static void report_cases(struct check *check, int part, struct told *told)
     const int before = shown;
     for (int named = RECORD_CAUSE; named >= least && shown == before; named--)
         for (int i = 0; i < check->case_count && shown < SHOWN_IN_FULL; i++) {
-            if (told->cases[i] || !has_failed(check, i, part)) continue;
+            if (told->cases[i] || !part_has_failed(check, i, part)) continue;
             if ((int)certainty_of(&check->verdicts[i]) != named) continue;
             report_cause(check, i, told);
             shown++;
         }
     struct names rest = {"also failing", 0};
     for (int i = 0; i < check->case_count; i++)
-        if (!told->cases[i] && has_failed(check, i, part)) add_name(&rest, check->cases[i].name);
+        if (!told->cases[i] && part_has_failed(check, i, part)) add_name(&rest, check->cases[i].name);
     end_names(&rest);
 }
 
@@ -398,7 +398,7 @@ static void report_cases(struct check *check, int part, struct told *told)
 static int found_by_device(const struct check *check, int part)
 {
     for (int i = 0; i < check->case_count; i++)
-        if (has_failed(check, i, part) && check->verdicts[i].record.origin != RECORD_DEVICE) return 0;
+        if (part_has_failed(check, i, part) && check->verdicts[i].record.origin != RECORD_DEVICE) return 0;
     return 1;
 }
 

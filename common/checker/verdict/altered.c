@@ -44,7 +44,7 @@ static const struct alteration {
     {without_nan, "as if inputs that are NaN were 0"},
 };
 
-static int has_floats(enum storage storage)
+static int stores_floats(enum storage storage)
 {
     return storage == STORAGE_F16 || storage == STORAGE_BF16 || storage == STORAGE_F32;
 }
@@ -62,7 +62,7 @@ static int alter(const struct judged *judged, const struct alteration *alteratio
         if (inputs[b] == NULL) abort();
         for (size_t i = 0; i < elems; i++) {
             const float x = judged->inputs[b][i];
-            inputs[b][i] = has_floats(storage) ? alteration->taken(storage, x) : x;
+            inputs[b][i] = stores_floats(storage) ? alteration->taken(storage, x) : x;
             changed |= memcmp(&inputs[b][i], &x, sizeof x) != 0 && x != 0.0f;
         }
     }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -19,6 +18,7 @@
 #include "turns.h"
 #include "workers.h"
 
+#include "base/process.h"
 #include "checker/promises/promises.h"
 
 /* Largest number of items per session on the software device, and on a GPU, where each start of a runner
@@ -536,9 +536,7 @@ void check_run(struct check *check)
     for (int i = 0; i < check->case_count; i++)
         inputs += check->chosen[i] ? (uint32_t)inputs_of(check, i) : 0;
     workers_open_progress(check, inputs);
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    check->begin = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    check->begin = monotonic_seconds();
     if (check->workers < 1) check->workers = 1;
     check->turns = -1;
     division.check = check;

@@ -10,17 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 20, VARIABLES_MOST = 64, PATH_BYTES = 4096 };
+#include "base/process.h"
 
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
+enum { LOOK_MS = 20, VARIABLES_MOST = 64, PATH_BYTES = 4096 };
 
 static void close_end(int *descriptor)
 {
@@ -102,7 +96,7 @@ static int collect_reply(struct child *child, uint32_t kind, uint32_t index)
 enum child_event child_await(struct child *child, uint32_t kind, uint32_t index, double seconds)
 {
     struct sandbox_clock watch = {0};
-    double look = now_seconds() + LOOK_MS * 1e-3; /* most cases finish before that */
+    double look = monotonic_seconds() + LOOK_MS * 1e-3; /* most cases finish before that */
     int closed = 0;
     for (;;) {
         int ended = sandbox_has_ended(&child->box); /* before reading, so that a last reply is not missed */
@@ -115,11 +109,11 @@ enum child_event child_await(struct child *child, uint32_t kind, uint32_t index,
         /* The end of the runner does not wake poll() if a child of it holds the pipe, nor does its use of
          * memory: hence the timeout. */
         poll(wait, 2, LOOK_MS);
-        if (now_seconds() < look) continue;
+        if (monotonic_seconds() < look) continue;
         if (sandbox_is_greedy(&child->box)) return CHILD_GREEDY;
         if (watch.begin == 0.0) sandbox_clock_start(&child->box, &watch);
         if (sandbox_clock_look(&watch) > seconds) return CHILD_LATE;
-        look = now_seconds() + LOOK_MS * 1e-3;
+        look = monotonic_seconds() + LOOK_MS * 1e-3;
     }
 }
 

@@ -549,7 +549,7 @@ static double element_got(const struct judged *judged, int b, int run, size_t at
 }
 
 /* Where only a share of the blocks runs, others may be the ones that write an element. */
-static int may_be_kept(const struct judged *judged, int b, int run, size_t at)
+static int may_keep_value(const struct judged *judged, int b, int run, size_t at)
 {
     return judged->item->settled.parts.total > 0 && judged->session->check->options.device == DEVICE_SIMT &&
            bits_after(judged, b, run, at) == bits_before(judged, b, run, at);
@@ -562,7 +562,7 @@ static void compare_run(const struct judged *judged, const struct lesson_span *s
     for (size_t i = 0; i < span->count; i++) {
         double got = element_got(judged, span->buffer, run, span->first + i);
         struct wrong element = {span->first + i, got, span->expected[i], span->bound[i]};
-        if (may_be_kept(judged, span->buffer, run, element.at)) continue;
+        if (may_keep_value(judged, span->buffer, run, element.at)) continue;
         buffer->compared++;
         if (isfinite(element.expected) && !isfinite(element.bound)) buffer->unbounded++;
         if (!compare_element(got, element.expected, element.bound)) keep_wrong(buffer, &element);

@@ -18,7 +18,7 @@
 #define MAGIC UINT64_C(0x31726577736e6157) /* changes whenever the layout of the file does */
 /* Writing and reading even a tiny file takes about as long as this many operations of the oracle. */
 #define WORTH_OPS 1e6
-#define MOST_BYTES ((double)(256 << 20))
+#define MOST_REMEMBERED_BYTES ((double)(256 << 20))
 
 struct head {
     uint64_t magic, key, pieces, bytes;
@@ -101,7 +101,7 @@ static int is_whole(const struct remembered *r, const struct item *item)
     return 1;
 }
 
-static void read_file(struct remembered *r, const struct item *item)
+static void read_remembered(struct remembered *r, const struct item *item)
 {
     struct stat status;
     int file = open(r->path, O_RDONLY | O_CLOEXEC);
@@ -124,7 +124,7 @@ void remembered_open(struct remembered *r, const struct check *check, const stru
     const struct lesson *lesson = check->options.lesson;
     *r = (struct remembered){.file = -1, .pieces = pieces};
     if (check->options.remember == NULL || ops < WORTH_OPS || fingerprint() == 0) return;
-    if (ARRAYS * sizeof(double) * elems > MOST_BYTES) return;
+    if (ARRAYS * sizeof(double) * elems > MOST_REMEMBERED_BYTES) return;
     r->key = key_of(lesson, item);
     char name[LESSON_NAME];
     snprintf(name, sizeof name, "%s", item->settled.name);
@@ -133,7 +133,7 @@ void remembered_open(struct remembered *r, const struct check *check, const stru
     int length = snprintf(r->path, sizeof r->path, "%s/%02d.%s.%d.%016llx", check->options.remember,
                           lesson->number, name, item->item_index, (unsigned long long)r->key);
     if (length < 0 || (size_t)length >= sizeof r->path) return;
-    read_file(r, item);
+    read_remembered(r, item);
     if (r->map != NULL) return;
     snprintf(r->part, sizeof r->part, "%s.%ld.part", r->path, (long)getpid());
     r->place = calloc(pieces, sizeof *r->place);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/parallel.h"
+#include "base/process.h"
 #include "checker/promises/promises.h"
 #include "phases.h"
 #include "simt/findings.h"
@@ -283,13 +284,6 @@ static void lay_out_buffer(struct session *session, struct item *item, struct wi
         buffer->copy[copy] = *at;
         *at += copy_bytes(session, item, index);
     }
-}
-
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static double patience_with(const struct session *session, const struct item *item)
@@ -589,7 +583,7 @@ static int run_item(struct session *session, struct child *child, int index)
 {
     struct item *item = &session->item[index];
     size_t text_before = child->box.text_used;
-    double waited = await_turn(session, item, turns_share), begin = now_seconds() - waited;
+    double waited = await_turn(session, item, turns_share), begin = monotonic_seconds() - waited;
     enum child_event event = CHILD_REPLY;
     forget_records(session);
     child_send(child, WIRE_RUN, (uint32_t)index);
@@ -597,7 +591,7 @@ static int run_item(struct session *session, struct child *child, int index)
     if (event == CHILD_REPLY)
         event = child_await(child, WIRE_DONE, (uint32_t)index, session->check->options.time_limit);
     if (event == CHILD_REPLY) turns_end(session->check);
-    item->host_seconds = now_seconds() - begin - waited;
+    item->host_seconds = monotonic_seconds() - begin - waited;
     phases_add_runner(session->check, item, &session_case(session, index)->result, item->host_seconds);
     item->end = end_of(event);
     child->box.text[child->box.text_used] = '\0';
@@ -621,7 +615,7 @@ static double seconds_taken(const struct check *check)
         before = watch.begin - check->begin;
         taken = 0;
     }
-    if (now_seconds() - watch.looked > CLOCK_LOOK_SECONDS) taken = sandbox_clock_look(&watch);
+    if (monotonic_seconds() - watch.looked > CLOCK_LOOK_SECONDS) taken = sandbox_clock_look(&watch);
     return before + taken;
 }
 

@@ -172,11 +172,11 @@ static void run_addr2line(const uint32_t *pcs, size_t count)
 }
 
 /* Host threads may find something at the same time. */
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t lines_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 void simt_lines_load(const uint32_t *pcs, size_t count)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&lines_lock);
     uint32_t wanted[BATCH];
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
@@ -188,7 +188,7 @@ void simt_lines_load(const uint32_t *pcs, size_t count)
         n = 0;
     }
     if (n > 0) run_addr2line(wanted, n);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&lines_lock);
 }
 
 static struct record_line line_of(const char *file, int number)
@@ -201,22 +201,22 @@ static struct record_line line_of(const char *file, int number)
 void simt_line_frames(uint32_t pc, struct record_line at[RECORD_FRAMES])
 {
     if (pc == 0) return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&lines_lock);
     simt_lines_load(&pc, 1);
     const struct line *line = find(pc);
     for (int i = 0; i < line->frames; i++) at[i] = line_of(line->file[i], line->number[i]);
     if (line->frames == 0) at[0].address = pc + simt_image.bias - 1;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&lines_lock);
 }
 
 int simt_line_places(uint32_t pc, struct simt_site *at, int most)
 {
     int i = 0;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&lines_lock);
     simt_lines_load(&pc, 1);
     for (const struct line *line = find(pc); line != NULL && i < line->frames && i < most; i++)
         at[i] = (struct simt_site){.file = line->file[i], .line = line->number[i]};
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&lines_lock);
     return i;
 }
 
@@ -232,7 +232,7 @@ int simt_locate(const void *return_address, struct simt_site *site)
     const uintptr_t address = (uintptr_t)return_address;
     if (address < simt_image.low || address >= simt_image.high) return 0;
     const uint32_t pc = simt_pack_pc(return_address);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&lines_lock);
     simt_lines_load(&pc, 1);
     const struct line *line = find(pc);
     const int is_known = line->frames > 0;
@@ -240,7 +240,7 @@ int simt_locate(const void *return_address, struct simt_site *site)
         site->file = line->file[0];
         site->line = line->number[0];
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&lines_lock);
     return is_known;
 }
 

@@ -67,8 +67,8 @@ struct trace {
 };
 
 struct traced_launch simt_traced;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of its lists */
-static atomic_size_t kept_bytes;                         /* of all launches */
+static pthread_mutex_t trace_lock = PTHREAD_MUTEX_INITIALIZER; /* of its lists */
+static atomic_size_t kept_bytes;                               /* of all launches */
 
 /* ---- numbers ------------------------------------------------------------------------------------------ */
 
@@ -87,14 +87,14 @@ static void put_signed(struct vector *to, int64_t value)
 
 unsigned simt_trace_site(uint32_t pc, const struct simt_site *site)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&trace_lock);
     const struct traced_site *sites = simt_traced.sites.data;
     unsigned i = 0;
     while (i < simt_traced.sites.count && (sites[i].pc != pc || sites[i].site != site)) i++;
     if (i == simt_traced.sites.count)
         *(struct traced_site *)simt_vector_grow(&simt_traced.sites, sizeof *sites) =
             (struct traced_site){pc, site};
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&trace_lock);
     return i;
 }
 
@@ -112,14 +112,14 @@ static unsigned site_of(struct trace *t, uint32_t pc, const struct simt_site *si
 
 static void note(struct traced_range range)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&trace_lock);
     const struct traced_range *ranges = simt_traced.ranges.data;
     size_t i = 0;
     while (i < simt_traced.ranges.count && (ranges[i].space != range.space || ranges[i].start != range.start))
         i++;
     if (i == simt_traced.ranges.count)
         *(struct traced_range *)simt_vector_grow(&simt_traced.ranges, sizeof *ranges) = range;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&trace_lock);
 }
 
 /* Whether SIMT_TRACE_ELEMENT names an element of the allocation that begins at @p start. */

@@ -18,7 +18,7 @@
 
 static FILE *file;
 static size_t sites_written;
-static struct vector findings; /* bytes: chunks of the launch that ran last */
+static struct vector findings_file; /* bytes: chunks of the launch that ran last */
 
 /* ---- chunks --------------------------------------------------------------------------------------------- */
 
@@ -170,9 +170,9 @@ static void end_finding(struct vector *chunk)
 {
     struct vector head = {0};
     add(&head, chunk->count);
-    *(uint8_t *)simt_vector_grow(&findings, 1) = TRACE_FINDING;
-    add_bytes(&findings, head.data, head.count);
-    add_bytes(&findings, chunk->data, chunk->count);
+    *(uint8_t *)simt_vector_grow(&findings_file, 1) = TRACE_FINDING;
+    add_bytes(&findings_file, head.data, head.count);
+    add_bytes(&findings_file, chunk->data, chunk->count);
     free(head.data);
     free(chunk->data);
 }
@@ -224,10 +224,10 @@ void simt_trace_write(const struct simt_launch *launch, const struct counters *s
     write_launch(launch, sum, &chunk);
     write_ranges(launch, &chunk);
     write_blocks(&chunk);
-    fwrite(findings.data, 1, findings.count, file);
+    fwrite(findings_file.data, 1, findings_file.count, file);
     fflush(file);
     free(chunk.data);
-    findings.count = simt_traced.blocks.count = simt_traced.ranges.count = 0;
+    findings_file.count = simt_traced.blocks.count = simt_traced.ranges.count = 0;
     simt_traced.found = false;
     simt_traced.wrote.access = 0;
     simt_traced.dynamic_name = NULL;

@@ -33,8 +33,8 @@ static const suseconds_t again_us = 200000; /* CPU time between two looks */
 static const double share_of_a_block =
     0.75; /* of the patience, for one block or for host code without a launch */
 
-static double patience;
-static atomic_flag reported = ATOMIC_FLAG_INIT;
+static double watch_patience;
+static atomic_flag watch_reported = ATOMIC_FLAG_INIT;
 
 /* What the first look saw: host code after a launch, or a block of one. */
 struct seen {
@@ -62,7 +62,7 @@ static bool is_endless(const struct worker *w)
     const bool same =
         seen.any && seen.host == here.host && seen.launch == here.launch && seen.block == here.block;
     if (!same) seen = here;
-    const bool endless = same && now - seen.since >= share_of_a_block * patience;
+    const bool endless = same && now - seen.since >= share_of_a_block * watch_patience;
     atomic_flag_clear(&looking);
     return endless;
 }
@@ -89,7 +89,7 @@ static void end_here(void)
 
 static struct finding finding_of(enum record_message message, enum record_advice advice, struct actor who)
 {
-    const int64_t milliseconds = (int64_t)(1000 * share_of_a_block * patience);
+    const int64_t milliseconds = (int64_t)(1000 * share_of_a_block * watch_patience);
     return simt_finding_says(RECORD_ENDLESS, message, advice, SIMT_SAYS(.number = {milliseconds}), who);
 }
 
@@ -122,24 +122,26 @@ static void ask_workers(int signal, int first)
         if (!pthread_equal(simt_pool.thread[i], pthread_self())) pthread_kill(simt_pool.thread[i], signal);
 }
 
-static void look(int signal, siginfo_t *info, void *context)
+static void look_at_launch(int signal, siginfo_t *info, void *context)
 {
     struct worker *w = simt_tls_worker;
     (void)info;
     if (w != NULL && simt_runs_first_block(w)) {
-        if ((interrupted || is_endless(w)) && !atomic_flag_test_and_set(&reported)) report_kernel(w, context);
+        if ((interrupted || is_endless(w)) && !atomic_flag_test_and_set(&watch_reported))
+            report_kernel(w, context);
     } else if (interrupted) {
         return; /* each has been asked */
     } else if (simt_launch_runs()) {
         ask_workers(signal, 1);
-    } else if (w == NULL && is_endless(NULL) && !atomic_flag_test_and_set(&reported)) {
+    } else if (w == NULL && is_endless(NULL) && !atomic_flag_test_and_set(&watch_reported)) {
         report_host(context);
     }
 }
 
 void simt_watch_prepare(void)
 {
-    struct sigaction action = {.sa_sigaction = look, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+    struct sigaction action = {.sa_sigaction = look_at_launch,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGPROF, &action, NULL);
     simt_trap_stack();
@@ -151,7 +153,7 @@ static void interrupt(int signal, siginfo_t *info, void *context)
     (void)signal;
     if (interrupted || !simt_launch_runs()) end_by_interrupt();
     interrupted = 1;
-    look(SIGPROF, info, context);
+    look_at_launch(SIGPROF, info, context);
     ask_workers(SIGPROF, 0);
 }
 
@@ -178,7 +180,7 @@ void simt_watch(double seconds)
     if (seconds > 0.0) {
         simt_watch_prepare(); /* there may never be a launch */
         timer.it_interval.tv_usec = again_us;
-        patience = seconds;
+        watch_patience = seconds;
         seen.any = false;
     }
     setitimer(ITIMER_PROF, &timer, NULL);

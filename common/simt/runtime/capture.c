@@ -31,7 +31,7 @@ struct capture {
 static struct capture *captures;
 static atomic_int capture_count; /* length of `captures`: while it is 0, the functions below cost nothing */
 static unsigned long long last_id;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t capture_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local enum cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 
 /* The caller of every function up to "interface" holds the lock. */
@@ -176,9 +176,9 @@ cudaError_t capture_take(const struct operation *operation, int *taken)
     int of_old_capture = operation->kind == OPERATION_WAIT && operation->as.event->capture_id != 0;
     *taken = 0;
     if (atomic_load(&capture_count) == 0 && !of_old_capture) return cudaSuccess;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     cudaError_t error = take(stream_behind(operation->stream), operation, taken);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
     return error;
 }
 
@@ -186,7 +186,7 @@ cudaError_t capture_check_unsafe(void)
 {
     cudaError_t error = cudaSuccess;
     if (atomic_load(&capture_count) == 0 || thread_mode == cudaStreamCaptureModeRelaxed) return cudaSuccess;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     for (struct capture *c = captures; c != NULL; c = c->next) {
         int mine = pthread_equal(c->thread, pthread_self());
         if (c->mode == cudaStreamCaptureModeRelaxed) continue;
@@ -195,7 +195,7 @@ cudaError_t capture_check_unsafe(void)
             continue;
         error = invalidate(c, cudaErrorStreamCaptureUnsupported);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
     return error;
 }
 
@@ -203,13 +203,13 @@ cudaError_t capture_check_capturable(cudaStream_t stream)
 {
     cudaError_t error = cudaSuccess;
     if (atomic_load(&capture_count) == 0) return cudaSuccess;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     const struct CUstream_st *s = stream_behind(stream);
     if (s == NULL)
         error = check_legacy();
     else if (s->capture != NULL)
         error = invalidate(s->capture, cudaErrorStreamCaptureUnsupported);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
     return error;
 }
 
@@ -223,20 +223,20 @@ cudaError_t capture_check_device(void)
 {
     cudaError_t error = cudaSuccess;
     if (atomic_load(&capture_count) == 0) return cudaSuccess;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     for (struct capture *c = captures; c != NULL; c = c->next)
         error = invalidate(c, cudaErrorStreamCaptureUnsupported);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
     return error;
 }
 
 cudaError_t capture_check_time(cudaEvent_t event)
 {
     if (event->capture_id == 0) return cudaSuccess;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     cudaError_t error =
         capture_with(event->capture_id) != NULL ? cudaErrorCapturedEvent : cudaErrorInvalidValue;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
     return error;
 }
 
@@ -244,66 +244,67 @@ cudaError_t capture_check_event(cudaEvent_t event)
 {
     cudaError_t error = capture_check_time(event);
     if (error == cudaSuccess) return capture_check_unsafe();
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     struct capture *c = capture_with(event->capture_id);
     if (c != NULL) (void)invalidate(c, error);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
     return error;
 }
 
 int stream_is_under_capture(cudaStream_t stream)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     const struct CUstream_st *s = stream_behind(stream);
     int under_capture = s != NULL && s->capture != NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
     return under_capture;
 }
 
 void capture_spoil(cudaStream_t stream)
 {
     if (atomic_load(&capture_count) == 0) return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     const struct CUstream_st *s = stream_behind(stream);
     if (s != NULL && s->capture != NULL) s->capture->invalidated = 1;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
 }
 
 void capture_lose_stream(cudaStream_t stream)
 {
     struct CUgraph_st *graph = NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     if (stream->capture != NULL) {
         struct capture *c = stream->capture;
         if (!node_set_add_all(&c->orphans, &stream->last)) c->invalidated = 1;
         release_member(stream);
         if (c->origin == stream) graph = end_capture(c);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
     graph_free(graph);
 }
 
 void captures_forget(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     while (captures != NULL) graph_free(end_capture(captures));
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
 }
 
 /** Called by the machine when it looks for leaks: captures that were never ended. */
 static void report_leaks(void)
 {
     if (runtime_lost() != cudaSuccess) return; /* a capture of the lost context cannot be ended any more */
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     for (const struct capture *c = captures; c != NULL; c = c->next)
         if (c->owner == getpid())
             simt_finding(RECORD_LEAK, &c->site, RECORD_SAYS_CAPTURE_LEFT, SIMT_SAYS(.name = {c->site.what}));
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
 }
 
 /* ---- interface ----------------------------------------------------------------------------------------- */
 
-static cudaError_t begin(struct CUstream_st *stream, enum cudaStreamCaptureMode mode, struct simt_site site)
+static cudaError_t begin_capture(struct CUstream_st *stream, enum cudaStreamCaptureMode mode,
+                                 struct simt_site site)
 {
     if (stream->capture != NULL) return cudaErrorIllegalState;
     struct capture *c = calloc(1, sizeof(*c));
@@ -334,9 +335,9 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     if (s == NULL) return runtime_result(cudaErrorStreamCaptureUnsupported);
     graphs_watch_leaks(); /* their leaks are reported before those of captures */
     simt_report_leaks_with(report_leaks);
-    pthread_mutex_lock(&lock);
-    cudaError_t error = begin(s, mode, CALLER_SITE("cudaStreamBeginCapture"));
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&capture_lock);
+    cudaError_t error = begin_capture(s, mode, CALLER_SITE("cudaStreamBeginCapture"));
+    pthread_mutex_unlock(&capture_lock);
     return runtime_result(error);
 }
 
@@ -364,9 +365,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
     struct CUgraph_st *captured;
     RETURN_IF_LOST();
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     cudaError_t error = end(stream_behind(stream), &captured);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
     if (graph != NULL) *graph = captured;
     if (captured != NULL && graph != NULL) graph_publish(captured);
     if (graph == NULL) graph_free(captured);
@@ -392,9 +393,9 @@ static cudaError_t status_of(cudaStream_t stream, enum cudaStreamCaptureStatus *
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     cudaError_t error = status_of(stream, status);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
     return error;
 }
 
@@ -403,7 +404,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
                                      const cudaGraphNode_t **dependencies, const cudaGraphEdgeData **edges,
                                      size_t *count)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&capture_lock);
     cudaError_t error = status_of(stream, status);
     const struct CUstream_st *s = error == cudaSuccess ? stream_behind(stream) : NULL;
     if (s != NULL && s->capture != NULL && !s->capture->invalidated) {
@@ -413,7 +414,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
         if (edges != NULL) *edges = NULL;
         if (count != NULL) *count = s->last.count;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&capture_lock);
     return error;
 }
 

@@ -99,7 +99,7 @@ static void describe_common(struct cudaDeviceProp *p)
     p->totalGlobalMem = total_bytes;
     p->sharedMemPerBlock = SHARED_PER_BLOCK;
     p->regsPerBlock = p->regsPerMultiprocessor = 65536;
-    p->warpSize = WARP_LANES;
+    p->warpSize = WARP_THREADS;
     p->memPitch = 2147483647;
     p->maxThreadsPerBlock = p->maxThreadsDim[0] = p->maxThreadsDim[1] = THREADS_PER_BLOCK;
     p->maxThreadsDim[2] = BLOCK_Z_LIMIT;

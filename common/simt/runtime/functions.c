@@ -23,7 +23,7 @@ struct function_entry {
 };
 static struct function_entry *entries;
 static size_t entry_count, entry_capacity;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t functions_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /** The entry of @p function for the current device, created if necessary; NULL if memory is out. The
  *  caller holds the lock. */
@@ -48,10 +48,10 @@ static struct function_entry look_up(const void *function)
 {
     const int device = simt_current_device();
     struct function_entry found = {function, device, -1, cudaSharedmemCarveoutDefault, 0};
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&functions_lock);
     for (size_t i = 0; i < entry_count; i++)
         if (entries[i].function == function && entries[i].device == device) found = entries[i];
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&functions_lock);
     return found;
 }
 
@@ -60,10 +60,10 @@ static int largest_opt_in(void)
 {
     int largest = -1;
     const int device = simt_current_device();
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&functions_lock);
     for (size_t i = 0; i < entry_count; i++)
         if (entries[i].device == device && entries[i].max_dynamic > largest) largest = entries[i].max_dynamic;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&functions_lock);
     return largest;
 }
 
@@ -86,12 +86,12 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute at
     if (!is_size && !is_carveout && !is_non_portable) return runtime_result(cudaErrorInvalidValue);
     if (is_size && (value < 0 || (size_t)value > available)) return runtime_result(cudaErrorInvalidValue);
     if (is_carveout && (value < -1 || value > 100)) return runtime_result(cudaErrorInvalidValue);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&functions_lock);
     struct function_entry *entry = find_or_make(function);
     if (entry != NULL && is_size) entry->max_dynamic = value;
     if (entry != NULL && is_carveout) entry->carveout = value;
     if (entry != NULL && is_non_portable) entry->non_portable = value != 0;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&functions_lock);
     return runtime_result(entry != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
@@ -391,8 +391,8 @@ static size_t blocks_that_fit(size_t static_bytes, int block_threads, size_t dyn
 {
     enum { SHARED_GRANULE = 128 };
     const struct device_limits *limits = device_limits();
-    size_t warps = ((size_t)block_threads + WARP_LANES - 1) / WARP_LANES;
-    size_t blocks = smaller((size_t)limits->threads_per_multiprocessor / WARP_LANES / warps,
+    size_t warps = ((size_t)block_threads + WARP_THREADS - 1) / WARP_THREADS;
+    size_t blocks = smaller((size_t)limits->threads_per_multiprocessor / WARP_THREADS / warps,
                             (size_t)limits->blocks_per_multiprocessor);
     size_t shared = static_bytes + dynamic_bytes + limits->shared_reserved_per_block;
     shared = (shared + SHARED_GRANULE - 1) / SHARED_GRANULE * SHARED_GRANULE;
@@ -466,7 +466,7 @@ cudaError_t simt_best_block_size(int *grid_blocks, int *block_threads, const voi
     if (limit < 1 || limit > THREADS_PER_BLOCK) limit = THREADS_PER_BLOCK;
     size_t most = 0;
     *grid_blocks = *block_threads = 0;
-    for (int threads = limit; threads > 0; threads = (threads - 1) / WARP_LANES * WARP_LANES) {
+    for (int threads = limit; threads > 0; threads = (threads - 1) / WARP_THREADS * WARP_THREADS) {
         size_t blocks = resident_blocks(function, threads, dynamic_shared_bytes(threads, context));
         if (blocks * (size_t)threads <= most) continue;
         most = blocks * (size_t)threads;

@@ -376,7 +376,7 @@ static ncclResult_t check_call(struct call *call)
 }
 
 /** Checks a copy of @p given and submits it. */
-static ncclResult_t take(struct call given)
+static ncclResult_t take_nccl_call(struct call given)
 {
     if (given.comm == NULL || given.comm->gone) return refuse(ncclInvalidArgument);
     given.operation.kind = OPERATION_COPY; /* a copy, as far as promises.c and order.c are concerned */
@@ -399,76 +399,76 @@ static ncclResult_t take(struct call given)
 ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
                            ncclComm_t comm, cudaStream_t stream)
 {
-    return take((struct call){CALL_ALL_REDUCE, send, receive, count, type, op, -1, comm,
-                              .operation = AT("ncclAllReduce", stream)});
+    return take_nccl_call((struct call){CALL_ALL_REDUCE, send, receive, count, type, op, -1, comm,
+                                        .operation = AT("ncclAllReduce", stream)});
 }
 
 ncclResult_t ncclReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
                         int root, ncclComm_t comm, cudaStream_t stream)
 {
-    return take((struct call){CALL_REDUCE, send, receive, count, type, op, root, comm,
-                              .operation = AT("ncclReduce", stream)});
+    return take_nccl_call((struct call){CALL_REDUCE, send, receive, count, type, op, root, comm,
+                                        .operation = AT("ncclReduce", stream)});
 }
 
 ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDataType_t type, int root,
                            ncclComm_t comm, cudaStream_t stream)
 {
-    return take((struct call){CALL_BROADCAST, send, receive, count, type, ncclSum, root, comm,
-                              .operation = AT("ncclBroadcast", stream)});
+    return take_nccl_call((struct call){CALL_BROADCAST, send, receive, count, type, ncclSum, root, comm,
+                                        .operation = AT("ncclBroadcast", stream)});
 }
 
 ncclResult_t ncclBcast(void *buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
                        cudaStream_t stream)
 {
-    return take((struct call){CALL_BROADCAST, buffer, buffer, count, type, ncclSum, root, comm,
-                              .operation = AT("ncclBcast", stream)});
+    return take_nccl_call((struct call){CALL_BROADCAST, buffer, buffer, count, type, ncclSum, root, comm,
+                                        .operation = AT("ncclBcast", stream)});
 }
 
 ncclResult_t ncclAllGather(const void *send, void *receive, size_t send_count, ncclDataType_t type,
                            ncclComm_t comm, cudaStream_t stream)
 {
-    return take((struct call){CALL_ALL_GATHER, send, receive, send_count, type, ncclSum, -1, comm,
-                              .operation = AT("ncclAllGather", stream)});
+    return take_nccl_call((struct call){CALL_ALL_GATHER, send, receive, send_count, type, ncclSum, -1, comm,
+                                        .operation = AT("ncclAllGather", stream)});
 }
 
 ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t receive_count, ncclDataType_t type,
                                ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
 {
-    return take((struct call){CALL_REDUCE_SCATTER, send, receive, receive_count, type, op, -1, comm,
-                              .operation = AT("ncclReduceScatter", stream)});
+    return take_nccl_call((struct call){CALL_REDUCE_SCATTER, send, receive, receive_count, type, op, -1, comm,
+                                        .operation = AT("ncclReduceScatter", stream)});
 }
 
 ncclResult_t ncclAlltoAll(const void *send, void *receive, size_t count, ncclDataType_t type, ncclComm_t comm,
                           cudaStream_t stream)
 {
-    return take((struct call){CALL_ALL_TO_ALL, send, receive, count, type, ncclSum, -1, comm,
-                              .operation = AT("ncclAlltoAll", stream)});
+    return take_nccl_call((struct call){CALL_ALL_TO_ALL, send, receive, count, type, ncclSum, -1, comm,
+                                        .operation = AT("ncclAlltoAll", stream)});
 }
 
 ncclResult_t ncclGather(const void *send, void *receive, size_t count, ncclDataType_t type, int root,
                         ncclComm_t comm, cudaStream_t stream)
 {
-    return take((struct call){CALL_GATHER, send, receive, count, type, ncclSum, root, comm,
-                              .operation = AT("ncclGather", stream)});
+    return take_nccl_call((struct call){CALL_GATHER, send, receive, count, type, ncclSum, root, comm,
+                                        .operation = AT("ncclGather", stream)});
 }
 
 ncclResult_t ncclScatter(const void *send, void *receive, size_t count, ncclDataType_t type, int root,
                          ncclComm_t comm, cudaStream_t stream)
 {
-    return take((struct call){CALL_SCATTER, send, receive, count, type, ncclSum, root, comm,
-                              .operation = AT("ncclScatter", stream)});
+    return take_nccl_call((struct call){CALL_SCATTER, send, receive, count, type, ncclSum, root, comm,
+                                        .operation = AT("ncclScatter", stream)});
 }
 
 ncclResult_t ncclSend(const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream)
 {
-    return take((struct call){CALL_SEND, send, NULL, count, type, ncclSum, peer, comm,
-                              .operation = AT("ncclSend", stream)});
+    return take_nccl_call((struct call){CALL_SEND, send, NULL, count, type, ncclSum, peer, comm,
+                                        .operation = AT("ncclSend", stream)});
 }
 
 ncclResult_t ncclRecv(void *receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                       cudaStream_t stream)
 {
-    return take((struct call){CALL_RECEIVE, NULL, receive, count, type, ncclSum, peer, comm,
-                              .operation = AT("ncclRecv", stream)});
+    return take_nccl_call((struct call){CALL_RECEIVE, NULL, receive, count, type, ncclSum, peer, comm,
+                                        .operation = AT("ncclRecv", stream)});
 }

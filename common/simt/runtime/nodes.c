@@ -129,7 +129,7 @@ struct CUgraph_st *graph_copy(const struct CUgraph_st *graph)
 /* ---- those that exist ------------------------------------------------------------------------------------ */
 
 /** Called by the machine when it looks for leaks. */
-static void report_leaks(void)
+static void report_leaked_graphs(void)
 {
     if (runtime_lost() != cudaSuccess) return; /* graphs of the lost context cannot be destroyed any more */
     objects_report(OBJECT_GRAPH, 0, 0);
@@ -138,7 +138,7 @@ static void report_leaks(void)
 
 void graphs_watch_leaks(void)
 {
-    simt_report_leaks_with(report_leaks);
+    simt_report_leaks_with(report_leaked_graphs);
 }
 
 void graph_publish(struct CUgraph_st *graph)

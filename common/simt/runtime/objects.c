@@ -10,7 +10,7 @@
 
 static struct object *objects[OBJECT_KINDS];             /* those that exist, the last one first */
 static struct CUstream_st per_thread[SIMT_MOST_DEVICES]; /* cudaStreamPerThread: one per device is enough */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t objects_lock = PTHREAD_MUTEX_INITIALIZER;
 static unsigned long made; /* number of objects made so far */
 
 unsigned long simt_objects_made(void)
@@ -28,38 +28,38 @@ struct object object_new(struct simt_site site)
 
 void object_add(enum object_kind kind, struct object *object)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&objects_lock);
     object->next = objects[kind];
     objects[kind] = object;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&objects_lock);
 }
 
 int object_exists(enum object_kind kind, const void *object)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&objects_lock);
     const struct object *o = objects[kind];
     while (o != NULL && o != object) o = o->next;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&objects_lock);
     return o != NULL;
 }
 
 int object_forget(enum object_kind kind, const void *object)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&objects_lock);
     struct object **link = &objects[kind];
     while (*link != NULL && *link != object) link = &(*link)->next;
     const int found = *link != NULL;
     if (found) *link = (*link)->next;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&objects_lock);
     return found;
 }
 
 void *object_take(enum object_kind kind)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&objects_lock);
     struct object *first = objects[kind];
     if (first != NULL) objects[kind] = first->next;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&objects_lock);
     return first;
 }
 
@@ -77,14 +77,14 @@ void objects_report(enum object_kind kind, unsigned long mark, int of_this_call)
     static const char *const names[] = {"stream", "event", "graph", "executable graph"};
     struct simt_site site = {0};
     size_t count = 0;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&objects_lock);
     for (struct object *o = objects[kind]; o != NULL; o = o->next) {
         if (o->number <= mark || o->owner != getpid()) continue;
         if (of_this_call) o->owner = 0;
         site = o->site;
         count++;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&objects_lock);
     report_left(count, names[kind], of_this_call, &site);
 }
 

@@ -25,20 +25,20 @@ static void make_device_lock(void)
 }
 
 /** Copies of the program that brought what nobody wrote to the host: each place is reported once. */
-struct reported {
+struct reported_operation {
     struct simt_site site;
     unsigned long again;
 };
-static struct reported reported[64];
+static struct reported_operation reported_operations[64];
 static size_t reported_count;
 
 static void count_again(void)
 {
     for (size_t i = 0; i < reported_count; i++) {
-        if (reported[i].again == 0) continue;
-        struct simt_site site = simt_site_found(&reported[i].site);
+        if (reported_operations[i].again == 0) continue;
+        struct simt_site site = simt_site_found(&reported_operations[i].site);
         fprintf(stderr, "  the copy at %s:%d did so %lu times more\n", site.file, site.line,
-                reported[i].again);
+                reported_operations[i].again);
     }
 }
 
@@ -46,14 +46,15 @@ static void count_again(void)
 static int was_reported(const struct simt_site *site)
 {
     for (size_t i = 0; i < reported_count; i++) {
-        if (reported[i].site.pc != site->pc || reported[i].site.line != site->line) continue;
-        reported[i].again++;
+        if (reported_operations[i].site.pc != site->pc || reported_operations[i].site.line != site->line)
+            continue;
+        reported_operations[i].again++;
         simt_finding_again();
         return 1;
     }
     if (reported_count == 0) atexit(count_again);
-    if (reported_count < sizeof(reported) / sizeof(reported[0]))
-        reported[reported_count++] = (struct reported){*site, 0};
+    if (reported_count < sizeof(reported_operations) / sizeof(reported_operations[0]))
+        reported_operations[reported_count++] = (struct reported_operation){*site, 0};
     return 0;
 }
 

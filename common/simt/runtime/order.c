@@ -35,15 +35,16 @@ struct launched {
     struct moment when;
 };
 
-static struct clock known[ORDER_STREAMS], host;
-static struct CUstream_st *made[ORDER_STREAMS]; /* streams that the program made, from index OF_DEVICES on */
+static struct clock known_clocks[ORDER_STREAMS], host;
+static struct CUstream_st
+    *made_streams[ORDER_STREAMS]; /* streams that the program made, from index OF_DEVICES on */
 static struct use uses[USES];
 static size_t use_count;
 static struct launched launched[LAUNCHES];
 static unsigned long launch_count;
 static struct simt_busy busy[USES];
 static size_t busy_count;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int is_off(void)
 {
@@ -63,21 +64,21 @@ void order_stream_made(struct CUstream_st *stream)
 {
     stream->order_index = -1; /* such a stream is not checked, if there are too many */
     if (is_off()) return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&streams_lock);
     for (int i = OF_DEVICES; i < ORDER_STREAMS && stream->order_index < 0; i++) {
-        if (made[i] != NULL) continue;
-        made[i] = stream;
+        if (made_streams[i] != NULL) continue;
+        made_streams[i] = stream;
         stream->order_index = i;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&streams_lock);
 }
 
 void order_stream_lost(const struct CUstream_st *stream)
 {
     if (is_off() || stream->order_index < 0) return;
-    pthread_mutex_lock(&lock);
-    made[stream->order_index] = NULL; /* the next stream in this place continues the count */
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&streams_lock);
+    made_streams[stream->order_index] = NULL; /* the next stream in this place continues the count */
+    pthread_mutex_unlock(&streams_lock);
 }
 
 static void learn(struct clock *clock, const struct clock *more)
@@ -90,19 +91,19 @@ static void learn(struct clock *clock, const struct clock *more)
 static int is_blocking(int i, int device)
 {
     if (i == SIMT_MOST_DEVICES + device) return 1;
-    return i >= OF_DEVICES && made[i] != NULL && made[i]->device == device &&
-           !(made[i]->flags & cudaStreamNonBlocking);
+    return i >= OF_DEVICES && made_streams[i] != NULL && made_streams[i]->device == device &&
+           !(made_streams[i]->flags & cudaStreamNonBlocking);
 }
 
 /** Begins the next operation of a stream. */
 static struct moment step(int stream, int device)
 {
-    struct clock *clock = &known[stream];
+    struct clock *clock = &known_clocks[stream];
     learn(clock, &host);
     if (stream == device)
         for (int i = 0; i < ORDER_STREAMS; i++)
-            if (is_blocking(i, device)) learn(clock, &known[i]);
-    if (is_blocking(stream, device)) learn(clock, &known[device]);
+            if (is_blocking(i, device)) learn(clock, &known_clocks[i]);
+    if (is_blocking(stream, device)) learn(clock, &known_clocks[device]);
     return (struct moment){stream, ++clock->of[stream]};
 }
 
@@ -114,9 +115,9 @@ static int is_known(const struct clock *clock, struct moment when)
 void order_join(cudaStream_t to, int to_device, cudaStream_t from, int from_device)
 {
     if (is_off() || index_of(to, to_device) < 0 || index_of(from, from_device) < 0) return;
-    pthread_mutex_lock(&lock);
-    learn(&known[index_of(to, to_device)], &known[index_of(from, from_device)]);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&streams_lock);
+    learn(&known_clocks[index_of(to, to_device)], &known_clocks[index_of(from, from_device)]);
+    pthread_mutex_unlock(&streams_lock);
 }
 
 /* ---- the host waits -------------------------------------------------------------------------------------- */
@@ -134,30 +135,30 @@ static void host_learns(const struct clock *clock)
 void order_host_waits(cudaStream_t stream, int device)
 {
     if (is_off() || index_of(stream, device) < 0) return;
-    pthread_mutex_lock(&lock);
-    host_learns(&known[index_of(stream, device)]);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&streams_lock);
+    host_learns(&known_clocks[index_of(stream, device)]);
+    pthread_mutex_unlock(&streams_lock);
 }
 
 void order_host_waits_event(cudaEvent_t event)
 {
     if (is_off()) return;
     struct clock clock;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&streams_lock);
     memcpy(clock.of, event->order, sizeof clock.of);
     host_learns(&clock);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&streams_lock);
 }
 
 void order_host_waits_device(int device)
 {
     if (is_off()) return;
-    pthread_mutex_lock(&lock);
-    host_learns(&known[device]);
-    host_learns(&known[SIMT_MOST_DEVICES + device]);
+    pthread_mutex_lock(&streams_lock);
+    host_learns(&known_clocks[device]);
+    host_learns(&known_clocks[SIMT_MOST_DEVICES + device]);
     for (int i = OF_DEVICES; i < ORDER_STREAMS; i++)
-        if (made[i] != NULL && made[i]->device == device) host_learns(&known[i]);
-    pthread_mutex_unlock(&lock);
+        if (made_streams[i] != NULL && made_streams[i]->device == device) host_learns(&known_clocks[i]);
+    pthread_mutex_unlock(&streams_lock);
 }
 
 /* ---- what meets ------------------------------------------------------------------------------------------ */
@@ -221,7 +222,7 @@ static void take_uses(const struct operation *o, const struct order_use *use, si
                       struct moment when)
 {
     int found = 0;
-    asking = &known[when.stream];
+    asking = &known_clocks[when.stream];
     for (size_t i = 0; i < count && !found; i++)
         found = simt_is_device_pointer(use[i].start) && meets(o, &use[i]);
     for (size_t i = 0; i < count; i++) {
@@ -239,7 +240,7 @@ static void arm(struct moment when)
     busy_count = 0;
     for (size_t i = 0; i < use_count; i++) {
         const struct order_use *of = &uses[i].of;
-        if (is_known(&known[when.stream], uses[i].when)) continue;
+        if (is_known(&known_clocks[when.stream], uses[i].when)) continue;
         busy[busy_count++] =
             (struct simt_busy){of->start, (const char *)of->start + of->bytes, of->written, uses[i].site};
     }
@@ -258,7 +259,7 @@ void order_begin(const struct operation *o)
     struct order_use use[2];
     const int stream = is_off() ? -1 : index_of(o->stream, o->device);
     if (stream < 0) return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&streams_lock);
     const struct moment when = step(stream, o->device);
     switch (o->kind) {
     case OPERATION_LAUNCH:
@@ -274,35 +275,36 @@ void order_begin(const struct operation *o)
         take_uses(o, use, 1, when);
         break;
     case OPERATION_RECORD:
-        memcpy(o->as.event->order, known[stream].of, sizeof known[stream].of);
+        memcpy(o->as.event->order, known_clocks[stream].of, sizeof known_clocks[stream].of);
         break;
     case OPERATION_WAIT:
         for (int i = 0; i < ORDER_STREAMS; i++)
-            if (o->as.event->order[i] > known[stream].of[i]) known[stream].of[i] = o->as.event->order[i];
+            if (o->as.event->order[i] > known_clocks[stream].of[i])
+                known_clocks[stream].of[i] = o->as.event->order[i];
         break;
     case OPERATION_HOST_FUNCTION:
         break;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&streams_lock);
 }
 
 void order_end(const struct operation *o)
 {
     const int stream = is_off() ? -1 : index_of(o->stream, o->device);
     if (stream < 0 || (o->kind != OPERATION_LAUNCH && o->kind != OPERATION_GRAPH)) return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&streams_lock);
     launched[launch_count++ % LAUNCHES] =
-        (struct launched){simt_launch_number(), {stream, known[stream].of[stream]}};
+        (struct launched){simt_launch_number(), {stream, known_clocks[stream].of[stream]}};
     simt_set_busy(NULL, 0);
     busy_count = 0;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&streams_lock);
 }
 
 void order_call(const struct operation *o, const struct order_use *use, size_t count)
 {
     const int stream = is_off() ? -1 : index_of(o->stream, o->device);
     if (stream < 0) return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&streams_lock);
     take_uses(o, use, count, step(stream, o->device));
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&streams_lock);
 }

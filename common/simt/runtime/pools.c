@@ -5,7 +5,7 @@
 #include "graph.h"
 
 /** The attributes of a device's pool; the struct's address is the handle. */
-static struct pool {
+static struct memory_pool {
     unsigned long long release_threshold;
     int may_not_reuse[3];
 } default_pool[SIMT_MOST_DEVICES];
@@ -13,7 +13,7 @@ static struct pool {
 int pool_device(cudaMemPool_t pool)
 {
     for (int device = 0; device < simt_device_count(); device++)
-        if ((const struct pool *)(const void *)pool == &default_pool[device]) return device;
+        if ((const struct memory_pool *)(const void *)pool == &default_pool[device]) return device;
     return -1;
 }
 

@@ -36,7 +36,7 @@ static int has_work;
 /* ---- telling ------------------------------------------------------------------------------------------- */
 
 /** 1 if what is at @p site was reported in this call: a loop of launches is one mistake. */
-static int was_reported(const struct simt_site *site)
+static int was_promise_reported(const struct simt_site *site)
 {
     static struct simt_site reported[SITES];
     static unsigned count;
@@ -55,7 +55,7 @@ enum wrong_stream { STREAM_OF_THREAD, STREAM_LEGACY, STREAM_UNORDERED, STREAM_NO
 
 static void tell_stream(const struct operation *o, const char *kernel, enum wrong_stream stream)
 {
-    if (was_reported(&o->site)) {
+    if (was_promise_reported(&o->site)) {
         simt_finding_again();
         return;
     }
@@ -88,7 +88,7 @@ void promises_see_write(const struct operation *o, const void *to, size_t bytes)
     ptrdiff_t first = promised != 0 ? simt_device_first_kept(to, bytes, &kept) : -1;
     const int variable = promised != 0 && simt_is_kept_variable(to, bytes);
     if (first < 0 && !variable) return;
-    if (was_reported(&o->site)) {
+    if (was_promise_reported(&o->site)) {
         simt_finding_again();
         return;
     }
@@ -126,7 +126,7 @@ static struct party *take_place(cudaStream_t handle)
     return NULL;
 }
 
-static int is_joined(int i)
+static int is_joined_to_stream(int i)
 {
     for (int g = 0; g < given; g++)
         if (parties[g].known[i] >= parties[i].known[i]) return 1;
@@ -179,7 +179,7 @@ void promises_lose_stream(struct CUstream_st *stream)
     if (!(promised & SIMT_ONE_STREAM)) return;
     for (int i = given; i < PROMISE_STREAMS; i++) {
         if (!parties[i].used || parties[i].stream != stream) continue;
-        if (is_joined(i))
+        if (is_joined_to_stream(i))
             parties[i].used = 0;
         else /* not free yet: its work may still be joined */
             parties[i].stream = (struct CUstream_st *)&parties[i];
@@ -200,7 +200,7 @@ void simt_promise_broken_off(int refused)
 static void check_joined(void)
 {
     for (int i = given; i < PROMISE_STREAMS && !broken_off; i++)
-        if (parties[i].used && !is_joined(i))
+        if (parties[i].used && !is_joined_to_stream(i))
             tell_stream(&parties[i].last, parties[i].kernel, STREAM_NOT_JOINED);
 }
 

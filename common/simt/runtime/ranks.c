@@ -22,17 +22,17 @@ enum { LOOK_MILLISECONDS = 100, CALLERS = 64, MOST_THREADS = 1 << 20 };
  * known which thread might still call, and if a thread that called has ended. */
 static const double PATIENCE = 8, PATIENCE_AFTER_END = 1, WORK = 0.1;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t meeting_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 void ranks_lock(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&meeting_lock);
 }
 
 void ranks_unlock(void)
 {
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&meeting_lock);
 }
 
 void ranks_changed(void)
@@ -401,7 +401,7 @@ static void break_all(struct caller *self, ncclResult_t result)
             if (!call->done && (list[i] == self || list[i]->stuck)) ranks_break(call->comm->clique, result);
 }
 
-static double seconds_of(clockid_t clock)
+static double clock_seconds(clockid_t clock)
 {
     struct timespec now;
     clock_gettime(clock, &now);
@@ -415,7 +415,7 @@ static void wait_a_moment(void)
     until.tv_nsec += LOOK_MILLISECONDS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
-    pthread_cond_timedwait(&changed, &lock, &until);
+    pthread_cond_timedwait(&changed, &meeting_lock, &until);
 }
 
 /** Sets since when nothing has happened: no other thread runs, and the process uses hardly any CPU time. */
@@ -425,7 +425,7 @@ struct quiet {
 
 static double quiet_for(struct quiet *quiet, int running)
 {
-    const double now = seconds_of(CLOCK_MONOTONIC), work = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    const double now = clock_seconds(CLOCK_MONOTONIC), work = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
     if (running > 1 || work - quiet->work > WORK || quiet->since == 0) *quiet = (struct quiet){now, work};
     return now - quiet->since;
 }

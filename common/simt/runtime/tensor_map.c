@@ -15,7 +15,7 @@
 enum { LEAST_CAPABILITY = 90, ALIGNMENT = 16 };
 #define MOST_SIZE (UINT64_C(1) << 32)
 
-static CUresult refuse(struct simt_site site, enum record_message message)
+static CUresult refuse_map(struct simt_site site, enum record_message message)
 {
     simt_finding(RECORD_UNSUPPORTED, &site, message, SIMT_SAYS(.name = {site.what}));
     return CUDA_ERROR_NOT_SUPPORTED;
@@ -129,9 +129,9 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
     if (device_limits()->capability < LEAST_CAPABILITY) return CUDA_ERROR_NOT_SUPPORTED;
     if (!arguments_are_valid(&a)) return CUDA_ERROR_INVALID_VALUE;
     if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
-        return refuse(CALLER_SITE("cuTensorMapEncodeTiled"), RECORD_SAYS_NO_INTERLEAVE);
+        return refuse_map(CALLER_SITE("cuTensorMapEncodeTiled"), RECORD_SAYS_NO_INTERLEAVE);
     if (type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 || type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ)
-        return refuse(CALLER_SITE("cuTensorMapEncodeTiled"), RECORD_SAYS_NO_TF32);
+        return refuse_map(CALLER_SITE("cuTensorMapEncodeTiled"), RECORD_SAYS_NO_TF32);
     encode(&a);
     return CUDA_SUCCESS;
 }
@@ -146,7 +146,7 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataType type, cuu
     (void)map, (void)type, (void)rank, (void)address, (void)sizes, (void)strides, (void)lower_corner;
     (void)upper_corner, (void)channels, (void)pixels, (void)element_strides, (void)interleave;
     (void)swizzle, (void)promotion, (void)fill;
-    return refuse(CALLER_SITE("cuTensorMapEncodeIm2col"), RECORD_SAYS_NO_IM2COL);
+    return refuse_map(CALLER_SITE("cuTensorMapEncodeIm2col"), RECORD_SAYS_NO_IM2COL);
 }
 
 CUresult cuTensorMapReplaceAddress(CUtensorMap *map, void *address)

@@ -67,7 +67,7 @@ static unsigned source_lane(enum shuffle_kind kind, unsigned self, unsigned lane
 static void complete_shuffle(void *const operand[32], void *const result[32], unsigned mask, void *context)
 {
     (void)context;
-    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+    for (unsigned lane = 0; lane < WARP_THREADS; lane++) {
         if (!(mask >> lane & 1) || operand[lane] == NULL) continue;
         const struct operand *own = operand[lane], *source = operand[own->source];
         *(uint64_t *)result[lane] =
@@ -78,12 +78,12 @@ static void complete_shuffle(void *const operand[32], void *const result[32], un
 unsigned long long simt_shuffle(const struct simt_site *site, enum shuffle_kind kind, unsigned int mask,
                                 unsigned long long value, unsigned int lane, int width, unsigned int bytes)
 {
-    if (width < 1 || width > WARP_LANES || (width & (width - 1)) != 0)
+    if (width < 1 || width > WARP_THREADS || (width & (width - 1)) != 0)
         simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_SHUFFLE_WIDTH,
                   SIMT_SAYS(.name = {site->what}, .number = {width}));
     unsigned self = simt_self()->lane;
-    struct operand operand = {value, source_lane(kind, self, lane & (WARP_LANES - 1), (unsigned)width), bytes,
-                              site};
+    struct operand operand = {value, source_lane(kind, self, lane & (WARP_THREADS - 1), (unsigned)width),
+                              bytes, site};
     uint64_t result = value;
     simt_warp_collective(site, mask, 1u + kind, complete_shuffle, NULL, &operand, &result);
     return result;
@@ -96,12 +96,12 @@ static void complete_ballot(void *const operand[32], void *const result[32], uns
 {
     (void)context;
     uint64_t set = 0, present = 0;
-    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+    for (unsigned lane = 0; lane < WARP_THREADS; lane++) {
         if (!(mask >> lane & 1) || operand[lane] == NULL) continue;
         present |= 1u << lane;
         if (((const struct operand *)operand[lane])->value != 0) set |= 1u << lane;
     }
-    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+    for (unsigned lane = 0; lane < WARP_THREADS; lane++)
         if (present >> lane & 1) *(uint64_t *)result[lane] = present << 32 | set;
 }
 
@@ -126,10 +126,10 @@ unsigned int simt_vote(const struct simt_site *site, enum vote_kind kind, unsign
 static void complete_match(void *const operand[32], void *const result[32], unsigned mask, void *context)
 {
     (void)context;
-    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+    for (unsigned lane = 0; lane < WARP_THREADS; lane++) {
         if (!(mask >> lane & 1) || operand[lane] == NULL) continue;
         uint64_t same = 0, present = 0;
-        for (unsigned other = 0; other < WARP_LANES; other++) {
+        for (unsigned other = 0; other < WARP_THREADS; other++) {
             if (!(mask >> other & 1) || operand[other] == NULL) continue;
             present |= 1u << other;
             if (((const struct operand *)operand[other])->value ==
@@ -187,13 +187,13 @@ static void complete_reduction(void *const operand[32], void *const result[32], 
 {
     const enum reduction *kind = context;
     unsigned sum = 0, any = 0;
-    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+    for (unsigned lane = 0; lane < WARP_THREADS; lane++) {
         if (!(mask >> lane & 1) || operand[lane] == NULL) continue;
         unsigned value = (unsigned)((const struct operand *)operand[lane])->value;
         sum = any ? combine(*kind, sum, value) : value;
         any = 1;
     }
-    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+    for (unsigned lane = 0; lane < WARP_THREADS; lane++)
         if ((mask >> lane & 1) && operand[lane] != NULL) *(uint64_t *)result[lane] = sum;
 }
 

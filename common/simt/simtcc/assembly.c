@@ -39,7 +39,7 @@ static int is_word(const struct tokens *t, size_t i)
 /* ---- taking it apart ------------------------------------------------------------------------------------ */
 
 /** 0 if there is no such statement at @p i. */
-static int take_apart(const struct tokens *t, size_t i, struct assembly *a)
+static int take_assembly_apart(const struct tokens *t, size_t i, struct assembly *a)
 {
     *a = (struct assembly){.open = i + 1};
     for (;; a->open++) {
@@ -193,7 +193,7 @@ void rewrite_assembly(struct rewriter *r, size_t i)
     const int is_label =
         i > 0 && (token_is(t, i - 1, ")") ||
                   (is_word(t, i - 1) && !token_is(t, i - 1, "else") && !token_is(t, i - 1, "do")));
-    if (!take_apart(t, i, &a)) return;
+    if (!take_assembly_apart(t, i, &a)) return;
     if (is_label && !a.is_volatile && a.colon[1] == a.close && r->side != SIDE_DEVICE) return;
     if (!is_ptx(r, &a)) return;
     edit_add(r, t->list[i].start, t->list[i].length, format_string("simtcc_ptx_at"));

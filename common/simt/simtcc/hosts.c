@@ -7,13 +7,6 @@
  */
 #include "hosts.h"
 
-static int is_one_of_words(const struct tokens *t, size_t i, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (token_is(t, i, *words)) return 1;
-    return 0;
-}
-
 /** The first token after the lists of template parameters at @p first. */
 static size_t after_templates(const struct tokens *t, size_t first)
 {
@@ -39,7 +32,7 @@ static size_t find_parameters(const struct tokens *t, size_t first, size_t brace
             if (token_is(t, i + 1, "(") && token_is(t, i + 2, ")") && token_is(t, i + 3, "(")) i += 2;
             return i + 1;
         } else if (token_is(t, i, "(")) {
-            return i > first && t->list[i - 1].kind == TOKEN_WORD && !is_one_of_words(t, i - 1, no_names)
+            return i > first && t->list[i - 1].kind == TOKEN_WORD && !token_is_one_of(t, i - 1, no_names)
                        ? i
                        : brace;
         }
@@ -56,7 +49,7 @@ static int has_other_words(const struct tokens *t, size_t first, size_t end)
                                         "friend",     "=",          NULL};
     int behind_star = 0;
     for (size_t i = first; i < end; i++) {
-        if (is_one_of_words(t, i, other)) return 1;
+        if (token_is_one_of(t, i, other)) return 1;
         if (behind_star && t->list[i].kind == TOKEN_WORD && i + 1 < end &&
             t->list[i + 1].kind == TOKEN_WORD && !token_is(t, i, "const"))
             return 1;
@@ -72,7 +65,7 @@ int is_class_body(const struct tokens *t, size_t brace)
     if (brace == first || token_is(t, brace - 1, ")")) return 0;
     for (size_t i = first; i < brace; i++) {
         if (token_is(t, i, "enum") || token_is(t, i, "=")) return 0;
-        if (is_one_of_words(t, i, keys)) return find_parameters(t, first, brace) == brace;
+        if (token_is_one_of(t, i, keys)) return find_parameters(t, first, brace) == brace;
     }
     return 0;
 }
@@ -87,5 +80,5 @@ int is_host_function_body(const struct tokens *t, size_t brace)
     if (close >= brace) return 0;
     for (size_t i = close + 1; i < brace; i++)
         if (token_is(t, i, "->")) return 1; /* a type that may end in any word */
-    return is_one_of_words(t, brace - 1, last);
+    return token_is_one_of(t, brace - 1, last);
 }

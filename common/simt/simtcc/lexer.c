@@ -217,3 +217,10 @@ int token_is(const struct tokens *tokens, size_t i, const char *spelling)
     return t->kind != TOKEN_LITERAL && strlen(spelling) == t->length &&
            strncmp(tokens->source + t->start, spelling, t->length) == 0;
 }
+
+int token_is_one_of(const struct tokens *tokens, size_t i, const char *const *spellings)
+{
+    for (; *spellings != NULL; spellings++)
+        if (token_is(tokens, i, *spellings)) return 1;
+    return 0;
+}

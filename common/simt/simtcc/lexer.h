@@ -41,3 +41,5 @@ int lexer_begins_raw_string(const char *word, size_t length);
 
 /** @brief 1 if token @p i is spelled @p spelling. */
 int token_is(const struct tokens *tokens, size_t i, const char *spelling);
+/** @brief 1 if it is spelled like one of @p spellings, which NULL ends. */
+int token_is_one_of(const struct tokens *tokens, size_t i, const char *const *spellings);

@@ -121,7 +121,7 @@ static size_t name_length(const char *name)
     return strcspn(name, "=");
 }
 
-static const struct nvcc_option *look_up(const char *argument)
+static const struct nvcc_option *find_option(const char *argument)
 {
     if (argument[0] != '-') return NULL;
     const char *name = argument + 1 + (argument[1] == '-');
@@ -194,7 +194,7 @@ struct string_list nvcc_options_replaced(int argc, char **argv)
     int at = 0;
     for (; at < argc && strcmp(argv[at], "--") != 0; at++) {
         const char *argument = argv[at], *next = at + 1 < argc ? argv[at + 1] : NULL;
-        const struct nvcc_option *option = look_up(argument);
+        const struct nvcc_option *option = find_option(argument);
         if (option != NULL && option->fate == REFUSED) {
             die("%s: %s", argument, option->to);
         } else if (option != NULL) {

@@ -5,13 +5,6 @@
  */
 #include "rewriter.h"
 
-static int is_one_of_words(const struct tokens *t, size_t i, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (token_is(t, i, *words)) return 1;
-    return 0;
-}
-
 /** What the source says about a parameter; its tokens are first .. last - 1. */
 struct parameter {
     size_t name; /**< 0: none, or its type holds no tensor map */
@@ -38,10 +31,10 @@ static struct parameter read_parameter(const struct tokens *t, size_t first, siz
         } else if (token_is(t, i, "__grid_constant__")) {
             p.constant = 1;
         } else if (t->list[i].kind == TOKEN_WORD) {
-            if (is_one_of_words(t, i, own)) return none;
+            if (token_is_one_of(t, i, own)) return none;
             if (i + 1 == last)
                 p.name = i;
-            else if (!is_one_of_words(t, i, other) && (i == first || !token_is(t, i - 1, "::")))
+            else if (!token_is_one_of(t, i, other) && (i == first || !token_is(t, i - 1, "::")))
                 types++;
         } else if (token_is(t, i, "*") || token_is(t, i, "&") || token_is(t, i, "[")) {
             return none;

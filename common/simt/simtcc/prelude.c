@@ -90,7 +90,7 @@ static int is_of_word(char c)
 }
 
 /* 1 if the word at @p at is @p name, possibly with the suffix of float or long double. */
-static int is_word(const char *at, const char *name)
+static int is_name_at(const char *at, const char *name)
 {
     const size_t length = strlen(name);
     if (strncmp(at, name, length) != 0) return 0;
@@ -112,7 +112,7 @@ int prelude_lacks(const char *path, const char *before)
     for (size_t n = 0; n < sizeof names / sizeof names[0] && !found; n++)
         for (const char *at = text.data; !found && (at = strstr(at, names[n])) != NULL; at++) {
             const size_t ahead = (size_t)(at - text.data);
-            found = is_word(at, names[n]) && (ahead == 0 || !is_of_word(at[-1])) && ahead >= length &&
+            found = is_name_at(at, names[n]) && (ahead == 0 || !is_of_word(at[-1])) && ahead >= length &&
                     strncmp(at - length, before, length) == 0;
         }
     text_drop(&text);

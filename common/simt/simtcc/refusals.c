@@ -77,7 +77,7 @@ static const struct refusal names[] = {
     {"tex", "this way to read a texture is not on the software device; read plain memory"},
 };
 
-static const char *look_up(const struct refusal *table, size_t count, const char *name)
+static const char *find_refusal(const struct refusal *table, size_t count, const char *name)
 {
     const struct refusal *best = NULL;
     for (size_t i = 0; i < count; i++) {
@@ -157,8 +157,8 @@ static const char *refused(const char *message, const char *end, char **name)
     const char *quoted = no_header && *message != '\'' ? message : behind_quote(message, end);
     if (quoted == NULL) return NULL;
     *name = word_at(quoted, end);
-    if (no_header) return look_up(headers, sizeof(headers) / sizeof(headers[0]), *name);
-    return is_cudas_name(*name) ? look_up(names, sizeof(names) / sizeof(names[0]), *name) : NULL;
+    if (no_header) return find_refusal(headers, sizeof(headers) / sizeof(headers[0]), *name);
+    return is_cudas_name(*name) ? find_refusal(names, sizeof(names) / sizeof(names[0]), *name) : NULL;
 }
 
 /** The same for messages with a terminal's colours. */

@@ -34,7 +34,7 @@ static size_t find_declarator(const struct tokens *t, size_t first, size_t end)
     return name;
 }
 
-static struct declaration take_apart(const struct tokens *t, size_t i)
+static struct declaration take_declaration_apart(const struct tokens *t, size_t i)
 {
     struct declaration d = {declaration_start(t, i), 0, i, 0, 0, 0};
     for (; !is_boundary(t, d.end) || token_is(t, d.end, "{"); d.end++) {
@@ -197,7 +197,7 @@ static void rewrite_static(struct rewriter *r, const struct declaration *d)
 
 size_t rewrite_shared(struct rewriter *r, size_t i)
 {
-    struct declaration d = take_apart(r->tokens, i);
+    struct declaration d = take_declaration_apart(r->tokens, i);
     if (d.initializer != 0 && !d.is_extern)
         edit_insert(r, r->tokens->list[d.first].start,
                     "_Pragma(\"GCC error \\\"a __shared__ variable cannot have an initializer: its value is "
