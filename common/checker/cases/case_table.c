@@ -183,17 +183,16 @@ void case_table_shorten(int *tokens, int row, struct rng *rng)
 
 int64_t case_table_stride(int64_t count)
 {
-    int64_t stride = 1;
-    for (int64_t candidate = 2; candidate < count && stride * 3 <= count; candidate++) {
+    for (int64_t candidate = count / 3 + 1; candidate < count; candidate++) {
         int64_t a = count, b = candidate;
         while (b != 0) {
             const int64_t rest = a % b;
             a = b;
             b = rest;
         }
-        if (a == 1) stride = candidate;
+        if (a == 1 && candidate > 1) return candidate;
     }
-    return stride;
+    return 1;
 }
 
 /* ---- where buffers begin ---------------------------------------------------------------------------------- */

@@ -111,6 +111,23 @@ static const struct lesson_case *any_plain(const struct lesson_case *cases, int 
     return found;
 }
 
+static double flop_of(const struct lesson *lesson, const struct lesson_case *item)
+{
+    struct lesson_cost cost = {0};
+    lesson->cost(item, &cost);
+    return cost.flop;
+}
+
+/* Of two such cases the cheaper one: so all come, and the dearest seldom. */
+static const struct lesson_case *cheap_plain(const struct lesson *lesson, const struct lesson_case *cases,
+                                             int count, const struct lesson_case *like,
+                                             const struct described *line, struct rng *rng)
+{
+    const struct lesson_case *one = any_plain(cases, count, like, line, rng),
+                             *other = any_plain(cases, count, like, line, rng);
+    return one != NULL && flop_of(lesson, other) < flop_of(lesson, one) ? other : one;
+}
+
 /* The extents of a part in turn; NULL if it has none. */
 static const struct described *extent_in_turn(const struct lesson *lesson, int part, int turn)
 {
@@ -141,7 +158,7 @@ void vary_special(const struct lesson *lesson, const struct lesson_case *cases, 
 {
     const struct lesson_case made = *item, *plain = NULL;
     const struct described *line = index % 4 == 0 ? extent_in_turn(lesson, made.part, index / 4) : NULL;
-    if (index % 2 == 0) plain = any_plain(cases, count, &made, line, rng);
+    if (index % 2 == 0) plain = cheap_plain(lesson, cases, count, &made, line, rng);
     if (plain != NULL) {
         *item = *plain;
         if (rng_between(rng, 0, 1)) omit(lesson, item);

@@ -62,7 +62,8 @@ static bool is_touched(const struct worker *w, const struct thread *t, const voi
 }
 
 /* An access to a register that is in flight. */
-static void look_for_span(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
+static __attribute__((noinline)) void look_for_span(struct worker *w, uintptr_t address, size_t bytes,
+                                                    int access, const void *pc)
 {
     const struct thread *t = w->current;
     const struct span *span = t->spans.data;
@@ -75,20 +76,24 @@ static void look_for_span(struct worker *w, uintptr_t address, size_t bytes, int
     }
 }
 
+static __attribute__((noinline)) void note_words(uint8_t *touched, uintptr_t word, uintptr_t last)
+{
+    for (; word <= last && word < STACK_BYTES / 4; word++) touched[word / 8] |= (uint8_t)(1u << word % 8);
+}
+
 /*
  * Every access of a watched thread to its own variables comes here. Most lie within the words of one byte
- * of bits.
+ * of bits, and have been noted before.
  */
-static void note_touched(uint8_t *touched, uintptr_t at, size_t bytes)
+static inline void note_touched(uint8_t *touched, uintptr_t at, size_t bytes)
 {
     const uintptr_t first = at / 4, last = (at + bytes - 1) / 4;
-    if (first / 8 == last / 8) {
-        const unsigned bits = (2u << (last - first)) - 1;
-        touched[first / 8] |= (uint8_t)(bits << first % 8);
+    if (first / 8 != last / 8) {
+        note_words(touched, first, last);
         return;
     }
-    for (uintptr_t word = first; word <= last && word < STACK_BYTES / 4; word++)
-        touched[word / 8] |= (uint8_t)(1u << word % 8);
+    const unsigned bits = ((2u << (last - first)) - 1) << first % 8;
+    if ((touched[first / 8] & bits) != bits) touched[first / 8] |= (uint8_t)bits;
 }
 
 void simt_product_touch(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
