@@ -44,31 +44,20 @@ static void say_not_graded(const struct check *check, struct verdict *verdict)
     snprintf(verdict->record.note, sizeof verdict->record.note, "%s", check->broken);
 }
 
-/* Of so many inputs of a property one is called twice. That two calls agree, and that the first leaves nothing to the second, shows in
- * any input that takes the same path, and each path has many inputs. Which one says the name: an input is the same whatever else runs. */
-static int is_one_of_many(const struct lesson_case *from, int item_index)
-{
-    enum { MANY = 4 };
-    const uint64_t twice = rng_mix(rng_mix_text(0, from->name), (uint64_t)(item_index / MANY)) % MANY;
-    return from->repeat > MANY && from->group == GROUP_PROPERTIES && (uint64_t)(item_index % MANY) != twice;
-}
-
 /* On a GPU, two calls always show more than one. On the software device numerics, too, are called twice,
  * because state and order may depend on the data, and the second call's buffers have other addresses. A
  * test of a right kernel may do with one call. The sizes of speed, each of which takes it as long as a hundred
  * other inputs, are called once where they are judged, unless the kernel is not the user's own. */
-static int is_called_once(const struct check *check, const struct lesson_case *from, const struct item *item)
+static int is_called_once(const struct check *check, const struct lesson_case *settled)
 {
     const struct options *options = &check->options;
-    const struct lesson_case *settled = &item->settled;
     const int by_option = options->numerics_once && settled->group == GROUP_NUMERICS;
     const int judged = !options->bench && !options->save_case; /* and not counted or looked at */
     const int by_size = settled->group == GROUP_SPEED && judged && !options->isolated;
-    const int by_number = settled->expected == KERNEL_OK && is_one_of_many(from, item->item_index);
     if (options->device == DEVICE_GPU)
         return settled->parts.total > 0 && judged; /* gigabytes, of which most show nothing */
     return !(settled->flags & CASE_TWO_STREAMS) &&
-           (by_option || by_size || by_number || (settled->flags & CASE_ONE_CALL) != 0);
+           (by_option || by_size || (settled->flags & CASE_ONE_CALL) != 0);
 }
 
 static void make_item(const struct check *check, int case_index, int item_index, struct item *item)
@@ -83,7 +72,7 @@ static void make_item(const struct check *check, int case_index, int item_index,
         struct rng rng = {rng_mix(item->settled.seed, (uint64_t)item_index + 1)};
         promises_vary(lesson, check->cases, check->case_count, &item->settled, item_index, &rng);
     }
-    item->one_call = is_called_once(check, from, item);
+    item->one_call = is_called_once(check, &item->settled);
     /* a case that only asks for a size has none, and its extents may be larger than any memory */
     item->buffer_count = from->flags & CASE_ASK_ONLY ? 0 : lesson->buffers(&item->settled, item->buffer);
 }

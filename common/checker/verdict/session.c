@@ -136,13 +136,11 @@ static void store_input(struct session *session, struct item *item, int buffer, 
 }
 
 /* In the first of two calls outputs hold NaN, in the second numbers. A single call in numerics finds
- * numbers: with NaN, an element that should be NaN would be right even if the kernel never wrote it. Those of
- * a property find both in turn. */
+ * numbers: with NaN, an element that should be NaN would be right even if the kernel never wrote it. */
 uint32_t session_poison(const struct item *item, int buffer, int run)
 {
-    const int group = (int)item->settled.group, odd = item->item_index % 2;
-    const int is_number = item->buffer[buffer].role != WIRE_WORKSPACE &&
-                          (group == GROUP_NUMERICS || (group == GROUP_PROPERTIES && odd));
+    const int is_number = item->one_call && item->settled.group == GROUP_NUMERICS &&
+                          item->buffer[buffer].role != WIRE_WORKSPACE;
     return storage_poison(item->buffer[buffer].storage, item->one_call ? is_number : run,
                           item->poison_secret);
 }
