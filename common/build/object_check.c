@@ -141,7 +141,6 @@ static int may_refer_to(const struct object_rules *rules, const char *name)
     if (rules->device == DEVICE_GPU) return in_list(nvcc_names, name, length);
     if (strncmp(name, "__tsan_", 7) == 0 || strncmp(name, "__x86_indirect_thunk_", 21) == 0) return 1;
     if (strcmp(name, "__ubsan_handle_type_mismatch_v1") == 0) return 1; /* simt/machine/local.c */
-    if (strcmp(name, "__ubsan_handle_out_of_bounds") == 0) return 1;    /* the same */
     if (strcmp(name, "__ubsan_handle_divrem_overflow") == 0) return 1;  /* simt/machine/trap.c */
     return strncmp(name, "simt", 4) == 0 && is_word_of(rules->device_headers, name, 0);
 }

@@ -57,7 +57,6 @@ enum attention_distribution {
     DIST_DOMINANT, /* one key takes nearly all the weight, late in the row */
     DIST_EQUAL,    /* all scores of a row are equal */
     DIST_RISING,   /* scores grow along the row: every tile brings a new maximum */
-    DIST_STAIRS,   /* the same by whole powers of 2, if the scale is ln 2 */
     DIST_FALLING,  /* the first key has the largest score */
     DIST_NAN_Q,    /* a NaN in some query rows */
     DIST_NAN_K,    /* a NaN in one key row of one head */
@@ -100,6 +99,7 @@ enum attention_distribution {
     DIST_FAINT_PARTS,
     /* products of queries and keys so small that the largest finite scale makes ordinary scores of them */
     DIST_SMALL_PRODUCTS,
+    DIST_STAIRS, /* rising by whole powers of 2, if the scale is ln 2 */
     DIST_COUNT
 };
 

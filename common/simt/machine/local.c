@@ -23,24 +23,6 @@ struct described_access {
     uint8_t alignment, kind; /**< kind 0: a load, 1: a store, further ones: an object's member, a call, ... */
 };
 
-/** What the compiler says of an index. */
-struct described_index {
-    struct {
-        const char *file;
-        uint32_t line, column;
-    } source;
-    const void *array_type, *index_type;
-};
-
-void __ubsan_handle_out_of_bounds(const struct described_index *described, const void *index);
-void __ubsan_handle_out_of_bounds(const struct described_index *described, const void *index)
-{
-    struct worker *w = simt_tls_worker;
-    (void)described, (void)index;
-    if (w == NULL || !w->checking) return;
-    simt_check_beyond(w, w->local.base, SIMT_READ, __builtin_return_address(0));
-}
-
 void __ubsan_handle_type_mismatch_v1(const struct described_access *described, const void *pointer);
 void __ubsan_handle_type_mismatch_v1(const struct described_access *described, const void *pointer)
 {

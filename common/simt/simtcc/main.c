@@ -266,8 +266,6 @@ static void add_device_flags(struct string_list *command, const struct options *
         for (size_t i = 0; i < sizeof(clang) / sizeof(clang[0]); i++) list_add(command, clang[i]);
     } else {
         for (size_t i = 0; i < sizeof(gcc) / sizeof(gcc[0]); i++) list_add(command, gcc[i]);
-        /* Of some accesses by an index neither of the others reports anything: of a part of a number, or by a reference. */
-        if (o->strict) list_add(command, "-fsanitize=bounds-strict");
         /* A function that may be left by an exception would report its end at each of its calls. */
         list_add(command, o->frames ? "-fno-exceptions" : "--param=tsan-instrument-func-entry-exit=0");
     }
