@@ -160,7 +160,6 @@ static const struct shape_row SHAPES[] = {
     {"small_values",             GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,     9,    130,   32, 0,                          0, DIST_SMALL_VALUES},
     {"rising_scores",            GROUP_NUMERICS, M | W,            ON_ANY,  1,     2,     2,     9,    200,   32, 0,                          0, DIST_RISING},
     {"rising_scores",            GROUP_NUMERICS, TILED,            ON_ANY,  1,     2,     2,    64,    140,   32, 0,                          0, DIST_RISING},
-    {"rising_by_powers",         GROUP_NUMERICS, TILED,            ON_ANY,  1,     1,     1,    48,    140,   32, 0,           0.6931471805599453, DIST_STAIRS},
     {"falling_scores",           GROUP_NUMERICS, M | WHOLE,        ON_ANY,  1,     2,     2,     9,    200,   32, 0,                          0, DIST_FALLING},
     {"large_negative_scale",     GROUP_NUMERICS, S | W,            ON_ANY,  1,     2,     2,     9,     65,   32, 0,                      -0.25, DIST_LARGE},
     {"low_logits_causal",        GROUP_NUMERICS, M | W,            ON_ANY,  1,     2,     1,    70,     81,   16, CAUSAL,                     0, DIST_LOW},
@@ -196,7 +195,6 @@ static const struct shape_row SHAPES[] = {
     {"given_behind_mask",        GROUP_NUMERICS, M | O,            ON_ANY,  1,     2,     1,     9,     40,   16, CAUSAL,                     0, DIST_BEHIND_MASK},
     {"nan_behind_mask_21",       GROUP_NUMERICS, TILED,            ON_ANY,  1,     1,     1,    19,     21,   32, CAUSAL,                     0, DIST_NAN_HIDDEN},
     /* The largest score of a row is beyond key 65536. */
-    {"equal_66000",              GROUP_NUMERICS, M,                ON_ANY,  1,     1,     1,     1,  66000,    1, 0,                          0, DIST_EQUAL},
     {"rising_66000",             GROUP_NUMERICS, M,                ON_ANY,  1,     1,     1,     1,  66000,    1, 0,                          0, DIST_RISING},
     {"rising_70001",             GROUP_NUMERICS, W | T | C,        ON_GPU,  1,     1,     1,     3,  70001,   32, 0,                          0, DIST_RISING},
     /* A single query, for which a kernel may have code of its own. */
@@ -218,6 +216,9 @@ static const struct shape_row SHAPES[] = {
     {"heads_16_len_2048_causal", GROUP_SPEED,    TILED,            ON_GPU,  1,    16,    16,  2048,   2048,   64, CAUSAL,                     0, DIST_NORMAL},
     {"heads_16_len_4096",        GROUP_SPEED,    TILED,            ON_GPU,  1,    16,    16,  4096,   4096,   64, 0,                          0, DIST_NORMAL},
     {"heads_16_len_4096_causal", GROUP_SPEED,    TILED,            ON_GPU,  1,    16,    16,  4096,   4096,   64, CAUSAL,                     0, DIST_NORMAL},
+    /* last: which rows a part takes goes by their number */
+    {"rising_by_powers",         GROUP_NUMERICS, TILED,            ON_ANY,  1,     1,     1,    48,    140,   32, 0,           0.6931471805599453, DIST_STAIRS},
+    {"equal_66000",              GROUP_NUMERICS, M,                ON_ANY,  1,     1,     1,     1,  66000,    1, 0,                          0, DIST_EQUAL},
     /* clang-format on */
 };
 
