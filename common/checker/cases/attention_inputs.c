@@ -279,6 +279,18 @@ static double small_column(int index, int head, int row, int column, double nois
     return head % 2 == 0 && row == 0 && column == 0 ? 448.0 : noise;
 }
 
+/* Scores that are exact, as long as nothing is rotated: in STEPS also in E4M3; in STAIRS they rise from 64 keys to the next by 1 to 24
+ * in the exponent of 2, each in some row, and in others by 5 to 120. */
+static double exact(const struct lesson_case *item, int index, int row, int column, double noise)
+{
+    const int stairs = item->distribution == DIST_STAIRS;
+    if (index == ATTENTION_V)
+        return stairs && attention_storage(item) == STORAGE_F32 ? ldexp(noise, 100) : noise;
+    if (column > 0) return 0.0;
+    if (stairs) return index == ATTENTION_Q ? (1 + row % 24) * (row < 24 ? 0.25 : 1.25) : row / 16;
+    return index == ATTENTION_Q ? 1.0 : row % 128 == 5 ? 16.0 - row / 128 : -16.0;
+}
+
 static double element(const struct lesson_case *item, int index, int head, int row, int column, double noise)
 {
     double scale = 1.0 / sqrt((double)item->extent[AT_HEAD_DIM]);
@@ -305,13 +317,9 @@ static double element(const struct lesson_case *item, int index, int head, int r
         return ldexp(noise, index == ATTENTION_Q ? -75 : index == ATTENTION_K ? 75 : head % 2 ? -80 : 60);
     case DIST_SMALL_COLUMNS:
         return small_column(index, head, row, column, noise);
-    case DIST_STEPS: /* exact in E4M3, as long as nothing is rotated */
-        if (index == ATTENTION_V) return noise;
-        if (column > 0) return 0.0;
-        return index == ATTENTION_Q ? 1.0 : row % 128 == 5 ? 16.0 - row / 128 : -16.0;
-    case DIST_STAIRS: /* from 64 keys to the next by 1 to 24 in the exponent of 2, each in some row; in others by 5 to 120 */
-        if (index == ATTENTION_V) return ldexp(noise, attention_storage(item) == STORAGE_F32 ? 100 : 0);
-        return column > 0 ? 0.0 : index == ATTENTION_Q ? (1 + row % 24) * (row < 24 ? 0.25 : 1.25) : row / 16;
+    case DIST_STEPS:
+    case DIST_STAIRS:
+        return exact(item, index, row, column, noise);
     case DIST_EQUAL:
         return index == ATTENTION_K ? (column % 3 - 1) * 0.5 + 0.25 : noise;
     case DIST_NAN_Q:
