@@ -74,7 +74,7 @@ struct place {
     int64_t at;
 };
 
-struct places {
+struct place_list {
     struct place *place;
     size_t count, capacity;
 };
@@ -83,10 +83,10 @@ struct program {
     struct disassembly code;
     const char *own_thread_locals, *constants;
     int *whole;            /* of a name: "f" for "f.cold" */
-    struct places taken;   /* places whose addresses are taken */
-    struct places saved;   /* where a caller's register is kept */
-    struct places looked;  /* where something was kept that was known, and needed */
-    struct places changed; /* arguments on the stack that a function writes: where they end */
+    struct place_list taken;   /* places whose addresses are taken */
+    struct place_list saved;   /* where a caller's register is kept */
+    struct place_list looked;  /* where something was kept that was known, and needed */
+    struct place_list changed; /* arguments on the stack that a function writes: where they end */
     int open_is_known;     /* taken and saved are complete: what is kept where pointers lead is not known */
     struct entry {
         size_t at;
@@ -127,7 +127,7 @@ static int same_value(struct value a, struct value b)
     return a.kind == b.kind && (a.kind == ANYTHING || (a.of == b.of && a.at == b.at));
 }
 
-static void add_place(struct program *p, struct places *places, size_t at, int of, int64_t where)
+static void add_place(struct program *p, struct place_list *places, size_t at, int of, int64_t where)
 {
     const struct place place = {p->whole[p->code.instruction[at].function], of, where};
     for (size_t i = 0; i < places->count; i++)

@@ -91,12 +91,24 @@ int check_counts(const struct check *check, int index)
            (check_points(check, index) > 0.0 || check_points_max(check, index) <= 0.0);
 }
 
+static int is_of(const struct check *check, int index, int part)
+{
+    return check->chosen[index] && (part < 0 || check->cases[index].part == part);
+}
+
+/* Asked only where the states do not tell: it looks at every case for every case. */
+static int any_counts(const struct check *check, int part)
+{
+    for (int i = 0; i < check->case_count; i++)
+        if (is_of(check, i, part) && check_counts(check, i)) return 1;
+    return 0;
+}
+
 enum state check_state(const struct check *check, int part)
 {
-    int count[STATE_COUNT] = {0}, all = 0, begun = 0;
+    int count[STATE_COUNT] = {0}, all = 0;
     for (int i = 0; i < check->case_count; i++) {
-        if (!check->chosen[i] || (part >= 0 && check->cases[i].part != part)) continue;
-        begun |= check_counts(check, i);
+        if (!is_of(check, i, part)) continue;
         count[check->verdicts[i].state]++;
         all++;
     }
@@ -104,7 +116,7 @@ enum state check_state(const struct check *check, int part)
     if (count[STATE_PASS] == all) return STATE_PASS;
     if (count[STATE_NO_DEVICE] == all) return STATE_NO_DEVICE;
     if (count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
-        return begun ? STATE_IN_PROGRESS : STATE_NOT_STARTED;
+        return any_counts(check, part) ? STATE_IN_PROGRESS : STATE_NOT_STARTED;
     if (count[STATE_CRASH] > 0 && count[STATE_CRASH] + count[STATE_NOT_STARTED] + count[STATE_PASS] == all)
         return STATE_CRASH;
     if (count[STATE_TIMEOUT] > 0 &&

@@ -577,27 +577,9 @@ void simt_access_volatile(const void *address, size_t bytes, int access, const v
     {                                                                                                        \
         if (!is_plain_local_write(p, bytes)) write##bytes(p, CALLER);                                        \
     }                                                                                                        \
-    void __tsan_read##bytes##_pc(void *p, void *pc)                                                          \
-    {                                                                                                        \
-        see(p, bytes, SIMT_READ, true, pc);                                                                  \
-    }                                                                                                        \
-    void __tsan_write##bytes##_pc(void *p, void *pc)                                                         \
-    {                                                                                                        \
-        see(p, bytes, SIMT_WRITE, true, pc);                                                                 \
-    }                                                                                                        \
     READ_AND_WRITE(unaligned_, bytes, see, false)                                                            \
     READ_AND_WRITE(volatile_, bytes, see_volatile, true)                                                     \
-    READ_AND_WRITE(unaligned_volatile_, bytes, see_volatile, false)                                          \
-    void __tsan_read_write##bytes(void *p)                                                                   \
-    {                                                                                                        \
-        see(p, bytes, SIMT_READ, true, CALLER);                                                              \
-        see(p, bytes, SIMT_WRITE, true, CALLER);                                                             \
-    }                                                                                                        \
-    void __tsan_unaligned_read_write##bytes(void *p)                                                         \
-    {                                                                                                        \
-        see(p, bytes, SIMT_READ, false, CALLER);                                                             \
-        see(p, bytes, SIMT_WRITE, false, CALLER);                                                            \
-    }
+    READ_AND_WRITE(unaligned_volatile_, bytes, see_volatile, false)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
