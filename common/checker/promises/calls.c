@@ -226,10 +226,8 @@ static int change(const struct lesson *lesson, const struct lesson_case *cases, 
 
 void make_state(struct making *m)
 {
-    const struct lesson_case *like = making_like(m);
+    struct lesson_case *item = making_add(m, making_like_sound(m), "same_pointers");
     int changes = 0;
-    struct lesson_case *item =
-        making_add(m, like == m->simplest && m->sound != NULL ? m->sound : like, "same_pointers");
     if (item == NULL) return;
     for (struct lesson_case other = *item; change(m->lesson, m->cases, m->count, &other, changes, 1);
          other = *item)

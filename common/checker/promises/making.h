@@ -24,8 +24,7 @@ enum made_property {
  *         result is NULL; so it is without room. */
 struct lesson_case *making_add(struct making *m, const struct lesson_case *like, const char *name);
 
-/** @brief The same of a copy of the case that the row's cases are made of: the one that lesson.def names, or the one that refusals
- *         are made of, or the simplest. */
+/** @brief The same of a copy of making_like_sound(). */
 struct lesson_case *making_add_sound(struct making *m, const char *name);
 
 /** @brief The same for a call that must be refused. */
@@ -33,6 +32,9 @@ struct lesson_case *making_refuse(struct making *m, const char *name, enum kerne
 
 /** @brief The case that the row's cases are made of: the one that lesson.def names, or the simplest. */
 const struct lesson_case *making_like(const struct making *m);
+
+/** @brief The same, but of those that lesson.def does not tell of the one that refusals are made of, if there is one. */
+const struct lesson_case *making_like_sound(const struct making *m);
 
 /** @brief The line after @p line, or the first one if that is NULL, that counts for part @p part and is of kind @p kind; NULL: no more. */
 const struct described *described_next(const struct lesson *lesson, int part, enum described_kind kind,
