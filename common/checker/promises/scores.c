@@ -100,17 +100,26 @@ static int is_score(const char *name)
     return strcmp(name, "scores") == 0 || strcmp(name, "in") == 0 || strcmp(name, "logits") == 0;
 }
 
+/* The buffers of a case of the part that must succeed; returns how many there are. */
+static int buffers_of(const struct lesson *lesson, const struct lesson_case *cases, int count, int part,
+                      struct lesson_buffer buffer[WIRE_BUFFERS])
+{
+    int first = 0;
+    while (first < count && (cases[first].part != part || cases[first].expected != KERNEL_OK)) first++;
+    return first < count ? lesson->buffers(&cases[first], buffer) : 0;
+}
+
 /* Whether the part is given scores, or queries, keys and their factor, of which it makes scores, and not the weights. */
 int has_scores(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
 {
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
     int queries = 0, keys = 0, scores = 0, weights = 0;
-    (void)cases, (void)count;
-    for (const struct described *line = NULL;
-         (line = described_next(lesson, part, DESCRIBED_POINTER, line)) != NULL;) {
-        queries |= strcmp(line->name, "q") == 0;
-        keys |= is_key(line->name);
-        scores |= is_score(line->name);
-        weights |= strcmp(line->name, "probs") == 0;
+    for (int b = buffers_of(lesson, cases, count, part, buffer) - 1; b >= 0; b--) {
+        const int is_input = buffer[b].role == WIRE_IN || buffer[b].role == WIRE_INOUT;
+        queries |= strcmp(buffer[b].name, "q") == 0;
+        keys |= is_key(buffer[b].name);
+        scores |= is_score(buffer[b].name) && is_input;
+        weights |= strcmp(buffer[b].name, "probs") == 0;
     }
     const int makes = queries && keys && described_next(lesson, part, DESCRIBED_SCALAR, NULL) != NULL;
     return (makes || scores) && !weights;
@@ -128,10 +137,8 @@ static int size_count(const struct lesson *lesson, const struct lesson_case *ite
 int has_values(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
 {
     struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
-    int values = 0, out = 0, first = 0;
-    while (first < count && (cases[first].part != part || cases[first].expected != KERNEL_OK)) first++;
-    const int buffers = first < count ? lesson->buffers(&cases[first], buffer) : 0;
-    for (int b = 0; b < buffers; b++) {
+    int values = 0, out = 0;
+    for (int b = buffers_of(lesson, cases, count, part, buffer) - 1; b >= 0; b--) {
         values |= is_value(buffer[b].name);
         out |= strcmp(buffer[b].name, "out") == 0 && buffer[b].role == WIRE_OUT;
     }
