@@ -16,6 +16,7 @@ enum made_property {
     MADE_STATE,
     MADE_PATHS,
     MADE_RATIOS,
+    MADE_DEVICES,
     MADE_SCORES,
     MADE_SPECIAL
 };
@@ -151,6 +152,11 @@ void make_two_streams(struct making *m);
 /** @brief Turns @p item into number @p index of calls on two streams. */
 void vary_path(const struct lesson *lesson, const struct lesson_case *cases, int count,
                struct lesson_case *item, int index);
+/** @brief Appends calls on one device and then on another one. */
+void make_two_devices(struct making *m);
+/** @brief Turns @p item into number @p index of these. */
+void vary_device(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                 struct lesson_case *item, int index);
 /** @brief Appends what shows that a call can be captured. */
 void make_captured(struct making *m);
 /** @brief Appends what shows that the legacy default stream will do. */

@@ -108,6 +108,9 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
     case MADE_PATHS:
         vary_path(lesson, cases, count, item, index);
         break;
+    case MADE_DEVICES:
+        vary_device(lesson, cases, count, item, index);
+        break;
     case MADE_STATE:
         vary_state(lesson, cases, count, item, index, rng);
         break;
