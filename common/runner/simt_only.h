@@ -23,6 +23,7 @@ extern void simt_collective_bytes(int device, unsigned long long *sent, unsigned
     __attribute__((weak));
 extern void simt_pretend_multiprocessors(int count) __attribute__((weak));
 extern void simt_pretend_capability(int capability) __attribute__((weak));
+extern void simt_pretend_devices(int count) __attribute__((weak));
 extern void simt_launch_only(int only) __attribute__((weak));
 extern void simt_refuse_graphs(int refuse) __attribute__((weak));
 extern void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const void *workspace, size_t bytes)

@@ -146,6 +146,8 @@ size_t simt_static_shared_bytes(const char *kernel, const void *function);
 enum { SIMT_MOST_DEVICES = 16 };
 /** @brief How many devices there are: SIMT_DEVICES. */
 int simt_device_count(void);
+/** @brief From now on there are at least @p count devices; 0: as many as SIMT_DEVICES says. No operation is under way. */
+void simt_pretend_devices(int count);
 /** @brief Which one the calling host thread means where it names none; 0 at first. */
 int simt_current_device(void);
 void simt_set_current_device(int device);
