@@ -82,12 +82,12 @@ struct place_list {
 struct program {
     struct disassembly code;
     const char *own_thread_locals, *constants;
-    int *whole;            /* of a name: "f" for "f.cold" */
+    int *whole;                /* of a name: "f" for "f.cold" */
     struct place_list taken;   /* places whose addresses are taken */
     struct place_list saved;   /* where a caller's register is kept */
     struct place_list looked;  /* where something was kept that was known, and needed */
     struct place_list changed; /* arguments on the stack that a function writes: where they end */
-    int open_is_known;     /* taken and saved are complete: what is kept where pointers lead is not known */
+    int open_is_known; /* taken and saved are complete: what is kept where pointers lead is not known */
     struct entry {
         size_t at;
         struct value stack; /* its end */

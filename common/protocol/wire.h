@@ -113,7 +113,7 @@ struct wire_buffer {
 /** @brief A kernel that was launched, as the CUDA runtime describes it. */
 struct wire_kernel {
     uint32_t grid[3], block[3];
-    uint32_t registers, static_shared_bytes, dynamic_shared_bytes;
+    uint32_t registers, dynamic_shared_bytes;
     uint32_t blocks_per_sm;
 };
 
@@ -203,8 +203,7 @@ struct wire_header {
     uint64_t image_bytes;
     uint64_t records; /**< offset of the wire_records */
     uint32_t case_count;
-    uint32_t no_device;    /**< set by the runner: 1 if there is no device to run on; then device says why */
-    uint64_t memory_bytes; /**< set by the runner: size of device memory */
+    uint32_t no_device; /**< set by the runner: 1 if there is no device to run on; then device says why */
     uint64_t l2_bytes;
     uint32_t multiprocessors, threads_per_sm, compute_capability;
     char device[128]; /**< its name */

@@ -142,8 +142,7 @@ enum record_variant {
     RECORD_NOTHING_TO_AGREE,    /**< broken-check */
     RECORD_NO_MEMORY,           /**< broken-check */
     RECORD_NO_BOUND,            /**< broken-check: number[0] elements */
-    RECORD_BROKEN_FOR,          /**< broken-check: the note says why */
-    RECORD_VARIANTS
+    RECORD_BROKEN_FOR           /**< broken-check: the note says why */
 };
 
 /** @brief What a record of the checker has in `number`. */

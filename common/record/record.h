@@ -220,8 +220,7 @@ enum record_absence {
     RECORD_ABSENT_DESTROYED,
     RECORD_ABSENT_SAME_THREAD,
     RECORD_ABSENT_THREAD_ENDED,
-    RECORD_ABSENT_ELSEWHERE,
-    RECORD_ABSENCES
+    RECORD_ABSENT_ELSEWHERE
 };
 
 /** @brief A place where threads wait for each other: one half of a deadlock. */

@@ -81,7 +81,6 @@ static void describe(const void *function, dim3 grid, dim3 block, size_t dynamic
         .grid = {grid.x, grid.y, grid.z},
         .block = {block.x, block.y, block.z},
         .registers = (uint32_t)attributes.numRegs,
-        .static_shared_bytes = (uint32_t)attributes.sharedSizeBytes,
         .dynamic_shared_bytes = (uint32_t)dynamic_shared_bytes,
         .blocks_per_sm = (uint32_t)blocks,
     };

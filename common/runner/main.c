@@ -56,7 +56,6 @@ static int open_device(struct wire_header *image)
         snprintf(image->device, sizeof image->device, "%s", lacks);
         return -1;
     }
-    image->memory_bytes = properties.totalGlobalMem;
     image->l2_bytes = (uint64_t)properties.l2CacheSize;
     image->multiprocessors = (uint32_t)properties.multiProcessorCount;
     image->threads_per_sm = (uint32_t)properties.maxThreadsPerMultiProcessor;

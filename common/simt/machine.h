@@ -50,8 +50,7 @@ struct simt_shape {
 /** @brief Constant while one CUDA thread runs, so the compiler may keep what it read. */
 struct simt_identity {
     struct simt_extent thread, block, block_dim, grid_dim;
-    unsigned lane, warp;  /**< lane in the warp 0..31, warp in the block */
-    void *dynamic_shared; /**< start of this block's dynamic shared memory, 128-byte aligned */
+    unsigned lane, warp; /**< lane in the warp 0..31, warp in the block */
 };
 
 /** @brief The running CUDA thread; NULL on the host. */
@@ -76,7 +75,6 @@ struct simt_launch {
     struct simt_site site; /**< where the launch stands */
     struct simt_extent grid, block;
     size_t dynamic_shared_bytes;
-    size_t static_shared_bytes;      /**< filled by the machine from the ELF symbols of the kernel */
     const void *function;            /**< key for function attributes, e.g. the opt-in above 48 KB */
     void (*entry)(const void *args); /**< runs the kernel body for the calling CUDA thread */
     const void *args;                /**< kept by the caller until simt_run() returns */
@@ -539,7 +537,6 @@ enum simt_promise {
     SIMT_NO_MEMORY = 2,  /**< no memory of the device, nor pinned memory of the host, is allocated or freed */
     SIMT_NO_OBJECTS = 4, /**< no stream, event or graph is made or destroyed */
     SIMT_ONE_STREAM = 8, /**< all work goes to one stream, or to others that fork from it and join it again */
-    SIMT_PROMISES = 15
 };
 /** @brief From now on host code keeps @p promises, a set of them, and @p stream (cudaStream_t) is the one stream. A
  *         call that breaks one is a finding. None: the entry point has returned. */

@@ -40,7 +40,6 @@ enum trace_space {
     TRACE_SHARED,
     TRACE_DYNAMIC,
     TRACE_NOWHERE,
-    TRACE_SPACES,
     TRACE_TO_DYNAMIC = 8 /**< beside the space that a copy reads: it goes to dynamic shared memory */
 };
 

@@ -183,13 +183,9 @@ void attention_cost(const struct lesson_case *item, struct lesson_cost *cost)
         cost->flop = 4.0 * pairs * head_dim;
         cost->min_bytes =
             (double)storage_bytes(attention_storage(item)) * 2.0 * (rows + kv_rows) * head_dim + 4.0 * lse;
-        cost->extra_bytes =
-            4.0 * rows *
-            (double)attention_workspace_row(extent[EX_WORKSPACE], extent[AT_KV_LEN], extent[AT_HEAD_DIM]);
         cost->tensor_cores = attention_on_tensor_cores(extent[EX_TILED]);
-        if (extent[EX_WORKSPACE] != WORKSPACE_E4M3) break;
-        cost->extra_bytes = (double)attention_workspace_bytes(item);
-        cost->oracle_ops *= 4.0; /* the oracle rounds all keys again for every row */
+        if (extent[EX_WORKSPACE] == WORKSPACE_E4M3)
+            cost->oracle_ops *= 4.0; /* the oracle rounds all keys again for every row */
         break;
     }
 }

@@ -351,7 +351,6 @@ void backward_cost(const struct lesson_case *item, struct lesson_cost *cost)
     double kv_elems = (double)extent[BW_BATCH] * extent[BW_KV_HEADS] * kv_len * head_dim;
     cost->flop = 10.0 * heads * pairs * head_dim;
     cost->min_bytes = bytes * (4.0 * heads * q_len * head_dim + 4.0 * kv_elems) + 4.0 * heads * q_len;
-    cost->extra_bytes = (double)backward_contract_workspace(item);
     cost->oracle_ops = 2.5 * 10.0 * heads * q_len * fmin(kv_len, shape.kv_len) * head_dim;
     cost->tensor_cores = item->extent[EX_STORED_AS] != DTYPE_F32;
     cost->kernels = 0.0;

@@ -19,9 +19,8 @@ enum position_fault {
     POSITIONS_SOUND,
     POSITION_NEGATIVE, /* of the last sequence */
     POSITION_ONE_TOO_FAR,
-    POSITION_HUGE,   /* of the first sequence */
-    POSITION_LOWEST, /* of one in the middle */
-    POSITION_FAULTS
+    POSITION_HUGE,  /* of the first sequence */
+    POSITION_LOWEST /* of one in the middle */
 };
 
 /** @brief The position of the first query of sequence @p b, without faults: on the device every sequence

@@ -108,9 +108,8 @@ void decode_cost(const struct lesson_case *item, struct lesson_cost *cost)
         keys += (double)q_len * position + 0.5 * q_len * (q_len + 1.0);
     }
     double rows = (double)extent[DC_BATCH] * extent[DC_Q_LEN] * extent[DC_HEADS];
-    *cost = (struct lesson_cost){
-        .flop = 4.0 * keys * extent[DC_HEADS] * extent[DC_HEAD_DIM],
-        .min_bytes = elem * (2.0 * tokens * extent[DC_KV_HEADS] + 2.0 * rows) * extent[DC_HEAD_DIM],
-        .extra_bytes = item->part == PART_MHA ? (double)decode_contract_workspace(item) : 0.0,
-        .oracle_ops = 20.0 * keys * extent[DC_HEADS] * extent[DC_HEAD_DIM]};
+    *cost = (struct lesson_cost){.flop = 4.0 * keys * extent[DC_HEADS] * extent[DC_HEAD_DIM],
+                                 .min_bytes = elem * (2.0 * tokens * extent[DC_KV_HEADS] + 2.0 * rows) *
+                                              extent[DC_HEAD_DIM],
+                                 .oracle_ops = 20.0 * keys * extent[DC_HEADS] * extent[DC_HEAD_DIM]};
 }

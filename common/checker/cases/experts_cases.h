@@ -22,6 +22,9 @@ enum storage experts_storage(const struct lesson_case *item);
 /** @brief Rows of weights of one expert in a product. */
 size_t experts_lines(const struct lesson_case *item);
 
+/** @brief The expert that has row @p row by @p offsets, -1 if none has. */
+int experts_owner(const float *offsets, int experts, size_t row);
+
 /** @brief lesson.units, .unit_elems, .expect of all parts. */
 size_t experts_units(const struct lesson_case *item);
 size_t experts_unit_elems(const struct lesson_case *item);

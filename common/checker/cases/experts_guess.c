@@ -212,13 +212,6 @@ static int guess_group(const struct wrong_experts *w, int buffer, size_t at, dou
 
 /* ---- products --------------------------------------------------------------------------------------------- */
 
-static int expert_of(const float *offsets, int experts, size_t row)
-{
-    for (int e = 0; e < experts; e++)
-        if ((double)row >= (double)offsets[e] && (double)row < (double)offsets[e + 1]) return e;
-    return -1;
-}
-
 /* Terms @p from to before @p to of row @p row of A and line @p line of w, which @p operand is. */
 static int sum_terms(const struct wrong_experts *w, unsigned operand, size_t row, size_t line, size_t from,
                      size_t to, double *sum)
@@ -240,7 +233,7 @@ static int guess_product(const struct wrong_experts *w, size_t at, double *value
                  experts = experts_extent(w->item, EXPERTS_COUNT), lines = experts_lines(w->item),
                  rows = experts_extent(w->item, EXPERTS_ROWS);
     const float *offsets = w->data[PRODUCT_OFFSETS];
-    const int own = expert_of(offsets, (int)experts, at / n), swiglu = lines > n;
+    const int own = experts_owner(offsets, (int)experts, at / n), swiglu = lines > n;
     if (own < 0 || (!swiglu && w->mistake >= NO_SILU && w->mistake <= LINES_OF_N)) return 0;
     size_t expert = misread_index(&w->misread, OF_EXPERT, ALONG_EXPERTS, (size_t)own, experts),
            row = misread_index(&w->misread, OF_A, ALONG_ROWS, at / n, rows),
@@ -353,7 +346,7 @@ int experts_terms(const struct lesson_case *item, const float *const *data, int 
         return sum_choices(&w, at, from, to, &terms->sum);
     }
     if (item->part != EXPERTS_PRODUCT || buffer != PRODUCT_C || lines > n) return 0;
-    const int expert = expert_of(data[PRODUCT_OFFSETS], item->extent[EXPERTS_COUNT], at / n);
+    const int expert = experts_owner(data[PRODUCT_OFFSETS], item->extent[EXPERTS_COUNT], at / n);
     *terms = (struct lesson_terms){.count = experts_extent(item, EXPERTS_K), .what = "k"};
     return expert >= 0 && sum_terms(&w, OF_W, at / n, (size_t)expert * lines + at % n, from, to, &terms->sum);
 }

@@ -231,8 +231,7 @@ static void expect_element(const struct lesson_case *item, struct lesson_span *s
     span->floor[at] = finite ? stored + fmin(x.likely, x.most) : 0.0;
 }
 
-/* The expert that has row @p row, -1 if none has. */
-static int expert_of(const float *offsets, int experts, size_t row)
+int experts_owner(const float *offsets, int experts, size_t row)
 {
     for (int e = 0; e < experts; e++)
         if ((double)row >= (double)offsets[e] && (double)row < (double)offsets[e + 1]) return e;
@@ -244,7 +243,7 @@ static void expect_product(const struct lesson_case *item, const float *const *d
 {
     size_t n = experts_extent(item, EXPERTS_N), k = experts_extent(item, EXPERTS_K),
            lines = experts_lines(item);
-    int expert = expert_of(data[PRODUCT_OFFSETS], item->extent[EXPERTS_COUNT], unit);
+    int expert = experts_owner(data[PRODUCT_OFFSETS], item->extent[EXPERTS_COUNT], unit);
     struct lesson_span *span = &e->span[0];
     struct rows rows = new_rows(longest(item));
     e->span_count = 1;

@@ -194,10 +194,9 @@ struct lesson_expectation {
 /** @brief The cost of a call, defined by the problem, not by the kernel. */
 struct lesson_cost {
     double flop;
-    double min_bytes;   /**< every input read once, every output written once */
-    double extra_bytes; /**< workspace by contract */
-    double oracle_ops;  /**< operations of the oracle for the whole item */
-    int tensor_cores;   /**< 1: compare with the device's limit for products of halves, not of floats */
+    double min_bytes;  /**< every input read once, every output written once */
+    double oracle_ops; /**< operations of the oracle for the whole item */
+    int tensor_cores;  /**< 1: compare with the device's limit for products of halves, not of floats */
     int int8; /**< 1: compare with that for products of bytes: twice the limit of halves on tensor cores */
     double kernels; /**< number of consecutive kernels, if a time for each is worth showing; else 0 */
 };

@@ -854,7 +854,6 @@ static void cost(const struct lesson_case *item, struct lesson_cost *cost)
     double groups = (double)groups_of(item);
     *cost = (struct lesson_cost){.flop = item->part == PART_SHUFFLE ? 0.0 : 2.0 * m * n * k,
                                  .min_bytes = 0.5 * n * k + 2.5 * groups * n + 2.0 * (m * k + m * n),
-                                 .extra_bytes = (double)workspace_bytes(item),
                                  .oracle_ops = 12.0 * m * n * k,
                                  .tensor_cores = item->part == PART_TENSOR || item->part == PART_SPLIT};
     if (item->part == PART_SHUFFLE) cost->min_bytes = n * k + groups * n, cost->oracle_ops = 30.0 * n * k;

@@ -141,7 +141,6 @@ struct check {
     int case_count;
     struct lesson_guess guess[CHECK_GUESSES]; /**< those that fitted a case */
     char device_name[400];                    /**< or why there is none */
-    uint64_t device_memory;
     uint32_t threads_per_sm, multiprocessors;
     int stopped; /**< 1: with fail_fast, a case did not pass, and the remaining ones were skipped */
     int late[LESSON_PARTS];   /**< cases of each part that took too long so far */

@@ -511,7 +511,6 @@ static void note_device(struct session *session)
     const struct wire_header *header = session->header;
     snprintf(check->device_name, sizeof check->device_name, "%.*s", (int)sizeof header->device - 1,
              header->device);
-    check->device_memory = header->memory_bytes;
     check->threads_per_sm = header->threads_per_sm;
     check->multiprocessors = header->multiprocessors;
 }

@@ -128,7 +128,6 @@ void simt_worker_begin(struct worker *w, const struct simt_launch *launch)
         id->grid_dim = launch->grid;
         id->lane = i % WARP_LANES;
         id->warp = i / WARP_LANES;
-        id->dynamic_shared = (void *)w->space[PLACE_DYNAMIC].base;
     }
 }
 

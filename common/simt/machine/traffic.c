@@ -221,7 +221,7 @@ static unsigned wavefronts_of_wide_copies(const struct request *from, const stru
 static void count_copies(struct counters *c, const struct request *r)
 {
     struct request from = *r, to = *r;
-    uint64_t block[WARP_LANES];
+    uint64_t block[WARP_LANES] = {0};
     for (unsigned i = 0; i < r->count; i++) {
         from.address[i] = simt_unpack_copy(r->address[i], &to.address[i]);
         block[i] = from.address[i] / 128 << 16 | to.address[i] / 32;

@@ -455,7 +455,6 @@ PTX_OP(bra, run->next = (unsigned)op->constant)
 
 #define COMPARISONS "(eq|ne|lt|le|gt|ge|lo|ls|hi|hs)"
 #define INTEGERS "<u16|u32|u64|s16|s32|s64>"
-#define UNTYPED "<b16|b32|b64>"
 
 static const struct row rows[] = {
     {"add " INTEGERS, "=T T T", add, 0, 10, 0, NULL},
