@@ -86,6 +86,11 @@ static int call_case(struct device_case *run, int set, int index)
         return note_error(run->item, cudaErrorInvalidDevice,
                           "the entry point left another device than it found");
     }
+    if (simt_left_running != NULL && simt_left_running() > 0)
+        return note_error(
+            run->item, cudaErrorNotReady,
+            "a kernel that was launched early waited for nothing: what follows in the stream may begin "
+            "before the kernels in front of it are over");
     /* An expected error may be left in the runtime by the entry point that reports it. */
     if (refused) return 0;
     char where[96] = "launching";

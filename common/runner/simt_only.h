@@ -30,6 +30,7 @@ extern void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const v
     __attribute__((weak));
 extern int simt_share_left(void) __attribute__((weak));
 extern void simt_caller_runs(void *stream) __attribute__((weak));
+extern unsigned simt_left_running(void) __attribute__((weak));
 extern void simt_watch_streams(int watch) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
 extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));
