@@ -47,15 +47,6 @@ static const struct lesson_case *path(const struct lesson *lesson, const struct 
     return NULL;
 }
 
-void make_two_streams(struct making *m)
-{
-    struct lesson_case *item = add_flagged(m, "two_streams", CASE_TWO_STREAMS | CASE_ENUMERATES);
-    if (item == NULL) return;
-    item->flags &= ~(unsigned)CASE_ONE_CALL;
-    item->property = MADE_PATHS;
-    while (path(m->lesson, m->cases, m->count, m->part, item->repeat - 1) != NULL) item->repeat++;
-}
-
 /* The case itself, and then those of every path. */
 void vary_path(const struct lesson *lesson, const struct lesson_case *cases, int count,
                struct lesson_case *item, int index)
@@ -66,7 +57,23 @@ void vary_path(const struct lesson *lesson, const struct lesson_case *cases, int
     *item = *other;
     item->seed = made.seed;
     item->devices = made.devices;
-    item->flags |= CASE_TWO_STREAMS;
+    item->flags |= made.flags & (CASE_TWO_STREAMS | CASE_SMALL_DEVICE);
+}
+
+/* Makes @p item that of vary_path(). */
+static void take_paths(const struct making *m, struct lesson_case *item)
+{
+    item->flags |= CASE_ENUMERATES;
+    item->property = MADE_PATHS;
+    while (path(m->lesson, m->cases, m->count, m->part, item->repeat - 1) != NULL) item->repeat++;
+}
+
+void make_two_streams(struct making *m)
+{
+    struct lesson_case *item = add_flagged(m, "two_streams", CASE_TWO_STREAMS);
+    if (item == NULL) return;
+    item->flags &= ~(unsigned)CASE_ONE_CALL;
+    take_paths(m, item);
 }
 
 /* A device can be the second one of several only where there are several: on the software device. */
@@ -89,7 +96,6 @@ void vary_device(const struct lesson *lesson, const struct lesson_case *cases, i
                  struct lesson_case *item, int index)
 {
     vary_path(lesson, cases, count, item, index / 2);
-    item->flags &= ~(unsigned)CASE_TWO_STREAMS;
     if (index % 2 > 0) item->flags |= CASE_SECOND_DEVICE;
 }
 
@@ -326,7 +332,7 @@ void make_other_chips(struct making *m)
     add_chips(m, 0);
 }
 
-/* With many times as many tiles as SMs, where there is a batch: blocks that stay have many each. */
+/* With many times as many tiles as SMs, where there is a batch: blocks that stay have many each. And those of every path. */
 void make_few_sms(struct making *m)
 {
     enum { MANY = 72 };
@@ -337,5 +343,6 @@ void make_few_sms(struct making *m)
     if (item == NULL) return;
     item->flags |= CASE_SMALL_DEVICE;
     item->devices = ON_SIMT;
+    take_paths(m, item);
     if (many) item->value[line->at] = item->extent[line->at] = MANY;
 }
