@@ -134,6 +134,7 @@ void ref_attention_row(const struct ref_attention_shape *shape, int b, int h, in
         scratch[j] = scale * dot(q_row, k_bh + (size_t)j * head_dim, shape->head_dim, &size);
         row->score_magnitude = fmax(row->score_magnitude, fabs(scale) * size);
         if (row->score_sizes != NULL) row->score_sizes[j] = fabs(scale) * size;
+        if (row->scores != NULL) row->scores[j] = scratch[j];
     }
     row->lse = ref_softmax_row(scratch, visible);
 

@@ -33,6 +33,7 @@ struct ref_attention_row {
     double lse;             /**< logsumexp of the visible scores, -infinity if there are none */
     double score_magnitude; /**< largest |scale| * sum_d |q_d * k_jd| over visible j, 0 if there are none */
     double *score_sizes;    /**< [kv_len] the same for each visible j; NULL if not wanted */
+    double *scores;         /**< [kv_len] of each visible j; NULL if not wanted */
 };
 
 /** @brief The result for a whole problem. The caller provides the arrays; all but out may be NULL. */

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "parallel.h"
+#include "wide.h"
 
 #define STEP UINT64_C(0x9E3779B97F4A7C15)
 
@@ -53,15 +54,22 @@ struct rng rng_ahead(const struct rng *rng, uint64_t numbers)
 
 /* Twelve uniform numbers of 16 bits have variance 12/12 in sum. No logarithm or cosine is called, so the
  * inputs do not depend on the C library. Two of the twelve are added up at a time, in the halves of a word. */
-double rng_normal(struct rng *rng)
+static inline double normal_behind(uint64_t state)
 {
     const uint64_t every_other = UINT64_C(0x0000FFFF0000FFFF);
     uint64_t sums = 0;
-    for (int word = 0; word < RNG_NORMAL; word++) {
-        uint64_t bits = rng_next(rng);
+    for (uint64_t word = 1; word <= RNG_NORMAL; word++) {
+        const uint64_t bits = scramble(state + word * STEP);
         sums += (bits & every_other) + (bits >> 16 & every_other);
     }
-    return (double)((sums & UINT32_MAX) + (sums >> 32)) * 0x1p-16 - 6.0;
+    return (double)(int32_t)((sums & UINT32_MAX) + (sums >> 32)) * 0x1p-16 - 6.0;
+}
+
+double rng_normal(struct rng *rng)
+{
+    const uint64_t state = rng->state;
+    rng->state += RNG_NORMAL * STEP;
+    return normal_behind(state);
 }
 
 struct filling {
@@ -69,11 +77,18 @@ struct filling {
     float *data;
 };
 
+WIDE void rng_fill_row(struct rng *rng, float *data, size_t count)
+{
+    const uint64_t state = rng->state;
+    for (size_t i = 0; i < count; i++) data[i] = (float)normal_behind(state + i * RNG_NORMAL * STEP);
+    rng->state += count * RNG_NORMAL * STEP;
+}
+
 static void fill_piece(void *context, size_t first, size_t last)
 {
     const struct filling *filling = context;
     struct rng rng = rng_ahead(&filling->rng, RNG_NORMAL * first);
-    for (size_t i = first; i < last; i++) filling->data[i] = (float)rng_normal(&rng);
+    rng_fill_row(&rng, filling->data + first, last - first);
 }
 
 void rng_fill_normal(struct rng *rng, float *data, size_t count)

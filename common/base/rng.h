@@ -35,7 +35,10 @@ enum { RNG_NORMAL = 3 };
 /** @brief The generator as it is after @p numbers more of rng_next(): where another thread can begin. */
 struct rng rng_ahead(const struct rng *rng, uint64_t numbers);
 
-/** @brief Fills @p data with rng_normal(), over all cores; as if one after the other. */
+/** @brief Fills @p data with rng_normal(), which floats hold exactly. */
+void rng_fill_row(struct rng *rng, float *data, size_t count);
+
+/** @brief The same over all cores. */
 void rng_fill_normal(struct rng *rng, float *data, size_t count);
 
 /** @brief Bits that cannot be foreseen, for nonces and poisons; from the kernel. */

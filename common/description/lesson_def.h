@@ -48,7 +48,8 @@
  *     NOT_HELD(promise, reason)          the contract does not make it, or this device cannot hold it
  *     LIKE(promise, case)                which case those that show it are made of; without it, a small one
  *
- * `promise` is the name of a row, "workspace.larger", or of a kind, "workspace".
+ * `promise` is the name of a row, "workspace.larger", or of a kind, "workspace". What is not held may be one extent of a
+ * row, "extent.far q_len".
  *
  * How a parameter gets from one process to the other:
  *

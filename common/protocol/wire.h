@@ -76,10 +76,12 @@ enum case_flags {
     CASE_SAME_ADDRESSES = 8192,  /**< buffers lie where those of the case before lay that has this flag */
     CASE_CAPTURED = 16384,       /**< the call is captured into a graph, which is then launched */
     CASE_DEFAULT_STREAM = 32768, /**< the call is given the legacy default stream */
+    CASE_SECOND_DEVICE =
+        1 << 17, /**< everything is on the second of two devices, which the software device then has */
     /** flags that the runner gets just as the lesson sets them */
     CASE_SHARED_FLAGS = CASE_TWO_STREAMS | CASE_SMALL_DEVICE | CASE_LAUNCH_ONLY | CASE_REFUSE_LAUNCHES |
                         CASE_ASK_ONLY | CASE_STRAY_WORKSPACE | CASE_NULL_WORKSPACE | CASE_SAME_ADDRESSES |
-                        CASE_CAPTURED | CASE_DEFAULT_STREAM
+                        CASE_CAPTURED | CASE_DEFAULT_STREAM | CASE_SECOND_DEVICE
 };
 
 /** @brief One device buffer. Offsets are from the start of the image; 0 stands for "nothing". */

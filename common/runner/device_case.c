@@ -237,6 +237,68 @@ static unsigned char *kept_memory(const struct device_case *run, int set, unsign
     return kept[set][index];
 }
 
+/* Gigabytes of a case whose rows or parts lie far apart, kept on a GPU for the next such case: to have them from the driver takes longer than
+ * most kernels need. */
+static struct far_memory {
+    void *memory;
+    size_t bytes;
+    int taken;
+} far_memory[2 * WIRE_BUFFERS];
+
+static int is_far(const struct wire_case *item)
+{
+    int far = item->parts.total > 0;
+    for (unsigned i = 0; i < item->buffer_count; i++) far |= item->buffer[i].row_bytes > 0;
+    return far;
+}
+
+static void release_far_memory(void)
+{
+    for (size_t i = 0; i < sizeof far_memory / sizeof far_memory[0]; i++) {
+        if (far_memory[i].taken) continue;
+        cudaFree(far_memory[i].memory);
+        far_memory[i] = (struct far_memory){0};
+    }
+}
+
+static struct far_memory *find_far_memory(size_t bytes)
+{
+    struct far_memory *best = NULL;
+    for (size_t i = 0; i < sizeof far_memory / sizeof far_memory[0]; i++) {
+        struct far_memory *one = &far_memory[i];
+        if (!one->taken && one->bytes >= bytes && (best == NULL || one->bytes < best->bytes)) best = one;
+    }
+    return best;
+}
+
+/* Like cudaMalloc(). What is kept and too small goes back first. */
+static cudaError_t allocate_far(void **memory, size_t bytes)
+{
+    struct far_memory *one = find_far_memory(bytes);
+    if (one == NULL) {
+        release_far_memory();
+        void *more = NULL;
+        const cudaError_t error = cudaMalloc(&more, bytes);
+        if (error != cudaSuccess) return error;
+        one = find_far_memory(0);
+        one->memory = more;
+        one->bytes = bytes;
+    }
+    one->taken = 1;
+    *memory = one->memory;
+    return cudaSuccess;
+}
+
+static int give_back_far(const void *memory)
+{
+    for (size_t i = 0; i < sizeof far_memory / sizeof far_memory[0]; i++) {
+        if (memory == NULL || far_memory[i].memory != memory) continue;
+        far_memory[i].taken = 0;
+        return 1;
+    }
+    return 0;
+}
+
 static int allocate(struct device_case *run, int set, unsigned index)
 {
     const struct wire_buffer *wire = &run->item->buffer[index];
@@ -262,9 +324,12 @@ static int allocate(struct device_case *run, int set, unsigned index)
     if (simt_lead_next_allocation != NULL) simt_lead_next_allocation(wire->lead[set] + before);
     name_next_allocation(run, wire);
     unsigned char *kept = kept_memory(run, set, index, buffer->allocated);
-    if (kept == NULL && note_error(run->item, cudaMalloc(&allocation, buffer->allocated),
-                                   "allocating the case's buffers") != 0)
-        return -1;
+    if (kept == NULL) {
+        const cudaError_t error = keeps && guard > 0 && is_far(run->item)
+                                      ? allocate_far(&allocation, buffer->allocated)
+                                      : cudaMalloc(&allocation, buffer->allocated);
+        if (note_error(run->item, error, "allocating the case's buffers") != 0) return -1;
+    }
     buffer->allocation = allocation;
     buffer->start = (kept != NULL ? kept : buffer->allocation) + lead + guard;
     keep(run, wire, buffer);
@@ -273,6 +338,7 @@ static int allocate(struct device_case *run, int set, unsigned index)
 
 int set_up(struct device_case *run)
 {
+    if (!is_far(run->item)) release_far_memory();
     for (int index = 0; index < 2; index++) {
         cudaError_t error = cudaStreamCreateWithFlags(&run->stream[index], cudaStreamNonBlocking);
         if (note_error(run->item, error, "creating a stream") != 0) return -1;
@@ -290,7 +356,8 @@ void tear_down(struct device_case *run)
 {
     for (int set = 0; set < run->sets; set++) {
         for (unsigned i = 0; i < run->item->buffer_count; i++)
-            if (set == 0 || !is_shared(run, i)) cudaFree(run->buffer[set][i].allocation);
+            if ((set == 0 || !is_shared(run, i)) && !give_back_far(run->buffer[set][i].allocation))
+                cudaFree(run->buffer[set][i].allocation);
     }
     for (int index = 0; index < 2; index++)
         if (run->stream[index] != NULL) cudaStreamDestroy(run->stream[index]);

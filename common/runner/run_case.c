@@ -80,6 +80,17 @@ static int call_case(struct device_case *run, int set, int index)
         end_capture(run->stream[index]);
     else if (close_left_capture(run, run->stream[index]) != 0)
         return -1;
+    int device = 0;
+    if (run->item->flags & CASE_SECOND_DEVICE && cudaGetDevice(&device) == cudaSuccess && device != 1) {
+        cudaSetDevice(1);
+        return note_error(run->item, cudaErrorInvalidDevice,
+                          "the entry point left another device than it found");
+    }
+    if (simt_left_running != NULL && simt_left_running() > 0)
+        return note_error(
+            run->item, cudaErrorNotReady,
+            "a kernel that was launched early waited for nothing: what follows in the stream may begin "
+            "before the kernels in front of it are over");
     /* An expected error may be left in the runtime by the entry point that reports it. */
     if (refused) return 0;
     char where[96] = "launching";
@@ -164,7 +175,11 @@ enum { REUSED_ROOM = 1 << 20 /* bytes for a buffer of cases that have the same a
 /* What only the software device can be made to be. */
 static void pretend(uint32_t flags, int capability)
 {
-    /* first, since a device of few SMs is otherwise as this says */
+    if (simt_pretend_devices != NULL && flags & CASE_SECOND_DEVICE) simt_pretend_devices(2);
+    if (flags & CASE_SECOND_DEVICE) cudaSetDevice(1);
+    if (flags == 0) cudaSetDevice(0);
+    if (simt_pretend_devices != NULL && flags == 0) simt_pretend_devices(0);
+    /* before the SMs, since a device of few is otherwise as this says */
     if (simt_pretend_capability != NULL) simt_pretend_capability(capability);
     if (simt_pretend_multiprocessors != NULL)
         simt_pretend_multiprocessors(flags & CASE_SMALL_DEVICE ? FEW_SMS : 0);

@@ -23,12 +23,14 @@ extern void simt_collective_bytes(int device, unsigned long long *sent, unsigned
     __attribute__((weak));
 extern void simt_pretend_multiprocessors(int count) __attribute__((weak));
 extern void simt_pretend_capability(int capability) __attribute__((weak));
+extern void simt_pretend_devices(int count) __attribute__((weak));
 extern void simt_launch_only(int only) __attribute__((weak));
 extern void simt_refuse_graphs(int refuse) __attribute__((weak));
 extern void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const void *workspace, size_t bytes)
     __attribute__((weak));
 extern int simt_share_left(void) __attribute__((weak));
 extern void simt_caller_runs(void *stream) __attribute__((weak));
+extern unsigned simt_left_running(void) __attribute__((weak));
 extern void simt_watch_streams(int watch) __attribute__((weak));
 extern void simt_name_next_allocation(const char *text, const char *file, int line) __attribute__((weak));
 extern void simt_device_keep(void *pointer, size_t bytes, unsigned kept) __attribute__((weak));

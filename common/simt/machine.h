@@ -144,6 +144,8 @@ size_t simt_static_shared_bytes(const char *kernel, const void *function);
 enum { SIMT_MOST_DEVICES = 16 };
 /** @brief How many devices there are: SIMT_DEVICES. */
 int simt_device_count(void);
+/** @brief From now on there are at least @p count devices; 0: as many as SIMT_DEVICES says. No operation is under way. */
+void simt_pretend_devices(int count);
 /** @brief Which one the calling host thread means where it names none; 0 at first. */
 int simt_current_device(void);
 void simt_set_current_device(int device);
@@ -572,6 +574,8 @@ void simt_watch_streams(int watch);
  *        launched early as the next thing in this stream must wait for it before it uses the caller's memory.
  */
 void simt_caller_runs(void *stream);
+/** @brief How many launches may still run when the last one is over: it started early, or one before it did, and waited for none. */
+unsigned simt_left_running(void);
 /**
  * @brief From now on, until @p total is 0, of a launch only the blocks run that three parts of an axis are the share of: @p each of its
  *        @p total elements, @p step apart. Memory that nobody wrote reads as zeros, but for the @p bytes of @p workspace.

@@ -43,7 +43,7 @@ enum { MOST_OUTPUT = 1 << 20, PATIENCE_SECONDS = 240, LINE = 1024 };
 
 struct session {
     int terminal; /* our end of the terminal or pipe */
-    int slave;    /* the program's end, kept open so that its modes can be asked after the program is gone */
+    int slave;    /* the program's end, until it has it */
     int input;    /* where keys go */
     int is_pipe, columns;
     pid_t child;
@@ -130,7 +130,10 @@ static void start(const char *where, char **words)
     session.child = fork();
     if (session.child < 0) fail("no process: %s", strerror(errno));
     if (session.child == 0) become(words, in[0], out[1]);
-    if (!session.is_pipe) return;
+    if (!session.is_pipe) {
+        close(session.slave); /* so that the output has an end: when the last program lets the terminal go */
+        return;
+    }
     close(in[0]);
     close(out[1]);
     session.input = in[1];
@@ -177,12 +180,8 @@ static void expect(const char *text)
             session.seen = (size_t)(found - session.output) + strlen(text);
             return;
         }
-        int last = session.ended; /* what was printed before the end may still be on its way */
-        int open_stream = take_output(last ? 0 : 100);
+        if (!take_output(100)) fail("it ended without printing that");
         look_for_end();
-        if (last &&
-            (!open_stream || poll(&(struct pollfd){.fd = session.terminal, .events = POLLIN}, 1, 0) <= 0))
-            fail("it ended without printing that");
         if (now_seconds() > deadline) fail("not printed within %d s", PATIENCE_SECONDS);
     }
 }
@@ -199,13 +198,15 @@ static void await_file(const char *path)
 static void expect_end(int code)
 {
     double deadline = now_seconds() + PATIENCE_SECONDS;
-    while (!session.ended) {
-        take_output(50);
+    int open_stream = 1;
+    while (!session.ended || open_stream) {
+        if (open_stream)
+            open_stream = take_output(50);
+        else
+            usleep(1000);
         look_for_end();
         if (now_seconds() > deadline) fail("it has not ended within %d s", PATIENCE_SECONDS);
     }
-    while (poll(&(struct pollfd){.fd = session.terminal, .events = POLLIN}, 1, 0) > 0 && take_output(0))
-        continue;
     int got = WIFSIGNALED(session.status) ? 128 + WTERMSIG(session.status) : WEXITSTATUS(session.status);
     if (got != code) fail("exit %d instead of %d", got, code);
 }
@@ -287,7 +288,7 @@ static void send_signal(const char *name)
 static void check_modes(int restored)
 {
     struct termios now;
-    if (session.is_pipe || tcgetattr(session.slave, &now) != 0) fail("there is no terminal");
+    if (session.is_pipe || tcgetattr(session.terminal, &now) != 0) fail("there is no terminal");
     tcflag_t keys = ICANON | ECHO;
     if (restored && now.c_lflag != session.before.c_lflag) fail("the terminal is not as it was");
     if (!restored && (now.c_lflag & keys) != 0) fail("the terminal still echoes, or waits for whole lines");

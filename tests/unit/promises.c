@@ -17,13 +17,13 @@ static void fail(const struct lesson *lesson, const char *where, const char *wha
     failures++;
 }
 
-/* A name of a row, or of a kind of rows. */
+/* A name of a row, of a kind of rows, or of one extent of a row. */
 static int is_row(const char *name)
 {
+    const size_t length = strcspn(name, " ");
     for (const struct promise *row = promise_table; row->name != NULL; row++) {
-        const size_t kind = strcspn(row->name, ".");
-        if (strcmp(row->name, name) == 0 || (strlen(name) == kind && strncmp(row->name, name, kind) == 0))
-            return 1;
+        const size_t kind = strcspn(row->name, "."), whole = strlen(row->name);
+        if ((length == whole || length == kind) && strncmp(row->name, name, length) == 0) return 1;
     }
     return 0;
 }

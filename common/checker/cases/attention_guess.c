@@ -100,7 +100,9 @@ static const struct mistake_row MISTAKES[] = {
      .message = "q, k, v and out are f16, and are treated as if they were bf16"},
     /* Where all that is wrong is 0, each of these fits: the first is nearest to what the kernel does. */
     {WEIGHTS_CUT, RECORD_CAUSE_WEIGHTS, .where = M | W, .message = "small weights, below exp(-%d), are taken as 0",
-     .sizes = {80, 60, 40, 30, 20, 14, 10, 8}},
+     .sizes = {87, 80, 60, 40, 30, 20, 14, 10, 9, 8}},
+    {WEIGHTS_ROUNDED, RECORD_CAUSE_WEIGHTS, .where = M | W,
+     .message = "weights are rounded to 16 bits: here they stay floats until they are multiplied with V", .sizes = {11, 8}},
     {LSE_OF_ROUNDED, RECORD_CAUSE_LSE, .where = W | IN_LSE,
      .message = "l sums weights that were rounded to 16 bits, as P is for its product: sum them before", .sizes = {11, 8}},
     {LSE_WITHOUT_MAX, RECORD_CAUSE_LSE, .where = M | W | IN_LSE,
@@ -162,6 +164,8 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     case READ_AS_BF16:
     case TREATED_AS_BF16:
         return attention_storage(item) == STORAGE_F16;
+    case WEIGHTS_ROUNDED:
+        return attention_storage_of_p(item) == STORAGE_F32;
     case LSE_OF_ROUNDED:
         return attention_storage(item) == (size == 11 ? STORAGE_F16 : STORAGE_BF16);
     case SCALE_POSITIVE:

@@ -11,6 +11,15 @@
  * with |e_j| <= c u sqrt(head_dim) scale sum_d |q_d k_jd| for the product, and c u |s_j - max| for rounding the
  * argument of exp. On top of it come the sums over the keys, as in bound.h: those of p_j v_j, and that of the p_j,
  * whose relative error moves out, p_j and lse alike.
+ *
+ * Of scores that are so large that the e_j are no small numbers the first order says nothing: of two that differ by
+ * less, rounding decides which key has the weight. In full, with p'_j what p_j becomes,
+ *
+ *     out'  -  out  =  sum_j p'_j (v_j - out),      p'_j = p_j exp(e_j) / sum_k p_k exp(e_k)
+ *
+ * and the sum is at least exp(-e), with e the largest |e_k|. So p'_j is at most w_j = min(1, p_j exp(|e_j| + e)): where
+ * |e_j| + e is more than 1, w_j takes the place of p_j, and the e_j beside it counts as 1 at least. A p_j below the
+ * smallest double counts, too. out' still lies between the values that it is made of.
  */
 #include <math.h>
 #include <stdio.h>
@@ -262,21 +271,29 @@ static double e4m3_score_error(const struct row *row, size_t key)
     return fabs(row->scale) * lost / (BOUND_C * BOUND_U_F32);
 }
 
-/* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it. The
- * distance of a score from the largest one follows from its probability; where that is 0 the distance does
- * not matter. The quotient of two probabilities may overflow a double. flat[j] holds sum_d |scale q_d
- * k_jd| at first. */
-static void score_errors(const struct row *row, const double *probs, double *rooted, double *flat)
+/* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it; and the weight that a key may have,
+ * in place of its score. flat[j] holds sum_d |scale q_d k_jd| at first. */
+static void score_errors(const struct row *row, const double *probs, double *weights, double *rooted,
+                         double *flat)
 {
-    double root = sqrt((double)row->shape.head_dim);
-    double largest = log(row_max(probs, row->visible));
+    const double root = sqrt((double)row->shape.head_dim), largest = row_max(weights, row->visible),
+                 lse = largest - log(row_max(probs, row->visible)), one = 1.0 / (BOUND_C * BOUND_U_F32);
+    double most = 0.0;
     for (int j = 0; j < row->visible; j++) {
-        double magnitude = flat[j];
+        const double magnitude = flat[j];
         rooted[j] = flat[j] = 0.0;
-        if (probs[j] == 0.0) continue; /* its score may be -infinity */
-        double below_max = fabs(largest - log(probs[j])) + e4m3_score_error(row, (size_t)j);
+        if (probs[j] == 0.0 && !isfinite(weights[j])) continue;
+        const double below_max = largest - weights[j] + e4m3_score_error(row, (size_t)j);
         rooted[j] = root * magnitude + below_max;
         flat[j] = magnitude + below_max;
+        if (probs[j] > 0.0) most = fmax(most, rooted[j]);
+    }
+    for (int j = 0; j < row->visible; j++) {
+        const double together = rooted[j] + most;
+        weights[j] = together > one ? exp(fmin(0.0, weights[j] - lse + together / one)) : probs[j];
+        if (weights[j] == 0.0 || !(together > one)) continue;
+        rooted[j] = fmax(rooted[j], one);
+        flat[j] = fmax(flat[j], one);
     }
 }
 
@@ -334,16 +351,17 @@ static struct bound_rounded round_weights(const struct row *row, size_t d, doubl
     return bound_rounded_weights(row->of_p, magnitude, sums->squares[at], size, tiny);
 }
 
-/* Fills the span of one output row; e->scratch holds the probabilities, then the two kinds of score error. */
+/* Fills the span of one output row; e->scratch holds the probabilities, then the two kinds of score error and the weights that keys may
+ * have. */
 static void bound_whole(const struct row *row, const double *magnitude, const struct bound_weights *weights,
                         const struct bound_columns *columns, struct lesson_expectation *e)
 {
     struct lesson_span *span = &e->span[0];
     size_t head_dim = (size_t)row->shape.head_dim, kv_len = (size_t)row->shape.kv_len;
-    const double *probs = e->scratch, *rooted = probs + kv_len, *flat = rooted + kv_len;
+    const double *probs = e->scratch, *rooted = probs + kv_len, *flat = rooted + kv_len, *may = flat + kv_len;
     for (size_t d = 0; d < head_dim; d++) span->bound[d] = span->floor[d] = 0.0;
     for (int j = 0; j < row->visible; j++)
-        add_pull(probs[j], rooted[j], flat[j], row->v + (size_t)j * head_dim, span->expected, span->bound,
+        add_pull(may[j], rooted[j], flat[j], row->v + (size_t)j * head_dim, span->expected, span->bound,
                  span->floor, head_dim);
     const double largest = row_max(probs, row->visible);
     struct column_sums sums;
@@ -351,17 +369,18 @@ static void bound_whole(const struct row *row, const double *magnitude, const st
     for (size_t d = 0; d < head_dim; d++) {
         const size_t at = d % SUMMED_COLUMNS, first = d - at;
         const int rounds = row->of_p != STORAGE_F32 || row->rounded != NULL;
-        double m = magnitude[d], pulled = bound_floor(span->bound[d]), from_flat = sqrt(span->floor[d]);
+        double m = magnitude[d], pulled = bound_floor(span->bound[d]),
+               from_flat = bound_floor(sqrt(span->floor[d]));
         double size = fabs(span->expected[d]);
         if (summed != first && (rounds || pulled > m))
             sum_columns(row, probs, span->expected, summed = first, &sums);
         double alike = bound_columns_alike(columns, (int)d) + size * bound_weights_alike(weights);
         double running = bound_columns_running(columns, (int)d) + size * bound_weights_running(weights);
         struct bound_rounded rounded = round_weights(row, d, m, size, probs, largest, &sums, at);
-        if (pulled > m) pulled = fmin(pulled, sums.reach[at]);
+        if (pulled > m) pulled = fmin(pulled, sums.reach[at]), from_flat = fmin(from_flat, sums.reach[at]);
         set_stored(span, d, row->storage, span->expected[d],
                    bound_sum(row->visible, m) + pulled + alike + rounded.most,
-                   bound_floor(from_flat) + fmax(bound_floor(m), running) + alike + rounded.likely);
+                   from_flat + fmax(bound_floor(m), running) + alike + rounded.likely);
         span->rounding[d] = rounded.most;
     }
 }
@@ -375,7 +394,8 @@ static void expect_whole(const struct row *row, size_t unit, struct lesson_expec
     struct lesson_span *span = &e->span[0], *lse = &e->span[1];
     double *rooted = e->scratch + kv_len, *flat = rooted + kv_len, *plain = flat + kv_len;
     double *magnitude = plain + kv_len;
-    struct ref_attention_row exact = {.out = span->expected, .magnitude = magnitude, .score_sizes = flat};
+    struct ref_attention_row exact = {
+        .out = span->expected, .magnitude = magnitude, .score_sizes = flat, .scores = plain};
     if (row->visible > 0) {
         struct ref_attention_shape shape = alone(row);
         ref_attention_row(&shape, 0, 0, 0, row->q, row->k, row->v, e->scratch, &exact);
@@ -383,14 +403,14 @@ static void expect_whole(const struct row *row, size_t unit, struct lesson_expec
         exact.lse = (double)-INFINITY;
         for (size_t d = 0; d < head_dim; d++) span->expected[d] = magnitude[d] = 0.0;
     }
-    score_errors(row, e->scratch, rooted, flat);
+    score_errors(row, e->scratch, plain, rooted, flat);
     struct bound_weights weights;
     struct bound_columns columns;
     follow_columns(row, e->scratch, magnitude + head_dim, &weights, &columns);
     bound_whole(row, magnitude, &weights, &columns, e);
     double running = bound_weights_running(&weights), alike = bound_weights_alike(&weights);
-    double mean_rooted = mean_exponent(e->scratch, rooted, row->visible);
-    double mean_flat = mean_exponent(e->scratch, flat, row->visible);
+    double mean_rooted = mean_exponent(plain, rooted, row->visible);
+    double mean_flat = mean_exponent(plain, flat, row->visible);
     set_element(lse, 0, exact.lse, bound_sum(row->visible, 1.0) + bound_floor(mean_rooted) + alike,
                 bound_floor(1.0 + mean_flat) + running + alike);
     plain_scores(row, plain);

@@ -114,17 +114,21 @@ static double trend(const struct lesson_case *item, int j)
     }
 }
 
+static double scale_of(const struct lesson_case *item)
+{
+    return 1.0 / sqrt((double)item->extent[BW_HEAD_DIM]);
+}
+
 /* Component 0 where the keys that only the later half of the queries sees have high scores with the others. */
-static double of_hidden_high(const struct lesson_case *item, int index, int row, double scale)
+static double of_hidden_high(const struct lesson_case *item, int index, int row)
 {
     const int q_len = item->extent[BW_Q_LEN], kv_len = item->extent[BW_KV_LEN];
     if (index == BW_Q) return row < q_len / 2;
-    return row >= kv_len - q_len + q_len / 2 ? 150.0 / scale : 0.0;
+    return row >= kv_len - q_len + q_len / 2 ? 150.0 / scale_of(item) : 0.0;
 }
 
 static double element(const struct lesson_case *item, int index, int head, int row, int column, double noise)
 {
-    double scale = 1.0 / sqrt((double)item->extent[BW_HEAD_DIM]);
     int spot = head == 1 && row == 7 && column == 3;
     switch (item->distribution) {
     case LARGE:
@@ -138,10 +142,9 @@ static double element(const struct lesson_case *item, int index, int head, int r
     case FAINT:
     case LOW:
         if (column == 0 && index == BW_Q) return 1.0;
-        return column == 0 && index == BW_K ? trend(item, row) / scale : noise;
+        return column == 0 && index == BW_K ? trend(item, row) / scale_of(item) : noise;
     case HIDDEN_HIGH:
-        return column == 0 && (index == BW_Q || index == BW_K) ? of_hidden_high(item, index, row, scale)
-                                                               : noise;
+        return column == 0 && (index == BW_Q || index == BW_K) ? of_hidden_high(item, index, row) : noise;
     case SMALL_PRODUCTS:
         /* dS is less than 1, so that it may be multiplied by the scale first */
         return ldexp(noise, index == BW_Q ? -60 : index == BW_K ? -68 : index == BW_DOUT ? -8 : 0);
@@ -175,9 +178,14 @@ static void make_row(const struct lesson_case *item, int index, size_t number, f
     size_t from =
         of_keys ? number / (size_t)length * (size_t)length + (size_t)(at % period_of(item)) : number;
     struct rng rng = {rng_mix(rng_mix(item->seed, 400 + (uint64_t)index), from)};
-    enum storage storage = backward_storage(item);
-    for (int d = 0; d < head_dim; d++)
-        row[d] = storage_round(storage, (float)element(item, index, head, at, d, rng_normal(&rng)));
+    enum { COLUMNS = 64 };
+    float stored[COLUMNS];
+    rng_fill_row(&rng, row, (size_t)head_dim);
+    for (int d = 0; d < head_dim && item->distribution != NORMAL; d++)
+        row[d] = (float)element(item, index, head, at, d, (double)row[d]);
+    for (int d = 0; d < head_dim; d += COLUMNS)
+        storage_put_all(backward_storage(item), stored, row + d,
+                        (size_t)(head_dim - d < COLUMNS ? head_dim - d : COLUMNS));
 }
 
 /** Rows that are being made. */

@@ -110,8 +110,7 @@ static void fill_token(const struct filling *f, size_t number)
     struct rng rng = rng_ahead(&f->rng, number * width * RNG_NORMAL);
     struct decode_token token = {
         (enum distribution)item->distribution, f->index == DC_K, b, t, length, (int)head_dim};
-    for (size_t i = 0; i < width; i++)
-        row[i] = (float)decode_element(&token, (int)(i % head_dim), rng_normal(&rng));
+    decode_fill_row(&token, row, width, &rng);
 }
 
 static void fill_tokens(void *context, size_t first, size_t last)

@@ -53,11 +53,16 @@ static double trend(const struct decode_token *token)
     }
 }
 
-double decode_element(const struct decode_token *token, int d, double noise)
+/* Component 0 of a key whose score is as trend() says. */
+static double of_score(const struct decode_token *token)
+{
+    return trend(token) * sqrt((double)token->head_dim);
+}
+
+static double element(const struct decode_token *token, int d, double noise)
 {
     int t = token->t, length = token->length, key = token->key;
     int hit = token->b == 1 && t == WEIGHTLESS_TOKEN && d == 3;
-    double root = sqrt((double)token->head_dim);
     switch (token->distribution) {
     case LARGE:
         return key ? 100.0 * noise : noise;
@@ -76,10 +81,10 @@ double decode_element(const struct decode_token *token, int d, double noise)
         if (key) return 0.25 * noise;
         return d % 2 ? -64000.0 - 200.0 * noise : 64000.0 + 200.0 * noise;
     case FAINT:
-        if (key) return d == 0 ? trend(token) * root : 0.25 * noise;
+        if (key) return d == 0 ? of_score(token) : 0.25 * noise;
         return t == length - length / 4 - 1 ? 0.0 : 8192.0 * noise;
     case FAINT_PARTS:
-        if (key) return d == 0 ? trend(token) * root : 0.25 * noise;
+        if (key) return d == 0 ? of_score(token) : 0.25 * noise;
         return takes_weight(token) ? 0.0 : 8192.0 * noise;
     case LOWEST: /* exact, and the same for all: the scale is a power of 2. Values do not sum to 0. */
         if (key) return d == 0 ? -LOWEST_QUERY : 0.0;
@@ -87,16 +92,26 @@ double decode_element(const struct decode_token *token, int d, double noise)
     case NAN_WEIGHTLESS:
     case NAN_OVERTAKEN:
         if (!key && hit) return (double)NAN;
-        return key && d == 0 ? trend(token) * root : noise;
+        return key && d == 0 ? of_score(token) : noise;
     case RISING:
     case FALLING:
     case BELOW:
     case DOMINANT:
     case EARLY:
-        return key && d == 0 ? trend(token) * root : noise;
+        return key && d == 0 ? of_score(token) : noise;
     default:
         return noise;
     }
+}
+
+void decode_fill_row(const struct decode_token *token, float *row, size_t width, struct rng *rng)
+{
+    const size_t head_dim = (size_t)token->head_dim;
+    rng_fill_row(rng, row, width);
+    if (token->distribution == NORMAL || token->distribution == NAN_REST) return;
+    for (size_t head = 0; head < width; head += head_dim)
+        for (size_t d = 0; d < head_dim; d++)
+            row[head + d] = (float)element(token, (int)d, (double)row[head + d]);
 }
 
 /* For caches so large that normal random numbers would take too long: multiples of 1/64 in [-2, 2), exact

@@ -44,8 +44,8 @@ struct decode_token {
     int b, t, length, head_dim;
 };
 
-/** @brief Element @p d of a key or value; @p noise is a normal random number. */
-double decode_element(const struct decode_token *token, int d, double noise);
+/** @brief Fills its @p width elements: one K/V head after the other. */
+void decode_fill_row(const struct decode_token *token, float *row, size_t width, struct rng *rng);
 
 /** @brief Multiples of 1/64 in [-2, 2), exact in half: for data so large that normal numbers would take
  *         too long. */

@@ -105,10 +105,7 @@ static void fill_token(const struct filling *f, int b, int t, size_t number)
     struct rng rng = rng_ahead(&f->rng, number * width * RNG_NORMAL);
     struct decode_token place = {
         (enum distribution)f->item->distribution, f->index == PA_K, b, t, f->plan.length[b], (int)head_dim};
-    int noise_only = f->item->distribution == NORMAL || f->item->distribution == NAN_REST;
-    for (size_t i = 0; i < width && noise_only; i++) row[i] = (float)rng_normal(&rng);
-    for (size_t i = 0; i < width && !noise_only; i++)
-        row[i] = (float)decode_element(&place, (int)(i % head_dim), rng_normal(&rng));
+    decode_fill_row(&place, row, width, &rng);
 }
 
 static void fill_tokens(void *context, size_t first, size_t last)

@@ -158,6 +158,7 @@ static double weight_of(const struct mistake *mistake, double score, double max)
     case WEIGHTS_CUT:
         return below < -mistake->size ? 0.0 : exp(below);
     case LSE_OF_ROUNDED:
+    case WEIGHTS_ROUNDED:
         return rounded_to(mistake->size, exp(below));
     case POWERS_OF_2:
         return exp(below * LN_2);

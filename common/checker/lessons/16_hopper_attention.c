@@ -143,50 +143,31 @@ static int add_two_faults(const char *part, const char *dtype, const char *name,
     return count;
 }
 
-/* The software device is slow, and the bf16 kernel is that of f16 but for the conversions: so bf16 runs
- * every fourth case of edges, every second of numerics and a share of the properties' items. Items that
- * form pairs stay together. */
-static int fewer(struct lesson_case *cases, int first, int count, int bf16)
-{
-    int kept = first, edges = 4, numerics = 0;
-    for (int i = first; i < count; i++) {
-        int every = cases[i].distribution == DIST_OCTAVES || cases[i].distribution == DIST_MINUS_INFINITE ||
-                    cases[i].distribution == DIST_SMALL_PRODUCTS;
-        if (bf16 && !every && cases[i].group == GROUP_EDGES && edges++ % 4 != 0) continue;
-        if (bf16 && !every && cases[i].group == GROUP_NUMERICS && numerics++ % 2 != 0) continue;
-        cases[kept] = cases[i];
-        int property = cases[kept].extent[EX_PROPERTY];
-        if (cases[kept].group == GROUP_PROPERTIES &&
-            (property == PROPERTY_SHAPES || property == PROPERTY_CAUSAL_PREFIX))
-            cases[kept].repeat = bf16 ? 12 : 36;
-        kept++;
-    }
-    return kept;
-}
-
 enum { PROPERTY_ROTATION = PROPERTY_ALIGNMENTS + 1 };
 
-/* The part "fp8" keeps only some of the cases of all attention: apart from OF_FP8 its kernel is that of
- * the other parts. Left out are results that rounding up makes too large for half, and cases in which
- * masked keys influence the scales. */
-static int kept_for_fp8(const struct lesson_case *item, int edge)
+/* The software device is slow: so a part runs only some items of the properties. Items that form pairs stay together. */
+static void run_items(struct lesson_case *cases, int first, int count, int items)
 {
-    static const char *const left_out[] = {
-        "fp8/large_values",           "fp8/large_values_128", "fp8/extreme_logits", "fp8/faint_weights",
-        "fp8/property_causal_prefix", "fp8/equal_scores",     "fp8/infinite"};
-    for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++)
-        if (strcmp(item->name, left_out[i]) == 0) return 0;
-    if (item->group == GROUP_SPEED) return strcmp(item->name, "fp8/qwen3_8b_prefill_8") == 0;
-    return item->group != GROUP_EDGES || edge % 8 == 0 || item->null_buffer == ATTENTION_LSE;
+    for (int i = first; i < count; i++)
+        if (cases[i].group == GROUP_PROPERTIES && (cases[i].extent[EX_PROPERTY] == PROPERTY_SHAPES ||
+                                                   cases[i].extent[EX_PROPERTY] == PROPERTY_CAUSAL_PREFIX))
+            cases[i].repeat = items;
+}
+
+/* What a case's seed of the rotation follows from: its name, not its place. */
+static int64_t seed_of(const struct lesson_case *item)
+{
+    const uint64_t hash = rng_mix_text(0, item->name);
+    return hash % 4 == 3 ? 0 : (int64_t)(uint32_t)hash;
 }
 
 static int add_fp8(const struct attention_family *family, struct lesson_case *cases, int count, int capacity)
 {
-    int first = count, kept = count, edges = 4;
+    const int first = count;
     count = attention_cases(family, cases, count, capacity);
-    for (int i = first; i < count; i++)
-        if (kept_for_fp8(&cases[i], cases[i].group == GROUP_EDGES ? edges++ : 0)) cases[kept++] = cases[i];
-    count = add_own("fp8", OF_FP8, sizeof OF_FP8 / sizeof OF_FP8[0], cases, kept, capacity);
+    count = attention_one_of_a_kind(cases, first, count);
+    run_items(cases, first, count, 24);
+    count = add_own("fp8", OF_FP8, sizeof OF_FP8 / sizeof OF_FP8[0], cases, count, capacity);
     struct lesson_case *rotation =
         case_table_copy(cases, &count, capacity, "fp8", "property_random_shapes", "property_rotation_helps");
     if (rotation == NULL) return count;
@@ -196,9 +177,7 @@ static int add_fp8(const struct attention_family *family, struct lesson_case *ca
     for (int i = first; i < count; i++) {
         struct lesson_case *item = &cases[i];
         item->flags &= ~(unsigned)CASE_UNIT_SCALE; /* rounding to E4M3 may cost more than the cap allows */
-        item->value[AT_SEED] = i % 4 == 3 ? 0 : (int64_t)((uint32_t)i * 2654435761u);
-        if (item->extent[EX_PROPERTY] == PROPERTY_SHAPES && item->group == GROUP_PROPERTIES)
-            item->repeat = 24;
+        item->value[AT_SEED] = seed_of(item);
     }
     case_table_find(cases, count, "fp8/outliers")->value[AT_SEED] = 7;
     case_table_find(cases, count, "fp8/outliers_not_rotated")->value[AT_SEED] = 0;
@@ -279,7 +258,8 @@ static int cases(struct lesson_case *cases, int capacity)
         int first = count;
         count = attention_cases(&families[part], cases, count, capacity);
         count = add_own(families[part].name, OWN, sizeof OWN / sizeof OWN[0], cases, count, capacity);
-        count = fewer(cases, first, count, part == PART_BF16);
+        if (part == PART_BF16) count = attention_one_of_a_kind(cases, first, count);
+        run_items(cases, first, count, part == PART_BF16 ? 12 : 36);
         count = case_table_add_old_device(cases, count, capacity, families[part].name, "head_dim_32",
                                           "old_device_and_head_dim_32");
     }

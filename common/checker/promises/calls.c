@@ -69,6 +69,30 @@ void vary_path(const struct lesson *lesson, const struct lesson_case *cases, int
     item->flags |= CASE_TWO_STREAMS;
 }
 
+/* A device can be the second one of several only where there are several: on the software device. */
+void make_two_devices(struct making *m)
+{
+    int paths = 1;
+    struct lesson_case *item = making_add(m, making_like(m), "two_devices");
+    if (item == NULL) return;
+    while (path(m->lesson, m->cases, m->count, m->part, paths - 1) != NULL) paths++;
+    item->flags |= CASE_ENUMERATES;
+    item->devices = ON_SIMT;
+    item->property = MADE_DEVICES;
+    item->repeat = 2 * paths;
+    item->about =
+        "the same call, on one device and then on another: what holds for a device must be asked for on each";
+}
+
+/* Each call comes twice. */
+void vary_device(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                 struct lesson_case *item, int index)
+{
+    vary_path(lesson, cases, count, item, index / 2);
+    item->flags &= ~(unsigned)CASE_TWO_STREAMS;
+    if (index % 2 > 0) item->flags |= CASE_SECOND_DEVICE;
+}
+
 void make_captured(struct making *m)
 {
     add_flagged(m, "captured", CASE_CAPTURED);
@@ -226,10 +250,8 @@ static int change(const struct lesson *lesson, const struct lesson_case *cases, 
 
 void make_state(struct making *m)
 {
-    const struct lesson_case *like = making_like(m);
+    struct lesson_case *item = making_add(m, making_like_sound(m), "same_pointers");
     int changes = 0;
-    struct lesson_case *item =
-        making_add(m, like == m->simplest && m->sound != NULL ? m->sound : like, "same_pointers");
     if (item == NULL) return;
     for (struct lesson_case other = *item; change(m->lesson, m->cases, m->count, &other, changes, 1);
          other = *item)

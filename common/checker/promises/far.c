@@ -2,9 +2,10 @@
  * @file far.c
  * @brief Promises about tensors of more than 2^31 and 2^32 elements: three parts of them are filled, and only those are compared.
  *
- * A part holds the same elements of an axis in every buffer that has it. The first part begins at element 0, the second one beyond
- * 2^31, where an int is negative, and the third one beyond 2^32, where an unsigned begins anew. Offsets may be counted in vectors, too:
- * another case has two parts that far apart in the widest of them, which also tells of the narrower ones. Along such an axis the problem is many problems:
+ * A part holds the same elements of an axis in every buffer that has it. Two parts are 2^31 of the widest vectors apart, where a number
+ * of them as an int is negative, and a number of anything narrower begins anew. On a GPU, whose kernels
+ * do everything between the parts as well, and where no device could have that much memory, the second part begins beyond 2^31 elements, and
+ * a third one beyond 2^32, where an unsigned begins anew. Along such an axis the problem is many problems:
  * for the oracle there are as many as the parts have. Everything between them is zeros that no memory holds. Groups of query heads are such
  * parts, too, less far apart.
  */
@@ -97,7 +98,8 @@ static int set_parts(const struct lesson *lesson, const struct lesson_case *part
     return 1;
 }
 
-static void add_far(struct making *m, const struct described *line, int vectors)
+static struct lesson_case *add_far(struct making *m, const struct described *line, int vectors,
+                                   const char *behind_name)
 {
     const struct described *other = NULL;
     struct lesson_case part = making_least(m, making_like(m), INT_MAX), parts;
@@ -108,18 +110,26 @@ static void add_far(struct making *m, const struct described *line, int vectors)
         set_extent(&part, other, 1);
     parts = part;
     set_extent(&parts, line, (vectors ? PARTS_IN_VECTORS : PARTS) * each);
-    if (!set_parts(m->lesson, &part, &parts, each, vectors)) return;
+    if (!set_parts(m->lesson, &part, &parts, each, vectors)) return NULL;
     parts.value[line->at] = (int64_t)parts.parts.total;
-    snprintf(name, sizeof name, "far_%s%s", line->name, vectors ? "_in_vectors" : "");
-    (void)making_add(m, &parts, name);
+    snprintf(name, sizeof name, "far_%s%s", line->name, behind_name);
+    return making_add(m, &parts, name);
 }
 
 void make_far_parts(struct making *m)
 {
     const struct described *line = NULL;
+    char promise[LESSON_NAME];
     if (m->lesson->settle != NULL) return; /* other extents follow from each */
-    while ((line = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line)) != NULL)
-        for (int vectors = 0; vectors < 2; vectors++) add_far(m, line, vectors);
+    while ((line = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line)) != NULL) {
+        snprintf(promise, sizeof promise, "%s %s", m->row_name, line->name);
+        if (described_about(m->lesson, m->part, DESCRIBED_NOT_HELD, promise) != NULL) continue;
+        struct lesson_case *in_vectors = add_far(m, line, 1, "");
+        struct lesson_case *in_elements = add_far(m, line, 0, in_vectors != NULL ? "_in_elements" : "");
+        if (in_vectors == NULL || in_elements == NULL) continue;
+        in_vectors->devices = ON_SIMT;
+        in_elements->devices = ON_GPU;
+    }
 }
 
 /* Heads of a group of this size, with its K/V head, are a part; the second part begins below head 2^15, the third one below 2^16. */

@@ -110,10 +110,11 @@ struct lesson_case *making_add(struct making *m, const struct lesson_case *like,
     return item;
 }
 
-const struct lesson_case *making_like(const struct making *m)
+/* The case that lesson.def names, or @p other. */
+static const struct lesson_case *told_or(const struct making *m, const struct lesson_case *other)
 {
     const struct described *line = described_about(m->lesson, m->part, DESCRIBED_LIKE, m->row_name);
-    if (line == NULL) return m->simplest;
+    if (line == NULL) return other;
     for (int i = 0; i < m->count; i++) {
         const char *slash = strchr(m->cases[i].name, '/');
         if (m->cases[i].part == m->part && strcmp(slash + 1, line->words) == 0) return &m->cases[i];
@@ -123,11 +124,20 @@ const struct lesson_case *making_like(const struct making *m)
     exit(2);
 }
 
+const struct lesson_case *making_like(const struct making *m)
+{
+    return told_or(m, m->simplest);
+}
+
+const struct lesson_case *making_like_sound(const struct making *m)
+{
+    return told_or(m, m->sound != NULL ? m->sound : m->simplest);
+}
+
 struct lesson_case *making_add_sound(struct making *m, const char *name)
 {
     char own[LESSON_NAME];
-    const struct lesson_case *like = making_like(m);
-    if (like == m->simplest && m->sound != NULL) like = m->sound;
+    const struct lesson_case *like = making_like_sound(m);
     snprintf(own, sizeof own, "%s%s", name,
              like == m->sound ? strchr(like->name, '/') + sizeof MAKING_SOUND : "");
     return making_add(m, like, own);

@@ -16,6 +16,7 @@ enum made_property {
     MADE_STATE,
     MADE_PATHS,
     MADE_RATIOS,
+    MADE_DEVICES,
     MADE_SCORES,
     MADE_SPECIAL
 };
@@ -24,8 +25,7 @@ enum made_property {
  *         result is NULL; so it is without room. */
 struct lesson_case *making_add(struct making *m, const struct lesson_case *like, const char *name);
 
-/** @brief The same of a copy of the case that the row's cases are made of: the one that lesson.def names, or the one that refusals
- *         are made of, or the simplest. */
+/** @brief The same of a copy of making_like_sound(). */
 struct lesson_case *making_add_sound(struct making *m, const char *name);
 
 /** @brief The same for a call that must be refused. */
@@ -33,6 +33,9 @@ struct lesson_case *making_refuse(struct making *m, const char *name, enum kerne
 
 /** @brief The case that the row's cases are made of: the one that lesson.def names, or the simplest. */
 const struct lesson_case *making_like(const struct making *m);
+
+/** @brief The same, but of those that lesson.def does not tell of the one that refusals are made of, if there is one. */
+const struct lesson_case *making_like_sound(const struct making *m);
 
 /** @brief The line after @p line, or the first one if that is NULL, that counts for part @p part and is of kind @p kind; NULL: no more. */
 const struct described *described_next(const struct lesson *lesson, int part, enum described_kind kind,
@@ -149,6 +152,11 @@ void make_two_streams(struct making *m);
 /** @brief Turns @p item into number @p index of calls on two streams. */
 void vary_path(const struct lesson *lesson, const struct lesson_case *cases, int count,
                struct lesson_case *item, int index);
+/** @brief Appends calls on one device and then on another one. */
+void make_two_devices(struct making *m);
+/** @brief Turns @p item into number @p index of these. */
+void vary_device(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                 struct lesson_case *item, int index);
 /** @brief Appends what shows that a call can be captured. */
 void make_captured(struct making *m);
 /** @brief Appends what shows that the legacy default stream will do. */

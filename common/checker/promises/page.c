@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "making.h"
 #include "promises.h"
 
 enum { CASES = 2048 }; /* as many as any lesson has, and more */
@@ -30,16 +31,33 @@ static void write_cell(FILE *page, const struct lesson *lesson, const struct les
         fputs(" - |", page);
 }
 
+static void write_reason(FILE *page, const struct lesson *lesson, int part, const char *promise,
+                         const char *reason, int first)
+{
+    if (first) fprintf(page, "\n## Lesson %02d\n\n", lesson->number);
+    fprintf(page, "- `%s`, `%s`: %s\n", lesson->part[part].name, promise, reason);
+}
+
+/* Of one extent of a row. */
+static int write_extents(FILE *page, const struct lesson *lesson, int written)
+{
+    for (int part = 0; part < lesson->part_count; part++)
+        for (const struct described *line = NULL;
+             (line = described_next(lesson, part, DESCRIBED_NOT_HELD, line)) != NULL;)
+            if (strchr(line->name, ' ') != NULL)
+                write_reason(page, lesson, part, line->name, line->words, written++ == 0);
+    return written;
+}
+
 static void write_reasons(FILE *page, const struct lesson *lesson, const struct lesson_case *cases, int count)
 {
-    int written = 0;
+    int written = write_extents(page, lesson, 0);
     for (int row = 0; promise_table[row].name != NULL; row++) {
         const char *last = NULL;
         for (int part = 0; part < lesson->part_count; part++) {
             const struct cell cell = promises_cell(lesson, cases, count, row, part);
             if (cell.state != CELL_NOT_HELD || (last != NULL && strcmp(last, cell.words) == 0)) continue;
-            if (written++ == 0) fprintf(page, "\n## Lesson %02d\n\n", lesson->number);
-            fprintf(page, "- `%s`, `%s`: %s\n", lesson->part[part].name, promise_table[row].name, cell.words);
+            write_reason(page, lesson, part, promise_table[row].name, cell.words, written++ == 0);
             last = cell.words;
         }
     }

@@ -19,11 +19,25 @@ static int is_simple(const struct lesson_case *item)
            item->group == GROUP_BASIC && !(item->flags & odd) && item->misaligned_buffer < 0;
 }
 
+static const struct promise *row_called(const char *name)
+{
+    const struct promise *row = promise_table;
+    while (strcmp(row->name, name) != 0) row++;
+    return row;
+}
+
+/* The first simple case; one that has extents of 1 is too simple, where there is another. */
 static const struct lesson_case *simplest_of(const struct making *m)
 {
-    for (int i = 0; i < m->count; i++)
-        if (m->cases[i].part == m->part && is_simple(&m->cases[i])) return &m->cases[i];
-    return NULL;
+    const char *const ones = row_called("extent.one")->shown;
+    const struct lesson_case *found = NULL;
+    int too_simple = 1;
+    for (int i = 0; i < m->count && too_simple; i++) {
+        if (m->cases[i].part != m->part || !is_simple(&m->cases[i])) continue;
+        too_simple = making_matches(ones, strchr(m->cases[i].name, '/') + 1);
+        if (found == NULL || !too_simple) found = &m->cases[i];
+    }
+    return found;
 }
 
 static int is_sound(const struct lesson_case *item, int part)
@@ -93,6 +107,9 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
         break;
     case MADE_PATHS:
         vary_path(lesson, cases, count, item, index);
+        break;
+    case MADE_DEVICES:
+        vary_device(lesson, cases, count, item, index);
         break;
     case MADE_STATE:
         vary_state(lesson, cases, count, item, index, rng);

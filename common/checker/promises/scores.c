@@ -21,49 +21,59 @@
 #define PEAKS                                                                                                \
     "a few keys have a score 200 above all others, in every row other ones: does the maximum count all "     \
     "keys?"
-#define FAINT "weights of 2^-122 and values of 2^118: weights count down to 2^-126"
+#define FAINT "weights of 2^-122 and less, values of 2^118: weights count down to 2^-126"
+#define STEP_UP                                                                                              \
+    "the scores of a third of the keys are so far above all others: does a maximum that falls behind by as " \
+    "much leave weights whose sum is infinite?"
 
 /* Elements are normal halves, but for those where only types with a float's exponent have them. Times log2(e) a score is still finite:
  * many kernels take it so. */
 struct size {
     double factor, query, key; /* keys are as large as that to twice as large */
     const char *about;
-    int every; /* not 0: one of so many keys is that large, with a value of 0; all others are 0, their values FAINT_VALUE */
-    int run; /* not 0: so many neighbours have the large scores of a class of rows; all others are 0 */
+    int every; /* not 0: one of so many keys is that large, with a value of 0; all others are 0 */
+    int run; /* not 0: so many neighbours have the large scores of a class of rows; all others are 0. THIRD: as many as a third of the keys */
+    double value; /* 0: around 4 */
 };
+enum { THIRD = 1 << 20 };
 static const struct size SIZES[] = {
     /* clang-format off */
-    {1.0,          0x1.4p13,  0x1p14,    LARGE_SCORES,  0, 0},
-    {2.0,          0x1.4p13,  0x1p14,    LARGE_SCORES,  0, 0},
-    {0x1p10,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0},
-    {-0x1p40,      0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0},
-    {0x1p70,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0},
-    {0x1p98,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0}, /* the largest there are */
-    {0x1p120,      0x1.4p15,  0x1p-14,   BEYOND, 0, 0},
-    {0x1p120,      0x1.4p-14, 0x1p14,    BEYOND, 0, 0},
-    {0x1.cp127,    0x1.4p-14, 0x1p-14,   BEYOND, 0, 0},
-    {0x1.cp127,    0x1.4p1,   0.0,       BEYOND, 0, 0},
-    {-0x1.cp127,   0x1.4p1,   0.0,       BEYOND, 0, 0},
-    {0x1p-40,      0x1.4p14,  0x1p14,    NEAR_0, 0, 0},
-    {-0x1p-100,    0x1.4p14,  0x1p14,    NEAR_0, 0, 0},
-    {0x1p-126,     0x1.4p14,  0x1p14,    NEAR_0, 0, 0},
-    {0x1p-149,     0x1.4p14,  0x1p14,    NEAR_0, 0, 0},
-    {0x1p-3,       40.0,      40.0,      PEAKS,  0, 7},
-    {0x1p-3,       40.0,      40.0,      PEAKS,  0, 1},
+    {1.0,          0x1.4p13,  0x1p14,    LARGE_SCORES,  0, 0, 0},
+    {2.0,          0x1.4p13,  0x1p14,    LARGE_SCORES,  0, 0, 0},
+    {0x1p10,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0, 0},
+    {-0x1p40,      0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0, 0},
+    {0x1p70,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0, 0},
+    {0x1p98,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0, 0}, /* the largest there are */
+    {0x1p120,      0x1.4p15,  0x1p-14,   BEYOND, 0, 0, 0},
+    {0x1p120,      0x1.4p-14, 0x1p14,    BEYOND, 0, 0, 0},
+    {0x1.cp127,    0x1.4p-14, 0x1p-14,   BEYOND, 0, 0, 0},
+    {0x1.cp127,    0x1.4p1,   0.0,       BEYOND, 0, 0, 0},
+    {-0x1.cp127,   0x1.4p1,   0.0,       BEYOND, 0, 0, 0},
+    {0x1p-40,      0x1.4p14,  0x1p14,    NEAR_0, 0, 0, 0},
+    {-0x1p-100,    0x1.4p14,  0x1p14,    NEAR_0, 0, 0, 0},
+    {0x1p-126,     0x1.4p14,  0x1p14,    NEAR_0, 0, 0, 0},
+    {0x1p-149,     0x1.4p14,  0x1p14,    NEAR_0, 0, 0, 0},
+    {0x1p-3,       40.0,      40.0,      PEAKS,  0, 7, 0},
+    {0x1p-3,       40.0,      40.0,      PEAKS,  0, 1, 0},
+    {1.0,          1.0,       16.0,      STEP_UP, 0, THIRD, 60000.0},
+    {1.0,          1.0,       76.5,      STEP_UP, 0, THIRD, 60000.0},
+    {1.0,          1.0,       86.5,      STEP_UP, 0, THIRD, 60000.0},
+    {1.0,          1.0,       99.0,      STEP_UP, 0, THIRD, 60000.0},
     /* of a float's exponent */
-    {0x1p-100,     0x1.4p51,  0x1p51,    SMALL,  0, 0},
-    {-0x1p-126,    0x1.4p64,  0x1p62,    SMALL,  0, 0},
-    {0x1p-129,     0x1.4p63,  0x1p63,    SMALL,  0, 0},
-    {1.0,          0x1.cp127, 0x1p-124,  BEYOND, 0, 0},
-    {0x1p100,      0x1.cp127, 0x1p-126,  BEYOND, 0, 0},
-    {0x1p-120,     0x1.cp127, 0x1p-14,   BEYOND, 0, 0},
-    {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  64, 0},
-    {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  256, 0},
+    {0x1p-100,     0x1.4p51,  0x1p51,    SMALL,  0, 0, 0},
+    {-0x1p-126,    0x1.4p64,  0x1p62,    SMALL,  0, 0, 0},
+    {0x1p-129,     0x1.4p63,  0x1p63,    SMALL,  0, 0, 0},
+    {1.0,          0x1.cp127, 0x1p-124,  BEYOND, 0, 0, 0},
+    {0x1p100,      0x1.cp127, 0x1p-126,  BEYOND, 0, 0, 0},
+    {0x1p-120,     0x1.cp127, 0x1p-14,   BEYOND, 0, 0, 0},
+    {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  64, 0, 0x1p118},
+    {1.0,          1.0,       87.1875,   FAINT,  256, 0, 0x1p118}, /* 2^-125.8 */
+    {1.0,          1.0,       16.0,      STEP_UP, 0, THIRD, 0x1p108},
     /* clang-format on */
 };
 enum {
     SIZE_COUNT = sizeof SIZES / sizeof SIZES[0],
-    HALVES = 17,
+    HALVES = 21,
     INFINITE_VALUES = SIZE_COUNT + 1,
     ALL_BUT_FIRST, /* of these keys the scores are -infinity */
     ALL_BUT_LAST,
@@ -73,7 +83,6 @@ enum {
     CLASSES = 32, /* of rows, each with large scores of its own */
     STEP = 13     /* so that few rows are of classes far apart */
 };
-#define FAINT_VALUE 0x1p118
 
 static int is_key(const char *name)
 {
@@ -91,17 +100,26 @@ static int is_score(const char *name)
     return strcmp(name, "scores") == 0 || strcmp(name, "in") == 0 || strcmp(name, "logits") == 0;
 }
 
+/* The buffers of a case of the part that must succeed; returns how many there are. */
+static int buffers_of(const struct lesson *lesson, const struct lesson_case *cases, int count, int part,
+                      struct lesson_buffer buffer[WIRE_BUFFERS])
+{
+    int first = 0;
+    while (first < count && (cases[first].part != part || cases[first].expected != KERNEL_OK)) first++;
+    return first < count ? lesson->buffers(&cases[first], buffer) : 0;
+}
+
 /* Whether the part is given scores, or queries, keys and their factor, of which it makes scores, and not the weights. */
 int has_scores(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
 {
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
     int queries = 0, keys = 0, scores = 0, weights = 0;
-    (void)cases, (void)count;
-    for (const struct described *line = NULL;
-         (line = described_next(lesson, part, DESCRIBED_POINTER, line)) != NULL;) {
-        queries |= strcmp(line->name, "q") == 0;
-        keys |= is_key(line->name);
-        scores |= is_score(line->name);
-        weights |= strcmp(line->name, "probs") == 0;
+    for (int b = buffers_of(lesson, cases, count, part, buffer) - 1; b >= 0; b--) {
+        const int is_input = buffer[b].role == WIRE_IN || buffer[b].role == WIRE_INOUT;
+        queries |= strcmp(buffer[b].name, "q") == 0;
+        keys |= is_key(buffer[b].name);
+        scores |= is_score(buffer[b].name) && is_input;
+        weights |= strcmp(buffer[b].name, "probs") == 0;
     }
     const int makes = queries && keys && described_next(lesson, part, DESCRIBED_SCALAR, NULL) != NULL;
     return (makes || scores) && !weights;
@@ -119,10 +137,8 @@ static int size_count(const struct lesson *lesson, const struct lesson_case *ite
 int has_values(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
 {
     struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
-    int values = 0, out = 0, first = 0;
-    while (first < count && (cases[first].part != part || cases[first].expected != KERNEL_OK)) first++;
-    const int buffers = first < count ? lesson->buffers(&cases[first], buffer) : 0;
-    for (int b = 0; b < buffers; b++) {
+    int values = 0, out = 0;
+    for (int b = buffers_of(lesson, cases, count, part, buffer) - 1; b >= 0; b--) {
         values |= is_value(buffer[b].name);
         out |= strcmp(buffer[b].name, "out") == 0 && buffer[b].role == WIRE_OUT;
     }
@@ -231,8 +247,8 @@ static double number_of_key(const struct size *size, size_t key)
 
 static float value_of(const struct size *size, size_t key, float random)
 {
-    if (size->every > 0) return is_large(size, key) ? 0.0f : (float)FAINT_VALUE;
-    return 4.0f + 0.5f * random;
+    if (size->every > 0 && is_large(size, key)) return 0.0f;
+    return size->value > 0.0 ? (float)size->value : 4.0f + 0.5f * random;
 }
 
 /* Elements from the row of a token to that of the next one; *@p tokens: how many there are one after another. A cache has heads after
@@ -299,20 +315,34 @@ static void fill_rows(const struct lesson *lesson, const struct lesson_case *ite
         fill_weightless(lesson, item, buffer, head_dim, data);
 }
 
-/* A query has a 1 times its size in the column of its row's class, a key in that of its own: the score is large where they are one. */
-static void fill_peaks(const struct size *size, const struct lesson_buffer *buffer, size_t head_dim,
-                       float *data)
+/* The class of a key, of @p classes. A row of scores that are given has its keys in its columns; pages of a cache lie anywhere. */
+static size_t class_of(const struct lesson *lesson, const struct lesson_case *item,
+                       const struct lesson_buffer *buffer, size_t at, size_t classes)
 {
-    const size_t row = buffer->extent[buffer->rank - 1], run = (size_t)size->run;
+    const size_t row = buffer->extent[buffer->rank - 1], run = (size_t)SIZES[item->scores - 1].run;
+    size_t tokens = row;
+    const size_t apart = is_score(buffer->name) ? 1 : apart_in(buffer, &tokens), line = at / apart;
+    if (run != THIRD) return (apart == 1 ? at % row : at / row) / run % classes;
+    if (lesson->seen == NULL && strchr(buffer->name, '_') != NULL) return line / tokens % classes;
+    return line % tokens * classes / seen(lesson, item, line / tokens, tokens) % classes;
+}
+
+/* A query has a 1 times its size in the column of its row's class, a key in that of its own: the score is large where they are one. */
+static void fill_peaks(const struct lesson *lesson, const struct lesson_case *item,
+                       const struct lesson_buffer *buffer, size_t head_dim, float *data)
+{
+    const struct size *size = &SIZES[item->scores - 1];
+    const size_t row = buffer->extent[buffer->rank - 1], most = size->run == THIRD ? 3 : CLASSES;
     const int is_query = strcmp(buffer->name, "q") == 0, is_given = is_score(buffer->name);
-    const size_t classes = head_dim < CLASSES && !is_given ? head_dim : CLASSES;
+    const size_t classes = head_dim < most && !is_given ? head_dim : most;
     for (size_t i = 0; i < lesson_elems(buffer); i++) {
-        const size_t line = i / row, of_row = i % row, of_query = line * STEP % classes,
-                     of_key = (is_given ? of_row : line) / run % classes;
-        if (is_query) data[i] = of_row % head_dim == of_query ? (float)size->query : 0.0f;
-        if (is_key(buffer->name)) data[i] = of_row % head_dim == of_key ? (float)size->key : 0.0f;
-        if (is_given) data[i] = of_key == of_query ? (float)(size->factor * size->query * size->key) : 0.0f;
+        const size_t line = i / row, column = i % row % head_dim, of_query = line * STEP % classes;
+        if (is_query) data[i] = column == of_query ? (float)size->query : 0.0f;
         if (is_value(buffer->name)) data[i] = value_of(size, line, data[i]);
+        if (!is_key(buffer->name) && !is_given) continue;
+        const size_t of_key = class_of(lesson, item, buffer, i, classes);
+        if (is_given) data[i] = of_key == of_query ? (float)(size->factor * size->query * size->key) : 0.0f;
+        if (!is_given) data[i] = column == of_key ? (float)size->key : 0.0f;
     }
 }
 
@@ -333,7 +363,7 @@ void scores_fill(const struct lesson *lesson, const struct lesson_case *item,
         return;
     }
     if (SIZES[item->scores - 1].run > 0) {
-        fill_peaks(&SIZES[item->scores - 1], buffer, head_dim, data);
+        fill_peaks(lesson, item, buffer, head_dim, data);
         return;
     }
     const double factor = SIZES[item->scores - 1].factor, query = SIZES[item->scores - 1].query;

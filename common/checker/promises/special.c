@@ -3,8 +3,9 @@
  * @brief The promise about NaN and infinities: they come out where they belong, and nowhere else.
  *
  * Inputs of another case, or of a random shape, in which one element, or a few, of one buffer of floats is NaN or infinite: any
- * element, whether it is seen or not. In every other item elements of the other buffers are 0, some of them or all, also those of 8
- * bits: 0 times infinity is NaN. What comes of it the oracle says.
+ * element, whether it is seen or not. In half of the items elements of the other buffers are 0, some of them or all, also those of 8
+ * bits: 0 times infinity is NaN. Where all are, sums are long, and the last element of the buffer is one: tiles of zeros come before.
+ * What comes of it the oracle says.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,8 +16,20 @@
 enum {
     ITEMS = 60,
     MOST = 3 /* elements */,
-    ZEROS = 4 /* one in so many meets it; of so many items with zeros one has nothing else */
+    ZEROS = 4,          /* one in so many meets it; of so many items with zeros one has nothing else */
+    MOST_FLOP = 1 << 22 /* of a case with long sums */
 };
+
+/* Of four items two have zeros, one of a case and one of a random shape. */
+static int has_zeros(uint64_t turn)
+{
+    return turn % 4 / 2 > 0;
+}
+
+static int is_all_zeros(uint64_t turn)
+{
+    return has_zeros(turn) && turn / 4 % ZEROS == 0;
+}
 
 /* Whether numbers that are stored so can be NaN or infinite. */
 static int has_specials(enum storage storage)
@@ -118,6 +131,26 @@ static double flop_of(const struct lesson *lesson, const struct lesson_case *ite
     return cost.flop;
 }
 
+/* Of such cases that are cheap the one with the longest sums: with the most operations for an element of its outputs. */
+static const struct lesson_case *longest_plain(const struct lesson *lesson, const struct lesson_case *cases,
+                                               int count, const struct lesson_case *like)
+{
+    const struct lesson_case *found = NULL;
+    double longest = 0.0;
+    for (int i = 0; i < count; i++) {
+        struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+        if (!is_plain(&cases[i], like) || flop_of(lesson, &cases[i]) > MOST_FLOP) continue;
+        double elems = 1.0;
+        for (int b = lesson->buffers(&cases[i], buffer) - 1; b >= 0; b--)
+            if (buffer[b].role == WIRE_OUT || buffer[b].role == WIRE_INOUT)
+                elems += (double)lesson_elems(&buffer[b]);
+        if (flop_of(lesson, &cases[i]) / elems <= longest) continue;
+        longest = flop_of(lesson, &cases[i]) / elems;
+        found = &cases[i];
+    }
+    return found;
+}
+
 /* Of two such cases the cheaper one: so all come, and the dearest seldom. */
 static const struct lesson_case *cheap_plain(const struct lesson *lesson, const struct lesson_case *cases,
                                              int count, const struct lesson_case *like,
@@ -158,7 +191,9 @@ void vary_special(const struct lesson *lesson, const struct lesson_case *cases, 
 {
     const struct lesson_case made = *item, *plain = NULL;
     const struct described *line = index % 4 == 0 ? extent_in_turn(lesson, made.part, index / 4) : NULL;
-    if (index % 2 == 0) plain = cheap_plain(lesson, cases, count, &made, line, rng);
+    if (index % 2 == 0)
+        plain = is_all_zeros((uint64_t)index) ? longest_plain(lesson, cases, count, &made)
+                                              : cheap_plain(lesson, cases, count, &made, line, rng);
     if (plain != NULL) {
         *item = *plain;
         if (rng_between(rng, 0, 1)) omit(lesson, item);
@@ -180,12 +215,12 @@ void special_fill(const struct lesson_case *item, const struct lesson_buffer *bu
     const uint64_t turn = (uint64_t)(abs(item->special) - 1), kinds = sizeof VALUES / sizeof VALUES[0];
     const float value = item->special > 0 && has_infinities(buffer, buffers) ? VALUES[turn % kinds] : NAN;
     const size_t elems = lesson_elems(&buffer[index]);
-    const int one = buffer_of(buffer, buffers, turn / kinds);
+    const int all = is_all_zeros(turn), one = buffer_of(buffer, buffers, turn / (all ? 4 * ZEROS : kinds));
     if (elems == 0 || one < 0) return;
-    const int has_zeros = turn % 2 > 0 && one != index, all = turn / 2 % ZEROS == 0;
     if (!has_specials(buffer[index].storage) && buffer[index].storage != STORAGE_S8) return;
-    for (size_t i = 0; has_zeros && i < elems; i++)
+    for (size_t i = 0; has_zeros(turn) && one != index && i < elems; i++)
         if (all || rng_next(&rng) % ZEROS == 0) data[i] = 0.0f;
     if (one != index) return;
+    if (all) data[elems - 1] = value;
     for (int i = rng_between(&rng, 1, MOST); i > 0; i--) data[rng_next(&rng) % elems] = value;
 }

@@ -159,6 +159,7 @@ const struct promise promise_table[] = {
 
     {"chip.served", "every architecture that the contract names, with its shared memory", NULL, NULL, make_chips, NULL, "needs what the device that is checked on has, and no other serves it"},
     {"chip.refused", "other architectures are refused", NULL, NULL, make_other_chips, refuses_chips, "runs on every architecture"},
+    {"chip.several", "a call on any device of several", NULL, NULL, make_two_devices, NULL, NULL},
     {"chip.few_sms", "a device of few SMs, for which kernels may choose otherwise", NULL, NULL, make_few_sms, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };

@@ -17,9 +17,9 @@ static void may_need_none(const struct making *m, struct lesson_case *item)
  * together. */
 static const struct lesson_case *refused_like(const struct making *m)
 {
-    const struct lesson_case *like = making_like(m);
-    const size_t sound = m->sound != NULL ? m->lesson->workspace_bytes(m->sound) : 0;
-    return like == m->simplest && sound != 0 && sound != SIZE_MAX ? m->sound : like;
+    const struct lesson_case *like = making_like_sound(m);
+    const size_t bytes = m->lesson->workspace_bytes(like);
+    return bytes == 0 || bytes == SIZE_MAX ? making_like(m) : like;
 }
 
 static int needs_one(const struct making *m)

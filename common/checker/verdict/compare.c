@@ -17,7 +17,7 @@
 /* For more operations than this the oracle computes only chosen rows. */
 #define ORACLE_OPS 2e9
 /* Fewer rows are chosen if each costs a lot: about this many operations in all. */
-#define SAMPLED_OPS 4e9
+#define SAMPLED_OPS 1e9
 /* The oracle is called for pieces of about this many operations, some 10 ms, each on one thread. */
 #define PIECE_OPS 2e7
 enum { SAMPLED_STRATA = 512, SAMPLED_STRATA_LEAST = 64, SAMPLED_EDGES = 8, STRATA_BESIDE_IDENTITY = 16 };

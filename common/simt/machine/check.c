@@ -134,7 +134,7 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
     struct range range;
     if (in_live_range(w, offset, bytes)) return;
     if (simt_arena_live(offset, bytes, &range.start, &range.end)) {
-        if (simt_settings.devices > 1) check_device(w, address, bytes, access, pc);
+        if (simt_device_count() > 1) check_device(w, address, bytes, access, pc);
         if (busy_count > 0) check_busy(w, address, bytes, access, pc, &range);
         w->bounds.live[w->bounds.next_live++ % LIVE_RANGES] = range;
         return;

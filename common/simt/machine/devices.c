@@ -16,12 +16,18 @@
 #include <string.h>
 
 static _Thread_local int current;
-static int working;                            /* under the runtime's lock of all devices */
+static int pretended; /* how many there are at least while simt_pretend_devices() holds */
+static int working;   /* under the runtime's lock of all devices */
 static atomic_uint reaches[SIMT_MOST_DEVICES]; /* a bit for each device whose memory it may use */
 
 int simt_device_count(void)
 {
-    return simt_settings.devices;
+    return pretended > simt_settings.devices ? pretended : simt_settings.devices;
+}
+
+void simt_pretend_devices(int count)
+{
+    pretended = count;
 }
 
 int simt_current_device(void)
@@ -54,7 +60,7 @@ struct section {
 static char *copy_of(const struct section *section)
 {
     char *copy = malloc(section->bytes);
-    if (copy == NULL) simt_die("no memory for the variables of %d devices.", simt_settings.devices);
+    if (copy == NULL) simt_die("no memory for the variables of %d devices.", simt_device_count());
     return memcpy(copy, section->start, section->bytes);
 }
 
@@ -80,7 +86,6 @@ void simt_use_device(int device)
 {
     static struct section variables, constants;
     static bool opened;
-    if (simt_settings.devices == 1) return;
     if (!opened) { /* nobody has written to them before the first operation */
         open_section(&variables, __start_simt_device, __stop_simt_device);
         open_section(&constants, __start_simt_constant, __stop_simt_constant);

@@ -122,6 +122,11 @@ void simt_caller_runs(void *stream)
     running_on = simt_current_device();
 }
 
+unsigned simt_left_running(void)
+{
+    return running.left;
+}
+
 /* The launches of all streams since simt_watch_streams(1), of which any may still be running when another stream has its next one. */
 static int streams_watched;
 static struct simt_overlap watched;
