@@ -16,18 +16,18 @@
 #include <string.h>
 
 static _Thread_local int current;
-static int pretended; /* how many there are at least while simt_pretend_devices() holds */
-static int working;   /* under the runtime's lock of all devices */
+static int pretended_count; /* how many there are at least while simt_pretend_devices() holds */
+static int working;         /* under the runtime's lock of all devices */
 static atomic_uint reaches[SIMT_MOST_DEVICES]; /* a bit for each device whose memory it may use */
 
 int simt_device_count(void)
 {
-    return pretended > simt_settings.devices ? pretended : simt_settings.devices;
+    return pretended_count > simt_settings.devices ? pretended_count : simt_settings.devices;
 }
 
 void simt_pretend_devices(int count)
 {
-    pretended = count;
+    pretended_count = count;
 }
 
 int simt_current_device(void)
