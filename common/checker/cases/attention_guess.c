@@ -20,13 +20,19 @@ enum {
     IN_LSE = 8 << ATTENTION_KINDS
 };
 
+#define FROM_0                                                                                               \
+    "the maximum begins at 0, or at a low number such as -1e30, not at -infinity: it is above every score "  \
+    "here, and every exp is 0"
+
 /* Lesson 01 has no tiles, so its messages say which keys count, not which tiles. */
 #define EVERY_TILE .sizes = {4, 8, 16, 32, 64, 128}
 
 /* clang-format off */
 static const struct mistake_row MISTAKES[] = {
-    {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM, .where = M | W,
-     .message = "the maximum begins at 0, or at a low number such as -1e30, not at -infinity: it is above every score here, and every exp is 0"},
+    {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM, .where = M | W, .message = FROM_0},
+    {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM, .where = M | W | IN_LSE, .message = FROM_0},
+    {MASK_SCALED, RECORD_CAUSE_MASK, .where = S | CAUSAL,
+     .message = "the mask's -infinity is multiplied by a scale that is negative: mask after the scale"},
     {NO_SCALE, RECORD_CAUSE_SCALE, .where = S | W, .message = "as without the scale: is every score multiplied by it?"},
     {EVERY_SCORE_0, RECORD_CAUSE_SCALE, .where = S | W,
      .message = "as if every score were 0: is K read from the right place? Is the scale right? The scale 0 stands for "
@@ -169,6 +175,7 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     case LSE_OF_ROUNDED:
         return attention_storage(item) == (size == 11 ? STORAGE_F16 : STORAGE_BF16);
     case SCALE_POSITIVE:
+    case MASK_SCALED:
         return item->real[AT_SCALE] < 0.0;
     case TILES_SCALE_POSITIVE:
         return item->real[AT_SCALE] < 0.0 && kv_len > size;
@@ -350,6 +357,7 @@ static int guess_row(const struct wrong_row *row, size_t unit, int buffer, doubl
         return 1;
     case ATTENTION_SCORES:
         *value = (int)row->column < row->last ? wrong_score(row, (int)row->column) : (double)-INFINITY;
+        if (row->mistake.number == MASK_SCALED && (int)row->column >= row->last) *value = (double)INFINITY;
         return 1;
     default:
         if (row->mistake.number == ROWS_EXCHANGED) return of_other_row(row, unit, value);

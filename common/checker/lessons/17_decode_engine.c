@@ -843,6 +843,8 @@ static int trait(const struct lesson_case *item, int index, const char **message
     return trait_at(traits, sizeof traits / sizeof traits[0], p.mistake == ENGINE_RIGHT, index, message);
 }
 
+enum { MOST_OF_HALF = 65504 };
+
 static const char *purpose(const struct lesson_case *item)
 {
     static const char *const of_data[DISTRIBUTIONS] = {
@@ -872,6 +874,8 @@ static const char *purpose(const struct lesson_case *item)
                "W_down";
     if (item->group == GROUP_EDGES && p.config.hidden > LONG_SUM)
         return "a warp has several chunks of inputs, also of the norm";
+    if (engine_text(&p, 0) > MOST_OF_HALF)
+        return "positions are beyond 65,504, which is as far as a half goes: angles are computed in float";
     if (of_data[item->distribution] != NULL) return of_data[item->distribution];
     if (most_keys(&p) > TILE_KEYS)
         return "more keys than a tile has: the sums of one tile are rescaled when the next brings a new "

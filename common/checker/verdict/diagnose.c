@@ -73,7 +73,9 @@ static void explain_not_finite(const struct symptoms *s, struct record *record)
         lesson->not_finite(&s->judged->item->settled, s->judged->inputs, s->buffer, first->at, record->note,
                            sizeof record->note))
         return;
-    snprintf(record->note, sizeof record->note, "%s", lesson->nan != NULL ? lesson->nan : "");
+    /* the lesson's usual cause, unless the data are unusual */
+    const int usual = lesson->nan != NULL && s->judged->item->settled.distribution == 0;
+    snprintf(record->note, sizeof record->note, "%s", usual ? lesson->nan : "");
 }
 
 /* Of a large problem's parts all but the first are wrong. */
