@@ -131,13 +131,15 @@ static int is_harmless(const struct check *check, int index)
 }
 
 /* 1 if a failure of this kind may come of what a case's inputs are: it is one of contents, or a read of what was not given. Where
- * they are infinite or NaN, and ordinary elements are wrong, it does not, unless it may come of an earlier call's. */
+ * they are infinite or NaN, and ordinary elements are wrong, it does not, unless it may come of an earlier call's; nor where rounding
+ * explains the errors. */
 static int is_of_inputs(const struct lesson_case *item, const struct verdict *verdict)
 {
     switch ((enum record_kind)verdict->record.kind) {
     case RECORD_WRONG_VALUE:
     case RECORD_LARGE_ERROR:
-        return !verdict->ordinary || (item->flags & CASE_SAME_ADDRESSES);
+        return verdict->record.certainty != RECORD_ROUNDING &&
+               (!verdict->ordinary || (item->flags & CASE_SAME_ADDRESSES));
     case RECORD_UNINITIALIZED_READ:
     case RECORD_OUT_OF_BOUNDS: /* at an index read from there */
         return item->unread != 0;
