@@ -390,7 +390,7 @@ static int check_machine_code(struct work *work, const char *object, struct mach
     if (!fine)
         return complain("objdump is missing, or cannot read %s: machine code cannot be checked.", object), 0;
     if (!read_left(list, &text)) return lost(work, "the list of instructions");
-    char *what = checks_machine_code(work->recipe, object, text.data, frames, &section, &address);
+    char *what = checks_machine_code(work->recipe, object, text.data, frames, NULL, &section, &address);
     text_free(&text);
     free(list);
     if (!what) return 1;

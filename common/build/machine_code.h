@@ -45,9 +45,29 @@ struct machine_code_frames {
     size_t count;
 };
 
-/** @brief Reads what `objdump -d -r -z --no-show-raw-insn` printed of an object. @p own_thread_locals are the names of its own thread-local
- *         variables and of the sections that they lie in, with a blank before and behind each; @p constants of what nobody writes.
+/** @brief A constant of the file, or a section of such: nobody writes it. */
+struct machine_code_constant {
+    const char *name;
+    uint64_t bytes;
+};
+
+/** @brief An instruction that touches memory without a report before it. */
+struct machine_code_access {
+    char *section;
+    unsigned long address;
+    int64_t bytes[2]; /**< that it reads, writes */
+};
+
+struct machine_code_accesses {
+    struct machine_code_access *access;
+    size_t count, capacity;
+};
+
+/** @brief Reads what `objdump -d -r -z --no-show-raw-insn` printed of an object. @p unproven: NULL; or a list, to which the accesses are added
+ *         that no report stands before, instead of a finding.
  *  @return 1 if it may be linked, with @p frames filled, which the caller frees; 0 with @p finding filled, whose texts the caller frees */
-int machine_code_check(const char *disassembly, const char *own_thread_locals, const char *constants,
-                       struct machine_code_frames *frames, struct machine_code_finding *finding);
+int machine_code_check(const char *disassembly, const struct machine_code_constant *constants, size_t count,
+                       struct machine_code_frames *frames, struct machine_code_accesses *unproven,
+                       struct machine_code_finding *finding);
 void machine_code_free(struct machine_code_frames *frames);
+void machine_code_free_accesses(struct machine_code_accesses *list);
