@@ -630,24 +630,36 @@ static int target_of_branch(const struct program *p, size_t at, int *name)
     return known;
 }
 
+int machine_code_report(const char *name)
+{
+    static const char start[] = "simt_access_";
+    static const char *const bytes[] = {"1", "2", "4", "8", "16", "32"};
+    if (strncmp(name, start, sizeof start - 1) != 0) return 0;
+    const char *kind = name + sizeof start - 1, *number = kind + strspn(kind, "rw");
+    for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++)
+        if (strcmp(number, bytes[i]) == 0 && number > kind) return atoi(number);
+    return 0;
+}
+
 /* "__tsan_volatile_read4": what rdi points to may be touched now; "simt_access_r4": what r11 points to. 0 for a call of anything else. */
 static int take_call_for_report(struct state *s, const char *name)
 {
-    const int is_atomic = strcmp(name, "simt_atomic_begin") == 0, is_own = strncmp(name, "simt_access_", 12) == 0;
+    const int is_atomic = strcmp(name, "simt_atomic_begin") == 0, own = machine_code_report(name);
     const char *end = name + strlen(name), *number = end;
     while (number > name && number[-1] >= '0' && number[-1] <= '9') number--;
     int64_t bytes = strtol(number, NULL, 10);
-    if (!is_atomic && !is_own && strncmp(name, "__tsan_", 7) != 0) return 0;
+    if (!is_atomic && !own && strncmp(name, "__tsan_", 7) != 0) return 0;
     if (is_atomic || strstr(name, "_range"))
         bytes = s->reg[RSI].kind == NUMBER && s->reg[RSI].at < INT32_MAX ? s->reg[RSI].at : 0;
     if (strncmp(name, "__tsan_vptr_", 12) == 0) bytes = 8;
-    const int does[2] = {is_atomic || strstr(name, "read") || (is_own && strchr(name + 12, 'r')),
-                         is_atomic || strstr(name, "write") || strstr(name, "update") ||
-                             (is_own && strchr(name + 12, 'w'))};
-    for (int writes = 0; writes < 2; writes++)
-        if (does[writes]) add_report(s, s->reg[is_own ? R11 : RDI], bytes, writes);
+    const char *kind = name + strlen("simt_access_");
+    const int does[2] = {own ? strchr(kind, 'r') != NULL : is_atomic || strstr(name, "read"),
+                         own ? strchr(kind, 'w') != NULL
+                             : is_atomic || strstr(name, "write") || strstr(name, "update")};
     if (!does[0] && !does[1]) return strncmp(name, "__tsan_func_", 12) == 0;
-    return is_own ? KEEPS_REGISTERS : 1;
+    for (int writes = 0; writes < 2; writes++)
+        if (does[writes]) add_report(s, s->reg[own ? R11 : RDI], bytes, writes);
+    return own ? KEEPS_REGISTERS : 1;
 }
 
 static void add_call(struct entry **list, size_t *count, size_t *capacity, size_t at, struct value stack)

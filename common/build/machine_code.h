@@ -69,5 +69,8 @@ struct machine_code_accesses {
 int machine_code_check(const char *disassembly, const struct machine_code_constant *constants, size_t count,
                        struct machine_code_frames *frames, struct machine_code_accesses *unproven,
                        struct machine_code_finding *finding);
+
+/** @brief How many bytes a function of this name reports for an access that the compiler reports to nobody ("simt_access_r4"); 0 if it is none. */
+int machine_code_report(const char *name);
 void machine_code_free(struct machine_code_frames *frames);
 void machine_code_free_accesses(struct machine_code_accesses *list);
