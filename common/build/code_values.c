@@ -17,6 +17,7 @@ struct term {
 
 struct terms {
     int count;
+    uint64_t hash;
     uint64_t instructions; /* a bit for each that a term is named after, modulo 64 */
     struct term term[MOST_TERMS];
 };
@@ -60,29 +61,32 @@ static int add_value(const struct values *all, struct terms *to, struct value va
     return 1;
 }
 
+static uint64_t hash_of(const struct terms *terms)
+{
+    uint64_t hash = (uint64_t)terms->count;
+    for (int i = 0; i < terms->count; i++) {
+        const struct term *term = &terms->term[i];
+        hash = (hash ^ (uint64_t)term->of << 8 ^ (uint64_t)term->kind) * UINT64_C(0x9e3779b97f4a7c15);
+        hash = (hash ^ hash >> 29 ^ (uint64_t)term->times) * UINT64_C(0xbf58476d1ce4e5b9);
+    }
+    return hash ^ hash >> 32;
+}
+
 static size_t bucket_of(const struct values *all, const struct terms *terms)
 {
-    uint64_t hash = 1469598103934665603u;
-    for (int i = 0; i < terms->count; i++) {
-        const uint64_t parts[] = {terms->term[i].kind, (uint64_t)terms->term[i].of,
-                                  (uint64_t)terms->term[i].times};
-        for (int k = 0; k < 3; k++) hash = (hash ^ parts[k]) * 1099511628211u;
-        hash ^= hash >> 29;
-    }
-    size_t at = (hash ^ hash >> 32) & (all->buckets - 1);
-    while (all->bucket[at] >= 0) {
+    size_t at = terms->hash & (all->buckets - 1);
+    for (; all->bucket[at] >= 0; at = (at + 1) & (all->buckets - 1)) {
         const struct terms *there = &all->list[all->bucket[at]];
-        int same = there->count == terms->count;
+        int same = there->hash == terms->hash && there->count == terms->count;
         for (int i = 0; i < terms->count && same; i++)
             same = there->term[i].kind == terms->term[i].kind && there->term[i].of == terms->term[i].of &&
                    there->term[i].times == terms->term[i].times;
         if (same) break;
-        at = (at + 1) & (all->buckets - 1);
     }
     return at;
 }
 
-static int number_of(struct values *all, const struct terms *terms)
+static int number_of(struct values *all, struct terms *terms)
 {
     if (2 * all->count >= all->buckets) {
         all->buckets = all->buckets ? 2 * all->buckets : 1024;
@@ -91,6 +95,7 @@ static int number_of(struct values *all, const struct terms *terms)
         for (size_t i = 0; i < all->buckets; i++) all->bucket[i] = -1;
         for (size_t i = 0; i < all->count; i++) all->bucket[bucket_of(all, &all->list[i])] = (int)i;
     }
+    terms->hash = hash_of(terms);
     const size_t at = bucket_of(all, terms);
     if (all->bucket[at] >= 0) return all->bucket[at];
     if (all->count == all->capacity) {

@@ -79,6 +79,10 @@ struct program {
     struct places saved;   /* where a caller's register is kept */
     struct places looked;  /* where something was kept that was known, and needed */
     struct places changed; /* arguments on the stack that a function writes: where they end */
+    struct part {
+        int function, of;
+        int64_t low, high;
+    } part;                /* asked for last; of CALLERS - 1: none */
     int open_is_known;     /* taken and saved are complete: what is kept where pointers lead is not known */
     struct entry {
         size_t at;
@@ -148,12 +152,15 @@ static void open_part(const struct program *p, int function, int of, int64_t *lo
 }
 
 /* Where the device lets pointers write, and arguments on the stack, which a caller who takes the function for another does not keep apart. */
-static int is_open(const struct program *p, int function, int of, int64_t at)
+static int is_open(struct program *p, int function, int of, int64_t at)
 {
-    int64_t low, high;
+    struct part *part = &p->part;
     if (of == CALLERS && at + 8 > -8) return 1;
-    open_part(p, function, of, &low, &high);
-    return at < high && at + 8 > low;
+    if (part->function != function || part->of != of) {
+        *part = (struct part){.function = function, .of = of};
+        open_part(p, function, of, &part->low, &part->high);
+    }
+    return at < part->high && at + 8 > part->low;
 }
 
 static int is_saved(int number)
@@ -194,7 +201,7 @@ static struct value find_slot(const struct state *s, struct value where)
 }
 
 /* Forgets what pointers, or other functions, may have changed; as long as it is not known where pointers lead, that is looked up later. */
-static void forget_open(const struct program *p, struct state *s, size_t at)
+static void forget_open(struct program *p, struct state *s, size_t at)
 {
     const int function = p->whole[p->code.instruction[at].function];
     int kept = 0;
@@ -1133,26 +1140,25 @@ static int equal_states(const struct state *a, const struct state *b)
 static int gather(struct program *p, int number, struct state *s)
 {
     struct block *b = &p->block[number];
-    struct state *ways = must_allocate((size_t)(b->from_count + 1) * sizeof *ways);
+    struct state begin = {0}, behind; /* not by a jump: there is one such way */
     struct ways w = {.state = must_allocate((size_t)(b->from_count + 1) * sizeof *w.state), .at = b->begin};
     if (p->code.instruction[b->begin].begins) {
-        ways[0] = (struct state){0};
-        begin_function(&ways[0]);
-        w.state[w.count++] = &ways[0];
+        begin_function(&begin);
+        w.state[w.count++] = &begin;
     }
     for (int i = 0; i < b->from_count; i++) {
         const int jumps = b->from[i] < 0, from = jumps ? ~b->from[i] : b->from[i];
         const struct block *before = &p->block[from];
         if (!before->reached || !(jumps ? before->ends : before->goes_on)) continue;
-        struct state *way = &ways[w.count];
-        *way = before->after;
-        if (!jumps && way->compared.kind == FRAME)
-            way->reg[RSP] = way->compared; /* "cmp %r11,%rsp; jne" was not taken */
-        way->compared = anything;
-        w.state[w.count++] = way;
+        w.state[w.count++] = &before->after;
+        if (jumps || before->after.compared.kind != FRAME) continue;
+        behind = before->after;
+        behind.reg[RSP] = behind.compared; /* "cmp %r11,%rsp; jne" was not taken */
+        w.state[w.count - 1] = &behind;
     }
     if (w.count > 0) {
         copy_state(s, w.state[0]);
+        s->compared = anything;
         if (!p->judging) b->is_stuck = b->runs > MOST_RUNS;
         if (b->is_stuck) {
             for (int i = 0; i < REGISTERS; i++)
@@ -1164,7 +1170,6 @@ static int gather(struct program *p, int number, struct state *s)
         if (w.count > 1 || w.joined) meet(p, &w, s, b->is_stuck);
     }
     free(w.state);
-    free(ways);
     return w.count > 0;
 }
 
@@ -1228,21 +1233,25 @@ static int run_once(struct program *p)
     return !p->failed;
 }
 
-/* Once more without what was known of places to which pointers may lead, or which are changed as arguments, if anything needed that. */
+/* Again without what was known of places to which pointers may lead, or which are changed as arguments, if anything needed that. */
 static int run_all(struct program *p)
 {
-    struct machine_code_accesses *list = p->unproven, none = {0};
-    if (list) p->unproven = &none;
-    int fine = run_once(p), again = p->changed.count > 0;
-    for (size_t i = 0; i < p->looked.count; i++) {
-        const struct place *place = &p->looked.place[i];
-        again |= is_open(p, place->function, place->of, place->at);
+    struct machine_code_accesses *list = p->unproven;
+    int fine = 1, again = 1;
+    while (fine && again) {
+        const size_t taken = p->taken.count, saved = p->saved.count, changed = p->changed.count;
+        const int first = !p->open_is_known;
+        if (list) machine_code_free_accesses(list);
+        p->part = (struct part){.of = CALLERS - 1};
+        fine = run_once(p);
+        p->part = (struct part){.of = CALLERS - 1};
+        again = changed != p->changed.count ||
+                (!first && (taken != p->taken.count || saved != p->saved.count));
+        for (size_t i = 0; first && i < p->looked.count && !again; i++)
+            again = is_open(p, p->looked.place[i].function, p->looked.place[i].of, p->looked.place[i].at);
+        p->open_is_known = 1;
     }
-    p->open_is_known = 1;
-    p->unproven = list;
-    if (list && !again) *list = none;
-    if (list && again) machine_code_free_accesses(&none);
-    return fine && again ? run_once(p) : fine;
+    return fine;
 }
 
 /* Whether one of the registers that are kept in a function's frame, or what its caller has, lies within arguments that a function which it
