@@ -83,7 +83,7 @@ __asm__(".text\n"
     __attribute__((naked)) void simt_access_##kind##size(void)                                              \
     {                                                                                                        \
         __asm__ volatile("pushq %%rax\n lahf\n seto %%al\n pushq %%rax\n pushq %%rcx\n"                      \
-                         "movq simt_tls_watch@gottpoff(%%rip), %%rax\n movq %%fs:(%%rax), %%rax\n"           \
+                         "movq %%fs:simt_tls_watch@tpoff, %%rax\n"          \
                          "testq %%rax, %%rax\n je simt_own_over\n"                                           \
                          "movq %c1(%%rax), %%rcx\n subq %2, %%rcx\n jb 1f\n"                                 \
                          "movq %c0(%%rax), %%rax\n subq %%r11, %%rax\n negq %%rax\n"                         \
