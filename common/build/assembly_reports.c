@@ -111,7 +111,8 @@ static void report_string(struct text *out, const struct machine_code_access *ac
     }
 }
 
-static void report(struct text *out, const char *line, size_t length, const struct machine_code_access *access)
+static void report(struct text *out, const char *line, size_t length,
+                   const struct machine_code_access *access)
 {
     struct memory m;
     if (strncmp(line + 1, "rep", 3) == 0) {

@@ -174,7 +174,8 @@ static struct machine_code_constant *constants_of(const struct object *object, s
     for (size_t i = 1; i < object->section_count; i++) {
         const Elf64_Shdr *section = &object->section[i];
         if ((section->sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR | SHF_TLS)) != SHF_ALLOC) continue;
-        list[(*count)++] = (struct machine_code_constant){object_section_name(object, section), section->sh_size};
+        list[(*count)++] =
+            (struct machine_code_constant){object_section_name(object, section), section->sh_size};
     }
     for (size_t i = 1; i < object->symbol_count; i++) {
         const Elf64_Sym *symbol = &object->symbol[i];

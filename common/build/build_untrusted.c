@@ -413,8 +413,7 @@ static int assemble(struct work *work, const char *name, const char *text, const
     char *path = format_string("%s/%s", work->inside, name);
     const char *const arguments[] = {"-c", path, "-o", object, option, NULL};
     (void)unlink(path); /* no link of the compiler's making */
-    const int done =
-        (write_file(path, text, strlen(text)) == 0 || lost(work, name)) && run(work, arguments);
+    const int done = (write_file(path, text, strlen(text)) == 0 || lost(work, name)) && run(work, arguments);
     free(path);
     return done;
 }
@@ -548,11 +547,11 @@ static void build_in(struct work *work)
     char *runner = format_string("%s/runner", work->folder);
     struct argument_list link = {0};
     struct machine_code_frames frames = {0};
-    int built =
-        check_text(work) && build_object(work, assembly, object) && check_object(work, object) &&
-        (work->recipe->device == DEVICE_SIMT ? !SIMT_CODE_IS_READ || check_machine_code(work, assembly, object, &frames)
-                                             : check_instructions(work, object)) &&
-        prepare_link(work, object, gated, &frames, &link);
+    int built = check_text(work) && build_object(work, assembly, object) && check_object(work, object) &&
+                (work->recipe->device == DEVICE_SIMT
+                     ? !SIMT_CODE_IS_READ || check_machine_code(work, assembly, object, &frames)
+                     : check_instructions(work, object)) &&
+                prepare_link(work, object, gated, &frames, &link);
     argument_add(&link, "-o");
     argument_add(&link, made);
     built = built && run(work, link.items) && (copy_left(made, runner) || lost(work, "the runner"));

@@ -85,10 +85,10 @@ static int vector_bytes(const char *name, int widest)
     static const struct {
         const char *begins;
         int part;
-    } parts[] = {{"pmovsxbw", 2}, {"pmovsxwd", 2}, {"pmovsxdq", 2}, {"pmovsxbd", 4}, {"pmovsxwq", 4},
-                 {"pmovsxbq", 8}, {"pmovzxbw", 2}, {"pmovzxwd", 2}, {"pmovzxdq", 2}, {"pmovzxbd", 4},
-                 {"pmovzxwq", 4}, {"pmovzxbq", 8}, {"cvtps2pd", 2}, {"cvtph2ps", 2}, {"cvtps2ph", 2},
-                 {"cvtdq2pd", 2}};
+    } parts[] = {{"pmovsxbw", 2}, {"pmovsxwd", 2}, {"pmovsxdq", 2}, {"pmovsxbd", 4},
+                 {"pmovsxwq", 4}, {"pmovsxbq", 8}, {"pmovzxbw", 2}, {"pmovzxwd", 2},
+                 {"pmovzxdq", 2}, {"pmovzxbd", 4}, {"pmovzxwq", 4}, {"pmovzxbq", 8},
+                 {"cvtps2pd", 2}, {"cvtph2ps", 2}, {"cvtps2ph", 2}, {"cvtdq2pd", 2}};
     const size_t length = strlen(name);
     const char *end = name + length;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)

@@ -9,16 +9,16 @@
 #include <stdint.h>
 
 enum value_kind {
-    ANYTHING,     /**< no name */
-    NUMBER,       /**< at */
-    FRAME,        /**< of: CALLERS, where the caller's frame ends, above the return address; or where the stack was aligned */
+    ANYTHING, /**< no name */
+    NUMBER,   /**< at */
+    FRAME, /**< of: CALLERS, where the caller's frame ends, above the return address; or where the stack was aligned */
     THREAD,       /**< fs:0, where the thread's variables end */
     THREAD_LOCAL, /**< of: the name of a variable; its distance from fs:0 */
     SYMBOL,       /**< of: a name; its address */
     GIVEN,        /**< of: a register, as the caller left it */
-    DEFINED,      /**< of: named() an instruction, when it ran last: what it gave a register, or what a register held */
-    JOINED,       /**< of: named() the first instruction of a block: what a register held when the block began last */
-    SUM           /**< of: the number of a list of terms */
+    DEFINED, /**< of: named() an instruction, when it ran last: what it gave a register, or what a register held */
+    JOINED, /**< of: named() the first instruction of a block: what a register held when the block began last */
+    SUM     /**< of: the number of a list of terms */
 };
 
 enum { CALLERS = -1, MOST_TERMS = 6, NAMES_OF_ONE = 64, HELD = 32 /* beyond the registers */ };

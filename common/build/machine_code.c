@@ -82,8 +82,8 @@ struct program {
     struct part {
         int function, of;
         int64_t low, high;
-    } part;                /* asked for last; of CALLERS - 1: none */
-    int open_is_known;     /* taken and saved are complete: what is kept where pointers lead is not known */
+    } part;            /* asked for last; of CALLERS - 1: none */
+    int open_is_known; /* taken and saved are complete: what is kept where pointers lead is not known */
     struct entry {
         size_t at;
         struct value stack; /* its end */
@@ -404,7 +404,8 @@ static int not_proven(struct program *p, size_t at, int64_t bytes, int writes)
         list->access = more;
     }
     last = &list->access[list->count++];
-    *last = (struct machine_code_access){.section = copy_string(p->code.name[it->section]), .address = it->address};
+    *last = (struct machine_code_access){.section = copy_string(p->code.name[it->section]),
+                                         .address = it->address};
     last->bytes[writes] = bytes;
     return 1;
 }
@@ -417,8 +418,8 @@ static void note_argument(struct program *p, size_t at, struct value where, int6
 }
 
 /* A constant distance in the frame: between the stack's end and the return address, or an argument. */
-static int judge_frame(struct program *p, const struct state *s, size_t at, struct value where,
-                       int64_t bytes, int writes)
+static int judge_frame(struct program *p, const struct state *s, size_t at, struct value where, int64_t bytes,
+                       int writes)
 {
     const struct value end = s->reg[RSP];
     if (writes) note_argument(p, at, where, bytes);
@@ -486,9 +487,10 @@ static int put(struct program *p, struct state *s, size_t at, const struct opera
 {
     if (o->kind == REGISTER) {
         if (o->reg == VECTOR) return 1;
-        const int is_whole = o->bytes == 8 || (o->bytes == 4 && ((value.kind == NUMBER && value.at >= 0) ||
-                                                                 value.kind == SYMBOL));
-        if (o->reg == RSP && (!is_whole || value.kind != FRAME))
+        const int is_whole =
+            o->bytes == 8 ||
+            (o->bytes == 4 && ((value.kind == NUMBER && value.at >= 0) || value.kind == SYMBOL));
+        if (o->reg == RSP && (!is_whole || value.kind != FRAME || value.at % 8 != 0))
             return fail(p, at, "moves the stack by a length that is not constant");
         define(s, at, o->reg, is_whole ? value : anything);
         return 1;
@@ -544,11 +546,16 @@ static int compute(struct program *p, struct state *s, size_t at, const struct k
     const struct operand *to = &it->operand[it->count - 1], *from = &it->operand[0];
     const int adds = strcmp(name, "add") == 0, subtracts = strcmp(name, "sub") == 0;
     const int is_same = from->kind == REGISTER && to->kind == REGISTER && from->reg == to->reg;
-    const int is_whole = to->kind == REGISTER && to->reg != VECTOR && to->bytes == 8;
-    if (is_whole && it->count == 2 && strcmp(name, "and") == 0 && from->kind == IMMEDIATE && to->reg == RSP &&
-        first.kind == NUMBER && last.kind == FRAME) {
+    const int is_whole =
+        to->kind == REGISTER ? to->reg != VECTOR && to->bytes == 8 : to->kind == MEMORY && kind->bytes == 8;
+    if (is_whole && it->count == 2 && strcmp(name, "and") == 0 && from->kind == IMMEDIATE &&
+        to->kind == REGISTER && to->reg == RSP && first.kind == NUMBER && first.at % 8 == 0 &&
+        last.kind == FRAME) {
         result = (struct value){FRAME, (int)at, 0};
         forget_frame(p, s, at);
+    } else if (is_whole && it->count == 2 && strcmp(name, "and") == 0 && first.kind == NUMBER &&
+               first.at == -8 && last.kind == FRAME) { /* the stack's end is a multiple of 8 everywhere */
+        result = (struct value){FRAME, last.of, last.at & -8};
     } else if (it->count == 2 && strcmp(name, "xor") == 0 && is_same && to->reg != VECTOR) {
         result = (struct value){NUMBER, 0, 0};
     } else if (it->count == 2 && to->kind == REGISTER && to->reg != VECTOR && first.kind == NUMBER &&
@@ -558,7 +565,8 @@ static int compute(struct program *p, struct state *s, size_t at, const struct k
         result = values_sum(&p->values, last, first, adds ? 1 : -1);
     } else if (is_whole && it->count == 2 && (strcmp(name, "shl") == 0) && first.kind == NUMBER &&
                first.at > 0 && first.at < 64) {
-        result = values_sum(&p->values, (struct value){NUMBER, 0, 0}, last, (int64_t)(UINT64_C(1) << first.at));
+        result =
+            values_sum(&p->values, (struct value){NUMBER, 0, 0}, last, (int64_t)(UINT64_C(1) << first.at));
     }
     return put(p, s, at, to, kind->bytes, result);
 }
@@ -575,7 +583,7 @@ static int push(struct program *p, struct state *s, size_t at)
 static int pop(struct program *p, struct state *s, size_t at, const struct operand *to)
 {
     const struct value where = s->reg[RSP];
-    if (where.kind != FRAME || (where.of == CALLERS && where.at >= -8) ||
+    if (where.kind != FRAME || where.at % 8 != 0 || (where.of == CALLERS && where.at >= -8) ||
         (where.of != CALLERS && where.at >= 0))
         return fail(p, at, "takes from the stack what is above the function's frame");
     s->reg[RSP].at += 8;
@@ -773,8 +781,7 @@ static int strings(struct program *p, struct state *s, size_t at)
     if (times.kind != NUMBER || times.at < 0 || times.at > INT32_MAX / 8)
         return fail(p, at, "touches as many bytes as nothing tells");
     for (int writes = !moves; writes < 2; writes++)
-        if (times.at > 0 &&
-            !judge_address(p, s, at, s->reg[writes ? RDI : RSI], times.at * each, writes))
+        if (times.at > 0 && !judge_address(p, s, at, s->reg[writes ? RDI : RSI], times.at * each, writes))
             return 0;
     define(s, at, RDI, anything);
     if (moves) define(s, at, RSI, anything);
@@ -1213,7 +1220,8 @@ static int run_once(struct program *p)
     int changed = 1;
     p->judging = 0;
     p->entry_count = p->called_count = 0;
-    for (size_t i = 0; i < p->block_count; i++) p->block[i].reached = p->block[i].runs = 0, p->block[i].is_stuck = 0, p->block[i].joined = 0;
+    for (size_t i = 0; i < p->block_count; i++)
+        p->block[i].reached = p->block[i].runs = 0, p->block[i].is_stuck = 0, p->block[i].joined = 0;
     for (size_t i = 0; i < p->block_count; i++)
         p->queued[i] = (char)p->code.instruction[p->block[i].begin].begins;
     while (changed && !p->failed) {
@@ -1245,8 +1253,8 @@ static int run_all(struct program *p)
         p->part = (struct part){.of = CALLERS - 1};
         fine = run_once(p);
         p->part = (struct part){.of = CALLERS - 1};
-        again = changed != p->changed.count ||
-                (!first && (taken != p->taken.count || saved != p->saved.count));
+        again =
+            changed != p->changed.count || (!first && (taken != p->taken.count || saved != p->saved.count));
         for (size_t i = 0; first && i < p->looked.count && !again; i++)
             again = is_open(p, p->looked.place[i].function, p->looked.place[i].of, p->looked.place[i].at);
         p->open_is_known = 1;

@@ -7,15 +7,19 @@
  *     privilege, changes a segment or reaches memory by many addresses at once;
  *   - a jump leads to an instruction of the same function; a call to the beginning of a function of the file, or to a name; neither goes
  *     by a register or by memory;
- *   - the stack's end is known everywhere; what lies a constant distance from it is within the function's frame, or an argument on the
- *     stack, and the return address is not written; arguments that a function changes are its caller's to give;
+ *   - the stack's end is known everywhere, and nothing below it is touched; what lies a constant distance from it is within the function's
+ *     frame, or an argument on the stack, and the return address is not written; arguments that a function changes are its caller's to give;
  *     a function returns to where it was called, with its caller's registers, and does not run on past its end;
  *   - a function that reports its beginning to the device reports its end, once; a part of its frame holds what it takes addresses of,
  *     and neither what its caller wants back nor where the stack was;
  *   - what is atomic changes the function's own frame only: the compiler makes calls to the device of all other atomics;
- *   - after %fs comes a thread-local variable of the file, or, to be read, one of the thread's four indices; of the file's, no more bytes
- *     are touched than were reported to the device since the last call of anything else.
- * Other addresses in registers are not followed: that each such access is reported to the device is the compiler's work.
+ *   - each load and store is
+ *       1. at a constant distance in the frame, as above; or a read at a constant distance within one of the file's constants, of one of the
+ *          thread's four indices, of where its thread-local variables end, or of the linker's table of addresses; or
+ *       2. of bytes that were reported to the device, as such a load or store, since the last call of anything but a report. Which bytes those
+ *          are is a matter of values: an address is a sum of what has a name (code_values.h), and registers, and places of the frame
+ *          where no pointer leads, keep what they hold over jumps and calls.
+ * What 2 does not prove can be listed, for reports to be put there (assembly_reports.h).
  */
 #pragma once
 

@@ -112,22 +112,22 @@ static const char right[] = "\n"
 
 /* Two ways that meet, one of which reports. */
 #define ON_ONE_WAY                                                                                           \
-    "mov    %r12,%rdi\n      2e:\ttest   %eax,%eax\n      2e:\tje     2f <_Z5scalePf+0x2f>\n"              \
-    "      2e:\tcall   2f <_Z5scalePf+0x2f>\n\t\t\t2e: R_X86_64_PLT32\t__tsan_read4-0x4\n"                 \
+    "mov    %r12,%rdi\n      2e:\ttest   %eax,%eax\n      2e:\tje     2f <_Z5scalePf+0x2f>\n"                \
+    "      2e:\tcall   2f <_Z5scalePf+0x2f>\n\t\t\t2e: R_X86_64_PLT32\t__tsan_read4-0x4\n"                   \
     "      2f:\tmov    (%r12),%edx"
 
 /* On two ways a register gets another value, and a place in the frame that plus 16. */
 #define ON_BOTH_WAYS(where)                                                                                  \
-    "mov    %r12,%rbx\n      2e:\tlea    0x10(%r12),%rdx\n      2e:\tmov    %rdx,(%rsp)\n"                  \
-    "      2e:\ttest   %eax,%eax\n      2e:\tje     2f <_Z5scalePf+0x2f>\n"                                \
+    "mov    %r12,%rbx\n      2e:\tlea    0x10(%r12),%rdx\n      2e:\tmov    %rdx,(%rsp)\n"                   \
+    "      2e:\ttest   %eax,%eax\n      2e:\tje     2f <_Z5scalePf+0x2f>\n"                                  \
     "      2e:\tmov    %r14,%rbx\n      2e:\tlea    0x10(%r14),%rdx\n      2e:\tmov    %rdx,(%rsp)\n"        \
-    "      2f:\tmov    (%rsp),%rdi\n      30:\tcall   31 <_Z5scalePf+0x31>\n"                             \
+    "      2f:\tmov    (%rsp),%rdi\n      30:\tcall   31 <_Z5scalePf+0x31>\n"                                \
     "\t\t\t30: R_X86_64_PLT32\t__tsan_read4-0x4\n      30:\tmov    " where "(%rbx),%edx"
 
 /* A pointer goes on from word to word, and is reported. */
 #define IN_A_LOOP(then)                                                                                      \
-    "mov    %r12,%rbx\n      2f:\tmov    %rbx,%rdi\n      30:\tcall   31 <_Z5scalePf+0x31>\n"               \
-    "\t\t\t30: R_X86_64_PLT32\t__tsan_read4-0x4\n" then                                                     \
+    "mov    %r12,%rbx\n      2f:\tmov    %rbx,%rdi\n      30:\tcall   31 <_Z5scalePf+0x31>\n"                \
+    "\t\t\t30: R_X86_64_PLT32\t__tsan_read4-0x4\n" then                                                      \
     "      30:\ttest   %edx,%edx\n      30:\tjne    2f <_Z5scalePf+0x2f>"
 #define GOES_ON "      30:\tadd    $0x4,%rbx\n"
 #define IS_READ "      30:\tmov    (%rbx),%edx\n"
@@ -210,12 +210,14 @@ static const struct {
     {"2a: R_X86_64_TPOFF32\t_ZZ5scalePfE4tile", "2a: R_X86_64_32S\t_ZZ5scalePfE4tile", "not told"},
     {"test   %eax,%eax", "mov    (%rbx),%eax\n      2f:\tmov    (%rbx),%eax", NULL},
     {"test   %eax,%eax", "mov    0x18(%rsp),%rdx\n      2f:\tmov    (%rdx),%edx", NULL},
-    {"test   %eax,%eax", "mov    %r12,0x18(%rsp)\n      2f:\tmov    0x18(%rsp),%rdx\n      2f:\tmov    (%rdx),%edx",
+    {"test   %eax,%eax",
+     "mov    %r12,0x18(%rsp)\n      2f:\tmov    0x18(%rsp),%rdx\n      2f:\tmov    (%rdx),%edx", "not told"},
+    {"test   %eax,%eax",
+     "lea    0x18(%rsp),%rdi\n" CALLS("_ZL5otherv") "      2f:\tmov    0x18(%rsp),%rdi\n" CALLS(
+         "__tsan_read4") "      2f:\tmov    (%rbx),%edx",
      "not told"},
-    {"test   %eax,%eax", "lea    0x18(%rsp),%rdi\n" CALLS("_ZL5otherv") "      2f:\tmov    0x18(%rsp),%rdi\n" CALLS(
-                             "__tsan_read4") "      2f:\tmov    (%rbx),%edx",
-     "not told"},
-    {"test   %eax,%eax", "mov    0x18(%rsp),%rdi\n" CALLS("__tsan_read4") "      2f:\tmov    (%rbx),%edx", NULL},
+    {"test   %eax,%eax", "mov    0x18(%rsp),%rdi\n" CALLS("__tsan_read4") "      2f:\tmov    (%rbx),%edx",
+     NULL},
     {"test   %eax,%eax", OWN("r4", "0x4(%rbx,%rcx,4)", "mov    0x4(%rbx,%rcx,4),%edx"), NULL},
     {"test   %eax,%eax", OWN("r4", "0x4(%rbx,%rcx,4)", "mov    0x8(%rbx,%rcx,4),%edx"), "not told"},
     {"test   %eax,%eax", OWN("r4", "0x4(%rbx,%rcx,4)", "mov    %edx,0x4(%rbx,%rcx,4)"), "not told"},

@@ -26,14 +26,16 @@ void simt_access_own(const void *address, size_t bytes, int access, const void *
     seen.bytes = bytes;
     seen.access[seen.count++ & 1] = access;
     if (simt_own_wide_vectors)
-        __asm__ volatile("vmovups %0, %%ymm0\n vmovups %0, %%ymm1\n vmovups %0, %%ymm2\n vmovups %0, %%ymm3\n"
-                         "vmovups %0, %%ymm4\n vmovups %0, %%ymm5\n vmovups %0, %%ymm6\n vmovups %0, %%ymm7\n"
-                         "vmovups %0, %%ymm8\n vmovups %0, %%ymm9\n vmovups %0, %%ymm10\n vmovups %0, %%ymm11\n"
-                         "vmovups %0, %%ymm12\n vmovups %0, %%ymm13\n vmovups %0, %%ymm14\n vmovups %0, %%ymm15"
-                         ::"m"(ones));
-    __asm__ volatile("mov %0, %%rax\n mov %0, %%rcx\n mov %0, %%rdx\n mov %0, %%rsi\n mov %0, %%rdi\n"
-                     "mov %0, %%r8\n mov %0, %%r9\n mov %0, %%r10\n mov %0, %%r11\n xor %%eax, %%eax" ::"r"(pc)
-                     : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc");
+        __asm__ volatile(
+            "vmovups %0, %%ymm0\n vmovups %0, %%ymm1\n vmovups %0, %%ymm2\n vmovups %0, %%ymm3\n"
+            "vmovups %0, %%ymm4\n vmovups %0, %%ymm5\n vmovups %0, %%ymm6\n vmovups %0, %%ymm7\n"
+            "vmovups %0, %%ymm8\n vmovups %0, %%ymm9\n vmovups %0, %%ymm10\n vmovups %0, %%ymm11\n"
+            "vmovups %0, %%ymm12\n vmovups %0, %%ymm13\n vmovups %0, %%ymm14\n vmovups %0, %%ymm15" ::"m"(
+                ones));
+    __asm__ volatile(
+        "mov %0, %%rax\n mov %0, %%rcx\n mov %0, %%rdx\n mov %0, %%rsi\n mov %0, %%rdi\n"
+        "mov %0, %%r8\n mov %0, %%r9\n mov %0, %%r10\n mov %0, %%r11\n xor %%eax, %%eax" ::"r"(pc)
+        : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "cc");
 }
 
 /* rax rcx rdx rbx rbp rsi rdi r8 r9 r10 r12 r13 r14 r15, flags; vectors. */
@@ -49,23 +51,29 @@ void run(void (*report)(void), const struct registers *before, const void *addre
 #define STORE(n, bytes) "vmovups %ymm" #n ", 120+32*" #n "(%rcx)\n"
 #define LOAD_NARROW(n, bytes) "movups 120+32*" #n "(%rsi), %xmm" #n "\n"
 #define STORE_NARROW(n, bytes) "movups %xmm" #n ", 120+32*" #n "(%rcx)\n"
-__asm__(".text\nrun:\n"
-        "push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n push %rcx\n push %rdi\n"
-        "mov %rdx, %r11\n cmpb $0, simt_own_wide_vectors(%rip)\n je 1f\n" EACH(LOAD, 32) "jmp 2f\n1:\n" EACH(
-            LOAD_NARROW, 32) "2:\n"
-        "push 112(%rsi)\n"
-        "mov (%rsi), %rax\n mov 8(%rsi), %rcx\n mov 16(%rsi), %rdx\n mov 24(%rsi), %rbx\n mov 32(%rsi), %rbp\n"
-        "mov 48(%rsi), %rdi\n mov 56(%rsi), %r8\n mov 64(%rsi), %r9\n mov 72(%rsi), %r10\n"
-        "mov 80(%rsi), %r12\n mov 88(%rsi), %r13\n mov 96(%rsi), %r14\n mov 104(%rsi), %r15\n"
-        "mov 40(%rsi), %rsi\n"
-        "popf\n call *(%rsp)\n pushf\n"
-        "push %rcx\n mov 24(%rsp), %rcx\n" /* after, above the report and the flags */
-        "mov %rax, (%rcx)\n pop 8(%rcx)\n mov %rdx, 16(%rcx)\n mov %rbx, 24(%rcx)\n mov %rbp, 32(%rcx)\n"
-        "mov %rsi, 40(%rcx)\n mov %rdi, 48(%rcx)\n mov %r8, 56(%rcx)\n mov %r9, 64(%rcx)\n mov %r10, 72(%rcx)\n"
-        "mov %r12, 80(%rcx)\n mov %r13, 88(%rcx)\n mov %r14, 96(%rcx)\n mov %r15, 104(%rcx)\n"
-        "pop 112(%rcx)\n cmpb $0, simt_own_wide_vectors(%rip)\n je 3f\n" EACH(STORE, 32) "jmp 4f\n3:\n" EACH(
-            STORE_NARROW, 32) "4:\n"
-        "add $16, %rsp\n pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbp\n pop %rbx\n ret\n");
+__asm__(
+    ".text\nrun:\n"
+    "push %rbx\n push %rbp\n push %r12\n push %r13\n push %r14\n push %r15\n push %rcx\n push %rdi\n"
+    "mov %rdx, %r11\n cmpb $0, simt_own_wide_vectors(%rip)\n je 1f\n" EACH(LOAD, 32) "jmp 2f\n1:\n" EACH(
+        LOAD_NARROW,
+        32) "2:\n"
+            "push 112(%rsi)\n"
+            "mov (%rsi), %rax\n mov 8(%rsi), %rcx\n mov 16(%rsi), %rdx\n mov 24(%rsi), %rbx\n mov 32(%rsi), "
+            "%rbp\n"
+            "mov 48(%rsi), %rdi\n mov 56(%rsi), %r8\n mov 64(%rsi), %r9\n mov 72(%rsi), %r10\n"
+            "mov 80(%rsi), %r12\n mov 88(%rsi), %r13\n mov 96(%rsi), %r14\n mov 104(%rsi), %r15\n"
+            "mov 40(%rsi), %rsi\n"
+            "popf\n call *(%rsp)\n pushf\n"
+            "push %rcx\n mov 24(%rsp), %rcx\n" /* after, above the report and the flags */
+            "mov %rax, (%rcx)\n pop 8(%rcx)\n mov %rdx, 16(%rcx)\n mov %rbx, 24(%rcx)\n mov %rbp, 32(%rcx)\n"
+            "mov %rsi, 40(%rcx)\n mov %rdi, 48(%rcx)\n mov %r8, 56(%rcx)\n mov %r9, 64(%rcx)\n mov %r10, "
+            "72(%rcx)\n"
+            "mov %r12, 80(%rcx)\n mov %r13, 88(%rcx)\n mov %r14, 96(%rcx)\n mov %r15, 104(%rcx)\n"
+            "pop 112(%rcx)\n cmpb $0, simt_own_wide_vectors(%rip)\n je 3f\n" EACH(
+                STORE, 32) "jmp 4f\n3:\n" EACH(STORE_NARROW,
+                                               32) "4:\n"
+                                                   "add $16, %rsp\n pop %r15\n pop %r14\n pop %r13\n pop "
+                                                   "%r12\n pop %rbp\n pop %rbx\n ret\n");
 
 static const struct report {
     const char *name;
@@ -99,7 +107,8 @@ static int try(const struct report *report, uintptr_t address, int goes_on, uint
                       (!calls || (seen.address == (const void *)address && (int)seen.bytes == report->bytes &&
                                   (!report->reads || seen.access[0] == SIMT_READ) &&
                                   (!report->writes || seen.access[calls - 1] == SIMT_WRITE)));
-    if (!right) printf("FAIL %s at %#lx, flags %#lx\n", report->name, (unsigned long)address, (unsigned long)flags);
+    if (!right)
+        printf("FAIL %s at %#lx, flags %#lx\n", report->name, (unsigned long)address, (unsigned long)flags);
     return !right;
 }
 
@@ -113,16 +122,14 @@ int main(void)
     worker.local.open_bytes = OPEN_BYTES;
     for (size_t i = 0; i < sizeof reports / sizeof reports[0]; i++) {
         const struct report *r = &reports[i];
-        const uintptr_t start = r->writes ? OPEN : LOCAL, end = start + (r->writes ? OPEN_BYTES : LOCAL_BYTES);
+        const uintptr_t start = r->writes ? OPEN : LOCAL,
+                        end = start + (r->writes ? OPEN_BYTES : LOCAL_BYTES);
         const struct {
             uintptr_t address;
             int goes_on;
-        } places[] = {{start, 0},
-                      {end - (unsigned)r->bytes, 0},
-                      {start - 1, 1},
-                      {end - (unsigned)r->bytes + 1, 1},
-                      {end, 1},
-                      {0, 1},
+        } places[] = {{start, 0},      {end - (unsigned)r->bytes, 0},
+                      {start - 1, 1},  {end - (unsigned)r->bytes + 1, 1},
+                      {end, 1},        {0, 1},
                       {UINTPTR_MAX, 1}};
         for (size_t f = 0; f < sizeof all_flags / sizeof all_flags[0]; f++) {
             for (size_t k = 0; k < sizeof places / sizeof places[0]; k++) {

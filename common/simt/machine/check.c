@@ -539,6 +539,10 @@ void simt_operand_read(const void *address, size_t bytes, const void *return_add
 void simt_access_own(const void *pointer, size_t bytes, int access, const void *pc)
 {
     enum { MOST = 16 };
+    /* the compiler has reported it, and machine_code.c could not see that */
+    if (simt_tls_watch != NULL && simt_tls_watch->counting &&
+        simt_just_counted(simt_tls_watch, (uintptr_t)pointer, bytes, access))
+        return;
     for (size_t done = 0; done < bytes; done += MOST)
         see((const char *)pointer + done, bytes - done < MOST ? bytes - done : MOST, access, false, pc);
 }

@@ -52,48 +52,55 @@ __asm__(".text\n"
 #define KEEP(n, bytes) "    movups %xmm" #n ", " #n "*" #bytes "(%rsp)\n"
 #define GIVE_WIDE(n, bytes) "    vmovups " #n "*" #bytes "(%rsp), %ymm" #n "\n"
 #define GIVE(n, bytes) "    movups " #n "*" #bytes "(%rsp), %xmm" #n "\n"
-        EACH(KEEP_WIDE, 32) "    jmp 2f\n"
-                            "1:\n" EACH(KEEP, 32) "2:\n"
-                            "    movq %r11, %rdi\n"
-                            "    movl %ecx, %esi\n"
-                            "    movq 88(%rbp), %rdx\n"
-                            "    cld\n"
-                            "    call simt_own_report\n"
-                            "    cmpb $0, simt_own_wide_vectors(%rip)\n"
-                            "    je 3f\n" EACH(GIVE_WIDE, 32) "    jmp 4f\n"
-                                                              "3:\n" EACH(GIVE, 32) "4:\n"
-        "    movq %rbp, %rsp\n"
-        "    popq %rbp\n    popq %r11\n    popq %r10\n    popq %r9\n    popq %r8\n    popq %rdi\n    popq %rsi\n"
-        "    popq %rdx\n"
-        "    jmp simt_own_over\n"
-        ".size simt_own_seldom, . - simt_own_seldom\n"
-        ".type simt_own_over, @function\n"
-        "simt_own_over:\n"
-        "    popq %rcx\n"
-        "    popq %rax\n"
-        "    addb $127, %al\n" /* the overflow flag; then the others */
-        "    sahf\n"
-        "    popq %rax\n"
-        "    ret\n"
-        ".size simt_own_over, . - simt_own_over\n");
+        EACH(KEEP_WIDE,
+             32) "    jmp 2f\n"
+                 "1:\n" EACH(
+                     KEEP, 32) "2:\n"
+                               "    movq %r11, %rdi\n"
+                               "    movl %ecx, %esi\n"
+                               "    movq 88(%rbp), %rdx\n"
+                               "    cld\n"
+                               "    call simt_own_report\n"
+                               "    cmpb $0, simt_own_wide_vectors(%rip)\n"
+                               "    je 3f\n" EACH(
+                                   GIVE_WIDE,
+                                   32) "    jmp 4f\n"
+                                       "3:\n" EACH(
+                                           GIVE,
+                                           32) "4:\n"
+                                               "    movq %rbp, %rsp\n"
+                                               "    popq %rbp\n    popq %r11\n    popq %r10\n    popq %r9\n  "
+                                               "  popq %r8\n    popq %rdi\n    popq %rsi\n"
+                                               "    popq %rdx\n"
+                                               "    jmp simt_own_over\n"
+                                               ".size simt_own_seldom, . - simt_own_seldom\n"
+                                               ".type simt_own_over, @function\n"
+                                               "simt_own_over:\n"
+                                               "    popq %rcx\n"
+                                               "    popq %rax\n"
+                                               "    addb $127, %al\n" /* the overflow flag; then the others */
+                                               "    sahf\n"
+                                               "    popq %rax\n"
+                                               "    ret\n"
+                                               ".size simt_own_over, . - simt_own_over\n");
 
 /* An own report of one kind: begins with what is local and open, whose first byte and length are at @p start and @p room of the worker. */
-#define OWN_REPORT(kind, size, how, start, room)                                                            \
-    void simt_access_##kind##size(void);                                                                    \
-    __attribute__((naked)) void simt_access_##kind##size(void)                                              \
+#define OWN_REPORT(kind, size, how, start, room)                                                             \
+    void simt_access_##kind##size(void);                                                                     \
+    __attribute__((naked)) void simt_access_##kind##size(void)                                               \
     {                                                                                                        \
         __asm__ volatile("pushq %%rax\n lahf\n seto %%al\n pushq %%rax\n pushq %%rcx\n"                      \
-                         "movq %%fs:simt_tls_watch@tpoff, %%rax\n"          \
+                         "movq %%fs:simt_tls_watch@tpoff, %%rax\n"                                           \
                          "testq %%rax, %%rax\n je simt_own_over\n"                                           \
                          "movq %c1(%%rax), %%rcx\n subq %2, %%rcx\n jb 1f\n"                                 \
                          "movq %c0(%%rax), %%rax\n subq %%r11, %%rax\n negq %%rax\n"                         \
                          "cmpq %%rcx, %%rax\n jbe simt_own_over\n"                                           \
-                         "1: movl %3, %%ecx\n jmp simt_own_seldom\n" ::"i"(offsetof(struct worker, start)),   \
-                         "i"(offsetof(struct worker, room)), "i"(size), "i"((how) | (size)));              \
+                         "1: movl %3, %%ecx\n jmp simt_own_seldom\n" ::"i"(offsetof(struct worker, start)),  \
+                         "i"(offsetof(struct worker, room)), "i"(size), "i"((how) | (size)));                \
     }
-#define OWN_REPORTS(size)                                                                                   \
-    OWN_REPORT(r, size, OWN_READS, local.base, local.bytes)                                                 \
-    OWN_REPORT(w, size, OWN_WRITES, local.open, local.open_bytes)                                           \
+#define OWN_REPORTS(size)                                                                                    \
+    OWN_REPORT(r, size, OWN_READS, local.base, local.bytes)                                                  \
+    OWN_REPORT(w, size, OWN_WRITES, local.open, local.open_bytes)                                            \
     OWN_REPORT(rw, size, OWN_READS | OWN_WRITES, local.open, local.open_bytes)
 OWN_REPORTS(1)
 OWN_REPORTS(2)

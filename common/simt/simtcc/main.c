@@ -276,7 +276,8 @@ static void add_device_flags(struct string_list *command, const struct options *
     list_add(command, compiler->is_clang ? "-mretpoline-external-thunk" : "-mindirect-branch=thunk-extern");
     list_add(command, compiler->is_clang ? "-mretpoline" : "-mindirect-branch-register");
     list_add(command, "-fno-jump-tables");
-    if (o->frames && !o->preprocess_only) { /* for calls that the compiler does not know of (machine/own_reports.c) */
+    if (o->frames &&
+        !o->preprocess_only) { /* for calls that the compiler does not know of (machine/own_reports.c) */
         list_add(command, "-ffixed-r11");
         list_add(command, "-mno-red-zone");
     }
@@ -436,7 +437,8 @@ static int is_assembly_file(const char *name)
 
 static int is_source(const char *name)
 {
-    return is_assembly_file(name) || is_kernel_file(name) || is_cpp_file(name) || is_preprocessed_file(name) || has_suffix(name, ".c");
+    return is_assembly_file(name) || is_kernel_file(name) || is_cpp_file(name) ||
+           is_preprocessed_file(name) || has_suffix(name, ".c");
 }
 
 /** "dir/file.cu" gives "file" and @p suffix, as compilers name objects. */
