@@ -165,34 +165,45 @@ char *checks_object(const struct recipe *recipe, const char *source, const char 
 
 /* ---- machine code -------------------------------------------------------------------------------------- */
 
-/* The names of sections of one kind in an object, and of the variables in them: thread-local ones, or such as nobody can write. */
-static void names_in_sections(const struct object *object, int thread_local, struct text *names)
+/* Sections of an object that nobody writes, and the variables in them: the caller frees the list. */
+static struct machine_code_constant *constants_of(const struct object *object, size_t *count)
 {
-    text_append(names, " ", 1);
+    struct machine_code_constant *list =
+        must_allocate((object->section_count + object->symbol_count + 1) * sizeof *list);
+    *count = 0;
     for (size_t i = 1; i < object->section_count; i++) {
-        const Elf64_Xword flags = object->section[i].sh_flags;
-        const int is_constant = (flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR | SHF_TLS)) == SHF_ALLOC;
-        if (thread_local ? !(flags & SHF_TLS) : !is_constant) continue;
-        text_print(names, " %s ", object_section_name(object, &object->section[i]));
-        for (size_t k = 1; k < object->symbol_count; k++)
-            if (object->symbol[k].st_shndx == i)
-                text_print(names, " %s ", object_symbol_name(object, &object->symbol[k]));
+        const Elf64_Shdr *section = &object->section[i];
+        if ((section->sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR | SHF_TLS)) != SHF_ALLOC) continue;
+        list[(*count)++] =
+            (struct machine_code_constant){object_section_name(object, section), section->sh_size};
     }
+    for (size_t i = 1; i < object->symbol_count; i++) {
+        const Elf64_Sym *symbol = &object->symbol[i];
+        if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= object->section_count) continue;
+        const Elf64_Shdr *section = &object->section[symbol->st_shndx];
+        const char *name = object_symbol_name(object, symbol);
+        if ((section->sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR | SHF_TLS)) != SHF_ALLOC || !*name)
+            continue;
+        const uint64_t most = section->sh_size - symbol->st_value; /* a label's size is not known */
+        if (symbol->st_value > section->sh_size) continue;
+        list[(*count)++] = (struct machine_code_constant){
+            name, symbol->st_size > 0 && symbol->st_size < most ? symbol->st_size : most};
+    }
+    return list;
 }
 
 char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly,
-                          struct machine_code_frames *frames, char **section, unsigned long *address)
+                          struct machine_code_frames *frames, struct machine_code_accesses *unproven,
+                          char **section, unsigned long *address)
 {
-    struct text thread_locals = {0}, constants = {0};
     struct object object = {0};
+    size_t count;
     struct machine_code_finding finding;
     char *sentence = NULL;
     if (!object_read(path, &object)) object = (struct object){0};
-    names_in_sections(&object, 1, &thread_locals);
-    names_in_sections(&object, 0, &constants);
-    free(object.data);
+    struct machine_code_constant *constants = constants_of(&object, &count);
     *section = NULL;
-    if (!machine_code_check(disassembly, thread_locals.data, constants.data, frames, &finding)) {
+    if (!machine_code_check(disassembly, constants, count, frames, unproven, &finding)) {
         sentence = finding.section ? format_string("its machine code \"%s\" (in %s) %s", finding.instruction,
                                                    finding.function, finding.message)
                                    : format_string("%s: %s", name_of(recipe), finding.message);
@@ -201,7 +212,7 @@ char *checks_machine_code(const struct recipe *recipe, const char *path, const c
         free(finding.instruction);
         free(finding.function);
     }
-    text_free(&thread_locals);
-    text_free(&constants);
+    free(constants);
+    free(object.data);
     return sentence;
 }

@@ -27,6 +27,7 @@ char *checks_headers(const struct recipe *recipe, const char *text, const char *
 /** @brief Checks the machine code of the object file at @p path (simt on x86-64), whose @p disassembly was written by objdump; where it refuses, and
  *         @p section is not NULL, that and @p address say which instruction it was. Else @p frames is filled. */
 char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly,
-                          struct machine_code_frames *frames, char **section, unsigned long *address);
+                          struct machine_code_frames *frames, struct machine_code_accesses *unproven,
+                          char **section, unsigned long *address);
 /** @brief Checks the object file at @p path. */
 char *checks_object(const struct recipe *recipe, const char *source, const char *path);

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "assembly_reports.h"
 #include "base/leftovers.h"
 #include "base/process.h"
 #include "base/terminal.h"
@@ -31,6 +32,7 @@
 #include "course/course.h"
 #include "course/device.h"
 #include "course/places.h"
+#include "object_file.h"
 #include "object_gates.h"
 #include "sandbox/sandbox.h"
 #include "source_check.h"
@@ -374,8 +376,9 @@ static int line_of_instruction(struct work *work, const char *object, const char
     return line;
 }
 
-/* Judges each instruction of the object that is linked. */
-static int check_machine_code(struct work *work, const char *object, struct machine_code_frames *frames)
+/* Judges each instruction of the object; those that touch memory without a report are listed in @p unproven, or refused if that is NULL. */
+static int judge_instructions(struct work *work, const char *object, struct machine_code_frames *frames,
+                              struct machine_code_accesses *unproven)
 {
     char *list = format_string("%s/instructions", work->inside), *tool = find_program("objdump"),
          *section = NULL;
@@ -390,7 +393,8 @@ static int check_machine_code(struct work *work, const char *object, struct mach
     if (!fine)
         return complain("objdump is missing, or cannot read %s: machine code cannot be checked.", object), 0;
     if (!read_left(list, &text)) return lost(work, "the list of instructions");
-    char *what = checks_machine_code(work->recipe, object, text.data, frames, &section, &address);
+    (void)unlink(list); /* the next one may be another user's */
+    char *what = checks_machine_code(work->recipe, object, text.data, frames, unproven, &section, &address);
     text_free(&text);
     free(list);
     if (!what) return 1;
@@ -400,6 +404,60 @@ static int check_machine_code(struct work *work, const char *object, struct mach
     free(section);
     free(what);
     return refuse_build(work, sentence);
+}
+
+/* Assembles @p text; the file gets the name @p name. */
+static int assemble(struct work *work, const char *name, const char *text, const char *object,
+                    const char *option)
+{
+    char *path = format_string("%s/%s", work->inside, name);
+    const char *const arguments[] = {"-c", path, "-o", object, option, NULL};
+    (void)unlink(path); /* no link of the compiler's making */
+    const int done = (write_file(path, text, strlen(text)) == 0 || lost(work, name)) && run(work, arguments);
+    free(path);
+    return done;
+}
+
+/* Assembles the file again with a report before each of these accesses, which the compiler has reported to nobody. */
+static int add_reports(struct work *work, const char *path, const char *object,
+                       const struct machine_code_accesses *accesses)
+{
+    struct text assembly = {0};
+    struct object known = {0};
+    char *marked = format_string("%s/labels.o", work->inside), *with = NULL;
+    int done = read_left(path, &assembly) && memchr(assembly.data, '\0', assembly.length) == NULL;
+    if (!done) lost(work, "kernel.s");
+    if (done) {
+        with = assembly_with_labels(assembly.data);
+        done = assemble(work, "labels.s", with, marked, "-Wa,--keep-locals");
+        free(with);
+    }
+    if (done && !object_read(marked, &known)) done = lost(work, "labels.o");
+    if (done) {
+        with = assembly_with_reports(assembly.data, &known, accesses);
+        done = (unlink(object) == 0 || lost(work, "kernel.o")) &&
+               assemble(work, "reports.s", with, object, NULL);
+        free(with);
+    }
+    free(known.data);
+    free(marked);
+    text_free(&assembly);
+    return done;
+}
+
+/* Judges each instruction of the object that is linked, with reports where they are missing. */
+static int check_machine_code(struct work *work, const char *assembly, const char *object,
+                              struct machine_code_frames *frames)
+{
+    struct machine_code_accesses unproven = {0};
+    int fine = judge_instructions(work, object, frames, &unproven);
+    if (fine && unproven.count > 0) {
+        machine_code_free(frames);
+        fine = add_reports(work, assembly, object, &unproven) && check_object(work, object) &&
+               judge_instructions(work, object, frames, NULL);
+    }
+    machine_code_free_accesses(&unproven);
+    return fine;
 }
 
 /* Assembly in a host function could make system calls; device code has no text in the host's sections. */
@@ -431,7 +489,7 @@ static int check_instructions(struct work *work, const char *object)
 
 /* ---- building ------------------------------------------------------------------------------------------ */
 
-static int build_object(struct work *work, const char *object)
+static int build_object(struct work *work, const char *assembly, const char *object)
 {
     char *list = format_string("%s/files", work->inside);
     if (work->recipe->device == DEVICE_GPU) {
@@ -442,9 +500,12 @@ static int build_object(struct work *work, const char *object)
     }
     char *text = format_string("%s/kernel.ii", work->inside);
     const char *const preprocess[] = {"-MD", "-MF", list, "-E", work->recipe->kernel, "-o", text, NULL};
-    const char *const compile[] = {"-c", text, "-o", object, NULL};
+    const char *const compile[] = {SIMT_CODE_IS_READ ? "-S" : "-c", text, "-o",
+                                   SIMT_CODE_IS_READ ? assembly : object, NULL};
+    const char *const assemble_it[] = {"-c", assembly, "-o", object, NULL};
     int built = run(work, preprocess) && check_dependencies(work, list) && check_preprocessed(work, text) &&
-                check_headers(work, text) && run(work, compile);
+                check_headers(work, text) && run(work, compile) &&
+                (!SIMT_CODE_IS_READ || run(work, assemble_it));
     free(text);
     free(list);
     return built;
@@ -481,15 +542,16 @@ static int prepare_link(struct work *work, const char *object, const char *gated
 static void build_in(struct work *work)
 {
     char *object = format_string("%s/kernel.o", work->inside),
+         *assembly = format_string("%s/kernel.s", work->inside),
          *gated = format_string("%s/gated.o", work->inside), *made = format_string("%s/runner", work->inside);
     char *runner = format_string("%s/runner", work->folder);
     struct argument_list link = {0};
     struct machine_code_frames frames = {0};
-    int built =
-        check_text(work) && build_object(work, object) && check_object(work, object) &&
-        (work->recipe->device == DEVICE_SIMT ? !SIMT_CODE_IS_READ || check_machine_code(work, object, &frames)
-                                             : check_instructions(work, object)) &&
-        prepare_link(work, object, gated, &frames, &link);
+    int built = check_text(work) && build_object(work, assembly, object) && check_object(work, object) &&
+                (work->recipe->device == DEVICE_SIMT
+                     ? !SIMT_CODE_IS_READ || check_machine_code(work, assembly, object, &frames)
+                     : check_instructions(work, object)) &&
+                prepare_link(work, object, gated, &frames, &link);
     argument_add(&link, "-o");
     argument_add(&link, made);
     built = built && run(work, link.items) && (copy_left(made, runner) || lost(work, "the runner"));
@@ -498,6 +560,7 @@ static void build_in(struct work *work)
     machine_code_free(&frames);
     free(link.items);
     free(object);
+    free(assembly);
     free(gated);
     free(made);
     free(runner);

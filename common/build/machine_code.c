@@ -2,9 +2,9 @@
  * @file machine_code.c
  * @brief The proof that machine_code.h describes.
  *
- * Of registers and of the frame some kinds of values are followed on all ways through a function: addresses of the frame and of thread-local
- * variables, numbers, and what the caller wants back. What ways that meet do not agree on is unknown. And how many bytes the compiler has
- * reported since the last call of anything else that were not touched yet.
+ * Values of registers and of the frame are followed by name on all ways through a function (code_values.h), and with them what was reported to
+ * the device. What ways that meet do not agree on gets a new name where they meet; a name is forgotten where what it stands for is made
+ * anew.
  */
 #include "machine_code.h"
 
@@ -13,33 +13,13 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "code_kinds.h"
+#include "code_values.h"
 #include "disassembly.h"
 
-enum {
-    RED_ZONE = 128,
-    INDEX_BYTES = 12,
-    CALLERS = -1,
-    MOST_REPORTED = 64,
-    MOST_RUNS = 100,
-    ANY_BYTES = 1 << 20
-};
+enum { INDEX_BYTES = 12, MOST_REPORTS = 24, MOST_RUNS = 30, KEEPS_REGISTERS = 2 };
 
 /* ---- what is known ------------------------------------------------------------------------------------- */
-
-enum value_kind {
-    ANYTHING,
-    FRAME, /* of: CALLERS, where the caller's frame ends, above the return address; or the instruction that aligned the stack */
-    THREAD_LOCAL, /* of: the name of a variable; its distance from fs:0 */
-    NEAR,         /* an unknown distance from the thread's variables */
-    GIVEN,        /* of: a register, as the caller left it */
-    NUMBER        /* at */
-};
-
-struct value {
-    enum value_kind kind;
-    int of;
-    int64_t at; /* bytes from there */
-};
 
 struct slot {
     int of;
@@ -47,14 +27,22 @@ struct slot {
     struct value value;
 };
 
+/* Bytes that may be touched: from a value on, of one name. */
+struct report {
+    struct value from;
+    int64_t bytes;
+    int writes;
+};
+
 /* What is known before an instruction. */
 struct state {
     struct value reg[REGISTERS];
     struct value compared; /* what rsp was compared with, if that was the last comparison */
-    int reported[2];       /* bytes that may be read; written; of the way that has most */
     int entered; /* 1 between the reports of a function's beginning and of its end; 2: on some ways */
     int slot_count, slot_capacity;
     struct slot *slot; /* of 8 bytes, in which something is known */
+    int report_count;
+    struct report report[MOST_REPORTS]; /* since the last call of anything else */
 };
 
 /* Instructions that are run one after the other. */
@@ -65,6 +53,8 @@ struct block {
     int target;                       /* the block that it jumps to, or -1 */
     int *from;                        /* blocks that lead here; ~block, if by a jump */
     int from_count, from_capacity;
+    int is_stuck;    /* 1 once it has run often: what changes stays unknown */
+    unsigned joined; /* registers that ways did not agree on since then */
 };
 
 /* Where in a function's frame something is. */
@@ -81,12 +71,18 @@ struct place_list {
 
 struct program {
     struct disassembly code;
-    const char *own_thread_locals, *constants;
+    const struct machine_code_constant *constant;
+    size_t constant_count;
+    struct values values;
     int *whole;                /* of a name: "f" for "f.cold" */
     struct place_list taken;   /* places whose addresses are taken */
     struct place_list saved;   /* where a caller's register is kept */
     struct place_list looked;  /* where something was kept that was known, and needed */
     struct place_list changed; /* arguments on the stack that a function writes: where they end */
+    struct part {
+        int function, of;
+        int64_t low, high;
+    } part;            /* asked for last; of CALLERS - 1: none */
     int open_is_known; /* taken and saved are complete: what is kept where pointers lead is not known */
     struct entry {
         size_t at;
@@ -103,11 +99,13 @@ struct program {
     int *root_of;  /* of a name: where the function of that name begins, or -1 */
     char *returns; /* of a name: 1 if it is a function of the file that returns */
     char *queued;  /* of a block: 1 if it is to be looked at */
+    int *order;    /* blocks, each after those that lead to it, but for loops */
     int judging, failed;
     struct machine_code_finding *finding;
+    struct machine_code_accesses *unproven; /* NULL: a finding */
 };
 
-static const struct value anything = {ANYTHING, 0, 0}, near = {NEAR, 0, 0};
+static const struct value anything = {ANYTHING, 0, 0};
 
 /* 0; but 1 as long as what is known is still being gathered. */
 static int fail(struct program *p, size_t at, const char *message)
@@ -120,11 +118,6 @@ static int fail(struct program *p, size_t at, const char *message)
                                                 copy_string(it->text),
                                                 copy_string(p->code.name[it->function]), message};
     return 0;
-}
-
-static int same_value(struct value a, struct value b)
-{
-    return a.kind == b.kind && (a.kind == ANYTHING || (a.of == b.of && a.at == b.at));
 }
 
 static void add_place(struct program *p, struct place_list *places, size_t at, int of, int64_t where)
@@ -158,22 +151,21 @@ static void open_part(const struct program *p, int function, int of, int64_t *lo
     }
 }
 
-static int is_open(const struct program *p, size_t at, struct value where)
+/* Where the device lets pointers write, and arguments on the stack, which a caller who takes the function for another does not keep apart. */
+static int is_open(struct program *p, int function, int of, int64_t at)
 {
-    int64_t low, high;
-    open_part(p, p->whole[p->code.instruction[at].function], where.of, &low, &high);
-    return where.at < high && where.at + 8 > low;
+    struct part *part = &p->part;
+    if (of == CALLERS && at + 8 > -8) return 1;
+    if (part->function != function || part->of != of) {
+        *part = (struct part){.function = function, .of = of};
+        open_part(p, function, of, &part->low, &part->high);
+    }
+    return at < part->high && at + 8 > part->low;
 }
 
 static int is_saved(int number)
 {
     return number == RBX || number == RBP || number > R11;
-}
-
-static struct value moved(struct value value, int64_t by)
-{
-    value.at += by;
-    return value;
 }
 
 static void copy_state(struct state *to, const struct state *from)
@@ -208,13 +200,26 @@ static struct value find_slot(const struct state *s, struct value where)
     return anything;
 }
 
-/* The same for what an instruction loads. */
+/* Forgets what pointers, or other functions, may have changed; as long as it is not known where pointers lead, that is looked up later. */
+static void forget_open(struct program *p, struct state *s, size_t at)
+{
+    const int function = p->whole[p->code.instruction[at].function];
+    int kept = 0;
+    for (int i = 0; i < s->slot_count; i++) {
+        const struct slot *slot = &s->slot[i];
+        const int is_argument = slot->of == CALLERS && slot->at + 8 > -8;
+        if (p->open_is_known ? !is_open(p, function, slot->of, slot->at) : !is_argument)
+            s->slot[kept++] = *slot;
+    }
+    s->slot_count = kept;
+}
+
+/* What an instruction loads. */
 static struct value load_slot(struct program *p, const struct state *s, size_t at, struct value where)
 {
     const struct value found = find_slot(s, where);
-    if (found.kind == ANYTHING) return found;
-    if (p->open_is_known) return is_open(p, at, where) ? anything : found;
-    if (p->judging) add_place(p, &p->looked, at, where.of, where.at);
+    if (found.kind != ANYTHING && p->judging && !p->open_is_known)
+        add_place(p, &p->looked, at, where.of, where.at);
     return found;
 }
 
@@ -235,166 +240,66 @@ static void set_slot(struct program *p, struct state *s, size_t at, struct value
     s->slot[s->slot_count++] = (struct slot){where.of, where.at, value};
 }
 
-/* ---- kinds of instructions ----------------------------------------------------------------------------- */
+/* ---- names and reports --------------------------------------------------------------------------------- */
 
-/* What an instruction does with its operands; bytes of memory that it touches, 0: as its registers and its name's last letter
- * say. */
-enum does {
-    ADDS_UP, /* the last operand becomes something new */
-    READS,   /* nothing is written but flags */
-    MOVES,
-    LOADS_ADDRESS,
-    EXTENDS,
-    DIVIDES, /* and multiplies: rax and rdx */
-    SETS_RAX,
-    SETS_RDX,
-    EXCHANGES,
-    COMPARES_AND_EXCHANGES,
-    PUSHES,
-    POPS,
-    LEAVES,
-    CALLS,
-    RETURNS,
-    JUMPS,
-    BRANCHES,
-    STOPS,
-    NOTHING,
-    STRINGS
-};
-
-struct kind {
-    const char *names; /* between blanks */
-    enum does does;
-    int bytes, at_most; /* at_most: 1 if it may be fewer */
-};
-
-static const struct kind kinds[] = {
-    {" mov movb movw movl movq movabs ", MOVES, 0, 0},
-    {" lea ", LOADS_ADDRESS, 0, 0},
-    {" movzbl movzbw movzbq movsbl movsbw movsbq ", EXTENDS, 1, 0},
-    {" movzwl movzwq movswl movswq ", EXTENDS, 2, 0},
-    {" movslq ", EXTENDS, 4, 0},
-    {" add sub and or xor adc sbb neg not inc dec shl shr sar rol ror rcl rcr shld shrd bts btr btc bsf bsr "
-     "tzcnt lzcnt popcnt bswap ",
-     ADDS_UP, 0, 0},
-    {" cmp test bt ", READS, 0, 0},
-    {" imul mul div idiv ", DIVIDES, 0, 0},
-    {" cltq cwtl cbtw ", SETS_RAX, 0, 0},
-    {" cltd cqto cwtd ", SETS_RDX, 0, 0},
-    {" xchg xadd ", EXCHANGES, 0, 0},
-    {" cmpxchg ", COMPARES_AND_EXCHANGES, 0, 0},
-    {" push pushq ", PUSHES, 8, 0},
-    {" pop popq ", POPS, 8, 0},
-    {" leave leaveq ", LEAVES, 8, 0},
-    {" call callq ", CALLS, 0, 0},
-    {" ret retq ", RETURNS, 0, 0},
-    {" jmp jmpq ", JUMPS, 0, 0},
-    {" ja jae jb jbe je jne jg jge jl jle js jns jo jno jp jnp ", BRANCHES, 0, 0},
-    {" ud2 ", STOPS, 0, 0},
-    {" nop nopw nopl pause mfence lfence sfence endbr64 ", NOTHING, 0, 0},
-    {" stos movsq movsl movsb movsw ", STRINGS, 0, 0},
-    {" cmova cmovae cmovb cmovbe cmove cmovne cmovg cmovge cmovl cmovle cmovs cmovns cmovo cmovno cmovp "
-     "cmovnp ",
-     ADDS_UP, 0, 0},
-    {" seta setae setb setbe sete setne setg setge setl setle sets setns seto setno setp setnp pextrb "
-     "pinsrb ",
-     ADDS_UP, 1, 0},
-    {" pinsrw pextrw ", ADDS_UP, 2, 0},
-    {" movss addss subss mulss divss sqrtss maxss minss andnss cvtss2sd cvtsi2ssl cvtsi2sdl cvttss2si "
-     "cvtss2si roundss rcpss "
-     "rsqrtss insertps extractps movd pinsrd pextrd broadcastss ",
-     ADDS_UP, 4, 0},
-    {" cvtsi2ss cvtsi2sd ", ADDS_UP, 4, 0},
-    {" comiss ucomiss ", READS, 4, 0},
-    {" movsd addsd subsd mulsd divsd sqrtsd maxsd minsd cvtsd2ss cvtsi2ssq cvtsi2sdq cvttsd2si cvtsd2si "
-     "roundsd movlps movhps "
-     "movlpd movhpd pinsrq pextrq cvtps2pd cvtph2ps cvtps2ph movddup broadcastsd ",
-     ADDS_UP, 8, 0},
-    {" comisd ucomisd ", READS, 8, 0},
-    {" ptest testps ", READS, 16, 0},
-    {"", NOTHING, 0, 0}};
-
-/* Families of vector instructions, by how their names begin: arithmetic and moves between vectors, which touch 16 or 32 bytes of memory at most. */
-static const char *const vector_starts[] = {
-    "movap",    "movup",      "movdqa",      "movdqu",     "movhl",       "movlh",  "movsh",  "movsld",
-    "movmsk",   "lddqu",      "padd",        "psub",       "pmul",        "pmadd",  "pand",   "por",
-    "pxor",     "psll",       "psrl",        "psra",       "pcmpeq",      "pcmpgt", "punpck", "pack",
-    "pshuf",    "pmax",       "pmin",        "pabs",       "psign",       "pavg",   "pmovsx", "pmovzx",
-    "pmovmskb", "palignr",    "pblend",      "phadd",      "phsub",       "psadbw", "addp",   "subp",
-    "mulp",     "divp",       "sqrtp",       "maxp",       "minp",        "andp",   "andnp",  "orp",
-    "xorp",     "cmp",        "haddp",       "hsubp",      "addsubp",     "unpck",  "shufp",  "blend",
-    "cvt",      "roundp",     "rcpp",        "rsqrtp",     "fmadd",       "fmsub",  "fnmadd", "fnmsub",
-    "perm",     "insertf128", "extractf128", "inserti128", "extracti128", "zero",   "dpp",    NULL};
-
-static int is_listed(const char *names, const char *name, size_t length)
+/* What is named after instruction @p at has another name from now on, or none. */
+static void forget_names(const struct program *p, struct state *s, enum value_kind kind, size_t at,
+                         uint64_t which)
 {
-    for (const char *at = names; *at && (at = strstr(at + 1, name));)
-        if (at[-1] == ' ' && at[length] == ' ') return 1;
-    return 0;
+    const struct values *all = &p->values;
+    int kept = 0;
+    for (int i = 0; i < s->slot_count; i++)
+        if (!values_mention(all, s->slot[i].value, kind, at, which) &&
+            !(kind == FRAME && s->slot[i].of == (int)at))
+            s->slot[kept++] = s->slot[i];
+    s->slot_count = kept;
+    kept = 0;
+    for (int i = 0; i < s->report_count; i++)
+        if (!values_mention(all, s->report[i].from, kind, at, which)) s->report[kept++] = s->report[i];
+    s->report_count = kept;
 }
 
-static int listed_kind(const char *name, struct kind *found)
+/* Instruction @p at runs: what it made before has the name that it then had no more. */
+static void begin_instruction(const struct program *p, struct state *s, size_t at)
 {
-    const size_t length = strlen(name);
-    for (const struct kind *k = kinds; k->names[0]; k++)
-        if (length < 16 && is_listed(k->names, name, length)) return *found = *k, 1;
-    return 0;
+    for (int i = 0; i < REGISTERS; i++)
+        if (i != RSP && values_mention(&p->values, s->reg[i], DEFINED, at, ~UINT64_C(0)))
+            s->reg[i] = (struct value){DEFINED, named(at, HELD + i), 0};
+    forget_names(p, s, DEFINED, at, ~UINT64_C(0));
 }
 
-/* Which kind @p it is of, and how many bytes of memory it touches at most; 0: of none. */
-static int kind_of_instruction(const struct instruction *it, struct kind *found)
+static void add_report(struct state *s, struct value from, int64_t bytes, int writes)
 {
-    const char *name = it->name;
-    const size_t length = strlen(name);
-    if (listed_kind(name, found) && found->does == STRINGS && strcmp(it->prefix, "rep") == 0)
-        return strstr(it->text, ",%es:(%rdi)") &&
-               (strcmp(name, "stos") == 0 || strstr(it->text, " %ds:(%rsi),"));
-    int widest = 0, vectors = 0, general = 0;
-    for (int i = 0; i < it->count; i++) {
-        const struct operand *o = &it->operand[i];
-        if (o->kind == UNKNOWN) return 0;
-        if (o->kind != REGISTER) continue;
-        widest = widest < o->bytes ? o->bytes : widest;
-        vectors += o->reg == VECTOR;
-        general += o->reg != VECTOR;
+    if (from.kind == ANYTHING || bytes <= 0) return;
+    for (int i = 0; i < s->report_count; i++) {
+        struct report *r = &s->report[i];
+        if (r->writes != writes || !same_name(r->from, from)) continue;
+        const int64_t distance = (int64_t)((uint64_t)from.at - (uint64_t)r->from.at);
+        if (distance >= 0 && distance <= r->bytes) { /* one behind the other */
+            if (distance + bytes > r->bytes) r->bytes = distance + bytes;
+            return;
+        }
+        if (distance < 0 && -distance <= bytes) {
+            r->from = from;
+            r->bytes = r->bytes - distance > bytes ? r->bytes - distance : bytes;
+            return;
+        }
     }
-    const char *bare = *name == 'v' ? name + 1 : name;
-    if (vectors || *name == 'v') {
-        int is_family = 0;
-        if (strcmp(bare, "movq") == 0) return *found = (struct kind){"", ADDS_UP, 8, 0}, 1;
-        if (listed_kind(bare, found) &&
-            (found->does == ADDS_UP || found->does == READS || found->does == NOTHING)) {
-            if (found->bytes == 0 && found->does != NOTHING) return 0;
-            if (widest == 32) found->bytes = found->bytes > 16 ? found->bytes : 16;
+    if (s->report_count == MOST_REPORTS)
+        memmove(s->report, s->report + 1, (size_t)--s->report_count * sizeof *s->report);
+    s->report[s->report_count++] = (struct report){from, bytes, writes};
+}
+
+static int is_reported(const struct state *s, struct value from, int64_t bytes, int writes)
+{
+    for (int i = 0; i < s->report_count; i++) {
+        const struct report *r = &s->report[i];
+        const uint64_t distance = (uint64_t)from.at - (uint64_t)r->from.at;
+        if (r->writes == writes && same_name(r->from, from) && distance < (uint64_t)r->bytes &&
+            (uint64_t)bytes <= (uint64_t)r->bytes - distance)
             return 1;
-        }
-        for (size_t i = 0; vector_starts[i]; i++)
-            is_family |= strncmp(bare, vector_starts[i], strlen(vector_starts[i])) == 0;
-        const int widens = strncmp(bare, "pmov", 4) == 0 || strncmp(bare, "cvt", 3) == 0;
-        *found = (struct kind){"", ADDS_UP, widest == 32 ? 32 : 16, widens};
-        const size_t tail = strlen(bare);
-        if (strncmp(bare, "f", 1) == 0 || strncmp(bare, "cmp", 3) == 0) { /* scalars of both are many */
-            if (tail > 2 && strcmp(bare + tail - 2, "ss") == 0) found->bytes = 4;
-            if (tail > 2 && strcmp(bare + tail - 2, "sd") == 0) found->bytes = 8;
-        }
-        return is_family && general <= 1;
     }
-    char plain[16] = "";
-    if (length >= sizeof plain) return 0;
-    memcpy(plain, name, length);
-    int known = listed_kind(plain, found);
-    int letter = 0;
-    if (!known && length > 2) { /* addl */
-        const char *at = strchr("bwlq", name[length - 1]);
-        letter = at ? 1 << (at - "bwlq") : 0;
-        plain[length - 1] = '\0';
-        known = letter && listed_kind(plain, found) &&
-                (found->does == ADDS_UP || found->does == READS || found->does == DIVIDES) &&
-                found->bytes == 0;
-    }
-    if (known && found->does == MOVES && length == 4) letter = 1 << (strchr("bwlq", name[3]) - "bwlq");
-    if (known && found->bytes == 0) found->bytes = letter ? letter : widest;
-    return known;
+    return 0;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
@@ -412,127 +317,139 @@ static const struct relocation *relocation_of(const struct program *p, size_t at
     return NULL;
 }
 
-static struct value reg(const struct state *s, int number)
+/* What a relocation stands for: a variable's address, or its distance from fs:0. */
+static struct value value_of_relocation(const struct program *p, size_t at, const struct relocation *r)
 {
-    return number == NO_REGISTER ? anything : s->reg[number];
+    const struct instruction *it = &p->code.instruction[at];
+    if (strcmp(r->kind, "TPOFF32") == 0) return (struct value){THREAD_LOCAL, r->symbol, r->addend};
+    if (strcmp(r->kind, "32") == 0 || strcmp(r->kind, "32S") == 0 || strcmp(r->kind, "64") == 0)
+        return (struct value){SYMBOL, r->symbol, r->addend};
+    if (strcmp(r->kind, "PC32") == 0 && at + 1 < p->code.count && it[1].section == it->section)
+        return (struct value){SYMBOL, r->symbol, r->addend + (int64_t)(it[1].address - r->at)};
+    return anything;
 }
 
-/* The address of a memory operand, or the distance after %fs, as far as it is known. */
-static struct value address_of(const struct program *p, const struct state *s, size_t at,
-                               const struct operand *o)
-{
-    const struct relocation *r = relocation_of(p, at, 0);
-    if (r && strcmp(r->kind, "TPOFF32") == 0 && o->base == NO_REGISTER && o->index == NO_REGISTER)
-        return (struct value){THREAD_LOCAL, r->symbol, r->addend};
-    const struct value base = reg(s, o->base), index = reg(s, o->index);
-    if (base.kind == NEAR || index.kind == NEAR) return near;
-    if (r || o->counter || o->index != NO_REGISTER) return anything;
-    return base.kind == FRAME || base.kind == THREAD_LOCAL ? moved(base, o->value) : anything;
-}
-
-/* What the linker puts into "mov 0x0(%rip),%rax": the distance of a thread-local variable. */
-static struct value linked(const struct program *p, size_t at, const struct operand *o)
+/* The address of a memory operand, without what %fs adds. */
+static struct value distance_of(struct program *p, const struct state *s, size_t at, const struct operand *o)
 {
     const struct relocation *r = relocation_of(p, at, 0);
-    return r && o->counter && r->addend == -4 && strcmp(r->kind, "GOTTPOFF") == 0
-               ? (struct value){THREAD_LOCAL, r->symbol, 0}
-               : anything;
+    const int is_relative = r && strcmp(r->kind, "PC32") == 0;
+    if (is_relative != o->counter) return anything;
+    struct value sum = r ? value_of_relocation(p, at, r) : (struct value){NUMBER, 0, o->value};
+    if (o->base != NO_REGISTER) sum = values_sum(&p->values, sum, s->reg[o->base], 1);
+    if (o->index != NO_REGISTER) sum = values_sum(&p->values, sum, s->reg[o->index], o->scale);
+    return sum;
 }
 
-static int is_index(const struct program *p, int name)
+static struct value address_of(struct program *p, const struct state *s, size_t at, const struct operand *o)
+{
+    const struct value distance = distance_of(p, s, at, o);
+    return o->thread ? values_sum(&p->values, distance, (struct value){THREAD, 0, 0}, 1) : distance;
+}
+
+/* "mov 0x0(%rip),%rax": from the linker's table of addresses, or of distances from fs:0. */
+static const struct relocation *linked(const struct program *p, size_t at, const struct operand *o)
+{
+    static const char tables[] = " GOTTPOFF GOTPCREL GOTPCRELX REX_GOTPCRELX ";
+    const struct relocation *r = relocation_of(p, at, 0);
+    return r && o->counter && r->addend == -4 && is_listed(tables, r->kind, strlen(r->kind)) ? r : NULL;
+}
+
+static struct value value_of_linked(const struct relocation *r)
+{
+    return (struct value){strcmp(r->kind, "GOTTPOFF") == 0 ? THREAD_LOCAL : SYMBOL, r->symbol, 0};
+}
+
+/* Within one of the thread's four indices, or where the thread's variables end. */
+static int is_index(struct program *p, struct value where, int bytes)
 {
     static const char names[] = " simt_thread_index simt_block_index simt_block_extent simt_grid_extent ";
-    return is_listed(names, p->code.name[name], strlen(p->code.name[name]));
+    const struct value distance = values_sum(&p->values, where, (struct value){THREAD, 0, 0}, -1);
+    if (distance.kind == NUMBER) return distance.at == 0 && bytes == 8;
+    return distance.kind == THREAD_LOCAL &&
+           is_listed(names, p->code.name[distance.of], strlen(p->code.name[distance.of])) &&
+           distance.at >= 0 && distance.at + bytes <= INDEX_BYTES;
 }
 
-/* "%fs:0": where the thread's variables end. */
-static int is_thread_itself(const struct program *p, size_t at, const struct operand *o)
+static int is_constant(const struct program *p, struct value where, int64_t bytes)
 {
-    return o->thread && !relocation_of(p, at, 0) && o->base == NO_REGISTER && o->index == NO_REGISTER &&
-           o->value == 0;
+    int within = 0;
+    for (size_t i = 0; where.kind == SYMBOL && i < p->constant_count; i++) {
+        const struct machine_code_constant *c = &p->constant[i];
+        if (strcmp(c->name, p->code.name[where.of]) != 0) continue;
+        if (where.at < 0 || (uint64_t)where.at > c->bytes || c->bytes - (uint64_t)where.at < (uint64_t)bytes)
+            return 0;
+        within = 1;
+    }
+    return within;
 }
 
-static int is_constant(const struct program *p, int name)
+/* An access of which nothing tells that it was reported. */
+static int not_proven(struct program *p, size_t at, int64_t bytes, int writes)
 {
-    return is_listed(p->constants, p->code.name[name], strlen(p->code.name[name]));
-}
-
-/* An access that the compiler may have reported: 1 if it has reported as many bytes. */
-static int use_report(const struct program *p, struct state *s, size_t at, int bytes, int writes)
-{
-    const struct relocation *r = relocation_of(p, at, 0);
-    int *reported = &s->reported[writes];
-    if (r && is_constant(p, r->symbol)) return 1;
-    const int enough = *reported >= bytes || (p->kind[at].at_most && *reported > 0);
-    if (*reported < ANY_BYTES) *reported -= bytes < *reported ? bytes : *reported;
-    return enough;
-}
-
-/* An access to what each block, or each thread of the host's, has for itself. */
-static int need_report(struct program *p, struct state *s, size_t at, int bytes, int writes)
-{
-    return use_report(p, s, at, bytes, writes) ||
-           fail(p, at,
-                "touches a thread-local variable, and the compiler has not reported that to the device");
-}
-
-/* "%fs:...": the thread's own address; a variable of the file, with an index that the compiler reports; or the thread's index, which is read. */
-static int judge_thread_local(struct program *p, struct state *s, size_t at, const struct operand *o,
-                              int bytes, int writes)
-{
-    const struct relocation *r = relocation_of(p, at, 0);
-    const struct value base = reg(s, o->base), index = reg(s, o->index);
-    if (is_thread_itself(p, at, o) && bytes == 8 && !writes) return 1;
-    const int name = r                                             ? r->symbol
-                     : base.kind == THREAD_LOCAL                   ? base.of
-                     : index.kind == THREAD_LOCAL && o->scale == 1 ? index.of
-                                                                   : -1;
-    if (name < 0 || (r && strcmp(r->kind, "TPOFF32") != 0))
-        return fail(p, at, "touches thread-local memory, and nothing tells which variable");
-    if (is_listed(p->own_thread_locals, p->code.name[name], strlen(p->code.name[name])))
-        return need_report(p, s, at, bytes, writes);
-    const struct value exact = address_of(p, s, at, o);
-    if (is_index(p, name) && !writes && exact.kind == THREAD_LOCAL && exact.at >= 0 &&
-        exact.at + bytes <= INDEX_BYTES)
+    const struct instruction *it = &p->code.instruction[at];
+    struct machine_code_accesses *list = p->unproven;
+    if (!list) return fail(p, at, "touches memory, and has not told the device of that");
+    if (!p->judging) return 1;
+    struct machine_code_access *last = list->count ? &list->access[list->count - 1] : NULL;
+    if (last && last->address == it->address && strcmp(last->section, p->code.name[it->section]) == 0) {
+        last->bytes[writes] = bytes;
         return 1;
-    return fail(p, at,
-                "touches a thread-local variable of the device that is none of threadIdx, blockIdx, "
-                "blockDim, gridDim, or writes one of these");
+    }
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 64;
+        struct machine_code_access *more = must_allocate(list->capacity * sizeof *more);
+        if (list->count) memcpy(more, list->access, list->count * sizeof *more);
+        free(list->access);
+        list->access = more;
+    }
+    last = &list->access[list->count++];
+    *last = (struct machine_code_access){.section = copy_string(p->code.name[it->section]),
+                                         .address = it->address};
+    last->bytes[writes] = bytes;
+    return 1;
 }
 
 /* Arguments on the caller's stack are as many as the caller has put there, who may have called the function as one of another type. */
-static void note_argument(struct program *p, size_t at, struct value where, int bytes)
+static void note_argument(struct program *p, size_t at, struct value where, int64_t bytes)
 {
     if (p->judging && where.kind == FRAME && where.of == CALLERS && where.at >= 0)
         add_place(p, &p->changed, at, CALLERS, where.at + bytes);
 }
 
 /* A constant distance in the frame: between the stack's end and the return address, or an argument. */
-static int judge_frame(struct program *p, const struct state *s, size_t at, struct value where, int bytes,
+static int judge_frame(struct program *p, const struct state *s, size_t at, struct value where, int64_t bytes,
                        int writes)
 {
     const struct value end = s->reg[RSP];
     if (writes) note_argument(p, at, where, bytes);
     const int above = where.at >= 0, inside = where.at + bytes <= (where.of == CALLERS && writes ? -8 : 0);
     const int fine = where.of == CALLERS ? above || inside : inside;
-    if (fine && (end.kind != FRAME || end.of != where.of || where.at >= end.at - RED_ZONE)) return 1;
+    if (fine && (end.kind != FRAME || end.of != where.of || where.at >= end.at)) return 1;
     return fail(p, at, "touches the stack outside of its function's frame");
 }
 
-/* Judges an access, and forgets what it changes. */
+/* Judges an access to an address, and forgets what it changes. */
+static int judge_address(struct program *p, struct state *s, size_t at, struct value where, int64_t bytes,
+                         int writes)
+{
+    if (where.kind == FRAME) {
+        if (writes) forget_slots(s, where.of, where.at, bytes);
+        return judge_frame(p, s, at, where, bytes, writes);
+    }
+    if (!writes && (is_index(p, where, (int)bytes) || is_constant(p, where, bytes))) return 1;
+    const int fine = is_reported(s, where, bytes, writes) || not_proven(p, at, bytes, writes);
+    if (writes) forget_open(p, s, at);
+    return fine;
+}
+
 static int judge(struct program *p, struct state *s, size_t at, const struct operand *o, int bytes,
                  int writes)
 {
-    if (o->thread) return judge_thread_local(p, s, at, o, bytes, writes);
-    const struct value where = address_of(p, s, at, o);
-    if (where.kind == NEAR) return need_report(p, s, at, bytes, writes);
-    if (where.kind != FRAME) {
-        use_report(p, s, at, bytes, writes);
-        if (writes) note_argument(p, at, moved(reg(s, o->base), o->value), bytes);
-        return 1;
-    }
-    if (writes) forget_slots(s, where.of, where.at, bytes);
-    return judge_frame(p, s, at, where, bytes, writes);
+    if (!writes && !o->thread && bytes == 8 && linked(p, at, o)) return 1;
+    if (writes && !o->thread && address_of(p, s, at, o).kind != FRAME)
+        note_argument(p, at, moved(o->base == NO_REGISTER ? anything : s->reg[o->base], o->value), bytes);
+    return judge_address(p, s, at, address_of(p, s, at, o), bytes, writes);
 }
 
 /* ---- instructions -------------------------------------------------------------------------------------- */
@@ -543,17 +460,25 @@ static struct value value_of(struct program *p, struct state *s, size_t at, cons
 {
     if (o->kind == IMMEDIATE) {
         const struct relocation *r = relocation_of(p, at, 1);
-        if (!r) return (struct value){NUMBER, 0, o->value};
-        return strcmp(r->kind, "TPOFF32") == 0 ? (struct value){THREAD_LOCAL, r->symbol, r->addend}
-                                               : anything;
+        return r ? value_of_relocation(p, at, r) : (struct value){NUMBER, 0, o->value};
     }
+    if (o->kind == REGISTER && o->reg != VECTOR && o->bytes == 4 && s->reg[o->reg].kind == NUMBER)
+        return (struct value){NUMBER, 0, (uint32_t)s->reg[o->reg].at};
     if (o->kind == REGISTER) return o->reg == VECTOR || o->bytes != 8 ? anything : s->reg[o->reg];
     if (o->kind != MEMORY) return anything;
     judge(p, s, at, o, bytes, 0);
-    if (is_thread_itself(p, at, o)) return near;
     const struct value where = address_of(p, s, at, o);
-    if (!o->thread && where.kind == FRAME && bytes == 8) return load_slot(p, s, at, where);
-    return o->counter ? linked(p, at, o) : anything;
+    if (bytes != 8) return anything;
+    if (where.kind == FRAME) return load_slot(p, s, at, where);
+    if (same_value(where, (struct value){THREAD, 0, 0})) return where;
+    const struct relocation *r = o->thread ? NULL : linked(p, at, o);
+    return r ? value_of_linked(r) : anything;
+}
+
+/* A register becomes @p value, or something that is named after this instruction. */
+static void define(struct state *s, size_t at, int number, struct value value)
+{
+    s->reg[number] = value.kind == ANYTHING ? (struct value){DEFINED, named(at, number), 0} : value;
 }
 
 /* An operand becomes @p value. */
@@ -562,17 +487,46 @@ static int put(struct program *p, struct state *s, size_t at, const struct opera
 {
     if (o->kind == REGISTER) {
         if (o->reg == VECTOR) return 1;
-        if (o->bytes != 8 && (o->bytes != 4 || value.kind != NUMBER || value.at < 0)) value = anything;
-        if (o->reg == RSP && value.kind != FRAME)
+        const int is_whole =
+            o->bytes == 8 ||
+            (o->bytes == 4 && ((value.kind == NUMBER && value.at >= 0) || value.kind == SYMBOL));
+        if (o->reg == RSP && (!is_whole || value.kind != FRAME || value.at % 8 != 0))
             return fail(p, at, "moves the stack by a length that is not constant");
-        s->reg[o->reg] = value;
+        define(s, at, o->reg, is_whole ? value : anything);
         return 1;
     }
     if (o->kind != MEMORY) return fail(p, at, "has an operand that no compiler gives it");
     if (!judge(p, s, at, o, bytes, 1)) return 0;
     const struct value where = address_of(p, s, at, o);
-    if (!o->thread && where.kind == FRAME) set_slot(p, s, at, where, bytes, value);
+    if (where.kind == FRAME) set_slot(p, s, at, where, bytes, value);
     return 1;
+}
+
+/* A number made of two, of 4 or 8 bytes. */
+static struct value number(const char *name, int64_t by, int64_t of, int bytes)
+{
+    const uint64_t a = (uint64_t)of, b = (uint64_t)by;
+    uint64_t result = 0;
+    if (strcmp(name, "add") == 0)
+        result = a + b;
+    else if (strcmp(name, "sub") == 0)
+        result = a - b;
+    else if (strcmp(name, "and") == 0)
+        result = a & b;
+    else if (strcmp(name, "shr") == 0 && b < 32)
+        result = a >> b;
+    else
+        return anything;
+    return (struct value){NUMBER, 0, bytes == 8 ? (int64_t)result : (uint32_t)result};
+}
+
+/* The stack is aligned anew: addresses from where it was aligned before are unknown. */
+static void forget_frame(const struct program *p, struct state *s, size_t at)
+{
+    for (int i = 0; i < REGISTERS; i++)
+        if (i != RSP && values_mention(&p->values, s->reg[i], FRAME, at, 0))
+            s->reg[i] = (struct value){DEFINED, named(at, HELD + i), 0};
+    forget_names(p, s, FRAME, at, 0);
 }
 
 /* An instruction that computes: reads its operands, and the last one becomes new. */
@@ -592,15 +546,27 @@ static int compute(struct program *p, struct state *s, size_t at, const struct k
     const struct operand *to = &it->operand[it->count - 1], *from = &it->operand[0];
     const int adds = strcmp(name, "add") == 0, subtracts = strcmp(name, "sub") == 0;
     const int is_same = from->kind == REGISTER && to->kind == REGISTER && from->reg == to->reg;
-    if (it->count == 2 && first.kind == NUMBER && (last.kind == FRAME || last.kind == THREAD_LOCAL)) {
-        if (adds) result = moved(last, first.at);
-        if (subtracts) result = moved(last, -first.at);
-        if (strcmp(name, "and") == 0 && from->kind == IMMEDIATE && to->kind == REGISTER && to->reg == RSP)
-            result = (struct value){FRAME, (int)at, 0};
+    const int is_whole =
+        to->kind == REGISTER ? to->reg != VECTOR && to->bytes == 8 : to->kind == MEMORY && kind->bytes == 8;
+    if (is_whole && it->count == 2 && strcmp(name, "and") == 0 && from->kind == IMMEDIATE &&
+        to->kind == REGISTER && to->reg == RSP && first.kind == NUMBER && first.at % 8 == 0 &&
+        last.kind == FRAME) {
+        result = (struct value){FRAME, (int)at, 0};
+        forget_frame(p, s, at);
+    } else if (is_whole && it->count == 2 && strcmp(name, "and") == 0 && first.kind == NUMBER &&
+               first.at == -8 && last.kind == FRAME) { /* the stack's end is a multiple of 8 everywhere */
+        result = (struct value){FRAME, last.of, last.at & -8};
     } else if (it->count == 2 && strcmp(name, "xor") == 0 && is_same && to->reg != VECTOR) {
         result = (struct value){NUMBER, 0, 0};
-    } else if (it->count == 2 && (adds || subtracts) && (last.kind == NEAR || (adds && first.kind == NEAR))) {
-        result = near;
+    } else if (it->count == 2 && to->kind == REGISTER && to->reg != VECTOR && first.kind == NUMBER &&
+               last.kind == NUMBER && to->bytes >= 4) {
+        result = number(name, first.at, last.at, to->bytes);
+    } else if (is_whole && it->count == 2 && (adds || subtracts)) {
+        result = values_sum(&p->values, last, first, adds ? 1 : -1);
+    } else if (is_whole && it->count == 2 && (strcmp(name, "shl") == 0) && first.kind == NUMBER &&
+               first.at > 0 && first.at < 64) {
+        result =
+            values_sum(&p->values, (struct value){NUMBER, 0, 0}, last, (int64_t)(UINT64_C(1) << first.at));
     }
     return put(p, s, at, to, kind->bytes, result);
 }
@@ -617,7 +583,7 @@ static int push(struct program *p, struct state *s, size_t at)
 static int pop(struct program *p, struct state *s, size_t at, const struct operand *to)
 {
     const struct value where = s->reg[RSP];
-    if (where.kind != FRAME || (where.of == CALLERS && where.at >= -8) ||
+    if (where.kind != FRAME || where.at % 8 != 0 || (where.of == CALLERS && where.at >= -8) ||
         (where.of != CALLERS && where.at >= 0))
         return fail(p, at, "takes from the stack what is above the function's frame");
     s->reg[RSP].at += 8;
@@ -629,7 +595,8 @@ static int divide(struct program *p, struct state *s, size_t at, const struct ki
     const struct instruction *it = &p->code.instruction[at];
     if (it->count > 1 && strcmp(it->name, "imul") == 0) return compute(p, s, at, kind);
     for (int i = 0; i < it->count; i++) value_of(p, s, at, &it->operand[i], kind->bytes);
-    s->reg[RAX] = s->reg[RDX] = anything;
+    define(s, at, RAX, anything);
+    define(s, at, RDX, anything);
     return !p->failed;
 }
 
@@ -641,7 +608,7 @@ static int exchange(struct program *p, struct state *s, size_t at, const struct 
         it->operand[0].reg == it->operand[1].reg && it->operand[0].bytes != 4)
         return 1; /* which is a nop */
     for (int i = 0; i < 2; i++) value_of(p, s, at, &it->operand[i], kind->bytes);
-    if (kind->does == COMPARES_AND_EXCHANGES) s->reg[RAX] = anything;
+    if (kind->does == COMPARES_AND_EXCHANGES) define(s, at, RAX, anything);
     if (kind->does == EXCHANGES && !put(p, s, at, &it->operand[0], kind->bytes, anything)) return 0;
     return put(p, s, at, &it->operand[1], kind->bytes, anything) && !p->failed;
 }
@@ -678,26 +645,36 @@ static int target_of_branch(const struct program *p, size_t at, int *name)
     return known;
 }
 
-/* "__tsan_volatile_read4": what rdi points to may be touched now. 0 for a call of anything else. */
+int machine_code_report(const char *name)
+{
+    static const char start[] = "simt_access_";
+    static const char *const bytes[] = {"1", "2", "4", "8", "16", "32"};
+    if (strncmp(name, start, sizeof start - 1) != 0) return 0;
+    const char *kind = name + sizeof start - 1, *number = kind + strspn(kind, "rw");
+    for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++)
+        if (strcmp(number, bytes[i]) == 0 && number > kind) return atoi(number);
+    return 0;
+}
+
+/* "__tsan_volatile_read4": what rdi points to may be touched now; "simt_access_r4": what r11 points to. 0 for a call of anything else. */
 static int take_call_for_report(struct state *s, const char *name)
 {
-    const int is_atomic = strcmp(name, "simt_atomic_begin") == 0;
+    const int is_atomic = strcmp(name, "simt_atomic_begin") == 0, own = machine_code_report(name);
     const char *end = name + strlen(name), *number = end;
     while (number > name && number[-1] >= '0' && number[-1] <= '9') number--;
     int64_t bytes = strtol(number, NULL, 10);
-    if (!is_atomic && strncmp(name, "__tsan_", 7) != 0) return 0;
+    if (!is_atomic && !own && strncmp(name, "__tsan_", 7) != 0) return 0;
     if (is_atomic || strstr(name, "_range"))
-        bytes = s->reg[RSI].kind == NUMBER && s->reg[RSI].at < MOST_REPORTED ? s->reg[RSI].at : ANY_BYTES;
+        bytes = s->reg[RSI].kind == NUMBER && s->reg[RSI].at < INT32_MAX ? s->reg[RSI].at : 0;
     if (strncmp(name, "__tsan_vptr_", 12) == 0) bytes = 8;
-    const int does[2] = {is_atomic || strstr(name, "read"),
-                         is_atomic || strstr(name, "write") || strstr(name, "update")};
-    for (int writes = 0; writes < 2; writes++) {
-        if (!does[writes] || s->reported[writes] == ANY_BYTES) continue;
-        const int64_t sum = s->reported[writes] + bytes;
-        s->reported[writes] = (int)(bytes == ANY_BYTES || sum < MOST_REPORTED ? sum : MOST_REPORTED);
-        if (bytes == ANY_BYTES) s->reported[writes] = ANY_BYTES;
-    }
-    return 1;
+    const char *kind = name + strlen("simt_access_");
+    const int does[2] = {own ? strchr(kind, 'r') != NULL : is_atomic || strstr(name, "read"),
+                         own ? strchr(kind, 'w') != NULL
+                             : is_atomic || strstr(name, "write") || strstr(name, "update")};
+    if (!does[0] && !does[1]) return strncmp(name, "__tsan_func_", 12) == 0;
+    for (int writes = 0; writes < 2; writes++)
+        if (does[writes]) add_report(s, s->reg[own ? R11 : RDI], bytes, writes);
+    return own ? KEEPS_REGISTERS : 1;
 }
 
 static void add_call(struct entry **list, size_t *count, size_t *capacity, size_t at, struct value stack)
@@ -724,6 +701,14 @@ static int enter_or_leave(struct program *p, struct state *s, size_t at, const c
     return 1;
 }
 
+/* A function of the file changes its arguments on the stack, which are its caller's. */
+static void forget_arguments(const struct program *p, struct state *s, int function)
+{
+    for (size_t i = 0; i < p->changed.count; i++)
+        if (p->changed.place[i].function == function)
+            forget_slots(s, s->reg[RSP].of, s->reg[RSP].at, p->changed.place[i].at);
+}
+
 /* A call; @p goes_on: whether it may return. */
 static int call(struct program *p, struct state *s, size_t at, int *goes_on)
 {
@@ -747,8 +732,15 @@ static int call(struct program *p, struct state *s, size_t at, int *goes_on)
         *goes_on = p->returns[p->code.instruction[target].function];
     else
         *goes_on = !is_listed(ends, p->code.name[name], strlen(p->code.name[name]));
-    if (target >= 0 || !take_call_for_report(s, p->code.name[name])) s->reported[0] = s->reported[1] = 0;
-    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++) s->reg[lost[i]] = anything;
+    const int reports = target < 0 ? take_call_for_report(s, p->code.name[name]) : 0;
+    forget_slots(s, s->reg[RSP].of, INT32_MIN, s->reg[RSP].at - INT32_MIN);
+    if (!reports) {
+        s->report_count = 0;
+        forget_open(p, s, at);
+        if (target >= 0) forget_arguments(p, s, p->code.instruction[target].function);
+    }
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0] && reports != KEEPS_REGISTERS; i++)
+        define(s, at, lost[i], anything);
     return 1;
 }
 
@@ -775,7 +767,7 @@ static int judge_atomic(struct program *p, const struct state *s, size_t at)
     return 1;
 }
 
-/* "rep stos", "rep movsq": in the frame, or like any other access. */
+/* "rep stos", "rep movsq": like any other access. */
 static int strings(struct program *p, struct state *s, size_t at)
 {
     const struct instruction *it = &p->code.instruction[at];
@@ -786,16 +778,13 @@ static int strings(struct program *p, struct state *s, size_t at)
                      : it->name[4] == 'l' ? 4
                                           : 8;
     const struct value times = s->reg[RCX];
-    const int bytes =
-        times.kind == NUMBER && times.at >= 0 && times.at < INT32_MAX / 8 ? (int)times.at * each : -1;
-    for (int writes = !moves; writes < 2; writes++) {
-        const struct value where = s->reg[writes ? RDI : RSI];
-        if (where.kind == NEAR && !need_report(p, s, at, bytes > 0 ? bytes : 1, writes)) return 0;
-        if (where.kind != FRAME || bytes < 0) continue;
-        if (writes) forget_slots(s, where.of, where.at, bytes);
-        if (!judge_frame(p, s, at, where, bytes, writes)) return 0;
-    }
-    s->reg[RDI] = s->reg[RSI] = anything;
+    if (times.kind != NUMBER || times.at < 0 || times.at > INT32_MAX / 8)
+        return fail(p, at, "touches as many bytes as nothing tells");
+    for (int writes = !moves; writes < 2; writes++)
+        if (times.at > 0 && !judge_address(p, s, at, s->reg[writes ? RDI : RSI], times.at * each, writes))
+            return 0;
+    define(s, at, RDI, anything);
+    if (moves) define(s, at, RSI, anything);
     s->reg[RCX] = (struct value){NUMBER, 0, 0};
     return 1;
 }
@@ -805,7 +794,7 @@ static int returns(struct program *p, const struct state *s, size_t at)
     if (s->reg[RSP].kind != FRAME || s->reg[RSP].of != CALLERS || s->reg[RSP].at != -8)
         return fail(p, at, "returns, and not to where its function was called");
     for (int i = 0; i < REGISTERS; i++)
-        if (is_saved(i) && (s->reg[i].kind != GIVEN || s->reg[i].of != i))
+        if (is_saved(i) && !same_value(s->reg[i], (struct value){GIVEN, i, 0}))
             return fail(p, at, "returns, and a register is not as its caller left it");
     if (s->entered) return fail(p, at, "returns, and has not said that its function ends");
     return 1;
@@ -829,6 +818,14 @@ static void take_operand(struct program *p, const struct state *s, size_t at, co
     }
 }
 
+/* What was loaded from the frame has the name of the register that it is in, there too. */
+static void name_slot(struct program *p, struct state *s, size_t at, const struct operand *from, int number)
+{
+    const int is_own = from->base == number || from->index == number;
+    const struct value where = is_own ? anything : address_of(p, s, at, from);
+    if (where.kind == FRAME) set_slot(p, s, at, where, 8, s->reg[number]);
+}
+
 /* What an instruction does to what is known; @p goes_on: 0 if the next one does not follow. */
 static int step(struct program *p, struct state *s, size_t at, int *goes_on)
 {
@@ -838,6 +835,7 @@ static int step(struct program *p, struct state *s, size_t at, int *goes_on)
     const struct value compared = s->compared;
     const struct operand *last = &it->operand[it->count > 0 ? it->count - 1 : 0];
     s->compared = anything;
+    begin_instruction(p, s, at);
     const int atomic =
         kind.does == EXCHANGES || kind.does == COMPARES_AND_EXCHANGES || strcmp(it->prefix, "lock") == 0;
     if (atomic && !judge_atomic(p, s, at)) return 0;
@@ -846,19 +844,21 @@ static int step(struct program *p, struct state *s, size_t at, int *goes_on)
         const struct value value = value_of(p, s, at, &it->operand[0], kind.bytes);
         if (it->operand[0].kind == REGISTER && !(last->kind == REGISTER && last->reg == RSP))
             take(p, s, at, value);
-        return it->count == 2 ? put(p, s, at, last, kind.bytes, value) && !p->failed
-                              : fail(p, at, "has an operand that no compiler gives it");
+        if (it->count != 2) return fail(p, at, "has an operand that no compiler gives it");
+        if (!put(p, s, at, last, kind.bytes, value) || p->failed) return 0;
+        if (value.kind == ANYTHING && kind.bytes == 8 && it->operand[0].kind == MEMORY)
+            name_slot(p, s, at, &it->operand[0], last->reg);
+        return 1;
     }
     case EXTENDS:
         value_of(p, s, at, &it->operand[0], kind.bytes);
         return put(p, s, at, last, kind.bytes, anything) && !p->failed;
     case LOADS_ADDRESS: {
-        const struct relocation *r = relocation_of(p, at, 0);
         const struct operand *from = &it->operand[0];
         if (it->count != 2 || from->kind != MEMORY || from->thread)
             return fail(p, at, "has an operand that no compiler gives it");
         if (last->kind != REGISTER || last->reg != RSP) take_operand(p, s, at, from);
-        return put(p, s, at, last, 8, r && r->kind[0] != 'T' ? anything : address_of(p, s, at, from));
+        return put(p, s, at, last, 8, address_of(p, s, at, from));
     }
     case READS:
         if (strcmp(it->name, "cmp") == 0 && last->kind == REGISTER && last->reg == RSP &&
@@ -870,10 +870,10 @@ static int step(struct program *p, struct state *s, size_t at, int *goes_on)
     case DIVIDES:
         return divide(p, s, at, &kind);
     case SETS_RAX:
-        s->reg[RAX] = anything;
+        define(s, at, RAX, anything);
         return 1;
     case SETS_RDX:
-        s->reg[RDX] = anything;
+        define(s, at, RDX, anything);
         return 1;
     case EXCHANGES:
     case COMPARES_AND_EXCHANGES:
@@ -982,67 +982,202 @@ static int find_blocks(struct program *p)
     return 1;
 }
 
+/* The order in which blocks are looked at: a depth-first search from the end of the list to its beginning. */
+static void find_order(struct program *p)
+{
+    int *stack = must_allocate((p->block_count + 1) * sizeof *stack), depth = 0;
+    char *next = must_allocate(p->block_count + 1);
+    size_t left = p->block_count;
+    memset(next, 0, p->block_count + 1);
+    p->order = must_allocate((p->block_count + 1) * sizeof *p->order);
+    for (size_t i = p->block_count; i-- > 0;) {
+        if (!p->code.instruction[p->block[i].begin].begins || next[i]) continue;
+        next[stack[depth++] = (int)i] = 1;
+        while (depth > 0) {
+            const int b = stack[depth - 1], way = next[b]++;
+            const enum does last = p->kind[p->block[b].end - 1].does;
+            int to = -1;
+            if (way == 1) to = p->block[b].target;
+            if (way == 2 && last != JUMPS && last != RETURNS && last != STOPS &&
+                (size_t)b + 1 < p->block_count)
+                to = b + 1;
+            if (way > 2) p->order[--left] = b, depth--, next[b] = 4;
+            if (to >= 0 && !next[to]) next[stack[depth++] = to] = 1;
+        }
+    }
+    for (size_t i = 0; i < p->block_count; i++) /* what nothing leads to */
+        if (!next[i]) p->order[--left] = (int)i;
+    free(stack);
+    free(next);
+}
+
 static void begin_function(struct state *s)
 {
-    s->slot_count = s->reported[0] = s->reported[1] = s->entered = 0;
+    s->slot_count = s->report_count = s->entered = 0;
     s->compared = anything;
     for (int i = 0; i < REGISTERS; i++) s->reg[i] = (struct value){GIVEN, i, 0};
     s->reg[RSP] = (struct value){FRAME, CALLERS, -8};
 }
 
-/* One more way to a place where @p s is known. */
-static void meet(size_t at, struct state *s, const struct state *other)
+/* The ways to a block, and which registers they do not agree on. */
+struct ways {
+    const struct state **state;
+    size_t count;
+    size_t at; /* the block's first instruction */
+    unsigned joined;
+};
+
+static int is_old(const struct program *p, const struct ways *w, struct value value)
 {
-    int kept = 0;
-    if (s->entered != other->entered) s->entered = 2;
-    for (int i = 0; i < 2; i++)
-        if (s->reported[i] < other->reported[i]) s->reported[i] = other->reported[i];
-    for (int i = 0; i < REGISTERS; i++) {
-        if (same_value(s->reg[i], other->reg[i])) continue;
-        /* the stack's end: lowered in a loop */
-        const int both = i == RSP && s->reg[i].kind == FRAME && other->reg[i].kind == FRAME;
-        s->reg[i] = both ? (struct value){FRAME, (int)at, 0} : anything;
+    return values_mention(&p->values, value, JOINED, w->at, w->joined) ||
+           (w->joined >> RSP & 1 && values_mention(&p->values, value, FRAME, w->at, 0));
+}
+
+/* Registers that are not the same on all ways, or known by what is not. */
+static void find_joined(const struct program *p, struct ways *w)
+{
+    for (unsigned before = ~w->joined; before != w->joined;) {
+        before = w->joined;
+        for (int i = 0; i < REGISTERS; i++) {
+            const struct value first = w->state[0]->reg[i];
+            int same = !is_old(p, w, first);
+            for (size_t k = 1; k < w->count && same; k++) same = same_value(first, w->state[k]->reg[i]);
+            if (!same) w->joined |= 1u << i;
+        }
     }
-    for (int i = 0; i < s->slot_count; i++) {
-        const struct slot slot = s->slot[i];
-        if (same_value(find_slot(other, (struct value){FRAME, slot.of, slot.at}), slot.value))
-            s->slot[kept++] = slot;
+}
+
+/* What holds this value on each way is as far from one of the registers in @p from on all of them: then that distance from its new value. */
+static struct value related(struct program *p, const struct ways *w, const struct value *value, unsigned from)
+{
+    for (int i = 0; i < REGISTERS; i++) {
+        if (!(from >> i & 1)) continue;
+        const struct value distance = values_sum(&p->values, value[0], w->state[0]->reg[i], -1);
+        int same = distance.kind != ANYTHING && !is_old(p, w, distance);
+        for (size_t k = 1; k < w->count && same; k++)
+            same = same_value(distance, values_sum(&p->values, value[k], w->state[k]->reg[i], -1));
+        if (same) return values_sum(&p->values, (struct value){JOINED, named(w->at, i), 0}, distance, 1);
+    }
+    return anything;
+}
+
+/* The same on all ways, or related to a register. */
+static struct value agreed(struct program *p, const struct ways *w, const struct value *value, unsigned from)
+{
+    int same = !is_old(p, w, value[0]);
+    for (size_t k = 1; k < w->count && same; k++) same = same_value(value[0], value[k]);
+    return same ? value[0] : related(p, w, value, from);
+}
+
+static const struct report *find_report(const struct state *s, struct value from, const struct report *like,
+                                        int is_exact)
+{
+    for (int i = 0; i < s->report_count; i++) {
+        const struct report *r = &s->report[i];
+        if (r->writes == like->writes && r->bytes == like->bytes &&
+            (is_exact ? same_value(r->from, from) : r->from.at == from.at))
+            return r;
+    }
+    return NULL;
+}
+
+/* What is known where ways meet. */
+static void meet(struct program *p, const struct ways *w, struct state *s, int is_stuck)
+{
+    const struct state *first = w->state[0];
+    struct value *value = must_allocate(w->count * sizeof *value);
+    unsigned leaders = 0;
+    for (int i = 0; i < REGISTERS; i++) {
+        if (!(w->joined >> i & 1)) continue;
+        int frame = i == RSP; /* the stack's end: lowered in a loop */
+        for (size_t k = 0; k < w->count; k++) {
+            value[k] = w->state[k]->reg[i];
+            frame &= value[k].kind == FRAME;
+        }
+        s->reg[i] = is_stuck || i == RSP ? anything : related(p, w, value, leaders);
+        if (frame) s->reg[i] = (struct value){FRAME, (int)w->at, 0};
+        if (s->reg[i].kind != ANYTHING) continue;
+        s->reg[i] = (struct value){JOINED, named(w->at, i), 0};
+        if (i != RSP) leaders |= 1u << i;
+    }
+    int kept = 0;
+    for (int i = 0; i < first->slot_count; i++) {
+        struct slot slot = first->slot[i];
+        const struct value where = {FRAME, slot.of, slot.at};
+        for (size_t k = 0; k < w->count; k++) value[k] = find_slot(w->state[k], where);
+        slot.value = agreed(p, w, value, leaders);
+        if (is_stuck && slot.value.kind != GIVEN && slot.value.kind != FRAME) continue;
+        if (slot.value.kind != ANYTHING && !is_old(p, w, where)) s->slot[kept++] = slot;
     }
     s->slot_count = kept;
+    s->report_count = 0;
+    for (int i = 0; i < first->report_count && !is_stuck; i++) {
+        struct report report = first->report[i];
+        int on_all = 1;
+        for (size_t k = 0; k < w->count && on_all; k++) {
+            const struct report *r = find_report(w->state[k], report.from, &report, 1);
+            if (!r) r = find_report(w->state[k], report.from, &report, 0);
+            on_all = r != NULL;
+            if (r) value[k] = r->from;
+        }
+        if (!on_all) continue;
+        report.from = agreed(p, w, value, leaders);
+        if (report.from.kind != ANYTHING) s->report[s->report_count++] = report;
+    }
+    for (size_t k = 1; k < w->count; k++)
+        if (s->entered != w->state[k]->entered) s->entered = 2;
+    free(value);
 }
 
 static int equal_states(const struct state *a, const struct state *b)
 {
     int same = a->slot_count == b->slot_count && same_value(a->compared, b->compared) &&
-               a->reported[0] == b->reported[0] && a->reported[1] == b->reported[1] &&
-               a->entered == b->entered;
+               a->entered == b->entered && a->report_count == b->report_count;
     for (int i = 0; i < REGISTERS && same; i++) same = same_value(a->reg[i], b->reg[i]);
     for (int i = 0; i < a->slot_count && same; i++)
         same =
             same_value(find_slot(b, (struct value){FRAME, a->slot[i].of, a->slot[i].at}), a->slot[i].value);
+    for (int i = 0; i < a->report_count && same; i++)
+        same = same_value(a->report[i].from, b->report[i].from) && a->report[i].bytes == b->report[i].bytes &&
+               a->report[i].writes == b->report[i].writes;
     return same;
 }
 
 /* What is known at the beginning of a block, from all ways to it that were found yet: 1 if there is one. */
 static int gather(struct program *p, int number, struct state *s)
 {
-    const struct block *b = &p->block[number];
-    int ways = 0;
-    if (p->code.instruction[b->begin].begins) begin_function(s), ways = 1;
+    struct block *b = &p->block[number];
+    struct state begin = {0}, behind; /* not by a jump: there is one such way */
+    struct ways w = {.state = must_allocate((size_t)(b->from_count + 1) * sizeof *w.state), .at = b->begin};
+    if (p->code.instruction[b->begin].begins) {
+        begin_function(&begin);
+        w.state[w.count++] = &begin;
+    }
     for (int i = 0; i < b->from_count; i++) {
         const int jumps = b->from[i] < 0, from = jumps ? ~b->from[i] : b->from[i];
         const struct block *before = &p->block[from];
         if (!before->reached || !(jumps ? before->ends : before->goes_on)) continue;
-        struct state way = before->after;
-        if (!jumps && way.compared.kind == FRAME)
-            way.reg[RSP] = way.compared; /* "cmp %r11,%rsp; jne" was not taken */
-        way.compared = anything;
-        if (ways++ == 0)
-            copy_state(s, &way);
-        else
-            meet(b->begin, s, &way);
+        w.state[w.count++] = &before->after;
+        if (jumps || before->after.compared.kind != FRAME) continue;
+        behind = before->after;
+        behind.reg[RSP] = behind.compared; /* "cmp %r11,%rsp; jne" was not taken */
+        w.state[w.count - 1] = &behind;
     }
-    return ways > 0;
+    if (w.count > 0) {
+        copy_state(s, w.state[0]);
+        s->compared = anything;
+        if (!p->judging) b->is_stuck = b->runs > MOST_RUNS;
+        if (b->is_stuck) {
+            for (int i = 0; i < REGISTERS; i++)
+                if (s->reg[i].kind != GIVEN && s->reg[i].kind != FRAME && i != RSP) b->joined |= 1u << i;
+            w.joined = b->joined;
+        }
+        find_joined(p, &w);
+        if (b->is_stuck) b->joined = w.joined;
+        if (w.count > 1 || w.joined) meet(p, &w, s, b->is_stuck);
+    }
+    free(w.state);
+    return w.count > 0;
 }
 
 static int run_block(struct program *p, int number, struct state *s)
@@ -1065,9 +1200,6 @@ static int run_block(struct program *p, int number, struct state *s)
     if (goes_on && (!next || next->begins || next->section != last->section ||
                     p->whole[next->function] != p->whole[last->function]))
         return fail(p, at - 1, "runs on past the end of its function: is a return missing?");
-    /* In a loop two numbers of reported bytes may follow each other forever: then the greater one stays. */
-    for (int i = 0; i < 2 && b->runs > MOST_RUNS; i++)
-        if (s->reported[i] < b->after.reported[i]) s->reported[i] = b->after.reported[i];
     b->runs += !p->judging;
     const int known =
         b->reached && b->goes_on == goes_on && b->ends == (at == b->end) && equal_states(&b->after, s);
@@ -1088,16 +1220,18 @@ static int run_once(struct program *p)
     int changed = 1;
     p->judging = 0;
     p->entry_count = p->called_count = 0;
-    for (size_t i = 0; i < p->block_count; i++) p->block[i].reached = p->block[i].runs = 0;
+    for (size_t i = 0; i < p->block_count; i++)
+        p->block[i].reached = p->block[i].runs = 0, p->block[i].is_stuck = 0, p->block[i].joined = 0;
     for (size_t i = 0; i < p->block_count; i++)
         p->queued[i] = (char)p->code.instruction[p->block[i].begin].begins;
     while (changed && !p->failed) {
         changed = 0;
         for (size_t i = 0; i < p->block_count && !p->failed; i++) {
-            if (!p->queued[i]) continue;
-            p->queued[i] = 0;
+            const int number = p->order[i];
+            if (!p->queued[number]) continue;
+            p->queued[number] = 0;
             changed = 1;
-            if (gather(p, (int)i, &s)) run_block(p, (int)i, &s);
+            if (gather(p, number, &s)) run_block(p, number, &s);
         }
     }
     p->judging = 1;
@@ -1107,18 +1241,25 @@ static int run_once(struct program *p)
     return !p->failed;
 }
 
-/* Once more without what was known of places to which pointers may lead, if anything needed that. */
+/* Again without what was known of places to which pointers may lead, or which are changed as arguments, if anything needed that. */
 static int run_all(struct program *p)
 {
-    int again = 0, fine = run_once(p);
-    for (size_t i = 0; i < p->looked.count; i++) {
-        const struct place *place = &p->looked.place[i];
-        int64_t low, high;
-        open_part(p, place->function, place->of, &low, &high);
-        again |= place->at < high && place->at + 8 > low;
+    struct machine_code_accesses *list = p->unproven;
+    int fine = 1, again = 1;
+    while (fine && again) {
+        const size_t taken = p->taken.count, saved = p->saved.count, changed = p->changed.count;
+        const int first = !p->open_is_known;
+        if (list) machine_code_free_accesses(list);
+        p->part = (struct part){.of = CALLERS - 1};
+        fine = run_once(p);
+        p->part = (struct part){.of = CALLERS - 1};
+        again =
+            changed != p->changed.count || (!first && (taken != p->taken.count || saved != p->saved.count));
+        for (size_t i = 0; first && i < p->looked.count && !again; i++)
+            again = is_open(p, p->looked.place[i].function, p->looked.place[i].of, p->looked.place[i].at);
+        p->open_is_known = 1;
     }
-    p->open_is_known = 1;
-    return fine && again ? run_once(p) : fine;
+    return fine;
 }
 
 /* Whether one of the registers that are kept in a function's frame, or what its caller has, lies within arguments that a function which it
@@ -1179,6 +1320,13 @@ static void tell_frames(struct program *p, struct machine_code_frames *frames)
     tell_changes(p, frames->frame, &frames->count);
 }
 
+void machine_code_free_accesses(struct machine_code_accesses *list)
+{
+    for (size_t i = 0; i < list->count; i++) free(list->access[i].section);
+    free(list->access);
+    *list = (struct machine_code_accesses){0};
+}
+
 void machine_code_free(struct machine_code_frames *frames)
 {
     for (size_t i = 0; i < frames->count; i++) free(frames->frame[i].section);
@@ -1215,10 +1363,12 @@ static void name_functions(struct program *p)
         if (p->code.instruction[i].begins) p->root_of[p->code.instruction[i].function] = (int)i;
 }
 
-int machine_code_check(const char *disassembly, const char *own_thread_locals, const char *constants,
-                       struct machine_code_frames *frames, struct machine_code_finding *finding)
+int machine_code_check(const char *disassembly, const struct machine_code_constant *constants, size_t count,
+                       struct machine_code_frames *frames, struct machine_code_accesses *unproven,
+                       struct machine_code_finding *finding)
 {
-    struct program p = {.own_thread_locals = own_thread_locals, .constants = constants, .finding = finding};
+    struct program p = {
+        .constant = constants, .constant_count = count, .unproven = unproven, .finding = finding};
     *finding = (struct machine_code_finding){0};
     *frames = (struct machine_code_frames){0};
     if (!disassembly_read(disassembly, &p.code)) {
@@ -1231,6 +1381,7 @@ int machine_code_check(const char *disassembly, const char *own_thread_locals, c
     int fine = find_blocks(&p);
     p.judging = 0;
     if (fine) {
+        find_order(&p);
         p.queued = must_allocate(p.block_count);
         fine = run_all(&p);
     }
@@ -1242,6 +1393,7 @@ int machine_code_check(const char *disassembly, const char *own_thread_locals, c
     free(p.block);
     free(p.block_of);
     free(p.queued);
+    free(p.order);
     free(p.root_of);
     free(p.kind);
     free(p.section);
@@ -1253,6 +1405,7 @@ int machine_code_check(const char *disassembly, const char *own_thread_locals, c
     free(p.changed.place);
     free(p.entry);
     free(p.called);
+    values_free(&p.values);
     disassembly_free(&p.code);
     return fine;
 }

@@ -2,6 +2,7 @@
  * @file object_check.c
  * @brief The rules for what stands in an untrusted object file.
  */
+#include "machine_code.h"
 #include "object_check.h"
 
 #include <ctype.h>
@@ -139,6 +140,7 @@ static int may_refer_to(const struct object_rules *rules, const char *name)
         return 1;
     if (is_word_of(rules->contract, name, 1)) return 1;
     if (rules->device == DEVICE_GPU) return in_list(nvcc_names, name, length);
+    if (machine_code_report(name) != 0) return 1; /* simt/machine/own_reports.c */
     if (strncmp(name, "__tsan_", 7) == 0 || strncmp(name, "__x86_indirect_thunk_", 21) == 0) return 1;
     if (strcmp(name, "__ubsan_handle_type_mismatch_v1") == 0) return 1; /* simt/machine/local.c */
     if (strcmp(name, "__ubsan_handle_divrem_overflow") == 0) return 1;  /* simt/machine/trap.c */

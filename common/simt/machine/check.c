@@ -536,6 +536,17 @@ void simt_operand_read(const void *address, size_t bytes, const void *return_add
     look_closely(w, place, at, bytes, SIMT_READ | ACCESS_PRODUCT, return_address);
 }
 
+void simt_access_own(const void *pointer, size_t bytes, int access, const void *pc)
+{
+    enum { MOST = 16 };
+    /* the compiler has reported it, and machine_code.c could not see that */
+    if (simt_tls_watch != NULL && simt_tls_watch->counting &&
+        simt_just_counted(simt_tls_watch, (uintptr_t)pointer, bytes, access))
+        return;
+    for (size_t done = 0; done < bytes; done += MOST)
+        see((const char *)pointer + done, bytes - done < MOST ? bytes - done : MOST, access, false, pc);
+}
+
 void simt_access_volatile(const void *address, size_t bytes, int access, const void *return_address)
 {
     see_volatile(address, bytes, access, true, return_address);

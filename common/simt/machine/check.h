@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 void simt_check(const void *pointer, size_t bytes, int access, bool aligned, const void *pc);
+/** @brief An access that the compiler did not report (own_reports.c). */
+void simt_access_own(const void *pointer, size_t bytes, int access, const void *pc);
 /** @brief Ends the block at an access that lies outside of the object from which the compiler saw it computed. */
 void simt_check_beyond(struct worker *w, uintptr_t address, int access, const void *pc)
     __attribute__((noreturn));

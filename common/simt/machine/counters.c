@@ -56,6 +56,10 @@ void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, e
                                                       .bytes = (uint16_t)part,
                                                       .access = (uint8_t)access,
                                                       .place = (uint8_t)place};
+        if (place < PLACE_COUNT) {
+            if (log->last_thread != w->thread_index) log->last_thread = w->thread_index, log->last_count = 0;
+            log->last[log->last_count++ % LAST_ENTRIES] = log->entry[log->count - 1];
+        }
         if (w->trace != NULL && place != PLACE_NONE) simt_trace_logged(w);
         address += part;
         bytes -= part;
@@ -120,6 +124,25 @@ static unsigned flush_in_step(struct worker *w, unsigned end)
     return i;
 }
 
+bool simt_just_counted(const struct worker *w, uintptr_t address, size_t bytes, int access)
+{
+    const struct lane_log *log = &w->log[w->thread_index % WARP_LANES];
+    if (log->last_thread != w->thread_index) return false;
+    for (unsigned i = 0; i < LAST_ENTRIES && i < log->last_count; i++) {
+        const struct log_entry *last = &log->last[i];
+        if (last->access & access && !(last->access & ACCESS_COPY) && address - last->address < last->bytes &&
+            bytes <= last->bytes - (address - last->address))
+            return true;
+    }
+    return false;
+}
+
+/* After a barrier, or the end of its warp, a thread has touched nothing yet. */
+static void forget_last(struct worker *w)
+{
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) w->log[lane].last_count = 0;
+}
+
 static void flush(struct worker *w, unsigned paused)
 {
     const struct counters before = w->result->counters;
@@ -143,6 +166,7 @@ static void flush(struct worker *w, unsigned paused)
 void simt_counters_flush(struct worker *w, unsigned paused)
 {
     flush(w, paused);
+    if (paused == 0) forget_last(w);
     if (w->trace != NULL) simt_trace_flushed(w, true);
 }
 
@@ -154,6 +178,7 @@ void simt_counters_drop(struct worker *w)
         w->result->counters = before;
         simt_trace_flushed(w, false);
     }
+    forget_last(w);
     for (unsigned lane = 0; lane < WARP_LANES; lane++) w->log[lane].count = 0;
 }
 

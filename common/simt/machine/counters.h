@@ -31,8 +31,11 @@ struct log_entry {
     uint8_t access, place; /**< place PLACE_NONE: a basic block, no memory */
 };
 enum { COPY_TO_DYNAMIC = 128 }; /* beside the access of a logged copy: it goes to dynamic shared memory */
+enum { LAST_ENTRIES = 4 };
 struct lane_log {
     unsigned count;
+    unsigned last_thread, last_count;
+    struct log_entry last[LAST_ENTRIES]; /**< what that thread has touched last, one after the other */
     struct log_entry entry[LOG_ENTRIES];
 };
 
@@ -46,6 +49,8 @@ static inline uint64_t simt_log_key(const struct log_entry *entry)
 
 void simt_count(struct worker *w, uintptr_t address, size_t bytes, int access, enum place place,
                 const void *pc);
+/** Whether these bytes are among those that the running thread has just touched, and that was counted. */
+bool simt_just_counted(const struct worker *w, uintptr_t address, size_t bytes, int access);
 /** What the running thread does that is no access: an entry of its log for a trace. Nothing without one. It may suspend the thread. */
 void simt_mark(struct worker *w, enum trace_mark mark, uintptr_t value, const void *pc);
 /** The same for something in shared memory, whose address is the value. */

@@ -276,6 +276,11 @@ static void add_device_flags(struct string_list *command, const struct options *
     list_add(command, compiler->is_clang ? "-mretpoline-external-thunk" : "-mindirect-branch=thunk-extern");
     list_add(command, compiler->is_clang ? "-mretpoline" : "-mindirect-branch-register");
     list_add(command, "-fno-jump-tables");
+    if (o->frames &&
+        !o->preprocess_only) { /* for calls that the compiler does not know of (machine/own_reports.c) */
+        list_add(command, "-ffixed-r11");
+        list_add(command, "-mno-red-zone");
+    }
 #endif
     if (cpu_has_half_and_fma()) {
         list_add(command, "-mf16c");
@@ -424,9 +429,16 @@ static int is_preprocessed_file(const char *name)
     return has_suffix(name, ".ii");
 }
 
+/** What -S made of it. */
+static int is_assembly_file(const char *name)
+{
+    return has_suffix(name, ".s");
+}
+
 static int is_source(const char *name)
 {
-    return is_kernel_file(name) || is_cpp_file(name) || is_preprocessed_file(name) || has_suffix(name, ".c");
+    return is_assembly_file(name) || is_kernel_file(name) || is_cpp_file(name) ||
+           is_preprocessed_file(name) || has_suffix(name, ".c");
 }
 
 /** "dir/file.cu" gives "file" and @p suffix, as compilers name objects. */
@@ -552,10 +564,23 @@ static int compile_preprocessed_file(const struct job *job, const char *source, 
     const char *level = job->options->optimise != NULL ? job->options->optimise : "-O2";
     struct string_list command = {0};
     add_kernel_flags(job, &command, level);
-    const char *const last[] = {"-x", "c++-cpp-output", "-c", source, "-o", object};
+    const char *const last[] = {
+        "-x", "c++-cpp-output", job->options->assembly_only ? "-S" : "-c", source, "-o", object};
     for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++) list_add(&command, last[i]);
     int status = run_device_compiler(&command, job, object);
     if (status == 0 && job->compiler->is_clang) redirect_copies(object, job->options->verbose);
+    return status;
+}
+
+static int assemble(const struct job *job, const char *source, const char *object)
+{
+    struct string_list command = {0};
+    add_all(&command, &job->compiler->command);
+    add_all(&command, &job->options->compile);
+    const char *const last[] = {"-c", source, "-o", object};
+    for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++) list_add(&command, last[i]);
+    const int status = run_compiler(&command, job->options->verbose);
+    if (status == 0 && !job->compiler->is_clang) listed_by_name(object);
     return status;
 }
 
@@ -673,7 +698,9 @@ static int compile(const struct job *job, const char *source, const char *object
     const int kernels = o->all_kernels || is_kernel_file(source);
     if (access(source, R_OK) != 0) die("cannot read %s", source);
     if (o->preprocess_only && (!kernels || o->output == NULL)) die("-E takes a kernel file (.cu) and -o");
+    if (o->assembly_only && !is_preprocessed_file(source)) die("-S takes what -E made of a kernel file");
     if (is_preprocessed_file(source)) return compile_preprocessed_file(job, source, object);
+    if (is_assembly_file(source)) return assemble(job, source, object);
     if (o->depend || o->depfile != NULL)
         depfile = o->depfile != NULL ? o->depfile : object_name(object, ".d");
     return kernels ? compile_kernel_file(job, source, object, depfile)

@@ -180,6 +180,8 @@ static void read_option(struct options *o, struct reader *in)
         o->strict = 1;
     else if (strcmp(argument, "--frames") == 0)
         o->frames = 1;
+    else if (strcmp(argument, "-S") == 0)
+        o->compile_only = o->assembly_only = 1;
     else if (strcmp(argument, "-E") == 0)
         o->compile_only = o->preprocess_only = 1;
     else if (strcmp(argument, "-v") == 0)

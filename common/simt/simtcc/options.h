@@ -20,8 +20,9 @@ struct options {
     int architecture_specific; /**< sm_90a, whose code runs on no other architecture */
     /** -E: write the rewritten file with all its includes, to be compiled later as a .ii file */
     int preprocess_only;
-    int all_kernels; /**< -x cu: .cpp and .c files are kernel files, too */
-    int no_fmad;     /**< -fmad=false: products are rounded before they are added */
+    int assembly_only; /**< -S: of a .ii file; what it becomes is assembled later as a .s file */
+    int all_kernels;   /**< -x cu: .cpp and .c files are kernel files, too */
+    int no_fmad;       /**< -fmad=false: products are rounded before they are added */
     /** -rdc=true: a `__device__` variable is one for all files of the program, and not each file's own */
     int relocatable;
     int strict; /**< --strict: structs may only be copied where the device sees it; for lessons */
