@@ -187,12 +187,13 @@ static int check_plain(struct check *check, const struct word *word)
 /* C and C++ headers that only compute, name types or hold data; functions in them that reach the machine
  * do not link. */
 static const char *const plain_headers[] = {
-    "stdint.h",  "stddef.h",   "stdbool.h",  "limits.h", "float.h",          "math.h",  "stdlib.h",
-    "string.h",  "stdio.h",    "assert.h",   "cstdint",  "cstddef",          "climits", "cfloat",
-    "cmath",     "cstdlib",    "cstring",    "cstdio",   "cassert",          "limits",  "type_traits",
-    "utility",   "cuda_fp8.h", "ctype.h",    "cctype",   "errno.h",          "cerrno",  "inttypes.h",
-    "cinttypes", "stdalign.h", "time.h",     "ctime",    "algorithm",        "array",   "vector",
-    "numeric",   "tuple",      "functional", "iterator", "initializer_list", "new",     NULL};
+    "stdint.h",  "stddef.h",   "stdbool.h", "limits.h",   "float.h",    "math.h",   "stdlib.h",
+    "string.h",  "stdio.h",    "assert.h",  "cstdint",    "cstddef",    "climits",  "cfloat",
+    "cmath",     "cstdlib",    "cstring",   "cstdio",     "cassert",    "limits",   "type_traits",
+    "utility",   "cuda_fp8.h", "ctype.h",   "cctype",     "errno.h",    "cerrno",   "inttypes.h",
+    "cinttypes", "stdarg.h",   "cstdarg",   "stdalign.h", "time.h",     "ctime",    "algorithm",
+    "array",     "vector",     "numeric",   "tuple",      "functional", "iterator", "initializer_list",
+    "new",       NULL};
 
 int source_header_allowed(const char *header, const struct lesson_folder *lesson)
 {
