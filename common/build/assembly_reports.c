@@ -19,7 +19,7 @@
 static const char label[] = ".Lsimt_";
 
 /* Bytes of strings that are reported piece by piece. */
-enum { MOST_BYTES = 4096, PIECE = 32 };
+enum { MOST_REPORTED_BYTES = 4096, PIECE = 32 };
 
 static size_t line_length(const char *line)
 {
@@ -66,7 +66,7 @@ struct memory {
     } distance, base, index;
 };
 
-static int read_memory(const char *line, size_t length, struct memory *found)
+static int read_accessed(const char *line, size_t length, struct memory *found)
 {
     const char *end = line + length, *at = line + 1, *open = NULL, *start, *stop;
     *found = (struct memory){0};
@@ -103,7 +103,7 @@ static void report_string(struct text *out, const struct machine_code_access *ac
         struct machine_code_access one = *access;
         const int64_t bytes = access->bytes[writes];
         one.bytes[!writes] = 0;
-        for (int64_t at = 0, piece = PIECE; at < bytes && bytes <= MOST_BYTES; at += piece) {
+        for (int64_t at = 0, piece = PIECE; at < bytes && bytes <= MOST_REPORTED_BYTES; at += piece) {
             while (piece > bytes - at) piece /= 2;
             text_print(out, "\tleaq\t%d(%s), %%r11\n", (int)at, writes ? "%rdi" : "%rsi");
             call_report(out, &one, piece);
@@ -119,7 +119,7 @@ static void report(struct text *out, const char *line, size_t length,
         report_string(out, access);
         return;
     }
-    if (!read_memory(line, length, &m)) return;
+    if (!read_accessed(line, length, &m)) return;
     if (!m.is_thread) {
         text_print(out, "\tleaq\t%.*s", m.distance.length, m.distance.start);
         if (m.base.start) text_print(out, "(%.*s", m.base.length, m.base.start);

@@ -72,7 +72,7 @@ static uint64_t hash_of(const struct terms *terms)
     return hash ^ hash >> 32;
 }
 
-static size_t bucket_of(const struct values *all, const struct terms *terms)
+static size_t bucket_of_terms(const struct values *all, const struct terms *terms)
 {
     size_t at = terms->hash & (all->buckets - 1);
     for (; all->bucket[at] >= 0; at = (at + 1) & (all->buckets - 1)) {
@@ -93,10 +93,10 @@ static int number_of(struct values *all, struct terms *terms)
         free(all->bucket);
         all->bucket = must_allocate(all->buckets * sizeof *all->bucket);
         for (size_t i = 0; i < all->buckets; i++) all->bucket[i] = -1;
-        for (size_t i = 0; i < all->count; i++) all->bucket[bucket_of(all, &all->list[i])] = (int)i;
+        for (size_t i = 0; i < all->count; i++) all->bucket[bucket_of_terms(all, &all->list[i])] = (int)i;
     }
     terms->hash = hash_of(terms);
-    const size_t at = bucket_of(all, terms);
+    const size_t at = bucket_of_terms(all, terms);
     if (all->bucket[at] >= 0) return all->bucket[at];
     if (all->count == all->capacity) {
         all->capacity = all->capacity ? 2 * all->capacity : 512;

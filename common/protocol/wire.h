@@ -142,8 +142,9 @@ struct wire_result {
      *  needed others, or did their work */
     uint32_t not_told;
     uint64_t left_by_atomics[WIRE_RUNS]; /**< simt_left_by_atomics() of each run, on the software device */
-    uint32_t args_written;               /**< 1: a struct that the call was given is no longer what it was */
-    uint32_t findings;                   /**< number of findings of the software device during this case */
+    uint32_t left_running; /**< 1: kernels may still run when the last one is over; cuda_message says why */
+    uint32_t args_written; /**< 1: a struct that the call was given is no longer what it was */
+    uint32_t findings;     /**< number of findings of the software device during this case */
     uint32_t sample_count;
     float sample_us[WIRE_SAMPLES]; /**< time between the events around one call */
     /** bytes by which each judged call's inputs were rotated, or the number from which other integers were

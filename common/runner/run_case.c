@@ -52,6 +52,17 @@ static int close_left_capture(struct device_case *run, cudaStream_t stream)
                       "the entry point began a capture of its stream and did not end it");
 }
 
+/* Told where all else is right. */
+static void note_left_running(struct wire_result *result)
+{
+    if (simt_left_running == NULL || simt_left_running() == 0 || result->cuda_error != 0) return;
+    result->left_running = 1;
+    snprintf(result->cuda_message, sizeof result->cuda_message,
+             "%s (a kernel that was launched early waited for nothing: what follows in the stream may begin "
+             "before the kernels in front of it are over)",
+             cudaGetErrorString(cudaErrorNotReady));
+}
+
 /* The second run is on another stream and, on the software device, in another order of blocks and threads: whatever
  * an entry point keeps from call to call, or leaves to chance, shows as other bits or as a finding. */
 static int call_case(struct device_case *run, int set, int index)
@@ -86,11 +97,7 @@ static int call_case(struct device_case *run, int set, int index)
         return note_error(run->item, cudaErrorInvalidDevice,
                           "the entry point left another device than it found");
     }
-    if (simt_left_running != NULL && simt_left_running() > 0)
-        return note_error(
-            run->item, cudaErrorNotReady,
-            "a kernel that was launched early waited for nothing: what follows in the stream may begin "
-            "before the kernels in front of it are over");
+    note_left_running(result);
     /* An expected error may be left in the runtime by the entry point that reports it. */
     if (refused) return 0;
     char where[96] = "launching";

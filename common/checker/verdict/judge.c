@@ -539,12 +539,18 @@ static void judge_data(struct session *session, int index, struct verdict *verdi
 /* Comes last: somebody who prints to find a mistake should hear of the mistake first. */
 static void judge_manners(const struct session *session, int index, struct verdict *verdict)
 {
+    enum { NOT_READY = 600 }; /* cudaErrorNotReady */
     const struct item *item = &session->item[index];
+    const struct wire_result *result = &session_case(session, index)->result;
     if (item->text[0] != '\0') {
         say(verdict, STATE_FAIL, RECORD_PRINTS, RECORD_ANY_VARIANT);
         take_findings(item, verdict);
-    } else if (session_case(session, index)->result.args_written) {
+    } else if (result->args_written) {
         say(verdict, STATE_FAIL, RECORD_WROTE_ARGS, RECORD_ANY_VARIANT);
+    } else if (result->left_running) {
+        struct record *record = say(verdict, STATE_FAIL, RECORD_CUDA_ERROR, RECORD_ANY_VARIANT);
+        record->number[RECORD_N_FIRST] = NOT_READY;
+        take_message(result, record);
     }
 }
 
