@@ -83,7 +83,7 @@ void make_two_devices(struct making *m)
     struct lesson_case *item = making_add(m, making_like(m), "two_devices");
     if (item == NULL) return;
     while (path(m->lesson, m->cases, m->count, m->part, paths - 1) != NULL) paths++;
-    item->flags |= CASE_ENUMERATES;
+    item->flags |= CASE_ENUMERATES | CASE_SECOND_DEVICE;
     item->devices = ON_SIMT;
     item->property = MADE_DEVICES;
     item->repeat = 2 * paths;
@@ -96,6 +96,7 @@ void vary_device(const struct lesson *lesson, const struct lesson_case *cases, i
                  struct lesson_case *item, int index)
 {
     vary_path(lesson, cases, count, item, index / 2);
+    item->flags &= ~(unsigned)CASE_SECOND_DEVICE;
     if (index % 2 > 0) item->flags |= CASE_SECOND_DEVICE;
 }
 

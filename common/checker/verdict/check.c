@@ -147,11 +147,11 @@ static int session_items_most(const struct check *check)
     return check->options.device == DEVICE_GPU ? GPU_ITEMS : SIMT_ITEMS;
 }
 
-/* The items of a case that asks for the same addresses again and again are calls of one process, and on the software device of no
- * other case: what an entry point keeps is of the first of them. */
+/* The items of a case that asks for the same addresses again and again, or for one device and then another, are calls of one process,
+ * and on the software device of no other case: what an entry point keeps is of the first of them. */
 static int keeps_together(const struct check *check, int index)
 {
-    return (check->cases[index].flags & CASE_SAME_ADDRESSES) != 0;
+    return (check->cases[index].flags & (CASE_SAME_ADDRESSES | CASE_SECOND_DEVICE)) != 0;
 }
 
 /* The most items that a session can have. */
