@@ -33,9 +33,8 @@ struct boundary_word {
 };
 
 enum {
-    BOUNDARY_PARAMETERS = 10,
-    BOUNDARY_WORDS = 6,
-    BOUNDARY_REALS = 4 /* the largest number of each class of registers */
+    BOUNDARY_PARAMETERS = 10, /**< the most parameters of an entry point */
+    BOUNDARY_REALS = 4        /**< the most of them that are real */
 };
 
 /** @brief Bits of a float, as the lower half of a register holds them. */

@@ -54,6 +54,7 @@ __attribute__((used)) static int (*const opens)(void) = boundary_open;
     result name parameters                                                                                   \
     {                                                                                                        \
         const struct boundary_word words[] = {__VA_ARGS__};                                                  \
+        _Static_assert(sizeof words / sizeof *words <= BOUNDARY_PARAMETERS, "too many parameters");          \
         return (result)boundary_call(student_##name, words, sizeof words / sizeof *words);                   \
     }
 #define PROCEDURE(name, parameters, ...)                                                                     \
@@ -61,6 +62,7 @@ __attribute__((used)) static int (*const opens)(void) = boundary_open;
     void name parameters                                                                                     \
     {                                                                                                        \
         const struct boundary_word words[] = {__VA_ARGS__};                                                  \
+        _Static_assert(sizeof words / sizeof *words <= BOUNDARY_PARAMETERS, "too many parameters");          \
         (void)boundary_call(student_##name, words, sizeof words / sizeof *words);                            \
     }
 #define ENTRY(name, parameters, ...) FUNCTION(enum kernel_status, name, parameters, __VA_ARGS__)

@@ -141,12 +141,13 @@ BOUNDARY_CALLS(GATE)
 
 /* ---- entry points -------------------------------------------------------------------------------------- */
 
+/* The first six words are registers, the other four lie on the stack; the real numbers are registers. */
 typedef uint64_t (*entry_point)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, double, double,
-                                double, double);
+                                double, double, uint64_t, uint64_t, uint64_t, uint64_t);
 
-/** Arguments of an entry point: registers of either class, whatever the order of its parameters. */
+/** Arguments of an entry point, each class in its order, whatever the order of its parameters. */
 struct arguments {
-    uint64_t word[BOUNDARY_WORDS], handle[BOUNDARY_PARAMETERS];
+    uint64_t word[BOUNDARY_PARAMETERS], handle[BOUNDARY_PARAMETERS];
     double real[BOUNDARY_REALS]; /* a float is the lower half of one */
 };
 
@@ -189,7 +190,8 @@ static void run_entry_point(void)
     memcpy(given, call.data, call.bytes);
     const entry_point function = (entry_point)(uintptr_t)call.word[0];
     const uint64_t value = function(a.word[0], a.word[1], a.word[2], a.word[3], a.word[4], a.word[5],
-                                    a.real[0], a.real[1], a.real[2], a.real[3]);
+                                    a.real[0], a.real[1], a.real[2], a.real[3], a.word[6], a.word[7],
+                                    a.word[8], a.word[9]);
     const int changed = memcmp(given, call.data, call.bytes) != 0;
     fflush(NULL); /* so that output of host code comes before output of the kernels of the next call */
     memset(call.data, 0xff, call.bytes); /* arguments are valid only during the call */

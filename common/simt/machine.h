@@ -358,7 +358,11 @@ void simt_access(const void *address, size_t bytes, int access, const void *retu
  *         allocation or variable; to read, also constants of the program and arguments. */
 int simt_reaches(const void *address, size_t bytes, int access);
 
-/** @brief 1 if these bytes are the running CUDA thread's own local memory, or no CUDA thread runs. */
+/** @brief 1 if these bytes are on the running CUDA thread's own stack, in whichever frame, or no CUDA thread runs. */
+int simt_is_own_stack(const void *address, size_t bytes);
+
+/** @brief 1 if these bytes are the running CUDA thread's own local memory: of its stack what a pointer may lead to; or no CUDA thread
+ *         runs. */
 int simt_is_own_local(const void *address, size_t bytes);
 
 /** @brief 1 if the function that begins there writes arguments on its caller's stack, as many as its type has. */

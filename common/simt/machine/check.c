@@ -478,14 +478,20 @@ void simt_check(const void *pointer, size_t bytes, int access, bool aligned, con
 }
 
 /* The image's writable part is in the arena's question: of it only variables of the program count. */
-int simt_is_own_local(const void *pointer, size_t bytes)
+int simt_is_own_stack(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_worker;
     const uintptr_t address = (uintptr_t)pointer, last = address + bytes - (bytes > 0);
     return w == NULL ||
            (address - w->local.stacks < w->local.stacks_bytes && last >= address &&
             last - w->local.stacks < w->local.stacks_bytes && !is_of_another_thread(w, address) &&
-            !is_of_another_thread(w, last) && simt_frames_open(w, address, bytes));
+            !is_of_another_thread(w, last));
+}
+
+int simt_is_own_local(const void *pointer, size_t bytes)
+{
+    const struct worker *w = simt_tls_worker;
+    return w == NULL || (simt_is_own_stack(pointer, bytes) && simt_frames_open(w, (uintptr_t)pointer, bytes));
 }
 
 int simt_reaches(const void *pointer, size_t bytes, int access)

@@ -83,7 +83,9 @@ void simt_ptx_run(const struct simt_ptx_site *site, const struct simt_ptx_operan
 {
     struct program *p = program_of(site, operand, operands, word);
     struct run run = {.pc = return_address, .site = site};
-    check_own(word, p->words * sizeof *word, SIMT_READ | SIMT_WRITE, return_address);
+    /* the words lie in a frame of the device's own header, which does not say where it begins */
+    const size_t bytes = p->words * sizeof *word;
+    if (!simt_is_own_stack(word, bytes)) simt_access(word, bytes, SIMT_READ | SIMT_WRITE, return_address);
     /* usually one instruction: it can work directly on the operands */
     if (p->registers + p->constants == p->words) {
         run.reg = word;
