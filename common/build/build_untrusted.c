@@ -184,6 +184,13 @@ static void show_own_lines(const struct work *work, char *text)
     if (work->source.data) build_keep_own_lines(work->source.data, folders, text);
 }
 
+/* Each try runs as another user, who may not write to what the one before has begun. */
+static void remove_output(const char *const *arguments)
+{
+    for (; *arguments; arguments++)
+        if (strcmp(*arguments, "-o") == 0 && arguments[1]) (void)unlink(arguments[1]);
+}
+
 /* Runs the compiler with these arguments after its flags; 1 if it succeeded. */
 static int run(struct work *work, const char *const *more)
 {
@@ -210,6 +217,7 @@ static int run(struct work *work, const char *const *more)
                    .open_files = 256}};
     enum sandbox_end end = SANDBOX_DONE;
     for (int tries = 0; tries < 2; tries++) {
+        if (tries > 0) remove_output(arguments.items);
         double left = seconds_allowed(work) - (now_seconds() - work->began);
         end = sandbox_run(&sandbox, left > 0.1 ? left : 0.1, process_interrupted, child);
         if (end != SANDBOX_DONE || !is_crash(child)) break;
