@@ -40,7 +40,8 @@
  *     STORAGE(name, at)                  value[at], an enum dtype
  *     SCALAR(name, at)                   real[at], which is refused unless it is finite
  *     LEAST_CHIP(least)                  the part is refused by GPUs older than sm_`least`, though the lesson is not
- *     STATUS_WORD(at)                    extent[at], what the status word on the device holds before the call
+ *     STATUS_WORD(at, fault)             extent[at], what the status word on the device holds before the call; a kernel that
+ *                                        finds values on the device invalid sets it, as where extent[fault] is not 0
  *
  * Of promises, for the part that it stands in, or for all:
  *
@@ -140,7 +141,7 @@
 #define LEAST_CHIP(least)
 #endif
 #ifndef STATUS_WORD
-#define STATUS_WORD(at)
+#define STATUS_WORD(at, fault)
 #endif
 #ifndef SHOWN
 #define SHOWN(promise, cases)

@@ -25,7 +25,7 @@
 #define SCALAR(name_, at_) {.kind = DESCRIBED_SCALAR, .name = name_, .at = at_},
 #define SANITIZED(...) {.kind = DESCRIBED_PATHS, .words = #__VA_ARGS__},
 #define LEAST_CHIP(least) {.kind = DESCRIBED_CHIP, .at = least},
-#define STATUS_WORD(at_) {.kind = DESCRIBED_STATUS, .at = at_},
+#define STATUS_WORD(at_, fault) {.kind = DESCRIBED_STATUS, .at = at_, .first = fault},
 #define SHOWN(promise, cases) {.kind = DESCRIBED_SHOWN, .name = promise, .words = cases},
 #define NOT_HELD(promise, reason) {.kind = DESCRIBED_NOT_HELD, .name = promise, .words = reason},
 #define LIKE(promise, test_case) {.kind = DESCRIBED_LIKE, .name = promise, .words = test_case},

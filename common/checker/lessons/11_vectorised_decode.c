@@ -264,6 +264,7 @@ static const struct bad_argument BAD[] = {
     {"variant_negative",          X,     KERNEL_INVALID_CONFIG,    DC_VARIANT,        -1,   NONE,         NONE,         0,  NONE},
     {"variant_huge",              X,     KERNEL_INVALID_CONFIG,    DC_VARIANT,   1 << 20,   NONE,         NONE,         0,  NONE},
     {"flash_2_half2",             X,     KERNEL_INVALID_CONFIG,    DC_LOADS,           4,   NONE,         NONE,         0,  NONE},
+    {"flash_2_half2_and_f32",     X,     KERNEL_INVALID_CONFIG,    DC_LOADS,           4,   NONE,         NONE,         0,  DTYPE_F32},
     /* clang-format on */
 };
 

@@ -10,17 +10,31 @@
 
 /* ---- status words and streams ----------------------------------------------------------------------------- */
 
+/* The part's first case whose values on the device are invalid; NULL if it has none. */
+static const struct lesson_case *invalid_values(const struct making *m, const struct described *status)
+{
+    for (int i = 0; i < m->count; i++)
+        if (m->cases[i].part == m->part && m->cases[i].extent[status->first] != 0 &&
+            m->cases[i].expected == KERNEL_OK && m->cases[i].shows == 0)
+            return &m->cases[i];
+    return NULL;
+}
+
+/* Values of before the call are kept where all is valid, and are no reason to be silent where it is not. */
 void make_status_words(struct making *m)
 {
     static const enum kernel_status held[] = {KERNEL_CUDA_ERROR, KERNEL_INVALID_DIMENSION,
                                               KERNEL_INVALID_BLOCK_TABLE};
     const struct described *line = described_next(m->lesson, m->part, DESCRIBED_STATUS, NULL);
-    for (size_t i = 0; line != NULL && i < sizeof held / sizeof held[0]; i++) {
+    for (size_t i = 0; line != NULL && i < 2 * sizeof held / sizeof held[0]; i++) {
         char name[LESSON_NAME / 2];
-        snprintf(name, sizeof name, "status_holds_%d", (int)held[i]);
-        struct lesson_case *item = making_add(m, making_like(m), name);
+        const struct lesson_case *like = i % 2 == 0 ? making_like(m) : invalid_values(m, line);
+        if (like == NULL) continue;
+        const struct lesson_case copy = *like;
+        snprintf(name, sizeof name, "status_holds_%d%s", (int)held[i / 2], i % 2 == 0 ? "" : "_and_invalid");
+        struct lesson_case *item = making_add(m, &copy, name);
         if (item == NULL) continue;
-        item->extent[line->at] = (int)held[i];
+        item->extent[line->at] = (int)held[i / 2];
         if (m->lesson->settle != NULL) m->lesson->settle(item);
     }
 }
