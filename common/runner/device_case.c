@@ -42,10 +42,61 @@ static unsigned char *image_at(const struct device_case *run, uint64_t offset)
     return (unsigned char *)run->image + offset;
 }
 
-/* Copies from host to device, or back if `back` is set. */
+/*
+ * Processes that share a GPU get it by turns: whoever waits for a copy waits for his turn. So small copies are only ordered, from
+ * and to memory that the device reaches by itself, and are waited for together.
+ */
+enum { ROOM_BYTES = 8 << 20, MOST_ORDERED = 64, ORDERED_ALIGNMENT = 256 };
+static struct {
+    unsigned char *room;
+    size_t used;
+    struct {
+        unsigned char *to, *from;
+        size_t bytes;
+    } back[MOST_ORDERED];
+    unsigned backs;
+} ordered;
+
+/* Waits for the copies, and hands on what has come back. */
+static int await_copies(struct device_case *run, const char *where)
+{
+    const int failed = note_error(run->item, cudaDeviceSynchronize(), where);
+    for (unsigned i = 0; i < ordered.backs && !failed; i++)
+        memcpy(ordered.back[i].to, ordered.back[i].from, ordered.back[i].bytes);
+    ordered.backs = 0;
+    ordered.used = 0;
+    return failed;
+}
+
+static int is_orderable(size_t bytes)
+{
+    return ordered.room != NULL && bytes <= ROOM_BYTES / 4;
+}
+
+static int order_copy(struct device_case *run, void *device, void *host, size_t bytes, int back)
+{
+    const char *const where = back ? "copying back from the device" : "copying to the device";
+    const size_t taken = (bytes + ORDERED_ALIGNMENT - 1) / ORDERED_ALIGNMENT * ORDERED_ALIGNMENT;
+    if ((ordered.used + taken > ROOM_BYTES || ordered.backs == MOST_ORDERED) && await_copies(run, where) != 0)
+        return -1;
+    unsigned char *const room = ordered.room + ordered.used;
+    ordered.used += taken;
+    if (!back) {
+        memcpy(room, host, bytes);
+        return note_error(run->item, cudaMemcpyAsync(device, room, bytes, cudaMemcpyHostToDevice, NULL),
+                          where);
+    }
+    ordered.back[ordered.backs].to = host;
+    ordered.back[ordered.backs].from = room;
+    ordered.back[ordered.backs++].bytes = bytes;
+    return note_error(run->item, cudaMemcpyAsync(room, device, bytes, cudaMemcpyDeviceToHost, NULL), where);
+}
+
+/* Copies from host to device, or back if `back` is set: it is there after await_copies(). */
 static int move(struct device_case *run, void *device, void *host, size_t bytes, int back)
 {
     if (bytes == 0) return 0;
+    if (is_orderable(bytes)) return order_copy(run, device, host, bytes, back);
     cudaError_t error = back ? cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost)
                              : cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice);
     return note_error(run->item, error, back ? "copying back from the device" : "copying to the device");
@@ -225,7 +276,11 @@ static int keeps;
 
 void keep_small_buffers(void)
 {
+    void *room = NULL;
     keeps = 1;
+    if (simt_lead_next_allocation == NULL && cudaMallocHost(&room, ROOM_BYTES) == cudaSuccess)
+        ordered.room = room;
+    (void)cudaGetLastError();
 }
 
 static unsigned char *kept_memory(const struct device_case *run, int set, unsigned index, size_t bytes)
@@ -338,6 +393,7 @@ static int allocate(struct device_case *run, int set, unsigned index)
 
 int set_up(struct device_case *run)
 {
+    ordered.backs = 0; /* of a case that has failed */
     if (!is_far(run->item)) release_far_memory();
     for (int index = 0; index < 2; index++) {
         cudaError_t error = cudaStreamCreateWithFlags(&run->stream[index], cudaStreamNonBlocking);
@@ -381,7 +437,7 @@ int prepare_outputs(struct device_case *run, int set, int index, int first_conte
             failed = move_contents(run, wire, buffer, image_at(run, wire->contents), buffer->bytes, 0);
         if (failed) return -1;
     }
-    return note_error(run->item, cudaDeviceSynchronize(), "preparing the case's buffers");
+    return await_copies(run, "preparing the case's buffers");
 }
 
 static int copy_buffer_back(struct device_case *run, int set, unsigned index, int copy)
@@ -402,18 +458,23 @@ static int copy_buffer_back(struct device_case *run, int set, unsigned index, in
     return move(run, buffer->start + buffer->span, to, guard, 1);
 }
 
-int copy_back(struct device_case *run, int set, int index)
+int order_copies_back(struct device_case *run, int set, int index)
 {
     for (unsigned i = 0; i < run->item->buffer_count; i++)
         if (run->item->buffer[i].role != WIRE_IN && copy_buffer_back(run, set, i, index) != 0) return -1;
     return 0;
 }
 
+int copy_back(struct device_case *run, int set, int index)
+{
+    return order_copies_back(run, set, index) != 0 ? -1 : await_copies(run, "copying back from the device");
+}
+
 int copy_inputs_back(struct device_case *run)
 {
     for (unsigned i = 0; i < run->item->buffer_count; i++)
         if (run->item->buffer[i].role == WIRE_IN && copy_buffer_back(run, 0, i, 0) != 0) return -1;
-    return 0;
+    return await_copies(run, "copying back from the device");
 }
 
 void kernel_pointers(const struct device_case *run, int set, void **pointers)

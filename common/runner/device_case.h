@@ -46,6 +46,9 @@ int prepare_outputs(struct device_case *run, int set, int index, int first_conte
 /** @brief Copies what the outputs of @p set hold to the places of run @p index in the image. */
 int copy_back(struct device_case *run, int set, int index);
 
+/** @brief The same, which is over with the next prepare_outputs() or copy_inputs_back(). */
+int order_copies_back(struct device_case *run, int set, int index);
+
 /** @brief The same for the inputs, which must come back as they went. */
 int copy_inputs_back(struct device_case *run);
 

@@ -124,7 +124,7 @@ static int prepare(struct device_case *run, int set, int index)
 
 static int take_back(struct device_case *run, int set, int index)
 {
-    const int failed = copy_back(run, set, index);
+    const int failed = order_copies_back(run, set, index);
     end_lap(run, WIRE_LAP_BACK);
     return failed;
 }

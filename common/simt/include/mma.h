@@ -136,17 +136,22 @@ template <typename Use, int m, int n, int k, typename T> struct simt_elements {
     };
 };
 
-template <typename Use, int m, int n, int k, typename T, typename Layout = void> class fragment
-{
+/** @brief What may be a fragment, and how large it is: a class of the file's own, by that name, has to be so, too. */
+template <typename Use, int m, int n, int k, typename T, typename Layout> struct simt_rules {
     static_assert(simt_is_tile<T>((int)simt_use<Use>::value == SIMT_ACCUMULATOR, m, n, k),
                   "the software device has the tiles 16x16x16, 32x8x16 and 8x32x16, of TF32 16x16x8, of double 8x8x4");
     static_assert((int)simt_layout<Layout>::none == ((int)simt_use<Use>::value == SIMT_ACCUMULATOR),
                   "matrix_a and matrix_b are row_major or col_major, an accumulator is neither");
     static_assert((int)simt_use<Use>::value == SIMT_ACCUMULATOR ? simt_is_sum<T>() : simt_is_input<T>(),
                   "inputs are half, bfloat16, TF32, signed or unsigned char, or double; accumulators half, float, int or double");
+    enum { elements = simt_elements<Use, m, n, k, T>::value };
+    typedef typename simt_element<T>::storage registers[elements];
+};
 
+template <typename Use, int m, int n, int k, typename T, typename Layout = void> class fragment
+{
   public:
-    enum { num_elements = simt_elements<Use, m, n, k, T>::value, num_storage_elements = num_elements };
+    enum { num_elements = simt_rules<Use, m, n, k, T, Layout>::elements, num_storage_elements = num_elements };
     typedef T element_type;
     typedef typename simt_element<T>::storage storage_element_type;
     storage_element_type x[num_elements];
@@ -167,8 +172,19 @@ static constexpr struct simt_fragment simt_kind = {(unsigned char)simt_use<Use>:
                                                    (unsigned char)n,
                                                    (unsigned char)k,
                                                    (unsigned char)simt_layout<Layout>::row_major,
-                                                   (unsigned char)SIMT_FRAGMENT::num_elements,
+                                                   (unsigned char)simt_rules<Use, m, n, k, T, Layout>::elements,
                                                    (unsigned)simt_element<T>::BEGIN};
+
+SIMT_FRAGMENT_PARAMETERS
+SIMT_INLINE typename simt_rules<Use, m, n, k, T, Layout>::registers &simt_registers(SIMT_FRAGMENT &f)
+{
+    return f.x;
+}
+SIMT_FRAGMENT_PARAMETERS
+SIMT_INLINE const typename simt_rules<Use, m, n, k, T, Layout>::registers &simt_registers(const SIMT_FRAGMENT &f)
+{
+    return f.x;
+}
 
 /* ---- operations ---------------------------------------------------------------------------------------- */
 
@@ -184,7 +200,7 @@ SIMT_OUTLINE void simt_load_at(const struct simt_site *site, SIMT_FRAGMENT &f,
                                const typename simt_element<T>::storage *tile, unsigned ldm)
 {
     static_assert((int)simt_use<Use>::value != SIMT_ACCUMULATOR, "say mem_row_major or mem_col_major");
-    simt_matrix_load(site, &simt_kind<Use, m, n, k, T, Layout>, f.x, tile, ldm, SIMT_CALLER);
+    simt_matrix_load(site, &simt_kind<Use, m, n, k, T, Layout>, simt_registers(f), tile, ldm, SIMT_CALLER);
 }
 
 template <int m, int n, int k, typename T>
@@ -193,7 +209,7 @@ SIMT_OUTLINE void simt_load_at(const struct simt_site *site, fragment<accumulato
 {
     struct simt_fragment kind = simt_kind<accumulator, m, n, k, T, void>;
     kind.row_major = layout == mem_row_major;
-    simt_matrix_load(site, &kind, f.x, tile, ldm, SIMT_CALLER);
+    simt_matrix_load(site, &kind, simt_registers(f), tile, ldm, SIMT_CALLER);
 }
 
 template <int m, int n, int k, typename T>
@@ -202,7 +218,7 @@ SIMT_OUTLINE void simt_store_at(const struct simt_site *site, T *tile,
 {
     struct simt_fragment kind = simt_kind<accumulator, m, n, k, T, void>;
     kind.row_major = layout == mem_row_major;
-    simt_matrix_store(site, &kind, f.x, tile, ldm, SIMT_CALLER);
+    simt_matrix_store(site, &kind, simt_registers(f), tile, ldm, SIMT_CALLER);
 }
 
 template <int m, int n, int k, typename T, typename LayoutA, typename LayoutB, typename D, typename C>
@@ -214,7 +230,7 @@ SIMT_OUTLINE void simt_mma_at(const struct simt_site *site, fragment<accumulator
     static_assert(simt_add_up<T, C>() && simt_add_up<T, D>(),
                   "half is accumulated in half or float, bfloat16 and TF32 in float, bytes in int, double in double");
     struct simt_product product = {
-        {d.x, a.x, b.x, c.x},
+        {simt_registers(d), simt_registers(a), simt_registers(b), simt_registers(c)},
         {&simt_kind<accumulator, m, n, k, D, void>, &simt_kind<matrix_a, m, n, k, T, LayoutA>,
          &simt_kind<matrix_b, m, n, k, T, LayoutB>, &simt_kind<accumulator, m, n, k, C, void>},
         saturate};

@@ -43,11 +43,11 @@ static void show(struct worker *w, struct thread *t, struct open_part part)
     w->local.open_bytes = t->watched ? 0 : part.bytes;
 }
 
-bool simt_frames_open(const struct worker *w, uintptr_t address, size_t bytes)
+bool simt_frames_open(const struct thread *t, uintptr_t address, size_t bytes)
 {
-    const struct open_part *part = w->current->frames.data;
+    const struct open_part *part = t->frames.data;
     if (!is_known()) return true;
-    for (size_t i = w->current->frames.count; i-- > 0;)
+    for (size_t i = t->frames.count; i-- > 0;)
         if (address - part[i].start < part[i].bytes && bytes <= part[i].bytes - (address - part[i].start))
             return true;
     return false;

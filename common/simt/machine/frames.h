@@ -18,5 +18,5 @@
 /** @brief Thread @p t, whose stack is known, is in no function yet. */
 void simt_frames_begin(struct thread *t);
 
-/** @brief Whether these bytes of the running thread's stack lie in a part that is open. */
-bool simt_frames_open(const struct worker *w, uintptr_t address, size_t bytes);
+/** @brief Whether these bytes of the stack of @p t lie in a part that is open. */
+bool simt_frames_open(const struct thread *t, uintptr_t address, size_t bytes);

@@ -7,6 +7,7 @@
  * A warp's accumulators receive the result at its own wait, and hold a NaN that no arithmetic makes (POISON) until then.
  */
 #include "products.h"
+#include "frames.h"
 #include "finding.h"
 #include "lanes.h"
 #include "machine.h"
@@ -211,18 +212,44 @@ static struct sums *new_sums(struct worker *w, unsigned warp_index, const struct
     for (unsigned i = 0; i < WARP_LANES; i++) {
         memcpy(s->place + (size_t)i * s->count, lane[i]->place, s->count * sizeof *s->place);
         memcpy(s->value + (size_t)i * s->count, lane[i]->value, s->count * sizeof *s->value);
+        s->own[i] = lane[i]->own;
         add_spans(thread_at(w, warp_index, i), s, i, p->pc);
     }
     return s;
 }
 
+/* Whether a function has ended in which variables of a lane were: nothing may be written there any more. */
+static bool are_gone(const struct thread *t, const struct sums *s, unsigned lane)
+{
+    for (unsigned i = lane * s->count; i < (lane + 1) * s->count; i++) {
+        const uintptr_t place = (uintptr_t)s->place[i];
+        if (place - t->stack < STACK_BYTES && place - s->own[lane].low >= s->own[lane].high - s->own[lane].low &&
+            !simt_frames_open(t, place, sizeof *s->value))
+            return true;
+    }
+    return false;
+}
+
+/* The variables of a lane are not there any more, or hold what somebody else has written. */
+static void lose(struct worker *w, unsigned warp_index, struct sums *s, unsigned lane, const void *pc)
+{
+    if (w->checking)
+        found(w, RECORD_SAYS_PRODUCT_REGISTERS_GONE, pc, warp_index * WARP_LANES + lane, SIMT_WRITE, NULL,
+              RECORD_ADVICE_PRODUCT_WAIT);
+    memset(s->place + (size_t)lane * s->count, 0, s->count * sizeof *s->place);
+}
+
 /* Puts @p source, or the results if it is NULL, where the variables are. Lanes that have ended have none. */
-static void put(const struct worker *w, unsigned warp_index, const struct sums *s, const uint32_t *source)
+static void put(struct worker *w, unsigned warp_index, struct sums *s, const uint32_t *source, const void *pc)
 {
     const unsigned exited = w->warp_of[warp_index].exited;
-    for (unsigned i = 0; i < WARP_LANES * s->count; i++)
-        if (s->place[i] != NULL && !(exited >> i / s->count & 1))
-            memcpy(s->place[i], source != NULL ? source : &s->value[i], sizeof *s->value);
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        if (exited >> lane & 1) continue;
+        if (are_gone(thread_at(w, warp_index, lane), s, lane)) lose(w, warp_index, s, lane, pc);
+        for (unsigned i = lane * s->count; i < (lane + 1) * s->count; i++)
+            if (s->place[i] != NULL)
+                memcpy(s->place[i], source != NULL ? source : &s->value[i], sizeof *s->value);
+    }
 }
 
 static void check_registers(struct worker *w, unsigned warp_index, const struct product *p,
@@ -262,7 +289,7 @@ static void compute(struct worker *w, unsigned group, struct product *p)
     p->done = true;
     if (!simt_settings.early) return;
     for (unsigned part = 0; part < GROUP_WARPS; part++)
-        put(w, group * GROUP_WARPS + part, p->sums[part], NULL);
+        put(w, group * GROUP_WARPS + part, p->sums[part], NULL, p->pc);
 }
 
 static void retry_waits(struct worker *w, unsigned group)
@@ -293,7 +320,7 @@ void simt_product_issue(const struct product *issued, unsigned warp_index,
     for (unsigned i = 0; i < WARP_LANES; i++)
         memcpy(p->fragment[part][i], lane[i]->value + p->count, sizeof p->fragment[part][i]);
     p->issued |= 1u << part;
-    if (fresh && !simt_settings.early) put(w, warp_index, s, &POISON);
+    if (fresh && !simt_settings.early) put(w, warp_index, s, &POISON, p->pc);
     if (p->issued != (1u << GROUP_WARPS) - 1) return;
     if (simt_settings.early) compute(w, group, p);
     retry_waits(w, group);
@@ -379,13 +406,10 @@ static void land(struct worker *w, unsigned warp_index, struct sums *s, const st
     for (unsigned lane = 0; lane < WARP_LANES; lane++) {
         struct thread *t = thread_at(w, warp_index, lane);
         drop_spans(t, s);
-        if (simt_settings.early || warp->exited >> lane & 1 || !is_overwritten(s, lane)) continue;
-        if (w->checking)
-            found(w, RECORD_SAYS_PRODUCT_REGISTERS_GONE, p->pc, warp_index * WARP_LANES + lane, SIMT_WRITE,
-                  NULL, RECORD_ADVICE_PRODUCT_WAIT);
-        memset(s->place + (size_t)lane * s->count, 0, s->count * sizeof *s->place);
+        if (!simt_settings.early && !(warp->exited >> lane & 1) && is_overwritten(s, lane))
+            lose(w, warp_index, s, lane, p->pc);
     }
-    if (!simt_settings.early) put(w, warp_index, s, NULL);
+    if (!simt_settings.early) put(w, warp_index, s, NULL, p->pc);
     free(s->value);
     free(s->place);
     free(s);

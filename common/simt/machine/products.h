@@ -22,12 +22,18 @@ struct simt_site;
 
 enum { GROUP_WARPS = 4, GROUPS = MAX_WARPS / GROUP_WARPS, FRAGMENT = 4 };
 
+/** @brief Where a statement of assembly keeps its registers, until it is over. */
+struct own_registers {
+    uintptr_t low, high;
+};
+
 /** @brief Accumulator registers of a warp while products use them: element [lane * count + i]. */
 struct sums {
     unsigned count;  /**< registers of a lane */
     unsigned users;  /**< products that this warp has not waited for */
     uint32_t *value; /**< what they will hold */
     void **place;    /**< where the variables are */
+    struct own_registers own[WARP_LANES];
 };
 
 /** @brief One wgmma.mma_async of a warpgroup. */
@@ -56,6 +62,7 @@ struct product {
 struct product_lane {
     uint32_t *value;    /**< of its accumulators, then of its fragment of A */
     void *const *place; /**< of the variables, in this order; NULL: what is no variable */
+    struct own_registers own; /**< or of registers of the statement */
     bool fence_missing; /**< out: there was no wgmma.fence since an access to a register, */
     bool other_shape;   /**< out: or its accumulators are in flight in another shape, */
     bool other_product; /**< out: or the warps of the group issue different products */

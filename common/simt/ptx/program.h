@@ -72,7 +72,8 @@ struct run {
     /** addresses of the operands' variables, if the statement may leave some in flight */
     void *const *place;
     bool *flying;      /**< slots that are in flight */
-    unsigned words;    /**< slots of the operands */
+    unsigned words;    /**< slots of the operands, */
+    unsigned slots;    /**< and of the statement's own registers, too */
     bool local_flight; /**< 1: a register of the statement itself is in flight */
 };
 

@@ -78,14 +78,18 @@ static void check_own(const void *address, size_t bytes, int access, const void 
     if (!simt_is_own_local(address, bytes)) simt_access(address, bytes, access, return_address);
 }
 
+/* What a frame of the device's own header holds, which does not say where it begins. */
+static void check_stack(const void *address, size_t bytes, int access, const void *return_address)
+{
+    if (!simt_is_own_stack(address, bytes)) simt_access(address, bytes, access, return_address);
+}
+
 void simt_ptx_run(const struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
                   uint64_t *word, const void *return_address)
 {
     struct program *p = program_of(site, operand, operands, word);
     struct run run = {.pc = return_address, .site = site};
-    /* the words lie in a frame of the device's own header, which does not say where it begins */
-    const size_t bytes = p->words * sizeof *word;
-    if (!simt_is_own_stack(word, bytes)) simt_access(word, bytes, SIMT_READ | SIMT_WRITE, return_address);
+    check_stack(word, p->words * sizeof *word, SIMT_READ | SIMT_WRITE, return_address);
     /* usually one instruction: it can work directly on the operands */
     if (p->registers + p->constants == p->words) {
         run.reg = word;
@@ -122,6 +126,14 @@ static int access_of(const struct simt_ptx_operand *operand)
                                              : SIMT_READ;
 }
 
+/* What came in the words and places is in memory that a variable of the statement may be, too: it is looked at once. */
+static unsigned slots_of(const struct simt_ptx_operand *operand, unsigned operands)
+{
+    unsigned slots = 0;
+    for (unsigned i = 0; i < operands; i++) slots += operand[i].slots;
+    return slots;
+}
+
 static void load_operands(const struct simt_ptx_operand *operand, unsigned operands, uint64_t *word,
                           void *const *place, const void *return_address)
 {
@@ -143,8 +155,16 @@ static void store_outputs(const struct simt_ptx_operand *operand, unsigned opera
 }
 
 void simt_ptx_run_late(const struct simt_ptx_site *site, const struct simt_ptx_operand *operand,
-                       unsigned operands, uint64_t *word, void *const *place, const void *return_address)
+                       unsigned operands, const uint64_t *given_word, void *const *given_place,
+                       const void *return_address)
 {
+    const unsigned slots = slots_of(operand, operands);
+    uint64_t *word = __builtin_alloca((slots + 1) * sizeof *word);
+    void **place = __builtin_alloca((slots + 1) * sizeof *place);
+    check_stack(given_word, slots * sizeof *word, SIMT_READ, return_address);
+    check_stack(given_place, slots * sizeof *place, SIMT_READ, return_address);
+    memcpy(word, given_word, slots * sizeof *word);
+    memcpy(place, given_place, slots * sizeof *place);
     load_operands(operand, operands, word, place, return_address);
     struct program *p = program_of(site, operand, operands, word);
     struct run run = {.pc = return_address, .site = site, .place = place};
@@ -152,6 +172,7 @@ void simt_ptx_run_late(const struct simt_ptx_site *site, const struct simt_ptx_o
     run.flying = __builtin_alloca((p->registers + 1) * sizeof *run.flying);
     memset(run.flying, 0, (p->registers + 1) * sizeof *run.flying);
     run.words = p->words;
+    run.slots = p->registers;
     run_with_registers(&run, p, word);
     store_outputs(operand, operands, &run);
     if (run.local_flight) simt_product_drop(run.reg + p->words, run.reg + p->registers);

@@ -568,7 +568,12 @@ static void mma(struct run *run, const struct op *op)
     uint32_t value[MOST_SUMS + FRAGMENT];
     void *place[MOST_SUMS + FRAGMENT];
     struct bringing mine = {
-        .op = op, .pc = run->pc, .warp = warp_of(op), .lane = {.value = value, .place = place}};
+        .op = op,
+        .pc = run->pc,
+        .warp = warp_of(op),
+        .lane = {.value = value,
+                 .place = place,
+                 .own = {(uintptr_t)run->reg, (uintptr_t)(run->reg + run->slots)}}};
     if (run->place == NULL)
         simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_PTX_NEEDS_WORDS,
                   SIMT_SAYS(.name = {op->site.what}));

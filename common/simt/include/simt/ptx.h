@@ -60,7 +60,7 @@ void simt_ptx_run(const struct simt_ptx_site *site, const struct simt_ptx_operan
  *        variable is (NULL for what is no variable); the variables are read and written there, not in @p word.
  */
 void simt_ptx_run_late(const struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
-                       uint64_t *word, void *const *place, const void *return_address);
+                       const uint64_t *word, void *const *place, const void *return_address);
 
 #ifdef __cplusplus
 }
@@ -268,7 +268,7 @@ SIMT_OUTLINE void simt_ptx_plain(struct simt_ptx_site *site, simt_ptx_clobber<tr
 }
 
 template <unsigned WORDS, typename... Operand>
-SIMT_OUTLINE void simt_ptx_late_step(struct simt_ptx_site *site, uint64_t *word, void *const *place)
+SIMT_OUTLINE void simt_ptx_late_step(struct simt_ptx_site *site, const uint64_t *word, void *const *place)
 {
     simt_ptx_run_late(site, simt_ptx_table<Operand...>, sizeof...(Operand), word, place, SIMT_CALLER);
 }
