@@ -103,12 +103,15 @@ SINE_AND_COSINE(sincosf, float)
 
 /* ---- copies that the compiler makes of its own accord -------------------------------------------------- */
 
-/* Checks a copy of a struct: either the compiler has reported it, or it is local memory. Calls in the file
- * itself became simt_memcpy. */
+/* Checks a copy of a struct: either the compiler has reported it, or it is local memory, or it is an access like any other. Calls
+ * in the file itself became simt_memcpy. */
 static void must_reach(const void *address, size_t bytes, int access, const void *site)
 {
-    if (bytes > 0 && simt_self() != NULL && !simt_reaches(address, bytes, access))
+    if (bytes == 0 || simt_self() == NULL) return;
+    if (!simt_reaches(address, bytes, access))
         simt_refuse_access(RECORD_OUT_OF_BOUNDS, address, bytes, access, RECORD_ADVICE_COMPILER_COPY, site);
+    if (!simt_struct_is_reported(address, bytes, access) && !simt_is_own_stack(address, bytes))
+        simt_access(address, bytes, access, site);
 }
 
 void *gate_memcpy(void *to, const void *from, size_t bytes)

@@ -18,6 +18,8 @@
 #include "disassembly.h"
 
 enum { INDEX_BYTES = 12, MOST_REPORTS = 24, MOST_RUNS = 30, KEEPS_REGISTERS = 2 };
+/* Above a thread's stack as much memory belongs to nobody (GUARD_BYTES): a function that is called without its arguments finds nothing. */
+enum { MOST_ARGUMENT_BYTES = 64 << 10 };
 
 /* ---- what is known ------------------------------------------------------------------------------------- */
 
@@ -423,7 +425,7 @@ static int judge_frame(struct program *p, const struct state *s, size_t at, stru
 {
     const struct value end = s->reg[RSP];
     if (writes) note_argument(p, at, where, bytes);
-    const int above = where.at >= 0, inside = where.at + bytes <= (where.of == CALLERS && writes ? -8 : 0);
+    const int above = where.at >= 0 && where.at + bytes <= MOST_ARGUMENT_BYTES, inside = where.at + bytes <= (where.of == CALLERS && writes ? -8 : 0);
     const int fine = where.of == CALLERS ? above || inside : inside;
     if (fine && (end.kind != FRAME || end.of != where.of || where.at >= end.at)) return 1;
     return fail(p, at, "touches the stack outside of its function's frame");

@@ -358,6 +358,9 @@ void simt_access(const void *address, size_t bytes, int access, const void *retu
  *         allocation or variable; to read, also constants of the program and arguments. */
 int simt_reaches(const void *address, size_t bytes, int access);
 
+/** @brief 1 if the compiler has just reported this access to a struct, and no copy was made since that it stands for. */
+int simt_struct_is_reported(const void *address, size_t bytes, int access);
+
 /** @brief 1 if these bytes are on the running CUDA thread's own stack, in whichever frame, or no CUDA thread runs. */
 int simt_is_own_stack(const void *address, size_t bytes);
 

@@ -379,7 +379,7 @@ static inline __attribute__((always_inline)) void see_shared(struct worker *w, e
 /* The page in front of the thread's own stack is for those that overflow: trap.c has a word for them. */
 static bool is_of_another_thread(const struct worker *w, uintptr_t address)
 {
-    return address - (w->local.base - w->local.guard_bytes) >= STACK_BYTES + w->local.guard_bytes;
+    return address - (w->local.base - GUARD_BYTES) >= STACK_BYTES + GUARD_BYTES;
 }
 
 /* What an address in local memory must be a multiple of, less 1: a struct of 16 bytes is one access for the compiler even if 8 are enough. */
@@ -598,6 +598,28 @@ void simt_access_volatile(const void *address, size_t bytes, int access, const v
     READ_AND_WRITE(volatile_, bytes, see_volatile, true)                                                     \
     READ_AND_WRITE(unaligned_volatile_, bytes, see_volatile, false)
 
+/* ---- structs ------------------------------------------------------------------------------------------------ */
+
+static void note_struct(const void *address, size_t bytes, int access)
+{
+    struct worker *w = simt_tls_worker;
+    if (w != NULL)
+        w->structs.last[w->structs.next++ % STRUCTS] =
+            (struct reported_struct){(uintptr_t)address, bytes, access};
+}
+
+int simt_struct_is_reported(const void *address, size_t bytes, int access)
+{
+    struct worker *w = simt_tls_worker;
+    for (unsigned i = 0; w != NULL && i < STRUCTS; i++) {
+        struct reported_struct *one = &w->structs.last[i];
+        if (one->address != (uintptr_t)address || one->bytes != bytes || one->access != access) continue;
+        *one = (struct reported_struct){0};
+        return 1;
+    }
+    return 0;
+}
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 CALLBACKS(1)
@@ -609,6 +631,7 @@ CALLBACKS(16)
 void __tsan_read_range(void *p, size_t bytes)
 {
     const struct worker *w = simt_tls_watch;
+    note_struct(p, bytes, SIMT_READ);
     if (w != NULL && is_argument(w, (uintptr_t)p, bytes, SIMT_READ))
         return; /* each thread reads its kernel's */
     const bool padded =
@@ -617,6 +640,7 @@ void __tsan_read_range(void *p, size_t bytes)
 }
 void __tsan_write_range(void *p, size_t bytes)
 {
+    note_struct(p, bytes, SIMT_WRITE);
     simt_check(p, bytes, SIMT_WRITE | ACCESS_WHOLE, false, CALLER);
 }
 void __tsan_vptr_update(void **p, void *value)

@@ -35,13 +35,13 @@ static void prepare(struct fiber *fiber)
     fiber->context = simt_fiber_prepare(fiber->stack + STACK_BYTES - 128 * fiber->colour, fiber_main);
 }
 
-/* A page below a stack, so that a full stack is a fault. Each costs two mappings, of which Linux gives a process 65,530:
+/* What is below a stack, so that a full stack is a fault. Each costs two mappings, of which Linux gives a process 65,530:
  * a large cooperative grid does without, or nothing else in the process could have memory any more. */
-static void set_guard(char *guard, size_t page)
+static void set_guard(char *guard)
 {
     enum { GUARDS = 16 * MAX_THREADS };
     static atomic_uint guards;
-    if (atomic_fetch_add(&guards, 1) < GUARDS) mprotect(guard, page, PROT_NONE);
+    if (atomic_fetch_add(&guards, 1) < GUARDS) mprotect(guard, GUARD_BYTES, PROT_NONE);
 }
 
 static struct fiber *take_fiber(struct worker *w)
@@ -51,11 +51,10 @@ static struct fiber *take_fiber(struct worker *w)
         w->fibers.free = fiber->next_free;
         return fiber;
     }
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    char *guard = (char *)w->local.stacks + w->fibers.count * (STACK_BYTES + page);
-    set_guard(guard, page);
+    char *guard = (char *)w->local.stacks + w->fibers.count * (STACK_BYTES + GUARD_BYTES);
+    set_guard(guard);
     fiber = &w->fibers.fiber[w->fibers.count];
-    fiber->stack = guard + page;
+    fiber->stack = guard + GUARD_BYTES;
     fiber->colour = w->fibers.count % 24;
     w->fibers.count++;
     prepare(fiber);

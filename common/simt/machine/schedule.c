@@ -71,9 +71,7 @@ static void forget_cells(struct worker *w)
 struct worker *simt_worker_new(void)
 {
     struct worker *w = simt_reserve(sizeof *w, "a worker");
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    w->local.guard_bytes = page;
-    w->local.stacks_bytes = MAX_THREADS * (STACK_BYTES + page) + page;
+    w->local.stacks_bytes = MAX_THREADS * (STACK_BYTES + GUARD_BYTES) + GUARD_BYTES;
     /* Of constant arrays the compiler reports no reads, and looks for their end only: below them lie no more than other stacks. */
     w->local.stacks = (uintptr_t)simt_reserve_below(ARENA_BASE, w->local.stacks_bytes, "the threads' stacks");
     madvise((void *)w->local.stacks, w->local.stacks_bytes, MADV_NOHUGEPAGE);

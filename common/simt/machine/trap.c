@@ -82,11 +82,10 @@ static bool is_of_program(uintptr_t pc)
     return pc - simt_image.low < simt_image.high - simt_image.low;
 }
 
-static bool is_guard_page(const struct worker *w, uintptr_t address)
+static bool is_guard(const struct worker *w, uintptr_t address)
 {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     return address - w->local.stacks < w->local.stacks_bytes &&
-           (address - w->local.stacks) % (STACK_BYTES + page) < page;
+           (address - w->local.stacks) % (STACK_BYTES + GUARD_BYTES) < GUARD_BYTES;
 }
 
 struct walk {
@@ -176,7 +175,7 @@ static void handle(int signal, siginfo_t *info, void *context)
     }
     if (signal == SIGFPE) found_fault(w, RECORD_UNSUPPORTED, RECORD_SAYS_DIVISION, RECORD_NO_ADVICE, pc);
     if (signal == SIGILL) found_fault(w, RECORD_UNSUPPORTED, RECORD_SAYS_TRAPPING, RECORD_NO_ADVICE, pc);
-    if (is_guard_page(w, address))
+    if (is_guard(w, address))
         found_fault(w, RECORD_OUT_OF_BOUNDS, RECORD_SAYS_STACK_FULL, RECORD_ADVICE_STACK, pc);
     /* the processor's own complaint, without an address */
     if (signal == SIGSEGV && info->si_code == SI_KERNEL)

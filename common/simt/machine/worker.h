@@ -248,7 +248,17 @@ struct local_memory {
         open; /**< and where it may be written unseen: the function's variables, in whole units (frames.c) */
     size_t open_bytes;
     const struct frame_row *row[LOCAL_ROWS]; /**< those of its table that were asked for last */
-    size_t guard_bytes;
+};
+
+/** What the compiler has reported of structs last: it may make a call of the copy. */
+enum { STRUCTS = 4 };
+struct reported_structs {
+    struct reported_struct {
+        uintptr_t address;
+        size_t bytes;
+        int access;
+    } last[STRUCTS];
+    unsigned next;
 };
 
 /** Shadow memory beside struct space (shadow_*.c, pages.c). */
@@ -408,6 +418,7 @@ struct worker {
     struct bounds bounds;
     bool counting, checking;
     unsigned thread_index; /**< of the running thread */
+    struct reported_structs structs;
     struct time time;
 
     /* what runs */
