@@ -650,7 +650,8 @@ static void set_sizes(struct lesson_case *item, int m, int n, int k, int aligned
 }
 
 /* Every way to end within a vector, for each extent in turn while the others are whole vectors and rows begin at vectors; at last
- * for all of them, with rows that begin anywhere. In every layout. */
+ * for all of them, with rows that begin anywhere. In every layout. Some of the sums are beyond the largest half, wherever they are
+ * stored. */
 static void vary_remainder(struct lesson_case *item, int index)
 {
     enum { OF_M, OF_N, OF_K, OF_ALL };
@@ -660,6 +661,9 @@ static void vary_remainder(struct lesson_case *item, int index)
     set_sizes(item, 2 * vector - (of == OF_M || of == OF_ALL ? less : 0),
               3 * vector - (of == OF_N || of == OF_ALL ? less : 0),
               72 - (of == OF_K || of == OF_ALL ? less : 0), of != OF_ALL);
+    if (less % 2 > 0 || gemm_storage(item, GEMM_C) != STORAGE_F16) return;
+    item->distribution = GEMM_HUGE;
+    item->flags &= ~(unsigned)CASE_UNIT_SCALE;
 }
 
 /* Infinities in A or in B, with rows that begin at vectors or do not; k ends within the first tile of k, or after so many tiles that

@@ -90,6 +90,7 @@ static const struct int8_row ROWS[] = {
 enum { ALIGNMENTS = 60 /* of property_alignment: this many ways to lose alignment, for each storage type */ };
 static const enum dtype STORED_AS[] = {DTYPE_F16, DTYPE_BF16, DTYPE_F32};
 enum { DTYPES = sizeof STORED_AS / sizeof STORED_AS[0] };
+enum { LENGTHS = 20 /* of sums: powers of 2, and half as many again */ };
 
 /** A wrong argument that only products of bytes can have. */
 static const struct {
@@ -124,6 +125,17 @@ static int own_shapes(const struct gemm_family *family, struct lesson_case *case
         if (row->few_sms) item->flags |= CASE_SMALL_DEVICE;
     }
     return count;
+}
+
+/* The largest and the smallest sums that k allows, for many k: a kernel may take another way for short ones. */
+static int largest_sums(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
+{
+    if (count >= capacity) return count;
+    cases[count] = gemm_case(family, "property_largest_sums", GROUP_EDGES, ON_ANY, 2, 4, 1);
+    cases[count].distribution = INT8_EXTREMES;
+    cases[count].repeat = LENGTHS;
+    cases[count].flags |= CASE_ENUMERATES | CASE_ONE_CALL;
+    return count + 1;
 }
 
 static int own_bad_input(const struct gemm_family *family, struct lesson_case *cases, int count, int capacity)
@@ -169,6 +181,7 @@ int int8_cases(const struct gemm_family *family, struct lesson_case *cases, int 
     int first = count;
     count = own_shapes(family, cases, count, capacity);
     count = gemm_cases(family, cases, count, capacity);
+    count = largest_sums(family, cases, count, capacity);
     for (int i = first; i < count; i++) {
         cases[i].flags &= ~(unsigned)CASE_UNIT_SCALE; /* each element has a bound of its own */
         if (!family->dequantised) continue;
@@ -186,6 +199,11 @@ int int8_cases(const struct gemm_family *family, struct lesson_case *cases, int 
 void int8_vary(struct lesson_case *item, int index, struct rng *rng)
 {
     enum { SETS = 12 };
+    if (item->distribution == INT8_EXTREMES) {
+        item->extent[GEMM_K] = (2 + index % 2) << index / 2;
+        gemm_store(item, 0, 1, 0, 0, 0);
+        return;
+    }
     int alignment = item->repeat == DTYPES * ALIGNMENTS || item->repeat == ALIGNMENTS;
     int group = index / (alignment ? ALIGNMENTS : SETS);
     gemm_vary(item, alignment ? index % ALIGNMENTS : index, rng);

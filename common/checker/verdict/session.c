@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,9 +111,12 @@ struct storing {
     float *data;
 };
 
+/* NaN goes in as GPUs make it, with all bits of its fraction set: whoever rounds by bits must look for it. */
 static void store_piece(void *context, size_t first, size_t last)
 {
     const struct storing *storing = context;
+    const float nan = nanf("0x3FFFFF");
+    for (size_t i = first; i < last; i++) storing->data[i] = isnan(storing->data[i]) ? nan : storing->data[i];
     storage_put_all(storing->storage, storing->image + first * storage_bytes(storing->storage),
                     storing->data + first, last - first);
 }
