@@ -189,9 +189,9 @@ static void run_entry_point(void)
     take_parameters(&a);
     memcpy(given, call.data, call.bytes);
     const entry_point function = (entry_point)(uintptr_t)call.word[0];
-    const uint64_t value = function(a.word[0], a.word[1], a.word[2], a.word[3], a.word[4], a.word[5],
-                                    a.real[0], a.real[1], a.real[2], a.real[3], a.word[6], a.word[7],
-                                    a.word[8], a.word[9]);
+    const uint64_t value =
+        function(a.word[0], a.word[1], a.word[2], a.word[3], a.word[4], a.word[5], a.real[0], a.real[1],
+                 a.real[2], a.real[3], a.word[6], a.word[7], a.word[8], a.word[9]);
     const int changed = memcmp(given, call.data, call.bytes) != 0;
     fflush(NULL); /* so that output of host code comes before output of the kernels of the next call */
     memset(call.data, 0xff, call.bytes); /* arguments are valid only during the call */

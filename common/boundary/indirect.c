@@ -64,12 +64,13 @@ void boundary_judge_call(uintptr_t target, const void *site);
 void boundary_judge_call(uintptr_t target, const void *site)
 {
     static __thread struct simt_site place;
-    const int known = boundary_host != 0 && is_programs(target), changes = known && simt_changes_arguments(target);
+    const int known = boundary_host != 0 && is_programs(target),
+              changes = known && simt_changes_arguments(target);
     if (boundary_host == 0 || (known && !changes)) return;
     if (simt_self() == NULL) abort(); /* the submission's code runs in this process only as kernels */
     place = (struct simt_site){"unknown", 0, "a call through a pointer", site};
-    simt_stop(&place, RECORD_UNSUPPORTED,
-              changes ? RECORD_SAYS_CHANGES_ARGUMENTS : RECORD_SAYS_NO_FUNCTION, NULL);
+    simt_stop(&place, RECORD_UNSUPPORTED, changes ? RECORD_SAYS_CHANGES_ARGUMENTS : RECORD_SAYS_NO_FUNCTION,
+              NULL);
 }
 
 /* Saves every register that a caller may rely on: arguments, the pointer itself, vectors. */

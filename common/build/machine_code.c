@@ -425,7 +425,8 @@ static int judge_frame(struct program *p, const struct state *s, size_t at, stru
 {
     const struct value end = s->reg[RSP];
     if (writes) note_argument(p, at, where, bytes);
-    const int above = where.at >= 0 && where.at + bytes <= MOST_ARGUMENT_BYTES, inside = where.at + bytes <= (where.of == CALLERS && writes ? -8 : 0);
+    const int above = where.at >= 0 && where.at + bytes <= MOST_ARGUMENT_BYTES,
+              inside = where.at + bytes <= (where.of == CALLERS && writes ? -8 : 0);
     const int fine = where.of == CALLERS ? above || inside : inside;
     if (fine && (end.kind != FRAME || end.of != where.of || where.at >= end.at)) return 1;
     return fail(p, at, "touches the stack outside of its function's frame");

@@ -401,7 +401,8 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
         w->local.stacks_bytes) { /* local memory is the thread's own, but must be aligned, too */
         if (w->checking && is_of_another_thread(w, address))
             simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_OTHERS_LOCAL);
-        if (access & (SIMT_WRITE | SIMT_ATOMIC) && w->checking && !simt_frames_open(w->current, address, bytes))
+        if (access & (SIMT_WRITE | SIMT_ATOMIC) && w->checking &&
+            !simt_frames_open(w->current, address, bytes))
             simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_LOCAL_ENDS);
         if (aligned && w->checking && (address & local_mask(bytes)) != 0)
             simt_refuse(w, RECORD_MISALIGNED, address, bytes, access, pc, RECORD_ADVICE_ALIGN_LOCAL);
@@ -482,16 +483,16 @@ int simt_is_own_stack(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_worker;
     const uintptr_t address = (uintptr_t)pointer, last = address + bytes - (bytes > 0);
-    return w == NULL ||
-           (address - w->local.stacks < w->local.stacks_bytes && last >= address &&
-            last - w->local.stacks < w->local.stacks_bytes && !is_of_another_thread(w, address) &&
-            !is_of_another_thread(w, last));
+    return w == NULL || (address - w->local.stacks < w->local.stacks_bytes && last >= address &&
+                         last - w->local.stacks < w->local.stacks_bytes &&
+                         !is_of_another_thread(w, address) && !is_of_another_thread(w, last));
 }
 
 int simt_is_own_local(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_worker;
-    return w == NULL || (simt_is_own_stack(pointer, bytes) && simt_frames_open(w->current, (uintptr_t)pointer, bytes));
+    return w == NULL ||
+           (simt_is_own_stack(pointer, bytes) && simt_frames_open(w->current, (uintptr_t)pointer, bytes));
 }
 
 int simt_reaches(const void *pointer, size_t bytes, int access)

@@ -223,7 +223,8 @@ static bool are_gone(const struct thread *t, const struct sums *s, unsigned lane
 {
     for (unsigned i = lane * s->count; i < (lane + 1) * s->count; i++) {
         const uintptr_t place = (uintptr_t)s->place[i];
-        if (place - t->stack < STACK_BYTES && place - s->own[lane].low >= s->own[lane].high - s->own[lane].low &&
+        if (place - t->stack < STACK_BYTES &&
+            place - s->own[lane].low >= s->own[lane].high - s->own[lane].low &&
             !simt_frames_open(t, place, sizeof *s->value))
             return true;
     }

@@ -60,12 +60,12 @@ struct product {
 
 /** @brief What a lane brings to a wgmma.mma_async. The arrays last until the statement is over. */
 struct product_lane {
-    uint32_t *value;    /**< of its accumulators, then of its fragment of A */
-    void *const *place; /**< of the variables, in this order; NULL: what is no variable */
+    uint32_t *value;          /**< of its accumulators, then of its fragment of A */
+    void *const *place;       /**< of the variables, in this order; NULL: what is no variable */
     struct own_registers own; /**< or of registers of the statement */
-    bool fence_missing; /**< out: there was no wgmma.fence since an access to a register, */
-    bool other_shape;   /**< out: or its accumulators are in flight in another shape, */
-    bool other_product; /**< out: or the warps of the group issue different products */
+    bool fence_missing;       /**< out: there was no wgmma.fence since an access to a register, */
+    bool other_shape;         /**< out: or its accumulators are in flight in another shape, */
+    bool other_product;       /**< out: or the warps of the group issue different products */
 };
 
 /** @brief All lanes of the running warp have come: the product is in flight. Their results say what was wrong with it. */

@@ -567,13 +567,12 @@ static void mma(struct run *run, const struct op *op)
     const unsigned a = f.sums, b = a + (f.from_registers ? FRAGMENT : 1), registers = f.sums + FRAGMENT;
     uint32_t value[MOST_SUMS + FRAGMENT];
     void *place[MOST_SUMS + FRAGMENT];
-    struct bringing mine = {
-        .op = op,
-        .pc = run->pc,
-        .warp = warp_of(op),
-        .lane = {.value = value,
-                 .place = place,
-                 .own = {(uintptr_t)run->reg, (uintptr_t)(run->reg + run->slots)}}};
+    struct bringing mine = {.op = op,
+                            .pc = run->pc,
+                            .warp = warp_of(op),
+                            .lane = {.value = value,
+                                     .place = place,
+                                     .own = {(uintptr_t)run->reg, (uintptr_t)(run->reg + run->slots)}}};
     if (run->place == NULL)
         simt_stop(&op->site, RECORD_UNSUPPORTED, RECORD_SAYS_PTX_NEEDS_WORDS,
                   SIMT_SAYS(.name = {op->site.what}));
