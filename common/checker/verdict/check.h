@@ -148,7 +148,6 @@ struct check {
     double begin;             /**< when the check began, on the monotonic clock */
     int overdue; /**< 1: all cases together took longer than total_limit; the remaining ones are skipped */
     int killed;  /**< runners that were killed from outside */
-    uint64_t remembered_bytes; /**< of the oracle's answers, see remember.h */
     char broken[VERDICT_TEXT]; /**< why the machine could not do what the check needs */
     /** how many processes share the work; more than one only if this lies in shared memory */
     int workers;

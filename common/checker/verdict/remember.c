@@ -18,7 +18,8 @@
 #define MAGIC UINT64_C(0x31726577736e6157) /* changes whenever the layout of the file does */
 /* Writing and reading even a tiny file takes about as long as this many operations of the oracle. */
 #define WORTH_OPS 1e6
-/* Of all items of a check together: 256 MB. */
+/* An element takes 40 bytes: only what is hard to compute is worth the room. */
+#define WORTH_OPS_AN_ELEMENT 4e3
 #define MOST_REMEMBERED_BYTES ((double)(256 << 20))
 
 struct head {
@@ -119,22 +120,15 @@ static void read_remembered(struct remembered *r, const struct item *item)
     close(file);
 }
 
-/* 1 if a check of this lesson keeps no more than it may with these elements, too; what is there already counts. */
-static int has_room(struct check *check, double elems)
-{
-    const double bytes = ARRAYS * sizeof(double) * elems;
-    return bytes < MOST_REMEMBERED_BYTES &&
-           (double)__atomic_add_fetch(&check->remembered_bytes, (uint64_t)bytes, __ATOMIC_RELAXED) <
-               MOST_REMEMBERED_BYTES;
-}
-
-void remembered_open(struct remembered *r, struct check *check, const struct item *item, size_t pieces,
+void remembered_open(struct remembered *r, const struct check *check, const struct item *item, size_t pieces,
                      double elems, double ops)
 {
     const struct lesson *lesson = check->options.lesson;
     *r = (struct remembered){.file = -1, .pieces = pieces};
-    if (check->options.remember == NULL || ops < WORTH_OPS || fingerprint() == 0) return;
-    if (!has_room(check, elems)) return;
+    if (check->options.remember == NULL || ops < WORTH_OPS || ops < WORTH_OPS_AN_ELEMENT * elems ||
+        fingerprint() == 0)
+        return;
+    if (ARRAYS * sizeof(double) * elems > MOST_REMEMBERED_BYTES) return;
     r->key = key_of(lesson, item);
     char name[LESSON_NAME];
     snprintf(name, sizeof name, "%s", item->settled.name);

@@ -50,7 +50,7 @@ struct remembered_piece {
  * @param elems   output elements that are compared
  * @param ops     what the oracle's answer costs
  */
-void remembered_open(struct remembered *remembered, struct check *check, const struct item *item,
+void remembered_open(struct remembered *remembered, const struct check *check, const struct item *item,
                      size_t pieces, double elems, double ops);
 
 /** @brief Sets @p span to the span at @p at of piece @p piece and advances @p at; 0 at the end of the
