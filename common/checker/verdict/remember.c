@@ -18,8 +18,6 @@
 #define MAGIC UINT64_C(0x31726577736e6157) /* changes whenever the layout of the file does */
 /* Writing and reading even a tiny file takes about as long as this many operations of the oracle. */
 #define WORTH_OPS 1e6
-/* An element takes 40 bytes: only what is hard to compute is worth the room. */
-#define WORTH_OPS_AN_ELEMENT 4e3
 #define MOST_REMEMBERED_BYTES ((double)(256 << 20))
 
 struct head {
@@ -125,9 +123,7 @@ void remembered_open(struct remembered *r, const struct check *check, const stru
 {
     const struct lesson *lesson = check->options.lesson;
     *r = (struct remembered){.file = -1, .pieces = pieces};
-    if (check->options.remember == NULL || ops < WORTH_OPS || ops < WORTH_OPS_AN_ELEMENT * elems ||
-        fingerprint() == 0)
-        return;
+    if (check->options.remember == NULL || ops < WORTH_OPS || fingerprint() == 0) return;
     if (ARRAYS * sizeof(double) * elems > MOST_REMEMBERED_BYTES) return;
     r->key = key_of(lesson, item);
     char name[LESSON_NAME];
