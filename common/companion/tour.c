@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/leftovers.h"
 #include "base/process.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -24,6 +25,8 @@
 #include "table.h"
 
 enum { MOST_REPORT_LINES = 30, MOST_VISITS = 2 * 99 };
+
+#define ANSWERS "tour_answers_"
 
 /** @brief One lesson on one device: its check, and what was measured. */
 struct visit {
@@ -43,6 +46,9 @@ struct tour {
     struct visit visits[MOST_VISITS];
     struct judgement judgements[MOST_VISITS][2]; /* the check, and the bench */
     size_t count, done;
+    /* folder for the oracle's answers in a check, which the bench of the same kernel reuses; NULL: they
+     * are not kept */
+    const char *answers;
 };
 
 static int has_solution(const struct lesson_folder *lesson)
@@ -117,6 +123,10 @@ static void judge_visit(const struct tour *tour, const struct visit *visit, int 
     char *kernel = course_kernel_path(visit->lesson, !tour->own);
     struct judgement_request request = {
         .lesson = visit->lesson, .kernel = kernel, .device = visit->device, .bench = bench};
+    if (tour->answers != NULL && visit->device == DEVICE_GPU) {
+        argument_add(&request.checker_arguments, "--remember");
+        argument_add(&request.checker_arguments, tour->answers);
+    }
     if (!bench && visit->device == DEVICE_GPU) leave_out_speed(&request.checker_arguments);
     if (bench && !tour->all && visit->device == DEVICE_GPU)
         measure_largest(visit, &request.checker_arguments);
@@ -254,6 +264,22 @@ static void say_what_next_after_tour(const struct tour *tour)
     if (next != NULL) printf("begin:      %s watch %s\n", program_name(), next->number);
 }
 
+/* Keeps the oracle's answers in a folder until the tour is over. Without one the oracle computes them
+ * twice. */
+static int open_answers(struct tour *tour, char *path)
+{
+    if (!device_probe(DEVICE_GPU)->usable || mkdtemp(path) == NULL) return -1;
+    leftovers_remove(course_binary_dir(), ANSWERS, "");
+    tour->answers = path;
+    return leftovers_hold(path);
+}
+
+static void close_answers(const struct tour *tour, int held)
+{
+    if (tour->answers != NULL) remove_tree(tour->answers);
+    if (held >= 0) close(held);
+}
+
 static int run_tour(const struct command_line *line)
 {
     static struct tour tour;
@@ -269,6 +295,8 @@ static int run_tour(const struct command_line *line)
     tour.seconds = option_value(line, "--seconds") != NULL;
     tour.all = tour.details || csv != NULL || tour.record;
     plan_visits(&tour, &choice);
+    char *answers = format_string("%s/" ANSWERS "XXXXXX", course_binary_dir());
+    int held = open_answers(&tour, answers);
     const int gpu = choice.wanted[DEVICE_GPU] && device_probe(DEVICE_GPU)->usable;
     if (csv == NULL && !tour.record) device_measure_peers_of(""); /* libraries are no part of the table */
     judge_together(tour.count, judge_at_a_time(gpu), check_visit, tour.judgements, note_visit, &tour);
@@ -283,6 +311,8 @@ static int run_tour(const struct command_line *line)
             printf("%s is not here: %s\n\n", device_name(device), device_probe(device)->reason);
         }
     }
+    close_answers(&tour, held);
+    free(answers);
     if (process_interrupted()) return complain("stopped; the tour is not complete.");
     if (devices == 0) return EXIT_SKIPPED;
     if (tour.details) print_shapes(&tour.measured);

@@ -1,11 +1,10 @@
 /**
- * @file judging.c
+ * @file judge.c
  * @brief One kernel file on one device: built, then handed to the checker, whose word is taken for everything
  *        that concerns right and wrong.
  */
 #include "judging.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,64 +231,6 @@ static void judge_submission(const struct judgement_request *request, struct jud
     submission_free(&submission);
 }
 
-/* ---- answers that are kept -------------------------------------------------------------------------------- */
-
-static int has_argument(const struct argument_list *list, const char *argument)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i], argument) == 0) return 1;
-    return 0;
-}
-
-/* Removes what is in @p folder but @p name. */
-static void remove_others(const char *folder, const char *name)
-{
-    DIR *open_folder = opendir(folder);
-    struct dirent *entry;
-    while (open_folder != NULL && (entry = readdir(open_folder)) != NULL) {
-        if (entry->d_name[0] == '.' || strcmp(entry->d_name, name) == 0) continue;
-        char *path = format_string("%s/%s", folder, entry->d_name);
-        remove_tree(path);
-        free(path);
-    }
-    if (open_folder != NULL) closedir(open_folder);
-}
-
-/* On a GPU what the oracle says of the course's own inputs is most of a check's work: for files of one's own it is kept for the
- * next check, in a folder for this very checker. Those of checkers that are no more go. */
-static void keep_answers(const struct judgement_request *request, struct argument_list *arguments)
-{
-    struct stat checker;
-    if (request->device != DEVICE_GPU || has_argument(arguments, "--remember") ||
-        has_argument(arguments, "--seed") || has_argument(arguments, "--secret-seed-file"))
-        return;
-    char *program = format_string("%s/bin/checker", course_binary_dir()),
-         *folder = format_string("%s/answers", course_binary_dir());
-    if (stat(program, &checker) == 0) {
-        char *name = format_string("%llx.%lx", (unsigned long long)checker.st_mtim.tv_sec,
-                                   (unsigned long)checker.st_mtim.tv_nsec);
-        (void)mkdir(folder, 0700);
-        remove_others(folder, name);
-        argument_add(arguments, "--remember");
-        argument_add(arguments, format_string("%s/%s", folder, name));
-        free(name);
-    }
-    free(folder);
-    free(program);
-}
-
-static void judge_built(const struct judgement_request *request, const char *runner,
-                        struct judgement *judgement)
-{
-    struct judgement_request with_answers = *request;
-    with_answers.checker_arguments = (struct argument_list){0};
-    for (size_t i = 0; i < request->checker_arguments.count; i++)
-        argument_add(&with_answers.checker_arguments, request->checker_arguments.items[i]);
-    keep_answers(request, &with_answers.checker_arguments);
-    judge_runner(&with_answers, runner, judgement);
-    free(with_answers.checker_arguments.items);
-}
-
 static void judge_file(const struct judgement_request *request, struct judgement *judgement)
 {
     struct build build;
@@ -311,7 +252,7 @@ static void judge_file(const struct judgement_request *request, struct judgement
         judgement->state = STATE_PASS;
         printf("%s for %s builds\n", course_short_path(request->kernel), device_name(request->device));
     } else if (build.state == BUILD_READY) {
-        judge_built(request, build.runner, judgement);
+        judge_runner(request, build.runner, judgement);
         if (state_was_executed(judgement->state)) {
             record_run(request->lesson, request->device, judgement->state);
         }
