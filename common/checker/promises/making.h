@@ -166,6 +166,8 @@ void make_state(struct making *m);
 /** @brief Turns @p item into number @p index of calls with the same pointers. */
 void vary_state(const struct lesson *lesson, const struct lesson_case *cases, int count,
                 struct lesson_case *item, int index, struct rng *rng);
+/** @brief Appends a call with long sums, whose bits must be the same again. */
+void make_long_sums(struct making *m);
 /** @brief Appends what shows that a launch that is refused is reported. */
 void make_refused_launch(struct making *m);
 /** @brief Appends calls on other architectures, that the lesson serves. */

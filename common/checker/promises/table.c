@@ -150,7 +150,7 @@ const struct promise promise_table[] = {
     {"values.special", "NaN comes out where it belongs, and nowhere else", NULL, NULL, make_special, has_floats, "is given no floats"},
     {"values.infinite", "so do infinities", NULL, NULL, make_infinities, has_floats_of_32_bits, "is given no floats of 32 bits alone, or its own cases show what NaN does"},
 
-    {"bits.rerun", "the same bits again, in another order of blocks and threads", "every case that is called twice", NULL, NULL, NULL, NULL},
+    {"bits.rerun", "the same bits again, in another order of blocks and threads", "every case that is called twice", NULL, make_long_sums, NULL, NULL},
     {"bits.placed", "the same result wherever buffers begin", "cases of numerics and properties place buffers anywhere", NULL, NULL, NULL, NULL},
 
     {"effects.inputs", "inputs stay as they are, at any time", "the device watches every write", NULL, NULL, NULL, NULL},
