@@ -369,7 +369,7 @@ static int run(struct decoder *d, size_t logits)
     d->gate = next, next += inner;
     d->up = next, next += inner;
     d->scores = next;
-    for (size_t i = 0; i < logits; i++) d->logits[i] = 0.0;
+    for (size_t i = 0; i < logits; i++) d->logits[i] = ENGINE_UNASKED;
     for (d->alone = 0; d->alone <= ((p->manner & ENGINE_ALONE) != 0); d->alone++)
         for (int j = 0; j < p->requests; j++) follow(d, j);
     free(memory);

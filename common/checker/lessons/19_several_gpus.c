@@ -300,6 +300,15 @@ static size_t most_workspace(const struct lesson_case *item)
     return V(item, AT_ROWS) * of_row + 256; /* with a single GPU, its rank has the whole layer */
 }
 
+/** Bytes that the contract allows a rank, if there are devices for all ranks. */
+static size_t workspace_limit(const struct lesson_case *item)
+{
+    struct lesson_case of_rank = *item;
+    of_rank.value[item->part == PART_RING ? (int)AT_Q_LEN : (int)AT_LAYER_HEADS] /= item->value[AT_RANKS];
+    if (item->part != PART_RING) of_rank.value[AT_INNER] /= item->value[AT_RANKS];
+    return most_workspace(&of_rank) * sizeof(float);
+}
+
 static size_t sent_columns(const struct lesson_case *item)
 {
     return item->part == PART_RING ? 1 : SENT_COLUMNS;
@@ -674,6 +683,7 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 const struct lesson lesson_19_several_gpus = {
 #include "checker/cases/described.h"
     LESSON_CALLBACKS(),
+    .workspace_limit = workspace_limit,
     .refused =
         "a call of CUDA or NCCL failed. Is each rank's device the current one (cudaSetDevice) before its "
         "launches? A launch in the stream of another device is refused",

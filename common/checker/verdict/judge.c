@@ -191,11 +191,19 @@ static void say_finding(const struct lesson *lesson, const struct item *item, st
 
 enum { OUT_OF_MEMORY = 2 /* cudaErrorMemoryAllocation */ };
 
+/* 1 if all that the device found is work before a refusal, in a call that was not to be refused: the refusal is what is wrong. */
+static int is_of_wrong_refusal(const struct item *item, const struct wire_result *result)
+{
+    return item->record_count == 1 && item->record[0].kind == RECORD_WROTE_REFUSED &&
+           item->settled.expected == KERNEL_OK &&
+           (result->status[0] != KERNEL_OK || result->status[1] != KERNEL_OK);
+}
+
 static int device_content(const struct session *session, int index, struct verdict *verdict)
 {
     const struct item *item = &session->item[index];
     const struct wire_result *result = &session_case(session, index)->result;
-    if (item->finding || result->findings > 0) {
+    if ((item->finding || result->findings > 0) && !is_of_wrong_refusal(item, result)) {
         say_finding(session->check->options.lesson, item, verdict);
         doubt_workspace(session, index, verdict);
         return 0;
@@ -216,7 +224,10 @@ static int device_content(const struct session *session, int index, struct verdi
 /* If the contract only limits the workspace, the call gets as much as the limit. */
 static size_t workspace_given(const struct session *session, const struct item *item)
 {
-    size_t contract = session->check->options.lesson->workspace_bytes(&item->settled);
+    const struct lesson *lesson = session->check->options.lesson;
+    size_t contract = lesson->workspace_bytes(&item->settled);
+    if (contract == SIZE_MAX && lesson->workspace_limit != NULL)
+        return lesson->workspace_limit(&item->settled);
     for (int b = 0; b < item->buffer_count && contract == SIZE_MAX; b++)
         if (item->buffer[b].role == WIRE_WORKSPACE) return lesson_bytes(&item->buffer[b]);
     return contract;
@@ -234,7 +245,8 @@ static int has_workspace(const struct item *item)
 static int tells_refusal(enum kernel_status status)
 {
     return status == KERNEL_INVALID_CONFIG || status == KERNEL_INVALID_DIMENSION ||
-           status == KERNEL_UNSUPPORTED_DTYPE || status == KERNEL_ALIGNMENT_ERROR;
+           status == KERNEL_UNSUPPORTED_DTYPE || status == KERNEL_ALIGNMENT_ERROR ||
+           status == KERNEL_UNSUPPORTED_ARCHITECTURE;
 }
 
 static void judge_status(const struct session *session, const struct item *item,
@@ -261,6 +273,7 @@ static void judge_status(const struct session *session, const struct item *item,
             (int64_t)session->check->options.lesson->workspace_bytes(&item->settled);
     } else if (tells_refusal(status) || (status == KERNEL_OUT_OF_MEMORY && tells_refusal(expected))) {
         set_cause(verdict, expected == KERNEL_OK ? RECORD_CAUSE_VALID_REFUSED : RECORD_CAUSE_OTHER_REFUSAL);
+        if (expected == KERNEL_OK) take_message(result, record);
     }
 }
 
@@ -325,6 +338,16 @@ static enum record_storage storage_told(enum storage storage)
                                     : RECORD_SHORT_FLOAT;
 }
 
+/* 1 if all that is wrong had to stay as it was. */
+static int is_unasked(const struct judged *judged, int buffer)
+{
+    const double unasked = judged->session->check->options.lesson->unasked;
+    const struct buffer_comparison *found = &judged->buffer[buffer];
+    for (size_t i = 0; i < found->wrong && i < WRONG_KEPT; i++)
+        if (found->first[i].expected != unasked) return 0;
+    return unasked != 0.0;
+}
+
 static void judge_wrong(const struct judged *judged, int buffer, struct verdict *verdict)
 {
     const struct buffer_comparison *found = &judged->buffer[buffer];
@@ -333,6 +356,11 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
     struct record unwritten = {0};
     if (judged->item->one_call && !compare_written(judged, buffer, &unwritten)) {
         say_found(verdict, &unwritten);
+        return;
+    }
+    if (is_unasked(judged, buffer)) {
+        compare_place(shape, wrong->at, say(verdict, STATE_FAIL, RECORD_WROTE_REFUSED, RECORD_OUTPUT_KEPT));
+        set_note(verdict, judged->session->check->options.lesson->left_out);
         return;
     }
     struct record *record = say(verdict, STATE_FAIL, RECORD_WRONG_VALUE, RECORD_ANY_VARIANT);
@@ -598,12 +626,16 @@ void judge_item(struct session *session, int index)
 {
     const struct item *item = &session->item[index];
     struct verdict *total = &session->check->verdicts[item->case_index];
+    const struct lesson *lesson = session->check->options.lesson;
     struct verdict verdict = {.state = STATE_PASS, .about = item->settled.about};
+    /* what an item of a property tests is not what its first one does */
+    if (verdict.about == NULL && item->settled.repeat > 1 && lesson->purpose != NULL)
+        verdict.about = lesson->purpose(&item->settled);
     /* the kernel needs no workspace, so a missing one is no fault */
     if ((item->settled.flags & CASE_IF_WORKSPACE) &&
         session_case(session, index)->result.workspace_asked == 0)
         session->item[index].settled.expected = KERNEL_OK;
-    session->check->options.lesson->describe(&item->settled, verdict.shape, sizeof verdict.shape);
+    lesson->describe(&item->settled, verdict.shape, sizeof verdict.shape);
     verdict.not_told = is_far(item) && session_case(session, index)->result.not_told;
     if (answered(session, index, &verdict) && device_content(session, index, &verdict) &&
         status_right(session, index, &verdict) && memory_right(session, index, &verdict))
