@@ -601,6 +601,8 @@ static int trait(const struct lesson_case *item, int index, const char **message
          "attention is right, the MLP is not: where W_down is 0 the case passes"},
         {layer && item->value[AT_RANKS] > 1 && item->value[AT_ROWS] > 1,
          "only several ranks with several rows fail: is every row added up over the ranks?"},
+        {layer && item->value[AT_POSITION] >= 1024, "only more than 1024 keys fail: if several blocks share "
+                                                    "the keys of a head, does one have the last ones?"},
         {layer && item->value[AT_LAYER_DIM] > 64,
          "only heads of more than 64 elements fail: is all of head_dim looked at?"},
         {item->part == PART_RING && item->value[AT_RANKS] > 1 && item->value[AT_CAUSAL] != 0,

@@ -480,6 +480,7 @@ static int rounding(const struct symptoms *s, struct record *record)
     }
     if (!isfinite(worst) || only_zeros(s)) return 0; /* rounding leaves no zeros */
     if (s->kept >= ENOUGH && !is_far(s) && guessed_within(s, 1.0, 0.0, 1, record)) return 1;
+    if (!is_far(s) && altered(s, record)) return 1;
     record->cause = RECORD_CAUSE_ROUNDING;
     record->real[1] = worst;
     return 1;
@@ -941,10 +942,34 @@ static void choose_guesses(struct check *check, int part)
     }
 }
 
+/* 1 if no rounding explains a case: an element that is off by more than any type of 16 bits rounds, and by many bounds. */
+static int is_beyond_rounding(const struct verdict *verdict)
+{
+    const struct record_value *value = &verdict->record.value;
+    return has_failed(verdict->state) && verdict->record.kind == RECORD_WRONG_VALUE &&
+           verdict->record.certainty == RECORD_NO_CAUSE && !verdict->special && value->share > 100.0 &&
+           fabs(value->got - value->expected) > 0x1p-7 * fabs(value->expected);
+}
+
+/* What is wrong by far in one case of a part may be wrong by little in another, whose values hardly depend on it. */
+static void doubt_rounding(struct check *check, int part)
+{
+    int beyond = 0;
+    for (int i = 0; i < check->case_count; i++)
+        beyond |= counts(check, i, part) && is_beyond_rounding(&check->verdicts[i]);
+    for (int i = 0; i < check->case_count && beyond; i++) {
+        struct record *record = &check->verdicts[i].record;
+        if (check->cases[i].part != part || record->cause != RECORD_CAUSE_ROUNDING) continue;
+        record->cause = RECORD_NO_CAUSE_KNOWN;
+        record->certainty = RECORD_NO_CAUSE;
+    }
+}
+
 void diagnose_parts(struct check *check)
 {
     for (int part = 0; part < check->options.lesson->part_count; part++) {
         choose_guesses(check, part);
         spread_zeros(check, part);
+        doubt_rounding(check, part);
     }
 }

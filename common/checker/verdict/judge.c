@@ -392,12 +392,14 @@ static void judge_norm(const struct judged *judged, int buffer, struct verdict *
     record->certainty = RECORD_ROUNDING;
 }
 
-/* 1 if some element of an input is infinite or NaN. */
-static int holds_special(const struct judged *judged)
+/* 1 if some element of an input is infinite or NaN; @p caches: or of a cache, which is so in every case where nobody has appended. */
+static int holds_special(const struct judged *judged, int caches)
 {
     for (int b = 0; b < judged->item->buffer_count; b++)
         for (size_t i = 0; judged->inputs[b] != NULL && i < lesson_elems(&judged->item->buffer[b]); i++)
-            if (!isfinite(judged->inputs[b][i])) return 1;
+            if (!isfinite(judged->inputs[b][i]) &&
+                (caches || strcmp(judged->item->buffer[b].name, "cache") != 0))
+                return 1;
     return 0;
 }
 
@@ -410,7 +412,7 @@ static int only_special_wrong(const struct judged *judged)
         for (size_t i = 0; i < found->wrong && i < WRONG_KEPT; i++)
             if (isfinite(found->first[i].got) && isfinite(found->first[i].expected)) return 0;
     }
-    return holds_special(judged);
+    return holds_special(judged, 1);
 }
 
 static void judge_values(struct judged *judged, struct verdict *verdict)
@@ -433,7 +435,7 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
         if (judged->buffer[b].wrong > 0) {
             judge_wrong(judged, b, verdict);
             verdict->special = only_special_wrong(judged);
-            verdict->ordinary = !verdict->special && holds_special(judged);
+            verdict->ordinary = !verdict->special && holds_special(judged, 0);
             return;
         }
         if (compare_norm_share(&judged->buffer[b]) > 1.0) {
@@ -445,6 +447,47 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
     if (compare_identity(judged, reason, sizeof reason)) return;
     found = say(verdict, STATE_FAIL, RECORD_BROKEN_IDENTITY, RECORD_ANY_VARIANT);
     snprintf(found->note, sizeof found->note, "%s", reason);
+}
+
+/* Appends those of the words of @p shape that @p other has not; returns how many. */
+static int add_unlike(const char *shape, const char *other, char *text, size_t size)
+{
+    char all[sizeof((struct verdict *)0)->shape + 4], word[sizeof all];
+    int count = 0;
+    snprintf(all, sizeof all, ", %s,", other);
+    for (size_t length; *shape != '\0'; shape += length + (shape[length] != '\0' ? 2 : 0)) {
+        const char *end = strstr(shape, ", ");
+        length = end != NULL ? (size_t)(end - shape) : strlen(shape);
+        snprintf(word, sizeof word, ", %.*s,", (int)length, shape);
+        if (strstr(all, word) != NULL) continue;
+        const size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s%.*s", count++ > 0 ? ", " : "", (int)length, shape);
+    }
+    return count;
+}
+
+/* Of the items of the set before this one that have other bits, tells of the one whose arguments are most alike. */
+static void tell_nearest(const struct session *session, const struct judged *judged, const char *shape,
+                         struct record *found)
+{
+    int least = RECORD_NOTE;
+    for (int i = judged->index - 1; i >= 0 && session->item[i].case_index == judged->item->case_index; i--) {
+        struct record record;
+        struct judged other;
+        char of_other[sizeof((struct verdict *)0)->shape];
+        if (session->item[i].end != ITEM_ANSWERED || judged_open(&other, session, i) != 0) return;
+        if (!compare_same_bits(judged, &other, &record)) {
+            session->check->options.lesson->describe(&other.item->settled, of_other, sizeof of_other);
+            record.note[0] = '\0';
+            int unlike = add_unlike(of_other, shape, record.note, sizeof record.note);
+            const size_t used = strlen(record.note);
+            snprintf(record.note + used, sizeof record.note - used, "%s", " in place of ");
+            unlike += add_unlike(shape, of_other, record.note, sizeof record.note);
+            if (unlike < least) least = unlike, *found = record;
+        }
+        judged_close(&other);
+        if (!(session->item[i].settled.flags & CASE_SAME_BITS)) return;
+    }
 }
 
 /* What a property demands of an item beyond right values. */
@@ -481,6 +524,8 @@ static void judge_property(struct session *session, const struct judged *judged,
         say_broken(verdict, RECORD_NO_MEMORY);
     else
         judge_pair(lesson, judged, &earlier, verdict);
+    if (verdict->record.kind == RECORD_WRONG_BITS)
+        tell_nearest(session, judged, verdict->shape, &verdict->record);
     judged_close(&earlier);
 }
 
