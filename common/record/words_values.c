@@ -262,6 +262,7 @@ static void add_wrote(struct sentence *s, const struct record *r)
         say(s, "input modified: ");
     add_element(s, r);
     say(s, r->kind == RECORD_WROTE_REFUSED ? " was written" : " is not what it was");
+    if (r->note[0] != '\0') say(s, ": %s", r->note);
 }
 
 static void add_kind(struct sentence *s, const struct record *r)
@@ -374,6 +375,8 @@ static const char *what_refuses(const struct record *r)
         return "does a check ask more of an extent, or of a leading dimension, than the contract does?";
     case KERNEL_UNSUPPORTED_DTYPE:
         return "does a check leave out a storage type, or look at one that has no meaning here?";
+    case KERNEL_UNSUPPORTED_ARCHITECTURE:
+        return "does the check of the device's capability exclude one that the contract names?";
     default:
         return "does a check ask for a larger alignment than the contract does, or look at a pointer that "
                "has no meaning here?";
@@ -618,7 +621,8 @@ static void add_cause(struct sentence *s, const struct record *r)
             "capturing, a wait or an allocation");
         break;
     case RECORD_CAUSE_VALID_REFUSED:
-        say(s, "valid arguments are refused: %s", what_refuses(r));
+        say(s, "valid arguments are refused: ");
+        add_note_or(s, r, what_refuses(r));
         break;
     case RECORD_CAUSE_OTHER_REFUSAL:
         say(s, "of several faults the first decides, in the order of @return in the lesson's header: what is "

@@ -64,6 +64,18 @@ void entry_point_is_given_also(cudaStream_t stream)
     hold_to(promises);
 }
 
+static const char *saw; /* in the call under way */
+
+void marshalling_saw(const char *what)
+{
+    saw = what;
+}
+
+const char *call_was_seen(void)
+{
+    return saw;
+}
+
 void entry_point_returned(enum kernel_status status)
 {
     if (simt_promise_broken_off == NULL || status == KERNEL_OK || status == KERNEL_NOT_STARTED) return;
@@ -141,6 +153,7 @@ enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t st
     describe_launches(described);
     promises = ALL_PROMISES;
     entry_point_is_given(stream);
+    saw = NULL;
     struct device_calls before = device_calls();
     unsigned long objects = simt_objects_made != NULL ? simt_objects_made() : 0;
     enum kernel_status status =

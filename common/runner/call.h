@@ -12,6 +12,9 @@
 enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream,
                                struct wire_result *described);
 
+/** @brief What the lesson's marshalling saw go wrong in the last call; NULL: nothing. */
+const char *call_was_seen(void);
+
 /** @brief From now on launches are described in @p result; NULL stops it. */
 void describe_launches(struct wire_result *result);
 

@@ -76,7 +76,9 @@ static int call_case(struct device_case *run, int set, int index)
     if (simt_caller_runs != NULL) simt_caller_runs(stream);
     result->status[index] = (int32_t)call_kernel(run, set, stream, index == 0 ? &described : NULL);
     if (simt_turn_order != NULL) simt_turn_order(0);
-    if (simt_refused_launch != NULL && result->cuda_error == 0)
+    if (call_was_seen() != NULL && result->cuda_error == 0)
+        snprintf(result->cuda_message, sizeof result->cuda_message, "%s", call_was_seen());
+    else if (simt_refused_launch != NULL && result->cuda_error == 0)
         simt_refused_launch(result->cuda_message, sizeof result->cuda_message);
     if (index == 0) {
         result->launches = described.launches;

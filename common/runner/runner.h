@@ -41,6 +41,9 @@ void entry_point_is_given_also(cudaStream_t stream);
  *         that refused the call must have given no work to any. */
 void entry_point_returned(enum kernel_status status);
 
+/** @brief In lesson_call(), before it returns an error: what the marshalling saw go wrong, in words that outlive the call. */
+void marshalling_saw(const char *what);
+
 /** @brief Makes @p call once, into a graph, and launches that: what is judged is what the launch does. @p context is
  *         handed on to @p call. Returns what @p call did, or ::KERNEL_CUDA_ERROR. */
 enum kernel_status captured_call(enum kernel_status (*call)(void *context, cudaStream_t stream),

@@ -40,6 +40,8 @@ static const struct mistake_row MISTAKES[] = {
     {HEAD_DIM_ROUNDED, RECORD_CAUSE_HEAD_DIM, .where = S | W,
      .message = "the last elements of q and k are missing in every score, as if head_dim were rounded down to a multiple of %d",
      .sizes = {32, 16, 8}},
+    {SCALE_DEFAULT, RECORD_CAUSE_SCALE, .where = S | W,
+     .message = "as if the scale were 1/sqrt(head_dim): only a scale of 0 stands for that, not one that is negative or tiny"},
     {SCALE_TWICE, RECORD_CAUSE_SCALE, .where = S | W, .message = "as if the scale were applied twice"},
     {LAST_KEY_UNSEEN, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL,
      .message = "mask off by one: a query does not see the last key it should"},
@@ -109,6 +111,9 @@ static const struct mistake_row MISTAKES[] = {
      .sizes = {87, 80, 60, 40, 30, 20, 14, 10, 9, 8}},
     {WEIGHTS_ROUNDED, RECORD_CAUSE_WEIGHTS, .where = M | W,
      .message = "weights are rounded to 16 bits: here they stay floats until they are multiplied with V", .sizes = {11, 8}},
+    {QUERIES_ROUNDED, RECORD_CAUSE_SCALE, .where = S | W,
+     .message = "queries are multiplied by the scale, and rounded to 16 bits then: scale the scores, which are floats",
+     .sizes = {11, 11, 8, 8}, .others = {0, 1, 0, 1}},
     {LSE_OF_ROUNDED, RECORD_CAUSE_LSE, .where = W | IN_LSE,
      .message = "l sums weights that were rounded to 16 bits, as P is for its product: sum them before", .sizes = {11, 8}},
     {LSE_WITHOUT_MAX, RECORD_CAUSE_LSE, .where = M | W | IN_LSE,
@@ -173,6 +178,10 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     case WEIGHTS_ROUNDED:
         return attention_storage_of_p(item) == STORAGE_F32;
     case LSE_OF_ROUNDED:
+        return attention_storage(item) == (size == 11 ? STORAGE_F16 : STORAGE_BF16);
+    case SCALE_DEFAULT:
+        return item->real[AT_SCALE] != 0.0;
+    case QUERIES_ROUNDED:
         return attention_storage(item) == (size == 11 ? STORAGE_F16 : STORAGE_BF16);
     case SCALE_POSITIVE:
     case MASK_SCALED:

@@ -21,7 +21,9 @@ enum gemm_mistake {
     A_UNSIGNED, B_UNSIGNED, BOTH_UNSIGNED, SIXTEEN_BITS, SATURATED, AS_FLOAT,
     /* scales */
     NO_ROW_SCALE, NO_COLUMN_SCALE, NO_SCALES, NO_BIAS, SCALES_EXCHANGED, BIAS_FIRST, ROW_SCALE_BY_COLUMN, ROW_SIGN_LOST,
-    COLUMN_SIGN_LOST, SIGNS_LOST, SUM_0_UNSCALED, SUM_0_IS_0
+    COLUMN_SIGN_LOST, SIGNS_LOST, SUM_0_UNSCALED, SUM_0_IS_0,
+    /* to 16 bits, before they are added */
+    PRODUCT_ROUNDED, C_ROUNDED, BOTH_ROUNDED, FACTORS_ROUNDED
     /* clang-format on */
 };
 
@@ -45,12 +47,20 @@ static const struct mistake_row MISTAKES[] = {
     {READ_AS_F16, RECORD_CAUSE_STORAGE_TYPE, .message = "A and B are bf16, and are multiplied as if they were f16"},
     {READ_AS_BF16, RECORD_CAUSE_STORAGE_TYPE, .message = "A and B are f16, and are multiplied as if they were bf16"},
     {FLUSHED, RECORD_CAUSE_STORAGE_TYPE, .message = "elements of A and B that are subnormal halves, below 2^-14, are taken as 0"},
+    {FACTORS_ROUNDED, RECORD_CAUSE_ALPHA_BETA,
+     .message = "alpha and beta are rounded to the type of A and B: they are floats, and stay floats"},
     {ALPHA_IGNORED, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA, .message = "alpha is ignored"},
     {ALPHA_TWICE, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA, .message = "alpha is applied twice"},
     {ALPHA_ON_C, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA | A_BETA, .message = "alpha is applied to beta * C as well"},
     {BETA_IGNORED, RECORD_CAUSE_ALPHA_BETA, .where = A_BETA, .message = "beta is ignored: what C held is missing"},
     {BETA_AS_1, RECORD_CAUSE_ALPHA_BETA, .where = A_BETA, .message = "beta is taken as 1"},
     {FACTORS_IGNORED, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA | A_BETA, .message = "alpha and beta are both ignored"},
+    {PRODUCT_ROUNDED, RECORD_CAUSE_ACCUMULATOR, .where = A_BETA,
+     .message = "alpha times the sum is rounded to the type of C before beta * C is added: add first, and round once"},
+    {C_ROUNDED, RECORD_CAUSE_ACCUMULATOR, .where = A_BETA,
+     .message = "beta * C is rounded to the type of C before it is added: add first, and round once"},
+    {BOTH_ROUNDED, RECORD_CAUSE_ACCUMULATOR, .where = A_BETA,
+     .message = "alpha times the sum, and beta * C, are rounded to the type of C before they are added: round once"},
     {PADDED_WITH_ONES, RECORD_CAUSE_K_TAIL,
      .message = "the tail of the last K tile (of %d) is padded with ones: what pads must be 0", .sizes = {16, 32, 64}},
 };
@@ -68,6 +78,8 @@ static const struct mistake_row MISTAKES_OF_BYTES[] = {
     {NO_BIAS, RECORD_CAUSE_BIAS, .where = SCALED | A_BIAS, .message = "the bias is ignored"},
     {SCALES_EXCHANGED, RECORD_CAUSE_DEQUANTISATION, .where = SCALED,
      .message = "row_scales is read by column and column_scales by row"},
+    {PRODUCT_ROUNDED, RECORD_CAUSE_BIAS, .where = SCALED | A_BIAS,
+     .message = "the scaled sum is rounded to the type of C before the bias is added: add first, and round once"},
     {BIAS_FIRST, RECORD_CAUSE_BIAS, .where = SCALED | A_BIAS, .message = "the bias is added before the scales are applied"},
     {ROW_SCALE_BY_COLUMN, RECORD_CAUSE_DEQUANTISATION, .where = SCALED, .message = "row_scales is read by column"},
     {ROW_SIGN_LOST, RECORD_CAUSE_DEQUANTISATION, .where = SCALED,
@@ -149,6 +161,8 @@ static double taken(const struct mistake *mistake, float x, int byte_unsigned)
 static double factor_of_product(const struct lesson_case *item, const struct mistake *mistake)
 {
     double alpha = item->real[GEMM_ALPHA];
+    if (mistake->number == FACTORS_ROUNDED)
+        return (double)storage_round(gemm_storage(item, GEMM_A), (float)alpha);
     return is(mistake, ALPHA_IGNORED, FACTORS_IGNORED) ? 1.0
            : mistake->number == ALPHA_TWICE            ? alpha * alpha
                                                        : alpha;
@@ -159,6 +173,8 @@ static double factor_of_c(const struct lesson_case *item, const struct mistake *
     double beta = item->real[GEMM_BETA];
     if (beta == 0.0 || is(mistake, BETA_IGNORED, FACTORS_IGNORED)) return 0.0;
     if (mistake->number == BETA_AS_1) return 1.0;
+    if (mistake->number == FACTORS_ROUNDED)
+        return (double)storage_round(gemm_storage(item, GEMM_A), (float)beta);
     return mistake->number == ALPHA_ON_C ? beta * item->real[GEMM_ALPHA] : beta;
 }
 
@@ -189,6 +205,25 @@ static double times_beta(const struct lesson_case *item, const float *const *dat
     return beta != 0.0 ? beta * (double)data[GEMM_C][i * (size_t)item->extent[GEMM_LDC] + j] : 0.0;
 }
 
+/* As an element of C, which has 16 bits. */
+static double as_stored(const struct lesson_case *item, double x)
+{
+    return (double)storage_round(gemm_storage(item, GEMM_C), (float)x);
+}
+
+static int is_short(enum storage storage)
+{
+    return storage == STORAGE_F16 || storage == STORAGE_BF16;
+}
+
+/* The product and beta * C, rounded before they are added. */
+static double added_rounded(const struct lesson_case *item, int mistake, double product, double c)
+{
+    const double left = mistake == C_ROUNDED ? product : as_stored(item, product),
+                 right = mistake == PRODUCT_ROUNDED ? c : as_stored(item, c);
+    return as_stored(item, left + right);
+}
+
 /* All of them, and what is added to them; row @p i of A, or another one, and column @p j of B. */
 static int find_sum(const struct lesson_case *item, const float *const *data, const struct wrong_product *w,
                     size_t i, size_t j, double *value)
@@ -202,7 +237,11 @@ static int find_sum(const struct lesson_case *item, const float *const *data, co
     const double alpha = factor_of_product(item, mistake);
     if (mistake->number == PADDED_WITH_ONES)
         *value += alpha * (mistake->size - item->extent[GEMM_K] % mistake->size);
-    *value += times_beta(item, data, mistake, i, j);
+    const double c = times_beta(item, data, mistake, i, j);
+    const int rounded = mistake->number == BOTH_ROUNDED || is(mistake, PRODUCT_ROUNDED, C_ROUNDED);
+    *value = rounded && !(item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED)
+                 ? added_rounded(item, mistake->number, *value, c)
+                 : *value + c;
     if (mistake->number == AS_FLOAT) *value = (double)(float)*value;
     if (mistake->number == SIXTEEN_BITS) *value -= 65536.0 * floor((*value + 32768.0) / 65536.0);
     if (mistake->number == SATURATED) *value = fmin(fmax(*value, -32768.0), 32767.0);
@@ -234,6 +273,8 @@ static double scaled(const struct lesson_case *item, const float *const *data, c
                                 is(m, COLUMN_SIGN_LOST, SIGNS_LOST));
     if (sum == 0.0 && m->number == SUM_0_UNSCALED) of_row = of_column = 1.0;
     double bias = item->extent[INT8_EX_BIAS] && m->number != NO_BIAS ? (double)data[INT8_BIAS][of_bias] : 0.0;
+    if (m->number == PRODUCT_ROUNDED)
+        return added_rounded(item, PRODUCT_ROUNDED, sum * of_row * of_column, bias);
     return m->number == BIAS_FIRST ? (sum + bias) * of_row * of_column : sum * of_row * of_column + bias;
 }
 
@@ -246,6 +287,12 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     if (where & OTHER_ALPHA && item->real[GEMM_ALPHA] == 1.0) return 0;
     if (where & A_BETA && item->real[GEMM_BETA] == 0.0) return 0;
     switch (mistake->number) {
+    case PRODUCT_ROUNDED:
+    case C_ROUNDED:
+    case BOTH_ROUNDED:
+        return is_short(gemm_storage(item, GEMM_C));
+    case FACTORS_ROUNDED:
+        return is_short(gemm_storage(item, GEMM_A));
     case READ_AS_F16:
         return gemm_storage(item, GEMM_A) == STORAGE_BF16;
     case READ_AS_BF16:
@@ -270,6 +317,7 @@ static int applies_to_bytes(const struct lesson_case *item, unsigned where, cons
     const int is_scaled = (item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED) != 0;
     if (where & (is_scaled ? NOT_SCALED : SCALED)) return 0;
     if (where & A_BIAS && !item->extent[INT8_EX_BIAS]) return 0;
+    if (mistake->number == PRODUCT_ROUNDED && !is_short(gemm_storage(item, GEMM_C))) return 0;
     if (is(mistake, SCALES_EXCHANGED, ROW_SCALE_BY_COLUMN) && j >= m) return 0;
     return mistake->number != SCALES_EXCHANGED || i < n;
 }

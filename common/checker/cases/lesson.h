@@ -348,6 +348,11 @@ struct lesson {
     void (*cost)(const struct lesson_case *item, struct lesson_cost *cost);
     /** @brief Exact workspace by contract, SIZE_MAX if the lesson leaves it to the kernel. */
     size_t (*workspace_bytes)(const struct lesson_case *item);
+    /** @brief If the contract only limits the workspace: the limit. NULL: the workspace's buffer is as large. */
+    size_t (*workspace_limit)(const struct lesson_case *item);
+    double
+        unasked; /**< what outputs hold that no call is asked for, and have to hold after it; 0: there are none */
+    const char *left_out; /**< which outputs these are */
     /** @brief The hint for outputs that depend on what they held before the call; NULL: the usual one. */
     const char *stale;
     /** @brief The hint for NaN in outputs when no input holds one; NULL: the usual one. */

@@ -61,6 +61,18 @@ static double dot_of(const struct wrong_row *row, const float *q, const float *k
     return dot;
 }
 
+/* The score of queries that are scaled first, and rounded then. */
+static double dot_of_rounded(const struct wrong_row *row, int key)
+{
+    const enum storage storage = row->mistake.size == 11 ? STORAGE_F16 : STORAGE_BF16;
+    const float *k = row->k + row->place(row, key);
+    const double base = row->mistake.other ? 1.0 / LN_2 : 1.0;
+    double dot = 0.0;
+    for (size_t d = 0; d < row->head_dim; d++)
+        dot += (double)storage_round(storage, (float)(row->scale * base * (double)row->q[d])) * (double)k[d];
+    return dot / base;
+}
+
 /* As dot_of(), with K or V taken for a matrix of head_dim rows: then element @p d of key @p key lies here. */
 static size_t transposed_place(const struct wrong_row *row, int key, size_t d)
 {
@@ -93,6 +105,10 @@ double wrong_score(const struct wrong_row *row, int key)
         return dot * fabs(row->scale);
     case TILES_SCALE_POSITIVE:
         return dot * (key / mistake->size < (row->last - 1) / mistake->size ? fabs(row->scale) : row->scale);
+    case SCALE_DEFAULT:
+        return dot / sqrt((double)row->head_dim) + bias;
+    case QUERIES_ROUNDED:
+        return dot_of_rounded(row, key) + bias;
     case SCALE_TWICE:
         return dot * row->scale * row->scale;
     default:

@@ -43,7 +43,8 @@ enum attention_mistake {
     /* of tiles of [other] rows those from [rows] on are taken for the first ones: by the mask, or for their queries */
     MASK_OF_FIRST_ROWS, QUERIES_OF_FIRST_ROWS, TILES_SCALE_POSITIVE /* all of [keys] but the last */,
     SLOPE_OF_FIRST /* [heads] */, SLOPE_OF_GROUP, LSE_OF_ROUNDED /* weights, to [bits] */,
-    ZEROS_AFTER_FIRST_QUERY /* as TILES_OF_FIRST_QUERY */, WEIGHTS_ROUNDED /* to [bits] */, MASK_SCALED
+    ZEROS_AFTER_FIRST_QUERY /* as TILES_OF_FIRST_QUERY */, WEIGHTS_ROUNDED /* to [bits] */, MASK_SCALED,
+    SCALE_DEFAULT, QUERIES_ROUNDED /* to [bits]; with log2(e) in them if [other] */
     /* clang-format on */
 };
 

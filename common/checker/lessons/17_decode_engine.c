@@ -1006,4 +1006,6 @@ const struct lesson lesson_17_decode_engine = {
            "position, by its request's table?",
     .axes = {"runs (0: in the batch, 1: each token alone)", "steps", "rows of logits", "words"},
     .stage = stage,
+    .unasked = ENGINE_UNASKED,
+    .left_out = "logits of a row that is not asked for, where wanted_rows is negative or ends",
 };

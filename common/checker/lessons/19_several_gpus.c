@@ -300,6 +300,15 @@ static size_t most_workspace(const struct lesson_case *item)
     return V(item, AT_ROWS) * of_row + 256; /* with a single GPU, its rank has the whole layer */
 }
 
+/** Bytes that the contract allows a rank, if there are devices for all ranks. */
+static size_t workspace_limit(const struct lesson_case *item)
+{
+    struct lesson_case of_rank = *item;
+    of_rank.value[item->part == PART_RING ? (int)AT_Q_LEN : (int)AT_LAYER_HEADS] /= item->value[AT_RANKS];
+    if (item->part != PART_RING) of_rank.value[AT_INNER] /= item->value[AT_RANKS];
+    return most_workspace(&of_rank) * sizeof(float);
+}
+
 static size_t sent_columns(const struct lesson_case *item)
 {
     return item->part == PART_RING ? 1 : SENT_COLUMNS;
@@ -592,6 +601,8 @@ static int trait(const struct lesson_case *item, int index, const char **message
          "attention is right, the MLP is not: where W_down is 0 the case passes"},
         {layer && item->value[AT_RANKS] > 1 && item->value[AT_ROWS] > 1,
          "only several ranks with several rows fail: is every row added up over the ranks?"},
+        {layer && item->value[AT_POSITION] >= 1024, "only more than 1024 keys fail: if several blocks share "
+                                                    "the keys of a head, does one have the last ones?"},
         {layer && item->value[AT_LAYER_DIM] > 64,
          "only heads of more than 64 elements fail: is all of head_dim looked at?"},
         {item->part == PART_RING && item->value[AT_RANKS] > 1 && item->value[AT_CAUSAL] != 0,
@@ -674,6 +685,7 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 const struct lesson lesson_19_several_gpus = {
 #include "checker/cases/described.h"
     LESSON_CALLBACKS(),
+    .workspace_limit = workspace_limit,
     .refused =
         "a call of CUDA or NCCL failed. Is each rank's device the current one (cudaSetDevice) before its "
         "launches? A launch in the stream of another device is refused",

@@ -223,7 +223,7 @@ void make_finite_scalars(struct making *m)
     static const struct {
         const char *suffix;
         double value;
-    } finite[] = {{"minus_half", -0.5}, {"small", 1e-7}, {"minute", 1e-30}};
+    } finite[] = {{"minus_three_eighths", -0.375}, {"small", 1e-7}, {"minute", 1e-30}};
     for (const struct described *line = NULL;
          (line = described_next(m->lesson, m->part, DESCRIBED_SCALAR, line)) != NULL;)
         for (size_t i = 0; i < sizeof finite / sizeof finite[0]; i++) {

@@ -116,18 +116,20 @@ static const char *about(const struct check *check, int index)
     return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
 }
 
-/* 1 if what is special about a case is so of more cases of the part that pass than that fail. */
+/* 1 if what is special about a case is so of as many cases of the part that pass as that fail: not where it is how far apart things
+ * are, which each case tries for others. */
 static int is_harmless(const struct check *check, int index)
 {
     const char *purpose = about(check, index);
     int surplus = 0;
+    if (is_far_case(&check->cases[index])) return 0;
     for (int i = 0; i < check->case_count && purpose != NULL; i++) {
         if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
         const char *other = about(check, i);
         if (other != NULL && strcmp(other, purpose) == 0)
             surplus += check->verdicts[i].state == STATE_PASS ? 1 : -1;
     }
-    return surplus > 0;
+    return surplus >= 0;
 }
 
 /* 1 if a failure of this kind may come of what a case's inputs are: it is one of contents, or a read of what was not given. Where
@@ -154,7 +156,12 @@ static int is_of_inputs(const struct lesson_case *item, const struct verdict *ve
     case RECORD_WROTE_REFUSED:
         return 1;
     case RECORD_WRONG_STATUS:
-        return verdict->record.cause == RECORD_NO_CAUSE_KNOWN;
+        /* what is usually refused is a list: what the case gives says more, unless that is its numbers */
+        return verdict->record.cause == RECORD_NO_CAUSE_KNOWN ||
+               ((verdict->record.cause == RECORD_CAUSE_VALID_REFUSED ||
+                 verdict->record.cause == RECORD_CAUSE_LAUNCH_REFUSED) &&
+                verdict->record.note[0] == '\0' && item->distribution == 0 && item->special == 0 &&
+                item->scores == 0);
     default:
         return 0;
     }
@@ -383,10 +390,12 @@ static void report_cases(struct check *check, int part, struct told *told)
         shown++;
     }
     const int before = shown;
-    for (int named = RECORD_CAUSE; named >= least && shown == before; named--)
+    for (int step = 2 * RECORD_CAUSE + 1; step >= 2 * least && shown == before; step--)
         for (int i = 0; i < check->case_count && shown < SHOWN_IN_FULL; i++) {
             if (told->cases[i] || !part_has_failed(check, i, part)) continue;
-            if ((int)certainty_of(&check->verdicts[i]) != named) continue;
+            if ((int)certainty_of(&check->verdicts[i]) != step / 2) continue;
+            /* of roundings those that a mistake explains come first */
+            if (step / 2 == RECORD_ROUNDING && (check->verdicts[i].record.guess > 0) != step % 2) continue;
             report_cause(check, i, told);
             shown++;
         }

@@ -342,8 +342,9 @@ static int explains(const struct wrong *wrong, double value)
  * @p slack times the bound, and @p rounding of its own size. Nothing but zeros is near the small values of many a mistake,
  * and comes of those alone that leave nothing. The first that fits what is right, too, is told, or else the first, until all
  * cases are known. Where nothing is wrong but what should be infinite or NaN, or all that is wrong is 0, a guess has to fit all that came
- * out: nearly every mistake loses those, or leaves 0 somewhere. */
-static int guessed_within(const struct symptoms *s, double slack, double rounding, struct record *record)
+ * out: nearly every mistake loses those, or leaves 0 somewhere. So it has to with @p all. */
+static int guessed_within(const struct symptoms *s, double slack, double rounding, int all,
+                          struct record *record)
 {
     struct check *check = s->judged->session->check;
     const struct lesson *lesson = check->options.lesson;
@@ -381,7 +382,7 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
             continue;
         if (guess.of_many && 10 * explained < 9 * finite) continue;
         const int thorough = is_thorough(s, index, slack, rounding);
-        if ((special || zeros) && !thorough) continue;
+        if ((special || zeros || all) && !thorough) continue;
         const int votes = guess.votes && index < CHECK_GUESSES;
         if (one_number && !votes &&
             (guess.cause == RECORD_CAUSE_RESCALE || guess.cause == RECORD_CAUSE_PARTIALS))
@@ -397,18 +398,27 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
     return fitting > 0;
 }
 
+/* 1 if something lies so far apart that an offset needs 64 bits. Such a case is there for that alone: what else is wrong shows in others,
+ * and an offset that has overflowed looks like many a mistake. */
+static int is_far(const struct symptoms *s)
+{
+    for (int b = 0; b < WIRE_BUFFERS; b++)
+        if (s->judged->item->settled.apart[b] != 0) return 1;
+    return 0;
+}
+
 static int guessed(const struct symptoms *s, struct record *record)
 {
     enum {
         LONG_ROW = 16
     }; /* each of these mistakes changes whole rows: a single wrong element has another cause */
-    if (s->found->wrong == 1 && s->shape->extent[s->shape->rank - 1] >= LONG_ROW) return 0;
+    if (is_far(s) || (s->found->wrong == 1 && s->shape->extent[s->shape->rank - 1] >= LONG_ROW)) return 0;
     /* Relative to the wrong value, which may be large. */
     double share = s->shape->storage == STORAGE_BF16  ? 4e-3
                    : s->shape->storage == STORAGE_F16 ? 5e-4
                    : s->shape->storage == STORAGE_I32 ? 0.0
                                                       : 1e-5;
-    return guessed_within(s, 4.0, share, record);
+    return guessed_within(s, 4.0, share, 0, record);
 }
 
 /* Inputs that are taken for other numbers. */
@@ -417,10 +427,27 @@ static int altered(const struct symptoms *s, struct record *record)
     return altered_explain(s->judged, s->buffer, s->found->first, s->kept, record);
 }
 
+/* Results among the subnormal halves that are stored as 0, while no element is one of those. */
+static int results_flushed(const struct symptoms *s, struct record *record)
+{
+    const double least = 0x1p-14;
+    const float *got = s->judged->got[0][s->buffer];
+    if (s->shape->storage != STORAGE_F16 || !only_zeros(s)) return 0;
+    for (size_t i = 0; i < s->kept; i++)
+        if (!(fabs(s->found->first[i].expected) < least)) return 0;
+    for (size_t i = 0; i < lesson_elems(s->shape); i++)
+        if (got[i] != 0.0f && fabs((double)got[i]) < least) return 0;
+    record->cause = RECORD_CAUSE_STORAGE_TYPE;
+    snprintf(record->note, sizeof record->note,
+             "results below 6.1e-5, which are subnormal halves, are stored as 0: a half holds numbers down "
+             "to 6e-8");
+    return 1;
+}
+
 /* A sum of other terms, or of some of them several times. */
 static int miscounted(const struct symptoms *s, struct record *record)
 {
-    return terms_explain(s->judged, s->buffer, s->found->first, s->kept, record);
+    return !is_far(s) && terms_explain(s->judged, s->buffer, s->found->first, s->kept, record);
 }
 
 /* What a kernel leaves as it was: an output that it may read, too. */
@@ -451,8 +478,9 @@ static int rounding(const struct symptoms *s, struct record *record)
         if (!(times < small) && !as_half) return 0;
         worst = fmax(worst, times);
     }
-    if (!isfinite(worst)) return 0;
-    if (s->kept >= ENOUGH - 1 && guessed_within(s, 1.0, 0.0, record)) return 1;
+    if (!isfinite(worst) || only_zeros(s)) return 0; /* rounding leaves no zeros */
+    if (s->kept >= ENOUGH && !is_far(s) && guessed_within(s, 1.0, 0.0, 1, record)) return 1;
+    if (!is_far(s) && altered(s, record)) return 1;
     record->cause = RECORD_CAUSE_ROUNDING;
     record->real[1] = worst;
     return 1;
@@ -506,6 +534,20 @@ static int tell_place(struct record *record, enum record_cause cause, const char
     return 1;
 }
 
+/* 1 if of the indices @p first to @p last of @p axis most are wrong, and a good part of the elements there: a few that are wrong lie
+ * somewhere by chance. */
+static int is_mostly_wrong(const struct symptoms *s, int axis, size_t first, size_t last)
+{
+    const size_t count = last - first + 1, extent = s->shape->extent[axis];
+    unsigned char *wrong = calloc(extent, 1);
+    size_t places = 0;
+    if (wrong == NULL) abort();
+    for (size_t i = 0; i < s->kept; i++) wrong[index_on(s->shape, s->found->first[i].at, axis)] = 1;
+    for (size_t i = first; i <= last; i++) places += wrong[i];
+    free(wrong);
+    return 4 * places >= 3 * count && 4 * s->found->wrong * extent >= s->found->compared * count;
+}
+
 static int tail_of(const struct symptoms *s, int axis, const char *what, struct record *record)
 {
     enum { SIZES = 5 };
@@ -524,12 +566,14 @@ static int tail_of(const struct symptoms *s, int axis, const char *what, struct 
     enum { BLOCK_BYTES = 128 };
     const int blocks = axis == s->shape->rank - 1 && storage_bytes(s->shape->storage) == sizeof(uint16_t) &&
                        low * sizeof(uint16_t) % BLOCK_BYTES == 0;
-    if (low > 0 && (4 * low >= extent || blocks) && all_known(s, axis)) {
+    if (low > 0 && (4 * low >= extent || blocks) && all_known(s, axis) &&
+        is_mostly_wrong(s, axis, low, extent - 1)) {
         record->number[RECORD_N_TILE] = blocks;
         return tell_place(record, RECORD_CAUSE_LATER_PART, what, low, extent);
     }
     if (own_axes(s)[0] != NULL) return 0; /* nothing may be expected in the last places */
-    if (high + 1 < extent && 4 * (high + 1) <= 3 * extent && all_known(s, axis))
+    if (high + 1 < extent && 4 * (high + 1) <= 3 * extent && all_known(s, axis) &&
+        is_mostly_wrong(s, axis, 0, high))
         return tell_place(record, RECORD_CAUSE_FIRST_PART, what, high, extent);
     return 0;
 }
@@ -752,14 +796,26 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
     static const struct {
         int (*fits)(const struct symptoms *, struct record *);
         enum record_certainty certainty;
-    } patterns[] = {
-        {far_alone, RECORD_CAUSE},     {clamped, RECORD_CAUSE},           {nan_as_zero, RECORD_CAUSE},
-        {rounding, RECORD_ROUNDING},   {altered, RECORD_CAUSE},           {guessed, RECORD_CAUSE},
-        {miscounted, RECORD_CAUSE},    {as_before, RECORD_CAUSE},         {not_finite, RECORD_CAUSE},
-        {all_zero, RECORD_CAUSE},      {constant_factor, RECORD_CAUSE},   {other_sixteen_bits, RECORD_CAUSE},
-        {copy_of_input, RECORD_CAUSE}, {transposed, RECORD_CAUSE},        {permuted, RECORD_CAUSE},
-        {mask_seen, RECORD_CAUSE},     {every_second, RECORD_WHERE_ONLY}, {tails, RECORD_WHERE_ONLY},
-        {lse_right, RECORD_WHERE_ONLY}};
+    } patterns[] = {{far_alone, RECORD_CAUSE},
+                    {clamped, RECORD_CAUSE},
+                    {nan_as_zero, RECORD_CAUSE},
+                    {results_flushed, RECORD_CAUSE},
+                    {rounding, RECORD_ROUNDING},
+                    {altered, RECORD_CAUSE},
+                    {guessed, RECORD_CAUSE},
+                    {miscounted, RECORD_CAUSE},
+                    {as_before, RECORD_CAUSE},
+                    {not_finite, RECORD_CAUSE},
+                    {all_zero, RECORD_CAUSE},
+                    {constant_factor, RECORD_CAUSE},
+                    {other_sixteen_bits, RECORD_CAUSE},
+                    {copy_of_input, RECORD_CAUSE},
+                    {transposed, RECORD_CAUSE},
+                    {permuted, RECORD_CAUSE},
+                    {mask_seen, RECORD_CAUSE},
+                    {every_second, RECORD_WHERE_ONLY},
+                    {tails, RECORD_WHERE_ONLY},
+                    {lse_right, RECORD_WHERE_ONLY}};
     struct symptoms symptoms;
     struct record *record = &verdict->record;
     memset(verdict->guesses, 0, sizeof verdict->guesses);
@@ -886,10 +942,34 @@ static void choose_guesses(struct check *check, int part)
     }
 }
 
+/* 1 if no rounding explains a case: an element that is off by more than any type of 16 bits rounds, and by many bounds. */
+static int is_beyond_rounding(const struct verdict *verdict)
+{
+    const struct record_value *value = &verdict->record.value;
+    return has_failed(verdict->state) && verdict->record.kind == RECORD_WRONG_VALUE &&
+           verdict->record.certainty == RECORD_NO_CAUSE && !verdict->special && value->share > 100.0 &&
+           fabs(value->got - value->expected) > 0x1p-7 * fabs(value->expected);
+}
+
+/* What is wrong by far in one case of a part may be wrong by little in another, whose values hardly depend on it. */
+static void doubt_rounding(struct check *check, int part)
+{
+    int beyond = 0;
+    for (int i = 0; i < check->case_count; i++)
+        beyond |= counts(check, i, part) && is_beyond_rounding(&check->verdicts[i]);
+    for (int i = 0; i < check->case_count && beyond; i++) {
+        struct record *record = &check->verdicts[i].record;
+        if (check->cases[i].part != part || record->cause != RECORD_CAUSE_ROUNDING) continue;
+        record->cause = RECORD_NO_CAUSE_KNOWN;
+        record->certainty = RECORD_NO_CAUSE;
+    }
+}
+
 void diagnose_parts(struct check *check)
 {
     for (int part = 0; part < check->options.lesson->part_count; part++) {
         choose_guesses(check, part);
         spread_zeros(check, part);
+        doubt_rounding(check, part);
     }
 }

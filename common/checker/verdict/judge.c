@@ -191,11 +191,19 @@ static void say_finding(const struct lesson *lesson, const struct item *item, st
 
 enum { OUT_OF_MEMORY = 2 /* cudaErrorMemoryAllocation */ };
 
+/* 1 if all that the device found is work before a refusal, in a call that was not to be refused: the refusal is what is wrong. */
+static int is_of_wrong_refusal(const struct item *item, const struct wire_result *result)
+{
+    return item->record_count == 1 && item->record[0].kind == RECORD_WROTE_REFUSED &&
+           item->settled.expected == KERNEL_OK &&
+           (result->status[0] != KERNEL_OK || result->status[1] != KERNEL_OK);
+}
+
 static int device_content(const struct session *session, int index, struct verdict *verdict)
 {
     const struct item *item = &session->item[index];
     const struct wire_result *result = &session_case(session, index)->result;
-    if (item->finding || result->findings > 0) {
+    if ((item->finding || result->findings > 0) && !is_of_wrong_refusal(item, result)) {
         say_finding(session->check->options.lesson, item, verdict);
         doubt_workspace(session, index, verdict);
         return 0;
@@ -216,7 +224,10 @@ static int device_content(const struct session *session, int index, struct verdi
 /* If the contract only limits the workspace, the call gets as much as the limit. */
 static size_t workspace_given(const struct session *session, const struct item *item)
 {
-    size_t contract = session->check->options.lesson->workspace_bytes(&item->settled);
+    const struct lesson *lesson = session->check->options.lesson;
+    size_t contract = lesson->workspace_bytes(&item->settled);
+    if (contract == SIZE_MAX && lesson->workspace_limit != NULL)
+        return lesson->workspace_limit(&item->settled);
     for (int b = 0; b < item->buffer_count && contract == SIZE_MAX; b++)
         if (item->buffer[b].role == WIRE_WORKSPACE) return lesson_bytes(&item->buffer[b]);
     return contract;
@@ -234,7 +245,8 @@ static int has_workspace(const struct item *item)
 static int tells_refusal(enum kernel_status status)
 {
     return status == KERNEL_INVALID_CONFIG || status == KERNEL_INVALID_DIMENSION ||
-           status == KERNEL_UNSUPPORTED_DTYPE || status == KERNEL_ALIGNMENT_ERROR;
+           status == KERNEL_UNSUPPORTED_DTYPE || status == KERNEL_ALIGNMENT_ERROR ||
+           status == KERNEL_UNSUPPORTED_ARCHITECTURE;
 }
 
 static void judge_status(const struct session *session, const struct item *item,
@@ -261,6 +273,7 @@ static void judge_status(const struct session *session, const struct item *item,
             (int64_t)session->check->options.lesson->workspace_bytes(&item->settled);
     } else if (tells_refusal(status) || (status == KERNEL_OUT_OF_MEMORY && tells_refusal(expected))) {
         set_cause(verdict, expected == KERNEL_OK ? RECORD_CAUSE_VALID_REFUSED : RECORD_CAUSE_OTHER_REFUSAL);
+        if (expected == KERNEL_OK) take_message(result, record);
     }
 }
 
@@ -325,6 +338,16 @@ static enum record_storage storage_told(enum storage storage)
                                     : RECORD_SHORT_FLOAT;
 }
 
+/* 1 if all that is wrong had to stay as it was. */
+static int is_unasked(const struct judged *judged, int buffer)
+{
+    const double unasked = judged->session->check->options.lesson->unasked;
+    const struct buffer_comparison *found = &judged->buffer[buffer];
+    for (size_t i = 0; i < found->wrong && i < WRONG_KEPT; i++)
+        if (found->first[i].expected != unasked) return 0;
+    return unasked != 0.0;
+}
+
 static void judge_wrong(const struct judged *judged, int buffer, struct verdict *verdict)
 {
     const struct buffer_comparison *found = &judged->buffer[buffer];
@@ -333,6 +356,11 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
     struct record unwritten = {0};
     if (judged->item->one_call && !compare_written(judged, buffer, &unwritten)) {
         say_found(verdict, &unwritten);
+        return;
+    }
+    if (is_unasked(judged, buffer)) {
+        compare_place(shape, wrong->at, say(verdict, STATE_FAIL, RECORD_WROTE_REFUSED, RECORD_OUTPUT_KEPT));
+        set_note(verdict, judged->session->check->options.lesson->left_out);
         return;
     }
     struct record *record = say(verdict, STATE_FAIL, RECORD_WRONG_VALUE, RECORD_ANY_VARIANT);
@@ -364,12 +392,14 @@ static void judge_norm(const struct judged *judged, int buffer, struct verdict *
     record->certainty = RECORD_ROUNDING;
 }
 
-/* 1 if some element of an input is infinite or NaN. */
-static int holds_special(const struct judged *judged)
+/* 1 if some element of an input is infinite or NaN; @p caches: or of a cache, which is so in every case where nobody has appended. */
+static int holds_special(const struct judged *judged, int caches)
 {
     for (int b = 0; b < judged->item->buffer_count; b++)
         for (size_t i = 0; judged->inputs[b] != NULL && i < lesson_elems(&judged->item->buffer[b]); i++)
-            if (!isfinite(judged->inputs[b][i])) return 1;
+            if (!isfinite(judged->inputs[b][i]) &&
+                (caches || strcmp(judged->item->buffer[b].name, "cache") != 0))
+                return 1;
     return 0;
 }
 
@@ -382,7 +412,7 @@ static int only_special_wrong(const struct judged *judged)
         for (size_t i = 0; i < found->wrong && i < WRONG_KEPT; i++)
             if (isfinite(found->first[i].got) && isfinite(found->first[i].expected)) return 0;
     }
-    return holds_special(judged);
+    return holds_special(judged, 1);
 }
 
 static void judge_values(struct judged *judged, struct verdict *verdict)
@@ -405,7 +435,7 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
         if (judged->buffer[b].wrong > 0) {
             judge_wrong(judged, b, verdict);
             verdict->special = only_special_wrong(judged);
-            verdict->ordinary = !verdict->special && holds_special(judged);
+            verdict->ordinary = !verdict->special && holds_special(judged, 0);
             return;
         }
         if (compare_norm_share(&judged->buffer[b]) > 1.0) {
@@ -417,6 +447,47 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
     if (compare_identity(judged, reason, sizeof reason)) return;
     found = say(verdict, STATE_FAIL, RECORD_BROKEN_IDENTITY, RECORD_ANY_VARIANT);
     snprintf(found->note, sizeof found->note, "%s", reason);
+}
+
+/* Appends those of the words of @p shape that @p other has not; returns how many. */
+static int add_unlike(const char *shape, const char *other, char *text, size_t size)
+{
+    char all[sizeof((struct verdict *)0)->shape + 4], word[sizeof all];
+    int count = 0;
+    snprintf(all, sizeof all, ", %s,", other);
+    for (size_t length; *shape != '\0'; shape += length + (shape[length] != '\0' ? 2 : 0)) {
+        const char *end = strstr(shape, ", ");
+        length = end != NULL ? (size_t)(end - shape) : strlen(shape);
+        snprintf(word, sizeof word, ", %.*s,", (int)length, shape);
+        if (strstr(all, word) != NULL) continue;
+        const size_t used = strlen(text);
+        snprintf(text + used, size - used, "%s%.*s", count++ > 0 ? ", " : "", (int)length, shape);
+    }
+    return count;
+}
+
+/* Of the items of the set before this one that have other bits, tells of the one whose arguments are most alike. */
+static void tell_nearest(const struct session *session, const struct judged *judged, const char *shape,
+                         struct record *found)
+{
+    int least = RECORD_NOTE;
+    for (int i = judged->index - 1; i >= 0 && session->item[i].case_index == judged->item->case_index; i--) {
+        struct record record;
+        struct judged other;
+        char of_other[sizeof((struct verdict *)0)->shape];
+        if (session->item[i].end != ITEM_ANSWERED || judged_open(&other, session, i) != 0) return;
+        if (!compare_same_bits(judged, &other, &record)) {
+            session->check->options.lesson->describe(&other.item->settled, of_other, sizeof of_other);
+            record.note[0] = '\0';
+            int unlike = add_unlike(of_other, shape, record.note, sizeof record.note);
+            const size_t used = strlen(record.note);
+            snprintf(record.note + used, sizeof record.note - used, "%s", " in place of ");
+            unlike += add_unlike(shape, of_other, record.note, sizeof record.note);
+            if (unlike < least) least = unlike, *found = record;
+        }
+        judged_close(&other);
+        if (!(session->item[i].settled.flags & CASE_SAME_BITS)) return;
+    }
 }
 
 /* What a property demands of an item beyond right values. */
@@ -453,6 +524,8 @@ static void judge_property(struct session *session, const struct judged *judged,
         say_broken(verdict, RECORD_NO_MEMORY);
     else
         judge_pair(lesson, judged, &earlier, verdict);
+    if (verdict->record.kind == RECORD_WRONG_BITS)
+        tell_nearest(session, judged, verdict->shape, &verdict->record);
     judged_close(&earlier);
 }
 
@@ -598,12 +671,16 @@ void judge_item(struct session *session, int index)
 {
     const struct item *item = &session->item[index];
     struct verdict *total = &session->check->verdicts[item->case_index];
+    const struct lesson *lesson = session->check->options.lesson;
     struct verdict verdict = {.state = STATE_PASS, .about = item->settled.about};
+    /* what an item of a property tests is not what its first one does */
+    if (verdict.about == NULL && item->settled.repeat > 1 && lesson->purpose != NULL)
+        verdict.about = lesson->purpose(&item->settled);
     /* the kernel needs no workspace, so a missing one is no fault */
     if ((item->settled.flags & CASE_IF_WORKSPACE) &&
         session_case(session, index)->result.workspace_asked == 0)
         session->item[index].settled.expected = KERNEL_OK;
-    session->check->options.lesson->describe(&item->settled, verdict.shape, sizeof verdict.shape);
+    lesson->describe(&item->settled, verdict.shape, sizeof verdict.shape);
     verdict.not_told = is_far(item) && session_case(session, index)->result.not_told;
     if (answered(session, index, &verdict) && device_content(session, index, &verdict) &&
         status_right(session, index, &verdict) && memory_right(session, index, &verdict))

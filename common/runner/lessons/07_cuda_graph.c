@@ -218,6 +218,11 @@ static enum kernel_status take_step(struct scene *scene, struct decode_graphs *g
     struct device_calls before = device_calls();
     enum kernel_status status = decode_graphs_step(graphs, &batch, stream);
     if (p->mode == MODE_BOTH) report_calls(&scene->report[step], before, 1);
+    if (step == 0 && (status == KERNEL_INVALID_DIMENSION || status == KERNEL_INVALID_CONFIG))
+        marshalling_saw(
+            "creation took the model, and the first step refuses: is what steps need of model and buffers "
+            "copied (both are overwritten once creation has returned), or does a check ask too much of "
+            "the batch?");
     end_step(scene, step);
     entry_point_is_given(scene->stream);
     return status;

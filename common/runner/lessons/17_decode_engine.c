@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "decode_engine.h"
@@ -175,6 +176,16 @@ static enum kernel_status take_step_elsewhere(const struct scene *s, const struc
             elsewhere & (which == PRODUCT_MLP ? ENGINE_MLP_ELSEWHERE : ENGINE_ATTENTION_ELSEWHERE);
         products.wrong |= products.calls[which] != (is_there ? model->config.layers : 0);
     }
+    static char saw[200];
+    const int asked_for = refused < 0 || products.calls[refused] > 0;
+    snprintf(saw, sizeof saw,
+             asked_for && !products.wrong
+                 ? "a product returned KERNEL_UNSUPPORTED_DTYPE, and the step did not"
+                 : "elsewhere is %d: qkv, o and mlp were asked for %d, %d and %d times in %d layers, or with "
+                   "other "
+                   "rows or another stream: is each flag tested by its own bit?",
+             elsewhere, products.calls[0], products.calls[1], products.calls[2], model->config.layers);
+    if (products.wrong || (refused >= 0 && status == KERNEL_OK)) marshalling_saw(saw);
     return products.wrong ? KERNEL_CUDA_ERROR : status;
 }
 
