@@ -99,7 +99,7 @@ static int vector_bytes(const char *name, int widest)
         if (strcmp(end - 2, "sd") == 0) return 8;
     }
     if (strncmp(name, "cvt", 3) == 0 && end[-1] == 'y') return 32;
-    const int counts = strncmp(name, "psl", 3) == 0 || strncmp(name, "psr", 3) == 0;
+    const int counts = (strncmp(name, "psl", 3) == 0 || strncmp(name, "psr", 3) == 0) && name[4] != 'v';
     return widest == 32 && !counts ? 32 : 16;
 }
 

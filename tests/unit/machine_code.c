@@ -176,6 +176,7 @@ static const struct {
     {"rep stos %rax,%es:(%rdi)", "mov    %rax,0x30(%rsp)", "not as its caller left it"},
     {"rep stos %rax,%es:(%rdi)", "mov    %rax,0x48(%rsp)", "not as its caller left it"},
     {"lea    (%rdi,%rax,4),%rbx", "vmovss 0x30(%rsp),%xmm0", NULL},
+    {"lea    (%rdi,%rax,4),%rbx", "vmovss 0x20030(%rsp),%xmm0", "outside of its function's frame"},
     {"0x8(%rsp)", "-0x88(%rsp)", "outside of its function's frame"},
     {"sub    $0x20,%rsp", "sub    %rdi,%rsp", "a length that is not constant"},
     {"sub    $0x20,%rsp", "mov    %rdi,%rsp", "a length that is not constant"},

@@ -474,7 +474,10 @@ static void see_volatile(const void *pointer, size_t bytes, int access, bool ali
 void simt_check(const void *pointer, size_t bytes, int access, bool aligned, const void *pc)
 {
     const struct worker *w = simt_tls_watch;
-    const bool plain = !aligned && w != NULL && (uintptr_t)pointer - w->local.base < w->local.bytes;
+    const bool is_write = access & (SIMT_WRITE | SIMT_ATOMIC),
+               plain = !aligned && w != NULL &&
+                       (is_write ? is_plain_local_write(pointer, bytes)
+                                 : (uintptr_t)pointer - w->local.base < w->local.bytes);
     if (bytes > 0 && !plain) see(pointer, bytes, access, aligned, pc);
 }
 

@@ -69,9 +69,14 @@ SIMT_ATOMIC_CAS(unsigned int)
 SIMT_ATOMIC_CAS(unsigned long long)
 SIMT_ATOMIC_CAS(unsigned short)
 
+/** @brief What these copy is a number or a vector of them: no function of the file's own copies it. */
+#define SIMT_DEMAND_NUMBERS(name)                                                                            \
+    static_assert(sizeof(T) <= 16 && __is_trivially_copyable(T), #name " takes numbers and vectors of them")
+
 #define SIMT_LOAD(name, access)                                                                              \
     template <typename T> SIMT_OUTLINE T name(const T *address)                                              \
     {                                                                                                        \
+        SIMT_DEMAND_NUMBERS(name);                                                                           \
         simt_access(address, sizeof(T), access, SIMT_CALLER);                                                \
         return *address;                                                                                     \
     }
@@ -90,6 +95,7 @@ template <typename T> struct simt_identity_type {
 #define SIMT_STORE(name)                                                                                     \
     template <typename T> SIMT_OUTLINE void name(T *address, typename simt_identity_type<T>::type value)     \
     {                                                                                                        \
+        SIMT_DEMAND_NUMBERS(name);                                                                           \
         simt_access(address, sizeof(T), SIMT_WRITE, SIMT_CALLER);                                            \
         *address = value;                                                                                    \
     }
