@@ -179,12 +179,19 @@ static inline int bucket_rows(int rows)
     return bucket;
 }
 
+/** What the block table of a step takes that lies where that of the step before did. */
+static inline size_t table_bytes(const struct decode_config *c)
+{
+    return ((size_t)c->max_blocks * (size_t)c->max_rows * sizeof(int) + 255) / 256 * 256;
+}
+
 /** Scratch memory of a step; for a second model, the same again and its weights. */
 static inline size_t workspace_of(const struct plan *p)
 {
     struct decode_model model;
     struct decode_buffers work;
     size_t one = decode_buffers_at(&p->config, NULL, NULL, &work), used = 0;
+    if (p->manner & BUFFERS_SHARED) return one + table_bytes(&p->config);
     if (!(p->manner & SECOND_MODEL)) return one;
     decode_place(NULL, &used, (decode_model_at(&p->config, NULL, &model) + 1) / 2);
     return 2 * one + used;

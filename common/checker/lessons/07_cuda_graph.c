@@ -743,8 +743,9 @@ static const char *purpose(const struct lesson_case *item)
         {STREAMS_CHANGE, "the stream of the creation is gone, and every step has a stream of its own"},
         {NO_LEGACY,
          "the legacy default stream cannot be used meanwhile: all work belongs into the stream given"},
-        {BUFFERS_SHARED, "before every step others have used the buffers that the graphs read: rows past the "
-                         "batch have to be padded in every step"},
+        {BUFFERS_SHARED,
+         "before every step others have used the buffers that the graphs read, and the last step's block "
+         "table lay where this one's does: all is copied, and rows past the batch are padded, in every step"},
         {REFUSED_BETWEEN, "before every step come calls that must be refused, and leave no trace"},
         {CREATED_TWICE, "a creation that fails and graphs that are destroyed unused come first"},
         {SECOND_MODEL, "graphs of a second model take the same steps in turn, and are destroyed earlier"},

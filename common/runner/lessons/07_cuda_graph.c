@@ -199,6 +199,15 @@ static void use_buffers(const struct scene *scene)
     cudaMemsetAsync(scene->buffers[WORKSPACE], 0xff, bytes, scene->stream);
 }
 
+/** Puts the block table of a step at the end of the workspace, where that of the step before lay. */
+static void move_table(const struct scene *scene, struct decode_batch *batch)
+{
+    const size_t elems = (size_t)batch->rows * (size_t)scene->plan.config.max_blocks;
+    int *to = (int *)((char *)scene->buffers[WORKSPACE] + workspace_of(&scene->plan)) - elems;
+    cudaMemcpyAsync(to, batch->block_table, elems * sizeof *to, cudaMemcpyDeviceToDevice, scene->stream);
+    batch->block_table = to;
+}
+
 /** A step, by @p graphs or, without any, launch by launch. Rows of logits that it has no sequences for become
  * zero first. */
 static enum kernel_status take_step(struct scene *scene, struct decode_graphs *graphs, int copy, int step)
@@ -213,7 +222,7 @@ static enum kernel_status take_step(struct scene *scene, struct decode_graphs *g
     if (p->mode == MODE_BOTH || batch.rows < p->config.max_rows)
         cudaMemsetAsync(batch.logits, 0, (size_t)p->config.max_rows * row_bytes, stream);
     if (graphs == NULL) return decode_step_eager(&scene->model, &work, &batch, stream);
-    if (p->manner & BUFFERS_SHARED) use_buffers(scene);
+    if (p->manner & BUFFERS_SHARED) use_buffers(scene), move_table(scene, &batch);
     if (p->manner & REFUSED_BETWEEN) be_refused(scene, graphs, step);
     struct device_calls before = device_calls();
     enum kernel_status status = decode_graphs_step(graphs, &batch, stream);
