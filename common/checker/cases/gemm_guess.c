@@ -80,6 +80,8 @@ static const struct mistake_row MISTAKES_OF_BYTES[] = {
      .message = "row_scales is read by column and column_scales by row"},
     {PRODUCT_ROUNDED, RECORD_CAUSE_BIAS, .where = SCALED | A_BIAS,
      .message = "the scaled sum is rounded to the type of C before the bias is added: add first, and round once"},
+    {BOTH_ROUNDED, RECORD_CAUSE_BIAS, .where = SCALED | A_BIAS,
+     .message = "the scaled sum and the bias are rounded to the type of C before they are added: round once"},
     {BIAS_FIRST, RECORD_CAUSE_BIAS, .where = SCALED | A_BIAS, .message = "the bias is added before the scales are applied"},
     {ROW_SCALE_BY_COLUMN, RECORD_CAUSE_DEQUANTISATION, .where = SCALED, .message = "row_scales is read by column"},
     {ROW_SIGN_LOST, RECORD_CAUSE_DEQUANTISATION, .where = SCALED,
@@ -243,6 +245,8 @@ static int find_sum(const struct lesson_case *item, const float *const *data, co
                  ? added_rounded(item, mistake->number, *value, c)
                  : *value + c;
     if (mistake->number == AS_FLOAT) *value = (double)(float)*value;
+    if (mistake->number == FACTORS_ROUNDED && is_short(gemm_storage(item, GEMM_C)))
+        *value = as_stored(item, *value);
     if (mistake->number == SIXTEEN_BITS) *value -= 65536.0 * floor((*value + 32768.0) / 65536.0);
     if (mistake->number == SATURATED) *value = fmin(fmax(*value, -32768.0), 32767.0);
     return 1;
@@ -273,8 +277,8 @@ static double scaled(const struct lesson_case *item, const float *const *data, c
                                 is(m, COLUMN_SIGN_LOST, SIGNS_LOST));
     if (sum == 0.0 && m->number == SUM_0_UNSCALED) of_row = of_column = 1.0;
     double bias = item->extent[INT8_EX_BIAS] && m->number != NO_BIAS ? (double)data[INT8_BIAS][of_bias] : 0.0;
-    if (m->number == PRODUCT_ROUNDED)
-        return added_rounded(item, PRODUCT_ROUNDED, sum * of_row * of_column, bias);
+    if (is(m, PRODUCT_ROUNDED, BOTH_ROUNDED))
+        return added_rounded(item, m->number, sum * of_row * of_column, bias);
     return m->number == BIAS_FIRST ? (sum + bias) * of_row * of_column : sum * of_row * of_column + bias;
 }
 
@@ -317,7 +321,7 @@ static int applies_to_bytes(const struct lesson_case *item, unsigned where, cons
     const int is_scaled = (item->extent[GEMM_EX_FLAGS] & GEMM_DEQUANTISED) != 0;
     if (where & (is_scaled ? NOT_SCALED : SCALED)) return 0;
     if (where & A_BIAS && !item->extent[INT8_EX_BIAS]) return 0;
-    if (mistake->number == PRODUCT_ROUNDED && !is_short(gemm_storage(item, GEMM_C))) return 0;
+    if (is(mistake, PRODUCT_ROUNDED, BOTH_ROUNDED) && !is_short(gemm_storage(item, GEMM_C))) return 0;
     if (is(mistake, SCALES_EXCHANGED, ROW_SCALE_BY_COLUMN) && j >= m) return 0;
     return mistake->number != SCALES_EXCHANGED || i < n;
 }
