@@ -20,6 +20,8 @@
 enum { INDEX_BYTES = 12, MOST_REPORTS = 24, MOST_RUNS = 30, KEEPS_REGISTERS = 2 };
 /* Above a thread's stack as much memory belongs to nobody (GUARD_BYTES): a function that is called without its arguments finds nothing. */
 enum { MOST_ARGUMENT_BYTES = 64 << 10 };
+/* A stack that is aligned anew does not step over what lies below it, which the compiler touches every 4096 bytes. */
+enum { MOST_ALIGNMENT = 4096 };
 
 /* ---- what is known ------------------------------------------------------------------------------------- */
 
@@ -553,7 +555,7 @@ static int compute(struct program *p, struct state *s, size_t at, const struct k
         to->kind == REGISTER ? to->reg != VECTOR && to->bytes == 8 : to->kind == MEMORY && kind->bytes == 8;
     if (is_whole && it->count == 2 && strcmp(name, "and") == 0 && from->kind == IMMEDIATE &&
         to->kind == REGISTER && to->reg == RSP && first.kind == NUMBER && first.at % 8 == 0 &&
-        last.kind == FRAME) {
+        first.at >= -MOST_ALIGNMENT && last.kind == FRAME) {
         result = (struct value){FRAME, (int)at, 0};
         forget_frame(p, s, at);
     } else if (is_whole && it->count == 2 && strcmp(name, "and") == 0 && first.kind == NUMBER &&

@@ -180,6 +180,7 @@ static const struct {
     {"0x8(%rsp)", "-0x88(%rsp)", "outside of its function's frame"},
     {"sub    $0x20,%rsp", "sub    %rdi,%rsp", "a length that is not constant"},
     {"sub    $0x20,%rsp", "mov    %rdi,%rsp", "a length that is not constant"},
+    {"sub    $0x20,%rsp", "and    $0xfffffffffffe0000,%rsp", "a length that is not constant"},
     {"add    $0x20,%rsp", "add    $0x18,%rsp", "not to where its function was called"},
     {"pop    %rbx\n", "pop    %rsp\n", "a length that is not constant"},
     {"45:\tret\n", "45:\tnop\n", "past the end of its function"},
