@@ -160,8 +160,9 @@ static int is_of_inputs(const struct lesson_case *item, const struct verdict *ve
         return verdict->record.cause == RECORD_NO_CAUSE_KNOWN ||
                ((verdict->record.cause == RECORD_CAUSE_VALID_REFUSED ||
                  verdict->record.cause == RECORD_CAUSE_LAUNCH_REFUSED) &&
-                verdict->record.note[0] == '\0' && item->distribution == 0 && item->special == 0 &&
-                item->scores == 0);
+                verdict->record.note[0] == '\0' &&
+                verdict->record.number[RECORD_N_FIRST] != KERNEL_UNSUPPORTED_ARCHITECTURE &&
+                item->distribution == 0 && item->special == 0 && item->scores == 0);
     default:
         return 0;
     }
