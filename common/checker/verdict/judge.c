@@ -5,6 +5,7 @@
  */
 #include "judge.h"
 
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -449,44 +450,32 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
     snprintf(found->note, sizeof found->note, "%s", reason);
 }
 
-/* Appends those of the words of @p shape that @p other has not; returns how many. */
-static int add_unlike(const char *shape, const char *other, char *text, size_t size)
+/* How many arguments differ. */
+static int unlike(const struct lesson_case *one, const struct lesson_case *other)
 {
-    char all[sizeof((struct verdict *)0)->shape + 4], word[sizeof all];
     int count = 0;
-    snprintf(all, sizeof all, ", %s,", other);
-    for (size_t length; *shape != '\0'; shape += length + (shape[length] != '\0' ? 2 : 0)) {
-        const char *end = strstr(shape, ", ");
-        length = end != NULL ? (size_t)(end - shape) : strlen(shape);
-        snprintf(word, sizeof word, ", %.*s,", (int)length, shape);
-        if (strstr(all, word) != NULL) continue;
-        const size_t used = strlen(text);
-        snprintf(text + used, size - used, "%s%.*s", count++ > 0 ? ", " : "", (int)length, shape);
-    }
+    for (int i = 0; i < WIRE_VALUES; i++) count += one->value[i] != other->value[i];
+    for (int i = 0; i < LESSON_EXTENTS; i++) count += one->extent[i] != other->extent[i];
+    for (int i = 0; i < LESSON_STARTS; i++) count += one->start[i] != other->start[i];
     return count;
 }
 
 /* Of the items of the set before this one that have other bits, tells of the one whose arguments are most alike. */
-static void tell_nearest(const struct session *session, const struct judged *judged, const char *shape,
-                         struct record *found)
+static void tell_nearest(const struct session *session, const struct judged *judged, struct record *found)
 {
-    int least = RECORD_NOTE;
+    const struct lesson_case *mine = &judged->item->settled;
+    int least = INT_MAX;
     for (int i = judged->index - 1; i >= 0 && session->item[i].case_index == judged->item->case_index; i--) {
+        const struct lesson_case *its = &session->item[i].settled;
         struct record record;
         struct judged other;
-        char of_other[sizeof((struct verdict *)0)->shape];
         if (session->item[i].end != ITEM_ANSWERED || judged_open(&other, session, i) != 0) return;
-        if (!compare_same_bits(judged, &other, &record)) {
-            session->check->options.lesson->describe(&other.item->settled, of_other, sizeof of_other);
-            record.note[0] = '\0';
-            int unlike = add_unlike(of_other, shape, record.note, sizeof record.note);
-            const size_t used = strlen(record.note);
-            snprintf(record.note + used, sizeof record.note - used, "%s", " in place of ");
-            unlike += add_unlike(shape, of_other, record.note, sizeof record.note);
-            if (unlike < least) least = unlike, *found = record;
+        if (unlike(mine, its) < least && !compare_same_bits(judged, &other, &record)) {
+            least = unlike(mine, its);
+            *found = record;
         }
         judged_close(&other);
-        if (!(session->item[i].settled.flags & CASE_SAME_BITS)) return;
+        if (!(its->flags & CASE_SAME_BITS)) return;
     }
 }
 
@@ -525,7 +514,7 @@ static void judge_property(struct session *session, const struct judged *judged,
     else
         judge_pair(lesson, judged, &earlier, verdict);
     if (verdict->record.kind == RECORD_WRONG_BITS)
-        tell_nearest(session, judged, verdict->shape, &verdict->record);
+        tell_nearest(session, judged, &verdict->record);
     judged_close(&earlier);
 }
 

@@ -71,15 +71,16 @@ static void open_section(struct section *section, char *start, const char *stop)
     if (section->bytes > 0) section->initial = copy_of(section);
 }
 
-/* The variables of one device make way for those of another. */
+/* The variables of one device make way for those of another. Where all are constant they lie in memory that cannot be written. */
 static void exchange(struct section *section, int from, int to)
 {
+    const char *next = section->kept[to] != NULL ? section->kept[to] : section->initial;
     if (section->bytes == 0) return;
     if (section->kept[from] == NULL)
         section->kept[from] = copy_of(section);
     else
         memcpy(section->kept[from], section->start, section->bytes);
-    memcpy(section->start, section->kept[to] != NULL ? section->kept[to] : section->initial, section->bytes);
+    if (memcmp(section->start, next, section->bytes) != 0) memcpy(section->start, next, section->bytes);
 }
 
 void simt_use_device(int device)

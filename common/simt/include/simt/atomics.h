@@ -97,7 +97,7 @@ template <typename T> struct simt_identity_type {
     {                                                                                                        \
         SIMT_DEMAND_NUMBERS(name);                                                                           \
         simt_access(address, sizeof(T), SIMT_WRITE, SIMT_CALLER);                                            \
-        *address = value;                                                                                    \
+        __builtin_memcpy(address, __builtin_addressof(value), sizeof(T));                                    \
     }
 SIMT_STORE(__stwb)
 SIMT_STORE(__stcg)
