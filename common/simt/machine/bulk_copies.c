@@ -307,6 +307,10 @@ static void demand_begin(struct worker *w, const struct bulk *b, int access)
 /* The copy's global memory, in pieces of up to 16 bytes. */
 static void check_pieces(const struct bulk *b, char *global, size_t bytes, int access)
 {
+    struct worker *w = simt_tls_worker;
+    if ((uintptr_t)global - w->local.stacks < w->local.stacks_bytes)
+        simt_refuse(w, RECORD_OUT_OF_BOUNDS, (uintptr_t)global, bytes, access, b->what.pc,
+                    RECORD_ADVICE_LOCAL_COPY);
     while (global != NULL && bytes > 0) {
         const size_t left = 16 - (uintptr_t)global % 16, part = bytes < left ? bytes : left;
         simt_check(global, part, access, false, b->what.pc);
