@@ -513,8 +513,7 @@ static void judge_property(struct session *session, const struct judged *judged,
         say_broken(verdict, RECORD_NO_MEMORY);
     else
         judge_pair(lesson, judged, &earlier, verdict);
-    if (verdict->record.kind == RECORD_WRONG_BITS)
-        tell_nearest(session, judged, &verdict->record);
+    if (verdict->record.kind == RECORD_WRONG_BITS) tell_nearest(session, judged, &verdict->record);
     judged_close(&earlier);
 }
 
