@@ -1,4 +1,4 @@
-// expect: out-of-bounds at line 18
+// expect: out-of-bounds
 /** A bulk copy goes to a local array, which is no global memory, and may be gone when the copy arrives. */
 #include <cuda/ptx>
 
