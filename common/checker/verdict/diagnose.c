@@ -400,7 +400,7 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
 
 /* 1 if something lies so far apart that an offset needs 64 bits. Such a case is there for that alone: what else is wrong shows in others,
  * and an offset that has overflowed looks like many a mistake. */
-static int is_far(const struct symptoms *s)
+static int lies_far(const struct symptoms *s)
 {
     for (int b = 0; b < WIRE_BUFFERS; b++)
         if (s->judged->item->settled.apart[b] != 0) return 1;
@@ -412,7 +412,7 @@ static int guessed(const struct symptoms *s, struct record *record)
     enum {
         LONG_ROW = 16
     }; /* each of these mistakes changes whole rows: a single wrong element has another cause */
-    if (is_far(s) || (s->found->wrong == 1 && s->shape->extent[s->shape->rank - 1] >= LONG_ROW)) return 0;
+    if (lies_far(s) || (s->found->wrong == 1 && s->shape->extent[s->shape->rank - 1] >= LONG_ROW)) return 0;
     /* Relative to the wrong value, which may be large. */
     double share = s->shape->storage == STORAGE_BF16  ? 4e-3
                    : s->shape->storage == STORAGE_F16 ? 5e-4
@@ -447,7 +447,7 @@ static int results_flushed(const struct symptoms *s, struct record *record)
 /* A sum of other terms, or of some of them several times. */
 static int miscounted(const struct symptoms *s, struct record *record)
 {
-    return !is_far(s) && terms_explain(s->judged, s->buffer, s->found->first, s->kept, record);
+    return !lies_far(s) && terms_explain(s->judged, s->buffer, s->found->first, s->kept, record);
 }
 
 /* What a kernel leaves as it was: an output that it may read, too. */
@@ -479,8 +479,8 @@ static int rounding(const struct symptoms *s, struct record *record)
         worst = fmax(worst, times);
     }
     if (!isfinite(worst) || only_zeros(s)) return 0; /* rounding leaves no zeros */
-    if (s->kept >= ENOUGH && !is_far(s) && guessed_within(s, 1.0, 0.0, 1, record)) return 1;
-    if (!is_far(s) && altered(s, record)) return 1;
+    if (s->kept >= ENOUGH && !lies_far(s) && guessed_within(s, 1.0, 0.0, 1, record)) return 1;
+    if (!lies_far(s) && altered(s, record)) return 1;
     record->cause = RECORD_CAUSE_ROUNDING;
     record->real[1] = worst;
     return 1;
