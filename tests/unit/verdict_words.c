@@ -107,6 +107,7 @@ static void put_causes(FILE *out)
         if (record.guess == 0) put(out, "", &record, 1);
     }
     struct record record = record_of(RECORD_WRONG_VALUE, RECORD_ANY_VARIANT);
+    record.note[0] = '\0'; /* else it is what is said */
     for (int status = KERNEL_INVALID_DIMENSION; status <= KERNEL_ALIGNMENT_ERROR; status++) {
         record.cause = RECORD_CAUSE_VALID_REFUSED;
         record.number[RECORD_N_FIRST] = status;
