@@ -19,7 +19,7 @@
 
 enum { INDEX_BYTES = 12, MOST_REPORTS = 24, MOST_RUNS = 30, KEEPS_REGISTERS = 2 };
 /* Above a thread's stack as much memory belongs to nobody (GUARD_BYTES): a function that is called without its arguments finds nothing. */
-enum { MOST_ARGUMENT_BYTES = 64 << 10 };
+enum { MOST_ARGUMENT_BYTES = 64 << 10, MOST_FRAME_BYTES = 64 << 10 };
 /* A stack that is aligned anew does not step over what lies below it, which the compiler touches every 4096 bytes. */
 enum { MOST_ALIGNMENT = 4096, MOST_PUSHED_BYTES = 128 /* before that */ };
 
@@ -431,7 +431,7 @@ static int judge_frame(struct program *p, const struct state *s, size_t at, stru
               inside = where.at + bytes <= (where.of == CALLERS && writes ? -8 : 0);
     const int fine = where.of == CALLERS ? above || inside : inside;
     const int64_t low = end.kind == FRAME && end.of == where.of ? end.at : -MOST_PUSHED_BYTES;
-    if (fine && where.at >= low) return 1;
+    if (fine && where.at >= low && where.at >= -MOST_FRAME_BYTES) return 1;
     return fail(p, at, "touches the stack outside of its function's frame");
 }
 

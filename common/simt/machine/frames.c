@@ -4,6 +4,7 @@
  */
 #include "frames.h"
 #include "sizes.h"
+#include "trap.h"
 
 /** A row of the table, which common/build/object_gates.c writes. */
 struct frame_row {
@@ -77,6 +78,9 @@ void __tsan_func_entry(void *pc)
     struct open_part part = {0, 0}; /* a function that nobody has read gets nothing */
     (void)pc;
     if (w == NULL || !is_known()) return;
+    /* not every stack is guarded: set_guard() */
+    if ((uintptr_t)__builtin_frame_address(0) - w->current->stack >= STACK_BYTES)
+        simt_stack_full(__builtin_return_address(0));
     const struct frame_row *row = find(w, (uintptr_t)__builtin_return_address(0));
     if (row != NULL) {
         part.start = (uintptr_t)__builtin_dwarf_cfa() + (uintptr_t)(intptr_t)row->low;

@@ -123,6 +123,12 @@ static void found_fault(struct worker *w, enum record_kind kind, enum record_mes
     simt_abandon(w, simt_error_of(kind));
 }
 
+void simt_stack_full(const void *pc)
+{
+    found_fault(simt_tls_worker, RECORD_OUT_OF_BOUNDS, RECORD_SAYS_STACK_FULL, RECORD_ADVICE_STACK,
+                (uintptr_t)pc);
+}
+
 /* Processors of aarch64 divide by zero without a complaint, 0 comes out. There the compiler puts a question in front of every
  * division (simtcc's -fsanitize=integer-divide-by-zero) and calls this. Of the host's own it is no business. */
 void __ubsan_handle_divrem_overflow(const void *described, uintptr_t left, uintptr_t right);
