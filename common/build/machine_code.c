@@ -674,9 +674,9 @@ static int take_call_for_report(struct state *s, const char *name)
         bytes = s->reg[RSI].kind == NUMBER && s->reg[RSI].at < INT32_MAX ? s->reg[RSI].at : 0;
     if (strncmp(name, "__tsan_vptr_", 12) == 0) bytes = 8;
     const char *kind = name + strlen("simt_access_");
-    const int does[2] = {own ? strchr(kind, 'r') != NULL : is_atomic || strstr(name, "read"),
+    const int does[2] = {own ? strchr(kind, 'r') != NULL : is_atomic || strstr(name, "_read"),
                          own ? strchr(kind, 'w') != NULL
-                             : is_atomic || strstr(name, "write") || strstr(name, "update")};
+                             : is_atomic || strstr(name, "_write") || strstr(name, "_update")};
     if (!does[0] && !does[1]) return strncmp(name, "__tsan_func_", 12) == 0;
     for (int writes = 0; writes < 2; writes++)
         if (does[writes]) add_report(s, s->reg[own ? R11 : RDI], bytes, writes);

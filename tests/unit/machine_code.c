@@ -195,6 +195,7 @@ static const struct {
     {"2a: R_X86_64_TPOFF32\t_ZZ5scalePfE4tile", "2a: R_X86_64_TPOFF32\tsimt_tls_watch", "not told"},
     {"__tsan_write4", "__tsan_read4", "not told"},
     {"__tsan_write4", "_ZL5otherv", "not told"},
+    {"__tsan_write4", "__tsan_atomic_thread_fence", "not told"},
     {"__tsan_write4", "simt_atomic_begin", "not told"}, /* how many bytes */
     {"__tsan_write4", "__tsan_write_range", "not told"},
     {"__tsan_write4", "__tsan_unaligned_write4", NULL},

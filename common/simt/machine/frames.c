@@ -4,7 +4,6 @@
  */
 #include "frames.h"
 #include "sizes.h"
-#include "trap.h"
 
 /** A row of the table, which common/build/object_gates.c writes. */
 struct frame_row {
@@ -20,6 +19,8 @@ struct open_part {
 
 extern const struct frame_row __start_simt_frames[] __attribute__((weak)),
     __stop_simt_frames[] __attribute__((weak));
+
+void (*simt_frames_full)(const void *pc);
 
 static inline bool is_known(void)
 {
@@ -80,7 +81,7 @@ void __tsan_func_entry(void *pc)
     if (w == NULL || !is_known()) return;
     /* not every stack is guarded: set_guard() */
     if ((uintptr_t)__builtin_frame_address(0) - w->current->stack >= STACK_BYTES)
-        simt_stack_full(__builtin_return_address(0));
+        simt_frames_full(__builtin_return_address(0));
     const struct frame_row *row = find(w, (uintptr_t)__builtin_return_address(0));
     if (row != NULL) {
         part.start = (uintptr_t)__builtin_dwarf_cfa() + (uintptr_t)(intptr_t)row->low;

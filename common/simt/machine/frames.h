@@ -18,5 +18,8 @@
 /** @brief Thread @p t, whose stack is known, is in no function yet. */
 void simt_frames_begin(struct thread *t);
 
+/** @brief Ends the launch: the running thread, in the function that was called at @p pc, is below its stack. Set before any runs. */
+extern void (*simt_frames_full)(const void *pc);
+
 /** @brief Whether these bytes of the stack of @p t lie in a part that is open. */
 bool simt_frames_open(const struct thread *t, uintptr_t address, size_t bytes);

@@ -7,6 +7,7 @@
  */
 #include "trap.h"
 #include "finding.h"
+#include "frames.h"
 #include "image.h"
 #include "lanes.h"
 #include "machine.h"
@@ -123,7 +124,7 @@ static void found_fault(struct worker *w, enum record_kind kind, enum record_mes
     simt_abandon(w, simt_error_of(kind));
 }
 
-void simt_stack_full(const void *pc)
+static void stack_is_full(const void *pc)
 {
     found_fault(simt_tls_worker, RECORD_OUT_OF_BOUNDS, RECORD_SAYS_STACK_FULL, RECORD_ADVICE_STACK,
                 (uintptr_t)pc);
@@ -195,6 +196,7 @@ void simt_trap_install(void)
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     if (installed) return;
     installed = true;
+    simt_frames_full = stack_is_full;
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < SIGNAL_COUNT; i++) sigaction(SIGNALS[i], &action, &before[i]);
 }

@@ -7,8 +7,6 @@
 #include "finding.h"
 
 void simt_trap_install(void);
-/** @brief Ends the launch: the running thread, in the function that was called at @p pc, is below its stack. */
-void simt_stack_full(const void *pc);
 /** @brief In a signal handler: the calls that led to what was interrupted. */
 void simt_note_frames(struct finding *finding, void *context);
 /** @brief What is said when the host reads what lies there, which it cannot; of four such places at most. */
