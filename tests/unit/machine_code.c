@@ -230,6 +230,8 @@ static const struct {
     {"test   %eax,%eax", OWN("w4", "0x4(%rbx,%rcx,4)", "addl   $0x1,0x4(%rbx,%rcx,4)"), "not told"},
     {"test   %eax,%eax", OWN("rw4", "0x4(%rbx,%rcx,4)", "addl   $0x1,0x4(%rbx,%rcx,4)"), NULL},
     {"test   %eax,%eax", OWN("r64", "(%rbx)", "mov    0x8(%rbx),%rdx"), "not told"},
+    {"test   %eax,%eax", OWN("r16", "(%rbx)", "vpslld (%rbx),%ymm1,%ymm0"), NULL},
+    {"test   %eax,%eax", OWN("r16", "(%rbx)", "vpsllvd (%rbx),%ymm1,%ymm0"), "not told"},
     {"test   %eax,%eax", OWN("volatile", "(%rbx)", "mov    0x8(%rbx),%rdx"), "not told"},
     {"test   %eax,%eax", OWN("r4", "(%rsp,%rax,4)", "mov    (%rsp,%rax,4),%eax"), "open 0 to 32"},
     {"test   %eax,%eax", "mov    (%rsp,%rax,4),%eax", "not told"},

@@ -27,8 +27,7 @@ enum twist {
     NO_SCALE, OWN_KEY_HIDDEN, KV_HEAD_MODULO, ONE_CACHE,
     /* the residual state, the MLP, the head */
     STATE_LOST, STATE_LOST_BY_ATTENTION, STATE_LOST_BY_MLP, SILU_OF_UP, NO_SILU, GAIN_OF_INPUT, NO_LAST_NORM,
-    WANTED_IGNORED, TIED_HEAD,
-    EPSILON_AS_BOUND /* of the mean */
+    WANTED_IGNORED, TIED_HEAD
     /* clang-format on */
 };
 
@@ -82,7 +81,6 @@ static const struct {
     [NO_LAST_NORM] = {RECORD_CAUSE_NORM, "as without the last norm, before the head"},
     [WANTED_IGNORED] = {RECORD_CAUSE_LOGITS, "logits are those of the first rows: wanted_rows says of which, in which order"},
     [TIED_HEAD] = {RECORD_CAUSE_LOGITS, "as if the head were the embedding: here it has weights of its own (tied is 0)"},
-    [EPSILON_AS_BOUND] = {RECORD_CAUSE_NORM, "as if epsilon were the least that a mean may be: it is added to the mean"},
 };
 /* clang-format on */
 enum {
@@ -131,11 +129,6 @@ static double epsilon_of(const struct decoder *d, enum twist built_in)
     return d->twist == NO_EPSILON ? 0.0 : d->twist == built_in ? 1e-6 : (double)d->plan.config.epsilon;
 }
 
-static double with_epsilon(const struct decoder *d, double mean, double epsilon)
-{
-    return d->twist == EPSILON_AS_BOUND ? fmax(mean, epsilon) : mean + epsilon;
-}
-
 /* y = x / rms(x) * gain, for a state. */
 static void norm(const struct decoder *d, const double *x, const float *gain, double *y)
 {
@@ -151,8 +144,7 @@ static void norm(const struct decoder *d, const double *x, const float *gain, do
         const double factor =
             d->twist == NO_DIVISION
                 ? 1.0
-                : 1.0 /
-                      sqrt(with_epsilon(d, (d->twist == SQUARES_OF_SLICE ? of_slice : sum) / count, epsilon));
+                : 1.0 / sqrt((d->twist == SQUARES_OF_SLICE ? of_slice : sum) / count + epsilon);
         for (size_t i = begin; i < end; i++)
             y[i] = x[i] * factor * (d->twist == NO_GAIN ? 1.0 : (double)gain[i]);
     }
@@ -190,9 +182,8 @@ static void turn(const struct decoder *d, double *head, const float *gain, int p
                  high_sign = d->twist == ROPE_BACKWARDS || d->twist == ROPE_HIGH_SIGN ? -1.0 : 1.0;
     double sum = 0.0;
     for (size_t i = 0; i < dim; i++) sum += head[i] * head[i];
-    const double factor = d->twist == NO_HEAD_NORM
-                              ? 1.0
-                              : 1.0 / sqrt(with_epsilon(d, sum / (double)dim, epsilon_of(d, HEADS_EPSILON)));
+    const double factor =
+        d->twist == NO_HEAD_NORM ? 1.0 : 1.0 / sqrt(sum / (double)dim + epsilon_of(d, HEADS_EPSILON));
     for (size_t i = 0; i < half; i++) {
         const size_t at_low = neighbours ? 2 * i : i, at_high = neighbours ? 2 * i + 1 : i + half;
         const int own = d->twist == ROPE_NEIGHBOURS_GAINS,

@@ -454,10 +454,7 @@ static void vary_shape(struct lesson_case *item, int index, struct rng *shape)
     item->extent[DC_Q_LEN] = q_len;
     item->extent[EX_POSITION] =
         sweep.length - 1 + CASE_TABLE_REMAINDERS * rng_between(shape, 0, large ? 90 : 1);
-    /* What a key costs: its elements, and the products with them. */
-    int products = item->extent[DC_HEADS] * q_len / 4, kv_heads = item->extent[DC_KV_HEADS];
-    int row =
-        item->extent[DC_BATCH] * item->extent[DC_HEAD_DIM] * (products > kv_heads ? products : kv_heads);
+    int row = item->extent[DC_BATCH] * item->extent[DC_KV_HEADS] * item->extent[DC_HEAD_DIM];
     if (large) case_table_shorten(&item->extent[EX_POSITION], row, shape);
     item->extent[DC_MAX_LEN] = item->extent[EX_POSITION] + q_len + room;
     item->extent[DC_KV_STRIDE] =

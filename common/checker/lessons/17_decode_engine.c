@@ -299,8 +299,10 @@ static void vary_numbers(struct lesson_case *item, struct engine_plan *plan, int
     item->distribution = (int)distributions[index % 4];
     plan->config.epsilon = epsilons[index / 4 % 4];
     if (index % 16 != 7) return;
-    plan->text = rng_between(rng, 20, 24), plan->chunk = 32;
-    plan->config.layers = 1, plan->config.heads = 4;
+    plan->text = rng_between(rng, 20, 24);
+    plan->chunk = 32;
+    plan->config.layers = 1;
+    plan->config.heads = 4;
     plan->manner &= ~(unsigned)ENGINE_FILLED;
     item->flags |= CASE_SMALL_DEVICE;
 }

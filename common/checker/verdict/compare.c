@@ -20,7 +20,7 @@
 #define SAMPLED_OPS 1e9
 /* The oracle is called for pieces of about this many operations, some 10 ms, each on one thread. */
 #define PIECE_OPS 2e7
-enum { SAMPLED_STRATA = 512, SAMPLED_STRATA_LEAST = 64, SAMPLED_EDGES = 8, STRATA_BESIDE_IDENTITY = 8 };
+enum { SAMPLED_STRATA = 512, SAMPLED_STRATA_LEAST = 64, SAMPLED_EDGES = 8, STRATA_BESIDE_IDENTITY = 16 };
 
 static int is_input(enum wire_role role)
 {

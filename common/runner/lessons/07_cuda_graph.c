@@ -222,7 +222,10 @@ static enum kernel_status take_step(struct scene *scene, struct decode_graphs *g
     if (p->mode == MODE_BOTH || batch.rows < p->config.max_rows)
         cudaMemsetAsync(batch.logits, 0, (size_t)p->config.max_rows * row_bytes, stream);
     if (graphs == NULL) return decode_step_eager(&scene->model, &work, &batch, stream);
-    if (p->manner & BUFFERS_SHARED) use_buffers(scene), move_table(scene, &batch);
+    if (p->manner & BUFFERS_SHARED) {
+        use_buffers(scene);
+        move_table(scene, &batch);
+    }
     if (p->manner & REFUSED_BETWEEN) be_refused(scene, graphs, step);
     struct device_calls before = device_calls();
     enum kernel_status status = decode_graphs_step(graphs, &batch, stream);
