@@ -5,6 +5,9 @@
 #include "decode_step.h"
 
 #include <math.h>
+#include <stdint.h>
+
+#include "base/wide.h"
 
 static const double EPSILON = 1e-5, ROPE_BASE = 10000.0;
 
@@ -42,19 +45,61 @@ size_t ref_decode_scratch_elems(const struct ref_decode_sizes *s, size_t capacit
            3 * (size_t)s->intermediate + capacity;
 }
 
+enum { LANES = 4, ROWS = 2 * LANES };
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
+typedef float floats __attribute__((vector_size(LANES * sizeof(float))));
+typedef int64_t bits __attribute__((vector_size(LANES * sizeof(double))));
+
+static inline void keep(int single, lanes *x)
+{
+    if (single) *x = __builtin_convertvector(__builtin_convertvector(*x, floats), lanes);
+}
+
+/* Sums of ROWS rows side by side, each in the order of a simple loop; the last of @p rows stands in for those that are missing. */
+static inline __attribute__((always_inline)) void sum_rows(int single, const double *x, const float *weights,
+                                                           size_t rows, size_t inputs, lanes *sums,
+                                                           lanes *absolute)
+{
+    lanes sum[2] = {{0.0}}, sizes[2] = {{0.0}};
+    const float *row[ROWS];
+    for (size_t r = 0; r < ROWS; r++) row[r] = weights + (r < rows ? r : rows - 1) * inputs;
+    for (size_t i = 0; i < inputs; i++)
+        for (int h = 0; h < 2; h++) {
+            const float *const *of = row + h * LANES;
+            const lanes w = {(double)of[0][i], (double)of[1][i], (double)of[2][i], (double)of[3][i]};
+            lanes product = w * x[i];
+            keep(single, &product);
+            sum[h] += product;
+            keep(single, &sum[h]);
+            sizes[h] += (lanes)((bits)product & INT64_MAX);
+        }
+    for (int h = 0; h < 2; h++) sums[h] = sum[h], absolute[h] = sizes[h];
+}
+
+WIDE static void sum_single(const double *x, const float *weights, size_t rows, size_t inputs, lanes *sums,
+                            lanes *absolute)
+{
+    sum_rows(1, x, weights, rows, inputs, sums, absolute);
+}
+
+WIDE static void sum_double(const double *x, const float *weights, size_t rows, size_t inputs, lanes *sums,
+                            lanes *absolute)
+{
+    sum_rows(0, x, weights, rows, inputs, sums, absolute);
+}
+
 /** out = x W^T, or out += x W^T; magnitude receives the sums of the absolute products. */
 static void project(const struct ref_decode_rounding *rounding, const double *x, const float *weights,
                     size_t inputs, size_t outputs, int add, double *out, double *magnitude)
 {
+    lanes sums[2], absolute[2];
     for (size_t o = 0; o < outputs; o++) {
-        double sum = 0.0, absolute = 0.0;
-        for (size_t i = 0; i < inputs; i++) {
-            double product = kept(rounding, x[i] * (double)weights[o * inputs + i]);
-            sum = kept(rounding, sum + product);
-            absolute += fabs(product);
-        }
-        out[o] = add ? kept(rounding, out[o] + sum) : sum;
-        if (magnitude != NULL) magnitude[o] = absolute;
+        const size_t h = o % ROWS / LANES, lane = o % LANES;
+        if (o % ROWS == 0)
+            (rounding->single ? sum_single : sum_double)(x, weights + o * inputs, outputs - o, inputs, sums,
+                                                         absolute);
+        out[o] = add ? kept(rounding, out[o] + sums[h][lane]) : sums[h][lane];
+        if (magnitude != NULL) magnitude[o] = absolute[h][lane];
     }
 }
 

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/wide.h"
 #include "experts.h"
 
 enum { MOST_TOP_K = 32 };
@@ -26,6 +27,9 @@ struct context {
     double *scores, *score_variance; /* [given + count] */
     uint64_t *random;                /* where roundings are drawn from; NULL: there are none */
 };
+
+enum { LANES = 4, ROWS = 2 * LANES };
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 
 /* A rounding to unit roundoff @p u, evenly spread. */
 static double rounded(double x, double u)
@@ -88,29 +92,56 @@ static void to_levels(const struct context *c, struct noisy row, size_t count)
     }
 }
 
+/** The sums of ROWS rows, side by side: each is added up in the order of a simple loop. */
+struct row_sums {
+    lanes sum[2], squares[2], passed[2], variance[2];
+};
+
+/* The next product of the rows that half @p h has. */
+static inline void add_term(struct row_sums *s, int h, lanes term)
+{
+    s->sum[h] += term;
+    s->passed[h] += s->sum[h] * s->sum[h];
+    s->squares[h] += term * term;
+}
+
+/* What @p rows of W, @p inputs long, make of x; the last one stands in for those that are missing. */
+WIDE static void sum_rows(const float *weights, size_t rows, struct noisy x, size_t inputs,
+                          struct row_sums *sums)
+{
+    struct row_sums s = {0};
+    const float *row[ROWS];
+    for (size_t r = 0; r < ROWS; r++) row[r] = weights + (r < rows ? r : rows - 1) * inputs;
+    for (size_t i = 0; i < inputs; i++)
+        for (int h = 0; h < 2; h++) {
+            const float *const *of = row + h * LANES;
+            const lanes w = {(double)of[0][i], (double)of[1][i], (double)of[2][i], (double)of[3][i]};
+            add_term(&s, h, w * x.x[i]);
+            s.variance[h] += w * w * x.variance[i];
+        }
+    *sums = s;
+}
+
 /* out = W x, or out += W x, where W x is rounded to u; without W it is 0. A sum that begins with what is in out passes through that, too, with every
  * product. */
 static void project(const struct context *c, const float *weights, struct noisy x, size_t inputs,
                     size_t outputs, int add, double u, struct noisy out)
 {
+    struct row_sums s = {0};
     for (size_t row = 0; row < outputs; row++) {
-        double sum = 0.0, variance = 0.0, squares = 0.0, passed = 0.0;
-        for (size_t i = 0; i < inputs && weights != NULL; i++) {
-            const double w = (double)weights[row * inputs + i], term = w * x.x[i];
-            sum += term;
-            passed += sum * sum;
-            squares += term * term;
-            variance += w * w * x.variance[i];
-        }
-        double own =
-            of_sum(c, inputs, squares, passed) + rounded(sqrt(squares), c->r->products) + rounded(sum, u);
+        const size_t h = row % ROWS / LANES, lane = row % LANES;
+        if (row % ROWS == 0 && weights != NULL)
+            sum_rows(weights + row * inputs, outputs - row, x, inputs, &s);
+        double sum = s.sum[h][lane], squares = s.squares[h][lane];
+        double own = of_sum(c, inputs, squares, s.passed[h][lane]) + rounded(sqrt(squares), c->r->products) +
+                     rounded(sum, u);
         if (add) {
             own += (double)inputs * rounded(out.x[row], c->r->sums);
             sum += out.x[row];
             own += rounded(sum, c->r->sums);
         }
         out.x[row] = drawn(c, sum, own);
-        out.variance[row] = (add ? out.variance[row] : 0.0) + variance + own;
+        out.variance[row] = (add ? out.variance[row] : 0.0) + s.variance[h][lane] + own;
     }
 }
 
@@ -134,41 +165,71 @@ static void norm_and_rotate(const struct context *c, struct noisy head, const fl
     }
 }
 
+/* q K^T of ROWS keys, the last one in place of those beyond @p last. */
+WIDE static void sum_keys(size_t dim, struct noisy q, struct noisy keys, size_t stride, size_t first,
+                          size_t last, struct row_sums *sums)
+{
+    struct row_sums s = {0};
+    size_t row[ROWS];
+    for (size_t r = 0; r < ROWS; r++) row[r] = (first + r < last ? first + r : last) * stride;
+    for (size_t d = 0; d < dim; d++)
+        for (int h = 0; h < 2; h++) {
+            const size_t *of = row + h * LANES;
+            const double *k = keys.x + d, *of_k = keys.variance + d;
+            const lanes b = {k[of[0]], k[of[1]], k[of[2]], k[of[3]]};
+            const lanes of_b = {of_k[of[0]], of_k[of[1]], of_k[of[2]], of_k[of[3]]};
+            add_term(&s, h, q.x[d] * b);
+            s.variance[h] += q.x[d] * q.x[d] * of_b + b * b * q.variance[d];
+        }
+    *sums = s;
+}
+
+enum { MOST_DIM = 64 }; /* elements of a head that are summed together */
+
+/* Elements first .. first + count of P V: the sums over all keys, then what the errors make of them. */
+WIDE static void sum_values(const struct context *c, struct noisy values, size_t stride, size_t last,
+                            size_t count, struct noisy out)
+{
+    double value[MOST_DIM] = {0.0}, variance[MOST_DIM] = {0.0}, squares[MOST_DIM] = {0.0};
+    const double lost = c->r->scores * c->r->scores / 3.0;
+    for (size_t t = 0; t <= last; t++)
+        for (size_t d = 0; d < count; d++) value[d] += c->scores[t] * values.x[t * stride + d];
+    for (size_t t = 0; t <= last; t++) {
+        const double p = c->scores[t], of_p = c->score_variance[t];
+        const double *x = values.x + t * stride, *of_x = values.variance + t * stride;
+        for (size_t d = 0; d < count; d++) {
+            const double moved = p * (x[d] - value[d]), term = p * x[d];
+            variance[d] += moved * moved * of_p + p * p * of_x[d] + lost * term * term;
+            squares[d] += term * term;
+        }
+    }
+    for (size_t d = 0; d < count; d++) {
+        const double own =
+            c->r->sums * c->r->sums * (16.0 + (double)last) * squares[d] + rounded(value[d], c->r->stored);
+        out.x[d] = drawn(c, value[d], own);
+        out.variance[d] = variance[d] + own;
+    }
+}
+
 /* One query head at position @p last over keys and values of positions 0 .. last, @p stride elements apart. */
 static void attend(const struct context *c, struct noisy q, struct noisy keys, struct noisy values,
                    size_t stride, size_t last, struct noisy out)
 {
     size_t dim = (size_t)c->s->head_dim;
     double largest = -(double)INFINITY, sum = 0.0, scale = 1.0 / sqrt((double)dim);
+    struct row_sums s;
     for (size_t t = 0; t <= last; t++) {
-        double score = 0.0, variance = 0.0, squares = 0.0, passed = 0.0;
-        for (size_t d = 0; d < dim; d++) {
-            double a = q.x[d], b = keys.x[t * stride + d];
-            score += a * b;
-            passed += score * score;
-            squares += a * a * b * b;
-            variance += a * a * keys.variance[t * stride + d] + b * b * q.variance[d];
-        }
-        double own = of_sum(c, dim, squares, passed) * scale * scale;
-        c->scores[t] = drawn(c, score * scale, own);
-        c->score_variance[t] = variance * scale * scale + own;
+        const size_t h = t % ROWS / LANES, lane = t % LANES;
+        if (t % ROWS == 0) sum_keys(dim, q, keys, stride, t, last, &s);
+        double own = of_sum(c, dim, s.squares[h][lane], s.passed[h][lane]) * scale * scale;
+        c->scores[t] = drawn(c, s.sum[h][lane] * scale, own);
+        c->score_variance[t] = s.variance[h][lane] * scale * scale + own;
         largest = fmax(largest, c->scores[t]);
     }
     for (size_t t = 0; t <= last; t++) sum += c->scores[t] = exp(c->scores[t] - largest);
     for (size_t t = 0; t <= last; t++) c->scores[t] /= sum;
-    for (size_t d = 0; d < dim; d++) {
-        double value = 0.0, variance = 0.0, squares = 0.0;
-        for (size_t t = 0; t <= last; t++) value += c->scores[t] * values.x[t * stride + d];
-        for (size_t t = 0; t <= last; t++) {
-            double p = c->scores[t], v = values.x[t * stride + d], moved = p * (v - value);
-            variance += moved * moved * c->score_variance[t] + p * p * values.variance[t * stride + d];
-            variance += rounded(p * v, c->r->scores);
-            squares += p * p * v * v;
-        }
-        double own = c->r->sums * c->r->sums * (16.0 + (double)last) * squares + rounded(value, c->r->stored);
-        out.x[d] = drawn(c, value, own);
-        out.variance[d] = variance + own;
-    }
+    for (size_t d = 0; d < dim; d += MOST_DIM)
+        sum_values(c, part(values, d), stride, last, dim - d < MOST_DIM ? dim - d : MOST_DIM, part(out, d));
 }
 
 /* What a layer works with; keys and values of all positions. */

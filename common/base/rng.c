@@ -84,6 +84,15 @@ WIDE void rng_fill_row(struct rng *rng, float *data, size_t count)
     rng->state += count * RNG_NORMAL * STEP;
 }
 
+WIDE void rng_fill_mixed(uint64_t seed, uint64_t first, uint64_t first_step, uint64_t second,
+                         uint64_t second_step, float *data, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t mixed = scramble(first + i * first_step + scramble(second + i * second_step + STEP));
+        data[i] = (float)normal_behind(seed + mixed);
+    }
+}
+
 static void fill_piece(void *context, size_t first, size_t last)
 {
     const struct filling *filling = context;

@@ -38,7 +38,12 @@ struct rng rng_ahead(const struct rng *rng, uint64_t numbers);
 /** @brief Fills @p data with rng_normal(), which floats hold exactly. */
 void rng_fill_row(struct rng *rng, float *data, size_t count);
 
-/** @brief The same over all cores. */
+/** @brief Element i is the rng_normal() of seed + rng_mix(first + i * first_step, second + i * second_step): a row of a matrix whose
+ *         numbers depend on their place alone. */
+void rng_fill_mixed(uint64_t seed, uint64_t first, uint64_t first_step, uint64_t second, uint64_t second_step,
+                    float *data, size_t count);
+
+/** @brief rng_fill_row() over all cores. */
 void rng_fill_normal(struct rng *rng, float *data, size_t count);
 
 /** @brief Bits that cannot be foreseen, for nonces and poisons; from the kernel. */

@@ -813,7 +813,7 @@ static void change_file(const char *path)
 {
     const double wrong = 1e9;
     FILE *file = fopen(path, "r+b");
-    if (file == NULL || fseek(file, 4 * 8 + 2 * 8 + 3 * 8, SEEK_SET) != 0) exit(2);
+    if (file == NULL || fseek(file, 4 * 8 + 2 * 8 + 5 * 8, SEEK_SET) != 0) exit(2);
     if (fwrite(&wrong, sizeof wrong, 1, file) != 1 || fclose(file) != 0) exit(2);
 }
 

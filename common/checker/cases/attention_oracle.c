@@ -32,6 +32,7 @@
 #include "attention_inputs.h"
 #include "contracts/e4m3_blocks.h"
 #include "checker/numbers/bound.h"
+#include "checker/numbers/plain.h"
 #include "base/wide.h"
 
 enum { SUMMED_COLUMNS = 64 };
@@ -85,25 +86,10 @@ static struct ref_attention_shape alone(const struct row *row)
 
 /* ---- the same row in plain f32, for the maximum-norm check ----------------------------------------------- */
 
-/* Each score is summed up in the order of a simple loop. Several keys are computed at a time, so that
- * their additions need not wait for each other. */
-WIDE static void plain_scores(const struct row *row, double *scores)
+static void plain_scores(const struct row *row, double *scores)
 {
-    enum { KEYS = 8 };
-    size_t head_dim = (size_t)row->shape.head_dim;
-    for (int first = 0; first < row->visible; first += KEYS) {
-        float sum[KEYS] = {0.0f};
-        int keys = row->visible - first < KEYS ? row->visible - first : KEYS;
-        const float *k = row->k + (size_t)first * head_dim;
-        if (keys == KEYS) {
-            for (size_t d = 0; d < head_dim; d++)
-                for (size_t j = 0; j < KEYS; j++) sum[j] += row->q[d] * k[j * head_dim + d];
-        } else {
-            for (size_t j = 0; j < (size_t)keys; j++)
-                for (size_t d = 0; d < head_dim; d++) sum[j] += row->q[d] * k[j * head_dim + d];
-        }
-        for (int j = 0; j < keys; j++) scores[first + j] = (double)(sum[j] * (float)row->scale);
-    }
+    plain_dots(row->q, row->k, (size_t)row->shape.head_dim, (size_t)row->visible, scores);
+    for (int j = 0; j < row->visible; j++) scores[j] = (double)((float)scores[j] * (float)row->scale);
 }
 
 /* Turns scores into probabilities in place; returns the logsumexp. NaN stays NaN. */

@@ -27,6 +27,8 @@
  * buffer (bound.h) takes the root of the sum of their squares, w / sqrt(3) being the standard deviation of a rounding, and c
  * of these; errors of D and of lse, which are the same for all keys of a query, are of one sign in dQ.
  *
+ * Large cases: of each K/V head a seeded block of columns is compared, in every row. A column's sums need no other's.
+ *
  * Keys that repeat others: of the query rows from the last to the first, sums over the queries so far are the gradient of
  * those keys that no earlier query sees.
  */
@@ -50,6 +52,7 @@ struct head {
     struct ref_attention_shape shape;
     struct ref_backward_row row;
     enum storage storage;
+    size_t column, columns; /* of the head's elements those that are compared */
     /* roundoff of the type that P and dS are stored in, and half its smallest number */
     double scale, w, tiny;
     int visible;                 /* keys that the row sees, repetitions not counted */
@@ -61,8 +64,8 @@ struct head {
     double common;      /* error of D, which all keys of the row share */
     double common_flat; /* c standard deviations of the error of D, and its part that is not random */
     double common_rate; /* relative error that all p of the row share */
-    double *dk, *dv;    /* [SUMS, period, head_dim] sums over the queries so far */
-    double *dq;         /* [SUMS, head_dim] */
+    double *dk, *dv;    /* [SUMS, period, columns] sums over the queries so far */
+    double *dq;         /* [SUMS + 1, columns]; the last: what all keys of the row share */
 };
 
 /** Errors of one pair of query and key. */
@@ -198,24 +201,26 @@ static void find_row(struct head *h, const float *const *data, size_t at)
 /* Adds query row `at` to the sums of its keys, and computes its own gradient. */
 static void add_row(struct head *h, const float *const *data, size_t at)
 {
-    size_t head_dim = (size_t)h->shape.head_dim, all = (size_t)h->shape.kv_len * head_dim;
-    memset(h->dq, 0, (SUMS + 1) * head_dim * sizeof *h->dq);
+    size_t head_dim = (size_t)h->shape.head_dim, columns = h->columns,
+           all = (size_t)h->shape.kv_len * columns;
+    memset(h->dq, 0, (SUMS + 1) * columns * sizeof *h->dq);
     find_row(h, data, at);
     for (int j = 0; j < h->visible; j++) {
         struct pair pair;
-        size_t key = (size_t)j * head_dim;
+        size_t key = (size_t)j * columns;
+        const float *k = h->k + (size_t)j * head_dim + h->column;
         double copies = h->row.copies[j], factor = fabs(h->scale);
         find_pair(h, j, &pair);
-        add_terms(h->dv + key, all, head_dim, h->dout, pair.p, pair.p_linear, pair.p_rounded, pair.p_random,
-                  (double)pair.plain_p);
-        add_terms(h->dk + key, all, head_dim, h->q, h->scale * pair.ds, factor * pair.ds_linear,
+        add_terms(h->dv + key, all, columns, h->dout + h->column, pair.p, pair.p_linear, pair.p_rounded,
+                  pair.p_random, (double)pair.plain_p);
+        add_terms(h->dk + key, all, columns, h->q + h->column, h->scale * pair.ds, factor * pair.ds_linear,
                   factor * pair.ds_rounded, factor * (pair.ds_random + pair.ds_common),
                   h->scale * (double)pair.plain_ds);
-        add_terms(h->dq, head_dim, head_dim, h->k + key, h->scale * copies * pair.ds,
-                  factor * copies * pair.ds_linear, factor * copies * pair.ds_rounded,
-                  factor * copies * pair.ds_random, h->scale * copies * (double)pair.plain_ds);
-        for (size_t d = 0; d < head_dim; d++)
-            h->dq[SUMS * head_dim + d] += factor * copies * pair.ds_common * fabs((double)h->k[key + d]);
+        add_terms(h->dq, columns, columns, k, h->scale * copies * pair.ds, factor * copies * pair.ds_linear,
+                  factor * copies * pair.ds_rounded, factor * copies * pair.ds_random,
+                  h->scale * copies * (double)pair.plain_ds);
+        for (size_t d = 0; d < columns; d++)
+            h->dq[SUMS * columns + d] += factor * copies * pair.ds_common * fabs((double)k[d]);
     }
 }
 
@@ -223,7 +228,7 @@ static void add_row(struct head *h, const float *const *data, size_t at)
 static void add_to_span(const struct head *h, struct lesson_span *span, size_t at, const double *sum,
                         size_t stride, const double *common, double terms)
 {
-    for (size_t d = 0; d < (size_t)h->shape.head_dim; d++) {
+    for (size_t d = 0; d < h->columns; d++) {
         double sizes = sum[SIZES * stride + d];
         span->expected[at + d] += sum[EXACT * stride + d];
         span->bound[at + d] += sum[LINEAR * stride + d] + bound_sum(terms, sizes);
@@ -234,10 +239,21 @@ static void add_to_span(const struct head *h, struct lesson_span *span, size_t a
     }
 }
 
-static void start_span(struct lesson_span *span, int buffer, size_t first, size_t count)
+static void start_span(const struct head *h, struct lesson_span *span, int buffer, size_t first_row,
+                       size_t rows)
 {
-    *span = (struct lesson_span){buffer,      first,       count,       span->expected,
-                                 span->bound, span->plain, span->floor, span->rounding};
+    const size_t head_dim = (size_t)h->shape.head_dim;
+    *span = (struct lesson_span){.buffer = buffer,
+                                 .first = first_row * head_dim + h->column,
+                                 .count = rows * h->columns,
+                                 .columns = h->columns,
+                                 .pitch = head_dim,
+                                 .expected = span->expected,
+                                 .bound = span->bound,
+                                 .plain = span->plain,
+                                 .floor = span->floor,
+                                 .rounding = span->rounding};
+    const size_t count = span->count;
     for (size_t i = 0; i < count; i++)
         span->expected[i] = span->bound[i] = span->plain[i] = span->floor[i] = span->rounding[i] = 0.0;
 }
@@ -246,23 +262,22 @@ static void start_span(struct lesson_span *span, int buffer, size_t first, size_
 static void add_head(struct head *h, const float *const *data, size_t bh, size_t of_group,
                      struct lesson_span *span)
 {
-    size_t q_len = (size_t)h->shape.q_len, head_dim = (size_t)h->shape.head_dim,
-           period = (size_t)h->shape.kv_len;
-    size_t all = period * head_dim, kv_len = (size_t)h->item->extent[BW_KV_LEN],
-           group = span[0].count / q_len / head_dim;
+    size_t q_len = (size_t)h->shape.q_len, columns = h->columns, period = (size_t)h->shape.kv_len;
+    size_t all = period * columns, kv_len = (size_t)h->item->extent[BW_KV_LEN],
+           group = span[0].count / q_len / columns;
     double *copies = (double *)h->row.copies;
     memset(h->dk, 0, SUMS * all * sizeof *h->dk);
     memset(h->dv, 0, SUMS * all * sizeof *h->dv);
     for (size_t i = q_len; i-- > 0;) {
         add_row(h, data, bh * q_len + i);
-        add_to_span(h, &span[0], (of_group * q_len + i) * head_dim, h->dq, head_dim, h->dq + SUMS * head_dim,
+        add_to_span(h, &span[0], (of_group * q_len + i) * columns, h->dq, columns, h->dq + SUMS * columns,
                     (double)kv_len);
         size_t last = (size_t)backward_copies(h->item, (int)i, copies), first = 0;
         if (i > 0) first = (size_t)backward_copies(h->item, (int)i - 1, copies);
         for (size_t j = i > 0 ? first : 0; j < last; j++) { /* the keys that no earlier query sees */
-            size_t from = j % period * head_dim;
-            add_to_span(h, &span[1], j * head_dim, h->dk + from, all, NULL, (double)(q_len * group));
-            add_to_span(h, &span[2], j * head_dim, h->dv + from, all, NULL, (double)(q_len * group));
+            size_t from = j % period * columns;
+            add_to_span(h, &span[1], j * columns, h->dk + from, all, NULL, (double)(q_len * group));
+            add_to_span(h, &span[2], j * columns, h->dv + from, all, NULL, (double)(q_len * group));
         }
     }
 }
@@ -285,29 +300,38 @@ static void finish_span(const struct head *h, struct lesson_span *span)
     }
 }
 
+static void choose_columns(struct head *h, size_t unit, int chosen)
+{
+    enum { CHOSEN = 32 };
+    const size_t head_dim = (size_t)h->shape.head_dim;
+    const int large = h->shape.kv_len < h->item->extent[BW_KV_LEN];
+    h->columns = chosen && large && head_dim > CHOSEN ? CHOSEN : head_dim;
+    h->column = h->columns * (rng_mix(h->item->seed, unit) % (head_dim / h->columns));
+}
+
 void backward_expect(const struct lesson_case *item, const float *const *data, size_t unit,
                      struct lesson_expectation *e)
 {
     struct head h = {.item = item, .shape = backward_shape(item), .storage = backward_storage(item)};
-    size_t period = (size_t)h.shape.kv_len, head_dim = (size_t)h.shape.head_dim, all = period * head_dim;
-    size_t kv = (size_t)item->extent[BW_KV_LEN] * head_dim,
-           group = (size_t)(h.shape.heads / h.shape.kv_heads);
-    size_t queries = (size_t)h.shape.q_len * group * head_dim;
+    choose_columns(&h, unit, e->chosen);
+    size_t period = (size_t)h.shape.kv_len, head_dim = (size_t)h.shape.head_dim, all = period * h.columns;
+    size_t kv_len = (size_t)item->extent[BW_KV_LEN], group = (size_t)(h.shape.heads / h.shape.kv_heads);
+    size_t queries = (size_t)h.shape.q_len * group;
     double *next = e->scratch;
     double **row[] = {(double **)&h.row.copies, &h.row.probs,       &h.row.dprobs, &h.row.dscores,
                       &h.row.score_sizes,       &h.row.dprob_sizes, &h.rate,       &h.flat};
     for (size_t a = 0; a < sizeof row / sizeof row[0]; a++, next += period) *row[a] = next;
     h.row.out = next;
     h.dq = next + head_dim;
-    h.dk = h.dq + (SUMS + 1) * head_dim;
+    h.dk = h.dq + (SUMS + 1) * h.columns;
     h.dv = h.dk + SUMS * all;
     h.scale = ref_attention_scale(&h.shape);
-    h.k = data[BW_K] + unit * kv;
-    h.v = data[BW_V] + unit * kv;
+    h.k = data[BW_K] + unit * kv_len * head_dim;
+    h.v = data[BW_V] + unit * kv_len * head_dim;
     set_storage(&h);
-    start_span(&e->span[0], BW_DQ, unit * queries, queries);
-    start_span(&e->span[1], BW_DK, unit * kv, kv);
-    start_span(&e->span[2], BW_DV, unit * kv, kv);
+    start_span(&h, &e->span[0], BW_DQ, unit * queries, queries);
+    start_span(&h, &e->span[1], BW_DK, unit * kv_len, kv_len);
+    start_span(&h, &e->span[2], BW_DV, unit * kv_len, kv_len);
     for (size_t g = 0; g < group; g++) add_head(&h, data, unit * group + g, g, e->span);
     e->span_count = 0;
     for (int s = 0; s < 3; s++) {

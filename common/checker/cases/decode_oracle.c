@@ -40,14 +40,30 @@ static void expect_status(const struct lesson_case *item, struct lesson_expectat
     e->span_count = 2;
 }
 
-/* Copies the keys or values of one head to consecutive rows, without the elements between them. */
-static void gather(const struct lesson_case *item, const float *cache, size_t b, size_t kv_head, int length,
-                   float *rows)
+/** The rows of one K/V head, one after the other, for all queries that follow each other and read it. */
+struct gathered {
+    size_t head;  /* of all sequences' */
+    float rows[]; /* [2, max_len, head_dim] */
+};
+
+static const float *gather(const struct lesson_case *item, const float *const *data, size_t b, size_t kv_head,
+                           struct lesson_expectation *e)
 {
     size_t head_dim = (size_t)item->extent[DC_HEAD_DIM], stride = (size_t)item->extent[DC_KV_STRIDE];
-    const float *first = cache + b * (size_t)item->extent[DC_MAX_LEN] * stride + kv_head * head_dim;
-    for (size_t t = 0; t < (size_t)length; t++)
-        memcpy(rows + t * head_dim, first + t * stride, head_dim * sizeof *rows);
+    size_t longest = (size_t)item->extent[DC_MAX_LEN], head = b * (size_t)item->extent[DC_KV_HEADS] + kv_head;
+    size_t known = (size_t)decode_position(item, (int)b) + (size_t)item->extent[DC_Q_LEN];
+    struct gathered *kept = e->kept;
+    if (kept != NULL && kept->head == head) return kept->rows;
+    if (kept == NULL) e->kept = kept = malloc(sizeof *kept + 2 * longest * head_dim * sizeof(float));
+    if (kept == NULL) abort();
+    kept->head = head;
+    for (size_t values = 0; values < 2; values++) {
+        const float *from = data[values ? DC_V : DC_K] + b * longest * stride + kv_head * head_dim;
+        float *to = kept->rows + values * longest * head_dim;
+        for (size_t t = 0; t < known; t++)
+            memcpy(to + t * head_dim, from + t * stride, head_dim * sizeof *to);
+    }
+    return kept->rows;
 }
 
 /* The expected row of an output that must stay unchanged. */
@@ -81,11 +97,7 @@ void decode_expect(const struct lesson_case *item, const float *const *data, siz
         return;
     }
     int length = decode_position(item, (int)b) + (int)query + 1;
-    float *rows = malloc(2 * longest * head_dim * sizeof *rows);
-    if (rows == NULL) abort();
-    float *k = rows, *v = rows + longest * head_dim;
-    gather(item, data[DC_K], b, kv_head, length, k);
-    gather(item, data[DC_V], b, kv_head, length, v);
+    const float *k = gather(item, data, b, kv_head, e), *v = k + longest * head_dim;
     struct decode_row row = {
         .length = length, .head_dim = extent[DC_HEAD_DIM], .storage = decode_storage(item)};
     row.query = (struct ref_paged_query){
@@ -95,7 +107,6 @@ void decode_expect(const struct lesson_case *item, const float *const *data, siz
                                           .probs = e->scratch + 2 * longest,
                                           .magnitude = e->scratch + 4 * longest};
     decode_row_expect(&row, e->scratch + 3 * longest, item->flags & CASE_UNIT_SCALE, span);
-    free(rows);
 }
 
 void decode_cost(const struct lesson_case *item, struct lesson_cost *cost)

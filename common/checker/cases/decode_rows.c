@@ -9,6 +9,7 @@
 
 #include "base/wide.h"
 #include "checker/numbers/bound.h"
+#include "checker/numbers/plain.h"
 
 /* ---- inputs ------------------------------------------------------------------------------------------------ */
 
@@ -180,10 +181,9 @@ WIDE static void plain_row(const struct decode_row *row, double *p, double *out)
     size_t head_dim = (size_t)row->head_dim;
     float scale = query->scale != 0.0 ? (float)query->scale : 1.0f / sqrtf((float)row->head_dim);
     float max = -INFINITY, sum = 0.0f;
+    plain_dots(query->q, query->k, head_dim, (size_t)row->length, p);
     for (int t = 0; t < row->length; t++) {
-        float dot = 0.0f;
-        for (size_t d = 0; d < head_dim; d++) dot += query->q[d] * query->k[(size_t)t * head_dim + d];
-        p[t] = (double)(dot * scale + (float)query->slope * (float)(t - (row->length - 1)));
+        p[t] = (double)((float)p[t] * scale + (float)query->slope * (float)(t - (row->length - 1)));
         max = fmaxf(max, (float)p[t]);
     }
     for (int t = 0; t < row->length; t++) {
@@ -210,13 +210,14 @@ WIDE static void bound_row(const struct decode_row *row, struct lesson_span *spa
         .count = row->head_dim, .sum = sum, .squares = squares, .alike = of_alike};
     for (int t = 0; t < row->length; t++) max = fmax(max, exact->scores[t]);
     for (int t = 0; t < row->length; t++) {
+        const float *v = row->query.v + (size_t)t * (size_t)row->head_dim;
         for (int d = 0; d < row->head_dim;
-             d++) /* the output lies between values, however far the scores are off */
-            hull[d] = fmax(hull[d], fabs((double)row->query.v[(size_t)t * (size_t)row->head_dim + (size_t)d] -
-                                         span->expected[d]));
+             d++) { /* the output lies between values, however far the scores are off */
+            const double off = fabs((double)v[d] - span->expected[d]);
+            hull[d] = off > hull[d] ? off : hull[d]; /* NaN is none; fmax() would be a call */
+        }
         if (exact->probs[t] == 0.0) continue; /* its score may be -infinity */
         double below = max - exact->scores[t], size = exact->score_magnitude[t];
-        const float *v = row->query.v + (size_t)t * (size_t)row->head_dim;
         bound_columns_add(&columns, &weights, exact->probs[t], v);
         for (int d = 0; d < row->head_dim; d++) {
             double pull = exact->probs[t] * fabs((double)v[d] - span->expected[d]);

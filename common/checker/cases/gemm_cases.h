@@ -78,8 +78,17 @@ int gemm_buffers(const struct lesson_case *item, struct lesson_buffer *buffers);
 void gemm_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
 size_t gemm_units(const struct lesson_case *item);
 size_t gemm_unit_elems(const struct lesson_case *item);
-/** @brief op(B) with its rows one after the other, if B is stored transposed; else NULL, as without memory. */
+/** @brief op(B) in panels, for gemm_panel(), if B is stored transposed or read for many rows; else NULL, as without memory. */
 void *gemm_prepare(const struct lesson_case *item, const float *const *data);
+/**
+ * @brief A product of the columns of op(B) from @p first on, as many as a panel has.
+ * @param[in]  packed  what gemm_prepare() made of @p b, or NULL
+ * @param[out] panel   the shape of the product with these columns alone
+ * @param[out] at      its B
+ * @return how many columns they are
+ */
+int gemm_panel(const struct ref_gemm_shape *whole, const float *b, const float *packed, int first,
+               struct ref_gemm_shape *panel, const float **at);
 void gemm_expect(const struct lesson_case *item, const float *const *data, size_t unit,
                  struct lesson_expectation *expectation);
 int gemm_identity(const struct lesson_case *item, const float *const *data, const float *const *got,

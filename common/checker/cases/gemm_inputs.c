@@ -168,11 +168,30 @@ static double value_at(const struct filling *f, size_t row, size_t col)
     return element(f->item, f->index, line, p, noise_at(f->seed, line, p), partner);
 }
 
+/* How many elements of a row, at most @p most, are noise and nothing else. */
+static size_t noise_behind(const struct filling *f, size_t row, size_t col, size_t most)
+{
+    const size_t cols = (size_t)f->matrix.cols;
+    if (f->item->extent[GEMM_EX_FLAGS] & GEMM_INT8 || f->item->distribution != GEMM_NORMAL || col >= cols ||
+        row >= (size_t)f->matrix.rows)
+        return 0;
+    return cols - col < most ? cols - col : most;
+}
+
 static void fill_piece(void *context, size_t first, size_t last)
 {
     const struct filling *f = context;
     size_t leading = (size_t)f->matrix.leading;
-    for (size_t at = first; at < last; at++) f->data[at] = (float)value_at(f, at / leading, at % leading);
+    for (size_t at = first; at < last; at++) {
+        const size_t row = at / leading, col = at % leading, alike = noise_behind(f, row, col, last - at);
+        const int swapped = f->index != GEMM_C && (f->index == GEMM_B) != f->matrix.transposed;
+        if (alike > 0)
+            rng_fill_mixed(f->seed, swapped ? col : row, swapped, swapped ? row : col, !swapped, f->data + at,
+                           alike);
+        else
+            f->data[at] = (float)value_at(f, row, col);
+        at += alike > 0 ? alike - 1 : 0;
+    }
 }
 
 void gemm_fill(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data)

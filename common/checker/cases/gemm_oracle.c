@@ -52,6 +52,56 @@ static float cut_off(double value)
     return nearest;
 }
 
+/** op(B) in panels of COLUMNS columns, [k, columns] each, one after the other: rows of C are sums along them, and read memory in its order. */
+struct packing {
+    size_t k, n, down, across; /* op(B)[p, j] is b[p * down + j * across] */
+    const float *b;
+    float *packed;
+};
+
+static void pack_panels(void *context, size_t first_panel, size_t last_panel)
+{
+    enum { TILE = 16 };
+    const struct packing *p = context;
+    for (size_t first = first_panel * COLUMNS; first < last_panel * COLUMNS; first += COLUMNS) {
+        const size_t columns = p->n - first < COLUMNS ? p->n - first : COLUMNS;
+        float *panel = p->packed + first * p->k;
+        for (size_t tile = 0; tile < p->k; tile += TILE)
+            for (size_t c = 0; c < columns; c++)
+                for (size_t row = tile; row < tile + TILE && row < p->k; row++)
+                    panel[row * columns + c] = p->b[row * p->down + (first + c) * p->across];
+    }
+}
+
+void *gemm_prepare(const struct lesson_case *item, const float *const *data)
+{
+    enum { FEW_ROWS = 4 }; /* for which B as it lies is good enough */
+    const struct ref_gemm_shape shape = gemm_shape(item);
+    const size_t k = (size_t)shape.k, n = (size_t)shape.n, ldb = (size_t)shape.ldb;
+    if ((!shape.transpose_b && shape.m <= FEW_ROWS) || k == 0) return NULL;
+    struct packing packing = {.k = k,
+                              .n = n,
+                              .down = shape.transpose_b ? 1 : ldb,
+                              .across = shape.transpose_b ? ldb : 1,
+                              .b = data[GEMM_B],
+                              .packed = parallel_memory(k * n * sizeof(float))};
+    if (packing.packed != NULL) parallel_for((n + COLUMNS - 1) / COLUMNS, 1, pack_panels, &packing);
+    return packing.packed;
+}
+
+int gemm_panel(const struct ref_gemm_shape *whole, const float *b, const float *packed, int first,
+               struct ref_gemm_shape *panel, const float **at)
+{
+    *panel = *whole;
+    panel->n = whole->n - first < COLUMNS ? whole->n - first : COLUMNS;
+    *at = b + (size_t)first * (whole->transpose_b ? (size_t)whole->ldb : 1);
+    if (packed == NULL) return panel->n;
+    panel->transpose_b = 0;
+    panel->ldb = panel->n;
+    *at = packed + (size_t)first * (size_t)whole->k;
+    return panel->n;
+}
+
 /** Where op(A)[i, p] is a[p * a_step] and op(B)[p, j] is b[p * b_step + j * b_across]. */
 struct operands {
     const float *a, *b;
@@ -59,41 +109,14 @@ struct operands {
 };
 
 static struct operands operands_of(const struct ref_gemm_shape *shape, const float *a, const float *b,
-                                   size_t i, size_t first)
+                                   size_t i)
 {
     size_t lda = (size_t)shape->lda, ldb = (size_t)shape->ldb;
     return (struct operands){.a = a + (shape->transpose_a ? i : i * lda),
-                             .b = b + (shape->transpose_b ? first * ldb : first),
+                             .b = b,
                              .a_step = shape->transpose_a ? lda : 1,
                              .b_step = shape->transpose_b ? 1 : ldb,
                              .b_across = shape->transpose_b ? ldb : 1};
-}
-
-/* op(B), whose rows follow each other, if B is stored transposed: then only this is read along its rows. */
-struct packing {
-    size_t k, n, ldb;
-    const float *b;
-    float *packed;
-};
-
-static void pack_rows(void *context, size_t first, size_t last)
-{
-    enum { TILE = 16 };
-    const struct packing *p = context;
-    for (size_t j = 0; j < p->n; j += TILE)
-        for (size_t row = first; row < last; row++)
-            for (size_t c = j; c < j + TILE && c < p->n; c++)
-                p->packed[row * p->n + c] = p->b[c * p->ldb + row];
-}
-
-void *gemm_prepare(const struct lesson_case *item, const float *const *data)
-{
-    const struct ref_gemm_shape shape = gemm_shape(item);
-    const size_t k = (size_t)shape.k, n = (size_t)shape.n;
-    if (!shape.transpose_b || k == 0) return NULL;
-    struct packing packing = {k, n, (size_t)shape.ldb, data[GEMM_B], malloc(k * n * sizeof(float))};
-    if (packing.packed != NULL) parallel_for(k, 64, pack_rows, &packing);
-    return packing.packed;
 }
 
 /* S_t is sampled at every third product: often enough, and out of step with data that come in pairs. */
@@ -129,29 +152,26 @@ static double worse(double one, double other, double truth)
     return fabs(one - truth) > fabs(other - truth) ? one : other;
 }
 
-/* Fills span->plain, and span->floor with the error that the intermediate sums may cause. */
-static void plain_row(const struct lesson_case *item, const struct ref_gemm_shape *of,
-                      const float *const *data, const float *b, size_t i, struct lesson_span *span)
+/* Fills span->plain of a panel's columns, and span->floor with the error that the intermediate sums may cause. */
+static void plain_row(const struct lesson_case *item, const struct ref_gemm_shape *shape,
+                      const float *const *data, const float *b, size_t i, size_t first,
+                      struct lesson_span *span)
 {
-    const struct ref_gemm_shape shape = *of;
-    float alpha = (float)shape.alpha, beta = (float)shape.beta;
+    float alpha = (float)shape->alpha, beta = (float)shape->beta;
     enum storage storage = gemm_storage(item, GEMM_C);
     int cores = item->extent[GEMM_EX_FLAGS] & GEMM_TENSOR_CORES;
-    size_t n = (size_t)shape.n, k = alpha != 0.0f ? (size_t)shape.k : 0;
-    for (size_t first = 0; first < n; first += COLUMNS) {
-        size_t columns = n - first < COLUMNS ? n - first : COLUMNS;
-        struct operands operands = operands_of(&shape, data[GEMM_A], b, i, first);
-        struct plain_row row = {0};
-        add_rounded(&operands, k, columns, row.rounded, row.squares);
-        if (cores) add_cut(&operands, k, columns, row.cut);
-        for (size_t j = 0; j < columns; j++) {
-            size_t at = first + j;
-            float kept = beta != 0.0f ? beta * data[GEMM_C][i * (size_t)shape.ldc + at] : 0.0f;
-            double rounded = (double)storage_round(storage, alpha * row.rounded[j] + kept);
-            double cut = (double)storage_round(storage, alpha * row.cut[j] + kept);
-            span->plain[at] = cores ? worse(rounded, cut, span->expected[at]) : rounded;
-            span->floor[at] = fabs((double)alpha) * bound_running(row.squares[j]);
-        }
+    size_t columns = (size_t)shape->n, k = alpha != 0.0f ? (size_t)shape->k : 0;
+    struct operands operands = operands_of(shape, data[GEMM_A], b, i);
+    struct plain_row row = {0};
+    add_rounded(&operands, k, columns, row.rounded, row.squares);
+    if (cores) add_cut(&operands, k, columns, row.cut);
+    for (size_t j = 0; j < columns; j++) {
+        size_t at = first + j;
+        float kept = beta != 0.0f ? beta * data[GEMM_C][i * (size_t)shape->ldc + at] : 0.0f;
+        double rounded = (double)storage_round(storage, alpha * row.rounded[j] + kept);
+        double cut = (double)storage_round(storage, alpha * row.cut[j] + kept);
+        span->plain[at] = cores ? worse(rounded, cut, span->expected[at]) : rounded;
+        span->floor[at] = fabs((double)alpha) * bound_running(row.squares[j]);
     }
 }
 
@@ -164,9 +184,8 @@ static double unit_size(const struct ref_gemm_shape *shape)
 void gemm_expect(const struct lesson_case *item, const float *const *data, size_t unit,
                  struct lesson_expectation *e)
 {
-    struct ref_gemm_shape shape = gemm_shape(item);
-    const float *b = data[GEMM_B];
-    if (e->shared != NULL) b = e->shared, shape.transpose_b = 0, shape.ldb = shape.n;
+    struct ref_gemm_shape shape = gemm_shape(item), panel;
+    const float *b, *c = data[GEMM_C];
     enum storage storage = gemm_storage(item, GEMM_C);
     struct lesson_span *span = &e->span[0];
     double terms = shape.k + (shape.beta != 0.0) + (shape.k == 0);
@@ -175,12 +194,16 @@ void gemm_expect(const struct lesson_case *item, const float *const *data, size_
     span->buffer = GEMM_C;
     span->first = unit * (size_t)shape.ldc;
     span->count = (size_t)shape.n;
-    ref_gemm_row(&shape, (int)unit, data[GEMM_A], b, data[GEMM_C], span->expected, e->scratch);
+    for (int first = 0; first < shape.n; first += panel.n) {
+        gemm_panel(&shape, data[GEMM_B], e->shared, first, &panel, &b);
+        ref_gemm_row(&panel, (int)unit, data[GEMM_A], b, c != NULL ? c + first : NULL, span->expected + first,
+                     e->scratch + first);
+        plain_row(item, &panel, data, b, unit, (size_t)first, span);
+    }
     /* A value too large for a half becomes infinite: rounded to nearest as IEEE 754 says. */
     for (size_t j = 0; j < span->count && storage == STORAGE_F16; j++)
         if (fabs(span->expected[j]) >= 65520.0)
             span->expected[j] = copysign((double)INFINITY, span->expected[j]);
-    plain_row(item, &shape, data, b, unit, span);
     for (size_t j = 0; j < span->count; j++) {
         double stored = bound_stored_as(storage, span->expected[j]), magnitude = e->scratch[j];
         /* A NaN or an infinity must come out as such. */

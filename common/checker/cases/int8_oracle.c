@@ -133,13 +133,17 @@ static void scale_row(const struct lesson_case *item, const float *const *data, 
 void int8_expect(const struct lesson_case *item, const float *const *data, size_t unit,
                  struct lesson_expectation *e)
 {
-    struct ref_gemm_shape shape = gemm_shape(item);
+    struct ref_gemm_shape shape = gemm_shape(item), panel;
     struct lesson_span *span = &e->span[0];
+    const float *b;
     e->span_count = 1;
     span->buffer = GEMM_C;
     span->first = unit * (size_t)shape.ldc;
     span->count = (size_t)shape.n;
-    ref_gemm_row(&shape, (int)unit, data[GEMM_A], data[GEMM_B], NULL, span->expected, NULL);
+    for (int first = 0; first < shape.n; first += panel.n) {
+        gemm_panel(&shape, data[GEMM_B], e->shared, first, &panel, &b);
+        ref_gemm_row(&panel, (int)unit, data[GEMM_A], b, NULL, span->expected + first, NULL);
+    }
     if (is_scaled(item)) {
         scale_row(item, data, unit, span);
         return;

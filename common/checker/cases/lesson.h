@@ -171,6 +171,8 @@ static inline size_t lesson_bytes(const struct lesson_buffer *buffer)
 struct lesson_span {
     int buffer;
     size_t first, count;
+    size_t columns,
+        pitch; /**< of rows of `columns` elements each begins `pitch` after the last; 0: elements follow each other */
     double *expected; /**< [count] */
     double *bound;    /**< [count] largest error allowed */
     double *plain;    /**< [count] what a plain computation in the same precision gives */
@@ -178,11 +180,19 @@ struct lesson_span {
     double *rounding; /**< [count] error of values rounded to 16 or 8 bits on the way; 0: none */
 };
 
+/** @brief Where element @p i of a span lies in its buffer. */
+static inline size_t lesson_span_at(const struct lesson_span *span, size_t i)
+{
+    return span->columns == 0 ? span->first + i
+                              : span->first + i / span->columns * span->pitch + i % span->columns;
+}
+
 enum { LESSON_SPANS = 3 };
 
 /** @brief The result of one call of the oracle. The arrays are the caller's, `capacity` long each. */
 struct lesson_expectation {
     int span_count;
+    int chosen; /**< 1: of a case with many elements a seeded choice of columns is enough */
     struct lesson_span span[LESSON_SPANS];
     double *scratch; /**< [scratch_elems] */
     void *shared;    /**< what the lesson's prepare() gave; the caller frees it */

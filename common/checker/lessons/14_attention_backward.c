@@ -168,7 +168,7 @@ static void omit(struct lesson_case *item, int flags)
 
 static void good_case(struct lesson_case *item, const struct table_row *row, int kind)
 {
-    enum { DISTINCT_KEYS = 29 }; /* prime, so that no two tiles hold the same keys at the same places */
+    enum { DISTINCT_KEYS = 13 }; /* prime, so that no two tiles hold the same keys at the same places */
     *item = (struct lesson_case){
         .group = row->group,
         .weight = 2,

@@ -560,8 +560,9 @@ static void compare_run(const struct judged *judged, const struct lesson_span *s
 {
     enum storage storage = judged->item->buffer[span->buffer].storage;
     for (size_t i = 0; i < span->count; i++) {
-        double got = element_got(judged, span->buffer, run, span->first + i);
-        struct wrong element = {span->first + i, got, span->expected[i], span->bound[i]};
+        const size_t at = lesson_span_at(span, i);
+        double got = element_got(judged, span->buffer, run, at);
+        struct wrong element = {at, got, span->expected[i], span->bound[i]};
         if (may_keep_value(judged, span->buffer, run, element.at)) continue;
         buffer->compared++;
         if (isfinite(element.expected) && !isfinite(element.bound)) buffer->unbounded++;
@@ -655,7 +656,7 @@ static void ask_piece(void *context, size_t first, size_t last)
     const struct lesson_case *settled = &judged->item->settled;
     size_t piece = first / asking->units_a_piece;
     struct buffer_comparison *found = asking->found + piece * WIRE_BUFFERS;
-    struct lesson_expectation expectation = {.shared = asking->shared};
+    struct lesson_expectation expectation = {.shared = asking->shared, .chosen = 1};
     struct remembered_piece kept = {0};
     if (asking->remembered->map != NULL) {
         recall_piece(asking, piece);

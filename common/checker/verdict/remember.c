@@ -26,7 +26,7 @@ struct head {
 
 /** One span; expected, bound, plain and floor follow it, each `count` long. */
 struct kept_span {
-    uint64_t buffer, first, count;
+    uint64_t buffer, first, count, columns, pitch;
 };
 
 enum { ARRAYS = 5 };
@@ -91,7 +91,12 @@ static int is_whole(const struct remembered *r, const struct item *item)
             const struct kept_span *span = (const struct kept_span *)(r->map + at);
             if (left < sizeof *span || span->buffer >= (uint64_t)item->buffer_count) return 0;
             uint64_t elems = lesson_elems(&item->buffer[span->buffer]);
-            if (span->first > elems || span->count > elems - span->first) return 0;
+            const uint64_t rows = span->columns > 0 ? (span->count + span->columns - 1) / span->columns : 1;
+            if (span->first > elems || span->count > elems - span->first || span->pitch > elems / rows)
+                return 0;
+            if (span->columns > 0 &&
+                (span->columns > span->pitch || span->first > elems - rows * span->pitch))
+                return 0;
             uint64_t bytes = sizeof *span + ARRAYS * span->count * sizeof(double);
             if (bytes > left) return 0;
             at += bytes;
@@ -152,6 +157,8 @@ int remembered_next(const struct remembered *r, size_t piece, size_t *at, struct
     *span = (struct lesson_span){.buffer = (int)kept->buffer,
                                  .first = (size_t)kept->first,
                                  .count = count,
+                                 .columns = (size_t)kept->columns,
+                                 .pitch = (size_t)kept->pitch,
                                  .expected = values,
                                  .bound = values + count,
                                  .plain = values + 2 * count,
@@ -164,7 +171,7 @@ int remembered_next(const struct remembered *r, size_t piece, size_t *at, struct
 void remembered_keep(const struct remembered *r, struct remembered_piece *piece,
                      const struct lesson_span *span)
 {
-    struct kept_span kept = {(uint64_t)span->buffer, span->first, span->count};
+    struct kept_span kept = {(uint64_t)span->buffer, span->first, span->count, span->columns, span->pitch};
     const double *const arrays[ARRAYS] = {span->expected, span->bound, span->plain, span->floor,
                                           span->rounding};
     size_t each = span->count * sizeof(double), bytes = sizeof kept + ARRAYS * each;
