@@ -207,6 +207,7 @@ struct wire_header {
     uint32_t no_device; /**< set by the runner: 1 if there is no device to run on; then device says why */
     uint64_t l2_bytes;
     uint32_t multiprocessors, threads_per_sm, compute_capability;
+    uint32_t sleeps;  /**< 1: nothing is timed, so who waits for the device leaves the processor to others */
     char device[128]; /**< its name */
 };
 

@@ -42,6 +42,7 @@ static int open_device(struct wire_header *image)
     struct cudaDeviceProp properties;
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error == cudaSuccess && count == 0) error = cudaErrorNoDevice;
+    if (error == cudaSuccess && image->sleeps) error = cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync);
     if (error == cudaSuccess) error = cudaSetDevice(0);
     if (error == cudaSuccess) error = cudaFree(NULL);
     if (error == cudaSuccess) error = cudaGetDeviceProperties(&properties, 0);

@@ -11,6 +11,7 @@
 #include "checker/verdict/compare.h"
 #include "checker/cases/gemm_cases.h"
 #include "checker/cases/gemm_inputs.h"
+#include "checker/numbers/freivalds.h"
 #include "judged_case.h"
 
 static int failures;
@@ -451,6 +452,64 @@ static void test_planted(void)
 
 /* ---- the identity ---------------------------------------------------------------------------------------- */
 
+enum { LONGEST = 600, MOST = LONGEST * 20 };
+
+/* A product of integers, so that a claim is right to the last bit, and what the check says of it. */
+static struct {
+    struct ref_gemm_shape shape;
+    float a[MOST], b[MOST], c[MOST], claimed[MOST];
+} product;
+
+static void make_product(int input)
+{
+    const int ta = input & 1, tb = input >> 1 & 1, long_m = input % 3 == 0 ? LONGEST - input : 7;
+    double exact[MOST];
+    struct ref_gemm_shape *s = &product.shape;
+    *s = (struct ref_gemm_shape){.m = long_m,
+                                 .n = 9 + input % 8,
+                                 .k = 1 + input % 17,
+                                 .transpose_a = ta,
+                                 .transpose_b = tb,
+                                 .alpha = input % 4,
+                                 .beta = input % 3 - 1};
+    s->lda = (ta ? s->m : s->k) + input % 2;
+    s->ldb = (tb ? s->k : s->n) + input % 3;
+    s->ldc = s->n + input % 2;
+    for (int i = 0; i < MOST; i++) product.a[i] = (float)(i * 7 % 19 - 9);
+    for (int i = 0; i < MOST; i++) product.b[i] = (float)(i * 5 % 17 - 8);
+    for (int i = 0; i < MOST; i++) product.c[i] = (float)(i % 13 - 6);
+    ref_gemm(s, product.a, product.b, product.c, exact, NULL);
+    for (int i = 0; i < s->m * s->n; i++) product.claimed[i / s->n * s->ldc + i % s->n] = (float)exact[i];
+}
+
+static int holds(char *reason)
+{
+    return freivalds_holds(&product.shape, product.a, product.b, product.c, product.claimed, 1e-12, 5, "B",
+                           reason, 256);
+}
+
+static void test_freivalds(void)
+{
+    char reason[256] = "", row[32];
+    for (int input = 0; input < 60; input++) {
+        make_product(input);
+        expect(holds(reason), "a product that is right", reason);
+        const int wrong = input * 31 % product.shape.m, j = input % product.shape.n;
+        float *at = product.claimed + wrong * product.shape.ldc + j;
+        *at += 1.0f;
+        snprintf(row, sizeof row, "in row %d,", wrong);
+        expect(!holds(reason) && strstr(reason, row) != NULL, row, reason);
+        *at = NAN;
+        expect(!holds(reason) && strstr(reason, row) != NULL, "NaN", reason);
+    }
+    make_product(0); /* alpha is 0, so A and B are not read; then beta, and C is not */
+    for (int i = 0; i < MOST; i++) product.a[i] = product.b[i] = NAN;
+    expect(holds(reason), "alpha is 0", reason);
+    make_product(1);
+    for (int i = 0; i < MOST; i++) product.c[i] = NAN;
+    expect(product.shape.beta == 0.0 && holds(reason), "beta is 0", reason);
+}
+
 /* A product that costs so much, on paper, that only some rows are compared. */
 static void costly(const struct lesson_case *item, struct lesson_cost *cost)
 {
@@ -517,6 +576,7 @@ int main(void)
     test_table();
     test_same_bits();
     test_planted();
+    test_freivalds();
     test_identity();
     printf("checker_gemm: %d failures\n", failures);
     return failures == 0 ? 0 : 1;

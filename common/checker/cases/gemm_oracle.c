@@ -21,18 +21,15 @@
 
 #include "base/parallel.h"
 #include "checker/numbers/bound.h"
+#include "checker/numbers/freivalds.h"
 #include "gemm_cases.h"
 #include "gemm_inputs.h"
 #include "base/wide.h"
 
 enum {
-    COLUMNS = 256,     /* columns computed at a time, so that B is read along its rows */
-    CORE_PRODUCTS = 4, /* products that a tensor core adds before it cuts off; later tensor cores add more */
-    FREIVALDS_TURNS = 3
+    COLUMNS = 256,    /* columns computed at a time, so that B is read along its rows */
+    CORE_PRODUCTS = 4 /* products that a tensor core adds before it cuts off; later tensor cores add more */
 };
-
-/* Hoeffding: a row of right results exceeds its limit with probability 2 exp(-8^2 / 2), about 3e-14. */
-#define FREIVALDS_DEVIATIONS 8.0
 
 /** One row of C in plain float arithmetic, added in both ways. */
 struct plain_row {
@@ -225,88 +222,12 @@ size_t gemm_unit_elems(const struct lesson_case *item)
 
 /* ---- all elements at once -------------------------------------------------------------------------------- */
 
-/* C without the elements between its rows: C itself if there are none, else a copy that the caller frees. */
-static float *dense_copy(const struct ref_gemm_shape *shape, const float *c)
-{
-    size_t m = (size_t)shape->m, n = (size_t)shape->n;
-    float *copy = malloc(m * n * sizeof *copy);
-    for (size_t i = 0; copy != NULL && i < m; i++)
-        memcpy(copy + i * n, c + i * (size_t)shape->ldc, n * sizeof *copy);
-    return copy;
-}
-
-/* Returns the first row whose residual is too large, -1 if there is none; @p wrong counts such rows. */
-static int64_t first_wrong(const double *residual, int m, double limit, size_t *wrong)
-{
-    int64_t first = -1;
-    for (int i = 0; i < m; i++) {
-        if (residual[i] <= limit) continue;
-        if (first < 0) first = i;
-        (*wrong)++;
-    }
-    return first;
-}
-
-/** The random vectors, each with memory of its own: x, B x, and the residuals of all rows. */
-struct doubting {
-    const struct ref_gemm_shape *shape;
-    const float *const *data;
-    const float *claimed;
-    uint64_t seed;
-    size_t elems;
-    double *scratch;
-};
-
-static void doubt(void *context, size_t first, size_t last)
-{
-    const struct doubting *d = context;
-    for (size_t turn = first; turn < last; turn++) {
-        double *scratch = d->scratch + turn * d->elems;
-        struct ref_gemm_freivalds_rows rows = {.residual = scratch + d->elems - (size_t)d->shape->m};
-        ref_gemm_freivalds(d->shape, d->data[GEMM_A], d->data[GEMM_B], d->data[GEMM_C], d->claimed,
-                           rng_mix(d->seed, turn), scratch, &rows);
-    }
-}
-
-/*
- * Freivalds' check: C x = alpha op(A) (op(B) x) + beta C0 x holds for any x; here for three random x from
- * [-1, 1)^n that a kernel cannot predict. A row's residual is sum_j e_j x_j, and stays below t sqrt(sum_j
- * e_j^2) = t E sqrt(n) but for one time in exp(t^2 / 2) / 2 (Hoeffding). E, the root mean square of a row's
- * errors, is allowed to be twice that of a plain computation in the rows that were compared element by
- * element, plus the floor. Where n = k = 4096 that is some 1e-4 of a typical element, so a single wrong
- * element among the 4096 of its row shows from about a twentieth of its size on, unless all three x_j happen
- * to be small, and a wrong row or tile shows in any case.
- */
 int gemm_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
                   const double *allowed, uint64_t seed, char *reason, size_t size)
 {
-    struct ref_gemm_shape shape = gemm_shape(item);
-    size_t m = (size_t)shape.m, scratch_elems = (size_t)shape.n + (size_t)shape.k;
-    double limit = FREIVALDS_DEVIATIONS * allowed[GEMM_C] * sqrt((double)shape.n);
-    float *copy = shape.ldc != shape.n ? dense_copy(&shape, got[GEMM_C]) : NULL;
-    struct doubting doubting = {.shape = &shape,
-                                .data = data,
-                                .claimed = shape.ldc != shape.n ? copy : got[GEMM_C],
-                                .seed = seed,
-                                .elems = scratch_elems + m,
-                                .scratch = calloc(FREIVALDS_TURNS * (scratch_elems + m), sizeof(double))};
-    int right = doubting.scratch != NULL && doubting.claimed != NULL;
-    if (!right) snprintf(reason, size, "no memory for Freivalds' identity");
-    if (right) parallel_for(FREIVALDS_TURNS, 1, doubt, &doubting);
-    for (int turn = 0; turn < FREIVALDS_TURNS && right; turn++) {
-        const double *residual = doubting.scratch + (size_t)turn * doubting.elems + scratch_elems;
-        size_t wrong = 0;
-        int64_t first = first_wrong(residual, shape.m, limit, &wrong);
-        if (first < 0) continue;
-        right = 0;
-        snprintf(reason, size,
-                 "C x is not A (B x) for a random x: off by %.3g in row %lld, allowed are %.3g; %zu of %zu "
-                 "rows are wrong (Freivalds' identity)",
-                 residual[first], (long long)first, limit, wrong, m);
-    }
-    free(copy);
-    free(doubting.scratch);
-    return right;
+    const struct ref_gemm_shape shape = gemm_shape(item);
+    return freivalds_holds(&shape, data[GEMM_A], data[GEMM_B], data[GEMM_C], got[GEMM_C], allowed[GEMM_C],
+                           seed, "B", reason, size);
 }
 
 /* ---- cost ------------------------------------------------------------------------------------------------ */

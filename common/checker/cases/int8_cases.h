@@ -66,6 +66,7 @@ void int8_describe(const struct lesson_case *item, char *text, size_t size);
 /** @brief The members of struct lesson that are the same in every lesson on products of bytes. */
 #define INT8_CALLBACKS                                                                                       \
     .vary = int8_vary, .buffers = int8_buffers, .fill = int8_fill, .units = gemm_units,                      \
-    .unit_elems = gemm_unit_elems, .expect = int8_expect, .identity = int8_identity, .guess = int8_guess,    \
-    .terms = gemm_terms, .trait = int8_trait, .cost = int8_cost, .workspace_bytes = gemm_workspace_bytes,    \
-    .describe = int8_describe, .purpose = int8_purpose, .turns = "a b", .distributions = INT8_DISTRIBUTIONS
+    .unit_elems = gemm_unit_elems, .prepare = gemm_prepare, .expect = int8_expect,                           \
+    .identity = int8_identity, .guess = int8_guess, .terms = gemm_terms, .trait = int8_trait,                \
+    .cost = int8_cost, .workspace_bytes = gemm_workspace_bytes, .describe = int8_describe,                   \
+    .purpose = int8_purpose, .turns = "a b", .distributions = INT8_DISTRIBUTIONS

@@ -15,13 +15,11 @@
 #include <string.h>
 
 #include "checker/numbers/bound.h"
+#include "checker/numbers/freivalds.h"
 #include "gemm.h"
 #include "int8_cases.h"
 
-enum { TURNS = 3, LARGEST_WEIGHT = 512 };
-
-/* Hoeffding, as in gemm_oracle.c. */
-#define DEVIATIONS 8.0
+enum { LARGEST_WEIGHT = 512 };
 
 static int is_scaled(const struct lesson_case *item)
 {
@@ -156,77 +154,47 @@ void int8_expect(const struct lesson_case *item, const float *const *data, size_
 
 /* ---- all elements at once -------------------------------------------------------------------------------- */
 
-/** The vectors of Freivalds' check: it compares C x with op(A) (op(B) w), where w is x times the scales of
- *  the columns. */
-struct freivalds {
-    struct ref_gemm_shape shape;
-    const float *const *data;
-    double *x, *w, *y; /* [n], [n], [k] */
-    double bias;       /* of C x */
-};
-
-static void choose_weights(const struct lesson_case *item, struct freivalds *f, uint64_t seed)
-{
-    struct rng rng = {seed};
-    f->bias = 0.0;
-    for (int j = 0; j < f->shape.n; j++) {
-        f->x[j] = (double)(int)(rng_next(&rng) % (2 * LARGEST_WEIGHT)) - LARGEST_WEIGHT;
-        f->w[j] = f->x[j] * (is_scaled(item) ? (double)f->data[INT8_COLUMN_SCALES][j] : 1.0);
-        if (item->extent[INT8_EX_BIAS]) f->bias += f->x[j] * (double)f->data[INT8_BIAS][j];
-    }
-    memset(f->y, 0, (size_t)f->shape.k * sizeof *f->y);
-    size_t ldb = (size_t)f->shape.ldb;
-    for (size_t p = 0; p < (size_t)f->shape.k && !f->shape.transpose_b; p++)
-        for (size_t j = 0; j < (size_t)f->shape.n; j++)
-            f->y[p] += (double)f->data[GEMM_B][p * ldb + j] * f->w[j];
-    for (size_t j = 0; j < (size_t)f->shape.n && f->shape.transpose_b; j++)
-        for (size_t p = 0; p < (size_t)f->shape.k; p++)
-            f->y[p] += (double)f->data[GEMM_B][j * ldb + p] * f->w[j];
-}
-
-/* The difference between row i of C x and what it should be. Without scales all numbers here are integers
- * below 2^53. */
-static double residual(const struct lesson_case *item, const struct freivalds *f, const float *c, size_t i)
-{
-    size_t lda = (size_t)f->shape.lda;
-    double right = 0.0, claimed = 0.0;
-    for (size_t p = 0; p < (size_t)f->shape.k; p++)
-        right += (double)f->data[GEMM_A][f->shape.transpose_a ? p * lda + i : i * lda + p] * f->y[p];
-    for (size_t j = 0; j < (size_t)f->shape.n; j++)
-        claimed += (double)c[i * (size_t)f->shape.ldc + j] * f->x[j];
-    if (is_scaled(item)) right = right * (double)f->data[INT8_ROW_SCALES][i] + f->bias;
-    return fabs(claimed - right);
-}
-
-/* C x = A (B x), for three random x from [-512, 512)^n that a kernel cannot predict. Unscaled, both sides
- * are integers, and each x misses a wrong element with a probability of 1/1024. Sums of such data, which
+/* C x = A (B x), for three random x from [-512, 512)^n that a kernel cannot predict. Unscaled, all numbers here
+ * are integers below 2^53, and each x misses a wrong element with a probability of 1/1024. Sums of such data, which
  * are random and of both signs, stay below 2^24, so the floats that C is converted to are exact. */
 int int8_identity(const struct lesson_case *item, const float *const *data, const float *const *got,
                   const double *allowed, uint64_t seed, char *reason, size_t size)
 {
-    struct freivalds f = {.shape = gemm_shape(item), .data = data};
-    size_t n = (size_t)f.shape.n, wrong = 0, first = 0;
-    double *memory = calloc(2 * n + (size_t)f.shape.k, sizeof *memory);
-    double limit = is_scaled(item) ? DEVIATIONS * allowed[GEMM_C] * sqrt((double)n) * LARGEST_WEIGHT : 0.0;
-    if (memory == NULL) {
+    const struct ref_gemm_shape shape = gemm_shape(item);
+    const size_t m = (size_t)shape.m, n = (size_t)shape.n, k = (size_t)shape.k;
+    const struct freivalds_matrix of_a = {data[GEMM_A], (size_t)shape.lda, shape.transpose_a, m, k},
+                                  of_b = {data[GEMM_B], (size_t)shape.ldb, shape.transpose_b, k, n},
+                                  claim = {got[GEMM_C], (size_t)shape.ldc, 0, m, n};
+    double *x = calloc(FREIVALDS_TURNS * (2 * n + k + 2 * m), sizeof *x), bias[FREIVALDS_TURNS] = {0.0};
+    if (x == NULL) {
         snprintf(reason, size, "no memory for Freivalds' identity");
         return 0;
     }
-    f.x = memory, f.w = memory + n, f.y = memory + 2 * n;
-    for (int turn = 0; turn < TURNS && wrong == 0; turn++) {
-        choose_weights(item, &f, rng_mix(seed, (uint64_t)turn));
-        for (size_t i = 0; i < (size_t)f.shape.m; i++) {
-            if (residual(item, &f, got[GEMM_C], i) <= limit) continue;
-            if (wrong++ == 0) first = i;
+    double *scaled = x + FREIVALDS_TURNS * n, *bx = scaled + FREIVALDS_TURNS * n,
+           *right = bx + FREIVALDS_TURNS * k, *residual = right + FREIVALDS_TURNS * m;
+    for (size_t turn = 0; turn < FREIVALDS_TURNS; turn++) {
+        struct rng rng = {rng_mix(seed, turn)};
+        for (size_t j = 0; j < n; j++) {
+            const double random = (double)(int)(rng_next(&rng) % (2 * LARGEST_WEIGHT)) - LARGEST_WEIGHT;
+            x[turn * n + j] = random;
+            scaled[turn * n + j] = random * (is_scaled(item) ? (double)data[INT8_COLUMN_SCALES][j] : 1.0);
+            if (item->extent[INT8_EX_BIAS]) bias[turn] += random * (double)data[INT8_BIAS][j];
         }
     }
-    if (wrong > 0)
-        snprintf(reason, size,
-                 "C x is not A (B x) for a random x: off in row %zu; %zu of %d rows are wrong (Freivalds' "
-                 "identity)",
-                 first, wrong, f.shape.m);
-    free(memory);
-    return wrong == 0;
+    freivalds_multiply(&of_b, scaled, bx);
+    freivalds_multiply(&of_a, bx, right);
+    freivalds_multiply(&claim, x, residual);
+    for (size_t turn = 0; turn < FREIVALDS_TURNS; turn++)
+        for (size_t i = turn * m; i < (turn + 1) * m; i++) {
+            if (is_scaled(item))
+                right[i] = right[i] * (double)data[INT8_ROW_SCALES][i - turn * m] + bias[turn];
+            residual[i] = fabs(residual[i] - right[i]);
+        }
+    const double limit =
+        is_scaled(item) ? FREIVALDS_DEVIATIONS * allowed[GEMM_C] * sqrt((double)n) * LARGEST_WEIGHT : 0.0;
+    const int holds = freivalds_judge(residual, m, limit, "B", reason, size);
+    free(x);
+    return holds;
 }
 
 void int8_cost(const struct lesson_case *item, struct lesson_cost *cost)

@@ -15,6 +15,7 @@
 #include "checker/numbers/bound.h"
 #include "contracts/w4a16_args.h"
 #include "gemm.h"
+#include "checker/numbers/freivalds.h"
 #include "protocol/w4a16_items.h"
 #include "w4.h"
 
@@ -56,15 +57,12 @@ enum { TILES = TENSOR | SPLIT, PRODUCTS = VECTOR | TENSOR | SPLIT };
 enum {
     UNIT_BYTES = 4096,
     PROPERTY_ITEMS = 100,
-    FREIVALDS_TURNS = 3,
     CORE_PRODUCTS = 4,
     WHOLE = 0 /* a group */
 };
 enum { H = DTYPE_F16, B = DTYPE_BF16 };
 
 enum { SUMMED_COLUMNS = 256 }; /* so that W is read along its rows */
-
-#define FREIVALDS_DEVIATIONS 8.0 /* as for other products: gemm_oracle.c */
 
 /* ---- cases ---------------------------------------------------------------------------------------------- */
 
@@ -614,34 +612,17 @@ static void expect(const struct lesson_case *item, const float *const *data, siz
     }
 }
 
-/* Freivalds' identity, as for other products (gemm_oracle.c says what it sees). */
 static int identity(const struct lesson_case *item, const float *const *data, const float *const *got,
                     const double *allowed, uint64_t seed, char *reason, size_t size)
 {
     if (item->part == PART_SHUFFLE) return 1;
-    struct ref_gemm_shape shape = gemm_of(item);
-    size_t m = (size_t)shape.m, n = (size_t)shape.n;
-    float *w = weights_of(item, data), *dense = malloc(m * n * sizeof *dense);
-    double *scratch = calloc(n + (size_t)shape.k + m, sizeof *scratch);
-    double limit = FREIVALDS_DEVIATIONS * allowed[W4_C] * sqrt((double)n);
-    int right = dense != NULL && scratch != NULL;
-    if (!right) snprintf(reason, size, "no memory for Freivalds' identity");
-    for (size_t i = 0; right && i < m; i++)
-        memcpy(dense + i * n, got[W4_C] + i * (size_t)shape.ldc, n * sizeof *dense);
-    for (int turn = 0; turn < FREIVALDS_TURNS && right; turn++) {
-        struct ref_gemm_freivalds_rows rows = {.residual = scratch + n + (size_t)shape.k};
-        ref_gemm_freivalds(&shape, data[W4_A], w, NULL, dense, rng_mix(seed, (uint64_t)turn), scratch, &rows);
-        for (size_t i = 0; i < m && right; i++) {
-            if (rows.residual[i] <= limit) continue;
-            snprintf(reason, size,
-                     "C x is not A (W x) for a random x: off by %.3g in row %zu, allowed are %.3g "
-                     "(Freivalds' identity)",
-                     rows.residual[i], i, limit);
-            right = 0;
-        }
-    }
-    free(w), free(dense), free(scratch);
-    return right;
+    const struct ref_gemm_shape shape = gemm_of(item);
+    float *w = weights_of(item, data);
+    if (w == NULL) snprintf(reason, size, "no memory for Freivalds' identity");
+    const int holds = w != NULL && freivalds_holds(&shape, data[W4_A], w, NULL, got[W4_C], allowed[W4_C],
+                                                   seed, "W", reason, size);
+    free(w);
+    return holds;
 }
 
 /* ---- what the report can say ---------------------------------------------------------------------------- */

@@ -428,6 +428,8 @@ int session_open(struct session *session)
     session->header->magic = WIRE_MAGIC;
     session->header->image_bytes = session->bytes;
     session->header->records = session->records;
+    session->header->sleeps =
+        session->check->options.device == DEVICE_GPU && session->timed == 0 && !session->check->options.bench;
     session->header->case_count = (uint32_t)session->count;
     if (session->kept != NULL) start_ahead(session);
     for (int i = 0; i < session->count; i++) lay_out(session, i, &at);
