@@ -98,11 +98,11 @@ struct row_sums {
 };
 
 /* The next product of the rows that half @p h has. */
-static inline void add_term(struct row_sums *s, int h, lanes term)
+static inline void add_term(struct row_sums *s, int h, const lanes *term)
 {
-    s->sum[h] += term;
+    s->sum[h] += *term;
     s->passed[h] += s->sum[h] * s->sum[h];
-    s->squares[h] += term * term;
+    s->squares[h] += *term * *term;
 }
 
 /* What @p rows of W, @p inputs long, make of x; the last one stands in for those that are missing. */
@@ -116,7 +116,8 @@ WIDE static void sum_rows(const float *weights, size_t rows, struct noisy x, siz
         for (int h = 0; h < 2; h++) {
             const float *const *of = row + h * LANES;
             const lanes w = {(double)of[0][i], (double)of[1][i], (double)of[2][i], (double)of[3][i]};
-            add_term(&s, h, w * x.x[i]);
+            const lanes term = w * x.x[i];
+            add_term(&s, h, &term);
             s.variance[h] += w * w * x.variance[i];
         }
     *sums = s;
@@ -178,7 +179,8 @@ WIDE static void sum_keys(size_t dim, struct noisy q, struct noisy keys, size_t 
             const double *k = keys.x + d, *of_k = keys.variance + d;
             const lanes b = {k[of[0]], k[of[1]], k[of[2]], k[of[3]]};
             const lanes of_b = {of_k[of[0]], of_k[of[1]], of_k[of[2]], of_k[of[3]]};
-            add_term(&s, h, q.x[d] * b);
+            const lanes term = q.x[d] * b;
+            add_term(&s, h, &term);
             s.variance[h] += q.x[d] * q.x[d] * of_b + b * b * q.variance[d];
         }
     *sums = s;
