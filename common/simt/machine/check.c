@@ -212,14 +212,10 @@ static void check_bounds(struct worker *w, enum place place, uintptr_t address, 
         check_variable(w, address, bytes, access, pc);
         break;
     case PLACE_SHARED:
-        if (simt_image.tls_owner[offset] == OWNER_NONE || simt_image.tls_owner[offset] == OWNER_MACHINE ||
-            offset + bytes > simt_image.tls_bytes ||
-            simt_image.tls_owner[offset] != simt_image.tls_owner[offset + bytes - 1])
-            simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
-        break;
     case PLACE_DYNAMIC:
-        if (offset + bytes > w->launch->dynamic_shared_bytes)
-            simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_DYNAMIC_BYTES);
+        if (!simt_shared_holds(w, place, offset, bytes))
+            simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc,
+                        place == PLACE_DYNAMIC ? RECORD_ADVICE_DYNAMIC_BYTES : RECORD_NO_ADVICE);
         break;
     default:
         check_foreign(w, address, bytes, access, pc);
@@ -511,11 +507,11 @@ int simt_reaches(const void *pointer, size_t bytes, int access)
     if (address - w->local.stacks < w->local.stacks_bytes)
         return is_on_stack(w, address, bytes) &&
                (access == SIMT_READ || simt_frames_open(w->current, address, bytes));
-    for (int place = PLACE_SHARED; place <= PLACE_DYNAMIC; place++) {
-        const uintptr_t offset = address - w->space[place].base;
-        if (offset < w->space[place].bytes) return bytes <= w->space[place].bytes - offset;
+    const struct worker *owner = simt_owner_of(simt_tls_worker, address);
+    if (owner != NULL) {
+        const enum place place = simt_place_of(owner, address);
+        return simt_shared_holds(owner, place, address - owner->space[place].base, bytes);
     }
-    if (w->cluster != NULL && simt_owner_of(simt_tls_worker, address) != NULL) return 1;
     if (simt_device_contains(pointer, bytes)) return !simt_image_constant(address) || access == SIMT_READ;
     return access == SIMT_READ && is_readable(w, address, bytes);
 }
