@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "course/device.h"
 #include "object_file.h"
+#include "object_gates.h"
 
 enum { CONSTANT_BYTES = 64 << 10, VARIABLE_BYTES = 64 << 10 /* as on the software device */ };
 
@@ -27,8 +28,8 @@ static const char mathematics[] = " exp exp2 exp10 expm1 log log2 log10 log1p po
                                   " scalbn scalbln logb ilogb erf erfc tgamma lgamma copysign nextafter "
                                   "nexttoward fdim modf lround llround lrint"
                                   " llrint sincos nan rsqrt normcdf j0 j1 y0 y1 ";
-/* Memory of the file's own, copies, output for the reader; and functions that compilers themselves call. */
-static const char common_names[] =
+/* On a GPU: memory of the file's own, copies, output for the reader; and functions that compilers themselves call. */
+static const char gpu_names[] =
     " malloc calloc realloc free memcpy memmove memset memcmp memchr abs labs llabs printf puts putchar"
     " fprintf fputs fputc putc fwrite fflush perror stdout stderr __assert_fail __printf_chk __fprintf_chk"
     " snprintf sprintf vsnprintf __snprintf_chk __sprintf_chk __vsnprintf_chk strerror __errno_location"
@@ -135,16 +136,15 @@ static int is_library_template(const Elf64_Sym *symbol, const char *name)
 static int may_refer_to(const struct object_rules *rules, const char *name)
 {
     size_t length = strlen(name);
-    if (in_list(common_names, name, length) || object_is_mathematics(name) ||
-        in_list(cuda_names, name, length))
+    if (object_is_mathematics(name) || in_list(cuda_names, name, length) ||
+        is_word_of(rules->contract, name, 1))
         return 1;
-    if (is_word_of(rules->contract, name, 1)) return 1;
-    if (rules->device == DEVICE_GPU) return in_list(nvcc_names, name, length);
+    if (rules->device == DEVICE_GPU)
+        return in_list(gpu_names, name, length) || in_list(nvcc_names, name, length);
+    if (rules->is_own && in_list(" __gxx_personality_v0 _Unwind_Resume ", name, length)) return 1;
     if (machine_code_report(name) != 0) return 1; /* simt/machine/own_reports.c */
-    if (strncmp(name, "__tsan_", 7) == 0 || strncmp(name, "__x86_indirect_thunk_", 21) == 0) return 1;
-    if (strcmp(name, "__ubsan_handle_type_mismatch_v1") == 0) return 1; /* simt/machine/local.c */
-    if (strcmp(name, "__ubsan_handle_divrem_overflow") == 0) return 1;  /* simt/machine/trap.c */
-    return strncmp(name, "simt", 4) == 0 && is_word_of(rules->device_headers, name, 0);
+    if (strncmp(name, "simt", 4) == 0) return is_word_of(rules->device_headers, name, 0);
+    return object_has_gate(name) || object_needs_no_gate(name);
 }
 
 /* ---- the rules ----------------------------------------------------------------------------------------- */
@@ -193,7 +193,8 @@ static int check_defined(const struct object_rules *rules, const Elf64_Sym *symb
         return refuse(finding, name, "defines % for everybody to see: make it static", name);
     if (is_word_of(rules->contract, name, 1) || is_own_cpp_name(name)) return 1;
     if (is_library_template(symbol, name)) return 1;
-    if (strncmp(name, "DW.ref.", 7) == 0) return 1; /* the compiler's, for exceptions */
+    if (strncmp(name, "DW.ref.", 7) == 0 && (rules->device == DEVICE_GPU || rules->is_own))
+        return 1; /* the compiler's, for exceptions */
     name = name_as_written(rules, name);
     return refuse(finding, name,
                   "defines %, which is none of the contract's functions: make it static, or leave it out",

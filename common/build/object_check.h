@@ -15,6 +15,7 @@
 /** @brief What to check an object against. */
 struct object_rules {
     enum device device;
+    int is_own;           /**< a student's own check: compiled with exceptions, as the compiler has them */
     const char *contract; /**< text of the lesson's header: the functions it names may be defined */
     /** text of the device's headers: the device's functions that they name may be called */
     const char *device_headers;
