@@ -67,12 +67,18 @@ static bool has_programs_name(const char *linker_name)
     return strncmp(linker_name, "_Z", 2) == 0;
 }
 
+int simt_is_device_variable(const void *pointer)
+{
+    const uintptr_t address = (uintptr_t)pointer;
+    return (address >= (uintptr_t)__start_simt_device && address < (uintptr_t)__stop_simt_device) ||
+           (address >= (uintptr_t)__start_simt_managed && address < (uintptr_t)__stop_simt_managed) ||
+           simt_image_constant(address);
+}
+
 /* A variable of a CUDA program, to which simtcc or C++ has given its section or its name. */
 static bool is_programs(uintptr_t address, const char *linker_name)
 {
-    return (address >= (uintptr_t)__start_simt_device && address < (uintptr_t)__stop_simt_device) ||
-           (address >= (uintptr_t)__start_simt_managed && address < (uintptr_t)__stop_simt_managed) ||
-           simt_image_constant(address) || has_programs_name(linker_name);
+    return simt_is_device_variable((const void *)address) || has_programs_name(linker_name);
 }
 
 static bool ends_with(const char *text, const char *end)
