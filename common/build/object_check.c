@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "boundary/calls.h"
 #include "course/device.h"
 #include "object_file.h"
-#include "object_gates.h"
 
 enum { CONSTANT_BYTES = 64 << 10, VARIABLE_BYTES = 64 << 10 /* as on the software device */ };
 
@@ -94,6 +94,29 @@ int object_is_mathematics(const char *name)
     size_t length = strlen(name);
     return length > 1 && (in_list(mathematics, name, length) ||
                           (name[length - 1] == 'f' && in_list(mathematics, name, length - 1)));
+}
+
+int object_needs_no_gate(const char *name)
+{
+    char *word = format_string(" %s ", name);
+    int is_free = strstr(BOUNDARY_FREE, word) != NULL || strncmp(name, "simt", 4) == 0 ||
+                  strncmp(name, "__tsan_", 7) == 0 ||
+                  strncmp(name, "__x86_indirect_thunk_", 21) == 0 || /* which is its own gate */
+                  object_is_mathematics(name);
+    free(word);
+    return is_free;
+}
+
+int object_has_gate(const char *name)
+{
+    static const char *const gated[] = {
+#define NAME_OF(name, ...) #name,
+        BOUNDARY_CALLS(NAME_OF) BOUNDARY_GATED(NAME_OF)
+#undef NAME_OF
+    };
+    for (size_t i = 0; i < sizeof gated / sizeof gated[0]; i++)
+        if (strcmp(name, gated[i]) == 0) return 1;
+    return 0;
 }
 
 /* 1 if @p text contains @p name as a word; if asked so, as the name of a function. */

@@ -24,6 +24,11 @@ struct object_rules {
 /** @brief 1 if @p name is a function of C's mathematics. */
 int object_is_mathematics(const char *name);
 
+/** @brief 1 if a kernel file may call or use @p name of others, which gets a gate for it. */
+int object_has_gate(const char *name);
+/** @brief 1 if a kernel file may call or use @p name of others as it is: BOUNDARY_FREE. */
+int object_needs_no_gate(const char *name);
+
 /** @brief What was found. */
 struct object_finding {
     char *symbol;  /**< the symbol as the source spells it: "malloc"; NULL if the sentence has no symbol */

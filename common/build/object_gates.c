@@ -17,29 +17,6 @@
 #include "object_check.h"
 #include "object_file.h"
 
-int object_needs_no_gate(const char *name)
-{
-    char *word = format_string(" %s ", name);
-    int is_free = strstr(BOUNDARY_FREE, word) != NULL || strncmp(name, "simt", 4) == 0 ||
-                  strncmp(name, "__tsan_", 7) == 0 ||
-                  strncmp(name, "__x86_indirect_thunk_", 21) == 0 || /* which is its own gate */
-                  object_is_mathematics(name);
-    free(word);
-    return is_free;
-}
-
-int object_has_gate(const char *name)
-{
-    static const char *const gated[] = {
-#define NAME_OF(name, ...) #name,
-        BOUNDARY_CALLS(NAME_OF) BOUNDARY_GATED(NAME_OF)
-#undef NAME_OF
-    };
-    for (size_t i = 0; i < sizeof gated / sizeof gated[0]; i++)
-        if (strcmp(name, gated[i]) == 0) return 1;
-    return 0;
-}
-
 /* The prefix that a symbol gets; NULL: it keeps its name, as C++ names of the file itself do. */
 static const char *prefix_of(const struct object *object, const Elf64_Sym *symbol)
 {
