@@ -81,7 +81,8 @@
     X(cudaGraphGetRootNodes)                                                                                 \
     X(cudaStreamGetCaptureInfo)
 
-/** @brief X(name): functions of the C library that host code may call and a kernel may not (library.c). */
+/** @brief X(name): functions of the C and C++ libraries that host code may call, if only by what the compiler makes of it, and a
+ *         kernel may not (library.c). */
 #define BOUNDARY_LIBRARY(X)                                                                                  \
     X(calloc)                                                                                                \
     X(realloc)                                                                                               \
@@ -128,7 +129,15 @@
     X(clock)                                                                                                 \
     X(__ctype_b_loc)                                                                                         \
     X(exit)                                                                                                  \
-    X(abort)
+    X(abort)                                                                                                 \
+    X(__cxa_guard_acquire)                                                                                   \
+    X(__cxa_guard_release)                                                                                   \
+    X(__cxa_pure_virtual)                                                                                    \
+    X(_ZSt17__throw_bad_allocv)                                                                              \
+    X(_ZSt20__throw_length_errorPKc)                                                                         \
+    X(_ZSt28__throw_bad_array_new_lengthv)                                                                   \
+    X(_ZSt24__throw_out_of_range_fmtPKcz)                                                                    \
+    X(_ZSt25__throw_bad_function_callv)
 
 /** @brief X(name): mathematical functions that write a second result through a pointer: in a kernel that
  *         is an access (library.c). */
@@ -147,14 +156,12 @@
     X(nan)                                                                                                   \
     X(nanf)
 
-/** @brief Functions without a gate because they only compute or belong to the compiler, in addition to C++
- *         names, simt_ and __tsan_. */
+/** @brief What has no gate: it only computes, or is the device's own and checks for itself (operator new and delete; what
+ *         instrumentation calls). In addition to simt_, __tsan_ and mathematics. */
 #define BOUNDARY_FREE                                                                                        \
     " cudaGetErrorName cudaGetErrorString ncclGetErrorString stdout stderr _GLOBAL_OFFSET_TABLE_ "           \
-    "__stack_chk_fail "                                                                                      \
-    "__gxx_personality_v0 "                                                                                  \
-    "_Unwind_Resume __tls_get_addr __dso_handle __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort "  \
-    "__cxa_pure_virtual __cxa_begin_catch __cxa_end_catch __cxa_rethrow abs labs llabs "
+    "abs labs llabs _Znwm _Znam _ZdlPv _ZdlPvm _ZdaPv _ZdaPvm "                                              \
+    "__ubsan_handle_type_mismatch_v1 __ubsan_handle_divrem_overflow "
 
 /** @brief X(name): all functions with a gate of their own. */
 #define BOUNDARY_GATED(X)                                                                                    \

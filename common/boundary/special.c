@@ -240,12 +240,6 @@ void device_fetch_captured(void)
  * memory. */
 static unsigned char elsewhere[16];
 
-static int is_on_device(uint64_t address)
-{
-    const void *pointer = (const void *)(uintptr_t)address;
-    return simt_is_device_pointer(pointer) || simt_device_contains(pointer, 1);
-}
-
 /** A copy as the call describes it; @c symbol_bytes only for a copy to a variable. */
 struct copy {
     uint64_t to, from, bytes, kind, stream, symbol, symbol_bytes, offset;
@@ -294,7 +288,8 @@ static uint64_t copy_from_host(const struct copy *c)
 static uint64_t answer_copy(struct copy *c)
 {
     if (c->symbol != 0) c->to = c->symbol + c->offset;
-    const int to_device = is_on_device(c->to), from_device = is_on_device(c->from);
+    const int to_device = simt_is_on_device((const void *)(uintptr_t)c->to),
+              from_device = simt_is_on_device((const void *)(uintptr_t)c->from);
     if (!device_handle_is_good('s', c->stream)) return device_last_error(cudaErrorInvalidResourceHandle);
     if (c->kind > cudaMemcpyDefault) return device_last_error(cudaErrorInvalidMemcpyDirection);
     if (c->to == 0 || c->from == 0)

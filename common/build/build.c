@@ -365,7 +365,7 @@ static void foretell_refusal(const struct recipe *recipe, const char *folder, co
     char *sentence = would_refuse_lines(recipe, folder, source.data), *note = note_of_refusal(folder);
     int is_object =
         read_file(object, &magic) == 0 && magic.length > 4 && memcmp(magic.data, "\177ELF", 4) == 0;
-    if (sentence == NULL && is_object) sentence = checks_object(recipe, source.data, object);
+    if (sentence == NULL && is_object) sentence = checks_object(recipe, source.data, object, 1);
     if (sentence != NULL) write_file(note, sentence, strlen(sentence));
     text_free(&source);
     text_free(&magic);

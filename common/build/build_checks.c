@@ -139,7 +139,7 @@ static void read_headers(const char *pattern, struct text *text)
     globfree(&found);
 }
 
-char *checks_object(const struct recipe *recipe, const char *source, const char *path)
+char *checks_object(const struct recipe *recipe, const char *source, const char *path, int is_own)
 {
     struct text contract = {0}, headers = {0};
     struct object_finding finding;
@@ -152,7 +152,7 @@ char *checks_object(const struct recipe *recipe, const char *source, const char 
         read_headers(in_source("common/simt/include/*.h"), &headers);
         read_headers(in_source("common/simt/include/simt/*.h"), &headers);
     }
-    struct object_rules rules = {recipe->device, contract.data, headers.data ? headers.data : ""};
+    struct object_rules rules = {recipe->device, is_own, contract.data, headers.data ? headers.data : ""};
     int fine = object_check(path, &rules, &finding);
     text_free(&contract);
     text_free(&headers);

@@ -29,5 +29,5 @@ char *checks_headers(const struct recipe *recipe, const char *text, const char *
 char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly,
                           struct machine_code_frames *frames, struct machine_code_accesses *unproven,
                           char **section, unsigned long *address);
-/** @brief Checks the object file at @p path. */
-char *checks_object(const struct recipe *recipe, const char *source, const char *path);
+/** @brief Checks the object file at @p path; @p is_own as in struct object_rules. */
+char *checks_object(const struct recipe *recipe, const char *source, const char *path, int is_own);

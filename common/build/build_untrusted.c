@@ -347,7 +347,7 @@ static int check_headers(struct work *work, const char *path)
 
 static int check_object(struct work *work, const char *path)
 {
-    char *sentence = checks_object(work->recipe, work->source.data, path);
+    char *sentence = checks_object(work->recipe, work->source.data, path, 0);
     return !sentence || refuse_build(work, sentence);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "boundary/calls.h"
 #include "course/device.h"
 #include "object_file.h"
 
@@ -27,8 +28,9 @@ static const char mathematics[] = " exp exp2 exp10 expm1 log log2 log10 log1p po
                                   " scalbn scalbln logb ilogb erf erfc tgamma lgamma copysign nextafter "
                                   "nexttoward fdim modf lround llround lrint"
                                   " llrint sincos nan rsqrt normcdf j0 j1 y0 y1 ";
-/* Memory of the file's own, copies, output for the reader; and functions that compilers themselves call. */
-static const char common_names[] =
+/* On a GPU, and in a student's own check: memory of the file's own, copies, output for the reader; and functions that
+ * compilers themselves call, for exceptions, too. */
+static const char gpu_names[] =
     " malloc calloc realloc free memcpy memmove memset memcmp memchr abs labs llabs printf puts putchar"
     " fprintf fputs fputc putc fwrite fflush perror stdout stderr __assert_fail __printf_chk __fprintf_chk"
     " snprintf sprintf vsnprintf __snprintf_chk __sprintf_chk __vsnprintf_chk strerror __errno_location"
@@ -94,6 +96,29 @@ int object_is_mathematics(const char *name)
                           (name[length - 1] == 'f' && in_list(mathematics, name, length - 1)));
 }
 
+int object_needs_no_gate(const char *name)
+{
+    char *word = format_string(" %s ", name);
+    int is_free = strstr(BOUNDARY_FREE, word) != NULL || strncmp(name, "simt", 4) == 0 ||
+                  strncmp(name, "__tsan_", 7) == 0 ||
+                  strncmp(name, "__x86_indirect_thunk_", 21) == 0 || /* which is its own gate */
+                  object_is_mathematics(name);
+    free(word);
+    return is_free;
+}
+
+int object_has_gate(const char *name)
+{
+    static const char *const gated[] = {
+#define NAME_OF(name, ...) #name,
+        BOUNDARY_CALLS(NAME_OF) BOUNDARY_GATED(NAME_OF)
+#undef NAME_OF
+    };
+    for (size_t i = 0; i < sizeof gated / sizeof gated[0]; i++)
+        if (strcmp(name, gated[i]) == 0) return 1;
+    return 0;
+}
+
 /* 1 if @p text contains @p name as a word; if asked so, as the name of a function. */
 static int is_word_of(const char *text, const char *name, int function)
 {
@@ -135,16 +160,14 @@ static int is_library_template(const Elf64_Sym *symbol, const char *name)
 static int may_refer_to(const struct object_rules *rules, const char *name)
 {
     size_t length = strlen(name);
-    if (in_list(common_names, name, length) || object_is_mathematics(name) ||
-        in_list(cuda_names, name, length))
+    if (object_is_mathematics(name) || in_list(cuda_names, name, length) ||
+        is_word_of(rules->contract, name, 1))
         return 1;
-    if (is_word_of(rules->contract, name, 1)) return 1;
+    if ((rules->device == DEVICE_GPU || rules->is_own) && in_list(gpu_names, name, length)) return 1;
     if (rules->device == DEVICE_GPU) return in_list(nvcc_names, name, length);
     if (machine_code_report(name) != 0) return 1; /* simt/machine/own_reports.c */
-    if (strncmp(name, "__tsan_", 7) == 0 || strncmp(name, "__x86_indirect_thunk_", 21) == 0) return 1;
-    if (strcmp(name, "__ubsan_handle_type_mismatch_v1") == 0) return 1; /* simt/machine/local.c */
-    if (strcmp(name, "__ubsan_handle_divrem_overflow") == 0) return 1;  /* simt/machine/trap.c */
-    return strncmp(name, "simt", 4) == 0 && is_word_of(rules->device_headers, name, 0);
+    if (strncmp(name, "simt", 4) == 0) return is_word_of(rules->device_headers, name, 0);
+    return object_has_gate(name) || object_needs_no_gate(name);
 }
 
 /* ---- the rules ----------------------------------------------------------------------------------------- */
@@ -193,7 +216,8 @@ static int check_defined(const struct object_rules *rules, const Elf64_Sym *symb
         return refuse(finding, name, "defines % for everybody to see: make it static", name);
     if (is_word_of(rules->contract, name, 1) || is_own_cpp_name(name)) return 1;
     if (is_library_template(symbol, name)) return 1;
-    if (strncmp(name, "DW.ref.", 7) == 0) return 1; /* the compiler's, for exceptions */
+    if (strncmp(name, "DW.ref.", 7) == 0 && (rules->device == DEVICE_GPU || rules->is_own))
+        return 1; /* the compiler's, for exceptions */
     name = name_as_written(rules, name);
     return refuse(finding, name,
                   "defines %, which is none of the contract's functions: make it static, or leave it out",

@@ -15,6 +15,7 @@
 /** @brief What to check an object against. */
 struct object_rules {
     enum device device;
+    int is_own;           /**< a student's own check: compiled with exceptions, as the compiler has them */
     const char *contract; /**< text of the lesson's header: the functions it names may be defined */
     /** text of the device's headers: the device's functions that they name may be called */
     const char *device_headers;
@@ -22,6 +23,11 @@ struct object_rules {
 
 /** @brief 1 if @p name is a function of C's mathematics. */
 int object_is_mathematics(const char *name);
+
+/** @brief 1 if a kernel file may call or use @p name of others, which gets a gate for it. */
+int object_has_gate(const char *name);
+/** @brief 1 if a kernel file may call or use @p name of others as it is: BOUNDARY_FREE. */
+int object_needs_no_gate(const char *name);
 
 /** @brief What was found. */
 struct object_finding {

@@ -17,32 +17,6 @@
 #include "object_check.h"
 #include "object_file.h"
 
-/* Functions that a kernel may call directly: they only compute, or are the device's own, which check for
- * themselves. */
-static int needs_no_gate(const char *name)
-{
-    char *word = format_string(" %s ", name);
-    int is_free = strstr(BOUNDARY_FREE, word) != NULL || strncmp(name, "_Z", 2) == 0 ||
-                  strncmp(name, "simt", 4) == 0 || strncmp(name, "__tsan_", 7) == 0 ||
-                  strncmp(name, "__ubsan_", 8) == 0 ||
-                  strncmp(name, "__x86_indirect_thunk_", 21) == 0 || /* which is its own gate */
-                  object_is_mathematics(name);
-    free(word);
-    return is_free;
-}
-
-static int has_gate(const char *name)
-{
-    static const char *const gated[] = {
-#define NAME_OF(name, ...) #name,
-        BOUNDARY_CALLS(NAME_OF) BOUNDARY_GATED(NAME_OF)
-#undef NAME_OF
-    };
-    for (size_t i = 0; i < sizeof gated / sizeof gated[0]; i++)
-        if (strcmp(name, gated[i]) == 0) return 1;
-    return 0;
-}
-
 /* The prefix that a symbol gets; NULL: it keeps its name, as C++ names of the file itself do. */
 static const char *prefix_of(const struct object *object, const Elf64_Sym *symbol)
 {
@@ -50,8 +24,9 @@ static const char *prefix_of(const struct object *object, const Elf64_Sym *symbo
     if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL || *name == '\0') return NULL;
     /* A function that has no gate, and is not allowed without one, gets a name that the linker does not
      * find. */
-    if (symbol->st_shndx == SHN_UNDEF) return has_gate(name) || !needs_no_gate(name) ? BOUNDARY_GATE : NULL;
-    if (strncmp(name, "_Z", 2) == 0 || strncmp(name, "DW.ref.", 7) == 0) return NULL;
+    if (symbol->st_shndx == SHN_UNDEF)
+        return object_has_gate(name) || !object_needs_no_gate(name) ? BOUNDARY_GATE : NULL;
+    if (strncmp(name, "_Z", 2) == 0) return NULL;
     return BOUNDARY_STUDENT;
 }
 

@@ -506,6 +506,10 @@ void simt_device_reset(void);
 int simt_device_contains(const void *pointer, size_t bytes);
 /** @brief 1 if @p pointer lies in the device's address range at all. */
 int simt_is_device_pointer(const void *pointer);
+/** @brief 1 if @p pointer lies there, or among the variables of the device: not where the host's own memory lies. */
+int simt_is_on_device(const void *pointer);
+/** @brief 1 if @p pointer lies among the variables of the device: `__device__`, `__constant__`, `__managed__`. */
+int simt_is_device_variable(const void *pointer);
 /** @brief 1 if the host, too, may touch what @p pointer points to: managed or pinned memory. */
 int simt_host_may(const void *pointer);
 /** @brief The host wrote (or cudaMemset wrote) these device bytes: they count as initialised. */

@@ -35,6 +35,9 @@ enum { OUTPUT_BYTES = 1 << 16 };
         }                                                                                                    \
     } while (0)
 
+/* A shared variable has a name of C++, by which the machine knows it. */
+#define NAMED_BY_CPP(length, name) __asm__("_ZL" #length #name)
+
 /* ---- helpers for kernels ------------------------------------------------------------------------------ */
 
 static unsigned thread_index(void)
@@ -153,7 +156,7 @@ static void test_copy(void)
 static void reduce_kernel(const void *p)
 {
     static _Thread_local char simt_red_zone_0[64];
-    static _Thread_local int sums[32];
+    static _Thread_local int sums[32] NAMED_BY_CPP(4, sums);
     const struct arguments *a = p;
     __asm__ volatile("" : : "r"(simt_red_zone_0));
     int sum = (int)thread_index();
@@ -214,7 +217,7 @@ static int tickets __attribute__((section("simt_device"))); /* as simtcc does wi
 
 static void last_block_kernel(const void *p)
 {
-    static _Thread_local int is_last;
+    static _Thread_local int is_last NAMED_BY_CPP(7, is_last);
     const struct arguments *a = p;
     if (thread_index() == 0) {
         a->in[block_index()] = (int)block_index();
@@ -380,7 +383,7 @@ static void test_lock(void)
 
 static void sub_warps_kernel(const void *p)
 {
-    static _Thread_local int slots[64];
+    static _Thread_local int slots[64] NAMED_BY_CPP(5, slots);
     const struct arguments *a = p;
     const unsigned i = thread_index(), half = i % 32 / 16, mask = half ? 0xffff0000u : 0xffffu;
     slots[i] = (int)i;
@@ -527,7 +530,7 @@ static void test_host_touches_device(void)
 
 static void missing_barrier_kernel(const void *p)
 {
-    static _Thread_local int tile[128];
+    static _Thread_local int tile[128] NAMED_BY_CPP(4, tile);
     const struct arguments *a = p;
     tile[thread_index()] = (int)thread_index();
     if (a->count == 1) {
@@ -549,7 +552,7 @@ static void test_missing_barrier(void)
 /* Bytes of one word, of different threads: a race only where two threads share a byte. */
 static void bytes_kernel(const void *p)
 {
-    static _Thread_local char bytes[64];
+    static _Thread_local char bytes[64] NAMED_BY_CPP(5, bytes);
     const struct arguments *a = p;
     volatile char *const cells = bytes;
     cells[thread_index()] = 1;
@@ -567,7 +570,7 @@ static void test_bytes(void)
 
 static void unwritten_shared_kernel(const void *p)
 {
-    static _Thread_local int partial[64];
+    static _Thread_local int partial[64] NAMED_BY_CPP(7, partial);
     const struct arguments *a = p;
     if (thread_index() < 63) partial[thread_index()] = 1;
     sync_threads();
@@ -596,7 +599,7 @@ static void test_dynamic_overrun(void)
 static void static_overrun_kernel(const void *p)
 {
     static _Thread_local char simt_red_zone_1[64];
-    static _Thread_local int row[64];
+    static _Thread_local int row[64] NAMED_BY_CPP(3, row);
     __asm__ volatile("" : : "r"(simt_red_zone_1));
     (void)p;
     volatile int *pointer = row;

@@ -375,6 +375,11 @@ int simt_is_device_pointer(const void *pointer)
     return (uintptr_t)pointer - ARENA_BASE < ARENA_BYTES;
 }
 
+int simt_is_on_device(const void *pointer)
+{
+    return simt_is_device_pointer(pointer) || simt_is_device_variable(pointer);
+}
+
 static bool is_inside(const struct extent *e, size_t offset, size_t bytes)
 {
     return e->state == STATE_LIVE && offset >= user_start(e) && offset - user_start(e) <= e->bytes &&

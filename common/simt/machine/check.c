@@ -76,7 +76,9 @@ void simt_refuse_access(enum record_kind kind, const void *address, size_t bytes
 static bool in_live_range(const struct worker *w, uintptr_t offset, size_t bytes)
 {
     for (unsigned i = 0; i < LIVE_RANGES; i++)
-        if (offset >= w->bounds.live[i].start && offset + bytes <= w->bounds.live[i].end) return true;
+        if (simt_lies_in(w->bounds.live[i].start, w->bounds.live[i].end - w->bounds.live[i].start, offset,
+                         bytes))
+            return true;
     return false;
 }
 
@@ -146,8 +148,7 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
 
 static bool is_argument(const struct worker *w, uintptr_t address, size_t bytes, int access)
 {
-    const uintptr_t offset = address - w->bounds.args;
-    return access & SIMT_READ && offset < w->bounds.args_bytes && bytes <= w->bounds.args_bytes - offset;
+    return access & SIMT_READ && simt_lies_in(w->bounds.args, w->bounds.args_bytes, address, bytes);
 }
 
 /* A graded runner keeps the arguments of a launch among its own variables. */
@@ -157,7 +158,7 @@ static void check_variable(struct worker *w, uintptr_t address, size_t bytes, in
     if (!simt_image.named || is_argument(w, address, bytes, access)) return;
     if (symbol == NULL || address - symbol->start >= symbol->bytes)
         symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
-    if (symbol == NULL || address - symbol->start + bytes > symbol->bytes)
+    if (symbol == NULL || !simt_lies_in(symbol->start, symbol->bytes, address, bytes))
         simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
     w->bounds.last_variable = symbol;
     if (!(access & SIMT_READ) && simt_image_constant(address))
@@ -171,12 +172,17 @@ static bool is_mapped(uintptr_t address)
     return mincore((void *)(address & ~(page - 1)), 1, &resident) == 0 || errno != ENOMEM;
 }
 
-/* Memory that is not device memory: a kernel may read the program's constants and its own arguments. */
+/* Of memory that is not device memory a kernel may read the program's constants, its own arguments and simt_self(). */
+static bool is_readable(const struct worker *w, uintptr_t address, size_t bytes)
+{
+    return simt_lies_in(simt_image.low, simt_image.data - simt_image.low, address, bytes) ||
+           is_argument(w, address, bytes, SIMT_READ) ||
+           simt_lies_in((uintptr_t)w->thread, sizeof w->thread, address, bytes);
+}
+
 static void check_foreign(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
-    if (access & SIMT_READ && address - simt_image.low < simt_image.high - simt_image.low) return;
-    if (is_argument(w, address, bytes, access)) return;
-    if (access & SIMT_READ && address - (uintptr_t)w->thread < sizeof w->thread) return; /* simt_self() */
+    if (access & SIMT_READ && is_readable(w, address, bytes)) return;
     if (address < 4096) simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_NULL);
     if (is_mapped(address))
         simt_refuse(w, RECORD_HOST_POINTER, address, bytes, access, pc, RECORD_ADVICE_HOST_MEMORY);
@@ -206,14 +212,10 @@ static void check_bounds(struct worker *w, enum place place, uintptr_t address, 
         check_variable(w, address, bytes, access, pc);
         break;
     case PLACE_SHARED:
-        if (simt_image.tls_owner[offset] == OWNER_NONE || simt_image.tls_owner[offset] == OWNER_MACHINE ||
-            offset + bytes > simt_image.tls_bytes ||
-            simt_image.tls_owner[offset] != simt_image.tls_owner[offset + bytes - 1])
-            simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
-        break;
     case PLACE_DYNAMIC:
-        if (offset + bytes > w->launch->dynamic_shared_bytes)
-            simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_DYNAMIC_BYTES);
+        if (!simt_shared_holds(w, place, offset, bytes))
+            simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc,
+                        place == PLACE_DYNAMIC ? RECORD_ADVICE_DYNAMIC_BYTES : RECORD_NO_ADVICE);
         break;
     default:
         check_foreign(w, address, bytes, access, pc);
@@ -376,10 +378,10 @@ static inline __attribute__((always_inline)) void see_shared(struct worker *w, e
     look_closely(w, place, address, bytes, access | (aligned ? MUST_BE_ALIGNED : 0), pc);
 }
 
-/* The page in front of the thread's own stack is for those that overflow: trap.c has a word for them. */
-static bool is_of_another_thread(const struct worker *w, uintptr_t address)
+/* What lies in front of the thread's own stack is for those that overflow: trap.c has a word for them. */
+static bool is_on_stack(const struct worker *w, uintptr_t address, size_t bytes)
 {
-    return address - (w->local.base - GUARD_BYTES) >= STACK_BYTES + GUARD_BYTES;
+    return simt_lies_in(w->local.base - GUARD_BYTES, STACK_BYTES + GUARD_BYTES, address, bytes);
 }
 
 /* What an address in local memory must be a multiple of, less 1: a struct of 16 bytes is one access for the compiler even if 8 are enough. */
@@ -399,7 +401,7 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
     }
     if (address - w->local.stacks <
         w->local.stacks_bytes) { /* local memory is the thread's own, but must be aligned, too */
-        if (w->checking && is_of_another_thread(w, address))
+        if (w->checking && !is_on_stack(w, address, bytes))
             simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_OTHERS_LOCAL);
         if (access & (SIMT_WRITE | SIMT_ATOMIC) && w->checking &&
             !simt_frames_open(w->current, address, bytes))
@@ -431,19 +433,24 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
  * Most accesses of many kernels are to local memory and well aligned: these are over before anything else
  * is set up.
  */
-static inline __attribute__((always_inline)) bool is_plainly_local(const void *pointer, size_t bytes)
+static inline __attribute__((always_inline)) bool is_aligned_in(uintptr_t start, size_t size,
+                                                                const void *pointer, size_t bytes)
+{ /* start and size are whole units: of an aligned unit, its first byte is enough */
+    return ((uintptr_t)pointer & local_mask(bytes)) == 0 &&
+           (bytes <= OPEN_UNIT ? (uintptr_t)pointer - start < size
+                               : simt_lies_in(start, size, (uintptr_t)pointer, bytes));
+}
+
+static inline __attribute__((always_inline)) bool is_plain_local_read(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_watch;
-    return w != NULL && (uintptr_t)pointer - w->local.base < w->local.bytes &&
-           ((uintptr_t)pointer & local_mask(bytes)) == 0;
+    return w != NULL && is_aligned_in(w->local.base, w->local.bytes, pointer, bytes);
 }
 
 static inline __attribute__((always_inline)) bool is_plain_local_write(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_watch;
-    return w != NULL && (uintptr_t)pointer - w->local.open < w->local.open_bytes &&
-           ((uintptr_t)pointer & local_mask(bytes)) == 0 &&
-           (bytes <= OPEN_UNIT || (uintptr_t)pointer - w->local.open <= w->local.open_bytes - bytes);
+    return w != NULL && is_aligned_in(w->local.open, w->local.open_bytes, pointer, bytes);
 }
 
 /*
@@ -473,22 +480,16 @@ static void see_volatile(const void *pointer, size_t bytes, int access, bool ali
 
 void simt_check(const void *pointer, size_t bytes, int access, bool aligned, const void *pc)
 {
-    const struct worker *w = simt_tls_watch;
-    const bool is_write = access & (SIMT_WRITE | SIMT_ATOMIC),
-               plain = !aligned && w != NULL &&
-                       (is_write ? is_plain_local_write(pointer, bytes)
-                                 : (uintptr_t)pointer - w->local.base < w->local.bytes);
-    if (bytes > 0 && !plain) see(pointer, bytes, access, aligned, pc);
+    const bool plain = access & (SIMT_WRITE | SIMT_ATOMIC) ? is_plain_local_write(pointer, bytes)
+                                                           : is_plain_local_read(pointer, bytes);
+    if (bytes > 0 && (aligned || !plain)) see(pointer, bytes, access, aligned, pc);
 }
 
 /* The image's writable part is in the arena's question: of it only variables of the program count. */
 int simt_is_own_stack(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_worker;
-    const uintptr_t address = (uintptr_t)pointer, last = address + bytes - (bytes > 0);
-    return w == NULL || (address - w->local.stacks < w->local.stacks_bytes && last >= address &&
-                         last - w->local.stacks < w->local.stacks_bytes &&
-                         !is_of_another_thread(w, address) && !is_of_another_thread(w, last));
+    return w == NULL || is_on_stack(w, (uintptr_t)pointer, bytes);
 }
 
 int simt_is_own_local(const void *pointer, size_t bytes)
@@ -504,18 +505,15 @@ int simt_reaches(const void *pointer, size_t bytes, int access)
     const uintptr_t address = (uintptr_t)pointer;
     if (w == NULL || bytes > ARENA_BYTES) return w == NULL;
     if (address - w->local.stacks < w->local.stacks_bytes)
-        return bytes <= w->local.stacks_bytes - (address - w->local.stacks) &&
+        return is_on_stack(w, address, bytes) &&
                (access == SIMT_READ || simt_frames_open(w->current, address, bytes));
-    for (int place = PLACE_SHARED; place <= PLACE_DYNAMIC; place++) {
-        const uintptr_t offset = address - w->space[place].base;
-        if (offset < w->space[place].bytes) return bytes <= w->space[place].bytes - offset;
+    const struct worker *owner = simt_owner_of(simt_tls_worker, address);
+    if (owner != NULL) {
+        const enum place place = simt_place_of(owner, address);
+        return simt_shared_holds(owner, place, address - owner->space[place].base, bytes);
     }
-    if (w->cluster != NULL && simt_owner_of(simt_tls_worker, address) != NULL) return 1;
     if (simt_device_contains(pointer, bytes)) return !simt_image_constant(address) || access == SIMT_READ;
-    if (access != SIMT_READ || address - simt_image.data < simt_image.data_end - simt_image.data) return 0;
-    return (address >= simt_image.low && address + bytes <= simt_image.high) ||
-           (address >= w->bounds.args && address + bytes <= w->bounds.args + w->bounds.args_bytes) ||
-           (address >= (uintptr_t)w->thread && address + bytes <= (uintptr_t)w->thread + sizeof w->thread);
+    return access == SIMT_READ && is_readable(w, address, bytes);
 }
 
 void simt_access(const void *address, size_t bytes, int access, const void *return_address)
@@ -592,7 +590,7 @@ void simt_access_volatile(const void *address, size_t bytes, int access, const v
     }                                                                                                        \
     void __tsan_read##bytes(void *p)                                                                         \
     {                                                                                                        \
-        if (!is_plainly_local(p, bytes)) read##bytes(p, CALLER);                                             \
+        if (!is_plain_local_read(p, bytes)) read##bytes(p, CALLER);                                          \
     }                                                                                                        \
     void __tsan_write##bytes(void *p)                                                                        \
     {                                                                                                        \

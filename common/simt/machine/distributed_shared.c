@@ -195,13 +195,7 @@ static void access_cell(void *context, struct shadow_cell *c)
 
 static void check_bounds(struct distributed_access *now)
 {
-    const uint16_t *owners = simt_image.tls_owner;
-    const uintptr_t end = now->offset + now->bytes;
-    const bool inside = now->place == PLACE_DYNAMIC
-                            ? end <= now->w->launch->dynamic_shared_bytes
-                            : end <= simt_image.tls_bytes && owners[now->offset] != OWNER_NONE &&
-                                  owners[now->offset] == owners[end - 1];
-    if (inside) return;
+    if (simt_shared_holds(now->w, now->place, now->offset, now->bytes)) return;
     found(now, RECORD_OUT_OF_BOUNDS,
           now->place == PLACE_DYNAMIC ? RECORD_ADVICE_DYNAMIC_BYTES : RECORD_NO_ADVICE);
     simt_abandon(now->w, simt_error_of(RECORD_OUT_OF_BOUNDS));

@@ -50,8 +50,7 @@ bool simt_frames_open(const struct thread *t, uintptr_t address, size_t bytes)
     const struct open_part *part = t->frames.data;
     if (!is_known()) return true;
     for (size_t i = t->frames.count; i-- > 0;)
-        if (address - part[i].start < part[i].bytes && bytes <= part[i].bytes - (address - part[i].start))
-            return true;
+        if (simt_lies_in(part[i].start, part[i].bytes, address, bytes)) return true;
     return false;
 }
 

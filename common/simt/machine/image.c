@@ -60,19 +60,25 @@ static bool is_red_zone(const char *linker_name)
     return strstr(linker_name, "simt_red_zone") != NULL;
 }
 
-/* threadIdx and the like, which kernels may read. */
-static bool is_machines(const char *linker_name)
+/* C++ has given the variable its name: all shared variables of a CUDA program, which are static ones. The machine's, the
+ * runner's and the libraries' are C, and a kernel has no business there. */
+static bool has_programs_name(const char *linker_name)
 {
-    return strncmp(linker_name, "simt_", 5) == 0 && !is_red_zone(linker_name);
+    return strncmp(linker_name, "_Z", 2) == 0;
 }
 
-/* A variable of a CUDA program: simtcc puts it in a section of its own, or C++ has given it its name. The rest is the
- * machine's, the runner's and the libraries', which are C, and a kernel has no business there. */
-static bool is_programs(uintptr_t address, const char *linker_name)
+int simt_is_device_variable(const void *pointer)
 {
+    const uintptr_t address = (uintptr_t)pointer;
     return (address >= (uintptr_t)__start_simt_device && address < (uintptr_t)__stop_simt_device) ||
            (address >= (uintptr_t)__start_simt_managed && address < (uintptr_t)__stop_simt_managed) ||
-           simt_image_constant(address) || strncmp(linker_name, "_Z", 2) == 0;
+           simt_image_constant(address);
+}
+
+/* A variable of a CUDA program, to which simtcc or C++ has given its section or its name. */
+static bool is_programs(uintptr_t address, const char *linker_name)
+{
+    return simt_is_device_variable((const void *)address) || has_programs_name(linker_name);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -113,7 +119,7 @@ static void sort_symbols(void)
         if (is_cluster_record(symbol)) add_symbol(&cluster_records, symbol, address);
         if (type == STT_TLS && symbol->st_value + symbol->st_size <= simt_image.tls_bytes &&
             !is_red_zone(strings + symbol->st_name))
-            add_symbol(is_machines(strings + symbol->st_name) ? &machines : &shared, symbol,
+            add_symbol(has_programs_name(strings + symbol->st_name) ? &shared : &machines, symbol,
                        symbol->st_value);
         if (type == STT_OBJECT && address >= simt_image.data && address < simt_image.data_end &&
             is_programs(address, strings + symbol->st_name))
@@ -218,8 +224,14 @@ bool simt_image_variable(uintptr_t address, size_t bytes)
     simt_image_load();
     if (address < simt_image.data || address >= simt_image.data_end) return false;
     const struct symbol *symbol = simt_symbol_before(simt_image.device, simt_image.device_count, address);
-    if (symbol == NULL || address - symbol->start > symbol->bytes) return false;
-    return bytes <= symbol->bytes - (address - symbol->start);
+    return symbol != NULL && simt_lies_in(symbol->start, symbol->bytes, address, bytes);
+}
+
+bool simt_image_shared(uintptr_t offset, size_t bytes)
+{
+    const uint16_t *owner = simt_image.tls_owner;
+    return simt_lies_in(0, simt_image.tls_bytes, offset, bytes) && owner[offset] != OWNER_NONE &&
+           owner[offset] != OWNER_MACHINE && (bytes == 0 || owner[offset + bytes - 1] == owner[offset]);
 }
 
 bool simt_image_constant(uintptr_t address)

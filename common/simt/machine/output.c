@@ -14,20 +14,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy of a kernel's format that no other thread can change, or NULL if it has %n, which writes where an argument says. CUDA
- * has none, and nobody would check that write. */
+static const char *after_number(const char *at)
+{
+    return *at == '*' ? at + 1 : at + strspn(at, "0123456789");
+}
+
+/* Where a conversion ends whose % is in front of @p at; NULL if CUDA's printf has none such. */
+static const char *after_conversion(const char *at)
+{
+    static const char *const lengths[] = {"hh", "h", "ll", "l", "j", "z", "t", "L", ""};
+    size_t length = 0;
+    if (*at == '%') return at + 1;
+    at = after_number(at + strspn(at, "-+ #0"));
+    if (*at == '.') at = after_number(at + 1);
+    while (strncmp(at, lengths[length], strlen(lengths[length])) != 0) length++;
+    at += strlen(lengths[length]);
+    return *at != '\0' && strchr("diouxXeEfFgGaAcsp", *at) != NULL ? at + 1 : NULL;
+}
+
+/* A copy of a kernel's format that no other thread can change. NULL: it has a conversion of the C library alone; some write
+ * where an argument says, and nobody would check that. */
 static char *safe_format(const char *format)
 {
     char *copy = strdup(format);
     if (copy == NULL) simt_die("out of host memory.");
     for (const char *at = strchr(copy, '%'); at != NULL; at = strchr(at, '%')) {
-        at++;
-        at += strspn(at, "0123456789 +-#'*.$hlqjztLI");
-        if (*at == 'n') {
-            free(copy);
-            return NULL;
-        }
-        at += *at != '\0';
+        at = after_conversion(at + 1);
+        if (at != NULL) continue;
+        free(copy);
+        return NULL;
     }
     return copy;
 }
@@ -39,7 +54,7 @@ int simt_vprintf(const char *format, va_list arguments)
     va_list again;
     if (w == NULL) return vprintf(format, arguments);
     char *own = safe_format(format);
-    if (own == NULL) simt_stop(&here, RECORD_UNSUPPORTED, RECORD_SAYS_PRINTF_N, NULL);
+    if (own == NULL) simt_stop(&here, RECORD_UNSUPPORTED, RECORD_SAYS_PRINTF_CONVERSION, NULL);
     va_copy(again, arguments);
     const int length = vsnprintf(NULL, 0, own, arguments);
     char *text = length >= 0 ? malloc((size_t)length + 1) : NULL;

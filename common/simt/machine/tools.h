@@ -4,8 +4,15 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/** @brief Whether all of [address, address + bytes) lies in [start, start + size), whatever the numbers are. */
+static inline bool simt_lies_in(uintptr_t start, size_t size, uintptr_t address, size_t bytes)
+{
+    return address - start < size && bytes <= size - (address - start);
+}
 
 /** @brief A growing array: bytes, so that one implementation serves all. */
 struct vector {

@@ -42,6 +42,12 @@ void *simtcc_dynamic_shared(const char *name, size_t element_bytes)
     return (void *)w->space[PLACE_DYNAMIC].base;
 }
 
+bool simt_shared_holds(const struct worker *w, enum place place, uintptr_t offset, size_t bytes)
+{
+    return place == PLACE_DYNAMIC ? simt_lies_in(0, w->launch->dynamic_shared_bytes, offset, bytes)
+                                  : simt_image_shared(offset, bytes);
+}
+
 enum place simt_place_of(const struct worker *w, uintptr_t address)
 {
     if (address - ARENA_BASE < ARENA_BYTES) return PLACE_ARENA;

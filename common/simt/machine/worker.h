@@ -510,5 +510,8 @@ unsigned simt_foreign_actor(const struct worker *w, unsigned thread);
 struct actor simt_foreign(const struct worker *w, unsigned actor, uint32_t pc, int access);
 /** @brief Whose shared memory an address lies in: @p w itself, a worker whose block is of the same cluster, or NULL. */
 struct worker *simt_owner_of(struct worker *w, uintptr_t address);
+/** @brief Whether the bytes from @p offset on in the block's PLACE_SHARED or PLACE_DYNAMIC are a kernel's: of one variable, or of
+ * what the launch has asked for. */
+bool simt_shared_holds(const struct worker *w, enum place place, uintptr_t offset, size_t bytes);
 /** @brief In which of the worker's spaces an address lies. */
 enum place simt_place_of(const struct worker *w, uintptr_t address);

@@ -234,7 +234,10 @@ static uint16_t value_slot(struct compiling *c, const struct operand *o, const s
 
 static void put_slot(struct filling *f, uint16_t slot)
 {
-    if (f->slots < sizeof f->slot / sizeof *f->slot) f->slot[f->slots++] = slot;
+    if (f->slots == sizeof f->slot / sizeof *f->slot)
+        ptx_refuse(f->c, "more than %u registers and numbers", f->slots);
+    else
+        f->slot[f->slots++] = slot;
 }
 
 /** `[a + 16]`: the slot of a, and the offset 16. */
@@ -461,6 +464,15 @@ static bool is_image_copy(const struct instruction *i)
     return strstr(name, ".tensor.") != NULL && strstr(name, ".im2col") != NULL;
 }
 
+/** What is moved at once has 16 bytes at most, for which the operations have room. */
+static void check_vector(struct compiling *c, const struct op *op)
+{
+    enum { MOST_BITS = 128 };
+    if (op->vector > 1 && op->vector * ptx_type[op->type[0]].bits > MOST_BITS)
+        ptx_refuse(c, "a vector of %u elements of .%s: it has 16 bytes at most", op->vector,
+                   ptx_type[op->type[0]].name);
+}
+
 static void compile_instruction(struct compiling *c, const struct instruction *i, struct op *op)
 {
     struct filling f = {.c = c, .op = op};
@@ -484,6 +496,7 @@ static void compile_instruction(struct compiling *c, const struct instruction *i
     }
     if (c->refusal != NULL) return;
     check_architecture(c, f.row);
+    check_vector(c, op);
     fill_operands(&f);
     op->function = f.row->function;
     op->slot = malloc((f.slots + 1) * sizeof *op->slot);

@@ -6,6 +6,7 @@
  * ("C") are put in as text, as nvcc does, so that they may stand anywhere.
  */
 #include "parse.h"
+#include "run.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -149,17 +150,36 @@ static bool same_name(const char *a, int a_length, const char *b, int b_length)
 
 /* ---- registers ------------------------------------------------------------------------------------------ */
 
-static unsigned add_register(struct compiling *c, const char *name, int length, int count, enum ptx_type type)
+static unsigned slots_of(enum ptx_type type)
+{
+    return ptx_type[type].bits == 128 ? 2 : 1;
+}
+
+/* The first of the slots for @p count registers. */
+static unsigned reserve_slots(struct compiling *c, long count, enum ptx_type type)
+{
+    const unsigned slot = c->slots, most = (PTX_REGISTERS - slot) / slots_of(type);
+    if (count < 0 || count > (long)most) {
+        ptx_refuse(c, "more than %d registers in one asm statement", PTX_REGISTERS);
+        return 0;
+    }
+    c->slots += slots_of(type) * (unsigned)count;
+    return slot;
+}
+
+static unsigned add_register(struct compiling *c, struct ptx_register new)
 {
     c->reg = ptx_grow(c->reg, c->registers, sizeof *c->reg);
-    c->reg[c->registers] = (struct ptx_register){.name = name,
-                                                 .name_length = length,
-                                                 .count = count,
-                                                 .type = type,
-                                                 .slot = c->slots,
-                                                 .scope = c->scope};
-    c->slots += (ptx_type[type].bits == 128 ? 2u : 1u) * (unsigned)(count > 0 ? count : 1);
+    c->reg[c->registers] = new;
     return c->registers++;
+}
+
+/* One register, in a slot of its own. */
+static unsigned add_nameless(struct compiling *c, enum ptx_type type)
+{
+    return add_register(c,
+                        (struct ptx_register){
+                            .name = "", .type = type, .slot = reserve_slots(c, 1, type), .scope = c->scope});
 }
 
 /* The statement's own operands come first: their slots are those of the caller's words. */
@@ -173,7 +193,7 @@ static void add_givens(struct compiling *c)
                                    : letter == 'f' ? PTX_F32
                                    : letter == 'd' ? PTX_F64
                                                    : PTX_B64;
-        add_register(c, "", 0, 0, type);
+        add_nameless(c, type);
     }
 }
 
@@ -187,16 +207,21 @@ static int find_in_range(struct compiling *c, unsigned range, const char *name, 
         return -1;
     const long number = strtol(name + whole.name_length, &end, 10);
     if (end != name + length || number < 0 || number >= whole.count) return -1;
-    const unsigned slots = c->slots, added = add_register(c, name, length, 0, whole.type);
-    c->slots = slots;
-    c->reg[added].slot = whole.slot + (unsigned)number * (ptx_type[whole.type].bits == 128 ? 2u : 1u);
-    c->reg[added].scope = whole.scope;
-    return (int)added;
+    return (int)add_register(
+        c, (struct ptx_register){.name = name,
+                                 .name_length = length,
+                                 .type = whole.type,
+                                 .slot = whole.slot + (unsigned)number * slots_of(whole.type),
+                                 .scope = whole.scope});
 }
 
 static int find_register(struct compiling *c, const char *name, int length)
 {
-    if (name[0] == '%' && isdigit((unsigned char)name[1])) return atoi(name + 1);
+    if (name[0] == '%' && isdigit((unsigned char)name[1])) {
+        char *end;
+        const unsigned long index = strtoul(name + 1, &end, 10);
+        return end == name + length && index < count_givens(c) ? (int)index : -1;
+    }
     for (unsigned i = c->registers; i-- > count_givens(c);) {
         const struct ptx_register *r = &c->reg[i];
         if (r->hidden) continue;
@@ -219,18 +244,24 @@ static void parse_registers(struct compiling *c)
     const enum ptx_type type = ptx_type_named(name, (size_t)type_length);
     if (type == PTX_NONE) ptx_refuse(c, ".reg .%.*s: there is no such type", type_length, name);
     do {
-        int count = 0;
+        long count = 0;
         const int length = take_name(c, &name, false);
         if (length == 0) ptx_refuse(c, ".reg: a name should be at \"%.12s\"", c->at);
         if (take(c, '<')) {
-            count = (int)strtol(c->at, (char **)(uintptr_t)&c->at, 10);
+            count = strtol(c->at, (char **)(uintptr_t)&c->at, 10);
             demand(c, '>');
         }
         for (unsigned i = count_givens(c); i < c->registers; i++)
             if (!c->reg[i].hidden && c->reg[i].scope == c->scope &&
                 same_name(c->reg[i].name, c->reg[i].name_length, name, length))
                 ptx_refuse(c, ".reg: %.*s is declared twice", length, name);
-        add_register(c, name, length, count, type);
+        const unsigned slot = reserve_slots(c, count != 0 ? count : 1, type);
+        add_register(c, (struct ptx_register){.name = name,
+                                              .name_length = length,
+                                              .count = c->refusal == NULL ? (int)count : 0,
+                                              .type = type,
+                                              .slot = slot,
+                                              .scope = c->scope});
     } while (c->refusal == NULL && take(c, ','));
     demand(c, ';');
 }
@@ -294,16 +325,23 @@ static void parse_constant(struct compiling *c, struct operand *o)
     o->value = sum;
 }
 
+/* The next operand, as a part of @p o. */
+static void parse_part(struct compiling *c, struct operand *o)
+{
+    const unsigned part = parse_operand(c);
+    if (o->parts == sizeof o->part / sizeof *o->part)
+        ptx_refuse(c, "braces or brackets around more than %u elements", o->parts);
+    else
+        o->part[o->parts++] = part;
+}
+
 /* `[a]`, `[a + 16]`, `[16]`, and for tensors `[map, {x, y}]`. */
 static void parse_address(struct compiling *c, struct operand *o)
 {
     o->kind = OPERAND_ADDRESS;
     do {
         skip_blanks(c);
-        if (begins_name(*c->at) || *c->at == '{') {
-            const unsigned part = parse_operand(c);
-            o->part[o->parts++] = part;
-        }
+        if (begins_name(*c->at) || *c->at == '{') parse_part(c, o);
         skip_blanks(c);
         if (*c->at == '+' || *c->at == '-' || isdigit((unsigned char)*c->at)) {
             struct operand constant = {.kind = OPERAND_INTEGER};
@@ -318,11 +356,7 @@ static void parse_vector(struct compiling *c, struct operand *o)
 {
     o->kind = OPERAND_VECTOR;
     do {
-        const unsigned part = parse_operand(c);
-        if (o->parts == sizeof o->part / sizeof *o->part)
-            ptx_refuse(c, "a vector of more than %u elements", o->parts);
-        else
-            o->part[o->parts++] = part;
+        parse_part(c, o);
     } while (c->refusal == NULL && take(c, ','));
     demand(c, '}');
 }
@@ -336,7 +370,7 @@ static void parse_named(struct compiling *c, struct operand *o)
     }
     if (same_name(o->name, o->name_length, "_", 1)) {
         o->kind = OPERAND_SINK;
-        o->reg = (int)add_register(c, "", 0, 0, PTX_B64);
+        o->reg = (int)add_nameless(c, PTX_B64);
         return;
     }
     o->reg = find_register(c, o->name, o->name_length);
@@ -349,13 +383,16 @@ static void parse_named(struct compiling *c, struct operand *o)
         ptx_refuse(c, "the special register %.*s is not on this device", o->name_length, o->name);
 }
 
-/* Returns its index. The array may move when it grows. */
+/* Returns its index. The array may move when it grows. PTX has braces in brackets, and no operands deeper than that. */
 static unsigned parse_operand(struct compiling *c)
 {
+    enum { DEEPEST = 4 };
     struct operand o = {.pair = -1, .reg = -1};
     o.negated = take(c, '!');
     skip_blanks(c);
-    if (take(c, '['))
+    if (++c->depth > DEEPEST)
+        ptx_refuse(c, "operands within operands within operands");
+    else if (take(c, '['))
         parse_address(c, &o);
     else if (take(c, '{'))
         parse_vector(c, &o);
@@ -364,6 +401,7 @@ static unsigned parse_operand(struct compiling *c)
     else
         parse_constant(c, &o);
     if (c->refusal == NULL && take(c, '|')) o.pair = (int)parse_operand(c);
+    c->depth--;
     c->operand = ptx_grow(c->operand, c->operands, sizeof o);
     c->operand[c->operands] = o;
     return c->operands++;

@@ -73,7 +73,8 @@ struct compiling {
     struct label *label;
     unsigned labels;
     unsigned slots;
-    char *refusal; /**< why the statement cannot run; the first reason is kept */
+    unsigned depth; /**< of the operand that is being read: 1 for an instruction's own */
+    char *refusal;  /**< why the statement cannot run; the first reason is kept */
     const struct instruction *now;
     struct program *program;
 };

@@ -303,11 +303,8 @@ cudaError_t cudaHostGetFlags(unsigned int *flags, void *host)
     return cudaSuccess;
 }
 
-/* The linker's names for the ends of the sections into which simtcc puts these variables; NULL without
- * any. */
-extern const char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
+/* The linker's names for the ends of the section into which simtcc puts such variables; NULL without any. */
 extern const char __start_simt_managed[] __attribute__((weak)), __stop_simt_managed[] __attribute__((weak));
-extern const char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[] __attribute__((weak));
 
 static int is_between(const void *pointer, const char *start, const char *stop)
 {
@@ -350,7 +347,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 /** Reports a finding if @p pointer is used as host memory but points to the device. */
 static int is_mistaken_for_host(struct simt_site site, const void *pointer, enum role role)
 {
-    if (!simt_is_device_pointer(pointer) || simt_host_may(pointer)) return 0;
+    if (!simt_is_on_device(pointer) || is_managed(pointer)) return 0;
     simt_finding(RECORD_HOST_POINTER, &site, RECORD_SAYS_DEVICE_AS_HOST,
                  SIMT_SAYS(.name = {site.what}, .number = {role}, .memory = pointer, .bytes = 1));
     return 1;
@@ -369,8 +366,8 @@ static int from_device(enum cudaMemcpyKind kind)
 /** The direction that follows from the pointers themselves. */
 static enum cudaMemcpyKind infer_kind(const void *to, const void *from)
 {
-    int to_is_device = simt_device_contains(to, 1) && !simt_host_may(to),
-        from_is_device = simt_device_contains(from, 1) && !simt_host_may(from);
+    int to_is_device = simt_is_on_device(to) && !simt_host_may(to),
+        from_is_device = simt_is_on_device(from) && !simt_host_may(from);
     if (to_is_device) return from_is_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
     return from_is_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
@@ -384,6 +381,13 @@ static enum cudaMemcpyKind settle_kind(const struct copy_operation *c, struct si
     if (!to_device(c->kind)) mistaken |= is_mistaken_for_host(site, c->to, ROLE_WRITES);
     if (!from_device(c->kind)) mistaken |= is_mistaken_for_host(site, c->from, ROLE_READS);
     return mistaken ? infer_kind(c->to, c->from) : c->kind;
+}
+
+/** 1 if a side of a copy is all device memory, or none of it and need not be; else reports a finding. */
+static int is_side_valid(struct simt_site site, int is_device, const void *pointer, size_t bytes,
+                         enum role role)
+{
+    return !(is_device || simt_is_on_device(pointer)) || device_range_is_valid(site, pointer, bytes, role);
 }
 
 cudaError_t runtime_copy(struct copy_operation c, cudaStream_t stream, struct simt_site site)
@@ -403,8 +407,8 @@ cudaError_t runtime_copy(struct copy_operation c, cudaStream_t stream, struct si
     }
     size_t to_bytes = bytes_of_rows(c.rows, c.to_pitch, c.width),
            from_bytes = bytes_of_rows(c.rows, c.from_pitch, c.width);
-    int to_ok = !to_device(c.kind) || device_range_is_valid(site, c.to, to_bytes, ROLE_WRITES);
-    int from_ok = !from_device(c.kind) || device_range_is_valid(site, c.from, from_bytes, ROLE_READS);
+    int to_ok = is_side_valid(site, to_device(c.kind), c.to, to_bytes, ROLE_WRITES);
+    int from_ok = is_side_valid(site, from_device(c.kind), c.from, from_bytes, ROLE_READS);
     if (!to_ok || !from_ok) return runtime_result(cudaErrorInvalidValue);
     struct operation operation = {OPERATION_COPY, site, stream, stream_device(stream), {.copy = c}};
     return runtime_result(runtime_perform(&operation));
@@ -492,10 +496,7 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 static int is_symbol(struct simt_site site, const void *symbol)
 {
     if (symbol == NULL) return 0;
-    if (is_between(symbol, __start_simt_device, __stop_simt_device) ||
-        is_between(symbol, __start_simt_managed, __stop_simt_managed) ||
-        is_between(symbol, __start_simt_constant, __stop_simt_constant))
-        return 1;
+    if (simt_is_device_variable(symbol)) return 1;
     simt_finding(RECORD_HOST_POINTER, &site, RECORD_SAYS_NO_SYMBOL, SIMT_SAYS(.name = {site.what}));
     return 0;
 }
