@@ -81,6 +81,10 @@ void make_small_extents(struct making *m);
 void make_ratios(struct making *m);
 /** @brief Turns @p item into number @p index of these. */
 void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index);
+/** @brief Whether a part has an axis of tiles. */
+int has_tiled_axis(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
+/** @brief Appends numbers of tiles for which a division may be wrong. */
+void make_numbers_of_tiles(struct making *m);
 /** @brief Whether a part multiplies queries and keys that it is given. */
 int has_scores(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
 /** @brief Appends scores of every size that a float can hold. */
