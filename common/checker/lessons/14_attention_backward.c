@@ -95,6 +95,7 @@ static const struct table_row TABLE[] = {
     {"slices_3",             GROUP_EDGES,    DH,     1,  2,  1,    70,   300,  32, CAUSAL,               0, NORMAL},
     {"slices_4",             GROUP_EDGES,    DF,     1,  1,  1,     8,   500,  32, 0,                    0, NORMAL},
     {"slices_of_several",    GROUP_EDGES,    DH,     1,  1,  1,     3,  4300,  32, CAUSAL,               0, NORMAL},
+    {"without_dq_128",       GROUP_EDGES,    DB,     1,  1,  1,     3,   270, 128, NO_DQ,                0, NORMAL},
     {"scale_explicit",       GROUP_EDGES,    F|HB|DH, 1, 1,  1,    33,    40,  32, 0,                  0.3, NORMAL},
     {"scale_negative",       GROUP_EDGES,    F | H,  1,  1,  1,    33,    40,  32, CAUSAL,            -0.25, NORMAL},
     {"scale_tiny",           GROUP_EDGES,    F,      1,  1,  1,    17,    40,  32, 0,                 1e-7, NORMAL},

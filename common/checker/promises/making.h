@@ -130,6 +130,8 @@ void make_far_rows(struct making *m);
 void make_far_groups(struct making *m);
 /** @brief Appends problems of more than 2^32 elements, of which three parts are filled. */
 void make_far_parts(struct making *m);
+/** @brief Appends one more such problem, made of another case, where lesson.def names one. */
+void make_rounds(struct making *m);
 /** @brief Appends what shows that options and storage types without a meaning are refused. */
 void make_unknown_options(struct making *m);
 /** @brief Appends what shows that numbers that are not finite are refused. */
