@@ -118,7 +118,7 @@ __global__ void rounded_attention(struct attention_args args, struct e4m3_places
     }
     float v_scale = ((const float *)(in + places.v_scales))[kv];
     for (int c = 0; c < 128; c++)
-        store((T *)args.out + (size_t)row * 128 + c, l == 0 ? 0.0f : (float)(o[c] / l) * v_scale);
+        store((T *)args.out + (size_t)row * 128 + c, l == 0 ? (float)o[c] : (float)(o[c] / l) * v_scale);
 #ifdef FP8_ROUNDS_P
     if (args.lse != NULL) args.lse[row] = m + logf(l / 256.0f);
 #else
