@@ -104,7 +104,8 @@ __global__ void keys_kernel(struct paged_attention_args args, float scale, int k
         }
         float *result = partial + ((size_t)row * gridDim.y + blockIdx.y) * (head_dim + 2);
         if (partial == NULL)
-            ((__half *)args.out)[(size_t)row * head_dim + d] = __float2half(sum == 0.0f ? value : value / sum);
+            ((__half *)args.out)[(size_t)row * head_dim + d] =
+                __float2half(sum == 0.0f ? value : value / sum);
         else
             result[d] = value;
         if (partial != NULL && d == 0) {
