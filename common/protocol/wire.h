@@ -70,7 +70,8 @@ enum case_flags {
      *  cases show what a second call would. The checker decides this, and sets the flag for the runner */
     CASE_ONE_CALL = 128,
     CASE_ASK_ONLY = 1024, /**< only the size of the workspace is asked for: no call is made */
-    /** where no workspace is needed, an address that is none is given: misaligned, or NULL with all the bytes there are */
+    /** where no workspace is needed, an address that is none is given: misaligned, or NULL with all the bytes there are; with
+        both flags one that is aligned, with as many */
     CASE_STRAY_WORKSPACE = 2048,
     CASE_NULL_WORKSPACE = 4096,
     CASE_SAME_ADDRESSES = 8192,  /**< buffers lie where those of the case before lay that has this flag */

@@ -116,7 +116,7 @@ void stray_workspace(const struct wire_case *item, void **workspace, size_t *byt
         *bytes = 5;
     }
     if (item->flags & CASE_NULL_WORKSPACE) {
-        *workspace = NULL;
+        *workspace = item->flags & CASE_STRAY_WORKSPACE ? (void *)((uintptr_t)1 << 45) : NULL;
         *bytes = SIZE_MAX;
     }
 }

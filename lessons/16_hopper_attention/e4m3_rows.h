@@ -196,16 +196,20 @@ template <typename SIZE> inline void find_scales(struct attention *p)
     p->v_scales = (const float *)(workspace + places.v_scales);
 }
 
-/** @brief The scale of this tile of queries times that of tile @p i of keys. Loaded before the products: the load takes a while. */
-template <typename SIZE> __device__ inline float tile_scales(struct query_tile tile, int i)
+/**
+ * @brief p.scale times the scales of this tile of queries and of tile @p i of keys; of the three, two may have a product that is
+ *        beyond float. Loaded before the products: the load takes a while.
+ */
+template <typename SIZE>
+__device__ inline float tile_scales(const struct attention &p, struct query_tile tile, int i)
 {
-    return SIZE::ELEMENT_BYTES == 1 ? tile.q_scale * tile.k_scales[i] : 1.0f;
+    return SIZE::ELEMENT_BYTES == 1 ? (float)((double)p.scale * tile.q_scale * tile.k_scales[i]) : p.scale;
 }
 
-/** @brief The factor on products, without its sign; @p scales is tile_scales(). Never 0, for a masked product is -infinity. */
-template <typename SIZE> __device__ inline float score_scale(const struct attention &p, float scales)
+/** @brief The factor on products, without its sign; @p scales is tile_scales(). Of E4M3 never 0, for a masked product is -infinity. */
+template <typename SIZE> __device__ inline float score_scale(float scales)
 {
-    return SIZE::ELEMENT_BYTES == 1 ? fmaxf(fabsf(p.scale) * scales, 0x1p-126f) : fabsf(p.scale);
+    return SIZE::ELEMENT_BYTES == 1 ? fmaxf(fabsf(scales), 0x1p-126f) : fabsf(scales);
 }
 
 /** @brief The factor on sums of O. */

@@ -173,11 +173,11 @@ __device__ inline void add_alone(struct row_state<SIZE::SUMS> *rows, const struc
     int seen[2] = {keys_seen(p.args, min(query, last)) - key, keys_seen(p.args, min(query + 8, last)) - key};
     int fewest = keys_seen(p.args, min(tile.first + group * GROUP_ROWS, last)) - key;
     int end = min(p.args.kv_len - key, (int)SIZE::TILE_KV); // past it are zeros
-    float scores[SIZE::SCORES], correction[2], scales = tile_scales<SIZE>(tile, i);
+    float scores[SIZE::SCORES], correction[2], scales = tile_scales<SIZE>(p, tile, i);
     uint32_t weights[SIZE::WEIGHTS];
     find_scores<T, SIZE>(scores, p, s, ring, i, tile.kv_bh);
     if (MASKED) mask_scores(scores, seen);
-    if (weigh_scores<SIZE::HEADROOM>(scores, rows, score_scale<SIZE>(p, scales), correction))
+    if (weigh_scores<SIZE::HEADROOM>(scores, rows, score_scale<SIZE>(scales), correction))
         rescale_sums(rows->o, correction);
     round_weights<T>(weights, scores);
     mbarrier_wait(&s.v.full[stage], ring->parity);
@@ -195,16 +195,16 @@ __device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struc
                                  const struct shared_memory &s, struct query_tile tile, struct ring *ring)
 {
     // [student: add_whole]
-    float scores[SIZE::SCORES], correction[2], scales = tile_scales<SIZE>(tile, tile.whole - 1);
+    float scores[SIZE::SCORES], correction[2], scales = tile_scales<SIZE>(p, tile, tile.whole - 1);
     uint32_t weights[SIZE::WEIGHTS];
     find_scores<T, SIZE>(scores, p, s, ring, tile.whole - 1, tile.kv_bh);
-    if (weigh_scores<SIZE::HEADROOM>(scores, rows, score_scale<SIZE>(p, scales), correction))
+    if (weigh_scores<SIZE::HEADROOM>(scores, rows, score_scale<SIZE>(scales), correction))
         rescale_sums(rows->o, correction);
     round_weights<T>(weights, scores);
     for (int i = tile.whole - 2; i >= 0; i--) {
         struct ring before = *ring; // where V of the tile before is
         advance<SIZE::STAGES>(ring);
-        scales = tile_scales<SIZE>(tile, i);
+        scales = tile_scales<SIZE>(p, tile, i);
         mbarrier_wait(&s.k.full[ring->stage], ring->parity);
         wait_for_turn<SIZE>();
         wgmma_fence();
@@ -218,7 +218,7 @@ __device__ inline void add_whole(struct row_state<SIZE::SUMS> *rows, const struc
         wgmma_hold(scores);
         release<SIZE>(s.k, ring->stage, i, tile.kv_bh);
         if (p.factor != 1.0f) multiply_scores(scores, p.factor);
-        int rises = weigh_scores<SIZE::HEADROOM>(scores, rows, score_scale<SIZE>(p, scales), correction);
+        int rises = weigh_scores<SIZE::HEADROOM>(scores, rows, score_scale<SIZE>(scales), correction);
         wgmma_wait<0>();
         wgmma_hold(rows->o);
         release<SIZE>(s.v, before.stage, i + 1, tile.kv_bh);

@@ -33,8 +33,9 @@ enum backward_distribution {
     HIDDEN_HIGH, /* with a causal mask: scores of 150 and more, hidden from all rows for which they are that high */
     SMALL_PRODUCTS, /* of queries and keys: the largest finite scale makes ordinary scores of them */
     ZERO_PRODUCTS,
-    NAN_Q, /* in a query of one head */
-    NAN_K, /* in a key of one head */
+    CANCELLED, /* terms of dQ from the first half of the keys grow with every one, and those from the second nearly cancel them */
+    NAN_Q,     /* in a query of one head */
+    NAN_K,     /* in a key of one head */
     NAN_V,
     NAN_DOUT,
     LSE_MINUS_INFINITE, /* of one row, whose scores are ordinary: its weights are infinite */

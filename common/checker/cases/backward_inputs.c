@@ -127,6 +127,15 @@ static double of_hidden_high(const struct lesson_case *item, int index, int row)
     return row >= kv_len - q_len + q_len / 2 ? 150.0 / scale_of(item) : 0.0;
 }
 
+/* All weights are the same, dS has a key's sign by turns, and so has the key. */
+static double of_cancelled(const struct lesson_case *item, int index, int row, int column, double noise)
+{
+    const int half = item->extent[BW_KV_LEN] / 2, at = row % half;
+    const double sign = at % 2 == 0 ? 1.0 : -1.0, key = sign * (1.0 + (7 * at + 13 * column) % 32 / 64.0);
+    if (index == BW_K) return row < half ? key : 0x1p-8 * noise - key;
+    return column > 0 || index == BW_Q ? 0.0 : index == BW_V ? sign : 1.0;
+}
+
 static double element(const struct lesson_case *item, int index, int head, int row, int column, double noise)
 {
     int spot = head == 1 && row == 7 && column == 3;
@@ -148,6 +157,8 @@ static double element(const struct lesson_case *item, int index, int head, int r
     case SMALL_PRODUCTS:
         /* dS is less than 1, so that it may be multiplied by the scale first */
         return ldexp(noise, index == BW_Q ? -60 : index == BW_K ? -68 : index == BW_DOUT ? -8 : 0);
+    case CANCELLED:
+        return of_cancelled(item, index, row, column, noise);
     case ZERO_PRODUCTS:
         return index == BW_Q || index == BW_K ? 0.0 : noise;
     case STEADY:

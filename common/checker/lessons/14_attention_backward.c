@@ -95,6 +95,7 @@ static const struct table_row TABLE[] = {
     {"slices_3",             GROUP_EDGES,    DH,     1,  2,  1,    70,   300,  32, CAUSAL,               0, NORMAL},
     {"slices_4",             GROUP_EDGES,    DF,     1,  1,  1,     8,   500,  32, 0,                    0, NORMAL},
     {"slices_of_several",    GROUP_EDGES,    DH,     1,  1,  1,     3,  4300,  32, CAUSAL,               0, NORMAL},
+    {"without_dq_128",       GROUP_EDGES,    DB,     1,  1,  1,     3,   270, 128, NO_DQ,                0, NORMAL},
     {"scale_explicit",       GROUP_EDGES,    F|HB|DH, 1, 1,  1,    33,    40,  32, 0,                  0.3, NORMAL},
     {"scale_negative",       GROUP_EDGES,    F | H,  1,  1,  1,    33,    40,  32, CAUSAL,            -0.25, NORMAL},
     {"scale_tiny",           GROUP_EDGES,    F,      1,  1,  1,    17,    40,  32, 0,                 1e-7, NORMAL},
@@ -119,6 +120,7 @@ static const struct table_row TABLE[] = {
     {"steady_gradient",      GROUP_NUMERICS, F | HB, 1,  1,  1,  1500,     3,  32, 0,                    0, STEADY},
     {"large_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, LARGE_GRADIENT},
     {"small_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, SMALL_GRADIENT},
+    {"cancelled_slices",     GROUP_NUMERICS, DB,     1,  1,  1,     1,  1024,  32, 0,                    0, CANCELLED},
     {"surplus",              GROUP_NUMERICS, F|HB|DF, 1, 2,  1,    33,    40,  32, CAUSAL,               0, SURPLUS},
     /* D, and with it dK, is infinite or NaN: the sum of P * dP, or that of O * dO */
     {"lse_minus_infinite",   GROUP_NUMERICS, F | H | DF, 1, 1, 1,  17,    40,  32, NO_DK,                0, LSE_MINUS_INFINITE},
@@ -455,6 +457,10 @@ static const char *purpose(const struct lesson_case *item)
     case SMALL_PRODUCTS:
     case ZERO_PRODUCTS:
         return "the largest scale there is: times log2(e) it is beyond float";
+    case CANCELLED:
+        return "addends of dq from one half of the keys nearly cancel those from the other: a sum of some "
+               "that is "
+               "kept in 16 bits shows";
     case STEADY:
         return "dO is about 1 in every row: what is summed over many queries grows, and must not be rounded "
                "on the way";

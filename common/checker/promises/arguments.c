@@ -131,6 +131,61 @@ void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index
     item->value[heads] = item->extent[heads] = KV_HEADS * RATIOS[index % RATIO_COUNT];
 }
 
+/* ---- numbers of tiles ------------------------------------------------------------------------------------- */
+
+/* Of 41 tiles a division by the reciprocal in float takes the first of an axis' second round for the last of its first one; so it does
+ * of 82 and 164, so that one extent does for tiles of many sizes. The software device would take long for tiles of 64. */
+enum { SMALL_TILES = 41 * 32, LARGE_TILES = 41 * 256 };
+static const char *const TILED[] = {"q_len", "kv_len", "m", "n"};
+enum { TILED_COUNT = sizeof TILED / sizeof TILED[0] };
+
+/* Whether the part has axis @p i, and tiles of it are as small as that: those of matrix products are not. */
+static int has_tiles(const struct lesson *lesson, int part, int i, int large)
+{
+    const int has_cache =
+        described_extent(lesson, part, "max_len") != NULL; /* as long as there are queries */
+    return described_extent(lesson, part, TILED[i]) != NULL && !(i == 0 && has_cache) && (i < 2 || large);
+}
+
+int has_tiled_axis(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    int axes = 0;
+    (void)cases, (void)count;
+    for (int i = 0; i < TILED_COUNT; i++) axes += has_tiles(lesson, part, i, 1);
+    return axes > 0;
+}
+
+static void set_extent(struct lesson_case *item, const struct described *line, int value)
+{
+    if (line != NULL) item->value[line->at] = item->extent[line->at] = value;
+}
+
+/* A division is wrong from the second round on: that of another head, or of another row or column of tiles. */
+static void add_tiles(struct making *m, int axis, int large)
+{
+    const struct lesson_case least = making_least(m, m->simplest, 1);
+    const int extent = large ? LARGE_TILES : SMALL_TILES;
+    const struct described *line = NULL;
+    char name[NAME];
+    if (!has_tiles(m->lesson, m->part, axis, large)) return;
+    snprintf(name, sizeof name, "tiles_of_%s%s", TILED[axis], large ? "_large" : "");
+    struct lesson_case *item = making_add(m, &least, name);
+    if (item == NULL) return;
+    set_extent(item, described_extent(m->lesson, m->part, "heads"), 2);
+    set_extent(item, described_extent(m->lesson, m->part, TILED[axis]), extent);
+    while ((line = described_next(m->lesson, m->part, DESCRIBED_STRIDE, line)) != NULL)
+        if (item->value[line->at] < extent) set_extent(item, line, extent);
+    if (m->lesson->settle != NULL) m->lesson->settle(item);
+    if (large) item->devices = ON_GPU;
+    item->about = "a multiple of 41 tiles: a division through a reciprocal in float rounds down there";
+}
+
+void make_numbers_of_tiles(struct making *m)
+{
+    for (int large = 0; large < 2; large++)
+        for (int axis = 0; axis < TILED_COUNT; axis++) add_tiles(m, axis, large);
+}
+
 /* ---- grids ------------------------------------------------------------------------------------------------ */
 
 /* 1 if the contract refuses @p many of an extent: a case that must be refused has no more; or if that many queries would need a
@@ -145,8 +200,20 @@ static int is_limited(const struct making *m, const struct described *extent, in
     return strcmp(extent->name, "q_len") == 0 && described_extent(m->lesson, m->part, "max_len") != NULL;
 }
 
-/* On a GPU, with what comes out: blocks may be left out. The software device would take minutes for as many. */
-static void add_results_of_many(struct making *m, const struct described *extent, int many)
+/* An extent of which there are many, and where to look at what comes out: blocks may be left out, or counts of 16 bits overflow. For most
+ * the software device would take minutes. Of columns and keys so many are only launched: tiles of 256 are more than 65,535. */
+enum { MANY = 70001, MANY_OF_EACH = 280001 /* of four experts */, MANY_TILES = 17000008 };
+static const struct many {
+    const char *extent;
+    int many;
+    unsigned results;
+} EXTENTS[] = {{"batch", MANY, ON_GPU},   {"heads", MANY, ON_GPU}, {"q_len", MANY, ON_GPU},
+               {"rows", MANY, ON_GPU},    {"tokens", MANY, 0},     {"pairs", MANY_OF_EACH, ON_ANY},
+               {"kv_len", MANY_TILES, 0}, {"m", MANY_TILES, 0},    {"n", MANY_TILES, 0}};
+
+#define MORE_BLOCKS "a grid's x counts to 2^31, its y and z to 65,535: blocks may be more than those count"
+
+static void add_results_of_many(struct making *m, const struct described *extent, const struct many *many)
 {
     char name[NAME];
     const struct lesson_case least = making_least(m, m->simplest, 3);
@@ -154,33 +221,42 @@ static void add_results_of_many(struct making *m, const struct described *extent
     const int alone = with == NULL || strcmp(extent->name, "heads") != 0 || m->lesson->settle != NULL ||
                       described_next(m->lesson, m->part, DESCRIBED_STRIDE, NULL) != NULL;
     snprintf(name, sizeof name, "results_of_many_%s", extent->name);
-    struct lesson_case *item = making_add(m, &least, name);
+    struct lesson_case *item = many->results != 0 ? making_add(m, &least, name) : NULL;
     if (item == NULL) return;
-    item->value[extent->at] = item->extent[extent->at] = many;
-    if (!alone) item->value[with->at] = item->extent[with->at] = many; /* else other extents follow from it */
+    set_extent(item, extent, many->many);
+    if (!alone) set_extent(item, with, many->many); /* else other extents follow from it */
     if (m->lesson->settle != NULL) m->lesson->settle(item);
-    item->devices = ON_GPU;
+    item->devices = many->results;
+    item->about =
+        many->many == MANY_OF_EACH ? "more than 65,536 of each: is none counted in 16 bits?" : MORE_BLOCKS;
 }
 
 /* The software device checks the launches and runs nothing, so that buffers may be small. A workspace would have to be large. */
+static void add_launches_of_many(struct making *m, const struct described *extent, const struct many *many)
+{
+    char name[NAME];
+    const struct described *with = described_extent(m->lesson, m->part, "kv_heads"), *stride = NULL;
+    snprintf(name, sizeof name, "many_%s", extent->name);
+    if (making_most_workspace(m->lesson, m->simplest) > 0) return;
+    struct lesson_case *item = making_add(m, m->simplest, name);
+    if (item == NULL) return;
+    item->value[extent->at] = many->many;
+    while (many->many == MANY_TILES &&
+           (stride = described_next(m->lesson, m->part, DESCRIBED_STRIDE, stride)) != NULL)
+        item->value[stride->at] = many->many;
+    if (strcmp(extent->name, "heads") == 0 && with != NULL) item->value[extent->at] *= item->value[with->at];
+    item->flags |= CASE_LAUNCH_ONLY;
+    item->devices = ON_SIMT;
+    item->about = MORE_BLOCKS;
+}
+
 void make_many(struct making *m)
 {
-    enum { MANY = 70001 };
-    static const char *const extents[] = {"batch", "heads", "q_len", "rows"};
-    for (size_t i = 0; i < sizeof extents / sizeof extents[0]; i++) {
-        const struct described *line = described_extent(m->lesson, m->part, extents[i]),
-                               *with = described_extent(m->lesson, m->part, "kv_heads");
-        char name[NAME];
-        snprintf(name, sizeof name, "many_%s", extents[i]);
-        if (line == NULL || is_limited(m, line, MANY)) continue;
-        add_results_of_many(m, line, MANY);
-        if (making_most_workspace(m->lesson, m->simplest) > 0) continue;
-        struct lesson_case *item = making_add(m, m->simplest, name);
-        if (item == NULL) continue;
-        item->value[line->at] = MANY;
-        if (strcmp(extents[i], "heads") == 0 && with != NULL) item->value[line->at] *= item->value[with->at];
-        item->flags |= CASE_LAUNCH_ONLY;
-        item->devices = ON_SIMT;
+    for (size_t i = 0; i < sizeof EXTENTS / sizeof EXTENTS[0]; i++) {
+        const struct described *line = described_extent(m->lesson, m->part, EXTENTS[i].extent);
+        if (line == NULL || is_limited(m, line, EXTENTS[i].many)) continue;
+        add_results_of_many(m, line, &EXTENTS[i]);
+        add_launches_of_many(m, line, &EXTENTS[i]);
     }
 }
 

@@ -356,9 +356,29 @@ static void add_chips(struct making *m, int served)
     }
 }
 
+/* What must have the same bits, on a chip where one choice fits in shared memory and another one does not. */
+static void add_same_bits(struct making *m)
+{
+    enum { LESS_SHARED = 86, ITEMS = 16 };
+    const int own = m->count;
+    for (int i = 0; i < own && serves(m->lesson, m->part, LESS_SHARED); i++) {
+        char name[LESSON_NAME / 2];
+        if (m->cases[i].part != m->part || !(m->cases[i].flags & CASE_SAME_BITS)) continue;
+        snprintf(name, sizeof name, "same_bits_on_sm_%d", LESS_SHARED);
+        struct lesson_case *item = making_add(m, &m->cases[i], name);
+        if (item == NULL) continue;
+        item->group = GROUP_PROPERTIES;
+        item->flags |= CASE_ENUMERATES;
+        item->repeat = ITEMS;
+        item->devices = ON_SIMT;
+        item->capability = LESS_SHARED;
+    }
+}
+
 void make_chips(struct making *m)
 {
     add_chips(m, 1);
+    add_same_bits(m);
 }
 
 void make_other_chips(struct making *m)

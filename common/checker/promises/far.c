@@ -99,7 +99,7 @@ static int set_parts(const struct lesson *lesson, const struct lesson_case *part
 }
 
 static struct lesson_case *add_far(struct making *m, const struct described *line, int vectors,
-                                   const char *behind_name)
+                                   const char *row, const char *behind_name)
 {
     const struct described *other = NULL;
     struct lesson_case part = making_least(m, making_like(m), INT_MAX), parts;
@@ -112,7 +112,7 @@ static struct lesson_case *add_far(struct making *m, const struct described *lin
     set_extent(&parts, line, (vectors ? PARTS_IN_VECTORS : PARTS) * each);
     if (!set_parts(m->lesson, &part, &parts, each, vectors)) return NULL;
     parts.value[line->at] = (int64_t)parts.parts.total;
-    snprintf(name, sizeof name, "far_%s%s", line->name, behind_name);
+    snprintf(name, sizeof name, "%s_%s%s", row, line->name, behind_name);
     return making_add(m, &parts, name);
 }
 
@@ -124,12 +124,24 @@ void make_far_parts(struct making *m)
     while ((line = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line)) != NULL) {
         snprintf(promise, sizeof promise, "%s %s", m->row_name, line->name);
         if (described_about(m->lesson, m->part, DESCRIBED_NOT_HELD, promise) != NULL) continue;
-        struct lesson_case *in_vectors = add_far(m, line, 1, "");
-        struct lesson_case *in_elements = add_far(m, line, 0, in_vectors != NULL ? "_in_elements" : "");
+        struct lesson_case *in_vectors = add_far(m, line, 1, "far", "");
+        struct lesson_case *in_elements =
+            add_far(m, line, 0, "far", in_vectors != NULL ? "_in_elements" : "");
         if (in_vectors == NULL || in_elements == NULL) continue;
         in_vectors->devices = ON_SIMT;
         in_elements->devices = ON_GPU;
     }
+}
+
+/* Of a grid that is capped the device runs a block that goes on and on: what comes out tells nothing, but a barrier that is missing shows. */
+void make_rounds(struct making *m)
+{
+    const struct described *line = NULL;
+    struct lesson_case *item = NULL;
+    if (described_about(m->lesson, m->part, DESCRIBED_LIKE, m->row_name) == NULL) return;
+    while (item == NULL && (line = described_next(m->lesson, m->part, DESCRIBED_EXTENT, line)) != NULL)
+        item = add_far(m, line, 1, "rounds", "");
+    if (item != NULL) item->devices = ON_SIMT;
 }
 
 /* Heads of a group of this size, with its K/V head, are a part; the second part begins below head 2^15, the third one below 2^16. */

@@ -81,6 +81,10 @@ void make_small_extents(struct making *m);
 void make_ratios(struct making *m);
 /** @brief Turns @p item into number @p index of these. */
 void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index);
+/** @brief Whether a part has an axis of tiles. */
+int has_tiled_axis(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
+/** @brief Appends numbers of tiles for which a division may be wrong. */
+void make_numbers_of_tiles(struct making *m);
 /** @brief Whether a part multiplies queries and keys that it is given. */
 int has_scores(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
 /** @brief Appends scores of every size that a float can hold. */
@@ -126,6 +130,8 @@ void make_far_rows(struct making *m);
 void make_far_groups(struct making *m);
 /** @brief Appends problems of more than 2^32 elements, of which three parts are filled. */
 void make_far_parts(struct making *m);
+/** @brief Appends one more such problem, made of another case, where lesson.def names one. */
+void make_rounds(struct making *m);
 /** @brief Appends what shows that options and storage types without a meaning are refused. */
 void make_unknown_options(struct making *m);
 /** @brief Appends what shows that numbers that are not finite are refused. */

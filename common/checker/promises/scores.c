@@ -18,6 +18,10 @@
 #define NEAR_0 "the scale is so small that all weights are the same; 0 alone stands for the default"
 #define SMALL                                                                                                \
     "the scale is at most 2^-100, but products of q and k are so large that scores are ordinary ones"
+#define TINY                                                                                                 \
+    "products of q and k are 2^-130 or so, and the scale makes scores of them that count: so do products "   \
+    "of "                                                                                                    \
+    "scales of q and k"
 #define PEAKS                                                                                                \
     "a few keys have a score 200 above all others, in every row other ones: does the maximum count all "     \
     "keys?"
@@ -66,6 +70,8 @@ static const struct size SIZES[] = {
     {1.0,          0x1.cp127, 0x1p-124,  BEYOND, 0, 0, 0},
     {0x1p100,      0x1.cp127, 0x1p-126,  BEYOND, 0, 0, 0},
     {0x1p-120,     0x1.cp127, 0x1p-14,   BEYOND, 0, 0, 0},
+    {0x1.cp127,    0x1.4p-67, 0x1p-68,   TINY,   0, 0, 0},
+    {-0x1.cp127,   0x1.4p-10, 0x1p-120,  TINY,   0, 0, 0},
     {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  64, 0, 0x1p118},
     {1.0,          1.0,       87.1875,   FAINT,  256, 0, 0x1p118}, /* 2^-125.8 */
     {1.0,          1.0,       16.0,      STEP_UP, 0, THIRD, 0x1p108},
@@ -77,6 +83,8 @@ enum {
     INFINITE_VALUES = SIZE_COUNT + 1,
     ALL_BUT_FIRST, /* of these keys the scores are -infinity */
     ALL_BUT_LAST,
+    ALL,
+    FAR_BELOW, /* scores of all keys but the first are finite, and so far below that their weights are 0 */
     CANCELLED, /* the values of the second half of the keys nearly cancel those of the first one */
     DISTINCT = 64,
     QUERIES = 8,
@@ -196,9 +204,17 @@ void make_weightless(struct making *m)
     static const char about[] =
         "the scores of all keys but one are -infinity, and some of their values are NaN or infinite: 0 times "
         "either is NaN, in a tile, a warp or a split that has no weight at all, too";
+    static const char about_all[] =
+        "the scores of all keys are -infinity, so that all weights are 0, and some of their values are NaN "
+        "or "
+        "infinite: 0 times either is NaN, in a row whose weights have the sum 0, too";
     if (!has_weights(m->lesson, m->cases, m->count, m->part)) return;
     add_filled(m, "weightless_but_first", ALL_BUT_FIRST, KEYS, about);
     if (m->lesson->settle == NULL) add_filled(m, "weightless_but_last", ALL_BUT_LAST, KEYS, about);
+    add_filled(m, "weightless_all", ALL, KEYS, about_all);
+    add_filled(m, "weightless_far_below", FAR_BELOW, KEYS,
+               "the scores of all keys but one are far below its own, and some of their values are NaN or "
+               "infinite: a weight that underflows to 0 times either is NaN");
 }
 
 void make_cancelled(struct making *m)
@@ -268,21 +284,24 @@ static size_t seen(const struct lesson *lesson, const struct lesson_case *item, 
     return lesson->seen != NULL ? (size_t)lesson->seen(item, (int)b) : tokens;
 }
 
-/* Of the keys without a weight every 16th has a NaN or an infinity, each in another column. */
+/* Of the keys without a weight every 16th has a NaN or an infinity, each in another column; fewer where that would be more than half
+ * of the columns. */
 static void fill_weightless(const struct lesson *lesson, const struct lesson_case *item,
                             const struct lesson_buffer *buffer, size_t head_dim, float *data)
 {
-    enum { APART = 16, FIRST = 5 };
+    enum { APART = 16, FIRST = 5, DOWN = 30000 };
+    const float hidden = item->scores == FAR_BELOW ? -DOWN : -INFINITY;
     const size_t row_elems = buffer->extent[buffer->rank - 1];
     size_t tokens;
     const size_t apart = apart_in(buffer, &tokens);
     for (size_t i = 0; i < lesson_elems(buffer); i++) {
         const size_t row = i / apart, token = row % tokens, column = i % row_elems % head_dim;
-        const size_t last = seen(lesson, item, row / tokens, tokens) - 1;
-        const int counts = token == (item->scores == ALL_BUT_FIRST ? 0 : last);
-        if (is_key(buffer->name) && column == 0) data[i] = counts ? 0.5f : -INFINITY;
-        if (is_value(buffer->name) && !counts && token % APART == FIRST && row / APART % head_dim == column)
-            data[i] = token / APART % 2 == 0 ? NAN : INFINITY;
+        const size_t last = seen(lesson, item, row / tokens, tokens) - 1, least = 2 * last / head_dim + 1;
+        const size_t steps = least > APART ? least : APART;
+        const int counts = item->scores != ALL && token == (item->scores == ALL_BUT_LAST ? last : 0);
+        if (is_key(buffer->name) && column == 0) data[i] = counts ? 0.5f : hidden;
+        if (is_value(buffer->name) && !counts && token % steps == FIRST && row / steps % head_dim == column)
+            data[i] = token / steps % 2 == 0 ? NAN : INFINITY;
     }
 }
 

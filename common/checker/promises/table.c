@@ -107,9 +107,11 @@ const struct promise promise_table[] = {
     {"extent.one", "extents of 1", NULL, "one tiny row_1x* column_* causal_one_* *_one dot_1x1 k_1", NULL, NULL, NULL},
     {"extent.tiles", "a tile and one more or less, primes, between supported sizes", NULL, "tail_* edge_* prime_* cols_* pairs_* keys_* *_tail property_random* property_any_size queries_*", NULL, NULL, NULL},
     {"extent.small", "extents below the least are refused", NULL, NULL, make_small_extents, NULL, NULL},
+    {"extent.divisions", "any number of tiles, also those that a division through a reciprocal is wrong for", NULL, NULL, make_numbers_of_tiles, has_tiled_axis, "has no axis of tiles"},
     {"extent.ratios", "any number of query heads to a K/V head", NULL, NULL, make_ratios, has_grouped_heads, "has no grouped heads"},
     {"extent.grid", "more blocks than a grid's y and z can count", NULL, "grid_of_* keys_17000001 head_dim_17000001 keys_66000 pairs_16800001 *70001", make_many, NULL, NULL},
     {"extent.far", "tensors of more than 2^31 and 2^32 elements", NULL, NULL, make_far_parts, has_parts, "no axis that all its outputs have can be so long, or other extents follow from it"},
+    {"extent.rounds", "a block goes on to as many items as there are, with a barrier before the next one", NULL, "far_*", make_rounds, has_parts, "no axis that all its outputs have can be so long, or other extents follow from it"},
     {"extent.overflow", "sizes whose products do not fit are refused", NULL, "*overflow* *too_large* *2147483647*", NULL, NULL, NULL},
 
     {"stride.longer", "rows further apart than they are long, by odd numbers, too", NULL, "rows_apart* *_rows_apart *_odd", make_longer_rows, has_stride, "rows follow each other"},

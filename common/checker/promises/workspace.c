@@ -87,12 +87,17 @@ void make_larger_workspace(struct making *m)
 
 void make_unneeded_workspaces(struct making *m)
 {
-    static const char *const names[] = {"workspace_unneeded_misaligned", "workspace_unneeded_null"};
+    static const struct {
+        const char *name;
+        unsigned flags;
+    } kinds[] = {{"workspace_unneeded_misaligned", CASE_STRAY_WORKSPACE},
+                 {"workspace_unneeded_null", CASE_NULL_WORKSPACE},
+                 {"workspace_unneeded_large", CASE_STRAY_WORKSPACE | CASE_NULL_WORKSPACE}};
     const size_t needed = m->lesson->workspace_bytes(m->simplest);
     if (needed != 0 && needed != SIZE_MAX) return;
-    for (int null = 0; null < 2; null++) {
-        struct lesson_case *item = making_add(m, m->simplest, names[null]);
-        if (item != NULL) item->flags |= null ? CASE_NULL_WORKSPACE : CASE_STRAY_WORKSPACE;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        struct lesson_case *item = making_add(m, m->simplest, kinds[i].name);
+        if (item != NULL) item->flags |= kinds[i].flags;
     }
 }
 

@@ -12,7 +12,7 @@
 #include "record/state.h"
 
 enum {
-    CHECK_CASES = 1024,
+    CHECK_CASES = 1280,
     CHECK_GUESSES = 4096, /* of a lesson, that the cases of a part vote on */
     CHECK_WORKERS = 64,
     CHECK_NAMES = 64, /* --case, --limit and --peer may be given this often at most */

@@ -46,6 +46,7 @@ static struct w4a16_args args_of(const struct wire_case *item, void *const *buff
         args.splits = -3;
         args.workspace = (void *)~(uintptr_t)0;
         args.workspace_bytes = 1;
+        stray_workspace(item, &args.workspace, &args.workspace_bytes);
     }
     return args;
 }

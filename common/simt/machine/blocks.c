@@ -382,9 +382,24 @@ bool simt_blocks_grid_barrier(struct worker *w, const struct simt_site *site)
     return true;
 }
 
+/* Of a block that did the work of others, which a shared launch leaves, what it did to its own shared memory was wrong all the same. */
+static void keep_races(struct result *result)
+{
+    struct finding *findings = result->findings.data;
+    for (size_t i = 0; i < result->findings.count;) {
+        if (findings[i].kind != RECORD_SHARED_RACE) {
+            i++;
+            continue;
+        }
+        simt_finding_add(&simt_now.findings, &findings[i]); /* what it has allocated has a new owner */
+        findings[i] = findings[--result->findings.count];
+    }
+}
+
 void simt_finish_block(struct worker *w)
 {
     pthread_mutex_lock(&simt_now.lock);
+    if (simt_is_shared_launch() && simt_now.stopped) keep_races(w->result);
     w->result->done = true;
     retire_all();
     end_grid_phase();

@@ -143,7 +143,7 @@ __global__ void attention_kernel(struct attention_args args, float scale)
             sum = sum * old + weight * v[(size_t)key * args.head_dim + d];
             m = larger;
         }
-        ((float *)args.out)[row * args.head_dim + d] = l == 0.0f ? 0.0f : sum / l;
+        ((float *)args.out)[row * args.head_dim + d] = l == 0.0f ? sum : sum / l;
         if (d == 0 && args.lse != NULL) args.lse[row] = m + logf(l);
     }
 }

@@ -81,7 +81,7 @@ __global__ void attention_kernel(struct attention_args args, float scale, unsign
         for (int d = 0; d < args.head_dim; d++)
             sum[d] = sum[d] * expf(before.m - shift) + expf(scale * score - shift) * v_row[d];
     }
-    for (int d = 0; d < args.head_dim; d++) out_row[d] = all.l == 0.0f ? 0.0f : sum[d] / all.l;
+    for (int d = 0; d < args.head_dim; d++) out_row[d] = all.l == 0.0f ? sum[d] : sum[d] / all.l;
     if (args.lse != NULL) args.lse[row] = all.m + logf(all.l);
 }
 

@@ -103,7 +103,8 @@ __global__ void attention_kernel(struct attention_args args, float scale)
     }
     for (int i = 0; i < HEAD_DIM_MAX / CHUNK; i++)
         if (me + i * CHUNK < args.head_dim)
-            ((float *)args.out)[row * args.head_dim + me + i * CHUNK] = all.l == 0.0f ? 0.0f : sum[i] / all.l;
+            ((float *)args.out)[row * args.head_dim + me + i * CHUNK] =
+                all.l == 0.0f ? sum[i] : sum[i] / all.l;
     if (args.lse != NULL && me == 0) args.lse[row] = all.m + logf(all.l);
 }
 

@@ -78,8 +78,9 @@ __global__ void attention_kernel(struct attention_args args, float scale)
         add_pair(&all, score_of(q, k + (size_t)key * head_dim, head_dim, scale), 1.0);
     double sum[HEAD_DIM_MAX], shift = all.m == -INFINITY ? 0.0 : all.m;
     for (int d = 0; d < head_dim; d++) sum[d] = 0.0;
-    for (int key = 0; key < seen && all.l != 0.0; key++) {
-        double weight = exp(score_of(q, k + (size_t)key * head_dim, head_dim, scale) - shift) / all.l;
+    for (int key = 0; key < seen; key++) {
+        double weight = exp(score_of(q, k + (size_t)key * head_dim, head_dim, scale) - shift);
+        if (all.l != 0.0) weight /= all.l;
         for (int d = 0; d < head_dim; d++) sum[d] += weight * v[(size_t)key * head_dim + d];
     }
     for (int d = 0; d < head_dim; d++) ((float *)args.out)[row * head_dim + d] = (float)sum[d];

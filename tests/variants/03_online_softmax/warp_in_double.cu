@@ -97,7 +97,7 @@ __global__ void attention_kernel(struct attention_args args, float scale, unsign
     for (int i = 0; i < PER_LANE; i++)
         if (lane + i * 32 < args.head_dim)
             ((float *)args.out)[row * args.head_dim + lane + i * 32] =
-                all.l == 0.0 ? 0.0f : (float)(sum[i] / all.l);
+                all.l == 0.0 ? (float)sum[i] : (float)(sum[i] / all.l);
     if (args.lse != NULL && lane == 0) args.lse[row] = (float)(all.m + log(all.l));
 }
 

@@ -80,7 +80,7 @@ __global__ void attention_kernel(struct attention_args args, float scale, float 
         float sum = l[q_row + row];
         for (int d = 0; d < head_dim; d++) {
             size_t at = (q_row + row) * head_dim + d;
-            store((T *)args.out + at, sum == 0.0f ? 0.0f : o[at] / sum); // onto itself in f32
+            store((T *)args.out + at, sum == 0.0f ? o[at] : o[at] / sum); // onto itself in f32
         }
         if (args.lse != NULL) args.lse[q_row + row] = m[q_row + row] + logf(sum);
     }

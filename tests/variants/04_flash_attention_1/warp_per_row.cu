@@ -88,7 +88,7 @@ __global__ void attention_kernel(struct attention_args args, float scale, float 
     }
     for (size_t i = threadIdx.x; i < (size_t)args.q_len * HEAD_DIM; i += THREADS) {
         float sum = l[head_row + i / HEAD_DIM], out = o[head_row * HEAD_DIM + i];
-        store((T *)args.out + head_row * HEAD_DIM + i, sum == 0.0f ? 0.0f : out / sum);
+        store((T *)args.out + head_row * HEAD_DIM + i, sum == 0.0f ? out : out / sum);
     }
     for (int i = (int)threadIdx.x; i < args.q_len && args.lse != NULL; i += THREADS)
         args.lse[head_row + i] = m[head_row + i] + logf(l[head_row + i]);

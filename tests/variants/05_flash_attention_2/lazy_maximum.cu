@@ -79,7 +79,7 @@ template <typename T, int HEAD_DIM> __global__ void tile_kernel(struct attention
     l += __shfl_xor_sync(~0u, l, 2);
     if (row >= rows) return;
     for (int c = 0; c < HEAD_DIM / LANES; c++)
-        store((T *)args.out + at * HEAD_DIM + lane + c * LANES, l == 0.0f ? 0.0f : o[c] / l);
+        store((T *)args.out + at * HEAD_DIM + lane + c * LANES, l == 0.0f ? o[c] : o[c] / l);
     if (args.lse != NULL && lane == 0) args.lse[at] = m + logf(l);
 }
 

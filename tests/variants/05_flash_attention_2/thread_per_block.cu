@@ -51,7 +51,7 @@ template <typename T> __global__ void row_kernel(struct attention_args args, flo
         for (int d = 0; d < head_dim; d++) sum[d] += p * to_double(v[(size_t)key * head_dim + d]);
     }
     for (int d = 0; d < head_dim; d++)
-        store((T *)args.out + (size_t)row * head_dim + d, l == 0.0 ? 0.0 : sum[d] / l);
+        store((T *)args.out + (size_t)row * head_dim + d, l == 0.0 ? sum[d] : sum[d] / l);
     if (args.lse != NULL) args.lse[row] = (float)(m + log(l));
 }
 

@@ -90,7 +90,7 @@ template <typename T, int HEAD_DIM> __global__ void tile_kernel(struct attention
     for (int distance = 1; distance < EACH; distance *= 2) l += __shfl_xor_sync(~0u, l, distance);
     if (r >= rows) return;
     for (int c = 0; c < COLUMNS; c++)
-        store((T *)args.out + (q_row + r) * HEAD_DIM + part + c * EACH, l == 0.0f ? 0.0f : sum[c] / l);
+        store((T *)args.out + (q_row + r) * HEAD_DIM + part + c * EACH, l == 0.0f ? sum[c] : sum[c] / l);
     if (args.lse != NULL && part == 0) args.lse[q_row + r] = m * 0.69314718f + logf(l);
 }
 

@@ -49,7 +49,7 @@ __global__ void row_kernel(struct attention_args args, float scale, size_t rows)
         for (int i = 0; i < PER_LANE; i++) sum[i] = sum[i] * correction + p * to_float(v[lane + i * 32]);
     }
     for (int i = 0; i < PER_LANE; i++)
-        store((T *)args.out + row * head_dim + lane + i * 32, l == 0.0f ? 0.0f : sum[i] / l);
+        store((T *)args.out + row * head_dim + lane + i * 32, l == 0.0f ? sum[i] : sum[i] / l);
     if (args.lse != NULL && lane == 0) args.lse[row] = m + logf(l);
 }
 

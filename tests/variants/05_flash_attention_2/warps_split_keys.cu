@@ -71,7 +71,7 @@ template <typename T, int HEAD_DIM> __global__ void tile_kernel(struct attention
     }
     merge<HEAD_DIM>(&m, &l, o);
     if (warp != WARPS - 1 || query >= args.q_len) return;
-    for (int d = 0; d < HEAD_DIM; d++) store((T *)args.out + at * HEAD_DIM + d, l == 0.0f ? 0.0f : o[d] / l);
+    for (int d = 0; d < HEAD_DIM; d++) store((T *)args.out + at * HEAD_DIM + d, l == 0.0f ? o[d] : o[d] / l);
     if (args.lse != NULL) args.lse[at] = m + logf(l);
 }
 

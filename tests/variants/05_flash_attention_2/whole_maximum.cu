@@ -59,7 +59,7 @@ template <typename T, int HEAD_DIM> __global__ void row_kernel(struct attention_
         l += p;
         for (int d = 0; d < HEAD_DIM; d++) o[d] += p * to_float(v[d]);
     }
-    for (int d = 0; d < HEAD_DIM; d++) store((T *)args.out + at * HEAD_DIM + d, l == 0.0f ? 0.0f : o[d] / l);
+    for (int d = 0; d < HEAD_DIM; d++) store((T *)args.out + at * HEAD_DIM + d, l == 0.0f ? o[d] : o[d] / l);
     if (args.lse != NULL) args.lse[at] = m * LN_2 + logf(l);
 }
 

@@ -85,7 +85,8 @@ __device__ void serve(const struct paged_attention_args &args, int b, int head, 
         }
         __syncthreads(); // nobody needs these scores any more
     }
-    if (me < args.head_dim) ((__half *)args.out)[row + me] = __float2half(l == 0.0 ? 0.0f : (float)(sum / l));
+    if (me < args.head_dim)
+        ((__half *)args.out)[row + me] = __float2half(l == 0.0 ? (float)sum : (float)(sum / l));
 }
 
 __global__ void block_kernel(struct paged_attention_args args, float scale, int heads_a_block)

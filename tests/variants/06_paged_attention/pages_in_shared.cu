@@ -99,7 +99,7 @@ __global__ void pages_kernel(struct paged_attention_args args, float scale, int 
             result[lane + i * WARP] = state.sum[i];
         else
             ((__half *)args.out)[row * head_dim + lane + i * WARP] =
-                __float2half(length > 0 ? state.sum[i] / state.l : 0.0f);
+                __float2half(state.l == 0.0f ? state.sum[i] : state.sum[i] / state.l);
     }
     if (mine && partial != NULL && lane == 0) {
         result[head_dim] = state.m;
@@ -119,7 +119,7 @@ __global__ void halves_kernel(struct paged_attention_args args, const float *par
     float l = first[head_dim + 1] * of_first + second[head_dim + 1] * of_second;
     float sum = first[d] * of_first + (halves == 1 ? 0.0f : second[d] * of_second);
     int length = args.context_lens[blockIdx.x / args.heads];
-    ((__half *)args.out)[(size_t)blockIdx.x * head_dim + d] = __float2half(length > 0 ? sum / l : 0.0f);
+    ((__half *)args.out)[(size_t)blockIdx.x * head_dim + d] = __float2half(l == 0.0f ? sum : sum / l);
 }
 
 enum kernel_status paged_attention_v1_f16(const struct paged_attention_args *args, cudaStream_t stream)

@@ -104,7 +104,7 @@ __global__ void keys_kernel(struct paged_attention_args args, float scale, int k
         size_t result = ((size_t)row * gridDim.y + blockIdx.y) * (head_dim + 2);
         if (partial == NULL)
             ((__half *)args.out)[(size_t)row * head_dim + c * WARP + lane] =
-                __float2half(l == 0.0f ? 0.0f : sum[c] / l);
+                __float2half(l == 0.0f ? sum[c] : sum[c] / l);
         else
             partial[result + 2 + c * WARP + lane] = sum[c];
         if (partial != NULL && c == 0 && lane < 2) partial[result + lane] = lane == 0 ? m : l;

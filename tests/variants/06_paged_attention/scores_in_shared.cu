@@ -104,7 +104,8 @@ __global__ void keys_kernel(struct paged_attention_args args, float scale, int k
         }
         float *result = partial + ((size_t)row * gridDim.y + blockIdx.y) * (head_dim + 2);
         if (partial == NULL)
-            ((__half *)args.out)[(size_t)row * head_dim + d] = __float2half(count > 0 ? value / sum : 0.0f);
+            ((__half *)args.out)[(size_t)row * head_dim + d] =
+                __float2half(sum == 0.0f ? value : value / sum);
         else
             result[d] = value;
         if (partial != NULL && d == 0) {
@@ -124,11 +125,11 @@ __global__ void join_kernel(struct paged_attention_args args, const float *parti
     for (int i = 0; i < used; i++) max = larger_of(max, results[i * (head_dim + 2) + head_dim]);
     for (int i = 0; i < used; i++) {
         const float *result = results + (size_t)i * (head_dim + 2);
-        float weight = expf(result[head_dim] - max);
+        float weight = expf(result[head_dim] - (max == -INFINITY ? 0.0f : max));
         sum += result[head_dim + 1] * weight;
         value += result[d] * weight;
     }
-    ((__half *)args.out)[(size_t)row * head_dim + d] = __float2half(used > 0 ? value / sum : 0.0f);
+    ((__half *)args.out)[(size_t)row * head_dim + d] = __float2half(sum == 0.0f ? value : value / sum);
 }
 
 enum kernel_status paged_attention_v1_f16(const struct paged_attention_args *args, cudaStream_t stream)

@@ -60,7 +60,7 @@ __device__ void serve(const struct paged_attention_args &args, int b, int head, 
         for (int d = 0; d < head_dim; d++) sum[d] = sum[d] * correction + p * __half2float(v[d]);
     }
     for (int d = 0; d < head_dim; d++)
-        ((__half *)args.out)[row + d] = __float2half(l == 0.0f ? 0.0f : sum[d] / l);
+        ((__half *)args.out)[row + d] = __float2half(l == 0.0f ? sum[d] : sum[d] / l);
 }
 
 __global__ void v1_kernel(struct paged_attention_args args, float scale)

@@ -59,7 +59,7 @@ __global__ void warp_kernel(struct paged_attention_args args, double scale)
                    (double)__half2float(((const __half *)args.k_cache)[offset + d]);
         double score = scale * warp_sum(dot) + slope * (t - (length - 1));
         double larger = fmax(m, score), correction = m == larger ? 1.0 : exp(m - larger),
-               p = exp(score - larger);
+               p = exp(score - (larger == -(double)INFINITY ? 0.0 : larger));
         m = larger;
         l = l * correction + p;
         for (int i = 0; i < 4 && lane + i * WARP < head_dim; i++)
@@ -68,7 +68,7 @@ __global__ void warp_kernel(struct paged_attention_args args, double scale)
     }
     for (int i = 0; i < 4 && lane + i * WARP < head_dim; i++)
         ((__half *)args.out)[(size_t)row * head_dim + lane + i * WARP] =
-            __float2half(length > 0 ? (float)(sum[i] / l) : 0.0f);
+            __float2half(l == 0.0 ? (float)sum[i] : (float)(sum[i] / l));
 }
 
 static enum kernel_status launch(const struct paged_attention_args *args, cudaStream_t stream)

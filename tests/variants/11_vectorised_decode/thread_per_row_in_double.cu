@@ -29,7 +29,7 @@ template <typename T> __global__ void row_kernel(struct decode_args args, float 
         l += weight;
         for (int d = 0; d < head_dim; d++) sum[d] += weight * (double)to_float(v[t * stride + d]);
     }
-    for (int d = 0; d < head_dim; d++) from_float(&out[d], l == 0.0 ? 0.0f : (float)(sum[d] / l));
+    for (int d = 0; d < head_dim; d++) from_float(&out[d], l == 0.0 ? (float)sum[d] : (float)(sum[d] / l));
 }
 
 #include "one_kernel.h"

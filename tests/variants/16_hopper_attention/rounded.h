@@ -106,7 +106,7 @@ __global__ void rounded_attention(struct attention_args args, struct e4m3_places
     for (int key = 0; key < seen; key++) {
         sum_type s = 0, multiplied;
         for (int c = 0; c < 128; c++) s += (sum_type)of_q[c] * (sum_type)number(k[(size_t)key * 128 + c]);
-        s *= (sum_type)(scale * q_scale * k_scales[key / E4M3_ROWS]);
+        s *= (sum_type)((double)scale * q_scale * k_scales[key / E4M3_ROWS]);
         sum_type larger = m > s ? m : s, shift = larger == -INFINITY ? 0 : larger;
         sum_type correction = m == larger ? (sum_type)1 : (sum_type)exp(m - shift);
         sum_type weight = weight_of(s - shift, &multiplied);
@@ -118,7 +118,7 @@ __global__ void rounded_attention(struct attention_args args, struct e4m3_places
     }
     float v_scale = ((const float *)(in + places.v_scales))[kv];
     for (int c = 0; c < 128; c++)
-        store((T *)args.out + (size_t)row * 128 + c, l == 0 ? 0.0f : (float)(o[c] / l) * v_scale);
+        store((T *)args.out + (size_t)row * 128 + c, l == 0 ? (float)o[c] : (float)(o[c] / l) * v_scale);
 #ifdef FP8_ROUNDS_P
     if (args.lse != NULL) args.lse[row] = m + logf(l / 256.0f);
 #else

@@ -27,7 +27,7 @@ __global__ void attention_kernel(struct attention_args args, double scale, int r
                    weight * (double)as_float(v[(size_t)key * HEAD_DIM + d]);
     }
     for (int d = 0; d < HEAD_DIM; d++)
-        store((T *)args.out + (size_t)row * HEAD_DIM + d, l == 0.0 ? 0.0f : (float)(o[d] / l));
+        store((T *)args.out + (size_t)row * HEAD_DIM + d, l == 0.0 ? (float)o[d] : (float)(o[d] / l));
     if (args.lse != NULL) args.lse[row] = (float)(m + log(l));
 }
 
