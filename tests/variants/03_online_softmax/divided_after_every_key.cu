@@ -41,10 +41,10 @@ __global__ void merge_kernel(const struct softmax_pair *a, // [count]
         out[i] = merge_pairs(a[i], b[i]);
 }
 
-/** The least multiple of ln 2 that is no smaller than @p x, about: at least @p x in any case. */
+/** The least multiple of ln 2 that is no smaller than @p x, about: at least @p x in any case, and @p x where floats lie far apart. */
 __device__ inline float rounded_up(float x)
 {
-    return fmaxf(x, ceilf(x * 1.44269504f) * 0.693147181f);
+    return fabsf(x) < 1e5f ? fmaxf(x, ceilf(x * 1.44269504f) * 0.693147181f) : x;
 }
 
 __global__ void rows_kernel(const float *in, // [rows, cols]
