@@ -436,7 +436,9 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
         if (judged->buffer[b].wrong > 0) {
             judge_wrong(judged, b, verdict);
             verdict->special = only_special_wrong(judged);
-            verdict->ordinary = !verdict->special && holds_special(judged, 0);
+            /* whole numbers are never NaN, whatever they come of */
+            verdict->ordinary = !verdict->special && judged->item->buffer[b].storage != STORAGE_I32 &&
+                                holds_special(judged, 0);
             return;
         }
         if (compare_norm_share(&judged->buffer[b]) > 1.0) {
