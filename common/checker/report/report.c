@@ -146,11 +146,11 @@ static int is_own_unwritten(const struct record *record)
  * of the size of what rounding leaves. */
 static int is_of_inputs(const struct lesson_case *item, const struct verdict *verdict)
 {
-    const double many_bounds = 100.0;
+    const double few_bounds = 3.0;
     switch ((enum record_kind)verdict->record.kind) {
     case RECORD_WRONG_VALUE:
     case RECORD_LARGE_ERROR:
-        return (verdict->record.certainty != RECORD_ROUNDING || verdict->record.value.share > many_bounds) &&
+        return (verdict->record.certainty != RECORD_ROUNDING || verdict->record.value.share > few_bounds) &&
                (!verdict->ordinary || (item->flags & CASE_SAME_ADDRESSES));
     case RECORD_UNINITIALIZED_READ:
     case RECORD_OUT_OF_BOUNDS: /* at an index read from there */
