@@ -629,6 +629,9 @@ static void add_cause(struct sentence *s, const struct record *r)
     case RECORD_CAUSE_VALID_REFUSED:
         say(s, "valid arguments are refused: ");
         add_note_or(s, r, what_refuses(r));
+        if (r->note[0] == '\0' && r->number[RECORD_N_FIRST] == KERNEL_INVALID_CONFIG &&
+            r->name[RECORD_NAME_OTHER][0] != '\0')
+            say(s, " %s has no meaning here: is it looked at?", r->name[RECORD_NAME_OTHER]);
         break;
     case RECORD_CAUSE_OTHER_REFUSAL:
         say(s, "of several faults the first decides, in the order of @return in the lesson's header: what is "

@@ -153,6 +153,8 @@ static int is_of_inputs(const struct lesson_case *item, const struct verdict *ve
         return (verdict->record.certainty != RECORD_ROUNDING || verdict->record.value.share > few_bounds) &&
                (!verdict->ordinary || (item->flags & CASE_SAME_ADDRESSES));
     case RECORD_UNINITIALIZED_READ:
+        if (is_far_case(item)) return 1;
+        /* fall through */
     case RECORD_OUT_OF_BOUNDS: /* at an index read from there */
         return item->unread != 0 || (item->flags & CASE_SAME_ADDRESSES) || is_own_unwritten(&verdict->record);
     case RECORD_GLOBAL_RACE:

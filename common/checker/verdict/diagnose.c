@@ -412,13 +412,19 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
     return fitting > 0;
 }
 
+/* 1 if parts or rows of a case lie so far apart that an offset needs 64 bits. */
+static int is_far(const struct lesson_case *item)
+{
+    for (int b = 0; b < WIRE_BUFFERS; b++)
+        if (item->apart[b] != 0) return 1;
+    return 0;
+}
+
 /* 1 if something lies so far apart that an offset needs 64 bits. Such a case is there for that alone: what else is wrong shows in others,
  * and an offset that has overflowed looks like many a mistake. */
 static int lies_far(const struct symptoms *s)
 {
-    for (int b = 0; b < WIRE_BUFFERS; b++)
-        if (s->judged->item->settled.apart[b] != 0) return 1;
-    return 0;
+    return is_far(&s->judged->item->settled);
 }
 
 static int guessed(const struct symptoms *s, struct record *record)
@@ -923,7 +929,7 @@ static void tell_threshold(const struct check *check, int part, char *text, size
             const struct lesson_case *item = &check->cases[i];
             const struct verdict *verdict = &check->verdicts[i];
             if (!counts(check, i, part) || item->repeat > 1 || item->expected != KERNEL_OK) continue;
-            if (item->flags & (CASE_LAUNCH_ONLY | CASE_ASK_ONLY)) continue;
+            if (item->flags & (CASE_LAUNCH_ONLY | CASE_ASK_ONLY) || is_far(item)) continue;
             if (has_failed(verdict->state) &&
                 (verdict->special || !passes_with(check, part, item->distribution)))
                 least = INT64_MIN;
