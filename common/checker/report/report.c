@@ -122,8 +122,9 @@ static int is_harmless(const struct check *check, int index)
 {
     const char *purpose = about(check, index);
     int surplus = 0;
-    const int alike = (check->cases[index].flags & CASE_SAME_ADDRESSES) || check->cases[index].repeat > 1;
-    if (is_far_case(&check->cases[index]) || (check->verdicts[index].special && !alike)) return 0;
+    const struct lesson_case *item = &check->cases[index];
+    const int of_data = item->distribution != 0 && item->repeat == 1 && !(item->flags & CASE_SAME_ADDRESSES);
+    if (is_far_case(item) || (check->verdicts[index].special && of_data)) return 0;
     for (int i = 0; i < check->case_count && purpose != NULL; i++) {
         if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
         const char *other = about(check, i);
