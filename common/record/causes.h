@@ -164,6 +164,10 @@ enum {
     RECORD_NAME_OTHER, /**< another buffer */
 };
 
+/** @brief What number RECORD_N_FROM of RECORD_CAUSE_NAN_LOST says: 0 is in its place, where some keys may be hidden, in a sum of products,
+ *         or anywhere else. */
+enum { RECORD_ZERO_OF_KEYS = 1, RECORD_ZERO_OF_PRODUCT, RECORD_ZERO_OF_ANY };
+
 /** @brief Which part of every @p period rows or columns is wrong: the first @p count, or, if @p last, those from @p count on. */
 #define RECORD_PART_OF(period, count, last)                                                                  \
     ((int64_t)(period) << 16 | (int64_t)(count) << 1 | (int64_t)((last) != 0))

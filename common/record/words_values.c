@@ -351,11 +351,10 @@ static void add_note_or(struct sentence *s, const struct record *r, const char *
     say(s, "%s", r->note[0] != '\0' ? r->note : usual);
 }
 
-/* Where the logsumexp is right, what is not finite came after it. */
+/* Where the logsumexp is right, what is not finite came after it, or of the maximum: lse is right for any m. */
 static void add_lse_right(struct sentence *s, const struct record *r)
 {
-    if (r->number[RECORD_N_EXTENT] != 0)
-        say(s, "; maximum and sum are right, so it comes of what follows them");
+    if (r->number[RECORD_N_EXTENT] != 0) say(s, "; scores are right, as lse is");
 }
 
 static void add_nan(struct sentence *s, const struct record *r)
@@ -457,11 +456,17 @@ static void add_special_values(struct sentence *s, const struct record *r)
     const int64_t from = r->number[RECORD_N_FROM];
     switch ((enum record_cause)r->cause) {
     case RECORD_CAUSE_NAN_LOST:
-        say(s,
-            from != 0
+        say(s, "%s",
+            from == RECORD_ZERO_OF_KEYS
                 ? "a NaN was lost, and 0 is in its place: is a row, or a part of it, taken for one without "
-                  "keys or terms because of a value, such as lse or a maximum of -infinity? Only the mask "
-                  "says what is not seen"
+                  "keys because of a value, such as lse or a maximum of -infinity? Only the mask says what "
+                  "is not seen"
+            : from == RECORD_ZERO_OF_PRODUCT
+                ? "a NaN was lost, and 0 is in its place: is a product left out because a factor is 0? "
+                  "0 times NaN is NaN, and so is 0 times infinity"
+            : from == RECORD_ZERO_OF_ANY
+                ? "a NaN was lost, and 0 is in its place: is an element, or a row, taken for one that does "
+                  "not count, because of its place or of a value, such as a maximum of -infinity?"
                 : "a NaN was lost, one of the input, of 0 * infinity or of infinity - infinity: fmaxf, fminf "
                   "and comparisons drop one");
         break;
@@ -480,8 +485,7 @@ static void add_special_values(struct sentence *s, const struct record *r)
         break;
     case RECORD_CAUSE_ALL_ZERO:
         say(s, "all zero%s",
-            from != 0 ? "; lse is right, so scores, maximum and sum are: O = P V is missing, or is not stored"
-                      : "");
+            from != 0 ? "; lse is right, so scores and sums are: O = P V is missing, or is not stored" : "");
         break;
     case RECORD_CAUSE_WRONG_ARE_ZERO:
         say(s, "the wrong elements are all zero");
@@ -566,8 +570,10 @@ static void add_pattern(struct sentence *s, const struct record *r)
         break;
     case RECORD_CAUSE_LSE_RIGHT:
         say(s,
-            "lse is right, so scores, maximum and sum are: look at what the weights are multiplied with, and "
-            "at how %s is rescaled, divided and stored",
+            "lse is right, so scores are, and m and l fit each other: is m the maximum of all visible "
+            "scores, "
+            "and of no others (weights of 16 bits vanish or overflow)? Else look at what the weights are "
+            "multiplied with, and at how %s is rescaled, divided and stored",
             r->memory.buffer);
         break;
     default: /* what is known of the neighbours says it all; or there is a guess, which has its own sentence */
@@ -623,6 +629,9 @@ static void add_cause(struct sentence *s, const struct record *r)
     case RECORD_CAUSE_VALID_REFUSED:
         say(s, "valid arguments are refused: ");
         add_note_or(s, r, what_refuses(r));
+        if (r->note[0] == '\0' && r->number[RECORD_N_FIRST] == KERNEL_INVALID_CONFIG &&
+            r->name[RECORD_NAME_OTHER][0] != '\0')
+            say(s, " %s has no meaning here: is it looked at?", r->name[RECORD_NAME_OTHER]);
         break;
     case RECORD_CAUSE_OTHER_REFUSAL:
         say(s, "of several faults the first decides, in the order of @return in the lesson's header: what is "

@@ -119,6 +119,11 @@ static void put_causes(FILE *out)
         record.number[RECORD_N_FROM] = apart;
         put(out, "columns", &record, 1);
     }
+    for (int zero = RECORD_ZERO_OF_KEYS; zero <= RECORD_ZERO_OF_ANY; zero++) {
+        record.cause = RECORD_CAUSE_NAN_LOST;
+        record.number[RECORD_N_FROM] = zero;
+        put(out, "nan-lost", &record, 1);
+    }
     static const int64_t parts[] = {RECORD_PART_OF(2, 1, 0), RECORD_PART_OF(2, 1, 1),
                                     RECORD_PART_OF(16, 8, 0), RECORD_PART_OF(128, 64, 1)};
     record_copy_text(record.name[RECORD_NAME_AXIS], RECORD_TEXT, "row");

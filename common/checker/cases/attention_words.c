@@ -127,6 +127,7 @@ const char *attention_purpose(const struct lesson_case *item)
                        "beyond what E4M3 holds",
         [DIST_SMALL_QUERIES] = "queries or keys among the subnormals of half: they are not zero",
     };
+    enum { ENOUGH_KEYS = 45400 }; /* times exp(78) is beyond float */
     if (item->expected == KERNEL_INVALID_DIMENSION && has_no_kernel(item))
         return "there is no kernel for this head_dim: the entry point has to refuse it before it launches "
                "anything";
@@ -141,6 +142,9 @@ const char *attention_purpose(const struct lesson_case *item)
                "does not know";
     if (item->real[AT_SCALE] < 0.0 && item->distribution != DIST_SMALL_PRODUCTS)
         return "the scale is negative here: the largest score of a row is its smallest product of q and k";
+    if (item->distribution == DIST_EQUAL && item->extent[AT_KV_LEN] > ENOUGH_KEYS)
+        return "all scores are 78: exp of one is finite in float, and the sum of all is not, unless the "
+               "maximum is subtracted first";
     if (of_data[item->distribution] != NULL) return of_data[item->distribution];
     if (item->flags & CASE_SMALL_DEVICE)
         return "the device has few SMs here: a grid that is no larger gives a block more than one tile";

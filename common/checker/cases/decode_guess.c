@@ -218,9 +218,11 @@ static int number_guess(const struct lesson_case *item, int index, int buffer, s
     guess->cause = RECORD_CAUSE_POSITION;
     snprintf(guess->words, sizeof guess->words,
              index == 1 ? "KERNEL_OK: a valid position leaves *device_status as it is"
-             : invalid  ? "*device_status is as it was: where a position is not valid, one thread sets it to "
-                          "KERNEL_INVALID_DIMENSION"
-                        : "KERNEL_INVALID_DIMENSION, though all positions are valid: 0 to max_len - q_len");
+             : item->extent[EX_FAULT] == POSITION_HUGE ? "*device_status is as it was: the position is near "
+                                                         "INT_MAX, so that position + q_len is beyond int"
+             : invalid ? "*device_status is as it was: where a position is not valid, one thread sets it to "
+                         "KERNEL_INVALID_DIMENSION"
+                       : "KERNEL_INVALID_DIMENSION, though all positions are valid: 0 to max_len - q_len");
     return 1;
 }
 

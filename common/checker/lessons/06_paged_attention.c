@@ -386,8 +386,8 @@ static int trait(const struct lesson_case *item, int index, const char **message
         {extent[PA_KV_HEADS] > 1, "only several K/V heads fail: how far is it from one token to the next?"},
         {extent[PA_BLOCK_SIZE] == 32, "only block size 32 fails"},
         {extent[EX_PAGES] != IN_ORDER, "only pages out of order fail: is the block table used?"},
-        {item->untouched != 0,
-         "only tables known to be wrong fail: is device_status looked at before anything is written?"},
+        {item->untouched != 0, "only tables known to be wrong fail: is device_status looked at before "
+                               "anything is read or written?"},
         {extent[EX_LENGTHS] != FULL || extent[PA_MAX_CONTEXT_LEN] % extent[PA_BLOCK_SIZE] != 0,
          "only lengths that end inside a page fail"},
         {(int64_t)extent[PA_HEADS] > 8 * (int64_t)extent[PA_KV_HEADS],
@@ -428,6 +428,9 @@ static const char *purpose(const struct lesson_case *item)
         item->untouched)
         return "device_status holds another error: whatever is not KERNEL_OK forbids to read anything else, "
                "and to write";
+    if (item->extent[EX_STATUS] < KERNEL_OK && item->untouched)
+        return "device_status is negative: whatever is not KERNEL_OK, not only what is above it, forbids to "
+               "read anything else, and to write";
     if (item->extent[EX_BREAK] != SOUND && item->part != PART_VALIDATE)
         return "the table is wrong: the launcher returns KERNEL_OK, and out keeps what it held";
     if (item->extent[EX_LENGTHS] == FULL && item->extent[PA_MAX_CONTEXT_LEN] > LONG)

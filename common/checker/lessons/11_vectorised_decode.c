@@ -532,6 +532,8 @@ static const char *purpose(const struct lesson_case *item)
         item->value[DC_VARIANT] != DECODE_AUTO)
         return "a variant that is unknown, or does not serve the arguments, is refused: no other kernel runs "
                "instead";
+    if (item->extent[EX_FAULT] == POSITION_HUGE)
+        return "a position is near INT_MAX: position + q_len is beyond int";
     if (item->extent[EX_FAULT] != POSITIONS_SOUND)
         return "a position lies outside of the cache: its sequence gets no output, *device_status says so, "
                "and the other sequences get theirs";

@@ -590,7 +590,7 @@ static const char *purpose(const struct lesson_case *item)
 {
     switch (item->distribution) {
     case TIES:
-        return "most logits are equal to others: then the smaller index comes first";
+        return "most logits are equal to others, as 0 and -0 are: then the smaller index comes first";
     case EQUAL:
         return "all logits of a token are equal: the smaller index comes first";
     case WITH_NAN:

@@ -201,8 +201,11 @@ void vary_special(const struct lesson *lesson, const struct lesson_case *cases, 
         item->distribution = made.distribution;
     }
     item->flags = (item->flags | CASE_ENUMERATES) & ~(unsigned)CASE_UNIT_SCALE;
-    item->about =
-        "one element, or a few, is NaN or infinite: does it come out where it belongs, and nowhere else?";
+    item->about = lesson->terms != NULL && has_zeros((uint64_t)index)
+                      ? "one element, or a few, is NaN or infinite, and much that is multiplied with it is "
+                        "0: 0 times either is NaN"
+                      : "one element, or a few, is NaN or infinite: does it come out where it belongs, and "
+                        "nowhere else?";
     item->special = made.special > 0 ? 1 + index : -1 - index;
     item->seed = rng_mix(made.seed, (uint64_t)index);
 }

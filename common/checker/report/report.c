@@ -117,12 +117,14 @@ static const char *about(const struct check *check, int index)
 }
 
 /* 1 if what is special about a case is so of as many cases of the part that pass as that fail: not where it is how far apart things
- * are, which each case tries for others. */
+ * are, which each case tries for others, nor where nothing is wrong but what is, or should be, infinite or NaN. */
 static int is_harmless(const struct check *check, int index)
 {
     const char *purpose = about(check, index);
     int surplus = 0;
-    if (is_far_case(&check->cases[index])) return 0;
+    const struct lesson_case *item = &check->cases[index];
+    const int of_data = item->distribution != 0 && item->repeat == 1 && !(item->flags & CASE_SAME_ADDRESSES);
+    if (is_far_case(item) || (check->verdicts[index].special && of_data)) return 0;
     for (int i = 0; i < check->case_count && purpose != NULL; i++) {
         if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
         const char *other = about(check, i);
@@ -132,19 +134,30 @@ static int is_harmless(const struct check *check, int index)
     return surplus >= 0;
 }
 
+/* 1 if memory that only the kernel writes was read where nobody wrote: how much of it is written hangs on what the case is. */
+static int is_own_unwritten(const struct record *record)
+{
+    return record->kind == RECORD_UNINITIALIZED_READ &&
+           (record->memory.space == RECORD_SPACE_SHARED || record->memory.space == RECORD_SPACE_DYNAMIC ||
+            strcmp(record->memory.buffer, "workspace") == 0);
+}
+
 /* 1 if a failure of this kind may come of what a case's inputs are: it is one of contents, or a read of what was not given. Where
- * they are infinite or NaN, and ordinary elements are wrong, it does not, unless it may come of an earlier call's; nor where rounding
- * explains the errors. */
+ * they are infinite or NaN, and ordinary elements are wrong, it does not, unless it may come of an earlier call's; nor where errors are
+ * of the size of what rounding leaves. */
 static int is_of_inputs(const struct lesson_case *item, const struct verdict *verdict)
 {
+    const double few_bounds = 3.0;
     switch ((enum record_kind)verdict->record.kind) {
     case RECORD_WRONG_VALUE:
     case RECORD_LARGE_ERROR:
-        return verdict->record.certainty != RECORD_ROUNDING &&
+        return (verdict->record.certainty != RECORD_ROUNDING || verdict->record.value.share > few_bounds) &&
                (!verdict->ordinary || (item->flags & CASE_SAME_ADDRESSES));
     case RECORD_UNINITIALIZED_READ:
+        if (is_far_case(item)) return 1;
+        /* fall through */
     case RECORD_OUT_OF_BOUNDS: /* at an index read from there */
-        return item->unread != 0;
+        return item->unread != 0 || (item->flags & CASE_SAME_ADDRESSES) || is_own_unwritten(&verdict->record);
     case RECORD_GLOBAL_RACE:
     case RECORD_SAME_VALUE_RACE:
         return is_far_case(item);
@@ -252,6 +265,12 @@ static void report_part(const struct check *check, int part)
     if (points > 0.0 && check_values_wrong(check, part))
         printf("; those that pass count half until every value is right");
     putchar('\n');
+}
+
+/* 1 if the report says of a case what is special about it. */
+static int tells_purpose(const struct check *check, int index)
+{
+    return explains_case(check, index) && !is_harmless(check, index) && about(check, index) != NULL;
 }
 
 /* How precisely a failing case shows its cause: by the place of a finding, by what both runs show
@@ -379,6 +398,19 @@ static int have_one_cause(const struct check *check, int part)
     return first != NULL;
 }
 
+/* Of which step of report_cases() a case is: of roundings those that a mistake explains come first; what is special about a case names
+ * a cause, after those that are certain. */
+static int step_of(const struct check *check, int index)
+{
+    const struct verdict *verdict = &check->verdicts[index];
+    const int certainty = (int)certainty_of(verdict);
+    if (certainty == RECORD_CAUSE) return 2 * RECORD_CAUSE + 1;
+    /* a call with another's addresses fails of whatever else is wrong, too */
+    if (tells_purpose(check, index) && !(check->cases[index].flags & CASE_SAME_ADDRESSES))
+        return 2 * RECORD_CAUSE;
+    return 2 * certainty + (certainty == RECORD_ROUNDING && verdict->record.guess > 0);
+}
+
 /* Prints the simplest case if most fail. Then the cases that name a cause, in the order of the table,
  * which goes from simple to involved. Cases that only say where, or nothing, are shown if none says more,
  * the simplest included. The rest is counted. */
@@ -391,12 +423,11 @@ static void report_cases(struct check *check, int part, struct told *told)
         shown++;
     }
     const int before = shown;
-    for (int step = 2 * RECORD_CAUSE + 1; step >= 2 * least && shown == before; step--)
+    for (int step = 2 * RECORD_CAUSE + 1; step >= 2 * least && (shown == before || step == 2 * RECORD_CAUSE);
+         step--)
         for (int i = 0; i < check->case_count && shown < SHOWN_IN_FULL; i++) {
             if (told->cases[i] || !part_has_failed(check, i, part)) continue;
-            if ((int)certainty_of(&check->verdicts[i]) != step / 2) continue;
-            /* of roundings those that a mistake explains come first */
-            if (step / 2 == RECORD_ROUNDING && (check->verdicts[i].record.guess > 0) != step % 2) continue;
+            if (step_of(check, i) != step) continue;
             report_cause(check, i, told);
             shown++;
         }
@@ -406,11 +437,17 @@ static void report_cases(struct check *check, int part, struct told *told)
     end_names(&rest);
 }
 
-/* 1 if the device found what is wrong in every failing case: the lines that it names say more than what the cases share. */
+/* 1 if the device found what is wrong in every failing case: the lines that it names say more than what the cases share. Not where
+ * something else was read than was meant: such a line is the reader's. */
 static int found_by_device(const struct check *check, int part)
 {
-    for (int i = 0; i < check->case_count; i++)
-        if (part_has_failed(check, i, part) && check->verdicts[i].record.origin != RECORD_DEVICE) return 0;
+    for (int i = 0; i < check->case_count; i++) {
+        const struct record *record = &check->verdicts[i].record;
+        if (!part_has_failed(check, i, part)) continue;
+        if (record->origin != RECORD_DEVICE || record->kind == RECORD_UNINITIALIZED_READ ||
+            record->kind == RECORD_OUT_OF_BOUNDS)
+            return 0;
+    }
     return 1;
 }
 

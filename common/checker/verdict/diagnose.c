@@ -13,6 +13,7 @@
 
 #include "altered.h"
 #include "base/rng.h"
+#include "checker/promises/making.h"
 #include "terms.h"
 
 enum { LOOKED_AT = 24, ENOUGH = 4 };
@@ -93,13 +94,26 @@ static int far_alone(const struct symptoms *s, struct record *record)
     return 1;
 }
 
+/* 1 if the case has keys, so that some may be hidden. */
+static int has_keys(const struct judged *judged)
+{
+    static const char *const names[] = {"k", "k_cache", "cache"};
+    for (int b = 0; b < judged->item->buffer_count; b++)
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            if (strcmp(judged->item->buffer[b].name, names[i]) == 0) return 1;
+    return 0;
+}
+
 /* 1 if all that is wrong should be NaN, and is 0. */
 static int nan_as_zero(const struct symptoms *s, struct record *record)
 {
     for (size_t i = 0; i < s->kept; i++)
         if (!isnan(s->found->first[i].expected) || s->found->first[i].got != 0.0) return 0;
     record->cause = RECORD_CAUSE_NAN_LOST;
-    record->number[RECORD_N_FROM] = 1;
+    record->number[RECORD_N_FROM] = has_keys(s->judged) ? RECORD_ZERO_OF_KEYS
+                                    : s->judged->session->check->options.lesson->terms != NULL
+                                        ? RECORD_ZERO_OF_PRODUCT
+                                        : RECORD_ZERO_OF_ANY;
     return 1;
 }
 
@@ -398,13 +412,19 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
     return fitting > 0;
 }
 
+/* 1 if parts or rows of a case lie so far apart that an offset needs 64 bits. */
+static int is_far(const struct lesson_case *item)
+{
+    for (int b = 0; b < WIRE_BUFFERS; b++)
+        if (item->apart[b] != 0) return 1;
+    return 0;
+}
+
 /* 1 if something lies so far apart that an offset needs 64 bits. Such a case is there for that alone: what else is wrong shows in others,
  * and an offset that has overflowed looks like many a mistake. */
 static int lies_far(const struct symptoms *s)
 {
-    for (int b = 0; b < WIRE_BUFFERS; b++)
-        if (s->judged->item->settled.apart[b] != 0) return 1;
-    return 0;
+    return is_far(&s->judged->item->settled);
 }
 
 static int guessed(const struct symptoms *s, struct record *record)
@@ -863,7 +883,8 @@ static int fit_of(const struct check *check, int part, int trait, struct fit *fi
     for (int i = 0; i < check->case_count; i++) {
         int has = check->options.lesson->trait(&check->cases[i], trait, message);
         if (has < 0) return 0;
-        if (!counts(check, i, part)) continue;
+        /* what a set of calls is made of is no trait of it */
+        if (!counts(check, i, part) || check->cases[i].repeat > 1) continue;
         int failed = has_failed(check->verdicts[i].state);
         fit->failing += failed;
         fit->passing += !failed;
@@ -871,6 +892,58 @@ static int fit_of(const struct check *check, int part, int trait, struct fit *fi
         fit->missed += failed && !has;
     }
     return 1;
+}
+
+/* A size of a case: extent @p line, or, if that is "kv_heads", how many query heads share one. */
+static int64_t size_of_case(const struct lesson *lesson, const struct lesson_case *item,
+                            const struct described *line)
+{
+    const struct described *heads = NULL;
+    const int64_t value = item->value[line->at];
+    if (strcmp(line->name, "kv_heads") != 0) return value;
+    while ((heads = described_next(lesson, item->part, DESCRIBED_EXTENT, heads)) != NULL)
+        if (strcmp(heads->name, "heads") == 0) return value > 0 ? item->value[heads->at] / value : 0;
+    return value;
+}
+
+/* 1 if a case of the part with such data passes. */
+static int passes_with(const struct check *check, int part, int distribution)
+{
+    for (int i = 0; i < check->case_count; i++)
+        if (counts(check, i, part) && check->cases[i].distribution == distribution &&
+            check->verdicts[i].state == STATE_PASS)
+            return 1;
+    return 0;
+}
+
+/* Reports the only size that is larger in all failing cases than in any that pass, unless their data may be why they fail. */
+static void tell_threshold(const struct check *check, int part, char *text, size_t size)
+{
+    const struct lesson *lesson = check->options.lesson;
+    const struct described *line = NULL;
+    char words[VERDICT_TEXT];
+    int found = 0;
+    while ((line = described_next(lesson, part, DESCRIBED_EXTENT, line)) != NULL) {
+        int64_t least = INT64_MAX, most = INT64_MIN;
+        for (int i = 0; i < check->case_count; i++) {
+            const struct lesson_case *item = &check->cases[i];
+            const struct verdict *verdict = &check->verdicts[i];
+            if (!counts(check, i, part) || item->repeat > 1 || item->expected != KERNEL_OK) continue;
+            if (item->flags & (CASE_LAUNCH_ONLY | CASE_ASK_ONLY) || is_far(item)) continue;
+            if (has_failed(verdict->state) &&
+                (verdict->special || !passes_with(check, part, item->distribution)))
+                least = INT64_MIN;
+            const int64_t here = size_of_case(lesson, item, line);
+            if (has_failed(verdict->state) && here < least) least = here;
+            if (!has_failed(verdict->state) && here > most) most = here;
+        }
+        if (most == INT64_MIN || least == INT64_MAX || least <= most) continue;
+        found++;
+        snprintf(words, sizeof words, "only cases with %s above %lld fail (%lld does, %lld does not)",
+                 strcmp(line->name, "kv_heads") == 0 ? "query heads per K/V head" : line->name,
+                 (long long)most, (long long)least, (long long)most);
+    }
+    if (found == 1) snprintf(text, size, "%s", words);
 }
 
 /* Reports a trait that all failing cases have and no passing one. Else the trait that the fewest passing
@@ -882,13 +955,14 @@ void diagnose_part(const struct check *check, int part, char *text, size_t size)
     int fewest = -1;
     text[0] = '\0';
     for (int trait = 0; check->options.lesson->trait != NULL; trait++) {
-        if (!fit_of(check, part, trait, &fit, &message)) return;
+        if (!fit_of(check, part, trait, &fit, &message)) break;
         if (fit.missed > 0 || fit.failing < 2 || fit.passing < 2 || 3 * fit.spared > fit.failing) continue;
         if (fit.spared == fit.passing) continue; /* every case of the part has it */
         if (fewest >= 0 && fit.spared >= fewest) continue;
         fewest = fit.spared;
         snprintf(text, size, "%s", message);
     }
+    if (fewest != 0) tell_threshold(check, part, text, size);
 }
 
 /* A single case may write zeros for a reason of its own, such as a maximum that begins at 0 where scores

@@ -250,6 +250,29 @@ static int tells_refusal(enum kernel_status status)
            status == KERNEL_UNSUPPORTED_ARCHITECTURE;
 }
 
+/* 1 if part @p part has line @p line, or one of this kind about the same argument. */
+static int is_described(const struct lesson *lesson, int part, const struct described *line)
+{
+    const struct described *own = NULL;
+    while ((own = described_next(lesson, part, line->kind, own)) != NULL)
+        if (own->at == line->at) return 1;
+    return 0;
+}
+
+/* Names an option that has no meaning for this part, of another one with the same extents. */
+static void name_meaningless(const struct lesson *lesson, int part, struct record *record)
+{
+    for (int other = 0; other < lesson->part_count; other++) {
+        const struct described *line = NULL;
+        int alike = 1;
+        while ((line = described_next(lesson, part, DESCRIBED_EXTENT, line)) != NULL)
+            alike &= is_described(lesson, other, line);
+        while (alike && (line = described_next(lesson, other, DESCRIBED_OPTION, line)) != NULL)
+            if (!is_described(lesson, part, line))
+                snprintf(record->name[RECORD_NAME_OTHER], RECORD_TEXT, "%s", line->name);
+    }
+}
+
 static void judge_status(const struct session *session, const struct item *item,
                          const struct wire_result *result, enum kernel_status status, struct verdict *verdict)
 {
@@ -275,6 +298,8 @@ static void judge_status(const struct session *session, const struct item *item,
     } else if (tells_refusal(status) || (status == KERNEL_OUT_OF_MEMORY && tells_refusal(expected))) {
         set_cause(verdict, expected == KERNEL_OK ? RECORD_CAUSE_VALID_REFUSED : RECORD_CAUSE_OTHER_REFUSAL);
         if (expected == KERNEL_OK) take_message(result, record);
+        if (expected == KERNEL_OK && status == KERNEL_INVALID_CONFIG)
+            name_meaningless(session->check->options.lesson, item->settled.part, record);
     }
 }
 
@@ -436,7 +461,9 @@ static void judge_values(struct judged *judged, struct verdict *verdict)
         if (judged->buffer[b].wrong > 0) {
             judge_wrong(judged, b, verdict);
             verdict->special = only_special_wrong(judged);
-            verdict->ordinary = !verdict->special && holds_special(judged, 0);
+            /* whole numbers are never NaN, whatever they come of */
+            verdict->ordinary = !verdict->special && judged->item->buffer[b].storage != STORAGE_I32 &&
+                                holds_special(judged, 0);
             return;
         }
         if (compare_norm_share(&judged->buffer[b]) > 1.0) {
