@@ -196,20 +196,28 @@ template <typename SIZE> inline void find_scales(struct attention *p)
     p->v_scales = (const float *)(workspace + places.v_scales);
 }
 
+/** @brief a * b * c, all positive, without a step that is larger or smaller than all of the three and the result. */
+__device__ inline float product_of_three(float a, float b, float c)
+{
+    float least = fminf(a, b), largest = fmaxf(a, b), middle = fmaxf(least, fminf(largest, c));
+    return fminf(least, c) * fmaxf(largest, c) * middle;
+}
+
 /**
- * @brief p.scale times the scales of this tile of queries and of tile @p i of keys; of the three, two may have a product that is
- *        beyond float. Loaded before the products: the load takes a while.
+ * @brief The size of p.scale times the scales of this tile of queries and of tile @p i of keys. Loaded before the products: the load
+ *        takes a while.
  */
 template <typename SIZE>
 __device__ inline float tile_scales(const struct attention &p, struct query_tile tile, int i)
 {
-    return SIZE::ELEMENT_BYTES == 1 ? (float)((double)p.scale * tile.q_scale * tile.k_scales[i]) : p.scale;
+    return SIZE::ELEMENT_BYTES == 1 ? product_of_three(fabsf(p.scale), tile.q_scale, tile.k_scales[i])
+                                    : fabsf(p.scale);
 }
 
 /** @brief The factor on products, without its sign; @p scales is tile_scales(). Of E4M3 never 0, for a masked product is -infinity. */
 template <typename SIZE> __device__ inline float score_scale(float scales)
 {
-    return SIZE::ELEMENT_BYTES == 1 ? fmaxf(fabsf(scales), 0x1p-126f) : fabsf(scales);
+    return SIZE::ELEMENT_BYTES == 1 ? fmaxf(scales, 0x1p-126f) : scales;
 }
 
 /** @brief The factor on sums of O. */

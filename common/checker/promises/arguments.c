@@ -173,7 +173,8 @@ static void add_tiles(struct making *m, int axis, int large)
     if (item == NULL) return;
     set_extent(item, described_extent(m->lesson, m->part, "heads"), 2);
     set_extent(item, described_extent(m->lesson, m->part, TILED[axis]), extent);
-    while ((line = described_next(m->lesson, m->part, DESCRIBED_STRIDE, line)) != NULL)
+    while (strcmp(TILED[axis], "m") != 0 && /* rows of C, as many as there are, are no longer */
+           (line = described_next(m->lesson, m->part, DESCRIBED_STRIDE, line)) != NULL)
         if (item->value[line->at] < extent) set_extent(item, line, extent);
     if (m->lesson->settle != NULL) m->lesson->settle(item);
     if (large) item->devices = ON_GPU;
