@@ -306,7 +306,8 @@ static void complete_meeting(void *const operand[32], void *const result[32], un
 
 static void demand_same(const struct simt_site *site, bool same)
 {
-    if (!same) simt_stop(site, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_LANES_DIFFER, SIMT_SAYS(.name = {site->what}));
+    if (!same)
+        simt_stop(site, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_LANES_DIFFER, SIMT_SAYS(.name = {site->what}));
 }
 
 /* All lanes have come, with the same tile: what one of them copies others may have reported. */
@@ -508,7 +509,8 @@ static bool are_same_kinds(void *const operand[32], void *const result[32])
     bool same = true;
     for (unsigned lane = 1; lane < 32; lane++)
         for (unsigned i = 0; i < 4; i++)
-            same = same && is_same_kind(((const struct simt_product *)operand[lane])->kind[i], first->kind[i]);
+            same =
+                same && is_same_kind(((const struct simt_product *)operand[lane])->kind[i], first->kind[i]);
     for (unsigned lane = 0; lane < 32; lane++) *(bool *)result[lane] = same;
     return same;
 }
