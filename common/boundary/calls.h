@@ -150,6 +150,8 @@
     X(remquof)                                                                                               \
     X(sincos)                                                                                                \
     X(sincosf)                                                                                               \
+    X(lgamma)                                                                                                \
+    X(lgammaf)                                                                                               \
     X(memcpy)                                                                                                \
     X(memmove)                                                                                               \
     X(memset)                                                                                                \

@@ -122,6 +122,19 @@ REMAINDER(remquof, float)
 SINE_AND_COSINE(sincos, double)
 SINE_AND_COSINE(sincosf, float)
 
+/* signgam is a variable of the C library. */
+double gate_lgamma(double x)
+{
+    int sign;
+    return simt_self() != NULL ? lgamma_r(x, &sign) : lgamma(x);
+}
+
+float gate_lgammaf(float x)
+{
+    int sign;
+    return simt_self() != NULL ? lgammaf_r(x, &sign) : lgammaf(x);
+}
+
 /* ---- copies that the compiler makes of its own accord -------------------------------------------------- */
 
 /* Checks a copy of a struct: either the compiler has reported it, or it is local memory, or it is an access like any other. Calls

@@ -74,6 +74,10 @@ void *simtcc_dynamic_shared(const char *name, size_t element_bytes);
 
 /* ---- launching ------------------------------------------------------------------------------------------- */
 
+enum {
+    SIMT_ARGUMENT_ROOM = 4096 /**< bytes from the arguments on that a kernel may read, whatever their size */
+};
+
 /** @brief One kernel launch, ready to run (or to be kept in a graph). */
 struct simt_launch {
     const char *kernel;    /**< name as the student wrote it */
@@ -285,13 +289,12 @@ void simt_bulk_store(const struct simt_site *site, const struct simt_bulk *what)
 void simt_bulk_between(const struct simt_site *site, const struct simt_bulk *what);
 /** @brief A parameter of the running kernel that can hold a tensor map, in the thread's own memory. */
 struct simt_parameter {
-    const struct simt_parameter *next;
     const void *address;
     size_t bytes;
     int constant; /**< __grid_constant__ */
 };
 /** @brief Adds it to the running thread's list, in which it stays until the thread ends. */
-void simt_note_parameter(struct simt_parameter *parameter, const void *address, size_t bytes, int constant);
+void simt_note_parameter(const void *address, size_t bytes, int constant);
 /** @brief The one of the list that holds @p address, or NULL. */
 const struct simt_parameter *simt_parameter_around(const void *address);
 /** @brief st.async: @p bytes (up to 16) at @p data go to @p to, and are reported to @p mbarrier of the same block. */

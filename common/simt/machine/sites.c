@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 enum { SITE_SLOTS = 1 << 14 };
 static struct simt_site *slots[SITE_SLOTS];
@@ -21,26 +20,19 @@ static struct simt_site made[SITE_SLOTS];
 static const struct simt_site unknown = {"unknown", 0, "a call", NULL};
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool is_constant(const void *pointer, size_t bytes)
-{
-    return simt_lies_in(simt_image.low, simt_image.data - simt_image.low, (uintptr_t)pointer, bytes);
-}
-
-static bool is_text(const char *text)
-{
-    return is_constant(text, 1) && memchr(text, '\0', simt_image.data - (uintptr_t)text) != NULL;
-}
-
 const char *simt_constant_text(const char *text)
 {
-    return simt_self() == NULL || is_text(text) ? text : unknown.file;
+    return simt_self() == NULL || simt_image_text(text) ? text : unknown.file;
 }
 
 const struct simt_site *simt_constant_site(const struct simt_site *site)
 {
     const uintptr_t at = (uintptr_t)site - (uintptr_t)made;
     if (simt_self() == NULL || (at < sizeof made && at % sizeof *made == 0)) return site;
-    return is_constant(site, sizeof *site) && is_text(site->file) && is_text(site->what) ? site : &unknown;
+    const bool good =
+        simt_lies_in(simt_image.low, simt_image.data - simt_image.low, (uintptr_t)site, sizeof *site) &&
+        simt_image_text(site->file) && simt_image_text(site->what);
+    return good ? site : &unknown;
 }
 
 /* The texts are literals: one place has one address for each. */
