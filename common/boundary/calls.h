@@ -150,14 +150,61 @@
     X(remquof)                                                                                               \
     X(sincos)                                                                                                \
     X(sincosf)                                                                                               \
+    X(lgamma)                                                                                                \
+    X(lgammaf)                                                                                               \
     X(memcpy)                                                                                                \
     X(memmove)                                                                                               \
     X(memset)                                                                                                \
     X(nan)                                                                                                   \
     X(nanf)
 
+/** @brief The device's own functions and variables that kernels need, each of which checks for itself. Its others are the host's: they
+ *         have a gate, or no file may refer to them. */
+#define BOUNDARY_MACHINE                                                                                     \
+    " simt_access simt_active_mask simt_assert_fail simt_atomic_begin simt_atomic_end "                      \
+    "simt_block_atomic_begin simt_block_extent simt_block_fence simt_block_index simt_clock "                \
+    "simt_cluster_fence simt_cluster_place simt_copy_begin simt_copy_commit simt_copy_wait simt_fence "      \
+    "simt_free simt_grid_extent simt_grid_is_cooperative simt_grids_trigger simt_grids_wait "                \
+    "simt_is_device_pointer simt_is_shared_pointer simt_malloc simt_memcpy simt_memmove simt_memset "        \
+    "simt_mrg_seed simt_mrg_skip simt_mtgp_all simt_mtgp_sets simt_normal_quantile "                         \
+    "simt_note_parameter simt_ordered_begin simt_philox simt_printf simt_ptx_run simt_ptx_run_late "         \
+    "simt_rank_of_pointer simt_refuse_in_kernel simt_self simt_shared_address simt_shared_offset "           \
+    "simt_site_at simt_sleep simt_swap_checks simt_swap_end simt_thread_index simt_xorwow_seed "             \
+    "simt_xorwow_skip simt_xorwow_skip_sequences simtcc_dynamic_shared "
+
+/** @brief X(name): those of them whose first parameter is the place of the call, which findings name (library.c). */
+#define BOUNDARY_PLACED(X)                                                                                   \
+    X(simt_block_barrier)                                                                                    \
+    X(simt_block_barrier_unaligned)                                                                          \
+    X(simt_cluster_arrive)                                                                                   \
+    X(simt_cluster_wait)                                                                                     \
+    X(simt_copies_arrive)                                                                                    \
+    X(simt_grid_barrier)                                                                                     \
+    X(simt_match_all)                                                                                        \
+    X(simt_match_any)                                                                                        \
+    X(simt_matrix_load)                                                                                      \
+    X(simt_matrix_multiply)                                                                                  \
+    X(simt_matrix_store)                                                                                     \
+    X(simt_mbarrier_arrive)                                                                                  \
+    X(simt_mbarrier_expect)                                                                                  \
+    X(simt_mbarrier_init)                                                                                    \
+    X(simt_mbarrier_wait)                                                                                    \
+    X(simt_misuse)                                                                                           \
+    X(simt_named_barrier)                                                                                    \
+    X(simt_pointer_of_rank)                                                                                  \
+    X(simt_reduce)                                                                                           \
+    X(simt_shuffle)                                                                                          \
+    X(simt_vote)                                                                                             \
+    X(simt_warp_barrier)
+
+/** @brief X(name, what): the device's functions that only host code may call, through the headers (library.c). */
+#define BOUNDARY_HOST(X)                                                                                     \
+    X(simt_copy_from_symbol, "cudaMemcpyFromSymbol")                                                         \
+    X(simt_launch_refused, "a launch")                                                                       \
+    X(simt_name_next_allocation, "cudaMalloc")
+
 /** @brief What has no gate: it only computes, or is the device's own and checks for itself (operator new and delete; what
- *         instrumentation calls). In addition to simt_, __tsan_ and mathematics. */
+ *         instrumentation calls). In addition to BOUNDARY_MACHINE, __tsan_ and mathematics. */
 #define BOUNDARY_FREE                                                                                        \
     " cudaGetErrorName cudaGetErrorString ncclGetErrorString stdout stderr _GLOBAL_OFFSET_TABLE_ "           \
     "abs labs llabs _Znwm _Znam _ZdlPv _ZdlPvm _ZdaPv _ZdaPvm "                                              \
@@ -167,6 +214,8 @@
 #define BOUNDARY_GATED(X)                                                                                    \
     BOUNDARY_SPECIAL(X)                                                                                      \
     BOUNDARY_LIBRARY(X)                                                                                      \
+    BOUNDARY_HOST(X)                                                                                         \
+    BOUNDARY_PLACED(X)                                                                                       \
     BOUNDARY_RESULTS(X)
 
 /** @brief The prefix that functions of these lists get in a student's object file. */

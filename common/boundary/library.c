@@ -17,9 +17,9 @@
 /* In a kernel boundary_not_in_kernel(name, return address) does not return. The code around it saves the
  * registers that hold arguments. */
 #if defined(__x86_64__)
-#define HAND_ON(name)                                                                                        \
+#define HAND_ON_AS(name, what, ...)                                                                          \
     __asm__(                                                                                                 \
-        ".pushsection .rodata\n1: .asciz \"" #name "\"\n.popsection\n"                                       \
+        ".pushsection .rodata\n1: .asciz \"" what "\"\n.popsection\n"                                        \
         ".globl gate_" #name "\n.type gate_" #name ", @function\ngate_" #name ":\n"                          \
         "push %rdi\n push %rsi\n push %rdx\n push %rcx\n push %r8\n push %r9\n push %rax\n"                  \
         "sub $128, %rsp\n"                                                                                   \
@@ -34,9 +34,9 @@
         "pop %rax\n pop %r9\n pop %r8\n pop %rcx\n pop %rdx\n pop %rsi\n pop %rdi\n"                         \
         "jmp " #name "@PLT\n");
 #elif defined(__aarch64__)
-#define HAND_ON(name)                                                                                        \
+#define HAND_ON_AS(name, what, ...)                                                                          \
     __asm__(                                                                                                 \
-        ".pushsection .rodata\n1: .asciz \"" #name "\"\n.popsection\n"                                       \
+        ".pushsection .rodata\n1: .asciz \"" what "\"\n.popsection\n"                                        \
         ".globl gate_" #name "\n.type gate_" #name ", %function\ngate_" #name ":\n"                          \
         "stp x0, x1, [sp, #-208]!\n stp x2, x3, [sp, #16]\n stp x4, x5, [sp, #32]\n stp x6, x7, [sp, #48]\n" \
         "stp x8, x30, [sp, #64]\n stp q0, q1, [sp, #80]\n stp q2, q3, [sp, #112]\n stp q4, q5, [sp, #144]\n" \
@@ -47,7 +47,28 @@
         "ldp x0, x1, [sp], #208\n b " #name "\n");
 #endif
 
+#define HAND_ON(name) HAND_ON_AS(name, #name)
 BOUNDARY_LIBRARY(HAND_ON)
+BOUNDARY_HOST(HAND_ON_AS)
+
+/* ---- functions of the device that are told where they are called --------------------------------------- */
+
+/* Their first parameter is replaced by what simt_constant_site() says of it. */
+#if defined(__x86_64__)
+#define CHECK_PLACE(name)                                                                                    \
+    __asm__(".globl gate_" #name "\n.type gate_" #name ", @function\ngate_" #name ":\n"                      \
+            "push %rsi\n push %rdx\n push %rcx\n push %r8\n push %r9\n"                                      \
+            "call simt_constant_site\n mov %rax, %rdi\n"                                                     \
+            "pop %r9\n pop %r8\n pop %rcx\n pop %rdx\n pop %rsi\n"                                           \
+            "jmp " #name "@PLT\n");
+#elif defined(__aarch64__)
+#define CHECK_PLACE(name)                                                                                    \
+    __asm__(".globl gate_" #name "\n.type gate_" #name ", %function\ngate_" #name ":\n"                      \
+            "stp x1, x2, [sp, #-64]!\n stp x3, x4, [sp, #16]\n stp x5, x6, [sp, #32]\n"                      \
+            "stp x7, x30, [sp, #48]\n bl simt_constant_site\n ldp x7, x30, [sp, #48]\n"                      \
+            "ldp x5, x6, [sp, #32]\n ldp x3, x4, [sp, #16]\n ldp x1, x2, [sp], #64\n b " #name "\n");
+#endif
+BOUNDARY_PLACED(CHECK_PLACE)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -100,6 +121,19 @@ REMAINDER(remquof, float)
     }
 SINE_AND_COSINE(sincos, double)
 SINE_AND_COSINE(sincosf, float)
+
+/* signgam is a variable of the C library. */
+double gate_lgamma(double x)
+{
+    int sign;
+    return simt_self() != NULL ? lgamma_r(x, &sign) : lgamma(x);
+}
+
+float gate_lgammaf(float x)
+{
+    int sign;
+    return simt_self() != NULL ? lgammaf_r(x, &sign) : lgammaf(x);
+}
 
 /* ---- copies that the compiler makes of its own accord -------------------------------------------------- */
 

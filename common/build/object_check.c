@@ -99,8 +99,8 @@ int object_is_mathematics(const char *name)
 int object_needs_no_gate(const char *name)
 {
     char *word = format_string(" %s ", name);
-    int is_free = strstr(BOUNDARY_FREE, word) != NULL || strncmp(name, "simt", 4) == 0 ||
-                  strncmp(name, "__tsan_", 7) == 0 ||
+    int is_free = strstr(BOUNDARY_FREE BOUNDARY_MACHINE, word) != NULL || strncmp(name, "__tsan_", 7) == 0 ||
+                  machine_code_report(name) != 0 ||                  /* simt/machine/own_reports.c */
                   strncmp(name, "__x86_indirect_thunk_", 21) == 0 || /* which is its own gate */
                   object_is_mathematics(name);
     free(word);
@@ -165,8 +165,6 @@ static int may_refer_to(const struct object_rules *rules, const char *name)
         return 1;
     if ((rules->device == DEVICE_GPU || rules->is_own) && in_list(gpu_names, name, length)) return 1;
     if (rules->device == DEVICE_GPU) return in_list(nvcc_names, name, length);
-    if (machine_code_report(name) != 0) return 1; /* simt/machine/own_reports.c */
-    if (strncmp(name, "simt", 4) == 0) return is_word_of(rules->device_headers, name, 0);
     return object_has_gate(name) || object_needs_no_gate(name);
 }
 

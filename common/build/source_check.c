@@ -389,6 +389,9 @@ static int check_written_word(struct check *check, struct scan *s, const struct 
     if (word_is(word, "_Pragma")) return check_pragma_operator(check, s, word);
     if (word_in(word, forbidden_words) || word_in(word, forbidden_attributes))
         return refuse_word(check, word->line, "%.*s is nothing that a kernel file has a use for", word);
+    if (word->length > 5 && strncmp(word->start, "SIMT_", 5) == 0)
+        return refuse_word(check, word->line,
+                           "%.*s: names that begin with SIMT_ are the software device's own", word);
     return check_builtin(check, word);
 }
 

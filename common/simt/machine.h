@@ -30,6 +30,11 @@ struct simt_site {
 /** @brief The site of a call of @p what in that line, for functions that learn it only when they run. Two calls of one
  *         name in one line are one site. */
 const struct simt_site *simt_site_at(const char *file, int line, const char *what);
+/** @brief @p text, if it is a string among the program's constants or the host asks; else "unknown": a kernel may pass any
+ *         pointer, and findings copy what it leads to. */
+const char *simt_constant_text(const char *text);
+/** @brief The same for a place: @p site, if it and its texts are constants, or simt_site_at() has made it. */
+const struct simt_site *simt_constant_site(const struct simt_site *site);
 
 struct simt_extent {
     unsigned x, y, z;
@@ -68,6 +73,10 @@ extern _Thread_local struct simt_extent simt_thread_index, simt_block_index, sim
 void *simtcc_dynamic_shared(const char *name, size_t element_bytes);
 
 /* ---- launching ------------------------------------------------------------------------------------------- */
+
+enum {
+    SIMT_ARGUMENT_ROOM = 4096 /**< bytes from the arguments on that a kernel may read, whatever their size */
+};
 
 /** @brief One kernel launch, ready to run (or to be kept in a graph). */
 struct simt_launch {
@@ -280,13 +289,12 @@ void simt_bulk_store(const struct simt_site *site, const struct simt_bulk *what)
 void simt_bulk_between(const struct simt_site *site, const struct simt_bulk *what);
 /** @brief A parameter of the running kernel that can hold a tensor map, in the thread's own memory. */
 struct simt_parameter {
-    const struct simt_parameter *next;
     const void *address;
     size_t bytes;
     int constant; /**< __grid_constant__ */
 };
 /** @brief Adds it to the running thread's list, in which it stays until the thread ends. */
-void simt_note_parameter(struct simt_parameter *parameter, const void *address, size_t bytes, int constant);
+void simt_note_parameter(const void *address, size_t bytes, int constant);
 /** @brief The one of the list that holds @p address, or NULL. */
 const struct simt_parameter *simt_parameter_around(const void *address);
 /** @brief st.async: @p bytes (up to 16) at @p data go to @p to, and are reported to @p mbarrier of the same block. */

@@ -382,19 +382,33 @@ static void check_sides(struct worker *w, const struct bulk *b)
     w->counting = counting;
 }
 
-void simt_note_parameter(struct simt_parameter *parameter, const void *address, size_t bytes, int constant)
+void simt_note_parameter(const void *address, size_t bytes, int constant)
 {
-    struct worker *w = simt_tls_worker;
+    const struct worker *w = simt_tls_worker;
+    size_t passed = bytes;
     if (w == NULL) return;
-    *parameter = (struct simt_parameter){w->current->parameters, address, bytes, constant};
-    w->current->parameters = parameter;
+    struct vector *list = &w->current->parameters;
+    struct simt_parameter *p = list->data;
+    for (size_t i = 0; i < list->count; i++) passed += p[i].bytes;
+    if (passed > w->launch->args_bytes) return; /* the kernel's own come first */
+    p = simt_vector_grow(list, sizeof *p);
+    *p = (struct simt_parameter){address, bytes, constant};
 }
 
 const struct simt_parameter *simt_parameter_around(const void *address)
 {
-    const struct simt_parameter *p = simt_tls_worker != NULL ? simt_tls_worker->current->parameters : NULL;
-    while (p != NULL && (uintptr_t)address - (uintptr_t)p->address >= p->bytes) p = p->next;
-    return p;
+    if (simt_tls_worker == NULL) return NULL;
+    const struct vector *list = &simt_tls_worker->current->parameters;
+    const struct simt_parameter *p = list->data;
+    for (size_t i = 0; i < list->count; i++)
+        if ((uintptr_t)address - (uintptr_t)p[i].address < p[i].bytes) return &p[i];
+    return NULL;
+}
+
+/* A parameter that no kernel can change holds what the launch has passed, whatever a kernel says of its variables. */
+static bool was_passed(const struct worker *w, const struct bulk *b)
+{
+    return memmem(w->launch->args, w->launch->args_bytes, b->what.map, sizeof b->map) != NULL;
 }
 
 /*
@@ -413,7 +427,7 @@ static void check_map(struct worker *w, const struct bulk *b)
         if (place != PLACE_SHARED && place != PLACE_DYNAMIC) return;
     } else {
         const struct simt_parameter *p = simt_parameter_around(b->what.map);
-        if (w->current->parameters == NULL || (p != NULL && p->constant)) return;
+        if (w->current->parameters.count == 0 || (p != NULL && p->constant && was_passed(w, b))) return;
         advice = p != NULL ? RECORD_ADVICE_MAP_PARAMETER : RECORD_ADVICE_MAP_LOCAL;
     }
     simt_refuse(w, RECORD_TENSOR_MAP, map, sizeof b->map, SIMT_READ, b->what.pc, advice);

@@ -291,8 +291,11 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
 {
     const int access = how & ~MUST_BE_ALIGNED;
     if (w->shadow.pages.count > SHARE_PAGES && simt_share_gives_up()) simt_abandon(w, 0);
-    if (place == PLACE_OTHER && w->cluster != NULL && simt_distributed_access(w, address, bytes, access, pc))
+    if (place == PLACE_OTHER && w->cluster != NULL &&
+        simt_distributed_access(w, address, bytes, access, pc)) {
+        if (w->counting && simt_settings.all_traffic) simt_count(w, address, bytes, access, PLACE_SHARED, pc);
         return;
+    }
     if (place == PLACE_SHARED && is_index(address, bytes, access)) return;
     if (w->checking) {
         if (how & MUST_BE_ALIGNED && address % bytes != 0 && !is_argument(w, address, bytes, access))

@@ -234,6 +234,13 @@ bool simt_image_shared(uintptr_t offset, size_t bytes)
            owner[offset] != OWNER_MACHINE && (bytes == 0 || owner[offset + bytes - 1] == owner[offset]);
 }
 
+bool simt_image_text(const char *text)
+{
+    const uintptr_t at = (uintptr_t)text;
+    return simt_lies_in(simt_image.low, simt_image.data - simt_image.low, at, 1) &&
+           memchr(text, '\0', simt_image.data - at) != NULL;
+}
+
 bool simt_image_constant(uintptr_t address)
 {
     return address >= (uintptr_t)__start_simt_constant && address < (uintptr_t)__stop_simt_constant;

@@ -39,6 +39,8 @@ const struct symbol *simt_symbol_before(const struct symbol *symbols, size_t cou
 /** @brief Whether [address, address + bytes) lies in a `__device__` or `__constant__` variable. */
 bool simt_image_variable(uintptr_t address, size_t bytes);
 bool simt_image_constant(uintptr_t address);
+/** @brief Whether @p text is a string that lies among the program's constants, with its end. */
+bool simt_image_text(const char *text);
 /** @brief Whether these bytes of the TLS block, from @p offset on, lie in one shared variable of the program. */
 bool simt_image_shared(uintptr_t offset, size_t bytes);
 /** @brief The object of that name in the program, or NULL. */

@@ -163,7 +163,7 @@ static void fiber_main(void)
     for (;;) {
         struct thread *t = w->current;
         struct fiber *fiber = t->fiber;
-        t->parameters = NULL;
+        t->parameters.count = 0;
         w->launch->entry(w->launch->args);
         simt_settle_race(w);
         t->fiber = NULL;

@@ -108,7 +108,6 @@ static void shuffle(uint8_t *order, unsigned count, uint64_t seed)
 
 void simt_worker_begin(struct worker *w, const struct simt_launch *launch)
 {
-    enum { PAGE = 4096 };
     const struct simt_extent shape = launch->block;
     w->launch = launch;
     memset(w->bounds.live, 0, sizeof w->bounds.live); /* the host may have freed some since */
@@ -117,7 +116,7 @@ void simt_worker_begin(struct worker *w, const struct simt_launch *launch)
     simt_block_extent = shape;
     simt_grid_extent = launch->grid;
     w->bounds.args = (uintptr_t)launch->args;
-    w->bounds.args_bytes = launch->args_bytes > PAGE ? launch->args_bytes : PAGE;
+    w->bounds.args_bytes = launch->args_bytes > SIMT_ARGUMENT_ROOM ? launch->args_bytes : SIMT_ARGUMENT_ROOM;
     w->dynamic_name = NULL;
     for (unsigned i = 0; i < w->threads; i++) {
         struct simt_identity *id = &w->thread[i].identity;

@@ -37,7 +37,7 @@ void *simtcc_dynamic_shared(const char *name, size_t element_bytes)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL) return NULL;
-    w->dynamic_name = name;
+    w->dynamic_name = simt_image_text(name) ? name : "unknown";
     w->dynamic_element_bytes = element_bytes;
     return (void *)w->space[PLACE_DYNAMIC].base;
 }

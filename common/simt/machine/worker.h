@@ -171,10 +171,10 @@ struct __attribute__((aligned(64))) thread {
     bool mbarrier_relaxed;            /**< and whether without acquiring */
     uint64_t polled;                  /**< mbarrier and phase that it has asked for once */
     bool named_wait;
-    bool aligned;                            /**< it may wait at this barrier only where the others do */
-    const struct simt_parameter *parameters; /**< of its kernel, that can hold tensor maps */
-    bool grids_waited;                       /**< for the launch in front (dependent_launch.c) */
-    struct fence fence;                      /**< its last one that no atomic has followed yet */
+    bool aligned;             /**< it may wait at this barrier only where the others do */
+    struct vector parameters; /**< struct simt_parameter: of its kernel, that can hold tensor maps */
+    bool grids_waited;        /**< for the launch in front (dependent_launch.c) */
+    struct fence fence;       /**< its last one that no atomic has followed yet */
     struct flag_fence flag_fence;
     struct hold hold;
     uintptr_t lock, unlocked; /**< that it has taken by a compare-and-swap; that its last atomic gave back */

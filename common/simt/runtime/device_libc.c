@@ -49,9 +49,10 @@ int simt_printf(const char *format, ...)
 
 void simt_assert_fail(const char *condition, const char *file, unsigned int line, const char *function)
 {
-    struct simt_site site = {file, (int)line, "assert", NULL};
+    struct simt_site site = {simt_constant_text(file), (int)line, "assert", NULL};
     if (simt_self() != NULL)
-        simt_stop(&site, RECORD_ASSERT, RECORD_SAYS_ASSERT, SIMT_SAYS(.name = {function}, .note = condition));
+        simt_stop(&site, RECORD_ASSERT, RECORD_SAYS_ASSERT,
+                  SIMT_SAYS(.name = {simt_constant_text(function)}, .note = simt_constant_text(condition)));
     fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, condition);
     abort();
 }
@@ -94,7 +95,7 @@ void simt_refuse_in_kernel(const void *return_address, const char *call, enum si
 {
     struct simt_site *site = malloc(sizeof(*site));
     if (site == NULL) abort();
-    *site = runtime_site(return_address, call);
+    *site = runtime_site(return_address, simt_constant_text(call));
     simt_misuse(site, misuse, 0, 0);
 }
 

@@ -25,6 +25,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -278,14 +279,44 @@ static void demand_alignment(const struct tile *tile)
                            tile->pc);
 }
 
-static void complete_nothing(void *const operand[32], void *const result[32], unsigned mask, void *context)
+/** What a lane brings to a load or a store, and what all lanes of the warp bring alike. */
+struct brought {
+    const struct simt_fragment *kind;
+    const void *tile;
+    unsigned ldm;
+};
+
+static bool is_same_kind(const struct simt_fragment *a, const struct simt_fragment *b)
 {
-    (void)operand, (void)result, (void)mask, (void)context;
+    return a == b || memcmp(a, b, offsetof(struct simt_fragment, elements) + 1) == 0;
 }
 
-static void meet(const struct simt_site *site)
+static void complete_meeting(void *const operand[32], void *const result[32], unsigned mask, void *context)
 {
-    simt_warp_gather(site, 0xffffffffu, complete_nothing, NULL, NULL, NULL);
+    const struct brought *first = operand[0];
+    bool same = true;
+    (void)mask, (void)context;
+    for (unsigned lane = 1; lane < 32; lane++) {
+        const struct brought *other = operand[lane];
+        same = same && other->tile == first->tile && other->ldm == first->ldm &&
+               is_same_kind(other->kind, first->kind);
+    }
+    for (unsigned lane = 0; lane < 32; lane++) *(bool *)result[lane] = same;
+}
+
+static void demand_same(const struct simt_site *site, bool same)
+{
+    if (!same)
+        simt_stop(site, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_LANES_DIFFER, SIMT_SAYS(.name = {site->what}));
+}
+
+/* All lanes have come, with the same tile: what one of them copies others may have reported. */
+static void meet(const struct simt_site *site, const struct tile *tile, unsigned ldm)
+{
+    struct brought brought = {tile->kind, tile->start, ldm};
+    bool same = true;
+    simt_warp_gather(site, 0xffffffffu, complete_meeting, NULL, &brought, &same);
+    demand_same(site, same);
 }
 
 static void demand_set(const struct simt_site *site, const struct simt_fragment *kind, const void *x)
@@ -328,12 +359,12 @@ void simt_matrix_load(const struct simt_site *site, const struct simt_fragment *
     const struct element *element = elements_of(kind, lane);
     touch_tile(&t, lane);
     touch_fragment(kind, x, SIMT_WRITE, return_address);
+    meet(site, &t, ldm);
     for (unsigned i = 0; i < different; i++)
         copy_element((char *)x + (size_t)i * bytes,
                      (const char *)tile + offset_of(kind, element[i], ldm) * bytes, bytes);
     for (unsigned i = different; i < kind->elements; i++)
         copy_element((char *)x + (size_t)i * bytes, (char *)x + (size_t)(i - different) * bytes, bytes);
-    meet(site);
 }
 
 void simt_matrix_store(const struct simt_site *site, const struct simt_fragment *kind, const void *x,
@@ -347,11 +378,14 @@ void simt_matrix_store(const struct simt_site *site, const struct simt_fragment 
     demand_set(site, kind, x);
     const unsigned lane = simt_self() != NULL ? simt_self()->lane : 0;
     const struct element *element = elements_of(kind, lane);
+    meet(site, &t, ldm);
     touch_tile(&t, lane);
-    for (unsigned i = 0; i < kind->elements; i++)
-        copy_element((char *)tile + offset_of(kind, element[i], ldm) * bytes,
-                     (const char *)x + (size_t)i * bytes, bytes);
-    meet(site);
+    for (unsigned i = 0; i < kind->elements; i++) { /* some of which a later lane reports */
+        char *to = (char *)tile + offset_of(kind, element[i], ldm) * bytes;
+        if (!simt_reaches(to, bytes, SIMT_WRITE))
+            simt_refuse_access(RECORD_OUT_OF_BOUNDS, to, bytes, SIMT_WRITE, RECORD_NO_ADVICE, return_address);
+        copy_element(to, (const char *)x + (size_t)i * bytes, bytes);
+    }
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------------- */
@@ -468,6 +502,19 @@ static void collect_wide(const struct simt_fragment *kind, void *const operand[3
     }
 }
 
+/* Whether the lanes bring fragments of the same kinds, which each of them is told. */
+static bool are_same_kinds(void *const operand[32], void *const result[32])
+{
+    const struct simt_product *first = operand[0];
+    bool same = true;
+    for (unsigned lane = 1; lane < 32; lane++)
+        for (unsigned i = 0; i < 4; i++)
+            same =
+                same && is_same_kind(((const struct simt_product *)operand[lane])->kind[i], first->kind[i]);
+    for (unsigned lane = 0; lane < 32; lane++) *(bool *)result[lane] = same;
+    return same;
+}
+
 static int32_t integer_of(double sum, bool saturate)
 {
     if (!saturate) return (int32_t)(uint32_t)(int64_t)sum;
@@ -478,8 +525,9 @@ static int32_t integer_of(double sum, bool saturate)
 static void complete_wide_product(void *const operand[32], void *const result[32], unsigned mask,
                                   void *context)
 {
-    (void)result, (void)mask, (void)context;
+    (void)mask, (void)context;
     const struct simt_product *first = operand[0];
+    if (!are_same_kinds(operand, result)) return;
     const struct simt_fragment *d = first->kind[0];
     struct wide_matrices t;
     collect_wide(first->kind[1], operand, 1, t.a);
@@ -502,8 +550,9 @@ static void complete_wide_product(void *const operand[32], void *const result[32
 
 static void complete_product(void *const operand[32], void *const result[32], unsigned mask, void *context)
 {
-    (void)result, (void)mask, (void)context;
+    (void)mask, (void)context;
     const struct simt_product *first = operand[0];
+    if (!are_same_kinds(operand, result)) return;
     const struct simt_fragment *d = first->kind[0];
     struct matrices t;
     collect(first->kind[1], operand, 1, t.a);
@@ -531,7 +580,9 @@ void simt_matrix_multiply(const struct simt_site *site, const struct simt_produc
                        __builtin_return_address(0));
     for (int i = 1; i < 4; i++) demand_set(site, product->kind[i], product->x[i]);
     const unsigned char sum = product->kind[0]->type;
+    bool same = true;
     simt_warp_gather(site, 0xffffffffu,
                      sum == SIMT_INT || sum == SIMT_DOUBLE ? complete_wide_product : complete_product, NULL,
-                     (void *)(uintptr_t)product, NULL);
+                     (void *)(uintptr_t)product, &same);
+    demand_same(site, same);
 }

@@ -52,9 +52,11 @@ static int operation_keep(struct operation *kept, const struct operation *operat
     if (operation->kind == OPERATION_COPY) kept->as.copy.host = host_range_keep(operation);
     if (operation->kind != OPERATION_LAUNCH) return 1;
     size_t args_bytes = operation->as.launch.args_bytes;
-    size_t bytes = (sizeof(struct kept_launch) + args_bytes + 63) / 64 * 64;
+    size_t room = args_bytes > SIMT_ARGUMENT_ROOM ? args_bytes : SIMT_ARGUMENT_ROOM;
+    size_t bytes = (sizeof(struct kept_launch) + room + 63) / 64 * 64;
     struct kept_launch *copy = aligned_alloc(64, bytes);
     if (copy == NULL) return 0;
+    memset(copy, 0, bytes);
     copy->launch = *operation->as.launch.launch;
     memcpy(copy->args, copy->launch.args, args_bytes);
     copy->launch.args = copy->args;

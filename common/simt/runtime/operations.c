@@ -161,8 +161,9 @@ static void perform_launch(const struct operation *operation)
     if (operation->stream != running_in || operation->device != running_on) runtime_settled();
     running_in = operation->stream;
     running_on = operation->device;
-    struct simt_overlap elsewhere = running_elsewhere(operation->stream);
-    int error = simt_run_behind(operation->as.launch.launch, elsewhere.count > 0 ? &elsewhere : &running);
+    struct simt_overlap elsewhere = running_elsewhere(operation->stream), before = running;
+    int error = simt_run_behind(operation->as.launch.launch, elsewhere.count > 0 ? &elsewhere : &before);
+    if (elsewhere.count == 0) running = before; /* nothing that happens in between changes it */
     watch_launch(operation->as.launch.launch, operation->stream);
     if (error != 0) runtime_lose(operation->device, (cudaError_t)error);
 }

@@ -68,11 +68,10 @@ template <bool LISTED> struct simt_parameter_mark {
     __attribute__((always_inline)) simt_parameter_mark(const volatile void *, size_t, int) {}
 };
 template <> struct simt_parameter_mark<true> {
-    simt_parameter parameter;
     __attribute__((always_inline))
     simt_parameter_mark(const volatile void *address, size_t bytes, int constant)
     {
-        simt_note_parameter(&parameter, const_cast<const void *>(address), bytes, constant);
+        simt_note_parameter(const_cast<const void *>(address), bytes, constant);
     }
 };
 #define __align__(bytes) __attribute__((aligned(bytes)))
