@@ -78,6 +78,7 @@ const char *call_was_seen(void)
 
 void entry_point_returned(enum kernel_status status)
 {
+    if (simt_promise_returned != NULL) simt_promise_returned();
     if (simt_promise_broken_off == NULL || status == KERNEL_OK || status == KERNEL_NOT_STARTED) return;
     simt_promise_broken_off(status != KERNEL_CUDA_ERROR); /* that one may come after a launch */
 }

@@ -19,6 +19,7 @@ extern void simt_record_sink(void (*take)(const struct record *record)) __attrib
 extern void simt_promise(unsigned promises, void *stream) __attribute__((weak));
 extern void simt_promise_also(void *stream) __attribute__((weak));
 extern void simt_promise_broken_off(int refused) __attribute__((weak));
+extern void simt_promise_returned(void) __attribute__((weak));
 extern void simt_collective_bytes(int device, unsigned long long *sent, unsigned long long *received)
     __attribute__((weak));
 extern void simt_pretend_multiprocessors(int count) __attribute__((weak));

@@ -565,6 +565,8 @@ void simt_promise_also(void *stream);
 /** @brief Before the next simt_promise(): the entry point has returned an error. Streams that it had no more occasion to join are no
  *         finding: the error is what is reported. If it @p refused the call, work that it gave to a stream before is one. */
 void simt_promise_broken_off(int refused);
+/** @brief The call has returned, with whatever status. */
+void simt_promise_returned(void);
 /** @brief How many streams, events and graphs, plain and executable, the program has made so far. */
 unsigned long simt_objects_made(void);
 /** @brief A finding for each kind of them that was made after the first @p mark ones and is still there. */

@@ -155,7 +155,7 @@ int has_tiled_axis(const struct lesson *lesson, const struct lesson_case *cases,
     return axes > 0;
 }
 
-static void set_extent(struct lesson_case *item, const struct described *line, int value)
+static void set_described(struct lesson_case *item, const struct described *line, int value)
 {
     if (line != NULL) item->value[line->at] = item->extent[line->at] = value;
 }
@@ -171,11 +171,11 @@ static void add_tiles(struct making *m, int axis, int large)
     snprintf(name, sizeof name, "tiles_of_%s%s", TILED[axis], large ? "_large" : "");
     struct lesson_case *item = making_add(m, &least, name);
     if (item == NULL) return;
-    set_extent(item, described_extent(m->lesson, m->part, "heads"), 2);
-    set_extent(item, described_extent(m->lesson, m->part, TILED[axis]), extent);
+    set_described(item, described_extent(m->lesson, m->part, "heads"), 2);
+    set_described(item, described_extent(m->lesson, m->part, TILED[axis]), extent);
     while (strcmp(TILED[axis], "m") != 0 && /* rows of C, as many as there are, are no longer */
            (line = described_next(m->lesson, m->part, DESCRIBED_STRIDE, line)) != NULL)
-        if (item->value[line->at] < extent) set_extent(item, line, extent);
+        if (item->value[line->at] < extent) set_described(item, line, extent);
     if (m->lesson->settle != NULL) m->lesson->settle(item);
     if (large) item->devices = ON_GPU;
     item->about = "a multiple of 41 tiles: a division through a reciprocal in float rounds down there";
@@ -224,8 +224,8 @@ static void add_results_of_many(struct making *m, const struct described *extent
     snprintf(name, sizeof name, "results_of_many_%s", extent->name);
     struct lesson_case *item = many->results != 0 ? making_add(m, &least, name) : NULL;
     if (item == NULL) return;
-    set_extent(item, extent, many->many);
-    if (!alone) set_extent(item, with, many->many); /* else other extents follow from it */
+    set_described(item, extent, many->many);
+    if (!alone) set_described(item, with, many->many); /* else other extents follow from it */
     if (m->lesson->settle != NULL) m->lesson->settle(item);
     item->devices = many->results;
     item->about =

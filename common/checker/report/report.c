@@ -208,8 +208,8 @@ static const char *purpose_of(const struct check *check, int index)
     if (item->flags & CASE_REFUSE_LAUNCHES)
         return "CUDA refuses the launch here: the entry point has to notice, and return KERNEL_CUDA_ERROR";
     if (is_at_the_end(verdict)) return "at the end of all cases that ran together";
-    if (item->expected != KERNEL_OK && !(item->flags & CASE_IF_WORKSPACE) &&
-        (verdict->finding_count > 0 || verdict->printed[0] != '\0'))
+    if (item->expected != KERNEL_OK && item->expected != KERNEL_CUDA_ERROR &&
+        !(item->flags & CASE_IF_WORKSPACE) && (verdict->finding_count > 0 || verdict->printed[0] != '\0'))
         return "these arguments are to be refused: the entry point has to check them before it launches "
                "anything";
     return explains_case(check, index) && !is_harmless(check, index) ? about(check, index) : NULL;

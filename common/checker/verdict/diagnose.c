@@ -413,7 +413,7 @@ static int guessed_within(const struct symptoms *s, double slack, double roundin
 }
 
 /* 1 if parts or rows of a case lie so far apart that an offset needs 64 bits. */
-static int is_far(const struct lesson_case *item)
+static int has_parts_apart(const struct lesson_case *item)
 {
     for (int b = 0; b < WIRE_BUFFERS; b++)
         if (item->apart[b] != 0) return 1;
@@ -424,7 +424,7 @@ static int is_far(const struct lesson_case *item)
  * and an offset that has overflowed looks like many a mistake. */
 static int lies_far(const struct symptoms *s)
 {
-    return is_far(&s->judged->item->settled);
+    return has_parts_apart(&s->judged->item->settled);
 }
 
 static int guessed(const struct symptoms *s, struct record *record)
@@ -929,7 +929,7 @@ static void tell_threshold(const struct check *check, int part, char *text, size
             const struct lesson_case *item = &check->cases[i];
             const struct verdict *verdict = &check->verdicts[i];
             if (!counts(check, i, part) || item->repeat > 1 || item->expected != KERNEL_OK) continue;
-            if (item->flags & (CASE_LAUNCH_ONLY | CASE_ASK_ONLY) || is_far(item)) continue;
+            if (item->flags & (CASE_LAUNCH_ONLY | CASE_ASK_ONLY) || has_parts_apart(item)) continue;
             if (has_failed(verdict->state) &&
                 (verdict->special || !passes_with(check, part, item->distribution)))
                 least = INT64_MIN;

@@ -379,6 +379,8 @@ static ncclResult_t check_call(struct call *call)
 static ncclResult_t take_nccl_call(struct call given)
 {
     if (given.comm == NULL || given.comm->gone) return refuse(ncclInvalidArgument);
+    if (given.comm->clique->broken != ncclSuccess)
+        return refuse(given.comm->clique->broken); /* as NCCL says at once */
     given.operation.kind = OPERATION_COPY; /* a copy, as far as promises.c and order.c are concerned */
     given.operation.device = given.comm->device;
     const ncclResult_t result = check_call(&given);

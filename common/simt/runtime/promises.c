@@ -211,16 +211,17 @@ void promises_see_group(int more)
     groups += more;
 }
 
-/** The calls of a group begin when the group ends: so an entry point must end the group that it began. */
-static void check_group_closed(void)
+/** The calls of a group begin when the group ends: so an entry point must end the group that it began, after an
+ *  error, too: what its caller does next would be in it. */
+void simt_promise_returned(void)
 {
-    if (groups > 0) simt_finding(RECORD_COLLECTIVE_HANG, NULL, RECORD_SAYS_GROUP_OPEN, NULL);
+    if (promised & SIMT_ONE_STREAM && groups > 0)
+        simt_finding(RECORD_COLLECTIVE_HANG, NULL, RECORD_SAYS_GROUP_OPEN, NULL);
 }
 
 void simt_promise(unsigned promises, void *stream)
 {
     if (promised & SIMT_ONE_STREAM) check_joined();
-    if (promised & SIMT_ONE_STREAM) check_group_closed();
     promised = promises;
     broken_off = 0;
     has_work = 0;

@@ -118,7 +118,6 @@ __global__ void halves_kernel(struct paged_attention_args args, const float *par
     float of_second = halves == 1 || second[head_dim] == -INFINITY ? 0.0f : expf(second[head_dim] - m);
     float l = first[head_dim + 1] * of_first + second[head_dim + 1] * of_second;
     float sum = first[d] * of_first + (halves == 1 ? 0.0f : second[d] * of_second);
-    int length = args.context_lens[blockIdx.x / args.heads];
     ((__half *)args.out)[(size_t)blockIdx.x * head_dim + d] = __float2half(l == 0.0f ? sum : sum / l);
 }
 
