@@ -52,7 +52,7 @@ __device__ inline void add_page(struct state *state, const __half (*k)[HEAD_DIM_
             score += __shfl_xor_sync(0xffffffffu, score, distance);
         score = scale * score + slope * (float)(place + t);
         float m = fmaxf(state->m, score), old = state->m == -INFINITY ? 0.0f : expf(state->m - m);
-        float p = m == -INFINITY ? 0.0f : expf(score - m);
+        float p = score == -INFINITY ? 0.0f : expf(score - m);
         state->m = m;
         state->l = state->l * old + p;
         for (int i = 0; lane + i * WARP < head_dim; i++)
