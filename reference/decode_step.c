@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/wide.h"
+#include "lanes.h"
 
 static const double EPSILON = 1e-5, ROPE_BASE = 10000.0;
 
@@ -45,8 +46,6 @@ size_t ref_decode_scratch_elems(const struct ref_decode_sizes *s, size_t capacit
            3 * (size_t)s->intermediate + capacity;
 }
 
-enum { LANES = 4, ROWS = 2 * LANES };
-typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 typedef float floats __attribute__((vector_size(LANES * sizeof(float))));
 typedef int64_t bits __attribute__((vector_size(LANES * sizeof(double))));
 
@@ -55,18 +54,18 @@ static inline void keep(int single, lanes *x)
     if (single) *x = __builtin_convertvector(__builtin_convertvector(*x, floats), lanes);
 }
 
-/* Sums of ROWS rows side by side, each in the order of a simple loop; the last of @p rows stands in for those that are missing. */
+/* What @p rows of W, @p inputs long, make of x. */
 static inline __attribute__((always_inline)) void sum_rows(int single, const double *x, const float *weights,
                                                            size_t rows, size_t inputs, lanes *sums,
                                                            lanes *absolute)
 {
     lanes sum[2] = {{0.0}}, sizes[2] = {{0.0}};
     const float *row[ROWS];
-    for (size_t r = 0; r < ROWS; r++) row[r] = weights + (r < rows ? r : rows - 1) * inputs;
+    lanes_rows(weights, rows, inputs, row);
     for (size_t i = 0; i < inputs; i++)
         for (int h = 0; h < 2; h++) {
-            const float *const *of = row + h * LANES;
-            const lanes w = {(double)of[0][i], (double)of[1][i], (double)of[2][i], (double)of[3][i]};
+            lanes w;
+            lanes_load(row, h, i, &w);
             lanes product = w * x[i];
             keep(single, &product);
             sum[h] += product;

@@ -10,6 +10,7 @@
 
 #include "base/wide.h"
 #include "experts.h"
+#include "lanes.h"
 
 enum { MOST_TOP_K = 32 };
 
@@ -27,9 +28,6 @@ struct context {
     double *scores, *score_variance; /* [given + count] */
     uint64_t *random;                /* where roundings are drawn from; NULL: there are none */
 };
-
-enum { LANES = 4, ROWS = 2 * LANES };
-typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 
 /* A rounding to unit roundoff @p u, evenly spread. */
 static double rounded(double x, double u)
@@ -92,7 +90,7 @@ static void to_levels(const struct context *c, struct noisy row, size_t count)
     }
 }
 
-/** The sums of ROWS rows, side by side: each is added up in the order of a simple loop. */
+/** The sums of ROWS rows. */
 struct row_sums {
     lanes sum[2], squares[2], passed[2], variance[2];
 };
@@ -105,17 +103,17 @@ static inline void add_term(struct row_sums *s, int h, const lanes *term)
     s->squares[h] += *term * *term;
 }
 
-/* What @p rows of W, @p inputs long, make of x; the last one stands in for those that are missing. */
+/* What @p rows of W, @p inputs long, make of x. */
 WIDE static void sum_rows(const float *weights, size_t rows, struct noisy x, size_t inputs,
                           struct row_sums *sums)
 {
     struct row_sums s = {0};
     const float *row[ROWS];
-    for (size_t r = 0; r < ROWS; r++) row[r] = weights + (r < rows ? r : rows - 1) * inputs;
+    lanes_rows(weights, rows, inputs, row);
     for (size_t i = 0; i < inputs; i++)
         for (int h = 0; h < 2; h++) {
-            const float *const *of = row + h * LANES;
-            const lanes w = {(double)of[0][i], (double)of[1][i], (double)of[2][i], (double)of[3][i]};
+            lanes w;
+            lanes_load(row, h, i, &w);
             const lanes term = w * x.x[i];
             add_term(&s, h, &term);
             s.variance[h] += w * w * x.variance[i];
