@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 enum { LANES = 4, ROWS = 2 * LANES };
+/** @brief An element of LANES rows. */
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
 
 /** @brief Where ROWS rows of @p length floats begin; the last of the @p rows that there are stands in for those that are missing. */
