@@ -9,7 +9,7 @@
 
 #include "ranks.h"
 
-static struct clique *cliques;
+static struct clique *cliques, *left_ones; /* these stay: calls of a group that is open may name them */
 static unsigned long last_number;
 
 ncclResult_t ncclGetVersion(int *version)
@@ -91,20 +91,16 @@ static ncclResult_t refuse(ncclResult_t result)
 ncclResult_t ncclGroupStart(void)
 {
     if (group_depth++ == 0) group_result = ncclSuccess;
-    promises_see_group(1);
     return ncclSuccess;
 }
 
-ncclResult_t ncclGroupEnd(void)
+int ranks_leave_group(void)
 {
-    if (group_depth == 0) return ncclInvalidUsage;
-    promises_see_group(-1);
-    if (--group_depth > 0) return ncclSuccess;
-    struct call *calls = group_first;
+    const int open = group_depth > 0;
+    drop_calls(group_first);
     group_first = NULL;
-    if (group_result == ncclSuccess) return run_calls(calls);
-    drop_calls(calls);
-    return group_result;
+    group_depth = 0;
+    return open;
 }
 
 /* ---- communicators --------------------------------------------------------------------------------------- */
@@ -218,7 +214,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int count, const int *devices)
     return result;
 }
 
-/** Frees @p comm only when all ranks of its clique have left: other ranks use it. */
+/** Nothing comes of a clique that all ranks have left. */
 static void leave(ncclComm_t comm)
 {
     struct clique *clique = comm->clique;
@@ -227,8 +223,8 @@ static void leave(ncclComm_t comm)
         struct clique **link = &cliques;
         while (*link != clique) link = &(*link)->next;
         *link = clique->next;
-        for (int r = 0; r < clique->ranks; r++) free(clique->rank[r]);
-        free(clique);
+        clique->next = left_ones;
+        left_ones = clique;
     }
     ranks_changed();
 }
@@ -373,6 +369,26 @@ static ncclResult_t check_call(struct call *call)
                    buffer_is_good(call, call->receive, call_writes(call), ROLE_WRITES)
                ? ncclSuccess
                : ncclInvalidArgument;
+}
+
+/** What a call of a group names may be gone by now. */
+static ncclResult_t check_again(struct call *call)
+{
+    if (call->kind == CALL_INIT) return ncclSuccess;
+    return call->comm->gone ? ncclInvalidArgument : check_call(call);
+}
+
+ncclResult_t ncclGroupEnd(void)
+{
+    if (group_depth == 0) return ncclInvalidUsage;
+    if (--group_depth > 0) return ncclSuccess;
+    struct call *calls = group_first;
+    group_first = NULL;
+    for (struct call *call = calls; call != NULL && group_result == ncclSuccess; call = call->next_group)
+        group_result = check_again(call);
+    if (group_result == ncclSuccess) return run_calls(calls);
+    drop_calls(calls);
+    return group_result;
 }
 
 /** Checks a copy of @p given and submits it. */

@@ -204,18 +204,11 @@ static void check_joined(void)
             tell_stream(&parties[i].last, parties[i].kernel, STREAM_NOT_JOINED);
 }
 
-static _Thread_local int groups; /* groups of NCCL calls that have begun and not ended */
-
-void promises_see_group(int more)
-{
-    groups += more;
-}
-
 /** The calls of a group begin when the group ends: so an entry point must end the group that it began, after an
  *  error, too: what its caller does next would be in it. */
 void simt_promise_returned(void)
 {
-    if (promised & SIMT_ONE_STREAM && groups > 0)
+    if (ranks_leave_group() && promised & SIMT_ONE_STREAM)
         simt_finding(RECORD_COLLECTIVE_HANG, NULL, RECORD_SAYS_GROUP_OPEN, NULL);
 }
 

@@ -332,6 +332,26 @@ static void lose_a_rank(void)
         if (r != 1) require_nccl(ncclCommDestroy(comms[r]), "ncclCommDestroy");
     require(cudaFree(x), "cudaFree");
 }
+
+/** A group's calls begin when it ends: what they name may be gone by then. */
+static void lose_what_a_group_names(void)
+{
+    for (int lost = 0; lost < 2; lost++) {
+        ncclComm_t comm;
+        float *x = NULL;
+        require(cudaSetDevice(0), "cudaSetDevice");
+        require_nccl(ncclCommInitAll(&comm, 1, NULL), "ncclCommInitAll");
+        require(cudaMalloc((void **)&x, sizeof *x), "cudaMalloc");
+        require(cudaMemset(x, 0, sizeof *x), "cudaMemset");
+        require_nccl(ncclGroupStart(), "ncclGroupStart");
+        require_nccl(ncclAllReduce(x, x, 1, ncclFloat, ncclSum, comm, NULL), "ncclAllReduce");
+        if (lost) require_nccl(ncclCommDestroy(comm), "ncclCommDestroy");
+        expect_equal("a group whose communicator is gone", lost, ncclGroupEnd(),
+                     lost ? ncclInvalidArgument : ncclSuccess);
+        if (!lost) require_nccl(ncclCommDestroy(comm), "ncclCommDestroy");
+        require(cudaFree(x), "cudaFree");
+    }
+}
 #endif
 
 int main(void)
@@ -353,6 +373,7 @@ int main(void)
 #ifdef __SIMT__
     check_bytes();
     lose_a_rank();
+    lose_what_a_group_names();
 #endif
     return finish("nccl_collectives");
 }
