@@ -232,13 +232,12 @@ static void add_results_of_many(struct making *m, const struct described *extent
         many->many == MANY_OF_EACH ? "more than 65,536 of each: is none counted in 16 bits?" : MORE_BLOCKS;
 }
 
-/* The software device checks the launches and runs nothing, so that buffers may be small. A workspace would have to be large. */
+/* The software device checks the launches and runs nothing, so that buffers may be small; the workspace is as large as the kernel asks for. */
 static void add_launches_of_many(struct making *m, const struct described *extent, const struct many *many)
 {
     char name[NAME];
     const struct described *with = described_extent(m->lesson, m->part, "kv_heads"), *stride = NULL;
     snprintf(name, sizeof name, "many_%s", extent->name);
-    if (making_most_workspace(m->lesson, m->simplest) > 0) return;
     struct lesson_case *item = making_add(m, m->simplest, name);
     if (item == NULL) return;
     item->value[extent->at] = many->many;
