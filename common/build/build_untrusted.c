@@ -152,7 +152,7 @@ static int explain(struct work *work, enum sandbox_end end, const struct sandbox
     }
     int about_file = strstr(child->text, work->name) || strstr(child->text, "kernel.") ||
                      strstr(child->text, "undefined reference");
-    if (!about_file || strncmp(child->text, "bwrap: ", 7) == 0 || strncmp(child->text, "sandbox: ", 9) == 0)
+    if (!about_file || strncmp(child->text, "bwrap: ", 7) == 0 || child->exit_code == SANDBOX_EXEC_FAILED)
         return complain("the compiler does not work in the sandbox: %.*s", (int)strcspn(child->text, "\n"),
                         child->text),
                0;

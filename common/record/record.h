@@ -260,8 +260,9 @@ enum record_storage {
 /**
  * @brief One finding.
  *
- * `message` and `advice` are numbers of sentences in words.c, which may use @c number and @c name; `note` is a quotation (of
- * the program's own printf or assert, of PTX, of CUDA), shown to people and looked at by no program.
+ * `message` and `advice` are numbers of sentences in words.c, which may use @c number and @c name. `note` is shown to people, and
+ * no program decides by what it says: a quotation (of the program's own printf or assert, of PTX, of CUDA), or what a lesson, one of
+ * its guesses or a comparison of the checker has to say about its own numbers, in a sentence of its own.
  */
 struct record {
     uint32_t version; /**< RECORD_VERSION */

@@ -490,8 +490,17 @@ void simt_misuse(const struct simt_site *site, enum simt_misuse misuse, size_t f
 
 /* ---- device memory, from the host ------------------------------------------------------------------------ */
 
-/** @brief Device memory of @p bytes (> 0), 256-byte aligned, with red zones; NULL if the device is full. */
-void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *site);
+/** @brief Whose an allocation is. */
+enum simt_memory {
+    SIMT_MEMORY_DEVICE,
+    SIMT_MEMORY_HEAP,    /**< of a kernel's malloc() */
+    SIMT_MEMORY_MANAGED, /**< the host may touch it */
+    SIMT_MEMORY_PINNED   /**< it is the host's */
+};
+/** @brief Device memory of @p bytes (> 0), 256-byte aligned, with red zones; NULL if the device is full. It is called
+ *         @p name, or, if that is NULL, after the call at @p site. */
+void *simt_device_alloc(size_t bytes, enum simt_memory memory, const char *name,
+                        const struct simt_site *site);
 /** @brief The next allocation begins @p bytes after an address that is a multiple of 256. */
 void simt_lead_next_allocation(size_t bytes);
 

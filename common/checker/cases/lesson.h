@@ -86,7 +86,7 @@ struct lesson_case {
     int capability; /**< what the software device says it is: 80 for an sm_80; 0: what it is */
     /** set of 1 << row of the table of promises (checker/promises) that the case was made for; 0: it is the lesson's own */
     uint64_t shows;
-    const char *about; /**< what the case tests, if the table says so; NULL: purpose() does */
+    const char *about; /**< what the case tests, if the table says so: a constant; NULL: purpose() does */
     int special; /**< 1 + which of its elements are NaN or infinite, negative: NaN (promises/special.c); 0: those that fill() says */
     int scores; /**< 1 + which scores the table of promises gives it (promises/scores.c); 0: those that fill() makes */
     /** elements between a multiple of 256 bytes and the start of buffer 0, 1, ... */
@@ -367,7 +367,7 @@ struct lesson {
     const char *stale;
     /** @brief The hint for NaN in outputs when no input holds one; NULL: the usual one. */
     const char *nan;
-    /** @brief What the case tests, if its shape does not show that; else NULL. */
+    /** @brief What the case tests, if its shape does not show that; else NULL. A constant, the same one for cases that test the same. */
     const char *(*purpose)(const struct lesson_case *item);
     /** @brief "batch 1, heads 2, ..., causal, f32". */
     void (*describe)(const struct lesson_case *item, char *text, size_t size);

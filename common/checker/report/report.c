@@ -127,9 +127,7 @@ static int is_harmless(const struct check *check, int index)
     if (is_far_case(item) || (check->verdicts[index].special && of_data)) return 0;
     for (int i = 0; i < check->case_count && purpose != NULL; i++) {
         if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
-        const char *other = about(check, i);
-        if (other != NULL && strcmp(other, purpose) == 0)
-            surplus += check->verdicts[i].state == STATE_PASS ? 1 : -1;
+        if (about(check, i) == purpose) surplus += check->verdicts[i].state == STATE_PASS ? 1 : -1;
     }
     return surplus >= 0;
 }
@@ -173,7 +171,7 @@ static int is_of_inputs(const struct lesson_case *item, const struct verdict *ve
         return verdict->record.cause == RECORD_NO_CAUSE_KNOWN ||
                ((verdict->record.cause == RECORD_CAUSE_VALID_REFUSED ||
                  verdict->record.cause == RECORD_CAUSE_LAUNCH_REFUSED) &&
-                verdict->record.note[0] == '\0' &&
+                verdict->record.message != RECORD_STATUS_EXPLAINED &&
                 verdict->record.number[RECORD_N_FIRST] != KERNEL_UNSUPPORTED_ARCHITECTURE &&
                 item->distribution == 0 && item->special == 0 && item->scores == 0);
     default:

@@ -146,7 +146,7 @@ int operation_ranges_are_valid(const struct operation *operation);
 
 /* ---- what calls of the interface are made of; @p site is that of the call ------------------------------ */
 
-cudaError_t runtime_allocate(void **pointer, size_t bytes, struct simt_site site);
+cudaError_t runtime_allocate(void **pointer, size_t bytes, enum simt_memory memory, struct simt_site site);
 /** @brief @p rows rows of @p width bytes, *@p pitch bytes apart. */
 cudaError_t runtime_allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows,
                                   struct simt_site site);
