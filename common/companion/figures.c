@@ -1,5 +1,5 @@
 /**
- * @file record.c
+ * @file figures.c
  * @brief docs/results/DEVICE.csv: every figure measured on a device, one per row. docs/results/README.md
  *        describes the format.
  */

@@ -98,17 +98,6 @@ static int probe(void)
     return 0;
 }
 
-/* ---- what is asked for -------------------------------------------------------------------------------- */
-
-static char **cases; /* ends with NULL */
-
-int is_asked_for(const char *test_case)
-{
-    int found = *cases == NULL;
-    for (char **name = cases; *name; name++) found |= strcmp(*name, test_case) == 0;
-    return found;
-}
-
 /* ---- timing ------------------------------------------------------------------------------------------- */
 
 typedef void (*work_function)(void *context);
@@ -270,28 +259,6 @@ static void multiply(void *context)
     for (int i = 0; i < PRODUCTS; i++) {
         cublasGemmEx(p->handle, CUBLAS_OP_N, CUBLAS_OP_N, p->n, p->n, p->n, &one, p->a, p->type, p->n, p->b,
                      p->type, p->n, &zero, p->c, p->type, p->n, p->compute, CUBLAS_GEMM_DEFAULT);
-    }
-}
-
-/* Random numbers: a product of zeros or of a pattern takes less power, and so runs faster, than one
- * of data. */
-template <typename T> __global__ void fill_kernel(T *data, size_t count)
-{
-    size_t step = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += step) {
-        unsigned x = (unsigned)i * 2654435769u;
-        x = (x ^ x >> 16) * 2246822519u;
-        x = (x ^ x >> 13) * 3266489917u;
-        data[i] = (T)((float)(x >> 8) / 8388608.0f - 1.0f);
-    }
-}
-
-void fill(void *data, cudaDataType_t type, size_t count)
-{
-    if (type == CUDA_R_16F) {
-        fill_kernel<<<1024, BLOCK>>>((__half *)data, count);
-    } else {
-        fill_kernel<<<1024, BLOCK>>>((float *)data, count);
     }
 }
 
@@ -474,7 +441,9 @@ static void print_peaks(void)
 int main(int argc, char **argv)
 {
     int only_probe = argc == 2 && strcmp(argv[1], "--probe") == 0, sms = 0;
-    cases = argv + 1;
+#ifdef WARPWISE_HAVE_CUBLAS
+    ask_for(argv + 1);
+#endif
     if (argc > 1 && argv[1][0] == '-' && !only_probe) {
         fprintf(stderr, "usage: device_limits [--probe | CASE...]\n");
         return EXIT_TROUBLE;
