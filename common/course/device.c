@@ -51,8 +51,8 @@ static int run_device_limits(const char *const *options, int seconds, struct dev
     process_run(&(struct process){.arguments = arguments.items, .seconds = seconds}, &end);
     read_facts(end.output.data, facts);
     if (facts->reason == NULL && end.start_error) {
-        const int here =
-            access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0; /* Linux, WSL2 */
+        /* Linux, WSL2 */
+        const int here = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
         facts->reason = here ? format_string("%s is missing: run cmake --build %s --target gpu", program,
                                              places.binary_dir)
                              : copy_string("no NVIDIA GPU is here");

@@ -64,8 +64,8 @@ struct engine_batch {
     /** [rows] each below max_blocks * block_size; negative: the row pads, see engine_step() */
     const int *positions;
     const int *requests; /**< [rows] row of block_tables; ignored of a row that pads */
-    const int
-        *tables; /**< [.., max_blocks] block tables; entries past a request's last position are not read */
+    /** [.., max_blocks] block tables; entries past a request's last position are not read */
+    const int *tables;
     /** [wanted] numbers of rows, in any order; negative: that row of logits stays as it is */
     const int *wanted_rows;
     float *logits; /**< [wanted, vocab] */

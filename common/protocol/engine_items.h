@@ -21,8 +21,8 @@ enum engine_manner {
     ENGINE_REVERSED = 4, /* rows of a step in the opposite order */
     ENGINE_FEW = 8,      /* logits of every second row are wanted, the last row first */
     ENGINE_LAST = 16,    /* only the last step wants logits */
-    ENGINE_FILLED =
-        64, /* positions of a request before its last `decode` tokens are in the cache, and no step computes them */
+    /* positions of a request before its last `decode` tokens are in the cache, and no step computes them */
+    ENGINE_FILLED = 64,
     ENGINE_KEPT = 32 /* to be timed: the graph is kept from call to call */
 };
 

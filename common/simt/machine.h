@@ -89,8 +89,8 @@ struct simt_launch {
     const void *args;                /**< kept by the caller until simt_run() returns */
     int early;       /**< 1: on hardware it may start before the launch in front of it is over */
     int cooperative; /**< 1: all blocks are there at once, and may wait for each other (simt_grid_barrier()) */
-    struct simt_extent
-        cluster;       /**< blocks of a cluster; all 0: nothing was said, each block is one of its own */
+    /** blocks of a cluster; all 0: nothing was said, each block is one of its own */
+    struct simt_extent cluster;
     size_t args_bytes; /**< size of the arguments; filled by simt_launch_kernel() */
 };
 
@@ -278,8 +278,8 @@ struct simt_bulk {
     unsigned rank;
     int32_t at[5]; /**< where the box begins */
     void *mbarrier;
-    unsigned
-        blocks; /**< of a load: the ranks of the blocks that receive it, a bit each; 0: the one where `shared` lies */
+    /** of a load: the ranks of the blocks that receive it, a bit each; 0: the one where `shared` lies */
+    unsigned blocks;
     void (*reduce)(char *to, const char *from, size_t bytes, unsigned reduction); /**< NULL: a copy */
     unsigned reduction;
     const void *pc; /**< of the student's line */

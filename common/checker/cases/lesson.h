@@ -281,8 +281,8 @@ struct lesson {
     const char *title;
     int part_count;
     struct lesson_part part[LESSON_PARTS];
-    const struct described
-        *described; /**< what lesson.def tells the table of promises; the last is DESCRIBED_END */
+    /** what lesson.def tells the table of promises; the last is DESCRIBED_END */
+    const struct described *described;
     struct lesson_credit credit;
     /** names of inputs, separated by blanks, whose rotated contents (another element comes first) are
      *  still valid for a case of GROUP_SPEED, and give another result; NULL: none */
@@ -360,8 +360,8 @@ struct lesson {
     size_t (*workspace_bytes)(const struct lesson_case *item);
     /** @brief If the contract only limits the workspace: the limit. NULL: the workspace's buffer is as large. */
     size_t (*workspace_limit)(const struct lesson_case *item);
-    double
-        unasked; /**< what outputs hold that no call is asked for, and have to hold after it; 0: there are none */
+    /** what outputs hold that no call is asked for, and have to hold after it; 0: there are none */
+    double unasked;
     const char *left_out; /**< which outputs these are */
     /** @brief The hint for outputs that depend on what they held before the call; NULL: the usual one. */
     const char *stale;

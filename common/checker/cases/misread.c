@@ -115,8 +115,8 @@ static int stays(const struct index_map *map, int bit)
 /** What is told of a map. */
 struct telling {
     enum { OF_NEIGHBOUR, OF_OTHER, OF_FIELDS, OF_INDICES } how;
-    int value
-        [MISREAD_BITS]; /* OF_NEIGHBOUR: how far; OF_OTHER: which bit, and of which; OF_FIELDS: what each bit is */
+    /* OF_NEIGHBOUR: how far; OF_OTHER: which bit, and of which; OF_FIELDS: what each bit is */
+    int value[MISREAD_BITS];
     size_t index[2][SHOWN]; /* OF_INDICES: which, and those in place of them */
 };
 

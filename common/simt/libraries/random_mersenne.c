@@ -28,8 +28,8 @@ struct mt19937 {
     uint32_t x[WORDS_OF_STATE];
 };
 struct many_mt19937 {
-    struct mt19937
-        last; /* as the generator made last began: the next one is made of it when it is first needed */
+    /* as the generator made last began: the next one is made of it when it is first needed */
+    struct mt19937 last;
     size_t made;
     uint16_t renewed[GENERATORS]; /* how often, modulo 2^16: never more than once behind */
     struct mt19937 now[GENERATORS];
@@ -133,8 +133,8 @@ static void reduce(uint64_t p[2 * LIMBS + 1])
         const uint64_t high = p[limb] >> shift << shift;
         p[limb] ^= high;
         for (int i = 0; i < exponents && high != 0; i++) {
-            const int to =
-                limb * 64 - DEGREE + exponent[i]; /* below 0 only where the lowest bits of `high` are 0 */
+            /* below 0 only where the lowest bits of `high` are 0 */
+            const int to = limb * 64 - DEGREE + exponent[i];
             if (to < 0) {
                 p[0] ^= high >> -to;
                 continue;

@@ -97,8 +97,8 @@ static bool is_done(uint64_t order)
 static uint64_t next_sharing(uint64_t order)
 {
     const uint64_t first = simt_now.retired, count = simt_now.sharing_end - first;
-    const uint64_t from =
-        order < first ? count - 1 : order - first; /* a block that is taken up stands before the first */
+    /* a block that is taken up stands before the first */
+    const uint64_t from = order < first ? count - 1 : order - first;
     for (uint64_t i = 1; i <= count; i++) {
         const uint64_t next = first + (from + i) % count;
         if (!is_done(next)) return next;

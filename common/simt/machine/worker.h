@@ -68,11 +68,11 @@ struct result {
     struct vector fence_clocks;       /**< uint32_t, one for each thread of the block: struct fence's clock */
     struct vector turns;              /**< struct turn */
     struct vector locks;              /**< struct lock */
-    struct vector
-        cluster_phases; /**< uint32_t: the block's phase when a phase of its cluster's barrier was over */
-    uint64_t cluster;   /**< 1 + which cluster it is of; 0: of none with other blocks */
-    bool grids_waited;  /**< some thread waited for the launch in front, or it is over anyway */
-    bool triggered;     /**< the next launch may start, as far as this block is concerned */
+    /** uint32_t: the block's phase when a phase of its cluster's barrier was over */
+    struct vector cluster_phases;
+    uint64_t cluster;          /**< 1 + which cluster it is of; 0: of none with other blocks */
+    bool grids_waited;         /**< some thread waited for the launch in front, or it is over anyway */
+    bool triggered;            /**< the next launch may start, as far as this block is concerned */
     bool triggered_after_wait; /**< and the block had waited for the launch in front before */
     struct counters counters;
     struct vector events; /**< bytes: what the block did, if it is traced (trace.h) */
@@ -99,8 +99,8 @@ struct fence {
     uint32_t barrier; /**< and what the block did before this tick */
     uint32_t tick;    /**< when it was */
     uint32_t turn;    /**< in which turn of the block the atomic came */
-    uint32_t
-        clock; /**< 1 + where in fence_clocks it says up to which tick it knew of each thread; 0: no more than that */
+    /** 1 + where in fence_clocks it says up to which tick it knew of each thread; 0: no more than that */
+    uint32_t clock;
     uint16_t thread;
 };
 
@@ -185,8 +185,8 @@ struct __attribute__((aligned(64))) thread {
     struct vector copies; /**< asynchronous copies that have not landed (async_copies.c) */
     uint32_t copy_group;  /**< number of the group that is open */
     unsigned prior;       /**< groups of products that it does not wait for (products.c) */
-    bool
-        cluster_arrived; /**< has arrived at the cluster's barrier and not waited (cluster_barrier.c); in which phase */
+    /** has arrived at the cluster's barrier and not waited (cluster_barrier.c); in which phase */
+    bool cluster_arrived;
     uint32_t cluster_phase;
     uint32_t cluster_fence; /**< the tick before its last fence of the cluster's scope or a wider one */
     bool fenced;            /**< it has executed a wgmma.fence */
@@ -244,8 +244,8 @@ struct local_memory {
     size_t stacks_bytes;
     uintptr_t base; /**< of the running thread's own stack */
     size_t bytes;   /**< how much of it may be read unseen: all, or none for a thread that is watched */
-    uintptr_t
-        open; /**< and where it may be written unseen: the function's variables, in whole units (frames.c) */
+    /** and where it may be written unseen: the function's variables, in whole units (frames.c) */
+    uintptr_t open;
     size_t open_bytes;
     const struct frame_row *row[LOCAL_ROWS]; /**< those of its table that were asked for last */
 };
@@ -340,8 +340,8 @@ struct grid_state {
         uint64_t before;
         unsigned bytes;
     } last;
-    uint32_t
-        changes; /**< atomics that changed something, as far as it was looked at: not all do nothing but wait */
+    /** atomics that changed something, as far as it was looked at: not all do nothing but wait */
+    uint32_t changes;
     uint32_t changes_told;   /**< those that other blocks have been told of */
     uint32_t turn;           /**< the number of the turn that it has, or had last; 0: it had none yet */
     unsigned sharing;        /**< blocks with which it takes turns */
