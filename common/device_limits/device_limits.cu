@@ -5,7 +5,7 @@
  * reason) device_limits [CASE...]   measures too; takes a few seconds, fewer with peers of these cases alone
  *
  * Measured are the rates that kernels are set against: bytes copied and bytes read a second, the vendor's
- * matrix product, the cost of a launch; and, as "NAME_us@CASE", the time of a peer at the shape of a lesson's
+ * matrix product, the cost of a launch; and, as "peer,CASE,LIBRARY,US", the time of a peer at the shape of a lesson's
  * case. The peak_ figures are computed from clocks and widths; nothing can be
  * faster. Each rate is the best of several repetitions: a limit is what the device reaches when nothing
  * disturbs it.
@@ -372,7 +372,7 @@ static void measure_attention(cublasHandle_t handle, const struct attention_shap
         if (ready) fill(*tensors[i], CUDA_R_32F, count);
     }
     float us = ready ? best_us(attend, &a) : 0;
-    if (us > 0) printf("cuBLAS_unfused_attention_us@%s,%.1f\n", shape->test_case, us);
+    if (us > 0) printf("peer,%s,cuBLAS unfused attention,%.1f\n", shape->test_case, us);
     for (int i = 0; i < 4; i++) cudaFree(*tensors[i]);
     cudaFree(a.scores);
     cudaGetLastError();

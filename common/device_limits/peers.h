@@ -16,5 +16,5 @@ void ask_for(char **test_cases);
 /** @brief 1 if peers of @p test_case are to be measured. */
 int is_asked_for(const char *test_case);
 
-/** @brief Prints cuBLAS's time for the timed cases of the matrix product lessons that are asked for, as "NAME_us@CASE". */
+/** @brief Prints cuBLAS's time for the timed cases of the matrix product lessons that are asked for, as "peer,CASE,LIBRARY,US". */
 void measure_gemm_peers(cublasHandle_t handle);
