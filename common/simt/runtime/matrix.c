@@ -21,6 +21,7 @@
  *                                 across: two 32-bit accesses, lines 2 (l % 4) and 2 (l % 4) + 1
  */
 #include "../include/simt/matrix.h"
+#include "../machine/tools.h"
 #include "../ptx/numbers.h"
 
 #include <math.h>
@@ -466,24 +467,7 @@ static inline __attribute__((always_inline)) void multiply_any(struct matrices *
         multiply(t, 8, 32, DEPTH);
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2,fma"), optimize("O3"))) static void multiply_wide(struct matrices *t, unsigned m,
-                                                                              unsigned k)
-{
-    multiply_any(t, m, k);
-}
-#endif
-
-static void multiply_here(struct matrices *t, unsigned m, unsigned k)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        multiply_wide(t, m, k);
-        return;
-    }
-#endif
-    multiply_any(t, m, k);
-}
+SIMT_WIDE(multiply_any, (struct matrices * t, unsigned m, unsigned k), (t, m, k))
 
 /** The same for bytes and for doubles. */
 struct wide_matrices {
@@ -557,7 +541,7 @@ static void complete_product(void *const operand[32], void *const result[32], un
     collect(first->kind[1], operand, 1, t.a);
     collect(first->kind[2], operand, 2, t.b);
     collect(first->kind[3], operand, 3, t.c);
-    multiply_here(&t, d->m, d->k);
+    multiply_any_here(&t, d->m, d->k);
     for (unsigned lane = 0; lane < 32; lane++) {
         const struct element *element = elements_of(d, lane);
         void *x = (void *)(uintptr_t)((const struct simt_product *)operand[lane])->x[0];
