@@ -18,9 +18,10 @@
 #include "disassembly.h"
 
 enum { INDEX_BYTES = 12, MOST_REPORTS = 24, MOST_RUNS = 30, KEEPS_REGISTERS = 2 };
-/* Above a thread's stack as much memory belongs to nobody (GUARD_BYTES): a function that is called without its arguments finds nothing. */
+/* As much memory above each stack belongs to nobody (GUARD_BYTES): a function that is called without its arguments reads no other
+ * stack. */
 enum { MOST_ARGUMENT_BYTES = 64 << 10, MOST_FRAME_BYTES = 64 << 10 };
-/* A stack that is aligned anew does not step over what lies below it, which the compiler touches every 4096 bytes. */
+/* Aligning the stack must not skip the guard below it; compilers touch the stack every 4096 bytes, which is the largest alignment. */
 enum { MOST_ALIGNMENT = 4096, MOST_PUSHED_BYTES = 128 /* before that */ };
 
 /* ---- what is known ------------------------------------------------------------------------------------- */
@@ -155,7 +156,8 @@ static void open_part(const struct program *p, int function, int of, int64_t *lo
     }
 }
 
-/* Where the device lets pointers write, and arguments on the stack, which a caller who takes the function for another does not keep apart. */
+/* Places that pointers may write to; and arguments on the stack, which a caller that takes the function for another may not have put
+ * there. */
 static int is_open(struct program *p, int function, int of, int64_t at)
 {
     struct part *part = &p->part;
@@ -204,7 +206,8 @@ static struct value find_slot(const struct state *s, struct value where)
     return anything;
 }
 
-/* Forgets what pointers, or other functions, may have changed; as long as it is not known where pointers lead, that is looked up later. */
+/* Forgets what pointers, or other functions, may have changed. As long as it is not known where pointers lead, only arguments are
+ * forgotten, and load_slot() keeps a list of what is to be looked up later. */
 static void forget_open(struct program *p, struct state *s, size_t at)
 {
     const int function = p->whole[p->code.instruction[at].function];
@@ -246,7 +249,7 @@ static void set_slot(struct program *p, struct state *s, size_t at, struct value
 
 /* ---- names and reports --------------------------------------------------------------------------------- */
 
-/* What is named after instruction @p at has another name from now on, or none. */
+/* Drops what is known in terms of what instruction @p at made when it ran before. */
 static void forget_names(const struct program *p, struct state *s, enum value_kind kind, size_t at,
                          uint64_t which)
 {
@@ -263,7 +266,7 @@ static void forget_names(const struct program *p, struct state *s, enum value_ki
     s->report_count = kept;
 }
 
-/* Instruction @p at runs: what it made before has the name that it then had no more. */
+/* Instruction @p at is about to run again: values of before that registers still hold get the name HELD. */
 static void begin_instruction(const struct program *p, struct state *s, size_t at)
 {
     for (int i = 0; i < REGISTERS; i++)
@@ -1042,7 +1045,7 @@ static int is_old(const struct program *p, const struct ways *w, struct value va
            (w->joined >> RSP & 1 && values_mention(&p->values, value, FRAME, w->at, 0));
 }
 
-/* Registers that are not the same on all ways, or known by what is not. */
+/* Registers whose values differ between the paths, or depend on a register's that do. */
 static void find_joined(const struct program *p, struct ways *w)
 {
     for (unsigned before = ~w->joined; before != w->joined;) {
@@ -1056,7 +1059,7 @@ static void find_joined(const struct program *p, struct ways *w)
     }
 }
 
-/* What holds this value on each way is as far from one of the registers in @p from on all of them: then that distance from its new value. */
+/* If the value is as far from one of the registers in @p from on all paths, it is that far from the register's new value. */
 static struct value related(struct program *p, const struct ways *w, const struct value *value, unsigned from)
 {
     for (int i = 0; i < REGISTERS; i++) {
@@ -1250,7 +1253,8 @@ static int run_once(struct program *p)
     return !p->failed;
 }
 
-/* Again without what was known of places to which pointers may lead, or which are changed as arguments, if anything needed that. */
+/* Repeats the analysis, each time with the places to which pointers may lead and the arguments that are changed as found so far, until
+ * nothing rests on what turned out otherwise. */
 static int run_all(struct program *p)
 {
     struct machine_code_accesses *list = p->unproven;
@@ -1271,8 +1275,7 @@ static int run_all(struct program *p)
     return fine;
 }
 
-/* Whether one of the registers that are kept in a function's frame, or what its caller has, lies within arguments that a function which it
- * calls changes. */
+/* Whether arguments that a called function changes overlap a register kept in the frame of its caller, or what that one's caller has. */
 static int reaches_too_far(const struct program *p, const struct entry *call, int function)
 {
     int64_t end = call->stack.at;

@@ -91,8 +91,8 @@ static int prepare(const struct profile_request *request, enum device device, st
     return EXIT_PASS;
 }
 
-/* Runs these words, of which the runner leaves the kernel's status in a file. How much can be told: counters of a kernel that
- * refuses its arguments are of no use, those of one that is not all written are of what is. */
+/* Runs a command whose runner leaves the kernel's status in a file. The status decides what there is to show: nothing of a call that
+ * was refused, and of a kernel that is not all written the counters of what is. */
 static int run_profiled(const struct argument_list *arguments, const char *counters, struct process_end *end,
                         struct profile *profile)
 {

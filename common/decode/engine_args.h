@@ -21,7 +21,7 @@ enum {
     ENGINE_MOST_ROWS = 65535 /**< rows of a step at most: a grid has no more blocks in y */
 };
 
-/** @brief Matrices of the layers that are not among the weights, but behind struct engine_products: sums of these. */
+/** @brief Flags: which matrices of the layers are not among the weights, but reached through struct engine_products. */
 enum { ENGINE_ATTENTION_ELSEWHERE = 1 /**< qkv and o */, ENGINE_MLP_ELSEWHERE = 2 /**< gate_up and down */ };
 
 /** @brief Products with matrices elsewhere: 4-bit weights, 8-bit weights, experts. Declared in decode_engine.h. */

@@ -140,7 +140,7 @@ static inline void engine_row(const struct engine_plan *p, int step, int row, in
     }
 }
 
-/** What all bytes of logits are that no step is asked for, and the number that they make: none that a kernel would come to by chance. */
+/** Every byte of logits that no step is asked for, and the number that these bytes make: one that no kernel computes by chance. */
 enum { ENGINE_UNASKED_BYTE = 0x3f };
 #define ENGINE_UNASKED 0x1.7e7e7ep-1
 

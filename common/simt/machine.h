@@ -30,8 +30,8 @@ struct simt_site {
 /** @brief The site of a call of @p what in that line, for functions that learn it only when they run. Two calls of one
  *         name in one line are one site. */
 const struct simt_site *simt_site_at(const char *file, int line, const char *what);
-/** @brief @p text, if it is a string among the program's constants or the host asks; else "unknown": a kernel may pass any
- *         pointer, and findings copy what it leads to. */
+/** @brief @p text, if the host asks, or if it is a string constant of the program; else "unknown": a kernel may pass any
+ *         pointer, and a finding copies what it points to. */
 const char *simt_constant_text(const char *text);
 /** @brief The same for a place: @p site, if it and its texts are constants, or simt_site_at() has made it. */
 const struct simt_site *simt_constant_site(const struct simt_site *site);

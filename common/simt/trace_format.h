@@ -10,7 +10,7 @@
 #pragma once
 
 #define TRACE_MAGIC "warpwise trace 1\n"
-/** Kind of a TRACE_FINDING that is none: who wrote the element last that SIMT_TRACE_ELEMENT names. */
+/** Kind of a TRACE_FINDING that is no finding: it names the last writer of the element of SIMT_TRACE_ELEMENT. */
 #define TRACE_LAST_WRITE "last write"
 
 enum {

@@ -271,7 +271,7 @@ struct lesson_guess {
 struct lesson_terms {
     size_t count;     /**< how many the element has */
     const char *what; /**< "k" */
-    double sum;       /**< of those asked for */
+    double sum;       /**< of the terms that were asked for */
 };
 
 /** @brief A lesson, as the checker sees it. */
@@ -312,7 +312,7 @@ struct lesson {
     /** @brief Fills input @p index (of what buffers() said) with @p elems floats. The checker then rounds
      *         them to the buffer's storage type, before anything else reads them. */
     void (*fill)(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
-    /** @brief How many keys of sequence @p b of a cache all of its queries see. NULL: all that there is room for. */
+    /** @brief How many keys of a cache every query of sequence @p b sees; NULL: all that there is room for. */
     int (*seen)(const struct lesson_case *item, int b);
     /** @brief Number of independent pieces the oracle works on: rows, as a rule. */
     size_t (*units)(const struct lesson_case *item);

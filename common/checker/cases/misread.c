@@ -67,7 +67,7 @@ static int of_a_bit(int bits, int *index, struct index_map *map)
     return 1;
 }
 
-/* The bits from one on are also those from another on; the bit behind them is kept, or 0. */
+/* Some bits are read twice: one to three, at their own place and at another; the bit after the second place is kept, or 0. */
 static int copied(int bits, int *index, struct index_map *map)
 {
     enum { LONGEST = 3 };

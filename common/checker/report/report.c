@@ -132,7 +132,7 @@ static int is_harmless(const struct check *check, int index)
     return surplus >= 0;
 }
 
-/* 1 if memory that only the kernel writes was read where nobody wrote: how much of it is written hangs on what the case is. */
+/* 1 if shared memory or workspace was read where nobody wrote: how much of it is written depends on the case. */
 static int is_own_unwritten(const struct record *record)
 {
     return record->kind == RECORD_UNINITIALIZED_READ &&

@@ -155,14 +155,14 @@ struct __attribute__((aligned(64))) thread {
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
     unsigned turns;         /**< given to the other warps, before an atomic of its own */
     uint32_t changes;       /**< of struct grid_state, when it paused last */
-    bool watched;           /**< since its last wgmma.fence its local accesses are looked at */
+    bool watched;           /**< from its last wgmma.fence on its local accesses are recorded in `touched` */
     int predicate;
     enum simt_vote vote;
     /* what it waits with */
     const struct simt_site *site;
     const void *pc;
     unsigned mask;
-    unsigned operation; /**< of a collective that its lanes may come to at several places, or 0 */
+    unsigned operation; /**< number of a collective that lanes may reach from different source lines, or 0 */
     simt_warp_function function;
     void *argument, *operand, *result;
     unsigned named_id, named_threads; /**< which barrier of named_barrier.c, and for how many */
@@ -177,11 +177,12 @@ struct __attribute__((aligned(64))) thread {
     struct fence fence;       /**< its last one that no atomic has followed yet */
     struct flag_fence flag_fence;
     struct hold hold;
-    uintptr_t lock, unlocked; /**< that it has taken by a compare-and-swap; that its last atomic gave back */
+    uintptr_t lock,
+        unlocked; /**< the lock that it took by a compare-and-swap; the one that its last atomic released */
     bool saw_flag,
-        saw_acquired; /**< since its last fence it has read a flag; and one of a thread that has acquired */
+        saw_acquired; /**< since its last fence it has read a flag; one that a thread wrote which had acquired */
     bool met;         /**< it has read atomically what other blocks may have written, */
-    bool acquired;    /**< and then fenced, or met at a barrier a thread that has */
+    bool acquired;    /**< and has fenced after that, or met at a barrier a thread that had */
     struct vector copies; /**< asynchronous copies that have not landed (async_copies.c) */
     uint32_t copy_group;  /**< number of the group that is open */
     unsigned prior;       /**< groups of products that it does not wait for (products.c) */
@@ -203,7 +204,7 @@ struct warp {
     unsigned exited, ready, fresh; /**< fresh: ready and not yet started */
     unsigned gathering, at_barrier, asking, at_block_barrier;
     unsigned paused, spinning;
-    uint32_t tick;  /**< of the accesses it makes now */
+    uint32_t tick;  /**< what its current accesses carry */
     uint32_t known; /**< the last __syncwarp of all lanes: everything up to this tick is ordered */
     uint32_t read_mark;
     struct unshared unshared; /**< vector_clocks.c */
@@ -334,20 +335,20 @@ struct flags {
 
 /** How the block stands to other blocks and launches (fences.c, blocks.c, dependent_launch.c). */
 struct grid_state {
-    /** The atomic that somebody made last, on what is there for other blocks, and what was there. */
+    /** The last atomic on memory that other blocks can see: its address, and the value before it. */
     struct {
         const void *address;
         uint64_t before;
         unsigned bytes;
     } last;
-    /** atomics that changed something, as far as it was looked at: not all do nothing but wait */
+    /** atomics of this block that changed a value, as far as they were examined: a block that has none only spins */
     uint32_t changes;
-    uint32_t changes_told;   /**< those that other blocks have been told of */
+    uint32_t changes_told;   /**< changes when it passed its turn on last */
     uint32_t turn;           /**< the number of the turn that it has, or had last; 0: it had none yet */
     unsigned sharing;        /**< blocks with which it takes turns */
     bool met;                /**< some thread has, */
     bool acquired;           /**< and then the block met at a barrier: all its threads have acquired */
-    unsigned fences;         /**< at least as many as no atomic has followed yet */
+    unsigned fences;         /**< that no atomic has followed yet, or more */
     bool has_turn;           /**< earlier blocks are known to be finished, or wait for what this one does */
     bool launch_before_over; /**< a thread had waited for the launch in front, before the last barrier */
 };
