@@ -262,7 +262,8 @@ static uint64_t copy_from_host(const struct copy *c)
     enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     const int fits =
         simt_device_contains((void *)(uintptr_t)c->to, c->bytes) && c->kind != cudaMemcpyDeviceToDevice;
-    if (!fits || c->bytes == 0 || c->bytes > MOST_COPIED) return copy_now(c, c->to, elsewhere);
+    if (!fits || c->bytes == 0) return copy_now(c, c->to, elsewhere);
+    if (c->bytes > MOST_COPIED) device_refuse_message("a copy of more memory than a host function may bring");
     struct captured *source = malloc(sizeof *source + c->bytes);
     if (source == NULL) return device_last_error(cudaErrorMemoryAllocation);
     *source = (struct captured){NULL, c->from, c->bytes};

@@ -76,8 +76,7 @@ struct place_list {
 
 struct program {
     struct disassembly code;
-    const struct machine_code_constant *constant;
-    size_t constant_count;
+    const struct machine_code_tables *tables;
     struct values values;
     int *whole;                /* of a name: "f" for "f.cold" */
     struct place_list taken;   /* places whose addresses are taken */
@@ -100,8 +99,10 @@ struct program {
     int *block_of; /* of an instruction */
     struct {
         size_t begin, end;
-    } * section;   /* of a name: its instructions */
-    int *root_of;  /* of a name: where the function of that name begins, or -1 */
+    } * section;  /* of a name: its instructions */
+    int *root_of; /* of a name: where the function of that name begins, or -1 */
+    int *
+        defined; /* of a name: the instruction that the object's table says it is of; -1: of none, NAME_OF_OTHERS: not defined here */
     char *returns; /* of a name: 1 if it is a function of the file that returns */
     char *queued;  /* of a block: 1 if it is to be looked at */
     int *order;    /* blocks, each after those that lead to it, but for loops */
@@ -109,6 +110,8 @@ struct program {
     struct machine_code_finding *finding;
     struct machine_code_accesses *unproven; /* NULL: a finding */
 };
+
+enum { NAME_OF_OTHERS = -2 };
 
 static const struct value anything = {ANYTHING, 0, 0};
 
@@ -382,8 +385,8 @@ static int is_index(struct program *p, struct value where, int bytes)
 static int is_constant(const struct program *p, struct value where, int64_t bytes)
 {
     int within = 0;
-    for (size_t i = 0; where.kind == SYMBOL && i < p->constant_count; i++) {
-        const struct machine_code_constant *c = &p->constant[i];
+    for (size_t i = 0; where.kind == SYMBOL && i < p->tables->constant_count; i++) {
+        const struct machine_code_constant *c = &p->tables->constant[i];
         if (strcmp(c->name, p->code.name[where.of]) != 0) continue;
         if (where.at < 0 || (uint64_t)where.at > c->bytes || c->bytes - (uint64_t)where.at < (uint64_t)bytes)
             return 0;
@@ -651,9 +654,9 @@ static int target_of_branch(const struct program *p, size_t at, int *name)
     if (strcmp(r->kind, "PLT32") != 0 && strcmp(r->kind, "PC32") != 0) return -1;
     const int at_section = find_instruction(p, r->symbol, (unsigned long)(r->addend + 4));
     if (at_section >= 0 || r->addend != -4) return at_section;
-    const int known = p->root_of[r->symbol];
-    if (known < 0) *name = r->symbol;
-    return known;
+    const int known = p->root_of[r->symbol], defined = p->defined[r->symbol];
+    if (known < 0 && defined == NAME_OF_OTHERS) *name = r->symbol;
+    return defined != NAME_OF_OTHERS ? defined : known;
 }
 
 int machine_code_report(const char *name)
@@ -1346,8 +1349,25 @@ void machine_code_free(struct machine_code_frames *frames)
     *frames = (struct machine_code_frames){0};
 }
 
+/* Where names lie that the disassembler may not have printed. Of two places with one name neither is known. */
+static void place_symbols(struct program *p)
+{
+    for (size_t i = 0; i < p->code.name_count; i++) p->defined[i] = NAME_OF_OTHERS;
+    for (size_t i = 0; i < p->tables->symbol_count; i++) {
+        const struct machine_code_symbol *symbol = &p->tables->symbol[i];
+        const int name = disassembly_name(&p->code, symbol->name),
+                  section = disassembly_name(&p->code, symbol->section);
+        const int at = find_instruction(p, section, symbol->address), before = p->defined[name];
+        p->defined[name] = before == NAME_OF_OTHERS || before == at ? at : -1;
+    }
+}
+
 static void name_functions(struct program *p)
 {
+    for (size_t i = 0; i < p->tables->symbol_count; i++) { /* before anything is kept of each name */
+        (void)disassembly_name(&p->code, p->tables->symbol[i].name);
+        (void)disassembly_name(&p->code, p->tables->symbol[i].section);
+    }
     p->whole = must_allocate(p->code.name_count * sizeof *p->whole);
     for (size_t i = 0, count = p->code.name_count; i < count; i++) {
         const char *cold = strstr(p->code.name[i], ".cold");
@@ -1362,6 +1382,7 @@ static void name_functions(struct program *p)
     for (size_t i = 0; i < p->code.count; i++)
         if (!kind_of_instruction(&p->code.instruction[i], &p->kind[i])) p->kind[i] = (struct kind){0};
     p->root_of = must_allocate(p->code.name_count * sizeof *p->root_of);
+    p->defined = must_allocate(p->code.name_count * sizeof *p->defined);
     p->returns = must_allocate(p->code.name_count);
     memset(p->returns, 0, p->code.name_count);
     for (size_t i = 0; i < p->code.name_count; i++) p->root_of[i] = -1;
@@ -1374,14 +1395,14 @@ static void name_functions(struct program *p)
     }
     for (size_t i = 0; i < p->code.count; i++)
         if (p->code.instruction[i].begins) p->root_of[p->code.instruction[i].function] = (int)i;
+    place_symbols(p);
 }
 
-int machine_code_check(const char *disassembly, const struct machine_code_constant *constants, size_t count,
+int machine_code_check(const char *disassembly, const struct machine_code_tables *tables,
                        struct machine_code_frames *frames, struct machine_code_accesses *unproven,
                        struct machine_code_finding *finding)
 {
-    struct program p = {
-        .constant = constants, .constant_count = count, .unproven = unproven, .finding = finding};
+    struct program p = {.tables = tables, .unproven = unproven, .finding = finding};
     *finding = (struct machine_code_finding){0};
     *frames = (struct machine_code_frames){0};
     if (!disassembly_read(disassembly, &p.code)) {
@@ -1410,6 +1431,7 @@ int machine_code_check(const char *disassembly, const struct machine_code_consta
     free(p.root_of);
     free(p.kind);
     free(p.section);
+    free(p.defined);
     free(p.returns);
     free(p.whole);
     free(p.taken.place);

@@ -162,12 +162,33 @@ static void add_own_memory(struct sentence *s, const struct record *r)
             bytes, most);
 }
 
+/* All elements from the first to the last on each axis; 0 if there is no such block. */
+static int add_block(struct sentence *s, const struct record *r)
+{
+    int64_t wide = 0;
+    for (int axis = 0; axis < r->memory.rank; axis++) wide |= r->value.last[axis];
+    if (wide == 0) return 0;
+    say(s, "all of %s[", r->memory.buffer);
+    for (int axis = 0; axis < r->memory.rank; axis++) {
+        const int64_t low = r->memory.index[axis], high = r->value.last[axis];
+        say(s, "%s%" PRId64, axis > 0 ? "," : "", low);
+        if (high > low) say(s, " to %" PRId64, high);
+    }
+    say(s, "]%s",
+        r->number[RECORD_N_EXTENT] > 1 ? ", at the end of both axes: is the last tile both ways computed?"
+                                       : "");
+    return 1;
+}
+
 static void add_never_written(struct sentence *s, const struct record *r)
 {
-    say(s, "never written%s: %" PRId64 " of %" PRId64 " elements of %s, the first is ",
+    say(s, "never written%s: %" PRId64 " of %" PRId64 " elements of %s, ",
         r->message == RECORD_NEVER ? "" : " in one of two runs", r->number[RECORD_N_FIRST],
         r->number[RECORD_N_SECOND], r->memory.buffer);
-    add_element(s, r);
+    if (!add_block(s, r)) {
+        say(s, "the first is ");
+        add_element(s, r);
+    }
     if (isnan(r->value.got))
         say(s, "; it is NaN as before, so not written there, or made of what was there before");
     if (r->message == RECORD_NOT_WHERE_ANY_PLACE)

@@ -53,6 +53,8 @@ void entry_point_makes_objects(void)
 
 void entry_point_is_given(cudaStream_t stream)
 {
+    if (simt_promise_returned != NULL)
+        simt_promise_returned(); /* what asked for the workspace may have left a group, too */
     given = stream;
     also = 0;
     hold_to(promises);
@@ -175,15 +177,33 @@ enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t st
     return status;
 }
 
+unsigned long long capture_of(cudaStream_t stream)
+{
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    unsigned long long id = 0;
+#if CUDART_VERSION >= 13000
+    cudaStreamGetCaptureInfo(stream, &status, &id, NULL, NULL, NULL, NULL);
+#else
+    cudaStreamGetCaptureInfo_v2(stream, &status, &id, NULL, NULL, NULL);
+#endif
+    return status == cudaStreamCaptureStatusActive ? id : 0;
+}
+
 enum kernel_status captured_call(enum kernel_status (*call)(void *context, cudaStream_t stream),
                                  void *context, cudaStream_t stream)
 {
     cudaGraph_t graph = NULL;
     cudaGraphExec_t executable = NULL;
     if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) != cudaSuccess) return KERNEL_CUDA_ERROR;
+    const unsigned long long own = capture_of(stream);
     enum kernel_status status = call(context, stream);
+    const int kept = capture_of(stream) == own;
     if (cudaStreamEndCapture(stream, &graph) != cudaSuccess) return KERNEL_CUDA_ERROR;
     marshalling_may_look(1);
+    if (!kept) {
+        marshalling_saw(CAPTURE_ENDED);
+        status = KERNEL_CUDA_ERROR;
+    }
     if (status == KERNEL_OK &&
         (cudaGraphInstantiate(&executable, graph, 0) != cudaSuccess ||
          cudaGraphLaunch(executable, stream) != cudaSuccess || cudaStreamSynchronize(stream) != cudaSuccess))

@@ -44,6 +44,12 @@ void entry_point_returned(enum kernel_status status);
 /** @brief In lesson_call(), before it returns an error: what the marshalling saw go wrong, in words that outlive the call. */
 void marshalling_saw(const char *what);
 
+/** @brief The number of the capture that @p stream is in; 0: none that goes on. Whoever is called with a stream under capture leaves
+ *         that capture as it is: what it ended and began anew would be another one. */
+unsigned long long capture_of(cudaStream_t stream);
+
+#define CAPTURE_ENDED "the entry point ended its caller's capture"
+
 /** @brief Makes @p call once, into a graph, and launches that: what is judged is what the launch does. @p context is
  *         handed on to @p call. Returns what @p call did, or ::KERNEL_CUDA_ERROR. */
 enum kernel_status captured_call(enum kernel_status (*call)(void *context, cudaStream_t stream),

@@ -188,7 +188,7 @@ struct simt_touch {
 /** @brief 1 if a launch for which @p is_open holds wrote in the range, or (if it is now written) read there. */
 int simt_touched_by_open(const void *pointer, size_t bytes, int writes, int (*is_open)(uint32_t launch),
                          struct simt_touch *touch);
-/** @brief What NCCL's calls have moved for a device so far, as on a ring: all-reduce of S bytes sends 2 (N - 1) / N S. */
+/** @brief What has been moved for a device so far, by copies between devices and by NCCL as on a ring: all-reduce of S bytes sends 2 (N - 1) / N S. */
 void simt_collective_bytes(int device, unsigned long long *bytes_sent, unsigned long long *bytes_received);
 /** @brief OS threads that wait for launches, besides the program's own. */
 int simt_pool_threads(void);

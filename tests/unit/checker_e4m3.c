@@ -148,7 +148,8 @@ int main(void)
             void *kept = NULL;
             rotation_signs(seed, signs);
             fill((enum kind)kind, rows);
-            const struct e4m3_rows *allowed = e4m3_rows(&kept, rows[0], 1, 0, rows[0], rows[0], ROWS, seed);
+            const struct e4m3_rows *allowed =
+                e4m3_rows(&kept, rows[0], 1, 0, rows[0], rows[0], ROWS, seed, STORAGE_F16);
             if (allowed == NULL) return 1;
             for (int i = 0; i < ROWS * COLUMNS; i++) loose += allowed->k_slack[i] > 0.0f, all++;
             for (size_t w = 0; w < sizeof WAYS / sizeof WAYS[0]; w++) {

@@ -45,7 +45,7 @@ static double rotation_error(const float *row)
 }
 
 /* Rotates a row; returns the largest error that a sum in f32 may have. */
-static double rotate(const float *row, uint32_t seed, const uint32_t *signs, double *x)
+static double rotate(const float *row, int64_t seed, enum storage storage, const uint32_t *signs, double *x)
 {
     for (int c = 0; c < E4M3_COLUMNS; c++)
         x[c] = seed != 0 && signs[c / 32] >> c % 32 & 1 ? -(double)row[c] : (double)row[c];
@@ -55,6 +55,8 @@ static double rotate(const float *row, uint32_t seed, const uint32_t *signs, dou
             double one = x[c], other = x[c + distance];
             x[c] = one + other, x[c + distance] = one - other;
         }
+    for (int c = 0; c < E4M3_COLUMNS && seed & E4M3_ROTATED_STORED; c++)
+        x[c] = (double)storage_round(storage, (float)x[c]);
     return seed == 0 ? 0.0 : rotation_error(row);
 }
 
@@ -78,15 +80,15 @@ static void round_one(double x, double error, const double scale[2], float *valu
 }
 
 /* A block of rows. */
-static void round_block(const float *rows, int count, uint32_t seed, double *memory, float *values,
-                        float *slack)
+static void round_block(const float *rows, int count, int64_t seed, enum storage storage, double *memory,
+                        float *values, float *slack)
 {
     double error[E4M3_ROWS], largest = 0.0, off = 0.0;
     uint32_t signs[E4M3_COLUMNS / 32];
-    rotation_signs(seed, signs);
+    rotation_signs((uint32_t)seed, signs);
     for (int r = 0; r < count; r++) {
         double *x = memory + (size_t)r * E4M3_COLUMNS;
-        error[r] = rotate(rows + (size_t)r * E4M3_COLUMNS, seed, signs, x);
+        error[r] = rotate(rows + (size_t)r * E4M3_COLUMNS, seed, storage, signs, x);
         off = fmax(off, error[r]);
         for (int c = 0; c < E4M3_COLUMNS; c++) largest = larger_finite(largest, x[c]);
     }
@@ -118,13 +120,14 @@ static struct e4m3_rows *allocate(int kv_len)
     return rounded;
 }
 
-static void round_keys(struct e4m3_rows *rounded, const float *k, const float *v, int kv_len, uint32_t seed)
+static void round_keys(struct e4m3_rows *rounded, const float *k, const float *v, int kv_len, int64_t seed,
+                       enum storage storage)
 {
     size_t elems = (size_t)kv_len * E4M3_COLUMNS;
     double largest = 0.0;
     for (int first = 0; first < kv_len; first += E4M3_ROWS) {
         size_t at = (size_t)first * E4M3_COLUMNS;
-        round_block(k + at, block_rows(kv_len, first), seed, rounded->memory, rounded->k + at,
+        round_block(k + at, block_rows(kv_len, first), seed, storage, rounded->memory, rounded->k + at,
                     rounded->k_slack + at);
     }
     for (size_t i = 0; i < elems; i++) largest = larger_finite(largest, (double)v[i]);
@@ -134,16 +137,16 @@ static void round_keys(struct e4m3_rows *rounded, const float *k, const float *v
 }
 
 const struct e4m3_rows *e4m3_rows(void **kept, const float *q, int q_len, int query, const float *k,
-                                  const float *v, int kv_len, uint32_t seed)
+                                  const float *v, int kv_len, int64_t seed, enum storage storage)
 {
     struct e4m3_rows *rounded = *kept != NULL ? *kept : allocate(kv_len);
     if (rounded == NULL) return NULL;
     *kept = rounded;
     int first = query / E4M3_ROWS * E4M3_ROWS;
     const float *block = q + (size_t)first * E4M3_COLUMNS;
-    if (rounded->of_k != k) round_keys(rounded, k, v, kv_len, seed);
+    if (rounded->of_k != k) round_keys(rounded, k, v, kv_len, seed, storage);
     if (rounded->of_queries != block)
-        round_block(block, block_rows(q_len, first), seed, rounded->memory, rounded->queries,
+        round_block(block, block_rows(q_len, first), seed, storage, rounded->memory, rounded->queries,
                     rounded->queries_slack);
     rounded->of_queries = block;
     rounded->q = rounded->queries + (size_t)(query - first) * E4M3_COLUMNS;

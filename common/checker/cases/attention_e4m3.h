@@ -8,6 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../numbers/storage.h"
+
+/** @brief Added to a seed: as if rotated rows were rounded to the storage type before they are rounded to E4M3. */
+#define E4M3_ROTATED_STORED ((int64_t)1 << 32)
+
 /** @brief A query row and the keys and values it is multiplied with, as floats. */
 struct e4m3_rows {
     const float *q;
@@ -34,11 +39,11 @@ double e4m3_nearest(double x);
  * @param q      [q_len, 128] of a head
  * @param query  which row of it
  * @param k, v   [kv_len, 128]
- * @param seed   of the rotation, 0: none
+ * @param seed   of the rotation, 0: none; with E4M3_ROTATED_STORED, what is rotated is rounded to @p storage first
  * @return what they became, until the next call; NULL for want of memory
  */
 const struct e4m3_rows *e4m3_rows(void **kept, const float *q, int q_len, int query, const float *k,
-                                  const float *v, int kv_len, uint32_t seed);
+                                  const float *v, int kv_len, int64_t seed, enum storage storage);
 
 /** @brief How far a score may be off because of the slack of @p q and of row @p key of k, before it is scaled. */
 double e4m3_score_slack(const struct e4m3_rows *rounded, size_t key);

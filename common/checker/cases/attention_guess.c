@@ -57,6 +57,8 @@ static const struct mistake_row MISTAKES[] = {
      .message = "every sequence of the batch reads the K/V heads of the first: is the batch in their offset?"},
     {HEAD_BATCH_STRIDE_1, RECORD_CAUSE_KV_HEAD, .where = S | O | W | BATCHES,
      .message = "K/V rows of sequence b begin at b * kv_len: the stride of a sequence is kv_heads * kv_len rows"},
+    {HEAD_BEFORE, RECORD_CAUSE_KV_HEAD, .where = S | O | W,
+     .message = "wrong K/V head: the one before it is read: is a whole number divided as a float, whose quotient may be rounded down?"},
     {UNDIVIDED, RECORD_CAUSE_NORMALISE, .where = M | W, .message = "never divided by the sum of the exponentials"},
     {DIVIDED_TWICE, RECORD_CAUSE_NORMALISE, .where = M | W, .message = "divided twice by the sum of the exponentials"},
     {DIVIDED_BY_LANE, RECORD_CAUSE_NORMALISE, .where = W,
@@ -206,6 +208,8 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     case K_TRANSPOSED:
     case V_TRANSPOSED:
         return head_dim > 1 && kv_len > 1;
+    case HEAD_BEFORE:
+        return extent[AT_BATCH] * extent[AT_KV_HEADS] > 1;
     case OWN_PART_ONLY:
         return kv_len == extent[AT_Q_LEN] && kv_len % size == 0;
     case REFILLED_LATE:
@@ -305,6 +309,7 @@ static size_t place_of(const struct wrong_row *row, int key)
     if (number == HEAD_SAME) head = row->h;
     if (number == HEAD_NO_BATCH) sequence = 0;
     if (number == HEAD_BATCH_STRIDE_1) sequence = row->b;
+    if (number == HEAD_BEFORE) head += (size_t)extent[AT_BATCH] * kv_heads - 1;
     if (number == REFILLED_LATE) key = refilled(row, key);
     const size_t first =
         (sequence + head) % ((size_t)extent[AT_BATCH] * kv_heads) * (size_t)extent[AT_KV_LEN];

@@ -410,10 +410,10 @@ static void expect_whole(const struct row *row, size_t unit, struct lesson_expec
 static void expect_e4m3(const struct lesson_case *item, struct row *row, size_t unit,
                         struct lesson_expectation *e)
 {
-    uint32_t seed = (uint32_t)item->value[AT_SEED];
+    const int64_t seed = item->value[AT_SEED];
     const float *q = row->q - row->i * E4M3_COLUMNS;
-    row->rounded =
-        e4m3_rows(&e->kept, q, row->shape.q_len, (int)row->i, row->k, row->v, row->shape.kv_len, seed);
+    row->rounded = e4m3_rows(&e->kept, q, row->shape.q_len, (int)row->i, row->k, row->v, row->shape.kv_len,
+                             seed, row->storage);
     if (row->rounded == NULL)
         abort(); /* out of memory, as elsewhere for so little: the checker cannot continue */
     row->q = row->rounded->q, row->k = row->rounded->k, row->v = row->rounded->v;

@@ -25,7 +25,9 @@ enum backward_mistake {
     DV_OF_DS, DV_OF_Q, DK_OF_DOUT, DQ_OF_V, EXCHANGED, DP_OF_Q, DP_OF_K,
     /* fragments */
     B_UNTRANSPOSED, HALF_OF_B, QUADRANTS, ROWS_TRANSPOSED, DS_UNTRANSPOSED, TERMS_OF_Y, KEYS_OF_WARP_0, SUB_FORGOTTEN,
-    TERMS_OF_SUB_0, KEYS_OF_ONE_WARP
+    TERMS_OF_SUB_0, KEYS_OF_ONE_WARP,
+    /* rounding */
+    DS_SCALED
     /* clang-format on */
 };
 
@@ -96,6 +98,9 @@ static const struct mistake_row MISTAKES[] = {
     {TILE_BEFORE, RECORD_CAUSE_KV_TILES, .where = DETERMINISTIC,
      .message = "dK and dV still hold what the block's tile of keys before has left: they begin at 0 for each",
      .sizes = {32, 128}},
+    {DS_SCALED, RECORD_CAUSE_SCALE, .where = HALVES,
+     .message = "dS is multiplied by the scale and rounded to 16 bits then, where it may overflow or vanish: scale dQ and dK, which "
+                "are floats"},
     {DV_OF_DS, RECORD_CAUSE_PRODUCTS, .message = "dV is made of dS: dV = P^T dO"},
     {DV_OF_Q, RECORD_CAUSE_PRODUCTS, .message = "dV is made with Q: dV = P^T dO"},
     {DK_OF_DOUT, RECORD_CAUSE_PRODUCTS, .message = "dK is made with dO: dK = scale * dS^T Q"},
@@ -252,6 +257,8 @@ static void find_weights(const struct guess *g, size_t row, size_t key, double *
     if (g->mistake.number == D_NEGATIVE) *ds = -*ds;
     if (g->mistake.number == P_FOR_DS) *ds = *p;
     if (g->mistake.number == DP_FOR_DS) *ds = dp - d;
+    if (g->mistake.number == DS_SCALED)
+        *ds = (double)storage_round(backward_storage(g->item), (float)(*ds * g->scale));
 }
 
 /* The deterministic kernel: how many blocks share a head's tiles of keys. */
@@ -295,7 +302,7 @@ static int walked(const struct guess *g, size_t query, size_t key)
 static double factor_of(const struct guess *g)
 {
     if (g->mistake.number == SCALE_OF_0) return 0.0;
-    if (g->mistake.number == NO_FACTOR) return 1.0;
+    if (g->mistake.number == NO_FACTOR || g->mistake.number == DS_SCALED) return 1.0;
     return g->mistake.number == FACTOR_TWICE ? g->scale * g->scale : g->scale;
 }
 

@@ -46,6 +46,7 @@ enum expert_mistake {
     NO_UP,
     GATE_ALONE,
     EXCHANGED,
+    GATE_UP_ROUNDED,
     UP_FURTHER /* [lines] */,
     LINES_OF_N,
     ROWS_OF_A_FROM_0,
@@ -83,6 +84,8 @@ static const struct mistake_row MISTAKES[] = {
     {NO_UP, RECORD_CAUSE_MLP, OF(EXPERTS_PRODUCT), .message = "silu(gate): up is missing"},
     {GATE_ALONE, RECORD_CAUSE_MLP, OF(EXPERTS_PRODUCT), .message = "swiglu is ignored: the result is gate"},
     {EXCHANGED, RECORD_CAUSE_MLP, OF(EXPERTS_PRODUCT), .message = "gate and up are exchanged: silu(up) * gate"},
+    {GATE_UP_ROUNDED, RECORD_CAUSE_MLP, OF(EXPERTS_PRODUCT),
+     .message = "gate and up are rounded to 16 bits before silu(gate) * up: they stay floats until the result is stored"},
     {UP_FURTHER, RECORD_CAUSE_MLP, OF(EXPERTS_PRODUCT), .message = "up is taken %d rows of w after gate: it is n rows further",
      .sizes = {1, 8, 16, 32, 64, 128, 256}},
     {LINES_OF_N, RECORD_CAUSE_LEADING_DIMENSION, OF(EXPERTS_PRODUCT),
@@ -247,6 +250,10 @@ static int guess_product(const struct wrong_experts *w, size_t at, double *value
     if (first + up_line >= experts * lines && swiglu) return 2;
     if (!sum_terms(w, OF_W, row, first + line, 0, k, &gate)) return 2;
     if (swiglu && !sum_terms(w, OF_UP, row, first + up_line, 0, k, &up)) return 2;
+    if (w->mistake == GATE_UP_ROUNDED) {
+        gate = (double)storage_round(experts_storage(w->item), (float)gate);
+        up = (double)storage_round(experts_storage(w->item), (float)up);
+    }
     *value = !swiglu || w->mistake == GATE_ALONE ? gate
              : w->mistake == NO_SILU             ? gate * up
              : w->mistake == NO_UP               ? ref_silu(gate)

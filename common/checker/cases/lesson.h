@@ -342,6 +342,9 @@ struct lesson {
      *         gives just there; 0 if it has nothing to do with it; -1 if there is no such guess. Before the call told is @p index, and cause RECORD_CAUSE_GUESS. */
     int (*guess)(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  struct lesson_guess *guess);
+    /** @brief Makes of @p item the case of which the oracle gives what mistake @p index does, and returns what is told of it; "" if the
+     *         mistake changes nothing here, NULL if there is no such mistake. NULL: none is known. */
+    const char *(*mistaken)(struct lesson_case *item, int index);
     /** @brief The sum of terms @p from to before @p to of the element at @p at of @p buffer; of none (@p from is @p to): what is added
      *         whatever terms count. 0 if the element is no such sum. NULL: none is. */
     int (*terms)(const struct lesson_case *item, const float *const *data, int buffer, size_t at, size_t from,

@@ -44,7 +44,7 @@ enum attention_mistake {
     MASK_OF_FIRST_ROWS, QUERIES_OF_FIRST_ROWS, TILES_SCALE_POSITIVE /* all of [keys] but the last */,
     SLOPE_OF_FIRST /* [heads] */, SLOPE_OF_GROUP, LSE_OF_ROUNDED /* weights, to [bits] */,
     ZEROS_AFTER_FIRST_QUERY /* as TILES_OF_FIRST_QUERY */, WEIGHTS_ROUNDED /* to [bits] */, MASK_SCALED,
-    SCALE_DEFAULT, QUERIES_ROUNDED /* to [bits]; with log2(e) in them if [other] */
+    SCALE_DEFAULT, QUERIES_ROUNDED /* to [bits]; with log2(e) in them if [other] */, HEAD_BEFORE
     /* clang-format on */
 };
 

@@ -723,7 +723,15 @@ static int guess_shuffled(const struct lesson_case *item, const float *const *da
 enum { SHUFFLE_GUESSES = 1500 }; /* at most */
 
 /** How weights become numbers. */
-enum unpacking { AS_SAID, NO_ZERO, ZERO_8, NO_SCALE };
+enum unpacking { AS_SAID, NO_ZERO, ZERO_8, PRODUCTS_ROUNDED, NO_SCALE };
+
+/* A weight of which q * scale, zero * scale and their difference are each rounded to A's type. */
+static double rounded_thrice(enum storage storage, int q, int zero, float scale)
+{
+    const float product = storage_round(storage, (float)q * scale),
+                offset = storage_round(storage, (float)zero * scale);
+    return (double)storage_round(storage, product - offset);
+}
 
 /* The terms of an element of C along k, from @p from to before @p to. */
 static int sum_terms(const struct lesson_case *item, const float *const *data, const struct misread *m,
@@ -750,8 +758,10 @@ static int sum_terms(const struct lesson_case *item, const float *const *data, c
         int q = ref_w4_number(data[W4_WEIGHTS], ref_w4_place(&shape, (int)q_at, (int)of_q));
         int zero = ref_w4_number(data[W4_ZEROS], zeros * n + of_zero);
         if (how == NO_ZERO || how == ZERO_8) zero = how == ZERO_8 ? 8 : 0;
-        *sum += (double)data[W4_A][row * lda + of_a] * (q - zero) *
-                (how == NO_SCALE ? 1.0 : (double)data[W4_SCALES][scales * n + of_scale]);
+        const float scale = how == NO_SCALE ? 1.0f : data[W4_SCALES][scales * n + of_scale];
+        *sum += (double)data[W4_A][row * lda + of_a] * (how == PRODUCTS_ROUNDED
+                                                            ? rounded_thrice(storage_of(item), q, zero, scale)
+                                                            : (q - zero) * (double)scale);
     }
     return 1;
 }
@@ -761,6 +771,10 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
 {
     static const char *const words[] = {[NO_ZERO] = "the zeros are not subtracted",
                                         [ZERO_8] = "every zero is taken as 8",
+                                        [PRODUCTS_ROUNDED] =
+                                            "q * scale, zero * scale and their difference are each rounded, "
+                                            "and where the scale is infinite that is infinity - infinity: "
+                                            "(q - zero) * scale is rounded once",
                                         [NO_SCALE] = "the weights are not scaled"};
     struct misread misread = {0};
     enum unpacking how = AS_SAID;

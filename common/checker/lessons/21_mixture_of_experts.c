@@ -588,6 +588,11 @@ static int trait(const struct lesson_case *item, int index, const char **message
 
 static const char *purpose(const struct lesson_case *item)
 {
+    enum { COPIED_AT_ONCE = 2048 }; /* columns, by a block of 256 threads in 16 bytes each */
+    if (item->part == EXPERTS_LAYER && item->extent[EXPERTS_K] > COPIED_AT_ONCE &&
+        item->distribution == NORMAL)
+        return "a row of x has more than the 2048 elements that 256 threads copy at once in 16 bytes each: "
+               "is all of it gathered?";
     switch (item->distribution) {
     case TIES:
         return "most logits are equal to others, as 0 and -0 are: then the smaller index comes first";

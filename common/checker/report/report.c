@@ -106,10 +106,32 @@ static int is_far_case(const struct lesson_case *item)
     return 0;
 }
 
+static int part_has_failed(const struct check *check, int index, int part)
+{
+    enum state state = check->verdicts[index].state;
+    if (!check->chosen[index] || check->cases[index].part != part) return 0;
+    if (state == STATE_NOT_STARTED) return check_state(check, part) != STATE_NOT_STARTED;
+    return state != STATE_PASS && state != STATE_NO_DEVICE;
+}
+
+/* 1 if every failing case of the part has inputs that are infinite or NaN. */
+static int fails_for_specials(const struct check *check, int part)
+{
+    for (int i = 0; i < check->case_count; i++) {
+        const struct verdict *verdict = &check->verdicts[i];
+        if (part_has_failed(check, i, part) && !verdict->ordinary && !verdict->special) return 0;
+    }
+    return 1;
+}
+
 static const char *about(const struct check *check, int index)
 {
     const struct lesson *lesson = check->options.lesson;
     const struct lesson_case *item = &check->cases[index];
+    if (check->verdicts[index].ordinary && !(item->flags & CASE_SAME_ADDRESSES) &&
+        fails_for_specials(check, item->part))
+        return "only inputs with infinities or NaN fail, and ordinary results are wrong there: what stands "
+               "beside one of those counts all the same";
     if (check->verdicts[index].about != NULL) return check->verdicts[index].about;
     if (item->about != NULL) return item->about;
     if (is_far_case(item)) return "some of it lies beyond 2^32 elements: has an offset 32 bits?";
@@ -141,16 +163,19 @@ static int is_own_unwritten(const struct record *record)
 }
 
 /* 1 if a failure of this kind may come of what a case's inputs are: it is one of contents, or a read of what was not given. Where
- * they are infinite or NaN, and ordinary elements are wrong, it does not, unless it may come of an earlier call's; nor where errors are
- * of the size of what rounding leaves. */
-static int is_of_inputs(const struct lesson_case *item, const struct verdict *verdict)
+ * they are infinite or NaN, and ordinary elements are wrong, it does not, unless it may come of an earlier call's or nothing else
+ * fails; nor where errors are of the size of what rounding leaves. */
+static int is_of_inputs(const struct check *check, int index)
 {
+    const struct lesson_case *item = &check->cases[index];
+    const struct verdict *verdict = &check->verdicts[index];
     const double few_bounds = 3.0;
     switch ((enum record_kind)verdict->record.kind) {
     case RECORD_WRONG_VALUE:
     case RECORD_LARGE_ERROR:
         return (verdict->record.certainty != RECORD_ROUNDING || verdict->record.value.share > few_bounds) &&
-               (!verdict->ordinary || (item->flags & CASE_SAME_ADDRESSES));
+               (!verdict->ordinary || (item->flags & CASE_SAME_ADDRESSES) ||
+                fails_for_specials(check, item->part));
     case RECORD_UNINITIALIZED_READ:
         if (is_far_case(item)) return 1;
         /* fall through */
@@ -185,7 +210,7 @@ static int explains_case(const struct check *check, int index)
 {
     const struct verdict *verdict = &check->verdicts[index];
     int basic = 0, failed = 0;
-    if (!is_of_inputs(&check->cases[index], verdict) || verdict->record.guess > 0 ||
+    if (!is_of_inputs(check, index) || verdict->record.guess > 0 ||
         verdict->record.cause == RECORD_CAUSE_KEPT)
         return 0;
     for (int i = 0; i < check->case_count; i++) {
@@ -291,14 +316,6 @@ static int same_cause(const struct verdict *a, const struct verdict *b)
     return a->stage == b->stage && (by_stage || record_same_cause(&a->record, &b->record));
 }
 
-static int part_has_failed(const struct check *check, int index, int part)
-{
-    enum state state = check->verdicts[index].state;
-    if (!check->chosen[index] || check->cases[index].part != part) return 0;
-    if (state == STATE_NOT_STARTED) return check_state(check, part) != STATE_NOT_STARTED;
-    return state != STATE_PASS && state != STATE_NO_DEVICE;
-}
-
 /** Names of cases on one line, as many as fit. */
 struct names {
     const char *title;
@@ -396,17 +413,32 @@ static int have_one_cause(const struct check *check, int part)
     return first != NULL;
 }
 
-/* Of which step of report_cases() a case is: of roundings those that a mistake explains come first; what is special about a case names
- * a cause, after those that are certain. */
+/* 1 if a case of the part that is to be computed fails, whose parts and rows all lie near: what is wrong there is wrong in far cases as
+ * well. */
+static int fails_near(const struct check *check, int part)
+{
+    for (int i = 0; i < check->case_count; i++) {
+        const struct lesson_case *item = &check->cases[i];
+        if (part_has_failed(check, i, part) && item->expected == KERNEL_OK && !is_far_case(item)) return 1;
+    }
+    return 0;
+}
+
+/* Of which step of report_cases() a case is: what is special about a case names a cause, after those that are certain, and so does a
+ * mistake that explains a rounding. */
 static int step_of(const struct check *check, int index)
 {
     const struct verdict *verdict = &check->verdicts[index];
     const int certainty = (int)certainty_of(verdict);
+    if (is_far_case(&check->cases[index]) && fails_near(check, check->cases[index].part))
+        return 2 * RECORD_NO_CAUSE;
     if (certainty == RECORD_CAUSE) return 2 * RECORD_CAUSE + 1;
+    if (certainty == RECORD_ROUNDING && verdict->record.cause != RECORD_CAUSE_ROUNDING)
+        return 2 * RECORD_CAUSE;
     /* a call with another's addresses fails of whatever else is wrong, too */
     if (tells_purpose(check, index) && !(check->cases[index].flags & CASE_SAME_ADDRESSES))
         return 2 * RECORD_CAUSE;
-    return 2 * certainty + (certainty == RECORD_ROUNDING && verdict->record.guess > 0);
+    return 2 * certainty;
 }
 
 /* Prints the simplest case if most fail. Then the cases that name a cause, in the order of the table,

@@ -1,6 +1,7 @@
 /**
  * @file altered.c
- * @brief Asks the oracle what comes of inputs in which subnormal numbers are 0, infinities and NaN are finite, or -128 is another byte.
+ * @brief Asks the oracle what comes of inputs in which subnormal numbers are 0, infinities and NaN are finite, or -128 is another byte,
+ *        and of the cases that a lesson's mistakes make of this one.
  */
 #include "altered.h"
 
@@ -99,8 +100,10 @@ static int alter(const struct judged *judged, const struct alteration *alteratio
     return changed;
 }
 
-/* How many of the wrong elements a span has; -1 if it does not give one of them, @p other counts those that should be something else. */
-static int found_in(const struct lesson_span *span, const struct wrong *wrong, size_t kept, int *other)
+/* How many of the wrong elements a span has; -1 if it does not give one of them, @p other counts those that should be something else.
+ * In another case, its bounds may be wide, and say nothing of this one. */
+static int found_in(const struct lesson_span *span, int of_other_case, const struct wrong *wrong, size_t kept,
+                    int *other)
 {
     int found = 0;
     for (size_t i = 0; i < kept; i++) {
@@ -111,7 +114,7 @@ static int found_in(const struct lesson_span *span, const struct wrong *wrong, s
         /* whole numbers, too, are at hand as floats */
         const double as_float = 0x1p-24 * fabs(span->expected[at]);
         if (!compare_element(wrong[i].got, span->expected[at],
-                             2.0 * fmax(wrong[i].bound, span->bound[at]) + as_float))
+                             2.0 * fmax(wrong[i].bound, of_other_case ? 0.0 : span->bound[at]) + as_float))
             return -1;
         *other += !compare_element(span->expected[at], wrong[i].expected, wrong[i].bound);
         found++;
@@ -119,20 +122,20 @@ static int found_in(const struct lesson_span *span, const struct wrong *wrong, s
     return found;
 }
 
-/* 1 if the oracle with these inputs gives all that is wrong. */
-static int gives_all(const struct judged *judged, const float *const *inputs, int buffer,
-                     const struct wrong *wrong, size_t kept)
+/* 1 if the oracle with this case and these inputs gives all that is wrong. */
+static int gives_all(const struct judged *judged, const struct lesson_case *item, const float *const *inputs,
+                     int buffer, const struct wrong *wrong, size_t kept)
 {
     const struct lesson *lesson = judged->session->check->options.lesson;
-    const struct lesson_case *item = &judged->item->settled;
     struct lesson_expectation e = {.shared = lesson->prepare != NULL ? lesson->prepare(item, inputs) : NULL};
     double *memory = compare_expectation(&e, lesson->unit_elems(item));
     size_t found = 0;
-    int fits = memory != NULL, other = 0;
+    int fits = memory != NULL, other = 0, of_other_case = item != &judged->item->settled;
     for (size_t unit = 0; unit < judged->units && fits && found < kept; unit++) {
         lesson->expect(item, inputs, unit, &e);
         for (int s = 0; s < e.span_count && fits; s++) {
-            const int here = e.span[s].buffer == buffer ? found_in(&e.span[s], wrong, kept, &other) : 0;
+            const int here =
+                e.span[s].buffer == buffer ? found_in(&e.span[s], of_other_case, wrong, kept, &other) : 0;
             fits = here >= 0;
             found += (size_t)(here > 0 ? here : 0);
         }
@@ -141,6 +144,32 @@ static int gives_all(const struct judged *judged, const float *const *inputs, in
     free(e.shared);
     free(memory);
     return fits && found == kept && 2 * (size_t)other >= kept;
+}
+
+/* 1 if an input holds an infinity or a NaN. */
+static int is_special(const struct judged *judged)
+{
+    for (int b = 0; b < judged->item->buffer_count; b++)
+        for (size_t i = 0; judged->inputs[b] != NULL && i < lesson_elems(&judged->item->buffer[b]); i++)
+            if (!isfinite(judged->inputs[b][i])) return 1;
+    return 0;
+}
+
+/* The first of the lesson's mistakes that gives all that is wrong; NULL if none does. Where an input is infinite or NaN many a mistake
+ * gives the same. */
+static const char *find_mistake(const struct judged *judged, int buffer, const struct wrong *wrong,
+                                size_t kept)
+{
+    const struct lesson *lesson = judged->session->check->options.lesson;
+    for (int i = 0; lesson->mistaken != NULL && !is_special(judged); i++) {
+        struct lesson_case item = judged->item->settled;
+        const char *words = lesson->mistaken(&item, i);
+        if (words == NULL) break;
+        if (*words != '\0' &&
+            gives_all(judged, &item, (const float *const *)judged->inputs, buffer, wrong, kept))
+            return words;
+    }
+    return NULL;
 }
 
 int altered_explain(const struct judged *judged, int buffer, const struct wrong *wrong, size_t kept,
@@ -152,13 +181,18 @@ int altered_explain(const struct judged *judged, int buffer, const struct wrong 
     if (kept < LEAST_WRONG || judged->sampled > 0 || cost.oracle_ops > MOST_OPS) return 0;
     for (size_t i = 0; i < sizeof ALTERATIONS / sizeof ALTERATIONS[0]; i++) {
         float *inputs[WIRE_BUFFERS] = {NULL};
-        const int explains = alter(judged, &ALTERATIONS[i], inputs) &&
-                             gives_all(judged, (const float *const *)inputs, buffer, wrong, kept);
+        const int explains =
+            alter(judged, &ALTERATIONS[i], inputs) &&
+            gives_all(judged, &judged->item->settled, (const float *const *)inputs, buffer, wrong, kept);
         for (int b = 0; b < WIRE_BUFFERS; b++) free(inputs[b]);
         if (!explains) continue;
         record->cause = RECORD_CAUSE_STORAGE_TYPE;
         snprintf(record->note, sizeof record->note, "%s", ALTERATIONS[i].words);
         return 1;
     }
-    return 0;
+    const char *words = find_mistake(judged, buffer, wrong, kept);
+    if (words == NULL) return 0;
+    record->cause = RECORD_CAUSE_STORAGE_TYPE;
+    snprintf(record->note, sizeof record->note, "%s", words);
+    return 1;
 }

@@ -187,6 +187,41 @@ static void set_numbers(struct record *found, uint64_t first, uint64_t second)
     found->number[RECORD_N_SECOND] = (int64_t)second;
 }
 
+/** The smallest block of indices that some elements lie in. */
+struct block {
+    int64_t low[LESSON_RANK], high[LESSON_RANK];
+    size_t count; /* of these elements */
+};
+
+static void add_to_block(struct block *block, const struct lesson_buffer *buffer, size_t at)
+{
+    struct record place = {0};
+    compare_place(buffer, at, &place);
+    for (int axis = 0; axis < buffer->rank; axis++) {
+        const int64_t index = place.memory.index[axis];
+        if (block->count == 0 || index < block->low[axis]) block->low[axis] = index;
+        if (block->count == 0 || index > block->high[axis]) block->high[axis] = index;
+    }
+    block->count++;
+}
+
+/* Notes the last element of a block in @p found, the first of which is known, if all of the block is unwritten and not all of the
+ * buffer. */
+static void tell_block(const struct block *block, const struct lesson_buffer *buffer, struct record *found)
+{
+    size_t held = 1, all = 1;
+    int64_t ends = 0;
+    for (int axis = 0; axis < buffer->rank; axis++) {
+        const int last = axis == buffer->rank - 1;
+        const size_t extent = last && buffer->row > 0 ? buffer->row : buffer->extent[axis];
+        held *= (size_t)(block->high[axis] - block->low[axis] + 1), all *= extent;
+        ends += block->low[axis] > 0 && (size_t)block->high[axis] + 1 == extent;
+    }
+    if (block->count < 2 || held != block->count || held == all || buffer->column[0] != NULL) return;
+    for (int axis = 0; axis < buffer->rank; axis++) found->value.last[axis] = block->high[axis];
+    found->number[RECORD_N_EXTENT] = ends;
+}
+
 /* ---- bits ------------------------------------------------------------------------------------------------ */
 
 /* Offset of the first byte of a guard zone that has changed, -1 if there is none. */
@@ -367,6 +402,10 @@ int compare_written(const struct judged *judged, int b, struct record *found)
         if (!is_kept(judged, b, 0, wrong->first[i].at)) return 1;
     find(found, RECORD_NEVER_WRITTEN, RECORD_NEVER, &judged->item->buffer[b], wrong->first[0].at);
     set_numbers(found, wrong->wrong, lesson_elems(&judged->item->buffer[b]));
+    struct block block = {.count = 0};
+    for (size_t i = 0; i < wrong->wrong && i < WRONG_KEPT; i++)
+        add_to_block(&block, &judged->item->buffer[b], wrong->first[i].at);
+    if (block.count == wrong->wrong) tell_block(&block, &judged->item->buffer[b], found);
     return 0;
 }
 
@@ -383,6 +422,7 @@ static int runs_of(const struct judged *judged, int b, struct record *found)
     const float *one = judged->got[0][b], *two = judged->got[1][b];
     size_t elems = lesson_elems(buffer), unwritten = 0, different = 0, poisoned = 0, first = 0;
     size_t left_out[2] = {0};
+    struct block block = {.count = 0};
     if (memcmp(judged->raw[0][b], judged->raw[1][b], lesson_bytes(buffer)) == 0) return 1;
     for (size_t at = 0; at < elems; at++) {
         if (bits_after(judged, b, 0, at) == bits_after(judged, b, 1, at) ||
@@ -393,6 +433,7 @@ static int runs_of(const struct judged *judged, int b, struct record *found)
         if (unwritten + different == 0) first = at;
         if (is_unwritten) {
             unwritten++;
+            add_to_block(&block, buffer, at);
         } else {
             different++;
             for (int run = 0; run < 2; run++) left_out[run] += (size_t)is_kept(judged, b, run, at);
@@ -404,6 +445,7 @@ static int runs_of(const struct judged *judged, int b, struct record *found)
     const char *stale = judged->session->check->options.lesson->stale;
     if (unwritten > 0 && different == 0) {
         find(found, RECORD_NEVER_WRITTEN, RECORD_NEVER, buffer, first);
+        tell_block(&block, buffer, found);
     } else if (unwritten == 0 && (left_out[0] == different || left_out[1] == different)) {
         find(found, RECORD_NEVER_WRITTEN,
              !two_places                ? RECORD_NOT_IN_ONE_RUN

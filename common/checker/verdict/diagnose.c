@@ -840,8 +840,11 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
     memset(verdict->guesses, 0, sizeof verdict->guesses);
     verdict->guess_count = 0;
     if (!find_symptoms(&symptoms, judged, buffer, verdict)) return;
-    /* What is kept of an earlier call with the same addresses looks like many a mistake, which other cases show. */
-    if (judged->item->settled.flags & CASE_SAME_ADDRESSES) return;
+    /* What is kept of an earlier call with the same addresses looks like many a mistake, which other cases show; not like rounding. */
+    if (judged->item->settled.flags & CASE_SAME_ADDRESSES) {
+        if (rounding(&symptoms, record)) record->certainty = RECORD_ROUNDING;
+        return;
+    }
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
         if (!patterns[i].fits(&symptoms, record)) continue;
         record->certainty = patterns[i].certainty;

@@ -539,18 +539,19 @@ static void create_in_turn(struct scene *scene)
 static enum creation create_in_capture(const struct scene *scene, cudaStream_t stream)
 {
     struct decode_graphs *graphs = NULL;
-    enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
     cudaGraph_t graph = NULL;
     size_t nodes = 1;
     cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed);
+    const unsigned long long own = capture_of(stream);
     if (decode_graphs_create(&scene->model, &scene->work, stream, &graphs) == KERNEL_OK)
         decode_graphs_destroy(graphs);
     int left = cudaGetLastError() != cudaSuccess;
-    cudaStreamIsCapturing(stream, &capture);
-    if (capture != cudaStreamCaptureStatusNone && cudaStreamEndCapture(stream, &graph) == cudaSuccess) {
+    const int kept = capture_of(stream) == own;
+    if (cudaStreamEndCapture(stream, &graph) == cudaSuccess) {
         cudaGraphGetNodes(graph, NULL, &nodes);
         cudaGraphDestroy(graph);
     }
+    nodes += !kept;
     cudaGetLastError();
     return nodes > 0 ? CAPTURE_SPOILED : left ? ERROR_LEFT : CREATED_RIGHT;
 }

@@ -327,9 +327,15 @@ static enum kernel_status capture(const struct scene *s, cudaGraphExec_t *execut
     cudaGraph_t graph = NULL;
     if (cudaStreamBeginCapture(s->stream, cudaStreamCaptureModeRelaxed) != cudaSuccess)
         return KERNEL_CUDA_ERROR;
+    const unsigned long long own = capture_of(s->stream);
     enum kernel_status status = take_step(s, &s->model, &batch);
+    const int kept = capture_of(s->stream) == own;
     if (cudaStreamEndCapture(s->stream, &graph) != cudaSuccess) return KERNEL_CUDA_ERROR;
     marshalling_may_look(1);
+    if (!kept) {
+        marshalling_saw(CAPTURE_ENDED);
+        status = KERNEL_CUDA_ERROR;
+    }
     if (status == KERNEL_OK && cudaGraphInstantiate(executable, graph, 0) != cudaSuccess)
         status = KERNEL_CUDA_ERROR;
     cudaGraphDestroy(graph);

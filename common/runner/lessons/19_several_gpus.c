@@ -513,7 +513,7 @@ static int32_t x_unlike(const struct scene *s, int rank)
 
 /** Into the report: what each rank has sent in this call. Where nobody counts, or fewer ranks work, it is what it has to be. In the
  *  stream, behind whatever poisoned the report before the call: where calls are timed the host is ahead of the stream. */
-static void report_sent(const struct scene *s, const int64_t *before)
+static void report_sent(const struct scene *s, const int64_t *sent)
 {
     static int32_t report[MOST_GPUS * SENT_COLUMNS];
     const int ranks = (int)s->item->value[AT_RANKS];
@@ -524,7 +524,7 @@ static void report_sent(const struct scene *s, const int64_t *before)
         report[r * columns + SENT_FLOATS] =
             (int32_t)(s->ring ? ring_floats_sent(v, ranks) : layer_floats_sent(v, ranks));
     for (int i = 0; i < s->ranks && s->ranks == ranks && is_simt(); i++)
-        report[s->rank_at[i] * columns + SENT_FLOATS] = (int32_t)(floats_sent_by(i) - before[i]);
+        report[s->rank_at[i] * columns + SENT_FLOATS] = (int32_t)sent[i];
     for (int r = 1; r < s->ranks && !s->ring && is_simt(); r++)
         report[r * columns + SENT_UNLIKE] = x_unlike(s, r);
     cudaMemcpyAsync(s->buffers[s->ring ? (int)RING_SENT : (int)LAYER_SENT], report,
@@ -548,12 +548,6 @@ static void repeat_x(const struct scene *s)
     for (int64_t r = s->ranks; r < s->item->value[AT_RANKS]; r++)
         cudaMemcpyAsync(out + (size_t)r * count, out, count * sizeof(float), cudaMemcpyDefault,
                         s->gpus.at[0].stream);
-}
-
-/** Groups that the entry point has left open would be its caller's. */
-static void close_groups(void)
-{
-    for (int i = 0; i < 8 && is_simt() && ncclGroupEnd() != ncclInvalidUsage; i++) continue;
 }
 
 /** On GPUs a scene stays for the next call of the case, which may be timed. */
@@ -605,7 +599,7 @@ static int open_scene(struct scene *s, const struct wire_case *item, void *const
 enum kernel_status lesson_call(const struct wire_case *item, void *const *buffers, cudaStream_t stream)
 {
     static struct scene scene;
-    int64_t before[MOST_GPUS];
+    int64_t sent[MOST_GPUS];
     marshalling_may_look(1);
     const int opened = open_scene(&scene, item, buffers, stream);
     const int gone = (item->value[AT_MANNER] & RANKS_GONE) != 0, right = is_right(item);
@@ -616,7 +610,7 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
     order_streams(&scene, 1);
     if (right) poison(&scene);
     if (!scene.ring && right) bring_x(&scene);
-    for (int i = 0; i < scene.ranks; i++) before[i] = floats_sent_by(i);
+    for (int i = 0; i < scene.ranks; i++) sent[i] = -floats_sent_by(i);
     const struct gpu_ranks all = scene.gpus;
     if (gone) lose_last_rank(&scene);
     cudaSetDevice(0);
@@ -625,14 +619,14 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
     const enum kernel_status status = scene.ring ? call_ring(&scene) : call_layer(&scene);
     entry_point_returned(status);
     marshalling_may_look(1);
-    close_groups();
+    for (int i = 0; i < scene.ranks; i++) sent[i] += floats_sent_by(i);
     cudaSetDevice(0);
     scene.gpus = all;
     if (status == KERNEL_OK) {
         put_together(&scene);
         order_streams(&scene, 0);
         if (!scene.ring) repeat_x(&scene); /* of rank 0, whichever device that is on */
-        report_sent(&scene, before);
+        report_sent(&scene, sent);
     }
     cudaSetDevice(0);
     if (is_simt() || status != KERNEL_OK) close_scene(&scene);

@@ -206,10 +206,22 @@ static size_t elements_sent(const struct call *call, int *also_receives)
     }
 }
 
+static void add_bytes(int device, unsigned long long out, unsigned long long in)
+{
+    __atomic_fetch_add(&sent[device], out, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&received[device], in, __ATOMIC_RELAXED);
+}
+
 static void count_bytes(const struct call *call, unsigned long long out, unsigned long long in)
 {
-    sent[call->comm->device] += out;
-    received[call->comm->device] += in;
+    add_bytes(call->comm->device, out, in);
+}
+
+void count_transfer(int from, int to, size_t bytes)
+{
+    if (from < 0 || to < 0 || from == to) return;
+    add_bytes(from, bytes, 0);
+    add_bytes(to, 0, bytes);
 }
 
 /** Collectives with a root: each other rank sends its own part to the root, or receives it from there. */

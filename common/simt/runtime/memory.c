@@ -410,6 +410,8 @@ cudaError_t runtime_copy(struct copy_operation c, cudaStream_t stream, struct si
     int to_ok = is_side_valid(site, to_device(c.kind), c.to, to_bytes, ROLE_WRITES);
     int from_ok = is_side_valid(site, from_device(c.kind), c.from, from_bytes, ROLE_READS);
     if (!to_ok || !from_ok) return runtime_result(cudaErrorInvalidValue);
+    if (c.kind == cudaMemcpyDeviceToDevice)
+        count_transfer(simt_device_of(c.from), simt_device_of(c.to), c.rows * c.width);
     struct operation operation = {OPERATION_COPY, site, stream, stream_device(stream), {.copy = c}};
     return runtime_result(runtime_perform(&operation));
 }

@@ -312,6 +312,27 @@ static void check_bytes(void)
                  2 * twice + 2 * (n - 1) * types + 5 * 2 * (n - 1) * s);
 }
 
+/** A copy from device to device counts as sent, whatever made it. */
+static void check_bytes_of_a_copy(void)
+{
+    enum { BYTES = 4096 };
+    unsigned long long before, after, received;
+    char *from = NULL, *to = NULL;
+    if (g_ranks < 2) return;
+    require(cudaSetDevice(1), "cudaSetDevice");
+    require(cudaMalloc((void **)&to, BYTES), "cudaMalloc");
+    require(cudaSetDevice(0), "cudaSetDevice");
+    require(cudaMalloc((void **)&from, BYTES), "cudaMalloc");
+    require(cudaMemset(from, 0, BYTES), "cudaMemset");
+    simt_collective_bytes(0, &before, &received);
+    require(cudaMemcpyPeer(to, 1, from, 0, BYTES), "cudaMemcpyPeer");
+    require(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    simt_collective_bytes(0, &after, &received);
+    expect_equal("bytes that a copy has sent", 0, (long long)(after - before), BYTES);
+    require(cudaFree(from), "cudaFree");
+    require(cudaFree(to), "cudaFree");
+}
+
 /** When a rank has aborted, the calls of the others end with an error, and that is no finding. */
 static void lose_a_rank(void)
 {
@@ -372,6 +393,7 @@ int main(void)
     one_thread();
 #ifdef __SIMT__
     check_bytes();
+    check_bytes_of_a_copy();
     lose_a_rank();
     lose_what_a_group_names();
 #endif
