@@ -37,13 +37,13 @@ static void add_matches(struct argument_list *list, const char *pattern)
 static void add_installation(struct argument_list *list, const char *compiler)
 {
     char *path = *compiler ? realpath(compiler, NULL) : NULL;
-    if (!path || strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/opt/", 5) == 0) {
+    if (path == NULL || strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/opt/", 5) == 0) {
         free(path);
         return;
     }
     for (int up = 0; up < 2; up++) {
         char *slash = strrchr(path, '/');
-        if (slash && slash != path) *slash = '\0';
+        if (slash != NULL && slash != path) *slash = '\0';
     }
     argument_add(list, path);
 }
@@ -72,7 +72,7 @@ void checks_readable(const struct recipe *recipe, struct argument_list *list)
 static void add_real(struct argument_list *list, const char *path)
 {
     char *real = realpath(path, NULL);
-    if (real) argument_add(list, real);
+    if (real != NULL) argument_add(list, real);
 }
 
 static void free_paths(struct argument_list *list)
@@ -152,13 +152,14 @@ char *checks_object(const struct recipe *recipe, const char *source, const char 
         read_headers(in_source("common/simt/include/*.h"), &headers);
         read_headers(in_source("common/simt/include/simt/*.h"), &headers);
     }
-    struct object_rules rules = {recipe->device, is_own, contract.data, headers.data ? headers.data : ""};
+    struct object_rules rules = {recipe->device, is_own, contract.data,
+                                 headers.data != NULL ? headers.data : ""};
     int fine = object_check(path, &rules, &finding);
     text_free(&contract);
     text_free(&headers);
     free(pattern);
     if (fine) return NULL;
-    int line = finding.symbol ? source_line_of(source, finding.symbol) : 0;
+    int line = finding.symbol != NULL ? source_line_of(source, finding.symbol) : 0;
     return line ? format_string("%s:%d: %s", name_of(recipe), line, finding.message)
                 : format_string("%s: %s", name_of(recipe), finding.message);
 }
@@ -207,9 +208,10 @@ char *checks_machine_code(const struct recipe *recipe, const char *path, const c
     const struct machine_code_tables tables = tables_of(&object);
     *section = NULL;
     if (!machine_code_check(disassembly, &tables, frames, unproven, &finding)) {
-        sentence = finding.section ? format_string("its machine code \"%s\" (in %s) %s", finding.instruction,
-                                                   finding.function, finding.message)
-                                   : format_string("%s: %s", name_of(recipe), finding.message);
+        sentence = finding.section != NULL
+                       ? format_string("its machine code \"%s\" (in %s) %s", finding.instruction,
+                                       finding.function, finding.message)
+                       : format_string("%s: %s", name_of(recipe), finding.message);
         *section = finding.section;
         *address = finding.address;
         free(finding.instruction);

@@ -18,9 +18,10 @@
 #include "disassembly.h"
 
 enum { INDEX_BYTES = 12, MOST_REPORTS = 24, MOST_RUNS = 30, KEEPS_REGISTERS = 2 };
-/* Above a thread's stack as much memory belongs to nobody (GUARD_BYTES): a function that is called without its arguments finds nothing. */
+/* As much memory above each stack belongs to nobody (GUARD_BYTES): a function that is called without its arguments reads no other
+ * stack. */
 enum { MOST_ARGUMENT_BYTES = 64 << 10, MOST_FRAME_BYTES = 64 << 10 };
-/* A stack that is aligned anew does not step over what lies below it, which the compiler touches every 4096 bytes. */
+/* Aligning the stack must not skip the guard below it; compilers touch the stack every 4096 bytes, which is the largest alignment. */
 enum { MOST_ALIGNMENT = 4096, MOST_PUSHED_BYTES = 128 /* before that */ };
 
 /* ---- what is known ------------------------------------------------------------------------------------- */
@@ -158,7 +159,8 @@ static void open_part(const struct program *p, int function, int of, int64_t *lo
     }
 }
 
-/* Where the device lets pointers write, and arguments on the stack, which a caller who takes the function for another does not keep apart. */
+/* Places that pointers may write to; and arguments on the stack, which a caller that takes the function for another may not have put
+ * there. */
 static int is_open(struct program *p, int function, int of, int64_t at)
 {
     struct part *part = &p->part;
@@ -207,7 +209,8 @@ static struct value find_slot(const struct state *s, struct value where)
     return anything;
 }
 
-/* Forgets what pointers, or other functions, may have changed; as long as it is not known where pointers lead, that is looked up later. */
+/* Forgets what pointers, or other functions, may have changed. As long as it is not known where pointers lead, only arguments are
+ * forgotten, and load_slot() keeps a list of what is to be looked up later. */
 static void forget_open(struct program *p, struct state *s, size_t at)
 {
     const int function = p->whole[p->code.instruction[at].function];
@@ -249,7 +252,7 @@ static void set_slot(struct program *p, struct state *s, size_t at, struct value
 
 /* ---- names and reports --------------------------------------------------------------------------------- */
 
-/* What is named after instruction @p at has another name from now on, or none. */
+/* Drops what is known in terms of what instruction @p at made when it ran before. */
 static void forget_names(const struct program *p, struct state *s, enum value_kind kind, size_t at,
                          uint64_t which)
 {
@@ -266,7 +269,7 @@ static void forget_names(const struct program *p, struct state *s, enum value_ki
     s->report_count = kept;
 }
 
-/* Instruction @p at runs: what it made before has the name that it then had no more. */
+/* Instruction @p at is about to run again: values of before that registers still hold get the name HELD. */
 static void begin_instruction(const struct program *p, struct state *s, size_t at)
 {
     for (int i = 0; i < REGISTERS; i++)
@@ -340,9 +343,9 @@ static struct value value_of_relocation(const struct program *p, size_t at, cons
 static struct value distance_of(struct program *p, const struct state *s, size_t at, const struct operand *o)
 {
     const struct relocation *r = relocation_of(p, at, 0);
-    const int is_relative = r && strcmp(r->kind, "PC32") == 0;
+    const int is_relative = r != NULL && strcmp(r->kind, "PC32") == 0;
     if (is_relative != o->counter) return anything;
-    struct value sum = r ? value_of_relocation(p, at, r) : (struct value){NUMBER, 0, o->value};
+    struct value sum = r != NULL ? value_of_relocation(p, at, r) : (struct value){NUMBER, 0, o->value};
     if (o->base != NO_REGISTER) sum = values_sum(&p->values, sum, s->reg[o->base], 1);
     if (o->index != NO_REGISTER) sum = values_sum(&p->values, sum, s->reg[o->index], o->scale);
     return sum;
@@ -359,7 +362,8 @@ static const struct relocation *linked(const struct program *p, size_t at, const
 {
     static const char tables[] = " GOTTPOFF GOTPCREL GOTPCRELX REX_GOTPCRELX ";
     const struct relocation *r = relocation_of(p, at, 0);
-    return r && o->counter && r->addend == -4 && is_listed(tables, r->kind, strlen(r->kind)) ? r : NULL;
+    return r != NULL && o->counter && r->addend == -4 && is_listed(tables, r->kind, strlen(r->kind)) ? r
+                                                                                                     : NULL;
 }
 
 static struct value value_of_linked(const struct relocation *r)
@@ -396,10 +400,11 @@ static int not_proven(struct program *p, size_t at, int64_t bytes, int writes)
 {
     const struct instruction *it = &p->code.instruction[at];
     struct machine_code_accesses *list = p->unproven;
-    if (!list) return fail(p, at, "touches memory, and has not told the device of that");
+    if (list == NULL) return fail(p, at, "touches memory, and has not told the device of that");
     if (!p->judging) return 1;
     struct machine_code_access *last = list->count ? &list->access[list->count - 1] : NULL;
-    if (last && last->address == it->address && strcmp(last->section, p->code.name[it->section]) == 0) {
+    if (last != NULL && last->address == it->address &&
+        strcmp(last->section, p->code.name[it->section]) == 0) {
         last->bytes[writes] = bytes;
         return 1;
     }
@@ -455,7 +460,7 @@ static int judge_address(struct program *p, struct state *s, size_t at, struct v
 static int judge(struct program *p, struct state *s, size_t at, const struct operand *o, int bytes,
                  int writes)
 {
-    if (!writes && !o->thread && bytes == 8 && linked(p, at, o)) return 1;
+    if (!writes && !o->thread && bytes == 8 && linked(p, at, o) != NULL) return 1;
     if (writes && !o->thread && address_of(p, s, at, o).kind != FRAME)
         note_argument(p, at, moved(o->base == NO_REGISTER ? anything : s->reg[o->base], o->value), bytes);
     return judge_address(p, s, at, address_of(p, s, at, o), bytes, writes);
@@ -469,7 +474,7 @@ static struct value value_of(struct program *p, struct state *s, size_t at, cons
 {
     if (o->kind == IMMEDIATE) {
         const struct relocation *r = relocation_of(p, at, 1);
-        return r ? value_of_relocation(p, at, r) : (struct value){NUMBER, 0, o->value};
+        return r != NULL ? value_of_relocation(p, at, r) : (struct value){NUMBER, 0, o->value};
     }
     if (o->kind == REGISTER && o->reg != VECTOR && o->bytes == 4 && s->reg[o->reg].kind == NUMBER)
         return (struct value){NUMBER, 0, (uint32_t)s->reg[o->reg].at};
@@ -481,7 +486,7 @@ static struct value value_of(struct program *p, struct state *s, size_t at, cons
     if (where.kind == FRAME) return load_slot(p, s, at, where);
     if (same_value(where, (struct value){THREAD, 0, 0})) return where;
     const struct relocation *r = o->thread ? NULL : linked(p, at, o);
-    return r ? value_of_linked(r) : anything;
+    return r != NULL ? value_of_linked(r) : anything;
 }
 
 /* A register becomes @p value, or something that is named after this instruction. */
@@ -673,13 +678,14 @@ static int take_call_for_report(struct state *s, const char *name)
     while (number > name && number[-1] >= '0' && number[-1] <= '9') number--;
     int64_t bytes = strtol(number, NULL, 10);
     if (!is_atomic && !own && strncmp(name, "__tsan_", 7) != 0) return 0;
-    if (is_atomic || strstr(name, "_range"))
+    if (is_atomic || strstr(name, "_range") != NULL)
         bytes = s->reg[RSI].kind == NUMBER && s->reg[RSI].at < INT32_MAX ? s->reg[RSI].at : 0;
     if (strncmp(name, "__tsan_vptr_", 12) == 0) bytes = 8;
     const char *kind = name + strlen("simt_access_");
-    const int does[2] = {own ? strchr(kind, 'r') != NULL : is_atomic || strstr(name, "_read"),
+    const int does[2] = {own ? strchr(kind, 'r') != NULL : is_atomic || strstr(name, "_read") != NULL,
                          own ? strchr(kind, 'w') != NULL
-                             : is_atomic || strstr(name, "_write") || strstr(name, "_update")};
+                             : is_atomic || strstr(name, "_write") != NULL ||
+                                   strstr(name, "_update") != NULL};
     if (!does[0] && !does[1]) return strncmp(name, "__tsan_func_", 12) == 0;
     for (int writes = 0; writes < 2; writes++)
         if (does[writes]) add_report(s, s->reg[own ? R11 : RDI], bytes, writes);
@@ -955,7 +961,7 @@ static int find_blocks(struct program *p)
     for (size_t i = 0; i < count; i++) {
         const struct instruction *it = &p->code.instruction[i];
         target[i] = -1;
-        if (!p->kind[i].names) return fail(p, i, "is of a kind that no kernel file needs");
+        if (p->kind[i].names == NULL) return fail(p, i, "is of a kind that no kernel file needs");
         if (!has_usual_prefix(it, p->kind[i].does))
             return fail(p, i, "has a prefix that no kernel file needs");
         if (it->begins || i == 0 || it->section != it[-1].section) leads[i] = 1;
@@ -1042,7 +1048,7 @@ static int is_old(const struct program *p, const struct ways *w, struct value va
            (w->joined >> RSP & 1 && values_mention(&p->values, value, FRAME, w->at, 0));
 }
 
-/* Registers that are not the same on all ways, or known by what is not. */
+/* Registers whose values differ between the paths, or depend on a register's that do. */
 static void find_joined(const struct program *p, struct ways *w)
 {
     for (unsigned before = ~w->joined; before != w->joined;) {
@@ -1056,7 +1062,7 @@ static void find_joined(const struct program *p, struct ways *w)
     }
 }
 
-/* What holds this value on each way is as far from one of the registers in @p from on all of them: then that distance from its new value. */
+/* If the value is as far from one of the registers in @p from on all paths, it is that far from the register's new value. */
 static struct value related(struct program *p, const struct ways *w, const struct value *value, unsigned from)
 {
     for (int i = 0; i < REGISTERS; i++) {
@@ -1125,9 +1131,9 @@ static void meet(struct program *p, const struct ways *w, struct state *s, int i
         int on_all = 1;
         for (size_t k = 0; k < w->count && on_all; k++) {
             const struct report *r = find_report(w->state[k], report.from, &report, 1);
-            if (!r) r = find_report(w->state[k], report.from, &report, 0);
+            if (r == NULL) r = find_report(w->state[k], report.from, &report, 0);
             on_all = r != NULL;
-            if (r) value[k] = r->from;
+            if (r != NULL) value[k] = r->from;
         }
         if (!on_all) continue;
         report.from = agreed(p, w, value, leaders);
@@ -1206,7 +1212,7 @@ static int run_block(struct program *p, int number, struct state *s)
         }
     }
     const struct instruction *next = b->end < p->code.count ? &p->code.instruction[b->end] : NULL;
-    if (goes_on && (!next || next->begins || next->section != last->section ||
+    if (goes_on && (next == NULL || next->begins || next->section != last->section ||
                     p->whole[next->function] != p->whole[last->function]))
         return fail(p, at - 1, "runs on past the end of its function: is a return missing?");
     b->runs += !p->judging;
@@ -1250,7 +1256,8 @@ static int run_once(struct program *p)
     return !p->failed;
 }
 
-/* Again without what was known of places to which pointers may lead, or which are changed as arguments, if anything needed that. */
+/* Repeats the analysis, each time with the places to which pointers may lead and the arguments that are changed as found so far, until
+ * nothing rests on what turned out otherwise. */
 static int run_all(struct program *p)
 {
     struct machine_code_accesses *list = p->unproven;
@@ -1258,7 +1265,7 @@ static int run_all(struct program *p)
     while (fine && again) {
         const size_t taken = p->taken.count, saved = p->saved.count, changed = p->changed.count;
         const int first = !p->open_is_known;
-        if (list) machine_code_free_accesses(list);
+        if (list != NULL) machine_code_free_accesses(list);
         p->part = (struct part){.of = CALLERS - 1};
         fine = run_once(p);
         p->part = (struct part){.of = CALLERS - 1};
@@ -1271,8 +1278,7 @@ static int run_all(struct program *p)
     return fine;
 }
 
-/* Whether one of the registers that are kept in a function's frame, or what its caller has, lies within arguments that a function which it
- * calls changes. */
+/* Whether arguments that a called function changes overlap a register kept in the frame of its caller, or what that one's caller has. */
 static int reaches_too_far(const struct program *p, const struct entry *call, int function)
 {
     int64_t end = call->stack.at;
@@ -1365,9 +1371,10 @@ static void name_functions(struct program *p)
     p->whole = must_allocate(p->code.name_count * sizeof *p->whole);
     for (size_t i = 0, count = p->code.name_count; i < count; i++) {
         const char *cold = strstr(p->code.name[i], ".cold");
-        char *whole = cold ? format_string("%.*s", (int)(cold - p->code.name[i]), p->code.name[i]) : NULL;
+        char *whole =
+            cold != NULL ? format_string("%.*s", (int)(cold - p->code.name[i]), p->code.name[i]) : NULL;
         p->whole[i] = (int)i;
-        for (size_t k = 0; whole && k < count; k++)
+        for (size_t k = 0; whole != NULL && k < count; k++)
             if (strcmp(p->code.name[k], whole) == 0) p->whole[i] = (int)k;
         free(whole);
     }

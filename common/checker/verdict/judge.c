@@ -301,6 +301,7 @@ static void judge_status(const struct session *session, const struct item *item,
         if (expected == KERNEL_OK && status == KERNEL_INVALID_CONFIG)
             name_meaningless(session->check->options.lesson, item->settled.part, record);
     }
+    if (!asked_too_much && record->note[0] != '\0') record->message = RECORD_STATUS_EXPLAINED;
 }
 
 /* The size of a workspace that is asked for beyond any launch: where the contract only limits it, no more than the limit;
@@ -385,7 +386,8 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
         return;
     }
     if (is_unasked(judged, buffer)) {
-        compare_place(shape, wrong->at, say(verdict, STATE_FAIL, RECORD_WROTE_REFUSED, RECORD_OUTPUT_KEPT));
+        compare_place(shape, wrong->at,
+                      say(verdict, STATE_FAIL, RECORD_WROTE_REFUSED, RECORD_OUTPUT_UNASKED));
         set_note(verdict, judged->session->check->options.lesson->left_out);
         return;
     }

@@ -311,8 +311,8 @@ static struct scene unlike(const struct scene *first, int which)
         memcpy(c, extent, sizeof extent);
         if (decode_config_check(c) == KERNEL_OK) break;
     }
-    other.model.layer[first->model.config.layers] =
-        other.model.layer[0]; /* if that is what there is more of */
+    /* if that is what there is more of */
+    other.model.layer[first->model.config.layers] = other.model.layer[0];
     return other;
 }
 

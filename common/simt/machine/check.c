@@ -438,7 +438,8 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
  */
 static inline __attribute__((always_inline)) bool is_aligned_in(uintptr_t start, size_t size,
                                                                 const void *pointer, size_t bytes)
-{ /* start and size are whole units: of an aligned unit, its first byte is enough */
+{
+    /* start and size are whole units: of an aligned unit, its first byte is enough */
     return ((uintptr_t)pointer & local_mask(bytes)) == 0 &&
            (bytes <= OPEN_UNIT ? (uintptr_t)pointer - start < size
                                : simt_lies_in(start, size, (uintptr_t)pointer, bytes));
@@ -639,8 +640,8 @@ void __tsan_read_range(void *p, size_t bytes)
     note_struct(p, bytes, SIMT_READ);
     if (w != NULL && is_argument(w, (uintptr_t)p, bytes, SIMT_READ))
         return; /* each thread reads its kernel's */
-    const bool padded =
-        bytes > 8 && ((uintptr_t)p | bytes) % 8 == 0; /* a 4-byte member before an 8-byte one */
+    /* a 4-byte member before an 8-byte one */
+    const bool padded = bytes > 8 && ((uintptr_t)p | bytes) % 8 == 0;
     simt_check(p, bytes, SIMT_READ | ACCESS_WHOLE | (padded ? ACCESS_PADDED : 0), false, CALLER);
 }
 void __tsan_write_range(void *p, size_t bytes)

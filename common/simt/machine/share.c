@@ -17,7 +17,7 @@ static struct {
     uintptr_t workspace;        /* offset in the arena of what only kernels write */
     size_t workspace_bytes;
     uint64_t along,
-        inside; /* of this launch: blocks along the grid's longest axis, and from one of them to the next */
+        inside; /* blocks along the grid's longest axis; from the number of one to that of the next */
     uint64_t first[PARTS], count[PARTS], run; /* those that run along it, and how many they are */
     atomic_bool left, *stopped;               /* what runs tells nothing; ends the launch that runs */
 } share;
@@ -93,7 +93,8 @@ bool simt_share_gives_up(void)
     return share.total > 0;
 }
 
-/* Inputs are zeros where they were not filled. What a workspace holds, a block that does not run may have to write. */
+/* Inputs that were not filled are zeros, and may be read. A workspace may have been for a block to write that was skipped: then this
+ * launch proves nothing. */
 bool simt_share_forgives(uintptr_t offset)
 {
     if (share.total == 0) return false;

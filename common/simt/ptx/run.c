@@ -78,7 +78,7 @@ static void check_own(const void *address, size_t bytes, int access, const void 
     if (!simt_is_own_local(address, bytes)) simt_access(address, bytes, access, return_address);
 }
 
-/* What a frame of the device's own header holds, which does not say where it begins. */
+/* An access to the frame of a function in the device's own header, whose start is not known: all of the stack is the thread's own. */
 static void check_stack(const void *address, size_t bytes, int access, const void *return_address)
 {
     if (!simt_is_own_stack(address, bytes)) simt_access(address, bytes, access, return_address);
@@ -126,7 +126,7 @@ static int access_of(const struct simt_ptx_operand *operand)
                                              : SIMT_READ;
 }
 
-/* What came in the words and places is in memory that a variable of the statement may be, too: it is looked at once. */
+/* Words and places lie in memory that the statement itself may write: each is read once. */
 static unsigned slots_of(const struct simt_ptx_operand *operand, unsigned operands)
 {
     unsigned slots = 0;
