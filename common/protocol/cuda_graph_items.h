@@ -24,8 +24,8 @@ enum manner {
     SECOND_MODEL = 32,
     /* other code has used the buffers before every step; the contents that a step leaves are checked */
     BUFFERS_SHARED = 64,
-    LONG_TABLES = 128,      /* tables have more pages than any sequence needs */
-    HUGE_TABLES = 256,      /* they have more than 65,535 pages */
+    LONG_TABLES = 128, /* tables have more pages than any sequence needs */
+    HUGE_TABLES = 256, /* they have more than 65,535 pages */
     /* creation and steps use the streams that nobody creates, in rotation; with STREAMS_CHANGE only the steps do */
     STREAMS_BUILT_IN = 512,
     /* other graphs are created, used and destroyed before, one after the other, and some creations fail */

@@ -502,11 +502,11 @@ static cudaStream_t make_streams(struct scene *scene)
 {
     static const cudaStream_t built_in[] = {NULL, cudaStreamPerThread, cudaStreamLegacy};
     cudaStream_t of_creation = cudaStreamPerThread;
-    if (scene->plan.manner & STREAMS_CHANGE)
-        cudaStreamCreateWithFlags(&of_creation, cudaStreamNonBlocking);
+    if (scene->plan.manner & STREAMS_CHANGE) cudaStreamCreateWithFlags(&of_creation, cudaStreamNonBlocking);
     for (int step = 0; step < scene->plan.steps; step++) {
         scene->of_step[step] = built_in[step % 3];
-        if (has_streams_of_steps(scene)) cudaStreamCreateWithFlags(&scene->of_step[step], cudaStreamNonBlocking);
+        if (has_streams_of_steps(scene))
+            cudaStreamCreateWithFlags(&scene->of_step[step], cudaStreamNonBlocking);
     }
     cudaEventCreateWithFlags(&scene->so_far, cudaEventDisableTiming);
     cudaEventRecord(scene->so_far, scene->stream);
