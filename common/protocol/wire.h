@@ -142,6 +142,7 @@ struct wire_result {
     /** 1: what came of far parts tells nothing, since the device has too little memory, or does not run all blocks and a block
      *  needed others, or did their work */
     uint32_t not_told;
+    uint32_t ended; /**< set of 1 << buffer: outputs of far parts, where nothing else would be written */
     uint64_t left_by_atomics[WIRE_RUNS]; /**< simt_left_by_atomics() of each run, on the software device */
     uint32_t left_running; /**< 1: kernels may still run when the last one is over; cuda_message says why */
     uint32_t args_written; /**< 1: a struct that the call was given is no longer what it was */

@@ -614,6 +614,11 @@ void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const void *wo
 /** @brief 1 if what the launches since the last simt_run_share() left tells nothing: a block needed what others had not done, or did
  *         their work, too. */
 int simt_share_left(void);
+/** @brief An output of shared launches, number @p index, until the next simt_run_share(). */
+void simt_share_output(unsigned index, const void *start, size_t bytes);
+/** @brief Which outputs launches of so few blocks have written that all of them ran, to their end, and no others: there nothing more would
+ *         have been written. A set of 1 << index. */
+unsigned simt_share_ended(void);
 /** @brief 1 if a copy or fill of so many bytes is left out: launches are shared, and it would take as much memory as the problem. */
 int simt_share_refuses(size_t bytes);
 /** @brief From now on no allocation is refused because the host lacks the memory: the caller knows how much is touched. */

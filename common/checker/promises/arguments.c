@@ -181,10 +181,39 @@ static void add_tiles(struct making *m, int axis, int large)
     item->about = "a multiple of 41 tiles: a division through a reciprocal in float rounds down there";
 }
 
+/* Whether rows may have any number of columns: no tile holds those of an ordinary case. */
+static int has_long_rows(const struct making *m)
+{
+    enum { LONG = 1000 };
+    const struct described *columns = described_extent(m->lesson, m->part, "head_dim");
+    for (int i = 0; i < m->count && columns != NULL; i++)
+        if (m->cases[i].part == m->part && making_is_ordinary(&m->cases[i]) &&
+            m->cases[i].value[columns->at] >= LONG)
+            return 1;
+    return 0;
+}
+
+/* More than 256 slices of 32: a count of 8 bits begins anew. Elsewhere the software device would take long, and a GPU has longer sums. */
+static void add_slices(struct making *m, const char *axis)
+{
+    enum { SLICES = 260 * 32 };
+    const struct described *line = described_extent(m->lesson, m->part, axis);
+    const struct lesson_case least = making_least(m, m->simplest, 1);
+    char name[NAME];
+    if (!has_long_rows(m)) return;
+    snprintf(name, sizeof name, "slices_of_%s", axis);
+    struct lesson_case *item = making_add(m, &least, name);
+    if (item == NULL) return;
+    set_described(item, line, SLICES);
+    item->about = "more than 256 slices of 32: are they counted in 8 bits?";
+}
+
 void make_numbers_of_tiles(struct making *m)
 {
     for (int large = 0; large < 2; large++)
         for (int axis = 0; axis < TILED_COUNT; axis++) add_tiles(m, axis, large);
+    add_slices(m, "head_dim");
+    add_slices(m, "kv_len");
 }
 
 /* ---- grids ------------------------------------------------------------------------------------------------ */

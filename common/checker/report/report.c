@@ -134,7 +134,8 @@ static const char *about(const struct check *check, int index)
                "beside one of those counts all the same";
     if (check->verdicts[index].about != NULL) return check->verdicts[index].about;
     if (item->about != NULL) return item->about;
-    if (is_far_case(item)) return "some of it lies beyond 2^32 elements: has an offset 32 bits?";
+    if (is_far_case(item))
+        return "some of it lies beyond 2^32 elements: has an offset 32 bits, or a grid too few blocks?";
     return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
 }
 

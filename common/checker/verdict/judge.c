@@ -698,7 +698,8 @@ void judge_item(struct session *session, int index)
         session_case(session, index)->result.workspace_asked == 0)
         session->item[index].settled.expected = KERNEL_OK;
     lesson->describe(&item->settled, verdict.shape, sizeof verdict.shape);
-    verdict.not_told = is_far(item) && session_case(session, index)->result.not_told;
+    const struct wire_result *result = &session_case(session, index)->result;
+    verdict.not_told = is_far(item) && result->not_told && result->ended == 0;
     if (answered(session, index, &verdict) && device_content(session, index, &verdict) &&
         status_right(session, index, &verdict) && memory_right(session, index, &verdict))
         judge_data(session, index, &verdict);
