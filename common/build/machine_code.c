@@ -101,8 +101,8 @@ struct program {
         size_t begin, end;
     } * section;  /* of a name: its instructions */
     int *root_of; /* of a name: where the function of that name begins, or -1 */
-    int *
-        defined; /* of a name: the instruction that the object's table says it is of; -1: of none, NAME_OF_OTHERS: not defined here */
+    /* of a name: the instruction that the object's table says it is of; -1: of none, NAME_OF_OTHERS: not defined here */
+    int *defined;
     char *returns; /* of a name: 1 if it is a function of the file that returns */
     char *queued;  /* of a block: 1 if it is to be looked at */
     int *order;    /* blocks, each after those that lead to it, but for loops */
