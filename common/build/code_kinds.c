@@ -29,7 +29,9 @@ static const struct kind kinds[] = {
     {" jmp jmpq ", JUMPS, 0},
     {" ja jae jb jbe je jne jg jge jl jle js jns jo jno jp jnp ", BRANCHES, 0},
     {" ud2 ", STOPS, 0},
-    {" nop nopw nopl pause mfence lfence sfence endbr64 ", NOTHING, 0},
+    {" nop nopw nopl pause mfence lfence sfence endbr64 prefetcht0 prefetcht1 prefetcht2 prefetchnta "
+     "prefetchw ",
+     NOTHING, 0},
     {" stos movsq movsl movsb movsw ", STRINGS, 0},
     {" cmova cmovae cmovb cmovbe cmove cmovne cmovg cmovge cmovl cmovle cmovs cmovns cmovo cmovno cmovp "
      "cmovnp ",

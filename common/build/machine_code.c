@@ -619,8 +619,8 @@ static int exchange(struct program *p, struct state *s, size_t at, const struct 
     const struct instruction *it = &p->code.instruction[at];
     if (it->count != 2) return fail(p, at, "has an operand that no compiler gives it");
     if (it->operand[0].kind == REGISTER && it->operand[1].kind == REGISTER &&
-        it->operand[0].reg == it->operand[1].reg && it->operand[0].bytes != 4)
-        return 1; /* which is a nop */
+        it->operand[0].reg == it->operand[1].reg && it->operand[0].bytes != 4 && it->operand[0].bytes != 1)
+        return 1; /* which is a nop; not "%ah,%al" */
     for (int i = 0; i < 2; i++) value_of(p, s, at, &it->operand[i], kind->bytes);
     if (kind->does == COMPARES_AND_EXCHANGES) define(s, at, RAX, anything);
     if (kind->does == EXCHANGES && !put(p, s, at, &it->operand[0], kind->bytes, anything)) return 0;

@@ -119,13 +119,6 @@ static size_t bytes_of(const struct simt_ptx_operand *operand)
     }
 }
 
-static int access_of(const struct simt_ptx_operand *operand)
-{
-    return operand->use == SIMT_PTX_OUT      ? SIMT_WRITE
-           : operand->use == SIMT_PTX_IN_OUT ? SIMT_READ | SIMT_WRITE
-                                             : SIMT_READ;
-}
-
 /* Words and places lie in memory that the statement itself may write: each is read once. */
 static unsigned slots_of(const struct simt_ptx_operand *operand, unsigned operands)
 {
@@ -140,8 +133,13 @@ static void load_operands(const struct simt_ptx_operand *operand, unsigned opera
     for (unsigned i = 0, at = 0; i < operands; at += operand[i++].slots) {
         if (operand[i].slots == 0 || place[at] == NULL) continue;
         word[at] = 0;
-        check_own(place[at], bytes_of(&operand[i]), access_of(&operand[i]), return_address);
-        if (operand[i].use != SIMT_PTX_OUT) memcpy(&word[at], place[at], bytes_of(&operand[i]));
+        const size_t bytes = bytes_of(&operand[i]);
+        if (operand[i].use != SIMT_PTX_OUT) {
+            check_own(place[at], bytes, SIMT_READ, return_address);
+            memcpy(&word[at], place[at], bytes);
+        }
+        if (operand[i].use == SIMT_PTX_OUT || operand[i].use == SIMT_PTX_IN_OUT)
+            check_own(place[at], bytes, SIMT_WRITE, return_address);
     }
 }
 
