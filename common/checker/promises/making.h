@@ -67,122 +67,48 @@ int making_is_ordinary(const struct lesson_case *item);
 int making_random(const struct lesson *lesson, const struct lesson_case *cases, int count,
                   struct lesson_case *item, int index, struct rng *rng);
 
-/** @brief Appends what shows that a null pointer is refused. */
-void make_null_pointers(struct making *m);
-/** @brief Appends what shows that a pointer may be NULL. */
-void make_optional_pointers(struct making *m);
-/** @brief Appends what shows that a pointer with too small an alignment is refused. */
-void make_misaligned_pointers(struct making *m);
-/** @brief Appends what shows that pointers may begin wherever the contract allows. */
-void make_places(struct making *m);
-/** @brief Appends what shows that extents below the least are refused. */
-void make_small_extents(struct making *m);
-/** @brief Appends groups of query heads of many sizes. */
-void make_ratios(struct making *m);
-/** @brief Turns @p item into number @p index of these. */
+/** @brief X(name): make_name() appends the cases of rows of the table, which says what each shows. */
+/* clang-format off */
+#define MAKERS(X) \
+    X(null_pointers) X(optional_pointers) X(misaligned_pointers) X(places) X(small_extents) \
+    X(ratios) X(numbers_of_tiles) X(scores) X(infinite_values) X(weightless) X(hidden) X(cancelled) \
+    X(special) X(infinities) X(finite_scalars) X(longer_rows) X(many) X(far_rows) X(far_groups) \
+    X(far_parts) X(rounds) X(unknown_options) X(odd_scalars) X(several_faults) \
+    X(refused_workspaces) X(larger_workspace) X(unneeded_workspaces) X(workspace_queries) \
+    X(status_words) X(two_streams) X(two_devices) X(captured) X(default_stream) X(state) \
+    X(long_sums) X(refused_launch) X(chips) X(other_chips) X(few_sms)
+/* clang-format on */
+#define MAKER(name) void make_##name(struct making *m);
+MAKERS(MAKER)
+
+/** @brief X(name): has_name() is 1 if such a row applies to a part. */
+#define CONDITIONS(X) X(tiled_axis) X(scores) X(values) X(weights) X(mask) X(floats) X(floats_of_32_bits)
+#define CONDITION(name)                                                                                      \
+    int has_##name(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
+CONDITIONS(CONDITION)
+
+/** @brief Turns @p item into number @p index of the ratios of heads. */
 void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index);
-/** @brief Whether a part has an axis of tiles. */
-int has_tiled_axis(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
-/** @brief Appends numbers of tiles for which a division may be wrong. */
-void make_numbers_of_tiles(struct making *m);
-/** @brief Whether a part multiplies queries and keys that it is given. */
-int has_scores(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
-/** @brief Appends scores of every size that a float can hold. */
-void make_scores(struct making *m);
-/** @brief Whether a part multiplies values by weights. */
-int has_values(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
-/** @brief Appends values that are infinite. */
-void make_infinite_values(struct making *m);
-/** @brief Whether a part makes weights of scores, and multiplies values by them. */
-int has_weights(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
-/** @brief Appends scores of -infinity, before values that are NaN. */
-void make_weightless(struct making *m);
-/** @brief Whether, besides, a causal mask hides keys of some queries. */
-int has_mask(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
-/** @brief Appends values and keys that are NaN behind the mask, for every size of a row. */
-void make_hidden(struct making *m);
-/** @brief Appends values that nearly cancel. */
-void make_cancelled(struct making *m);
 /** @brief Fills buffer @p index of @p buffers with what the item's scores are made of. */
 void scores_fill(const struct lesson *lesson, const struct lesson_case *item,
                  const struct lesson_buffer *buffers, int index, float *data);
-/** @brief Turns @p item into number @p index of these. */
+/** @brief Turns @p item into number @p index of the sizes of scores. */
 void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index);
-/** @brief Whether a part is given floats. */
-int has_floats(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
-/** @brief Appends inputs of which an element is NaN. */
-void make_special(struct making *m);
-/** @brief Whether a part has such, and no numbers of 16 bits. */
-int has_floats_of_32_bits(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
-/** @brief In these an element may be infinite, too. */
-void make_infinities(struct making *m);
-/** @brief Turns @p item into number @p index of these. */
+/** @brief Turns @p item into number @p index of the inputs with special values. */
 void vary_special(const struct lesson *lesson, const struct lesson_case *cases, int count,
                   struct lesson_case *item, int index, struct rng *rng);
 /** @brief Fills in what is special about buffer @p index of @p buffers. */
 void special_fill(const struct lesson_case *item, const struct lesson_buffer *buffer, int buffers, int index,
                   float *data);
-/** @brief Appends factors that are negative or small. */
-void make_finite_scalars(struct making *m);
-/** @brief Appends rows that are further apart than they are long. */
-void make_longer_rows(struct making *m);
-/** @brief Appends launches for more heads, rows or sequences than a grid's y and z can count. */
-void make_many(struct making *m);
-/** @brief Appends rows that begin beyond 2^31 elements. */
-void make_far_rows(struct making *m);
-/** @brief Appends groups of query heads, of sizes that are no power of 2, with heads up to 2^16. */
-void make_far_groups(struct making *m);
-/** @brief Appends problems of more than 2^32 elements, of which three parts are filled. */
-void make_far_parts(struct making *m);
-/** @brief Appends one more such problem, made of another case, where lesson.def names one. */
-void make_rounds(struct making *m);
-/** @brief Appends what shows that options and storage types without a meaning are refused. */
-void make_unknown_options(struct making *m);
-/** @brief Appends what shows that numbers that are not finite are refused. */
-void make_odd_scalars(struct making *m);
-/** @brief Appends what shows that of several faults the first by the contract decides. */
-void make_several_faults(struct making *m);
 /** @brief Turns @p item into one with two faults. */
 void vary_faults(const struct lesson *lesson, const struct lesson_case *cases, int count,
                  struct lesson_case *item, int index, struct rng *rng);
-
-/** @brief Appends what shows that a null, short or misaligned workspace is refused where one is needed. */
-void make_refused_workspaces(struct making *m);
-/** @brief Appends what shows that a workspace may be larger than needed. */
-void make_larger_workspace(struct making *m);
-/** @brief Appends what shows that a workspace that is not needed is not looked at. */
-void make_unneeded_workspaces(struct making *m);
-/** @brief Appends what shows that the size of the workspace is right for sizes that no launch can have. */
-void make_workspace_queries(struct making *m);
-
-/** @brief Appends what shows that a status word keeps what it holds. */
-void make_status_words(struct making *m);
-/** @brief Appends what shows that two streams do not disturb each other. */
-void make_two_streams(struct making *m);
 /** @brief Turns @p item into number @p index of calls on two streams. */
 void vary_path(const struct lesson *lesson, const struct lesson_case *cases, int count,
                struct lesson_case *item, int index);
-/** @brief Appends calls on one device and then on another one. */
-void make_two_devices(struct making *m);
-/** @brief Turns @p item into number @p index of these. */
+/** @brief Turns @p item into number @p index of calls on one device and another. */
 void vary_device(const struct lesson *lesson, const struct lesson_case *cases, int count,
                  struct lesson_case *item, int index);
-/** @brief Appends what shows that a call can be captured. */
-void make_captured(struct making *m);
-/** @brief Appends what shows that the legacy default stream will do. */
-void make_default_stream(struct making *m);
-/** @brief Appends what shows that nothing is kept from call to call. */
-void make_state(struct making *m);
 /** @brief Turns @p item into number @p index of calls with the same pointers. */
 void vary_state(const struct lesson *lesson, const struct lesson_case *cases, int count,
                 struct lesson_case *item, int index, struct rng *rng);
-/** @brief Appends a call with long sums, whose bits must be the same again. */
-void make_long_sums(struct making *m);
-/** @brief Appends what shows that a launch that is refused is reported. */
-void make_refused_launch(struct making *m);
-/** @brief Appends calls on other architectures, that the lesson serves. */
-void make_chips(struct making *m);
-/** @brief Appends calls on other architectures, that the lesson refuses. */
-void make_other_chips(struct making *m);
-/** @brief Appends a call on a device of few SMs. */
-void make_few_sms(struct making *m);
