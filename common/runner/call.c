@@ -53,7 +53,8 @@ void entry_point_makes_objects(void)
 
 void entry_point_is_given(cudaStream_t stream)
 {
-    if (simt_promise_returned != NULL) simt_promise_returned(); /* what asked for the workspace may have left a group, too */
+    if (simt_promise_returned != NULL)
+        simt_promise_returned(); /* what asked for the workspace may have left a group, too */
     given = stream;
     also = 0;
     hold_to(promises);
