@@ -636,7 +636,10 @@ static const char *purpose(const struct lesson_case *item)
     if (item->value[AT_MANNER] & RANKS_GONE)
         return "the last rank has died: the others have to end with KERNEL_CUDA_ERROR, and not to wait for "
                "it";
-    if (item->value[AT_MANNER] & RANKS_REVERSED) return "rank r is on device ranks - 1 - r";
+    if (item->value[AT_MANNER] & RANKS_REVERSED)
+        return "rank r is on device ranks - 1 - r: is a rank, and what it sees if causal, taken from its "
+               "device's "
+               "number?";
     if (item->part == PART_RING) return attention_purpose(item);
     if (item->value[AT_POSITION] == 0 && item->distribution == LAYER_NORMAL)
         return "at position 0 a token's own key is all there is to see";
