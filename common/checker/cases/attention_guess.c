@@ -153,6 +153,10 @@ static const struct mistake_row MISTAKES[] = {
     {OWN_PART_ONLY, RECORD_CAUSE_PARTIALS, .where = W,
      .message = "only the keys of a query's own part count, of %d equal parts: in a ring, what comes from other ranks is not merged",
      .sizes = {2, 4, 8}},
+    {PARTS_DROPPED, RECORD_CAUSE_PARTIALS, .where = W,
+     .message = "a part of the keys is left out of the merge where its lse is lower than another part's by more than %d: its weights "
+                "are small, and not 0",
+     .sizes = {10, 20, 30, 10, 20, 30, 10, 20, 30}, .others = {2, 2, 2, 4, 4, 4, 8, 8, 8}},
     {TILES_SCALE_POSITIVE, RECORD_CAUSE_SCALE, .where = W,
      .message = "a negative scale is taken as positive in all K/V tiles but the last, of %d keys, the first that a loop from the "
                 "end comes to", .sizes = {64, 128}},
@@ -222,6 +226,8 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
         return extent[AT_BATCH] * extent[AT_KV_HEADS] > 1;
     case OWN_PART_ONLY:
         return kv_len == extent[AT_Q_LEN] && kv_len % size == 0;
+    case PARTS_DROPPED:
+        return kv_len == extent[AT_Q_LEN] && kv_len % mistake->other == 0;
     case REFILLED_LATE:
         return kv_len > size * mistake->other;
     case MASK_OF_FIRST_ROWS:

@@ -249,12 +249,42 @@ static struct sums sum_up_in_tiles(const struct wrong_row *row)
     return sums;
 }
 
+/* Of equal parts of the keys, merged by their lse; those whose lse is lower than the highest by more than the mistake says are dropped. */
+static struct sums sum_up_parts(const struct wrong_row *row)
+{
+    enum { MOST_PARTS = 8 };
+    const int parts = row->mistake.other, each = row->item->extent[AT_KV_LEN] / parts;
+    struct sums part[MOST_PARTS], all = {.max = (double)-INFINITY};
+    double lse[MOST_PARTS], highest = (double)-INFINITY;
+    for (int p = 0; p < parts; p++) {
+        const int first = p * each, end = first + each < row->last ? first + each : row->last;
+        part[p] = (struct sums){.max = (double)-INFINITY};
+        for (int key = first; key < end; key++) part[p].max = fmax(part[p].max, wrong_score(row, key));
+        for (int key = first; key < end; key++) {
+            const double weight = exp(wrong_score(row, key) - part[p].max);
+            part[p].weights += weight;
+            part[p].values += weight * wrong_value(row, key);
+        }
+        lse[p] = part[p].max + log(part[p].weights);
+        highest = fmax(highest, lse[p]);
+        all.max = fmax(all.max, part[p].max);
+    }
+    for (int p = 0; p < parts; p++) {
+        if (!(highest - lse[p] <= row->mistake.size)) continue;
+        all.weights += part[p].weights * exp(part[p].max - all.max);
+        all.values += part[p].values * exp(part[p].max - all.max);
+    }
+    return all;
+}
+
 /* A row's element, before it is converted to another storage type. */
 static double divided(const struct wrong_row *row)
 {
     const int number = row->mistake.number;
     const int in_tiles = number == TILES_KEEP_L || number == TILES_KEEP_O || number == TILES_KEEP_BOTH;
-    const struct sums sums = in_tiles ? sum_up_in_tiles(row) : sum_up(row);
+    const struct sums sums = number == PARTS_DROPPED ? sum_up_parts(row)
+                             : in_tiles              ? sum_up_in_tiles(row)
+                                                     : sum_up(row);
     if (number == UNDIVIDED || number == SCORES_AS_WEIGHTS || !(sums.weights > 0.0)) return sums.values;
     return number == DIVIDED_TWICE ? sums.values / sums.weights / sums.weights : sums.values / sums.weights;
 }

@@ -44,7 +44,8 @@ enum attention_mistake {
     MASK_OF_FIRST_ROWS, QUERIES_OF_FIRST_ROWS, TILES_SCALE_POSITIVE /* all of [keys] but the last */,
     SLOPE_OF_FIRST /* [heads] */, SLOPE_OF_GROUP, LSE_OF_ROUNDED /* weights, to [bits] */,
     ZEROS_AFTER_FIRST_QUERY /* as TILES_OF_FIRST_QUERY */, WEIGHTS_ROUNDED /* to [bits] */, MASK_SCALED,
-    SCALE_DEFAULT, QUERIES_ROUNDED /* to [bits]; with log2(e) in them if [other] */, HEAD_BEFORE, SOFTMAX_MASKED
+    SCALE_DEFAULT, QUERIES_ROUNDED /* to [bits]; with log2(e) in them if [other] */, HEAD_BEFORE, SOFTMAX_MASKED,
+    PARTS_DROPPED /* of [other] parts those whose lse is lower by more than [size] */
     /* clang-format on */
 };
 
