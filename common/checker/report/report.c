@@ -221,13 +221,23 @@ static int is_of_inputs(const struct check *check, int index)
     }
 }
 
-/* 1 if what is special about a case may be why it fails: not a mistake that a guess names, nor what most basic cases of the part
+/* 1 if another case of the part fails of the same. */
+static int fails_elsewhere(const struct check *check, int index)
+{
+    for (int i = 0; i < check->case_count; i++)
+        if (i != index && part_has_failed(check, i, check->cases[index].part) &&
+            record_same_cause(&check->verdicts[i].record, &check->verdicts[index].record))
+            return 1;
+    return 0;
+}
+
+/* 1 if what is special about a case may be why it fails: not a mistake that a guess names and other cases show, nor what most basic cases of the part
  * show as well. */
 static int explains_case(const struct check *check, int index)
 {
     const struct verdict *verdict = &check->verdicts[index];
     int basic = 0, failed = 0;
-    if (!is_of_inputs(check, index) || verdict->record.guess > 0 ||
+    if (!is_of_inputs(check, index) || (verdict->record.guess > 0 && fails_elsewhere(check, index)) ||
         verdict->record.cause == RECORD_CAUSE_KEPT)
         return 0;
     for (int i = 0; i < check->case_count; i++) {

@@ -60,7 +60,7 @@ static const struct alteration {
     {flushed, "as if inputs that are subnormal (in f16 below 6.1e-5) were 0: they are numbers like others"},
     /* of what is infinite or NaN: many a mistake gives the same */
     {limited, "as if infinite inputs were the largest finite number"},
-    {without_nan, "as if inputs that are NaN were 0"},
+    {without_nan, "as if inputs that are NaN were 0, or were left out"},
 };
 
 static int stores_floats(enum storage storage)
