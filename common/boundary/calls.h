@@ -168,8 +168,9 @@
     "simt_is_device_pointer simt_is_shared_pointer simt_malloc simt_memcpy simt_memmove simt_memset "        \
     "simt_mrg_seed simt_mrg_skip simt_mtgp_all simt_mtgp_sets simt_normal_quantile "                         \
     "simt_note_parameter simt_ordered_begin simt_philox simt_printf simt_ptx_run simt_ptx_run_late "         \
-    "simt_rank_of_pointer simt_refuse_in_kernel simt_self simt_shared_address simt_shared_offset "           \
-    "simt_site_at simt_sleep simt_swap_checks simt_swap_end simt_thread_index simt_xorwow_seed "             \
+    "simt_rank_of_pointer simt_refuse_in_kernel simt_rounding simt_self simt_shared_address "                \
+    "simt_shared_offset simt_site_at simt_sleep simt_swap_checks simt_swap_end simt_thread_index "           \
+    "simt_xorwow_seed "                                                                                      \
     "simt_xorwow_skip simt_xorwow_skip_sequences simtcc_dynamic_shared "
 
 /** @brief X(name): those of them whose first parameter is the place of the call, which findings name (library.c). */

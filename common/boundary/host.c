@@ -217,7 +217,7 @@ static void send_record(const struct record *record)
 static void reserve_device_addresses(void)
 {
     const struct simt_site site = {"unknown", 0, "boundary", NULL};
-    void *memory = simt_device_alloc(1, "device memory", &site);
+    void *memory = simt_device_alloc(1, SIMT_MEMORY_DEVICE, "device memory", &site);
     if (memory != NULL) simt_arena_seal(1);
 }
 

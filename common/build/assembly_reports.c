@@ -39,7 +39,8 @@ static int holds(const char *line, size_t length, const char *word)
 static int may_touch_memory(const char *line, size_t length)
 {
     return length > 2 && line[0] == '\t' && islower((unsigned char)line[1]) &&
-           (memchr(line, '(', length) || holds(line, length, "%fs:") || strncmp(line + 1, "rep", 3) == 0);
+           (memchr(line, '(', length) != NULL || holds(line, length, "%fs:") ||
+            strncmp(line + 1, "rep", 3) == 0);
 }
 
 char *assembly_with_labels(const char *assembly)
@@ -71,9 +72,9 @@ static int read_accessed(const char *line, size_t length, struct memory *found)
     const char *end = line + length, *at = line + 1, *open = NULL, *start, *stop;
     *found = (struct memory){0};
     while (at < end && !isspace((unsigned char)*at)) at++;
-    for (const char *c = at; c < end && !open; c++)
+    for (const char *c = at; c < end && open == NULL; c++)
         if (*c == '(' || (*c == '%' && end - c > 4 && strncmp(c, "%fs:", 4) == 0)) open = c;
-    if (!open) return 0;
+    if (open == NULL) return 0;
     for (start = open; start > at && start[-1] != ',' && !isspace((unsigned char)start[-1]);) start--;
     found->is_thread = strncmp(start, "%fs:", 4) == 0;
     if (found->is_thread) start += 4;
@@ -82,11 +83,11 @@ static int read_accessed(const char *line, size_t length, struct memory *found)
     found->distance.length = (int)(stop - start);
     if (stop == end || *stop != '(') return 1;
     const char *close = memchr(stop, ')', (size_t)(end - stop)), *comma;
-    if (!close) return 0;
+    if (close == NULL) return 0;
     comma = memchr(stop, ',', (size_t)(close - stop));
     found->base.start = stop + 1;
-    found->base.length = (int)((comma ? comma : close) - (stop + 1));
-    if (comma) found->index.start = comma + 1, found->index.length = (int)(close - (comma + 1));
+    found->base.length = (int)((comma != NULL ? comma : close) - (stop + 1));
+    if (comma != NULL) found->index.start = comma + 1, found->index.length = (int)(close - (comma + 1));
     return 1;
 }
 
@@ -122,14 +123,14 @@ static void report(struct text *out, const char *line, size_t length,
     if (!read_accessed(line, length, &m)) return;
     if (!m.is_thread) {
         text_print(out, "\tleaq\t%.*s", m.distance.length, m.distance.start);
-        if (m.base.start) text_print(out, "(%.*s", m.base.length, m.base.start);
-        if (m.index.start) text_print(out, ",%.*s", m.index.length, m.index.start);
-        text_print(out, "%s, %%r11\n", m.base.start ? ")" : "");
+        if (m.base.start != NULL) text_print(out, "(%.*s", m.base.length, m.base.start);
+        if (m.index.start != NULL) text_print(out, ",%.*s", m.index.length, m.index.start);
+        text_print(out, "%s, %%r11\n", m.base.start != NULL ? ")" : "");
     } else { /* no instruction loads such an address at once */
         text_print(out, "\tmovq\t%%fs:0, %%r11\n");
         if (m.base.length) text_print(out, "\tleaq\t(%%r11,%.*s), %%r11\n", m.base.length, m.base.start);
         text_print(out, "\tleaq\t%.*s(%%r11", m.distance.length, m.distance.start);
-        if (m.index.start) text_print(out, ",%.*s", m.index.length, m.index.start);
+        if (m.index.start != NULL) text_print(out, ",%.*s", m.index.length, m.index.start);
         text_print(out, "), %%r11\n");
     }
     call_report(out, access, access->bytes[0] ? access->bytes[0] : access->bytes[1]);
@@ -164,7 +165,7 @@ char *assembly_with_reports(const char *assembly, const struct object *labelled,
     }
     for (const char *line = assembly; *line; number++) {
         const size_t length = line_length(line);
-        if (before[number]) report(&out, line, length, before[number]);
+        if (before[number] != NULL) report(&out, line, length, before[number]);
         text_append(&out, line, length);
         line += length;
     }

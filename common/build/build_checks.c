@@ -37,13 +37,13 @@ static void add_matches(struct argument_list *list, const char *pattern)
 static void add_installation(struct argument_list *list, const char *compiler)
 {
     char *path = *compiler ? realpath(compiler, NULL) : NULL;
-    if (!path || strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/opt/", 5) == 0) {
+    if (path == NULL || strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/opt/", 5) == 0) {
         free(path);
         return;
     }
     for (int up = 0; up < 2; up++) {
         char *slash = strrchr(path, '/');
-        if (slash && slash != path) *slash = '\0';
+        if (slash != NULL && slash != path) *slash = '\0';
     }
     argument_add(list, path);
 }
@@ -72,7 +72,7 @@ void checks_readable(const struct recipe *recipe, struct argument_list *list)
 static void add_real(struct argument_list *list, const char *path)
 {
     char *real = realpath(path, NULL);
-    if (real) argument_add(list, real);
+    if (real != NULL) argument_add(list, real);
 }
 
 static void free_paths(struct argument_list *list)
@@ -152,29 +152,32 @@ char *checks_object(const struct recipe *recipe, const char *source, const char 
         read_headers(in_source("common/simt/include/*.h"), &headers);
         read_headers(in_source("common/simt/include/simt/*.h"), &headers);
     }
-    struct object_rules rules = {recipe->device, is_own, contract.data, headers.data ? headers.data : ""};
+    struct object_rules rules = {recipe->device, is_own, contract.data,
+                                 headers.data != NULL ? headers.data : ""};
     int fine = object_check(path, &rules, &finding);
     text_free(&contract);
     text_free(&headers);
     free(pattern);
     if (fine) return NULL;
-    int line = finding.symbol ? source_line_of(source, finding.symbol) : 0;
+    int line = finding.symbol != NULL ? source_line_of(source, finding.symbol) : 0;
     return line ? format_string("%s:%d: %s", name_of(recipe), line, finding.message)
                 : format_string("%s: %s", name_of(recipe), finding.message);
 }
 
 /* ---- machine code -------------------------------------------------------------------------------------- */
 
-/* Sections of an object that nobody writes, and the variables in them: the caller frees the list. */
-static struct machine_code_constant *constants_of(const struct object *object, size_t *count)
+/* Sections of an object that nobody writes and the variables in them, and names in its code: the caller frees both lists. */
+static struct machine_code_tables tables_of(const struct object *object)
 {
-    struct machine_code_constant *list =
-        must_allocate((object->section_count + object->symbol_count + 1) * sizeof *list);
-    *count = 0;
+    const uint64_t kinds = SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR | SHF_TLS;
+    struct machine_code_tables tables = {0};
+    tables.constant =
+        must_allocate((object->section_count + object->symbol_count + 1) * sizeof *tables.constant);
+    tables.symbol = must_allocate((object->symbol_count + 1) * sizeof *tables.symbol);
     for (size_t i = 1; i < object->section_count; i++) {
         const Elf64_Shdr *section = &object->section[i];
-        if ((section->sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR | SHF_TLS)) != SHF_ALLOC) continue;
-        list[(*count)++] =
+        if ((section->sh_flags & kinds) != SHF_ALLOC) continue;
+        tables.constant[tables.constant_count++] =
             (struct machine_code_constant){object_section_name(object, section), section->sh_size};
     }
     for (size_t i = 1; i < object->symbol_count; i++) {
@@ -182,14 +185,16 @@ static struct machine_code_constant *constants_of(const struct object *object, s
         if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= object->section_count) continue;
         const Elf64_Shdr *section = &object->section[symbol->st_shndx];
         const char *name = object_symbol_name(object, symbol);
-        if ((section->sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR | SHF_TLS)) != SHF_ALLOC || !*name)
-            continue;
+        if ((section->sh_flags & SHF_EXECINSTR) != 0 && *name != '\0')
+            tables.symbol[tables.symbol_count++] =
+                (struct machine_code_symbol){name, object_section_name(object, section), symbol->st_value};
+        if ((section->sh_flags & kinds) != SHF_ALLOC || !*name) continue;
         const uint64_t most = section->sh_size - symbol->st_value; /* a label's size is not known */
         if (symbol->st_value > section->sh_size) continue;
-        list[(*count)++] = (struct machine_code_constant){
+        tables.constant[tables.constant_count++] = (struct machine_code_constant){
             name, symbol->st_size > 0 && symbol->st_size < most ? symbol->st_size : most};
     }
-    return list;
+    return tables;
 }
 
 char *checks_machine_code(const struct recipe *recipe, const char *path, const char *disassembly,
@@ -197,22 +202,23 @@ char *checks_machine_code(const struct recipe *recipe, const char *path, const c
                           char **section, unsigned long *address)
 {
     struct object object = {0};
-    size_t count;
     struct machine_code_finding finding;
     char *sentence = NULL;
     if (!object_read(path, &object)) object = (struct object){0};
-    struct machine_code_constant *constants = constants_of(&object, &count);
+    const struct machine_code_tables tables = tables_of(&object);
     *section = NULL;
-    if (!machine_code_check(disassembly, constants, count, frames, unproven, &finding)) {
-        sentence = finding.section ? format_string("its machine code \"%s\" (in %s) %s", finding.instruction,
-                                                   finding.function, finding.message)
-                                   : format_string("%s: %s", name_of(recipe), finding.message);
+    if (!machine_code_check(disassembly, &tables, frames, unproven, &finding)) {
+        sentence = finding.section != NULL
+                       ? format_string("its machine code \"%s\" (in %s) %s", finding.instruction,
+                                       finding.function, finding.message)
+                       : format_string("%s: %s", name_of(recipe), finding.message);
         *section = finding.section;
         *address = finding.address;
         free(finding.instruction);
         free(finding.function);
     }
-    free(constants);
+    free(tables.constant);
+    free(tables.symbol);
     free(object.data);
     return sentence;
 }

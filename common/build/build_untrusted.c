@@ -88,7 +88,7 @@ static double seconds_allowed(const struct work *work)
 static const char *const *environment_of(const struct work *work)
 {
     struct argument_list list = {0};
-    for (const char *const *entry = sandbox_environment(SANDBOX_ISOLATED); *entry; entry++) {
+    for (const char *const *entry = sandbox_environment(SANDBOX_ISOLATED); *entry != NULL; entry++) {
         if (strncmp(*entry, "HOME=", 5) != 0) argument_add(&list, *entry);
     }
     argument_add(&list, format_string("HOME=%s", work->inside));
@@ -105,7 +105,7 @@ static const char *exhausted_limit(const char *log)
         {"virtual memory exhausted", "memory"}, {"out of memory", "memory"},
         {"Cannot allocate memory", "memory"},   {"Killed signal", "time or memory"}};
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++) {
-        if (strstr(log, signs[i][0])) return signs[i][1];
+        if (strstr(log, signs[i][0]) != NULL) return signs[i][1];
     }
     return NULL;
 }
@@ -119,8 +119,8 @@ static int is_crash(const struct sandboxed *child)
     int crashed = child->signal == SIGSEGV || child->signal == SIGBUS || child->signal == SIGABRT ||
                   child->signal == SIGILL || child->signal == SIGFPE;
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
-        crashed = crashed || strstr(child->text, signs[i]);
-    return crashed && !exhausted_limit(child->text);
+        crashed = crashed || strstr(child->text, signs[i]) != NULL;
+    return crashed && exhausted_limit(child->text) == NULL;
 }
 
 static int late(struct work *work, const char *of)
@@ -141,7 +141,7 @@ static int explain(struct work *work, enum sandbox_end end, const struct sandbox
     if (end == SANDBOX_NOT_STARTED) return complain("no process can be started: %s.", strerror(errno)), 0;
     if (end == SANDBOX_LATE) return late(work, "time");
     if (end == SANDBOX_GREEDY) return late(work, "memory");
-    if (limit) return late(work, limit);
+    if (limit != NULL) return late(work, limit);
     if (build_disk_is_full(work->folder))
         return complain("the disk is full: no room to build in %s.", places.binary_dir), 0;
     if (is_crash(child)) { /* the second time: see run() */
@@ -150,9 +150,9 @@ static int explain(struct work *work, enum sandbox_end end, const struct sandbox
         text_print(&build->errors, "  %.*s\n", (int)strcspn(child->text, "\n"), child->text);
         return 0;
     }
-    int about_file = strstr(child->text, work->name) || strstr(child->text, "kernel.") ||
-                     strstr(child->text, "undefined reference");
-    if (!about_file || strncmp(child->text, "bwrap: ", 7) == 0 || strncmp(child->text, "sandbox: ", 9) == 0)
+    int about_file = strstr(child->text, work->name) != NULL || strstr(child->text, "kernel.") != NULL ||
+                     strstr(child->text, "undefined reference") != NULL;
+    if (!about_file || strncmp(child->text, "bwrap: ", 7) == 0 || child->exit_code == SANDBOX_EXEC_FAILED)
         return complain("the compiler does not work in the sandbox: %.*s", (int)strcspn(child->text, "\n"),
                         child->text),
                0;
@@ -164,7 +164,8 @@ static int explain(struct work *work, enum sandbox_end end, const struct sandbox
 
 static void cut_out(char *text, const char *where, size_t length)
 {
-    for (char *at = text; (at = strstr(at, where));) memmove(at, at + length, strlen(at + length) + 1);
+    for (char *at = text; (at = strstr(at, where)) != NULL;)
+        memmove(at, at + length, strlen(at + length) + 1);
 }
 
 /* Only this program knows the folder of the file: so messages to the student name the file alone, and
@@ -181,14 +182,14 @@ static void show_own_lines(const struct work *work, char *text)
     const char *const folders[] = {"/usr",          "/opt", in_source("common"), in_source("lessons"),
                                    in_build("lib"), NULL};
     shorten_names(work, text);
-    if (work->source.data) build_keep_own_lines(work->source.data, folders, text);
+    if (work->source.data != NULL) build_keep_own_lines(work->source.data, folders, text);
 }
 
 /* Each try runs as another user, who may not write to what the one before has begun. */
 static void remove_output(const char *const *arguments)
 {
-    for (; *arguments; arguments++)
-        if (strcmp(*arguments, "-o") == 0 && arguments[1]) (void)unlink(arguments[1]);
+    for (; *arguments != NULL; arguments++)
+        if (strcmp(*arguments, "-o") == 0 && arguments[1] != NULL) (void)unlink(arguments[1]);
 }
 
 /* Runs the compiler with these arguments after its flags; 1 if it succeeded. */
@@ -199,7 +200,7 @@ static int run(struct work *work, const char *const *more)
     for (size_t i = 0; i < work->recipe->compile.count; i++)
         argument_add(&arguments, work->recipe->compile.items[i]);
     if (work->recipe->device == DEVICE_SIMT) argument_add(&arguments, "--frames");
-    for (; *more; more++) argument_add(&arguments, *more);
+    for (; *more != NULL; more++) argument_add(&arguments, *more);
     const char *const *environment = environment_of(work);
     struct sandbox sandbox = {
         .arguments = arguments.items,
@@ -294,7 +295,7 @@ static int check_text(struct work *work)
     int error = read_file(work->recipe->kernel, &work->source);
     if (error) return errno = error, lost(work, "the kernel file");
     char *sentence = checks_text(work->recipe, work->source.data);
-    return !sentence || refuse_build(work, sentence);
+    return sentence == NULL || refuse_build(work, sentence);
 }
 
 static int check_dependencies(struct work *work, const char *path)
@@ -303,7 +304,7 @@ static int check_dependencies(struct work *work, const char *path)
     if (!read_left(path, &list)) return lost(work, "the list of included files");
     char *sentence = checks_dependencies(work->recipe, list.data, work->inside);
     text_free(&list);
-    return !sentence || refuse_build(work, sentence);
+    return sentence == NULL || refuse_build(work, sentence);
 }
 
 static int check_preprocessed(struct work *work, const char *path)
@@ -313,7 +314,7 @@ static int check_preprocessed(struct work *work, const char *path)
     int whole = memchr(text.data, '\0', text.length) == NULL;
     char *sentence = whole ? checks_preprocessed(work->recipe, text.data) : copy_string("it is not text");
     text_free(&text);
-    return !sentence || refuse_build(work, sentence);
+    return sentence == NULL || refuse_build(work, sentence);
 }
 
 /* What the compiler makes of the file's headers alone, in @p plain: 1, or 0 after a refusal. */
@@ -324,7 +325,7 @@ static int compare_headers(struct work *work, const char *path, const char *plai
     char *sentence = checks_headers(work->recipe, text.data, headers.data, plain_file);
     text_free(&text);
     text_free(&headers);
-    return !sentence || refuse_build(work, sentence);
+    return sentence == NULL || refuse_build(work, sentence);
 }
 
 /* Looks whether a macro of the file has changed a header in the preprocessor's output @p path. */
@@ -335,7 +336,7 @@ static int check_headers(struct work *work, const char *path)
          *plain = format_string("%s/headers.ii", work->inside);
     const char *const preprocess[] = {"-E", file, "-o", plain, NULL};
     int fine = 1;
-    if (includes) {
+    if (includes != NULL) {
         fine = write_file(file, includes, strlen(includes)) == 0 || lost(work, "headers.cu");
         fine = fine && run(work, preprocess) && compare_headers(work, path, file, plain);
     }
@@ -348,13 +349,14 @@ static int check_headers(struct work *work, const char *path)
 static int check_object(struct work *work, const char *path)
 {
     char *sentence = checks_object(work->recipe, work->source.data, path, 0);
-    return !sentence || refuse_build(work, sentence);
+    return sentence == NULL || refuse_build(work, sentence);
 }
 
 /* Runs a line of the shell, which is given up to three arguments, over what the compiler has made; 1 if it succeeded. */
 static int run_shell(struct work *work, const char *line, const char *const *more, struct sandboxed *child)
 {
-    const char *arguments[] = {"/bin/sh", "-c", line, "sh", more[0], more[1], more[1] ? more[2] : NULL, NULL};
+    const char *arguments[] = {
+        "/bin/sh", "-c", line, "sh", more[0], more[1], more[1] != NULL ? more[2] : NULL, NULL};
     struct sandbox sandbox = {.arguments = arguments,
                               .folder = work->inside,
                               .readable = work->readable.items,
@@ -376,7 +378,7 @@ static int line_of_instruction(struct work *work, const char *object, const char
     int line = 0;
     if (run_shell(work, "objdump -d -l -j \"$2\" \"$3\" \"$1\" | head -n 40", arguments, child)) {
         const char *at = strstr(child->text, name);
-        line = at ? atoi(at + strlen(name)) : 0;
+        line = at != NULL ? atoi(at + strlen(name)) : 0;
     }
     free(name);
     free(child);
@@ -394,8 +396,8 @@ static int judge_instructions(struct work *work, const char *object, struct mach
     struct sandboxed *child = must_allocate(sizeof *child);
     struct text text = {0};
     unsigned long address = 0;
-    int fine =
-        tool && run_shell(work, "objdump -d -r -z --no-show-raw-insn \"$1\" > \"$2\"", arguments, child);
+    int fine = tool != NULL &&
+               run_shell(work, "objdump -d -r -z --no-show-raw-insn \"$1\" > \"$2\"", arguments, child);
     free(child);
     free(tool);
     if (!fine)
@@ -405,8 +407,8 @@ static int judge_instructions(struct work *work, const char *object, struct mach
     char *what = checks_machine_code(work->recipe, object, text.data, frames, unproven, &section, &address);
     text_free(&text);
     free(list);
-    if (!what) return 1;
-    const int line = section ? line_of_instruction(work, object, section, address) : 0;
+    if (what == NULL) return 1;
+    const int line = section != NULL ? line_of_instruction(work, object, section, address) : 0;
     char *sentence =
         line ? format_string("%s:%d: %s", work->name, line, what) : format_string("%s: %s", work->name, what);
     free(section);
@@ -475,14 +477,14 @@ static int check_instructions(struct work *work, const char *object)
     const char *const arguments[] = {object, NULL, NULL};
     char *tool = find_program("objdump");
     if (!source_has_assembly(work->source.data)) return 1;
-    if (!tool) return complain("objdump is missing: assembly in kernel files cannot be checked."), 0;
+    if (tool == NULL) return complain("objdump is missing: assembly in kernel files cannot be checked."), 0;
     struct sandboxed *child = must_allocate(sizeof *child);
     const int done = run_shell(work,
                                "objdump -d --no-show-raw-insn \"$1\" | "
                                "grep -E '\t(syscall|sysenter|int |svc\t)' | head -n 3; test \"$?\" = 0",
                                arguments, child);
     int found = 0;
-    for (size_t i = 0; calls[i]; i++) found = found || strstr(child->text, calls[i]);
+    for (size_t i = 0; calls[i] != NULL; i++) found = found || strstr(child->text, calls[i]) != NULL;
     free(child);
     free(tool);
     if (!done) return complain("objdump cannot read %s.", object), 0;
@@ -490,7 +492,7 @@ static int check_instructions(struct work *work, const char *object)
     static const char what[] = "host code calls the operating system by inline assembly";
     static const char *const words[] = {"asm", "__asm__", "__asm", NULL};
     int line = 0; /* stays 0 if the word is put together by macros */
-    for (size_t i = 0; words[i] && !line; i++) line = source_line_of(work->source.data, words[i]);
+    for (size_t i = 0; words[i] != NULL && !line; i++) line = source_line_of(work->source.data, words[i]);
     return refuse_build(work, line ? format_string("%s:%d: %s", work->name, line, what)
                                    : format_string("%s: %s", work->name, what));
 }
@@ -541,8 +543,8 @@ static int prepare_link(struct work *work, const char *object, const char *gated
     for (size_t i = 0; i < work->recipe->link.count; i++) {
         argument_add(link, work->recipe->link.items[i]);
         char *library = simt && i == 0 ? boundary_library(work) : NULL;
-        if (library) argument_add(link, library);
-        if (simt && i == 0 && !library) return 0;
+        if (library != NULL) argument_add(link, library);
+        if (simt && i == 0 && library == NULL) return 0;
     }
     return !simt || object_add_gates(object, gated, frames) || lost(work, "kernel.o");
 }
@@ -611,7 +613,7 @@ const char *build_untrusted_compiler_lacks(const char *compiler, const char *opt
         return "submissions are graded on simt with g++ alone: of what other compilers make of a kernel "
                "file, not every "
                "access is seen; configure anew with g++ (cmake --fresh -DCMAKE_CXX_COMPILER=g++)";
-    if (optimise && strcmp(optimise, "-O0") == 0)
+    if (optimise != NULL && strcmp(optimise, "-O0") == 0)
         return "submissions are graded on simt as the compiler optimises them: without, not every access is "
                "seen; unset "
                "WARPWISE_SIMT_OPTIMISE, or let it be another level than -O0";
@@ -621,7 +623,7 @@ const char *build_untrusted_compiler_lacks(const char *compiler, const char *opt
 int build_untrusted_settle(enum device device)
 {
     const char *lacks = build_untrusted_compiler_lacks(places.cxx_id, getenv("WARPWISE_SIMT_OPTIMISE"));
-    return device == DEVICE_SIMT && lacks ? complain("%s.", lacks) : EXIT_PASS;
+    return device == DEVICE_SIMT && lacks != NULL ? complain("%s.", lacks) : EXIT_PASS;
 }
 
 void build_untrusted(const struct lesson_folder *lesson, const char *kernel, enum device device,

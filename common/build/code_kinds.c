@@ -29,7 +29,9 @@ static const struct kind kinds[] = {
     {" jmp jmpq ", JUMPS, 0},
     {" ja jae jb jbe je jne jg jge jl jle js jns jo jno jp jnp ", BRANCHES, 0},
     {" ud2 ", STOPS, 0},
-    {" nop nopw nopl pause mfence lfence sfence endbr64 ", NOTHING, 0},
+    {" nop nopw nopl pause mfence lfence sfence endbr64 prefetcht0 prefetcht1 prefetcht2 prefetchnta "
+     "prefetchw ",
+     NOTHING, 0},
     {" stos movsq movsl movsb movsw ", STRINGS, 0},
     {" cmova cmovae cmovb cmovbe cmove cmovne cmovg cmovge cmovl cmovle cmovs cmovns cmovo cmovno cmovp "
      "cmovnp ",
@@ -66,7 +68,7 @@ static const char *const vector_starts[] = {
 
 int is_listed(const char *names, const char *name, size_t length)
 {
-    for (const char *at = names; *at && (at = strstr(at + 1, name));)
+    for (const char *at = names; *at && (at = strstr(at + 1, name)) != NULL;)
         if (at[-1] == ' ' && at[length] == ' ') return 1;
     return 0;
 }
@@ -93,7 +95,7 @@ static int vector_bytes(const char *name, int widest)
     const char *end = name + length;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strncmp(name, parts[i].begins, 8) == 0) return widest / parts[i].part;
-    if (strstr(name, "128")) return strncmp(name, "perm", 4) == 0 ? 32 : 16;
+    if (strstr(name, "128") != NULL) return strncmp(name, "perm", 4) == 0 ? 32 : 16;
     if (length > 2 && (*name == 'f' || strncmp(name, "cmp", 3) == 0)) { /* scalars of both are many */
         if (strcmp(end - 2, "ss") == 0) return 4;
         if (strcmp(end - 2, "sd") == 0) return 8;
@@ -108,8 +110,8 @@ int kind_of_instruction(const struct instruction *it, struct kind *found)
     const char *name = it->name;
     const size_t length = strlen(name);
     if (listed_kind(name, found) && found->does == STRINGS && strcmp(it->prefix, "rep") == 0)
-        return strstr(it->text, ",%es:(%rdi)") &&
-               (strcmp(name, "stos") == 0 || strstr(it->text, " %ds:(%rsi),"));
+        return strstr(it->text, ",%es:(%rdi)") != NULL &&
+               (strcmp(name, "stos") == 0 || strstr(it->text, " %ds:(%rsi),") != NULL);
     if (strncmp(name, "bt", 2) == 0 && it->count == 2 && it->operand[0].kind == REGISTER &&
         it->operand[1].kind == MEMORY)
         return 0; /* a bit as far away as the register says */
@@ -133,7 +135,7 @@ int kind_of_instruction(const struct instruction *it, struct kind *found)
             if (widest == 32 && found->does == READS) found->bytes = 32;
             return 1;
         }
-        for (size_t i = 0; vector_starts[i]; i++)
+        for (size_t i = 0; vector_starts[i] != NULL; i++)
             is_family |= strncmp(bare, vector_starts[i], strlen(vector_starts[i])) == 0;
         *found = (struct kind){"", ADDS_UP, vector_bytes(bare, widest)};
         return is_family && general <= 1;
@@ -145,7 +147,7 @@ int kind_of_instruction(const struct instruction *it, struct kind *found)
     int letter = 0;
     if (!known && length > 2) { /* addl */
         const char *at = strchr("bwlq", name[length - 1]);
-        letter = at ? 1 << (at - "bwlq") : 0;
+        letter = at != NULL ? 1 << (at - "bwlq") : 0;
         plain[length - 1] = '\0';
         known = letter && listed_kind(plain, found) &&
                 (found->does == ADDS_UP || found->does == READS || found->does == DIVIDES) &&

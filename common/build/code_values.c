@@ -33,7 +33,7 @@ static int add_term(struct terms *to, struct term term)
     int at = to->count;
     while (at > 0 && is_after(to->term[at - 1], term)) at--;
     struct term *same = at > 0 ? &to->term[at - 1] : NULL;
-    if (same && same->kind == term.kind && same->of == term.of) {
+    if (same != NULL && same->kind == term.kind && same->of == term.of) {
         same->times = (int64_t)((uint64_t)same->times + (uint64_t)term.times);
         if (same->times != 0) return 1;
         to->count--;

@@ -61,7 +61,7 @@ static inline int same_value(struct value a, struct value b)
 /** @brief a + times * b. */
 struct value values_sum(struct values *all, struct value a, struct value b, int64_t times);
 
-/** @brief Whether @p value has to do with a name of instruction @p at, of this kind, and one of those in @p which. */
+/** @brief Whether @p value mentions a name of this kind that instruction @p at gave, its number a bit of @p which. */
 int values_mention(const struct values *all, struct value value, enum value_kind kind, size_t at,
                    uint64_t which);
 void values_free(struct values *all);

@@ -18,9 +18,10 @@
 #include "disassembly.h"
 
 enum { INDEX_BYTES = 12, MOST_REPORTS = 24, MOST_RUNS = 30, KEEPS_REGISTERS = 2 };
-/* Above a thread's stack as much memory belongs to nobody (GUARD_BYTES): a function that is called without its arguments finds nothing. */
+/* As much memory above each stack belongs to nobody (GUARD_BYTES): a function that is called without its arguments reads no other
+ * stack. */
 enum { MOST_ARGUMENT_BYTES = 64 << 10, MOST_FRAME_BYTES = 64 << 10 };
-/* A stack that is aligned anew does not step over what lies below it, which the compiler touches every 4096 bytes. */
+/* Aligning the stack must not skip the guard below it; compilers touch the stack every 4096 bytes, which is the largest alignment. */
 enum { MOST_ALIGNMENT = 4096, MOST_PUSHED_BYTES = 128 /* before that */ };
 
 /* ---- what is known ------------------------------------------------------------------------------------- */
@@ -75,8 +76,7 @@ struct place_list {
 
 struct program {
     struct disassembly code;
-    const struct machine_code_constant *constant;
-    size_t constant_count;
+    const struct machine_code_tables *tables;
     struct values values;
     int *whole;                /* of a name: "f" for "f.cold" */
     struct place_list taken;   /* places whose addresses are taken */
@@ -99,8 +99,10 @@ struct program {
     int *block_of; /* of an instruction */
     struct {
         size_t begin, end;
-    } * section;   /* of a name: its instructions */
-    int *root_of;  /* of a name: where the function of that name begins, or -1 */
+    } * section;  /* of a name: its instructions */
+    int *root_of; /* of a name: where the function of that name begins, or -1 */
+    /* of a name: the instruction that the object's table says it is of; -1: of none, NAME_OF_OTHERS: not defined here */
+    int *defined;
     char *returns; /* of a name: 1 if it is a function of the file that returns */
     char *queued;  /* of a block: 1 if it is to be looked at */
     int *order;    /* blocks, each after those that lead to it, but for loops */
@@ -108,6 +110,8 @@ struct program {
     struct machine_code_finding *finding;
     struct machine_code_accesses *unproven; /* NULL: a finding */
 };
+
+enum { NAME_OF_OTHERS = -2 };
 
 static const struct value anything = {ANYTHING, 0, 0};
 
@@ -155,7 +159,8 @@ static void open_part(const struct program *p, int function, int of, int64_t *lo
     }
 }
 
-/* Where the device lets pointers write, and arguments on the stack, which a caller who takes the function for another does not keep apart. */
+/* Places that pointers may write to; and arguments on the stack, which a caller that takes the function for another may not have put
+ * there. */
 static int is_open(struct program *p, int function, int of, int64_t at)
 {
     struct part *part = &p->part;
@@ -204,7 +209,8 @@ static struct value find_slot(const struct state *s, struct value where)
     return anything;
 }
 
-/* Forgets what pointers, or other functions, may have changed; as long as it is not known where pointers lead, that is looked up later. */
+/* Forgets what pointers, or other functions, may have changed. As long as it is not known where pointers lead, only arguments are
+ * forgotten, and load_slot() keeps a list of what is to be looked up later. */
 static void forget_open(struct program *p, struct state *s, size_t at)
 {
     const int function = p->whole[p->code.instruction[at].function];
@@ -246,7 +252,7 @@ static void set_slot(struct program *p, struct state *s, size_t at, struct value
 
 /* ---- names and reports --------------------------------------------------------------------------------- */
 
-/* What is named after instruction @p at has another name from now on, or none. */
+/* Drops what is known in terms of what instruction @p at made when it ran before. */
 static void forget_names(const struct program *p, struct state *s, enum value_kind kind, size_t at,
                          uint64_t which)
 {
@@ -263,7 +269,7 @@ static void forget_names(const struct program *p, struct state *s, enum value_ki
     s->report_count = kept;
 }
 
-/* Instruction @p at runs: what it made before has the name that it then had no more. */
+/* Instruction @p at is about to run again: values of before that registers still hold get the name HELD. */
 static void begin_instruction(const struct program *p, struct state *s, size_t at)
 {
     for (int i = 0; i < REGISTERS; i++)
@@ -337,9 +343,9 @@ static struct value value_of_relocation(const struct program *p, size_t at, cons
 static struct value distance_of(struct program *p, const struct state *s, size_t at, const struct operand *o)
 {
     const struct relocation *r = relocation_of(p, at, 0);
-    const int is_relative = r && strcmp(r->kind, "PC32") == 0;
+    const int is_relative = r != NULL && strcmp(r->kind, "PC32") == 0;
     if (is_relative != o->counter) return anything;
-    struct value sum = r ? value_of_relocation(p, at, r) : (struct value){NUMBER, 0, o->value};
+    struct value sum = r != NULL ? value_of_relocation(p, at, r) : (struct value){NUMBER, 0, o->value};
     if (o->base != NO_REGISTER) sum = values_sum(&p->values, sum, s->reg[o->base], 1);
     if (o->index != NO_REGISTER) sum = values_sum(&p->values, sum, s->reg[o->index], o->scale);
     return sum;
@@ -356,7 +362,8 @@ static const struct relocation *linked(const struct program *p, size_t at, const
 {
     static const char tables[] = " GOTTPOFF GOTPCREL GOTPCRELX REX_GOTPCRELX ";
     const struct relocation *r = relocation_of(p, at, 0);
-    return r && o->counter && r->addend == -4 && is_listed(tables, r->kind, strlen(r->kind)) ? r : NULL;
+    return r != NULL && o->counter && r->addend == -4 && is_listed(tables, r->kind, strlen(r->kind)) ? r
+                                                                                                     : NULL;
 }
 
 static struct value value_of_linked(const struct relocation *r)
@@ -378,8 +385,8 @@ static int is_index(struct program *p, struct value where, int bytes)
 static int is_constant(const struct program *p, struct value where, int64_t bytes)
 {
     int within = 0;
-    for (size_t i = 0; where.kind == SYMBOL && i < p->constant_count; i++) {
-        const struct machine_code_constant *c = &p->constant[i];
+    for (size_t i = 0; where.kind == SYMBOL && i < p->tables->constant_count; i++) {
+        const struct machine_code_constant *c = &p->tables->constant[i];
         if (strcmp(c->name, p->code.name[where.of]) != 0) continue;
         if (where.at < 0 || (uint64_t)where.at > c->bytes || c->bytes - (uint64_t)where.at < (uint64_t)bytes)
             return 0;
@@ -393,10 +400,11 @@ static int not_proven(struct program *p, size_t at, int64_t bytes, int writes)
 {
     const struct instruction *it = &p->code.instruction[at];
     struct machine_code_accesses *list = p->unproven;
-    if (!list) return fail(p, at, "touches memory, and has not told the device of that");
+    if (list == NULL) return fail(p, at, "touches memory, and has not told the device of that");
     if (!p->judging) return 1;
     struct machine_code_access *last = list->count ? &list->access[list->count - 1] : NULL;
-    if (last && last->address == it->address && strcmp(last->section, p->code.name[it->section]) == 0) {
+    if (last != NULL && last->address == it->address &&
+        strcmp(last->section, p->code.name[it->section]) == 0) {
         last->bytes[writes] = bytes;
         return 1;
     }
@@ -452,7 +460,7 @@ static int judge_address(struct program *p, struct state *s, size_t at, struct v
 static int judge(struct program *p, struct state *s, size_t at, const struct operand *o, int bytes,
                  int writes)
 {
-    if (!writes && !o->thread && bytes == 8 && linked(p, at, o)) return 1;
+    if (!writes && !o->thread && bytes == 8 && linked(p, at, o) != NULL) return 1;
     if (writes && !o->thread && address_of(p, s, at, o).kind != FRAME)
         note_argument(p, at, moved(o->base == NO_REGISTER ? anything : s->reg[o->base], o->value), bytes);
     return judge_address(p, s, at, address_of(p, s, at, o), bytes, writes);
@@ -466,7 +474,7 @@ static struct value value_of(struct program *p, struct state *s, size_t at, cons
 {
     if (o->kind == IMMEDIATE) {
         const struct relocation *r = relocation_of(p, at, 1);
-        return r ? value_of_relocation(p, at, r) : (struct value){NUMBER, 0, o->value};
+        return r != NULL ? value_of_relocation(p, at, r) : (struct value){NUMBER, 0, o->value};
     }
     if (o->kind == REGISTER && o->reg != VECTOR && o->bytes == 4 && s->reg[o->reg].kind == NUMBER)
         return (struct value){NUMBER, 0, (uint32_t)s->reg[o->reg].at};
@@ -478,7 +486,7 @@ static struct value value_of(struct program *p, struct state *s, size_t at, cons
     if (where.kind == FRAME) return load_slot(p, s, at, where);
     if (same_value(where, (struct value){THREAD, 0, 0})) return where;
     const struct relocation *r = o->thread ? NULL : linked(p, at, o);
-    return r ? value_of_linked(r) : anything;
+    return r != NULL ? value_of_linked(r) : anything;
 }
 
 /* A register becomes @p value, or something that is named after this instruction. */
@@ -611,8 +619,8 @@ static int exchange(struct program *p, struct state *s, size_t at, const struct 
     const struct instruction *it = &p->code.instruction[at];
     if (it->count != 2) return fail(p, at, "has an operand that no compiler gives it");
     if (it->operand[0].kind == REGISTER && it->operand[1].kind == REGISTER &&
-        it->operand[0].reg == it->operand[1].reg && it->operand[0].bytes != 4)
-        return 1; /* which is a nop */
+        it->operand[0].reg == it->operand[1].reg && it->operand[0].bytes != 4 && it->operand[0].bytes != 1)
+        return 1; /* which is a nop; not "%ah,%al" */
     for (int i = 0; i < 2; i++) value_of(p, s, at, &it->operand[i], kind->bytes);
     if (kind->does == COMPARES_AND_EXCHANGES) define(s, at, RAX, anything);
     if (kind->does == EXCHANGES && !put(p, s, at, &it->operand[0], kind->bytes, anything)) return 0;
@@ -646,9 +654,9 @@ static int target_of_branch(const struct program *p, size_t at, int *name)
     if (strcmp(r->kind, "PLT32") != 0 && strcmp(r->kind, "PC32") != 0) return -1;
     const int at_section = find_instruction(p, r->symbol, (unsigned long)(r->addend + 4));
     if (at_section >= 0 || r->addend != -4) return at_section;
-    const int known = p->root_of[r->symbol];
-    if (known < 0) *name = r->symbol;
-    return known;
+    const int known = p->root_of[r->symbol], defined = p->defined[r->symbol];
+    if (known < 0 && defined == NAME_OF_OTHERS) *name = r->symbol;
+    return defined != NAME_OF_OTHERS ? defined : known;
 }
 
 int machine_code_report(const char *name)
@@ -670,13 +678,14 @@ static int take_call_for_report(struct state *s, const char *name)
     while (number > name && number[-1] >= '0' && number[-1] <= '9') number--;
     int64_t bytes = strtol(number, NULL, 10);
     if (!is_atomic && !own && strncmp(name, "__tsan_", 7) != 0) return 0;
-    if (is_atomic || strstr(name, "_range"))
+    if (is_atomic || strstr(name, "_range") != NULL)
         bytes = s->reg[RSI].kind == NUMBER && s->reg[RSI].at < INT32_MAX ? s->reg[RSI].at : 0;
     if (strncmp(name, "__tsan_vptr_", 12) == 0) bytes = 8;
     const char *kind = name + strlen("simt_access_");
-    const int does[2] = {own ? strchr(kind, 'r') != NULL : is_atomic || strstr(name, "_read"),
+    const int does[2] = {own ? strchr(kind, 'r') != NULL : is_atomic || strstr(name, "_read") != NULL,
                          own ? strchr(kind, 'w') != NULL
-                             : is_atomic || strstr(name, "_write") || strstr(name, "_update")};
+                             : is_atomic || strstr(name, "_write") != NULL ||
+                                   strstr(name, "_update") != NULL};
     if (!does[0] && !does[1]) return strncmp(name, "__tsan_func_", 12) == 0;
     for (int writes = 0; writes < 2; writes++)
         if (does[writes]) add_report(s, s->reg[own ? R11 : RDI], bytes, writes);
@@ -952,7 +961,7 @@ static int find_blocks(struct program *p)
     for (size_t i = 0; i < count; i++) {
         const struct instruction *it = &p->code.instruction[i];
         target[i] = -1;
-        if (!p->kind[i].names) return fail(p, i, "is of a kind that no kernel file needs");
+        if (p->kind[i].names == NULL) return fail(p, i, "is of a kind that no kernel file needs");
         if (!has_usual_prefix(it, p->kind[i].does))
             return fail(p, i, "has a prefix that no kernel file needs");
         if (it->begins || i == 0 || it->section != it[-1].section) leads[i] = 1;
@@ -1039,7 +1048,7 @@ static int is_old(const struct program *p, const struct ways *w, struct value va
            (w->joined >> RSP & 1 && values_mention(&p->values, value, FRAME, w->at, 0));
 }
 
-/* Registers that are not the same on all ways, or known by what is not. */
+/* Registers whose values differ between the paths, or depend on a register's that do. */
 static void find_joined(const struct program *p, struct ways *w)
 {
     for (unsigned before = ~w->joined; before != w->joined;) {
@@ -1053,7 +1062,7 @@ static void find_joined(const struct program *p, struct ways *w)
     }
 }
 
-/* What holds this value on each way is as far from one of the registers in @p from on all of them: then that distance from its new value. */
+/* If the value is as far from one of the registers in @p from on all paths, it is that far from the register's new value. */
 static struct value related(struct program *p, const struct ways *w, const struct value *value, unsigned from)
 {
     for (int i = 0; i < REGISTERS; i++) {
@@ -1122,9 +1131,9 @@ static void meet(struct program *p, const struct ways *w, struct state *s, int i
         int on_all = 1;
         for (size_t k = 0; k < w->count && on_all; k++) {
             const struct report *r = find_report(w->state[k], report.from, &report, 1);
-            if (!r) r = find_report(w->state[k], report.from, &report, 0);
+            if (r == NULL) r = find_report(w->state[k], report.from, &report, 0);
             on_all = r != NULL;
-            if (r) value[k] = r->from;
+            if (r != NULL) value[k] = r->from;
         }
         if (!on_all) continue;
         report.from = agreed(p, w, value, leaders);
@@ -1203,7 +1212,7 @@ static int run_block(struct program *p, int number, struct state *s)
         }
     }
     const struct instruction *next = b->end < p->code.count ? &p->code.instruction[b->end] : NULL;
-    if (goes_on && (!next || next->begins || next->section != last->section ||
+    if (goes_on && (next == NULL || next->begins || next->section != last->section ||
                     p->whole[next->function] != p->whole[last->function]))
         return fail(p, at - 1, "runs on past the end of its function: is a return missing?");
     b->runs += !p->judging;
@@ -1247,7 +1256,8 @@ static int run_once(struct program *p)
     return !p->failed;
 }
 
-/* Again without what was known of places to which pointers may lead, or which are changed as arguments, if anything needed that. */
+/* Repeats the analysis, each time with the places to which pointers may lead and the arguments that are changed as found so far, until
+ * nothing rests on what turned out otherwise. */
 static int run_all(struct program *p)
 {
     struct machine_code_accesses *list = p->unproven;
@@ -1255,7 +1265,7 @@ static int run_all(struct program *p)
     while (fine && again) {
         const size_t taken = p->taken.count, saved = p->saved.count, changed = p->changed.count;
         const int first = !p->open_is_known;
-        if (list) machine_code_free_accesses(list);
+        if (list != NULL) machine_code_free_accesses(list);
         p->part = (struct part){.of = CALLERS - 1};
         fine = run_once(p);
         p->part = (struct part){.of = CALLERS - 1};
@@ -1268,8 +1278,7 @@ static int run_all(struct program *p)
     return fine;
 }
 
-/* Whether one of the registers that are kept in a function's frame, or what its caller has, lies within arguments that a function which it
- * calls changes. */
+/* Whether arguments that a called function changes overlap a register kept in the frame of its caller, or what that one's caller has. */
 static int reaches_too_far(const struct program *p, const struct entry *call, int function)
 {
     int64_t end = call->stack.at;
@@ -1340,14 +1349,32 @@ void machine_code_free(struct machine_code_frames *frames)
     *frames = (struct machine_code_frames){0};
 }
 
+/* Where names lie that the disassembler may not have printed. Of two places with one name neither is known. */
+static void place_symbols(struct program *p)
+{
+    for (size_t i = 0; i < p->code.name_count; i++) p->defined[i] = NAME_OF_OTHERS;
+    for (size_t i = 0; i < p->tables->symbol_count; i++) {
+        const struct machine_code_symbol *symbol = &p->tables->symbol[i];
+        const int name = disassembly_name(&p->code, symbol->name),
+                  section = disassembly_name(&p->code, symbol->section);
+        const int at = find_instruction(p, section, symbol->address), before = p->defined[name];
+        p->defined[name] = before == NAME_OF_OTHERS || before == at ? at : -1;
+    }
+}
+
 static void name_functions(struct program *p)
 {
+    for (size_t i = 0; i < p->tables->symbol_count; i++) { /* before anything is kept of each name */
+        (void)disassembly_name(&p->code, p->tables->symbol[i].name);
+        (void)disassembly_name(&p->code, p->tables->symbol[i].section);
+    }
     p->whole = must_allocate(p->code.name_count * sizeof *p->whole);
     for (size_t i = 0, count = p->code.name_count; i < count; i++) {
         const char *cold = strstr(p->code.name[i], ".cold");
-        char *whole = cold ? format_string("%.*s", (int)(cold - p->code.name[i]), p->code.name[i]) : NULL;
+        char *whole =
+            cold != NULL ? format_string("%.*s", (int)(cold - p->code.name[i]), p->code.name[i]) : NULL;
         p->whole[i] = (int)i;
-        for (size_t k = 0; whole && k < count; k++)
+        for (size_t k = 0; whole != NULL && k < count; k++)
             if (strcmp(p->code.name[k], whole) == 0) p->whole[i] = (int)k;
         free(whole);
     }
@@ -1355,6 +1382,7 @@ static void name_functions(struct program *p)
     for (size_t i = 0; i < p->code.count; i++)
         if (!kind_of_instruction(&p->code.instruction[i], &p->kind[i])) p->kind[i] = (struct kind){0};
     p->root_of = must_allocate(p->code.name_count * sizeof *p->root_of);
+    p->defined = must_allocate(p->code.name_count * sizeof *p->defined);
     p->returns = must_allocate(p->code.name_count);
     memset(p->returns, 0, p->code.name_count);
     for (size_t i = 0; i < p->code.name_count; i++) p->root_of[i] = -1;
@@ -1367,14 +1395,14 @@ static void name_functions(struct program *p)
     }
     for (size_t i = 0; i < p->code.count; i++)
         if (p->code.instruction[i].begins) p->root_of[p->code.instruction[i].function] = (int)i;
+    place_symbols(p);
 }
 
-int machine_code_check(const char *disassembly, const struct machine_code_constant *constants, size_t count,
+int machine_code_check(const char *disassembly, const struct machine_code_tables *tables,
                        struct machine_code_frames *frames, struct machine_code_accesses *unproven,
                        struct machine_code_finding *finding)
 {
-    struct program p = {
-        .constant = constants, .constant_count = count, .unproven = unproven, .finding = finding};
+    struct program p = {.tables = tables, .unproven = unproven, .finding = finding};
     *finding = (struct machine_code_finding){0};
     *frames = (struct machine_code_frames){0};
     if (!disassembly_read(disassembly, &p.code)) {
@@ -1403,6 +1431,7 @@ int machine_code_check(const char *disassembly, const struct machine_code_consta
     free(p.root_of);
     free(p.kind);
     free(p.section);
+    free(p.defined);
     free(p.returns);
     free(p.whole);
     free(p.taken.place);

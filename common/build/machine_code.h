@@ -55,6 +55,19 @@ struct machine_code_constant {
     uint64_t bytes;
 };
 
+/** @brief A name of a place in the object's code. One place may have several names, of which a disassembler prints one. */
+struct machine_code_symbol {
+    const char *name, *section;
+    unsigned long address;
+};
+
+/** @brief What an object's tables say. */
+struct machine_code_tables {
+    struct machine_code_constant *constant;
+    struct machine_code_symbol *symbol;
+    size_t constant_count, symbol_count;
+};
+
 /** @brief An instruction that touches memory without a report before it. */
 struct machine_code_access {
     char *section;
@@ -70,7 +83,7 @@ struct machine_code_accesses {
 /** @brief Reads what `objdump -d -r -z --no-show-raw-insn` printed of an object. @p unproven: NULL; or a list, to which the accesses are added
  *         that no report stands before, instead of a finding.
  *  @return 1 if it may be linked, with @p frames filled, which the caller frees; 0 with @p finding filled, whose texts the caller frees */
-int machine_code_check(const char *disassembly, const struct machine_code_constant *constants, size_t count,
+int machine_code_check(const char *disassembly, const struct machine_code_tables *tables,
                        struct machine_code_frames *frames, struct machine_code_accesses *unproven,
                        struct machine_code_finding *finding);
 

@@ -159,22 +159,15 @@ static void measure_others(struct bench *bench)
 
 enum { MOST_PEERS = 64 }; /* the checker takes no more */
 
-/* Takes NAME_us@CASE of `device_limits` as the time of the kernel "NAME" at that case; returns how many
- * there are. */
+/* Takes what `device_limits` measured of libraries as times of kernels; returns how many there are. */
 static size_t add_measured_peers(struct argument_list *arguments)
 {
     const struct device_facts *facts = device_measure();
     size_t peers = 0;
-    for (size_t i = 0; i < facts->count && peers < MOST_PEERS; i++) {
-        const char *name = facts->name[i], *at = strstr(name, "_us@");
-        if (at == NULL) continue;
-        char *label = format_string("%.*s", (int)(at - name), name);
-        for (char *c = label; *c; c++)
-            if (*c == '_') *c = ' ';
+    for (; peers < facts->peer_count && peers < MOST_PEERS; peers++) {
+        const struct device_peer *peer = &facts->peer[peers];
         argument_add(arguments, "--peer");
-        argument_add(arguments, format_string("%s:%s=%s", label, at + 4, facts->value[i]));
-        free(label);
-        peers++;
+        argument_add(arguments, format_string("%s:%s=%g", peer->library, peer->test_case, peer->us));
     }
     return peers;
 }
@@ -202,14 +195,9 @@ static void add_peers(const struct bench *bench, struct argument_list *arguments
 static void add_libraries(struct contest *contest)
 {
     const struct device_facts *facts = device_measure();
-    for (size_t i = 0; i < facts->count && contest->count < MOST_RIVALS; i++) {
-        const char *name = facts->name[i], *at = strstr(name, "_us@");
-        if (at == NULL || strcmp(at + 4, contest->test_case) != 0) continue;
-        char *label = format_string("%.*s", (int)(at - name), name);
-        for (char *c = label; *c; c++)
-            if (*c == '_') *c = ' ';
-        contest->rivals[contest->count++] = (struct rival){label, atof(facts->value[i])};
-    }
+    for (size_t i = 0; i < facts->peer_count && contest->count < MOST_RIVALS; i++)
+        if (strcmp(facts->peer[i].test_case, contest->test_case) == 0)
+            contest->rivals[contest->count++] = (struct rival){facts->peer[i].library, facts->peer[i].us};
 }
 
 static struct contest contest_of(const struct bench *bench, const struct result_row *row)

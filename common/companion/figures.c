@@ -1,5 +1,5 @@
 /**
- * @file record.c
+ * @file figures.c
  * @brief docs/results/DEVICE.csv: every figure measured on a device, one per row. docs/results/README.md
  *        describes the format.
  */
@@ -289,21 +289,16 @@ static void put_limits(struct figures *figures, const char *command)
     }
 }
 
-/* "some_library_us@f32/len_4096" is a figure for every lesson that has the case. */
+/* What a library takes is a figure for every lesson that has the case. */
 static void put_peers(struct figures *figures, const struct result_row *row, const char *command)
 {
     const struct device_facts *facts = device_measure();
-    for (size_t i = 0; i < facts->count; i++) {
-        const char *at = strstr(facts->name[i], "_us@");
-        if (at == NULL || strcmp(at + 4, row->test_case) != 0) continue;
-        char *name = format_string("%.*s", (int)(at - facts->name[i]), facts->name[i]);
-        for (char *letter = name; *letter; letter++)
-            if (*letter == '_') *letter = ' ';
-        struct figure figure = new_figure(DEVICE_GPU, row->lesson, name, row->test_case, command);
-        double us = atof(facts->value[i]);
-        put_value(figures, figure, "time", us, "us", 0);
-        if (row->flop > 0) put_rate(figures, figure, row, us);
-        free(name);
+    for (size_t i = 0; i < facts->peer_count; i++) {
+        const struct device_peer *peer = &facts->peer[i];
+        if (strcmp(peer->test_case, row->test_case) != 0) continue;
+        struct figure figure = new_figure(DEVICE_GPU, row->lesson, peer->library, row->test_case, command);
+        put_value(figures, figure, "time", peer->us, "us", 0);
+        if (row->flop > 0) put_rate(figures, figure, row, peer->us);
     }
 }
 

@@ -20,11 +20,13 @@
 #include "build/build.h"
 #include "catalogue.h"
 #include "companion.h"
+#include "contracts/kernel_status.h"
 #include "course/command.h"
 #include "course/course.h"
 #include "course/described.h"
 #include "course/device.h"
 #include "progress.h"
+#include "protocol/status_file.h"
 #include "trace/draw.h"
 #include "traced.h"
 
@@ -89,19 +91,31 @@ static int prepare(const struct profile_request *request, enum device device, st
     return EXIT_PASS;
 }
 
-/* How much can be told: counters of a kernel that refuses its arguments are of no use, those of one that is not all written are
- * of what is. */
-static int check_status(const char *output, struct profile *profile)
+/* Runs a command whose runner leaves the kernel's status in a file. The status decides what there is to show: nothing of a call that
+ * was refused, and of a kernel that is not all written the counters of what is. */
+static int run_profiled(const struct argument_list *arguments, const char *counters, struct process_end *end,
+                        struct profile *profile)
 {
-    const char *status = strstr(output, "runner: status ");
-    if (status == NULL || strncmp(status + 15, "KERNEL_OK", 9) == 0) return EXIT_PASS;
-    const char *word = status + 15;
-    int length = (int)strcspn(word, "\n");
-    if (strncmp(word, "KERNEL_NOT_STARTED", 18) == 0) {
-        profile->partial = 1;
-        return EXIT_PASS;
-    }
-    complain("the kernel returned %.*s; check it first.", length, word);
+    struct text status = {0};
+    char *path = format_string("%s/status.%ld", course_binary_dir(), (long)getpid());
+    char *variable = format_string(STATUS_FILE "=%s", path);
+    const char *environment[] = {variable, counters, NULL};
+    process_run(&(struct process){.arguments = arguments->items,
+                                  .environment = environment,
+                                  .seconds = PROFILE_SECONDS},
+                end);
+    show_progress(NULL);
+    *profile = (struct profile){.count = 0};
+    /* nothing of a runner that did not come so far */
+    const int known = read_file(path, &status) == 0 && status.length > 0;
+    const enum kernel_status returned = known ? (enum kernel_status)atoi(status.data) : KERNEL_OK;
+    profile->partial = returned == KERNEL_NOT_STARTED;
+    unlink(path);
+    free(variable);
+    free(path);
+    text_free(&status);
+    if (returned == KERNEL_OK || profile->partial) return EXIT_PASS;
+    complain("the kernel returned %s; check it first.", kernel_status_name(returned));
     return EXIT_FAIL;
 }
 
@@ -114,15 +128,8 @@ int profile_on_simt(const struct profile_request *request, struct profile *profi
     if (code != EXIT_PASS) return code;
     char *path = format_string("%s/counters.%ld.csv", course_binary_dir(), (long)getpid());
     char *counters = format_string("SIMT_COUNTERS=%s", path);
-    const char *environment[] = {counters, NULL};
     show_progress("counting on simt ...");
-    process_run(&(struct process){.arguments = arguments.items,
-                                  .environment = environment,
-                                  .seconds = PROFILE_SECONDS},
-                &end);
-    show_progress(NULL);
-    *profile = (struct profile){.count = 0};
-    code = check_status(end.output.data, profile);
+    code = run_profiled(&arguments, counters, &end, profile);
     if (code == EXIT_PASS &&
         (read_file(path, &content) != 0 || profile_read_simt(content.data, CALLS, profile) <= 0))
         code = profile->partial ? EXIT_SKIPPED
@@ -161,10 +168,7 @@ static int profile_on_gpu(const struct profile_request *request, const char *ncu
     int code = prepare(request, DEVICE_GPU, &arguments);
     if (code != EXIT_PASS) return code;
     show_progress("profiling with ncu ...");
-    process_run(&(struct process){.arguments = arguments.items, .seconds = PROFILE_SECONDS}, &end);
-    show_progress(NULL);
-    *profile = (struct profile){.count = 0};
-    code = check_status(end.output.data, profile);
+    code = run_profiled(&arguments, NULL, &end, profile);
     if (code == EXIT_PASS && profile->partial && strstr(end.output.data, "\"ID\"") == NULL)
         code = EXIT_SKIPPED;
     if (code == EXIT_PASS) code = read_ncu(end.output.data, "ncu", profile);

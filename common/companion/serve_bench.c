@@ -142,8 +142,8 @@ static double find_limit(const struct serve_bench *b, const struct load_request 
     for (int i = 0; i < b->requests; i++) {
         const double found = found_of(b, &requests[i]);
         output += requests[i].output;
-        held +=
-            requests[i].output * (requests[i].prompt + requests[i].output / 2.0); /* positions times steps */
+        /* positions times steps */
+        held += requests[i].output * (requests[i].prompt + requests[i].output / 2.0);
         shared += requests[i].output * found;
         longest = fmax(longest, found);
     }

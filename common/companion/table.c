@@ -125,19 +125,16 @@ static void print_time_row(const char *name, const struct result_row *row, const
            row->flop / row->median_us * 1e-6, row->min_bytes / row->median_us * 1e-3, limit, ratio);
 }
 
-/* Times of this GPU's libraries at the case above, which `device_limits` measured as NAME_us@CASE. */
+/* Times of this GPU's libraries at the case above. */
 static void print_library_rows(const struct result_row *row)
 {
     const struct device_facts *facts = device_measure();
-    for (size_t i = 0; i < facts->count; i++) {
-        const char *at = strstr(facts->name[i], "_us@");
-        if (at == NULL || strcmp(at + 4, row->test_case) != 0) continue;
+    for (size_t i = 0; i < facts->peer_count; i++) {
+        if (strcmp(facts->peer[i].test_case, row->test_case) != 0) continue;
         struct result_row library = *row;
         char name[NAME_WIDTH];
-        library.median_us = atof(facts->value[i]);
-        snprintf(name, sizeof name, "  %.*s does it in", (int)(at - facts->name[i]), facts->name[i]);
-        for (char *c = name; *c; c++)
-            if (*c == '_') *c = ' ';
+        library.median_us = facts->peer[i].us;
+        snprintf(name, sizeof name, "  %s does it in", facts->peer[i].library);
         if (library.median_us > 0) print_time_row(name, &library, "-");
     }
 }

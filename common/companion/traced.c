@@ -94,7 +94,8 @@ int traced_run(const struct lesson_folder *lesson, const char *kernel, const cha
 
 /* ---- variables ------------------------------------------------------------------------------------------------ */
 
-/* Whose variables are shown of a block: of the last write that was asked for, of the first finding that it has a part in, else thread 0. */
+/* The thread of a block whose variables are shown: the last writer of the chosen element, or a thread of the block's first finding, or
+ * thread 0. */
 static uint64_t usual_thread(const struct trace_launch *launch, uint64_t block)
 {
     if (launch->is_written && launch->wrote.block == block) return launch->wrote.thread;

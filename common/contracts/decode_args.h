@@ -48,8 +48,8 @@ struct decode_args {
     int kv_stride; /**< elements from a token's row to the next: a multiple of 8, >= kv_heads * head_dim */
     int position; /**< token that the first query of every sequence belongs to, 0 .. max_len - q_len; ignored if
                         device_positions is given */
-    const int
-        *device_positions;  /**< [batch] such a token for each sequence, read when the kernel runs; or NULL */
+    /** [batch] such a token for each sequence, read when the kernel runs; or NULL */
+    const int *device_positions;
     int *device_status;     /**< one enum kernel_status in device memory, beside device_positions: set to
                              ::KERNEL_INVALID_DIMENSION where one of them is not within 0 .. max_len - q_len, else
                              left as it is; NULL where device_positions is */

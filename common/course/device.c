@@ -26,13 +26,29 @@ static int was_built_for(enum device device)
     return found;
 }
 
-/* Each line is "name,value"; a value may itself hold commas. */
+/* "f32/len_4096,cuBLAS unfused attention,70.1". */
+static void read_peer(const char *line, struct device_facts *facts)
+{
+    const size_t test_case = strcspn(line, ",");
+    const char *library = line + test_case + (line[test_case] != '\0');
+    const size_t length = strcspn(library, ",");
+    if (library[length] == '\0' || facts->peer_count == MAX_LIMITS) return;
+    facts->peer[facts->peer_count++] =
+        (struct device_peer){format_string("%.*s", (int)test_case, line),
+                             format_string("%.*s", (int)length, library), atof(library + length + 1)};
+}
+
+/* Each line is "name,value"; a value may itself hold commas, as a peer's does. */
 static void read_facts(const char *lines, struct device_facts *facts)
 {
     for (char *line; facts->count < MAX_LIMITS && (line = next_word(&lines, '\n')) != NULL; free(line)) {
         char *comma = strchr(line, ',');
         if (comma == NULL) continue;
         *comma = '\0';
+        if (strcmp(line, "peer") == 0) {
+            read_peer(comma + 1, facts);
+            continue;
+        }
         facts->name[facts->count] = copy_string(line);
         facts->value[facts->count++] = copy_string(comma + 1);
         if (strcmp(line, "reason") == 0) facts->reason = copy_string(comma + 1);
@@ -51,8 +67,8 @@ static int run_device_limits(const char *const *options, int seconds, struct dev
     process_run(&(struct process){.arguments = arguments.items, .seconds = seconds}, &end);
     read_facts(end.output.data, facts);
     if (facts->reason == NULL && end.start_error) {
-        const int here =
-            access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0; /* Linux, WSL2 */
+        /* Linux, WSL2 */
+        const int here = access("/dev/nvidiactl", F_OK) == 0 || access("/dev/dxg", F_OK) == 0;
         facts->reason = here ? format_string("%s is missing: run cmake --build %s --target gpu", program,
                                              places.binary_dir)
                              : copy_string("no NVIDIA GPU is here");

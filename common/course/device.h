@@ -10,6 +10,12 @@
 
 enum { MAX_LIMITS = 64 };
 
+/** @brief The time of a library of this GPU at a lesson's case. */
+struct device_peer {
+    char *test_case, *library; /**< "f32/len_4096", "cuBLAS unfused attention" */
+    double us;
+};
+
 /** @brief What `device_limits` says about the GPU, as names and values. */
 struct device_facts {
     int usable;   /**< 1 if kernels can run on it */
@@ -19,6 +25,8 @@ struct device_facts {
     size_t count; /**< facts below */
     char *name[MAX_LIMITS];
     char *value[MAX_LIMITS];
+    size_t peer_count; /**< peers below */
+    struct device_peer peer[MAX_LIMITS];
 };
 
 /** @brief Whether kernels can run on @p device here and now; asked once for each device. */

@@ -18,8 +18,8 @@ struct places {
         *cuda_host;         /**< the CUDA compiler, the toolkit's version, the host compiler */
     const char *nvcc_quick; /* options */
     const char *cuda_architectures;
-    const char
-        *nccl_headers; /**< the folder of nccl.h, or of what stands for it, where there is a CUDA compiler */
+    /** the folder of nccl.h, or of what stands for it, where there is a CUDA compiler */
+    const char *nccl_headers;
     const char *gpu_link_flags, *simt_link_flags; /**< what runners need at the link, beside their library */
 };
 

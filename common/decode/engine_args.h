@@ -21,7 +21,7 @@ enum {
     ENGINE_MOST_ROWS = 65535 /**< rows of a step at most: a grid has no more blocks in y */
 };
 
-/** @brief Matrices of the layers that are not among the weights, but behind struct engine_products: sums of these. */
+/** @brief Flags: which matrices of the layers are not among the weights, but reached through struct engine_products. */
 enum { ENGINE_ATTENTION_ELSEWHERE = 1 /**< qkv and o */, ENGINE_MLP_ELSEWHERE = 2 /**< gate_up and down */ };
 
 /** @brief Products with matrices elsewhere: 4-bit weights, 8-bit weights, experts. Declared in decode_engine.h. */
@@ -64,8 +64,8 @@ struct engine_batch {
     /** [rows] each below max_blocks * block_size; negative: the row pads, see engine_step() */
     const int *positions;
     const int *requests; /**< [rows] row of block_tables; ignored of a row that pads */
-    const int
-        *tables; /**< [.., max_blocks] block tables; entries past a request's last position are not read */
+    /** [.., max_blocks] block tables; entries past a request's last position are not read */
+    const int *tables;
     /** [wanted] numbers of rows, in any order; negative: that row of logits stays as it is */
     const int *wanted_rows;
     float *logits; /**< [wanted, vocab] */

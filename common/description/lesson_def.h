@@ -18,6 +18,8 @@
  *     COUNTED(case, ...)             cases whose counters verify.sh compares with the software device's
  *     FAMILY(attention | gemm)       common/runner/families/ has the call; without it, common/runner/lessons/ has
  *     TEST_MUTANTS(most)             mutants that the preset `test` judges, if other than usual
+ *     TRACED(case)                   a small case whose lanes diverge: the tests add up traces of all its blocks
+ *     PYTHON(library)                the Python package calls its entry points
  *     TEST_STEPS(selftest)           the steps of the page are tested in `selftest` only
  *
  * Of a part. What stands before the first part belongs to all of them:
@@ -157,6 +159,8 @@
 #define FAMILY(name)
 #define TEST_MUTANTS(most)
 #define TEST_STEPS(suite)
+#define TRACED(test_case)
+#define PYTHON(library)
 
 /* The device memory that the structs of several lessons name. */
 #define ATTENTION_TENSORS(dtype, alignment, out, lse)                                                        \
@@ -271,6 +275,8 @@
 #undef LIKE
 #undef FAMILY
 #undef TEST_MUTANTS
+#undef TRACED
+#undef PYTHON
 #undef TEST_STEPS
 #undef ATTENTION_TENSORS
 #undef BACKWARD_TENSORS

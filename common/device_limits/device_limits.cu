@@ -5,7 +5,7 @@
  * reason) device_limits [CASE...]   measures too; takes a few seconds, fewer with peers of these cases alone
  *
  * Measured are the rates that kernels are set against: bytes copied and bytes read a second, the vendor's
- * matrix product, the cost of a launch; and, as "NAME_us@CASE", the time of a peer at the shape of a lesson's
+ * matrix product, the cost of a launch; and, as "peer,CASE,LIBRARY,US", the time of a peer at the shape of a lesson's
  * case. The peak_ figures are computed from clocks and widths; nothing can be
  * faster. Each rate is the best of several repetitions: a limit is what the device reaches when nothing
  * disturbs it.
@@ -96,17 +96,6 @@ static int probe(void)
     printf("sms,%d\n", properties.multiProcessorCount);
     printf("memory_mib,%zu\nfree_mib,%zu\n", total_bytes >> 20, free_bytes >> 20);
     return 0;
-}
-
-/* ---- what is asked for -------------------------------------------------------------------------------- */
-
-static char **cases; /* ends with NULL */
-
-int is_asked_for(const char *test_case)
-{
-    int found = *cases == NULL;
-    for (char **name = cases; *name; name++) found |= strcmp(*name, test_case) == 0;
-    return found;
 }
 
 /* ---- timing ------------------------------------------------------------------------------------------- */
@@ -273,28 +262,6 @@ static void multiply(void *context)
     }
 }
 
-/* Random numbers: a product of zeros or of a pattern takes less power, and so runs faster, than one
- * of data. */
-template <typename T> __global__ void fill_kernel(T *data, size_t count)
-{
-    size_t step = (size_t)gridDim.x * blockDim.x;
-    for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += step) {
-        unsigned x = (unsigned)i * 2654435769u;
-        x = (x ^ x >> 16) * 2246822519u;
-        x = (x ^ x >> 13) * 3266489917u;
-        data[i] = (T)((float)(x >> 8) / 8388608.0f - 1.0f);
-    }
-}
-
-void fill(void *data, cudaDataType_t type, size_t count)
-{
-    if (type == CUDA_R_16F) {
-        fill_kernel<<<1024, BLOCK>>>((__half *)data, count);
-    } else {
-        fill_kernel<<<1024, BLOCK>>>((float *)data, count);
-    }
-}
-
 /* TFLOP/s of an n x n x n product, 0 if it cannot be measured here. */
 static double product_tflops(cublasHandle_t handle, cudaDataType_t type, int n)
 {
@@ -405,7 +372,7 @@ static void measure_attention(cublasHandle_t handle, const struct attention_shap
         if (ready) fill(*tensors[i], CUDA_R_32F, count);
     }
     float us = ready ? best_us(attend, &a) : 0;
-    if (us > 0) printf("cuBLAS_unfused_attention_us@%s,%.1f\n", shape->test_case, us);
+    if (us > 0) printf("peer,%s,cuBLAS unfused attention,%.1f\n", shape->test_case, us);
     for (int i = 0; i < 4; i++) cudaFree(*tensors[i]);
     cudaFree(a.scores);
     cudaGetLastError();
@@ -474,7 +441,9 @@ static void print_peaks(void)
 int main(int argc, char **argv)
 {
     int only_probe = argc == 2 && strcmp(argv[1], "--probe") == 0, sms = 0;
-    cases = argv + 1;
+#ifdef WARPWISE_HAVE_CUBLAS
+    ask_for(argv + 1);
+#endif
     if (argc > 1 && argv[1][0] == '-' && !only_probe) {
         fprintf(stderr, "usage: device_limits [--probe | CASE...]\n");
         return EXIT_TROUBLE;

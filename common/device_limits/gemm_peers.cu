@@ -194,7 +194,7 @@ void measure_gemm_peers(cublasHandle_t handle)
         peer.shape = &shapes[i];
         float us = open_peer(handle, &peer) == 0 ? median_us(handle, &peer) : 0;
         const char *library = shapes[i].in == CUDA_R_8I ? "cuBLASLt" : "cuBLAS";
-        if (us > 0) printf("%s_us@%s,%.2f\n", library, shapes[i].test_case, us);
+        if (us > 0) printf("peer,%s,%s,%.2f\n", shapes[i].test_case, library, us);
         close_peer(&peer);
     }
 }

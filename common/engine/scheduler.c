@@ -24,7 +24,7 @@ struct entry {
     int computed; /* positions that are in the cache */
     int *stops, stop_count;
     int *blocks, block_count;
-    int known;      /* of these, blocks of a text that the pool knows, from the first on */
+    int known;      /* how many of them, from the first on, are blocks of a text that the pool knows */
     long long text; /* up to the end of those */
     int copied;     /* of scheduler_piece */
     int slot;
@@ -253,7 +253,7 @@ static int plan_decode(struct scheduler *s, int rows)
             plan_piece(s, e, 1);
             rows--;
         }
-        next = e->next; /* behind make_room(): younger ones may have gone */
+        next = e->next; /* read after make_room(), which may have removed younger ones */
     }
     return rows;
 }
@@ -306,7 +306,8 @@ static int take_in(struct scheduler *s, struct entry *e)
     e->slot = slot;
     e->block_count = count;
     e->computed = e->copied >= 0 ? e->count - 1 : e->known * s->limits.block_size;
-    if (e->copied >= 0 && e->copied == e->blocks[e->known]) e->copied = -1; /* nobody had it: it is there */
+    if (e->copied >= 0 && e->copied == e->blocks[e->known])
+        e->copied = -1; /* the block was free, and is the request's own now: nothing to copy */
     s->taken += e->count, s->found += e->computed;
     list_remove(&s->waiting, e);
     list_insert(&s->running, e);

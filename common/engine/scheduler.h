@@ -86,8 +86,8 @@ struct scheduler_counts {
     int waiting;     /**< requests without a place */
     int running;     /**< requests with a place */
     int free_blocks; /**< of the cache, also those that still hold a text */
-    long long
-        taken; /**< tokens of all requests when they were taken in, with tokens that followed before they were put back */
+    /** tokens of all requests when they were taken in, with tokens that followed before they were put back */
+    long long taken;
     long long found; /**< of these, such as did not have to be computed */
 };
 

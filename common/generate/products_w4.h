@@ -16,7 +16,8 @@ struct products_stored {
     __half *scales;    /**< [k / group, n] */
 };
 
-/** @brief For parts of k: rows that are too many for W to go straight to registers, and few tiles, would keep few SMs busy. */
+/** @brief What w4a16_split() needs, for products of too many rows for W to go straight to registers, whose tiles are too few to keep all
+ *         SMs busy. */
 struct products_scratch {
     void *workspace; /**< of w4a16_split() */
     size_t bytes;    /**< of it */

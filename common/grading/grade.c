@@ -194,7 +194,7 @@ static int tell_ungraded(const struct grade_class *class, const struct grade_she
     return ungraded > 0;
 }
 
-/* A row that counts for nobody is a student who is not late, though late: said each time, and in the summary. */
+/* Warns of rows of --times that are nobody's: the student whose row it should be counts as in time. The summary says so, too. */
 static void tell_absent(const struct grade_book *book)
 {
     struct text absent = {0};

@@ -1,5 +1,5 @@
 /**
- * @file judge.c
+ * @file judging.c
  * @brief One kernel file on one device: built, then handed to the checker, whose word is taken for everything
  *        that concerns right and wrong.
  */

@@ -24,9 +24,10 @@ enum manner {
     SECOND_MODEL = 32,
     /* other code has used the buffers before every step; the contents that a step leaves are checked */
     BUFFERS_SHARED = 64,
-    LONG_TABLES = 128,      /* tables have more pages than any sequence needs */
-    HUGE_TABLES = 256,      /* they have more than 65,535 pages */
-    STREAMS_BUILT_IN = 512, /* creation and steps use the streams that nobody creates, in rotation */
+    LONG_TABLES = 128, /* tables have more pages than any sequence needs */
+    HUGE_TABLES = 256, /* they have more than 65,535 pages */
+    /* creation and steps use the streams that nobody creates, in rotation; with STREAMS_CHANGE only the steps do */
+    STREAMS_BUILT_IN = 512,
     /* other graphs are created, used and destroyed before, one after the other, and some creations fail */
     CREATED_OFTEN = 1024,
     ROWS_OF_BUCKETS = 2048, /* each step has one row more than a bucket has room for */

@@ -21,8 +21,8 @@ enum engine_manner {
     ENGINE_REVERSED = 4, /* rows of a step in the opposite order */
     ENGINE_FEW = 8,      /* logits of every second row are wanted, the last row first */
     ENGINE_LAST = 16,    /* only the last step wants logits */
-    ENGINE_FILLED =
-        64, /* positions of a request before its last `decode` tokens are in the cache, and no step computes them */
+    /* positions of a request before its last `decode` tokens are in the cache, and no step computes them */
+    ENGINE_FILLED = 64,
     ENGINE_KEPT = 32 /* to be timed: the graph is kept from call to call */
 };
 
@@ -140,7 +140,7 @@ static inline void engine_row(const struct engine_plan *p, int step, int row, in
     }
 }
 
-/** What all bytes of logits are that no step is asked for, and the number that they make: none that a kernel would come to by chance. */
+/** Every byte of logits that no step is asked for, and the number that these bytes make: one that no kernel computes by chance. */
 enum { ENGINE_UNASKED_BYTE = 0x3f };
 #define ENGINE_UNASKED 0x1.7e7e7ep-1
 

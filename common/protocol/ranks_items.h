@@ -48,7 +48,9 @@ enum ranks_value {
 enum ranks_manner {
     RANKS_REVERSED = 1, /* rank r is on device ranks - 1 - r */
     RANKS_GONE = 2,     /* the last rank has aborted before the others are called */
-    RANKS_KEPT = 4      /* to be timed: on GPUs, shards are kept from call to call */
+    RANKS_KEPT = 4,     /* to be timed: on GPUs, shards are kept from call to call */
+    RANKS_FAR = 8,      /* part "tensor_parallel", one rank: heads of the cache begin 2^31 floats apart */
+    RANKS_APART = 16    /* a call for each rank alone, where host threads can stand for processes */
 };
 
 /** @brief Which argument of an entry point is wrong, other than one pointer or number: its number, the case's name, what is to be returned. From NULL_TRANSFER on in part
@@ -99,6 +101,12 @@ enum ranks_mistake {
 
 /** @brief Columns of the report on a rank of part "tensor_parallel"; part "ring" has only the first. */
 enum sent_column { SENT_FLOATS, SENT_UNLIKE, SENT_COLUMNS };
+
+/** @brief Keys that a call is told the cache has room for; with RANKS_FAR the item's buffer holds only the first. */
+static inline int64_t layer_room(const int64_t *value)
+{
+    return value[AT_MANNER] & RANKS_FAR ? (INT64_C(1) << 31) / value[AT_LAYER_DIM] : value[AT_ROOM];
+}
 
 /** @brief Floats that each rank sends: two all-reduces of x, over a ring. */
 static inline int64_t layer_floats_sent(const int64_t *value, int ranks)

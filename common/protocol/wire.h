@@ -77,8 +77,8 @@ enum case_flags {
     CASE_SAME_ADDRESSES = 8192,  /**< buffers lie where those of the case before lay that has this flag */
     CASE_CAPTURED = 16384,       /**< the call is captured into a graph, which is then launched */
     CASE_DEFAULT_STREAM = 32768, /**< the call is given the legacy default stream */
-    CASE_SECOND_DEVICE =
-        1 << 17, /**< everything is on the second of two devices, which the software device then has */
+    /** everything is on the second of two devices, which the software device then has */
+    CASE_SECOND_DEVICE = 1 << 17,
     /** flags that the runner gets just as the lesson sets them */
     CASE_SHARED_FLAGS = CASE_TWO_STREAMS | CASE_SMALL_DEVICE | CASE_LAUNCH_ONLY | CASE_REFUSE_LAUNCHES |
                         CASE_ASK_ONLY | CASE_STRAY_WORKSPACE | CASE_NULL_WORKSPACE | CASE_SAME_ADDRESSES |
@@ -105,8 +105,8 @@ struct wire_buffer {
     /** inputs of 32-bit integers: a timed call may find other integers below this (wire_other_number());
      *  0: never */
     uint64_t below;
-    uint64_t
-        contents; /**< in, inout: where the initial contents are, @c bytes long; 0: nothing is written there */
+    /** in, inout: where the initial contents are, @c bytes long; 0: nothing is written there */
+    uint64_t contents;
     uint32_t poison[2];       /**< if it is only written: the word that fills it before run 0 and run 1 */
     uint64_t copy[WIRE_RUNS]; /**< where guard zone, contents and guard zone are copied back to */
 };
@@ -142,6 +142,7 @@ struct wire_result {
     /** 1: what came of far parts tells nothing, since the device has too little memory, or does not run all blocks and a block
      *  needed others, or did their work */
     uint32_t not_told;
+    uint32_t ended; /**< set of 1 << buffer: outputs of far parts, where nothing else would be written */
     uint64_t left_by_atomics[WIRE_RUNS]; /**< simt_left_by_atomics() of each run, on the software device */
     uint32_t left_running; /**< 1: kernels may still run when the last one is over; cuda_message says why */
     uint32_t args_written; /**< 1: a struct that the call was given is no longer what it was */

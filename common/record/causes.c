@@ -60,7 +60,7 @@ int record_same_cause(const struct record *a, const struct record *b)
 {
     if (a->kind == b->kind && a->origin == b->origin && a->origin != RECORD_DEVICE &&
         (a->kind == RECORD_WRONG_WORKSPACE || a->kind == RECORD_OWN_MEMORY ||
-         (a->kind == RECORD_WROTE_REFUSED && a->note[0] != '\0')))
+         (a->kind == RECORD_WROTE_REFUSED && a->message == RECORD_OUTPUT_UNASKED)))
         return a->message == b->message;
     if (a->kind == RECORD_CUDA_ERROR && b->kind == RECORD_CUDA_ERROR)
         return a->number[RECORD_N_FIRST] == b->number[RECORD_N_FIRST];

@@ -138,6 +138,8 @@ enum record_variant {
     RECORD_BETWEEN_ROWS,       /**< wrote-outside: rows have number[0] elements; number[1] to the next */
     RECORD_CALL_REFUSED,       /**< wrote-refused: outputs of a refused call */
     RECORD_OUTPUT_KEPT,        /**< wrote-refused: an output that had to stay */
+    RECORD_OUTPUT_UNASKED,     /**< wrote-refused: likewise; the note says which elements these are */
+    RECORD_STATUS_EXPLAINED,   /**< wrong-status: the note says why */
     RECORD_NO_OTHER_INPUTS,    /**< timed-call: there was no call with other inputs */
     RECORD_TIMED_OTHER_RESULT, /**< timed-call: not the checked result */
     RECORD_NOTHING_TO_AGREE,   /**< broken-check */

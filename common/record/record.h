@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 enum {
-    RECORD_VERSION =
-        1, /**< changes with the layout of struct record and with the numbers of its enumerations */
+    /** changes with the layout of struct record and with the numbers of its enumerations */
+    RECORD_VERSION = 1,
     RECORD_TEXT = 64,  /**< bytes of a name, with its terminator */
     RECORD_NOTE = 400, /**< bytes of a quotation, with its terminator */
     RECORD_AXES = 4,
@@ -159,8 +159,8 @@ enum record_certainty {
 struct record_line {
     char file[RECORD_TEXT]; /**< as people want to read it; "": unknown */
     int32_t line;           /**< 0: unknown */
-    uint64_t
-        address; /**< in the program, where the line is not known and may be looked up; 0: nothing to look up */
+    /** in the program, where the line is not known and may be looked up; 0: nothing to look up */
+    uint64_t address;
 };
 
 /** @brief Who did what where: one half of a race, or all of another finding. */
@@ -169,8 +169,8 @@ struct record_actor {
     uint32_t block[3];        /**< where a kernel runs; else nobody's */
     uint32_t thread[3];       /**< of that block */
     char kernel[RECORD_TEXT]; /**< where it was another launch's than the record's; "": the same */
-    struct record_line
-        at[RECORD_FRAMES]; /**< innermost call first; those behind the last known one are empty */
+    /** innermost call first; those behind the last known one are empty */
+    struct record_line at[RECORD_FRAMES];
 };
 
 /** @brief What was accessed. */
@@ -179,8 +179,8 @@ struct record_memory {
     int32_t state;            /**< enum record_state */
     char buffer[RECORD_TEXT]; /**< as the contract or the source calls it; "": it has no name */
     int32_t rank;             /**< of index; 0: index[0] counts bytes from the start of the buffer */
-    int32_t
-        subscripts; /**< 1: it is an array of the source, written tile[2][5]; 0: a buffer, written out[2,5] */
+    /** 1: it is an array of the source, written tile[2][5]; 0: a buffer, written out[2,5] */
+    int32_t subscripts;
     int64_t index[RECORD_AXES]; /**< of the element, an entry for each axis */
     uint64_t byte;              /**< of that element, where the access begins */
     uint64_t element;           /**< bytes of an element; 0: unknown */
@@ -231,8 +231,8 @@ struct record_wait {
     uint32_t block[3];  /**< of the first of them */
     uint32_t thread[3]; /**< the first of them */
     uint32_t number[RECORD_WAIT_NUMBERS]; /**< enum record_waiting says of what */
-    int64_t
-        index; /**< RECORD_WAIT_MBARRIER: the element of the array that is called name, or byte; -1: it is no array */
+    /** RECORD_WAIT_MBARRIER: the element of the array that is called name, or byte; -1: it is no array */
+    int64_t index;
     int32_t is_byte;        /**< 1: index counts bytes */
     char name[RECORD_TEXT]; /**< of the operation, or of the mbarrier */
     struct record_line at;  /**< where they wait */
@@ -260,15 +260,16 @@ enum record_storage {
 /**
  * @brief One finding.
  *
- * `message` and `advice` are numbers of sentences in words.c, which may use @c number and @c name; `note` is a quotation (of
- * the program's own printf or assert, of PTX, of CUDA), shown to people and looked at by no program.
+ * `message` and `advice` are numbers of sentences in words.c, which may use @c number and @c name. `note` is shown to people, and
+ * no program decides by what it says: a quotation (of the program's own printf or assert, of PTX, of CUDA), or what a lesson, one of
+ * its guesses or a comparison of the checker has to say about its own numbers, in a sentence of its own.
  */
 struct record {
     uint32_t version; /**< RECORD_VERSION */
     int32_t origin;   /**< enum record_origin */
     int32_t kind;     /**< enum record_kind */
-    int32_t
-        message; /**< enum record_message: what happened, where space and actors do not say it; 0: they do */
+    /** enum record_message: what happened, where space and actors do not say it; 0: they do */
+    int32_t message;
     int32_t advice;           /**< enum record_advice: what is missing, or what to do; 0: nothing to say */
     int32_t certainty;        /**< enum record_certainty, of cause */
     int32_t cause;            /**< enum record_cause: the pattern of the wrong values; 0: none */

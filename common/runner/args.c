@@ -10,13 +10,14 @@
 
 enum { MOST = 4, ROOM = 1 << 16 };
 
-static struct {
+/* A lesson may call from several threads at once. */
+static _Thread_local struct {
     const void *args;
     size_t bytes, at; /* where its copy is */
 } kept[MOST];
-static unsigned char copies[ROOM];
-static size_t count, used;
-static int changed;
+static _Thread_local unsigned char copies[ROOM];
+static _Thread_local size_t count, used;
+static _Atomic int changed;
 
 /* A graded runner of the software device calls entry points in another process, with copies, see boundary/boundary.h. */
 extern int boundary_args_changed(void) __attribute__((weak));

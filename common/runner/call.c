@@ -82,7 +82,8 @@ void entry_point_returned(enum kernel_status status)
 {
     if (simt_promise_returned != NULL) simt_promise_returned();
     if (simt_promise_broken_off == NULL || status == KERNEL_OK || status == KERNEL_NOT_STARTED) return;
-    simt_promise_broken_off(status != KERNEL_CUDA_ERROR); /* that one may come after a launch */
+    simt_promise_broken_off(status !=
+                            KERNEL_CUDA_ERROR); /* KERNEL_CUDA_ERROR alone may come after a launch */
 }
 
 /* A graded runner of the software device has the host code in another process, see boundary/boundary.h. */
@@ -124,7 +125,7 @@ void stray_workspace(const struct wire_case *item, void **workspace, size_t *byt
     }
 }
 
-/* The call is told of fewer bytes than there are, or of a workspace that is none. */
+/* Tells the entry point of a smaller workspace than there is, or of one at an address that is none, if the case asks for that. */
 static void tell_workspace(struct wire_case *told, void **pointers)
 {
     for (unsigned i = 0; i < told->buffer_count; i++) {

@@ -242,12 +242,18 @@ static void keep(const struct device_case *run, const struct wire_buffer *wire,
         simt_device_keep(buffer->start + at, behind, KEPT_PADDING);
 }
 
+/* Whether the checker knows the size of the workspace for the parts alone, or for buffers that are small because nothing runs. */
+static int is_larger_than_told(const struct wire_case *item)
+{
+    return item->parts.total > 0 || item->flags & CASE_LAUNCH_ONLY;
+}
+
 /* A workspace is as large as the student's own function says, but no larger than the contract; some cases add to that. */
 static size_t usable_bytes(const struct wire_case *item, const struct wire_buffer *wire)
 {
     const uint64_t asked = item->result.workspace_asked;
     if (wire->role != WIRE_WORKSPACE) return wire->bytes;
-    if (item->parts.total > 0) return asked; /* the checker knows the size for the parts alone */
+    if (is_larger_than_told(item)) return asked;
     const uint64_t least = asked > wire->bytes ? wire->bytes : asked;
     return least + (least > 0 && item->workspace_more > 0 ? (uint64_t)item->workspace_more : 0);
 }
@@ -427,7 +433,7 @@ int prepare_outputs(struct device_case *run, int set, int index, int first_conte
         if (buffer->start == NULL) continue;
         int failed = 0;
         if (wire->role == WIRE_OUT) failed = fill_words(run, wire, buffer, wire->poison[index]);
-        if (wire->role == WIRE_WORKSPACE && run->item->parts.total > 0)
+        if (wire->role == WIRE_WORKSPACE && is_larger_than_told(run->item))
             continue; /* as large as the problem */
         if (wire->role == WIRE_WORKSPACE) failed = fill_words(run, wire, buffer, wire->poison[index]);
         /* The software device tells reads of a workspace that this call has not written: poison would hide them. */

@@ -18,6 +18,7 @@
 
 #include "image_view.h"
 #include "lock.h"
+#include "protocol/status_file.h"
 #include "records.h"
 #include "run_case.h"
 #include "runner.h"
@@ -169,6 +170,15 @@ static int session(int image_descriptor, int control, int replies, int locked)
     return 0;
 }
 
+static void leave_status(int32_t status)
+{
+    const char *path = getenv(STATUS_FILE);
+    FILE *file = path != NULL ? fopen(path, "we") : NULL;
+    if (file == NULL) return;
+    fprintf(file, "%d\n", (int)status);
+    fclose(file);
+}
+
 static int by_hand(const char *path)
 {
     int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -186,6 +196,7 @@ static int by_hand(const char *path)
         run_case(image, item, take_turn);
         printf("runner: status %s%s%s\n", kernel_status_name((enum kernel_status)item->result.status[0]),
                item->result.cuda_error ? ", CUDA: " : "", item->result.cuda_message);
+        leave_status(item->result.status[0]);
     }
     return 0;
 }

@@ -151,6 +151,9 @@ static void run_share(struct device_case *run, const struct wire_parts *parts)
     for (unsigned i = 0; i < run->item->buffer_count; i++)
         if (run->item->buffer[i].role == WIRE_WORKSPACE) workspace = run->buffer[0][i];
     simt_run_share(parts->total, parts->step, parts->each, workspace.start, workspace.bytes);
+    for (unsigned i = 0; i < run->item->buffer_count; i++)
+        if (run->item->buffer[i].role == WIRE_OUT)
+            simt_share_output(i, run->buffer[0][i].start, run->buffer[0][i].span);
 }
 
 /* The same inputs never come again: what a kernel remembers of them is of no use. */
@@ -161,8 +164,10 @@ static int run_once(struct device_case *run)
     if (prepare(run, 0, 0) != 0) return -1;
     run_share(run, &run->item->parts);
     const int failed = call_case(run, 0, 0) != 0 || finish(run, 0) != 0;
-    if (simt_share_left != NULL && run->item->parts.total > 0)
+    if (simt_share_left != NULL && run->item->parts.total > 0) {
         run->item->result.not_told = (uint32_t)simt_share_left();
+        run->item->result.ended = simt_share_ended();
+    }
     run_share(run, &none);
     if (failed) return -1;
     run->item->result.status[1] = run->item->result.status[0];

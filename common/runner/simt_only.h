@@ -30,6 +30,8 @@ extern void simt_refuse_graphs(int refuse) __attribute__((weak));
 extern void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const void *workspace, size_t bytes)
     __attribute__((weak));
 extern int simt_share_left(void) __attribute__((weak));
+extern void simt_share_output(unsigned index, const void *start, size_t bytes) __attribute__((weak));
+extern unsigned simt_share_ended(void) __attribute__((weak));
 extern void simt_caller_runs(void *stream) __attribute__((weak));
 extern unsigned simt_left_running(void) __attribute__((weak));
 extern void simt_watch_streams(int watch) __attribute__((weak));

@@ -38,7 +38,7 @@ struct stopwatch {
     uint64_t turned[WIRE_BUFFERS];       /* bytes, in the next call */
     int turns;                           /* 1: of some input there is a larger buffer */
     int found_out;                       /* 1: copy 2 holds outputs that are not as they were */
-    double late_us; /* the longest that the device worked on after the stream that was given was done */
+    double late_us; /* the longest that the device went on working after the given stream was done */
 };
 
 static int check(struct stopwatch *watch, cudaError_t error)
@@ -258,7 +258,7 @@ static int audit(struct stopwatch *watch, unsigned number)
     return 0;
 }
 
-/* What the call just made has left for rotated inputs goes to the checker; as in audit(), the rest of the device is waited for only at times. */
+/* Hands what the last call, of rotated inputs, has left to the checker. As in audit(), only some calls wait for the rest of the device. */
 static int keep_for_checker(struct stopwatch *watch, int which)
 {
     if (check(watch, cudaStreamSynchronize(watch->run->stream[0])) != 0) return -1;

@@ -186,37 +186,51 @@ int sandbox_is_without(const char *part)
     return 0;
 }
 
-int sandbox_is_whole(const char *tree)
+/** What of the isolation is there. */
+struct isolation {
+    int wrapped;  /* in bubblewrap */
+    int landlock; /* its version, which matters where there is no bubblewrap */
+    int filtered;
+    enum { USER_ITSELF, USER_OTHER, USER_KEPT_OUT, USER_MISSING } user; /* the last two: it stays root */
+    const char *without;                                                /* what is switched off, or NULL */
+};
+
+static struct isolation isolation_here(const char *tree)
 {
-    const char *text = sandbox_describe(tree);
-    return sandbox_has_bubblewrap() && strstr(text, "NO ") == NULL && strstr(text, "SWITCHED OFF") == NULL;
+    const uid_t user = sandbox_user(getpid());
+    struct isolation here = {.wrapped = sandbox_has_bubblewrap(),
+                             .landlock = sandbox_landlock_version(),
+                             .without = getenv("WARPWISE_SANDBOX_WITHOUT")};
+    here.filtered =
+        !sandbox_is_without("filter") && (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0 || errno != EINVAL);
+    if (user > 0 && sandbox_user_reaches(user, tree))
+        here.user = USER_OTHER;
+    else if (geteuid() == 0)
+        here.user = user > 0 ? USER_KEPT_OUT : USER_MISSING;
+    return here;
 }
 
-static int has_filter(void)
+int sandbox_is_whole(const char *tree)
 {
-    if (sandbox_is_without("filter")) return 0;
-    return prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0 || errno != EINVAL;
+    const struct isolation here = isolation_here(tree);
+    return here.wrapped && here.filtered && here.user <= USER_OTHER && here.without == NULL;
 }
 
 const char *sandbox_describe(const char *tree)
 {
+    static const char *const users[] = {
+        [USER_ITSELF] = "the user's own rights",
+        [USER_OTHER] = "an unprivileged user",
+        [USER_KEPT_OUT] = "NO unprivileged user (others may not read the course's folder)",
+        [USER_MISSING] = "NO unprivileged user (there is none in this container)"};
     static char text[700];
-    char who[200] = "the user's own rights";
-    uid_t user = sandbox_user(getpid());
-    if (user > 0 && sandbox_user_reaches(user, tree)) {
-        snprintf(who, sizeof who, "an unprivileged user");
-    } else if (geteuid() == 0) {
-        snprintf(who, sizeof who, "NO unprivileged user (%.120s)",
-                 user > 0 ? "others may not read the course's folder" : "there is none in this container");
-    }
-    const char *without = getenv("WARPWISE_SANDBOX_WITHOUT");
-    int wrapped = sandbox_has_bubblewrap();
-    snprintf(text, sizeof text, "%s%s, %s, %s%s%.100s", wrapped ? "bubblewrap" : sandbox_bubblewrap_reason(),
-             wrapped ? ""
-             : sandbox_landlock_version() == 0
-                 ? ", NO Landlock, which leaves files to the rights of who reads them"
-                 : ", Landlock for files",
-             who, has_filter() ? "system call filter" : "NO system call filter",
-             without != NULL ? "; SWITCHED OFF: " : "", without != NULL ? without : "");
+    const struct isolation here = isolation_here(tree);
+    snprintf(text, sizeof text, "%s%s, %s, %s%s%.100s",
+             here.wrapped ? "bubblewrap" : sandbox_bubblewrap_reason(),
+             here.wrapped         ? ""
+             : here.landlock == 0 ? ", NO Landlock, which leaves files to the rights of who reads them"
+                                  : ", Landlock for files",
+             users[here.user], here.filtered ? "system call filter" : "NO system call filter",
+             here.without != NULL ? "; SWITCHED OFF: " : "", here.without != NULL ? here.without : "");
     return text;
 }

@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { SANDBOX_TEXT = 64 << 10, SANDBOX_DESCRIPTORS = 3 };
+enum { SANDBOX_TEXT = 64 << 10, SANDBOX_DESCRIPTORS = 3, SANDBOX_EXEC_FAILED = 126 };
 
 enum sandbox_isolation {
     SANDBOX_LIMITED, /**< limits and filter; it runs as the current user, and sees what that user sees */
@@ -83,7 +83,8 @@ void sandbox_prepare(void);
 
 /**
  * @brief Starts @p sandbox's program.
- * @return 0, or -1 with errno set. A program that cannot be executed ends with exit code 126 and says so.
+ * @return 0, or -1 with errno set. A program that cannot be executed ends with exit code
+ *         ::SANDBOX_EXEC_FAILED and says so.
  */
 int sandbox_start(const struct sandbox *sandbox, struct sandboxed *child);
 

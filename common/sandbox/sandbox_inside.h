@@ -8,7 +8,7 @@
 
 #include "sandbox.h"
 
-enum { SANDBOX_EXEC_FAILED = 126, SANDBOX_FILTER_MOST = 256 };
+enum { SANDBOX_FILTER_MOST = 256 };
 
 /** @brief A system call filter, ready to be set. */
 struct sandbox_filter {

@@ -30,8 +30,8 @@ struct simt_site {
 /** @brief The site of a call of @p what in that line, for functions that learn it only when they run. Two calls of one
  *         name in one line are one site. */
 const struct simt_site *simt_site_at(const char *file, int line, const char *what);
-/** @brief @p text, if it is a string among the program's constants or the host asks; else "unknown": a kernel may pass any
- *         pointer, and findings copy what it leads to. */
+/** @brief @p text, if the host asks, or if it is a string constant of the program; else "unknown": a kernel may pass any
+ *         pointer, and a finding copies what it points to. */
 const char *simt_constant_text(const char *text);
 /** @brief The same for a place: @p site, if it and its texts are constants, or simt_site_at() has made it. */
 const struct simt_site *simt_constant_site(const struct simt_site *site);
@@ -89,8 +89,8 @@ struct simt_launch {
     const void *args;                /**< kept by the caller until simt_run() returns */
     int early;       /**< 1: on hardware it may start before the launch in front of it is over */
     int cooperative; /**< 1: all blocks are there at once, and may wait for each other (simt_grid_barrier()) */
-    struct simt_extent
-        cluster;       /**< blocks of a cluster; all 0: nothing was said, each block is one of its own */
+    /** blocks of a cluster; all 0: nothing was said, each block is one of its own */
+    struct simt_extent cluster;
     size_t args_bytes; /**< size of the arguments; filled by simt_launch_kernel() */
 };
 
@@ -278,8 +278,8 @@ struct simt_bulk {
     unsigned rank;
     int32_t at[5]; /**< where the box begins */
     void *mbarrier;
-    unsigned
-        blocks; /**< of a load: the ranks of the blocks that receive it, a bit each; 0: the one where `shared` lies */
+    /** of a load: the ranks of the blocks that receive it, a bit each; 0: the one where `shared` lies */
+    unsigned blocks;
     void (*reduce)(char *to, const char *from, size_t bytes, unsigned reduction); /**< NULL: a copy */
     unsigned reduction;
     const void *pc; /**< of the student's line */
@@ -490,8 +490,17 @@ void simt_misuse(const struct simt_site *site, enum simt_misuse misuse, size_t f
 
 /* ---- device memory, from the host ------------------------------------------------------------------------ */
 
-/** @brief Device memory of @p bytes (> 0), 256-byte aligned, with red zones; NULL if the device is full. */
-void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *site);
+/** @brief Whose an allocation is. */
+enum simt_memory {
+    SIMT_MEMORY_DEVICE,
+    SIMT_MEMORY_HEAP,    /**< of a kernel's malloc() */
+    SIMT_MEMORY_MANAGED, /**< the host may touch it */
+    SIMT_MEMORY_PINNED   /**< it is the host's */
+};
+/** @brief Device memory of @p bytes (> 0), 256-byte aligned, with red zones; NULL if the device is full. It is called
+ *         @p name, or, if that is NULL, after the call at @p site. */
+void *simt_device_alloc(size_t bytes, enum simt_memory memory, const char *name,
+                        const struct simt_site *site);
 /** @brief The next allocation begins @p bytes after an address that is a multiple of 256. */
 void simt_lead_next_allocation(size_t bytes);
 
@@ -605,6 +614,11 @@ void simt_run_share(uint64_t total, uint64_t step, uint64_t each, const void *wo
 /** @brief 1 if what the launches since the last simt_run_share() left tells nothing: a block needed what others had not done, or did
  *         their work, too. */
 int simt_share_left(void);
+/** @brief An output of shared launches, number @p index, until the next simt_run_share(). */
+void simt_share_output(unsigned index, const void *start, size_t bytes);
+/** @brief Which outputs launches of so few blocks have written that all of them ran, to their end, and no others: there nothing more would
+ *         have been written. A set of 1 << index. */
+unsigned simt_share_ended(void);
 /** @brief 1 if a copy or fill of so many bytes is left out: launches are shared, and it would take as much memory as the problem. */
 int simt_share_refuses(size_t bytes);
 /** @brief From now on no allocation is refused because the host lacks the memory: the caller knows how much is touched. */

@@ -10,7 +10,7 @@
 #pragma once
 
 #define TRACE_MAGIC "warpwise trace 1\n"
-/** Kind of a TRACE_FINDING that is none: who wrote the element last that SIMT_TRACE_ELEMENT names. */
+/** Kind of a TRACE_FINDING that is no finding: it names the last writer of the element of SIMT_TRACE_ELEMENT. */
 #define TRACE_LAST_WRITE "last write"
 
 enum {
@@ -21,12 +21,12 @@ enum {
 };
 
 enum trace_chunk {
-    TRACE_SITE =
-        'S', /**< its number; what is called there, or ""; lines: how many, and for each file and line */
-    TRACE_LAUNCH =
-        'L', /**< kernel; grid and block, three each; bytes of dynamic shared memory; the launch's counters */
-    TRACE_RANGE =
-        'V', /**< enum trace_space; name; first address; bytes; bytes of an element, or 0; extents: how many, each */
+    /** its number; what is called there, or ""; lines: how many, and for each file and line */
+    TRACE_SITE = 'S',
+    /** kernel; grid and block, three each; bytes of dynamic shared memory; the launch's counters */
+    TRACE_LAUNCH = 'L',
+    /** enum trace_space; name; first address; bytes; bytes of an element, or 0; extents: how many, each */
+    TRACE_RANGE = 'V',
     TRACE_BLOCK = 'B', /**< its index; enum trace_why; events left out; its counters; events */
     TRACE_FINDING =
         'F', /**< kind; text; how often; enum trace_space, address, bytes; two of: 1 + site, or 0 for nobody; block;

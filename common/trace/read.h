@@ -43,10 +43,10 @@ struct trace_launch {
     struct trace_block *blocks;     /**< those that are traced */
     size_t block_count;             /**< how many of them */
     size_t finding_count;           /**< how many findings it has */
-    struct trace_thread
-        *found;         /**< who is in them, in their order; of each first the thread that acted last */
-    size_t found_count; /**< how many threads */
-    int is_written;     /**< it writes the element that was asked for */
+    /** who is in them, in their order; of each first the thread that acted last */
+    struct trace_thread *found;
+    size_t found_count;        /**< how many threads */
+    int is_written;            /**< it writes the element that was asked for */
     struct trace_thread wrote; /**< who does that last */
     size_t begin;              /**< of its chunks in the file, without those of sites, which come before */
     size_t end;                /**< of the last of them */

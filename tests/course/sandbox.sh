@@ -128,7 +128,7 @@ if [ -e "$(dirname "$0")/no_gpu" ]; then
     exit 77
 fi
 printf 'device,Stub GPU\narch,90\ncopy_gbps,4000\nread_gbps,4100\nlaunch_us,2.5\nf32_tflops,50\nf16_tflops,600\n'
-printf 'some_library_us@all/qwen3,70\n'
+printf 'peer,all/qwen3,some library,70\n'
 END
 
 for lesson in 01_alpha 02_beta; do

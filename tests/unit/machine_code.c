@@ -266,12 +266,16 @@ static const struct {
     {"__tsan_func_entry", "__tsan_func_exit", "once too often"},
     {"__tsan_func_exit", "_ZL5otherv", "has not said"},
     {"jne    40 <_Z5scalePf+0x40>", "jne    41 <_Z5scalePf+0x41>", "has not said"},
+    {"__tsan_func_entry", "_Z6secondv", "calls into the middle of a function"},
+    {"__tsan_func_entry", "_Z7nowherev", "neither a function of the file nor one"},
     {"test   %eax,%eax", FILLS("0x4"), NULL},
     {"test   %eax,%eax", FILLS("0x5"), "not as its caller left it"},
     {"test   %eax,%eax", FILLS("0x6"), "outside of its function's frame"},
 };
 
-static const struct machine_code_constant constants[] = {{".rodata", 16}};
+static struct machine_code_constant constants[] = {{".rodata", 16}};
+static struct machine_code_symbol symbols[] = {{"_Z6secondv", ".text", 1}, {"_Z7nowherev", ".text", 0x5000}};
+static const struct machine_code_tables tables = {constants, symbols, 1, 2};
 
 static char *changed(const char *part, const char *instead)
 {
@@ -288,7 +292,7 @@ int main(void)
         struct machine_code_frames frames = {0};
         char *text = changed(cases[i].part, cases[i].instead), *open = NULL;
         const char *said = "not in the text", *wanted = cases[i].says;
-        if (text && machine_code_check(text, constants, 1, &frames, NULL, &finding)) {
+        if (text && machine_code_check(text, &tables, &frames, NULL, &finding)) {
             const struct machine_code_frame *first = frames.frame;
             const int changes = frames.count == 2 && frames.frame[1].high < frames.frame[1].low;
             open = first->address == 6 ? format_string("open %d to %d%s", (int)first->low, (int)first->high,

@@ -1,7 +1,7 @@
 /**
  * @file rooms.c
- * @brief Holds the tree under common/ to its plan: which room may include which, and which files may call each other in a
- *        circle. The plan is the two tables of common/README.md.
+ * @brief Holds the tree under common/ to its plan: which room may include and call which, and which files may call each other
+ *        in a circle. The plan is the two tables of common/README.md. docs/rooms.svg has to show what is included.
  *
  * usage: rooms SOURCE_DIR [--dot] [OBJECTS... [-- OBJECTS...]]
  *
@@ -31,6 +31,7 @@ struct room {
     char name[64];
     int uses[MOST_ROOMS];     /* by index: the plan allows it */
     int includes[MOST_ROOMS]; /* how many includes there are */
+    int calls[MOST_ROOMS];    /* 1: a file of this room calls one of that */
 };
 
 struct circle {
@@ -316,7 +317,7 @@ static int file_of(const char *stem, const char *ending)
     return file_count++;
 }
 
-/* build/common/ROOM/CMakeFiles/TARGET.dir/FILE.c.o is common/ROOM/FILE.c. */
+/* build/common/ROOM/CMakeFiles/TARGET.dir/FILE.c.o is common/ROOM/FILE.c; what is generated is of no room. */
 static int file_of_object(const char *object)
 {
     char stem[BELOW];
@@ -324,9 +325,16 @@ static int file_of_object(const char *object)
     const char *file = target != NULL ? strstr(target, ".dir/") : NULL;
     if (file == NULL || below == NULL || below > target) return -1;
     snprintf(stem, sizeof stem, "%.*s%s", (int)(target + 1 - (below + 8)), below + 8, file + 5);
-    char *end = strstr(stem, ".c.o");
+    for (char *up; (up = strstr(stem, "/__/")) != NULL;) { /* CMake's word for .. */
+        char *parent = up;
+        while (parent > stem && parent[-1] != '/') parent--;
+        memmove(parent, up + 4, strlen(up + 4) + 1);
+    }
+    char *end = strstr(stem, ".cu.o");
+    const char *ending = end != NULL ? ".cu" : ".c";
+    if (end == NULL) end = strstr(stem, ".c.o");
     if (end != NULL) *end = '\0';
-    return file_of(stem, ".c");
+    return file_of(stem, ending);
 }
 
 /* "00000000 T text_append": which names the object file defines or wants. */
@@ -371,6 +379,15 @@ static void read_calls(int file, const char *ending)
     free(text);
 }
 
+/* Holds a call from file @p i to file @p j to the plan of rooms. What a header brings is held where it is included. */
+static void judge_call(int i, int j)
+{
+    const int from = room_of(stems[i]), to = room_of(stems[j]);
+    if (from < 0 || to < 0 || from == to) return;
+    rooms[from].calls[to] = 1;
+    if (!rooms[from].uses[to]) fail(stems[i], " may not call ", stems[j]);
+}
+
 static void close_calls(void)
 {
     for (int i = 0; i < file_count; i++) { /* headers without a file join while they are found */
@@ -380,10 +397,12 @@ static void close_calls(void)
     qsort(symbols, (size_t)symbol_count, sizeof symbols[0], by_name);
     for (int i = 0, owner = -1; i < symbol_count; i++) {
         if (i == 0 || strcmp(symbols[i].name, symbols[i - 1].name) != 0) owner = -1;
-        if (symbols[i].defined)
+        if (symbols[i].defined) {
             owner = symbols[i].file;
-        else if (owner >= 0 && owner != symbols[i].file)
+        } else if (owner >= 0 && owner != symbols[i].file) {
             calls[symbols[i].file][owner] = 1;
+            judge_call(symbols[i].file, owner);
+        }
     }
     for (int k = 0; k < file_count; k++)
         for (int i = 0; i < file_count; i++)
@@ -453,6 +472,28 @@ static void draw(void)
     printf("}\n");
 }
 
+/* The picture has an edge for every room that another includes, and no others. */
+static void judge_picture(void)
+{
+    char path[PATH], edge[256];
+    static char picture[1 << 20];
+    snprintf(path, sizeof path, "%s/docs/rooms.svg", source);
+    FILE *file = fopen(path, "r");
+    if (file == NULL || fread(picture, 1, sizeof picture - 1, file) == 0)
+        fail("docs/rooms.svg cannot be read", "", "");
+    if (file != NULL) fclose(file);
+    for (int i = 0; i < room_count; i++)
+        for (int j = 0; j < room_count; j++) {
+            snprintf(edge, sizeof edge, "<title>%.100s&#45;&gt;%.100s</title>", rooms[i].name, rooms[j].name);
+            const int drawn = strstr(picture, edge) != NULL;
+            if (drawn != (rooms[i].includes[j] > 0))
+                fail(rooms[i].name,
+                     drawn ? " does not include, and docs/rooms.svg says so: "
+                           : " is drawn in docs/rooms.svg without ",
+                     rooms[j].name);
+        }
+}
+
 int main(int count, char **words)
 {
     if (count < 2) return 2;
@@ -472,11 +513,12 @@ int main(int count, char **words)
             read_symbols(words[i]);
     }
     judge_circles();
+    judge_picture();
     for (int c = 0; c < circle_count && judged > 0; c++)
         if (!circles[c].met) fail("common/README.md: not one circle any more: ", circles[c].files[0], " ...");
     for (int i = 0; i < room_count; i++)
         for (int j = 0; j < room_count; j++)
-            if (rooms[i].uses[j] && !rooms[i].includes[j])
+            if (rooms[i].uses[j] && !rooms[i].includes[j] && !rooms[i].calls[j])
                 fail(rooms[i].name, " does not use any more: ", rooms[j].name);
     printf("%d rooms, %d files with symbols, %d failures\n", room_count, judged, failures);
     return failures > 0;

@@ -121,7 +121,7 @@ static int launch(const char *name, void (*entry)(const void *), const void *arg
 static int *device_ints(int count, bool written)
 {
     static const struct simt_site site = {__FILE__, __LINE__, "cudaMalloc", NULL};
-    int *memory = simt_device_alloc((size_t)count * sizeof *memory, "data", &site);
+    int *memory = simt_device_alloc((size_t)count * sizeof *memory, SIMT_MEMORY_DEVICE, "data", &site);
     REQUIRE(memory != NULL);
     if (written) {
         for (int i = 0; i < count; i++) copy_bytes(memory + i, &i, sizeof i);
@@ -345,7 +345,7 @@ static void test_shapes(void)
         static const size_t rows[] = {2, 5};
         simt_shape_next_allocation(4, accesses[i].rank, accesses[i].rank == 2 ? rows : extent,
                                    accesses[i].row_bytes);
-        char *memory = simt_device_alloc(120, "data", NULL);
+        char *memory = simt_device_alloc(120, SIMT_MEMORY_DEVICE, "data", NULL);
         describe(memory + accesses[i].at, accesses[i].bytes, text, sizeof text);
         if (strcmp(text, accesses[i].expected) != 0) printf("%s\n", text);
         REQUIRE(strcmp(text, accesses[i].expected) == 0);
@@ -431,7 +431,8 @@ static void test_device_memory(void)
 {
     size_t before, after, total;
     simt_device_memory(&before, &total);
-    char *a = simt_device_alloc(1000, "a", NULL), *b = simt_device_alloc(1, NULL, NULL);
+    char *a = simt_device_alloc(1000, SIMT_MEMORY_DEVICE, "a", NULL),
+         *b = simt_device_alloc(1, SIMT_MEMORY_DEVICE, NULL, NULL);
     REQUIRE((uintptr_t)a % 256 == 0 && (uintptr_t)b % 256 == 0 && b - a >= 1256);
     REQUIRE(simt_device_contains(a + 1, 999) && !simt_device_contains(a + 1, 1000) &&
             !simt_device_contains(a - 1, 1));
@@ -441,15 +442,15 @@ static void test_device_memory(void)
     simt_device_copied(a + 600, a + 400, 200);
     REQUIRE(simt_device_first_uninitialized(a, 700) == 500 &&
             simt_device_first_uninitialized(a + 600, 200) == 100);
-    REQUIRE(simt_device_alloc((size_t)1 << 40, "too much", NULL) == NULL);
+    REQUIRE(simt_device_alloc((size_t)1 << 40, SIMT_MEMORY_DEVICE, "too much", NULL) == NULL);
     REQUIRE(simt_device_free(a + 1) == -1 && simt_device_free(b) == 0 && simt_device_free(a) == 0);
     REQUIRE(simt_device_freed(a) && !simt_device_freed(&total));
     for (int i = 0; i < 40;
          i++) { /* more than the quarantine holds, and all of it more than the device has */
-        char *large = simt_device_alloc((size_t)1 << 26, "large", NULL);
+        char *large = simt_device_alloc((size_t)1 << 26, SIMT_MEMORY_DEVICE, "large", NULL);
         REQUIRE(large != NULL && simt_device_free(large) == 0);
     }
-    char *all = simt_device_alloc(total - 4096, "nearly all", NULL);
+    char *all = simt_device_alloc(total - 4096, SIMT_MEMORY_DEVICE, "nearly all", NULL);
     REQUIRE(all == NULL || simt_device_free(all) == 0);
     simt_device_memory(&after, &total);
     REQUIRE(before == after);
@@ -523,7 +524,7 @@ static void test_host_touches_device(void)
     touched_by_host(memory);
     touched_by_host(memory);
     simt_device_free(memory);
-    int *managed = simt_device_alloc(64, "cudaMallocManaged", NULL);
+    int *managed = simt_device_alloc(64, SIMT_MEMORY_MANAGED, "managed", NULL);
     managed[0] = 1; /* allowed */
     simt_device_free(managed);
 }

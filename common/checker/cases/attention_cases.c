@@ -30,8 +30,8 @@ enum {
     PRODUCTS = S | O | W,
     CORES = C | B | F,
     TILED = T | H | CORES,
-    NOT_F =
-        TILED & ~F, /* rounding up makes results too large for half, or masked keys influence the scales */
+    /* rounding up makes results too large for half, or masked keys influence the scales */
+    NOT_F = TILED & ~F,
     WHOLE = W | TILED,
     ALL = ANY_SIZE | TILED
 };

@@ -28,8 +28,8 @@ struct attention_family {
 int attention_cases(const struct attention_family *family, struct lesson_case *cases, int count,
                     int capacity);
 
-/** @brief Of the cases of edges and of numerics from @p first on, leaves out those that ask for no more than one before: for a part whose
- *         kernel is another part's but for conversions. Returns the new count. */
+/** @brief Drops cases of edges and of numerics, from @p first on, that test nothing new beside an earlier one: for a part whose kernel
+ *         differs from another part's in conversions only. Returns the new count. */
 int attention_one_of_a_kind(struct lesson_case *cases, int first, int count);
 
 /** @brief A case of one lesson alone: a shape and data of its own. */

@@ -257,8 +257,8 @@ static double e4m3_score_error(const struct row *row, size_t key)
     return fabs(row->scale) * lost / (BOUND_C * BOUND_U_F32);
 }
 
-/* |e_j| in units of c u, twice: with the sqrt(head_dim) of an accumulating product and without it; and the weight that a key may have,
- * in place of its score. flat[j] holds sum_d |scale q_d k_jd| at first. */
+/* The error |e_j| of each score in units of c u: `rooted` with the sqrt(head_dim) of a sum, `flat` without. weights[j] holds the score
+ * and becomes the weight that key j may have; flat[j] holds sum_d |scale q_d k_jd| at first. */
 static void score_errors(const struct row *row, const double *probs, double *weights, double *rooted,
                          double *flat)
 {

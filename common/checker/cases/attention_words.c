@@ -72,7 +72,7 @@ static int has_no_kernel(const struct lesson_case *item)
     }
 }
 
-#define HOLDS_NAN "an input holds a NaN: it must come out where it belongs and nowhere else"
+static const char HOLDS_NAN[] = "an input holds a NaN: it must come out where it belongs and nowhere else";
 
 const char *attention_purpose(const struct lesson_case *item)
 {

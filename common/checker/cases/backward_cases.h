@@ -30,8 +30,8 @@ enum backward_distribution {
     SMALL_GRADIENT, /* dO of magnitude 2^-12: in f16, dS is among the subnormals */
     /* lse and out of a softmax whose denominator is a quarter of what it is: weights of a row sum to 4 */
     SURPLUS,
-    HIDDEN_HIGH, /* with a causal mask: scores of 150 and more, hidden from all rows for which they are that high */
-    SMALL_PRODUCTS, /* of queries and keys: the largest finite scale makes ordinary scores of them */
+    HIDDEN_HIGH,    /* with a causal mask: scores of 150 and more, all of them hidden */
+    SMALL_PRODUCTS, /* q and k so small that the largest finite scale gives ordinary scores */
     ZERO_PRODUCTS,
     CANCELLED, /* terms of dQ from the first half of the keys grow with every one, and those from the second nearly cancel them */
     NAN_Q,     /* in a query of one head */

@@ -147,6 +147,8 @@ void decode_fill_query(enum distribution distribution, int head_dim, size_t elem
 
 const char *decode_purpose(enum distribution distribution)
 {
+    static const char holds_nan[] =
+        "one token of sequence 1 holds a NaN: it must come out there and nowhere else";
     static const char *const of_data[CHEAP + 1] = {
         [LARGE] = "scores of magnitude 1e4: exp overflows unless the maximum is subtracted first",
         [BELOW] = "all scores lie near -20,000: does the maximum begin at -infinity, and not at 0?",
@@ -166,8 +168,8 @@ const char *decode_purpose(enum distribution distribution)
         [INFINITE_VALUE] = "a value holds infinities: they must come out, in their columns and nowhere else",
         [LARGE_VALUES] = "values lie near the largest half: sums that are not divided yet are beyond it",
         [RISING] = "scores rise along the keys: is everything rescaled whenever the maximum grows?",
-        [NAN_KEY] = "one token of sequence 1 holds a NaN: it must come out there and nowhere else",
-        [NAN_VALUE] = "one token of sequence 1 holds a NaN: it must come out there and nowhere else",
+        [NAN_KEY] = holds_nan,
+        [NAN_VALUE] = holds_nan,
     };
     return of_data[distribution];
 }

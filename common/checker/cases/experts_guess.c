@@ -215,7 +215,7 @@ static int guess_group(const struct wrong_experts *w, int buffer, size_t at, dou
 
 /* ---- products --------------------------------------------------------------------------------------------- */
 
-/* Terms @p from to before @p to of row @p row of A and line @p line of w, which @p operand is. */
+/* Terms from @p from to before @p to of row @p row of A times line @p line of w; @p operand says of which matrix the line is. */
 static int sum_terms(const struct wrong_experts *w, unsigned operand, size_t row, size_t line, size_t from,
                      size_t to, double *sum)
 {

@@ -229,8 +229,8 @@ static const struct bad_argument BAD[] = {
 };
 
 /**
- * Two wrong arguments, or sizes that are right only one way round: the contract says in which order arguments are
- * looked at, and which extent a row is as long as.
+ * Two faults at once, and sizes that are valid only with rows and columns exchanged. The contract says which fault is
+ * reported, and which extent a row is as long as.
  */
 static const struct {
     const char *name;

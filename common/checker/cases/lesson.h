@@ -86,7 +86,7 @@ struct lesson_case {
     int capability; /**< what the software device says it is: 80 for an sm_80; 0: what it is */
     /** set of 1 << row of the table of promises (checker/promises) that the case was made for; 0: it is the lesson's own */
     uint64_t shows;
-    const char *about; /**< what the case tests, if the table says so; NULL: purpose() does */
+    const char *about; /**< what the case tests, if the table says so: a constant; NULL: purpose() does */
     int special; /**< 1 + which of its elements are NaN or infinite, negative: NaN (promises/special.c); 0: those that fill() says */
     int scores; /**< 1 + which scores the table of promises gives it (promises/scores.c); 0: those that fill() makes */
     /** elements between a multiple of 256 bytes and the start of buffer 0, 1, ... */
@@ -271,7 +271,7 @@ struct lesson_guess {
 struct lesson_terms {
     size_t count;     /**< how many the element has */
     const char *what; /**< "k" */
-    double sum;       /**< of those asked for */
+    double sum;       /**< of the terms that were asked for */
 };
 
 /** @brief A lesson, as the checker sees it. */
@@ -281,8 +281,8 @@ struct lesson {
     const char *title;
     int part_count;
     struct lesson_part part[LESSON_PARTS];
-    const struct described
-        *described; /**< what lesson.def tells the table of promises; the last is DESCRIBED_END */
+    /** what lesson.def tells the table of promises; the last is DESCRIBED_END */
+    const struct described *described;
     struct lesson_credit credit;
     /** names of inputs, separated by blanks, whose rotated contents (another element comes first) are
      *  still valid for a case of GROUP_SPEED, and give another result; NULL: none */
@@ -312,7 +312,7 @@ struct lesson {
     /** @brief Fills input @p index (of what buffers() said) with @p elems floats. The checker then rounds
      *         them to the buffer's storage type, before anything else reads them. */
     void (*fill)(const struct lesson_case *item, int index, size_t elems, struct rng *rng, float *data);
-    /** @brief How many keys of sequence @p b of a cache all of its queries see. NULL: all that there is room for. */
+    /** @brief How many keys of a cache every query of sequence @p b sees; NULL: all that there is room for. */
     int (*seen)(const struct lesson_case *item, int b);
     /** @brief Number of independent pieces the oracle works on: rows, as a rule. */
     size_t (*units)(const struct lesson_case *item);
@@ -364,14 +364,14 @@ struct lesson {
     size_t (*workspace_bytes)(const struct lesson_case *item);
     /** @brief If the contract only limits the workspace: the limit. NULL: the workspace's buffer is as large. */
     size_t (*workspace_limit)(const struct lesson_case *item);
-    double
-        unasked; /**< what outputs hold that no call is asked for, and have to hold after it; 0: there are none */
+    /** what outputs hold that no call is asked for, and have to hold after it; 0: there are none */
+    double unasked;
     const char *left_out; /**< which outputs these are */
     /** @brief The hint for outputs that depend on what they held before the call; NULL: the usual one. */
     const char *stale;
     /** @brief The hint for NaN in outputs when no input holds one; NULL: the usual one. */
     const char *nan;
-    /** @brief What the case tests, if its shape does not show that; else NULL. */
+    /** @brief What the case tests, if its shape does not show that; else NULL. A constant, the same one for cases that test the same. */
     const char *(*purpose)(const struct lesson_case *item);
     /** @brief "batch 1, heads 2, ..., causal, f32". */
     void (*describe)(const struct lesson_case *item, char *text, size_t size);

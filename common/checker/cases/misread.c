@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHOWN = 8, FLIPPED = 64 /* added to what a bit is taken from */ };
+
 static void keep_bits(struct index_map *map, int bits)
 {
     *map = (struct index_map){.bits = bits};
@@ -65,7 +67,7 @@ static int of_a_bit(int bits, int *index, struct index_map *map)
     return 1;
 }
 
-/* The bits from one on are also those from another on; the bit behind them is kept, or 0. */
+/* Some bits are read twice: one to three, at their own place and at another; the bit after the second place is kept, or 0. */
 static int copied(int bits, int *index, struct index_map *map)
 {
     enum { LONGEST = 3 };
@@ -110,16 +112,61 @@ static int stays(const struct index_map *map, int bit)
     return 1;
 }
 
+/** What is told of a map. */
+struct telling {
+    enum { OF_NEIGHBOUR, OF_OTHER, OF_FIELDS, OF_INDICES } how;
+    /* OF_NEIGHBOUR: how far; OF_OTHER: which bit, and of which; OF_FIELDS: what each bit is */
+    int value[MISREAD_BITS];
+    size_t index[2][SHOWN]; /* OF_INDICES: which, and those in place of them */
+};
+
+static int field_value(const struct index_map *map, int b)
+{
+    return map->flip >> b & 1 ? FLIPPED + map->from[b] : map->from[b];
+}
+
+/* Two maps of a row are one guess where this is the same of both. */
+static struct telling telling_of(const struct misread *m)
+{
+    enum { MANY = 1 << MISREAD_BITS };
+    const struct misread_row *row = m->row;
+    struct telling t = {0};
+    int bit = 0, low = 0;
+    while (low + 1 < m->map.bits && m->map.from[low] < MISREAD_BITS) low++;
+    if (m->map.shift != 0) {
+        t.how = OF_NEIGHBOUR, t.value[0] = m->map.shift;
+    } else if (row->other != NULL && m->map.from[low] >= MISREAD_BITS) {
+        t.how = OF_OTHER, t.value[0] = low, t.value[1] = m->map.from[low] - MISREAD_BITS;
+    } else if (row->fields != NULL && !m->map.loses) {
+        t.how = OF_FIELDS;
+        for (int b = 0; b < m->map.bits; b++) t.value[b] = field_value(&m->map, b);
+    } else {
+        t.how = OF_INDICES;
+        while (stays(&m->map, bit)) bit++;
+        for (size_t i = 0; i < SHOWN; i++) {
+            t.index[0][i] = i << bit;
+            t.index[1][i] = misread_index(m, row->operands, row->axis, i << bit, MANY);
+        }
+    }
+    return t;
+}
+
+static int same_telling(const struct telling *a, const struct telling *b)
+{
+    return a->how == b->how && memcmp(a->value, b->value, sizeof a->value) == 0 &&
+           memcmp(a->index, b->index, sizeof a->index) == 0;
+}
+
 /* "in place of g0 g1 g2 t0 t1 0 are taken": the fields' bits that are others. */
-static size_t tell_fields(const struct misread *m, char *words, size_t size)
+static size_t tell_fields(const struct misread *m, const struct telling *t, char *words, size_t size)
 {
     const char *fields = m->row->fields;
     size_t used = (size_t)snprintf(words, size, "%s: in place of", m->row->what);
     for (int of = 0; of < 2; of++) {
         for (int b = 0; b < m->map.bits; b++) {
             const int from = of ? m->map.from[b] : b;
-            if (m->map.from[b] == b && !(m->map.flip >> b & 1)) continue;
-            used += (size_t)snprintf(words + used, size - used, of && m->map.flip >> b & 1 ? " not " : " ");
+            if (t->value[b] == b) continue;
+            used += (size_t)snprintf(words + used, size - used, of && t->value[b] != from ? " not " : " ");
             if (from < 0)
                 used += (size_t)snprintf(words + used, size - used, "0");
             else
@@ -134,30 +181,23 @@ static size_t tell_fields(const struct misread *m, char *words, size_t size)
 /* "in place of columns 0 1 2 3 4 5 6 7 those of 1 0 3 2 5 4 7 6 are taken": in steps of the lowest bit that changes. */
 static void tell(const struct misread *m, char *words, size_t size)
 {
-    enum { SHOWN = 8, MANY = 1 << MISREAD_BITS };
     const struct misread_row *row = m->row;
-    const int shift = m->map.shift;
-    int bit = 0, low = 0;
+    const struct telling t = telling_of(m);
     size_t used;
-    while (low + 1 < m->map.bits && m->map.from[low] < MISREAD_BITS) low++;
-    const int of_low = m->map.from[low];
-    if (shift != 0) {
+    if (t.how == OF_NEIGHBOUR) {
         used = (size_t)snprintf(words, size, "%s: in place of %s i those of i %c %d are taken", row->what,
-                                row->index, shift < 0 ? '-' : '+', shift < 0 ? -shift : shift);
-    } else if (row->other != NULL && of_low >= MISREAD_BITS) {
+                                row->index, t.value[0] < 0 ? '-' : '+', abs(t.value[0]));
+    } else if (t.how == OF_OTHER) {
         used = (size_t)snprintf(words, size,
                                 "%s: whether they are of the first or second of %d %s goes by bit %d of %s",
-                                row->what, 2 << low, row->index, of_low - MISREAD_BITS, row->other);
-    } else if (row->fields != NULL && !m->map.loses) {
-        used = tell_fields(m, words, size);
+                                row->what, 2 << t.value[0], row->index, t.value[1], row->other);
+    } else if (t.how == OF_FIELDS) {
+        used = tell_fields(m, &t, words, size);
     } else {
-        while (stays(&m->map, bit)) bit++;
         used = (size_t)snprintf(words, size, "%s: in place of %s", row->what, row->index);
         for (int of = 0; of < 2; of++) {
             for (size_t i = 0; i < SHOWN; i++)
-                used += (size_t)snprintf(words + used, size - used, " %zu",
-                                         of ? misread_index(m, row->operands, row->axis, i << bit, MANY)
-                                            : i << bit);
+                used += (size_t)snprintf(words + used, size - used, " %zu", t.index[of][i]);
             used += (size_t)snprintf(words + used, size - used, "%s", of ? " are taken" : " those of");
         }
     }
@@ -177,19 +217,19 @@ struct maps {
 static void make_maps(struct maps *maps)
 {
     struct misread m = {.row = maps->row};
-    char(*words)[RECORD_NOTE];
+    struct telling *telling;
     for (int index = maps->count; map_at(m.row, &index, &m.map); index = maps->count) maps->count++;
     maps->of = calloc((size_t)maps->count, sizeof *maps->of);
-    words = calloc((size_t)maps->count, sizeof *words);
-    if (maps->of == NULL || words == NULL) abort();
+    telling = calloc((size_t)maps->count, sizeof *telling);
+    if (maps->of == NULL || telling == NULL) abort();
     for (int i = 0; i < maps->count; i++) {
         int index = i, told = 0;
         (void)map_at(m.row, &index, &m.map);
-        tell(&m, words[i], sizeof words[i]);
-        while (strcmp(words[told], words[i]) != 0) told++;
+        telling[i] = telling_of(&m);
+        while (!same_telling(&telling[told], &telling[i])) told++;
         maps->of[i].map = m.map, maps->of[i].told = told;
     }
-    free(words);
+    free(telling);
 }
 
 static const struct maps *maps_of(const struct misread_row *row)

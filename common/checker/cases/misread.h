@@ -17,14 +17,14 @@ struct misread_row {
     unsigned operands; /**< a set of the family's own */
     int axis;          /**< along what, of the family's own */
     int bits;          /**< the lowest bits of the index that may be confused */
-    const char
-        *fields; /**< a letter for each of these bits, and then one field may be taken for another; or NULL */
+    /** a letter for each of these bits, and then one field may be taken for another; or NULL */
+    const char *fields;
     enum record_cause cause;
     const char *what;  /**< "the scales" */
     const char *index; /**< "columns" */
     const char *hint;  /**< what to look at, or NULL */
-    const char *
-        other; /**< what else counts the operand, bits of which may be taken for the lowest of this index; or NULL */
+    /** what else counts the operand, bits of which may be taken for the lowest of this index; or NULL */
+    const char *other;
 };
 
 /** @brief A map of an index: bit b is bit from[b] of it, or from MISREAD_BITS on one of the other index, or 0, and flipped

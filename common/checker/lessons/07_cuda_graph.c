@@ -79,6 +79,7 @@ static const struct table_row {
     {"step/refusals_between",          GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    4,     3,    3,     0,    3, MODE_BOTH,   REFUSED_BETWEEN},
     {"step/created_again",             GROUP_EDGES,      ON_ANY,  &SMALLEST,         2,    4,     2,    2,     0,    2, MODE_BOTH,   CREATED_TWICE},
     {"step/built_in_streams",          GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    4,     4,    5,     1,    3, MODE_BOTH,   STREAMS_BUILT_IN},
+    {"step/creation_stream_gone",      GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    4,     2,    3,     0,    2, MODE_BOTH,   STREAMS_CHANGE | STREAMS_BUILT_IN},
     {"step/created_in_turn",           GROUP_EDGES,      ON_ANY,  &SMALLEST,         2,    4,     1,    1,     0,    1, MODE_BOTH,   CREATED_OFTEN},
     {"step/two_models",                GROUP_EDGES,      ON_ANY,  &SMALLEST,         4,    4,     4,    3,     1,    3, MODE_BOTH,   SECOND_MODEL},
     {"step/all_but_one_alike",         GROUP_EDGES,      ON_ANY,  &TWO_HEADS,        4,    4,    30,    3,     0,   30, MODE_BOTH,   ONE_UNLIKE},
@@ -740,6 +741,8 @@ static const char *purpose(const struct lesson_case *item)
         const char *text;
     } purposes[] = {
         {ROWS_REVERSED, "every second step has its rows in reverse order"},
+        {STREAMS_CHANGE | STREAMS_BUILT_IN,
+         "the stream of the creation is gone, and the first step is on the legacy default stream"},
         {STREAMS_CHANGE, "the stream of the creation is gone, and every step has a stream of its own"},
         {NO_LEGACY,
          "the legacy default stream cannot be used meanwhile: all work belongs into the stream given"},
@@ -770,7 +773,7 @@ static const char *purpose(const struct lesson_case *item)
         return "each weight of each layer is missing in turn: a kernel is refused in the middle of the "
                "capture";
     for (size_t i = 0; i < sizeof purposes / sizeof purposes[0]; i++)
-        if (p.manner & purposes[i].manner) return purposes[i].text;
+        if ((p.manner & purposes[i].manner) == purposes[i].manner) return purposes[i].text;
     return p.every > 0 ? "sequences join and leave, so that they change rows and buckets" : NULL;
 }
 

@@ -33,7 +33,7 @@ enum distribution {
     LARGE,        /* the embedding is a thousand times as large */
     UNEVEN,       /* some elements of the embedding and of gains are much larger than others */
     NAN_TOKEN,    /* the embedding of one token is NaN; request 0 alone has it */
-    BROAD, /* weights of q, k and some gates are 50,000 times as large, and of the up projections beside the other gates */
+    BROAD, /* weights of q, k, of what layers add and of some gates are 50,000 times as large, and of the up projections beside the other gates */
     GATES_OF_5, /* gates are about 5 */
     ONE_KEY,    /* keys whose values are 0 take nearly all the weight */
     CANCELLED,  /* little remains of every sum: another order of its terms shows although it is rounded */
@@ -64,6 +64,8 @@ static const struct sizes MANY_HEADS =   {1,    32,   16,   1, 128,    32,   11,
 static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9,    1, 0, 0};
 static const struct sizes SLOW_PAIRS =   {1,    32,    2,   1,  32,    32,    21,    1, 0, 1e9};
 static const struct sizes LAYERS_32 =    {32,   32,    2,   1,  32,    32,    21,    1, 0, 0};
+static const struct sizes LONG_STATES =  {0, 16416,    1,   1,  32,    32,     3,    1, 0, 0};
+static const struct sizes LONG_SUMS =    {1,    32,    2,   1,  32,  8256,     3,    1, 0, 0};
 static const struct sizes ONE_WORD =     {1,    32,    1,   1,  32,    96,     1,    1, 0, 0};
 /* Sizes that no other case on the software device has: warps with several chunks of inputs, and blocks
  * with several tiles of outputs. */
@@ -144,6 +146,8 @@ static const struct table_row {
     {"step/long_rows_20",           GROUP_EDGES,      &LONG_ROWS,    .text = 20, .chunk = 19, .decode = 1, .page = 8, .manner = A},
     {"step/many_tiles",             GROUP_EDGES,      &MANY_TILES,   .text = 4, .chunk = 3, .decode = 1, .page = 4, .manner = A},
     {"step/tiles_cancelled",        GROUP_EDGES,      &MANY_TILES,   .text = 4, .chunk = 3, .decode = 1, .page = 4, .manner = A, .distribution = CANCELLED},
+    {"step/long_states",            GROUP_EDGES,      &LONG_STATES,  .text = 20, .chunk = 17, .page = 4, .manner = A},
+    {"step/long_sums",              GROUP_EDGES,      &LONG_SUMS,    .text = 2, .chunk = 2, .page = 4, .manner = A, .distribution = CANCELLED},
     {"step/few_past_128_keys",      GROUP_EDGES,      &SMALL,        .requests = 3, .text = 131, .growth = 2, .chunk = 65, .decode = 2, .page = 16, .manner = A, .distribution = SHARP},
     {"step/words_65601",            GROUP_EDGES,      &MANY_WORDS,   .text = 3, .chunk = 2, .decode = 1, .page = 4},
     {"step/one_word",               GROUP_EDGES,      &ONE_WORD,     .text = 3, .chunk = 2, .decode = 1, .page = 4},
@@ -156,7 +160,7 @@ static const struct table_row {
     {"step/uneven",                 GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = UNEVEN},
     {"step/nan_token",              GROUP_NUMERICS,   &SMALL,        .requests = 3, .text = 6, .chunk = 4, .decode = 1, .page = 4, .manner = A, .distribution = NAN_TOKEN},
 
-    {"step/q_and_k_beyond_half",    GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = BROAD},
+    {"step/q_and_k_beyond_half",    GROUP_NUMERICS,   &SMALL,        .text = 22, .chunk = 17, .decode = 1, .page = 4, .distribution = BROAD},
     {"step/gates_of_5",             GROUP_NUMERICS,   &SMALL,        .text = 6, .chunk = 5, .decode = 1, .page = 4, .distribution = GATES_OF_5},
     {"step/faint_weights",          GROUP_NUMERICS,   &SLOW_PAIRS,   .text = 290, .chunk = 97, .decode = 1, .page = 16, .manner = L, .distribution = ONE_KEY},
     {"step/layers_alike",           GROUP_NUMERICS,   &LAYERS_32,    .text = 4, .chunk = 3, .decode = 1, .page = 4, .distribution = ALIKE},
@@ -457,6 +461,8 @@ static void fill_layer(const struct engine_config *c, const struct engine_layer 
     for (size_t i = 0; i < inner * hidden && distribution == STEEP; i++) data[at->gate_up + i] *= 40.0f;
     for (size_t i = 0; i < of_q_and_k && distribution == FAINT; i++) data[at->qkv + i] *= 1e-3f;
     for (size_t i = 0; i < of_q_and_k && distribution == BROAD; i++) data[at->qkv + i] *= 5e4f;
+    for (size_t i = at->o; i < at->mlp_norm && distribution == BROAD; i++) data[i] *= 5e4f;
+    for (size_t i = at->down; i < at->end && distribution == BROAD; i++) data[i] *= 5e4f;
     for (size_t i = 0; i < 2 * inner * hidden && distribution == BROAD; i++)
         data[at->gate_up + i] *= (i / hidden + i / (inner * hidden)) % 2 == 0 ? 5e4f : 1e-3f;
     if (distribution == CANCELLED) cancel_layer(c, at, data);
@@ -931,8 +937,9 @@ static const char *purpose(const struct lesson_case *item)
                 "begins at a number is above it",
         [LARGE] = "the embedding is a thousand times as large as usual",
         [UNEVEN] = "some elements of a state are much larger than the others",
-        [BROAD] = "q and k before their norms, silu of some gates and other up projections are beyond "
-                  "65,504, which is as far as a half goes",
+        [BROAD] =
+            "q and k before their norms, silu of some gates, other up projections and what a layer adds "
+            "are beyond 65,504, which is as far as a half goes",
         [CANCELLED] =
             "little remains of every sum, so that another order of its terms shows although it is rounded",
         [GATES_OF_5] = "gates are about 5, where silu of a gate is 0.7% less than the gate",
@@ -1006,8 +1013,9 @@ const struct lesson lesson_17_decode_engine = {
 #include "checker/cases/described.h"
     LESSON_CALLBACKS(),
     .distributions = DISTRIBUTIONS,
-    .nan = "the cache is NaN where no row has appended: are keys and values stored, and read, at a row's own "
-           "position, by its request's table?",
+    .nan = "the cache is NaN where no row has appended, and the workspace when a step begins: are keys and "
+           "values stored, and read, at a row's own position, by its request's table? Is all that is read of "
+           "the workspace written in the same step?",
     .axes = {"runs (0: in the batch, 1: each token alone)", "steps", "rows of logits", "words"},
     .stage = stage,
     .unasked = ENGINE_UNASKED,

@@ -73,6 +73,8 @@ static const struct layer_row {
     {"one_rank_keys_1601",  GROUP_EDGES,      ON_ANY,   1,   1,   32,    2,   16,   96,1600, 1602, 0,              LAYER_NORMAL},
     {"width_65540",         GROUP_EDGES,      ON_ANY,   2,   1,65540,    2,    4,    8,   1,    2, 0,              LAYER_NORMAL},
     {"ranks_reversed",      GROUP_EDGES,      ON_ANY,   4,   2,   32,    4,   16,   48,   5,    7, RANKS_REVERSED, LAYER_NORMAL},
+    {"ranks_apart",         GROUP_EDGES,      ON_SIMT,  4,   3,   36,   16,   12,   80,   5,    7, RANKS_APART,    LAYER_NORMAL},
+    {"far_cache",           GROUP_EDGES,      ON_SIMT,  1,   2,   32,    1,   16,   32,   0,    1, RANKS_FAR,      LAYER_NORMAL},
 
     {"sharp",               GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_SHARP},
     {"large",               GROUP_NUMERICS,   ON_ANY,   4,   2,   64,    4,   16,   64,  20,   24, 0,              LAYER_LARGE},
@@ -123,6 +125,7 @@ static const struct ring_row {
     {"scale_given",         GROUP_EDGES,      ON_ANY,   2,   1,    9,   16, 0,   0.7,   0,              DIST_NORMAL},
     {"scale_negative",      GROUP_EDGES,      ON_ANY,   2,   1,    9,   16, 1,  -0.3,   0,              DIST_NORMAL},
     {"ranks_reversed",      GROUP_EDGES,      ON_ANY,   4,   1,    5,   16, 1,     0,   RANKS_REVERSED, DIST_NORMAL},
+    {"ranks_apart",         GROUP_EDGES,      ON_SIMT,  4,   3,    7,   36, 1,     0,   RANKS_APART,    DIST_NORMAL},
 
     {"rising",              GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 0,     0,   0,              DIST_RISING},
     {"falling",             GROUP_NUMERICS,   ON_ANY,   4,   1,    8,   16, 0,     0,   0,              DIST_FALLING},
@@ -184,6 +187,7 @@ static struct lesson_case layer_case(const struct layer_row *row)
     for (int i = 0; i <= AT_ROOM; i++) item.value[i] = sizes[i];
     item.value[AT_MANNER] = row->manner;
     item.distribution = (int)row->data;
+    if (row->manner & RANKS_FAR) item.apart[LAYER_CACHE] = INT64_C(1) << 31; /* of heads of one key */
     return item;
 }
 
@@ -207,6 +211,13 @@ static struct lesson_case ring_case(const struct ring_row *row)
     item.distribution = (int)row->data;
     if (row->data == DIST_NORMAL) item.flags |= CASE_UNIT_SCALE;
     return item;
+}
+
+/* A key and a value for each query head. */
+static void settle(struct lesson_case *item)
+{
+    if (item->part == PART_RING)
+        item->value[AT_KV_HEADS] = item->extent[AT_KV_HEADS] = (int)item->value[AT_HEADS];
 }
 
 static int is_mistake_of(int part, int mistake)
@@ -640,6 +651,11 @@ static const char *purpose(const struct lesson_case *item)
         return "rank r is on device ranks - 1 - r: is a rank, and what it sees if causal, taken from its "
                "device's "
                "number?";
+    if (item->value[AT_MANNER] & RANKS_APART)
+        return "each rank is called for by itself: count is 1, and ranks is not";
+    if (item->value[AT_MANNER] & RANKS_FAR)
+        return "the cache has room for so many keys that heads lie 2^31 floats apart: are offsets in it of "
+               "64 bits?";
     if (item->part == PART_RING) return attention_purpose(item);
     if (item->value[AT_POSITION] == 0 && item->distribution == LAYER_NORMAL)
         return "at position 0 a token's own key is all there is to see";
@@ -688,6 +704,7 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 const struct lesson lesson_19_several_gpus = {
 #include "checker/cases/described.h"
     LESSON_CALLBACKS(),
+    .settle = settle,
     .workspace_limit = workspace_limit,
     .refused =
         "a call of CUDA or NCCL failed. Is each rank's device the current one (cudaSetDevice) before its "

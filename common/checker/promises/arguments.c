@@ -181,10 +181,39 @@ static void add_tiles(struct making *m, int axis, int large)
     item->about = "a multiple of 41 tiles: a division through a reciprocal in float rounds down there";
 }
 
+/* Whether rows may have any number of columns: no tile holds those of an ordinary case. */
+static int has_long_rows(const struct making *m)
+{
+    enum { LONG = 1000 };
+    const struct described *columns = described_extent(m->lesson, m->part, "head_dim");
+    for (int i = 0; i < m->count && columns != NULL; i++)
+        if (m->cases[i].part == m->part && making_is_ordinary(&m->cases[i]) &&
+            m->cases[i].value[columns->at] >= LONG)
+            return 1;
+    return 0;
+}
+
+/* More than 256 slices of 32: a count of 8 bits begins anew. Elsewhere the software device would take long, and a GPU has longer sums. */
+static void add_slices(struct making *m, const char *axis)
+{
+    enum { SLICES = 260 * 32 };
+    const struct described *line = described_extent(m->lesson, m->part, axis);
+    const struct lesson_case least = making_least(m, m->simplest, 1);
+    char name[NAME];
+    if (!has_long_rows(m)) return;
+    snprintf(name, sizeof name, "slices_of_%s", axis);
+    struct lesson_case *item = making_add(m, &least, name);
+    if (item == NULL) return;
+    set_described(item, line, SLICES);
+    item->about = "more than 256 slices of 32: are they counted in 8 bits?";
+}
+
 void make_numbers_of_tiles(struct making *m)
 {
     for (int large = 0; large < 2; large++)
         for (int axis = 0; axis < TILED_COUNT; axis++) add_tiles(m, axis, large);
+    add_slices(m, "head_dim");
+    add_slices(m, "kv_len");
 }
 
 /* ---- grids ------------------------------------------------------------------------------------------------ */
@@ -232,13 +261,12 @@ static void add_results_of_many(struct making *m, const struct described *extent
         many->many == MANY_OF_EACH ? "more than 65,536 of each: is none counted in 16 bits?" : MORE_BLOCKS;
 }
 
-/* The software device checks the launches and runs nothing, so that buffers may be small. A workspace would have to be large. */
+/* The software device checks the launches and runs nothing, so that buffers may be small; the workspace is as large as the kernel asks for. */
 static void add_launches_of_many(struct making *m, const struct described *extent, const struct many *many)
 {
     char name[NAME];
     const struct described *with = described_extent(m->lesson, m->part, "kv_heads"), *stride = NULL;
     snprintf(name, sizeof name, "many_%s", extent->name);
-    if (making_most_workspace(m->lesson, m->simplest) > 0) return;
     struct lesson_case *item = making_add(m, m->simplest, name);
     if (item == NULL) return;
     item->value[extent->at] = many->many;

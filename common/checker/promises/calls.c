@@ -271,7 +271,9 @@ static int change(const struct lesson *lesson, const struct lesson_case *cases, 
 
 void make_state(struct making *m)
 {
-    struct lesson_case *item = making_add(m, making_like_sound(m), "same_pointers");
+    enum { ROWS = 7 };
+    const struct lesson_case least = making_least(m, making_like_sound(m), ROWS);
+    struct lesson_case *item = making_add(m, &least, "same_pointers");
     int changes = 0;
     if (item == NULL) return;
     for (struct lesson_case other = *item; change(m->lesson, m->cases, m->count, &other, changes, 1);

@@ -97,6 +97,10 @@ void make_infinite_values(struct making *m);
 int has_weights(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
 /** @brief Appends scores of -infinity, before values that are NaN. */
 void make_weightless(struct making *m);
+/** @brief Whether, besides, a causal mask hides keys of some queries. */
+int has_mask(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
+/** @brief Appends values and keys that are NaN behind the mask, for every size of a row. */
+void make_hidden(struct making *m);
 /** @brief Appends values that nearly cancel. */
 void make_cancelled(struct making *m);
 /** @brief Fills buffer @p index of @p buffers with what the item's scores are made of. */

@@ -86,6 +86,8 @@ enum {
     ALL,
     FAR_BELOW, /* scores of all keys but the first are finite, and so far below that their weights are 0 */
     CANCELLED, /* the values of the second half of the keys nearly cancel those of the first one */
+    HIDDEN_VALUES, /* every value is NaN in some columns: queries before it do not see it */
+    HIDDEN_KEY,    /* the last key is NaN */
     DISTINCT = 64,
     QUERIES = 8,
     CLASSES = 32, /* of rows, each with large scores of its own */
@@ -217,6 +219,53 @@ void make_weightless(struct making *m)
                "infinite: a weight that underflows to 0 times either is NaN");
 }
 
+/* Queries and keys of a causal call: one, four or six keys are seen by all queries, in groups of which hidden ones are part. */
+static const int HIDDEN_FROM[][2] = {{2, 2}, {9, 9}, {3, 6}, {4, 9}};
+enum { HIDDEN_COUNT = 2 * sizeof HIDDEN_FROM / sizeof HIDDEN_FROM[0] };
+
+int has_mask(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    const struct described *line = described_next(lesson, part, DESCRIBED_OPTION, NULL);
+    return line != NULL && strcmp(line->name, "causal") == 0 && lesson->settle == NULL &&
+           described_extent(lesson, part, "q_len") != NULL && has_weights(lesson, cases, count, part);
+}
+
+/* Rows of some lengths have kernels of their own. */
+void make_hidden(struct making *m)
+{
+    static const int lengths[] = {32, 64, 128};
+    const struct described *columns = described_extent(m->lesson, m->part, "head_dim");
+    if (!has_mask(m->lesson, m->cases, m->count, m->part)) return;
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        char name[LESSON_NAME / 2];
+        int at = 0;
+        while (at < m->count && !(m->cases[at].part == m->part && making_is_ordinary(&m->cases[at]) &&
+                                  m->cases[at].value[columns->at] == lengths[i]))
+            at++;
+        snprintf(name, sizeof name, "hidden_in_rows_of_%d", lengths[i]);
+        if (at == m->count) continue;
+        add_filled(m, name, HIDDEN_VALUES, 1,
+                   "values, or a key, are NaN behind the causal mask: 0 times NaN is NaN, in a group of "
+                   "keys of which some are seen, too");
+        struct lesson_case *item = &m->cases[m->count - 1];
+        item->value[columns->at] = item->extent[columns->at] = lengths[i];
+        item->value[described_next(m->lesson, m->part, DESCRIBED_OPTION, NULL)->at] = 1;
+        item->flags |= CASE_ENUMERATES;
+        item->property = MADE_SCORES;
+        item->repeat = HIDDEN_COUNT;
+    }
+}
+
+static void vary_hidden(const struct lesson *lesson, struct lesson_case *item, int index)
+{
+    const int *of = HIDDEN_FROM[index / 2 % (HIDDEN_COUNT / 2)];
+    const int queries = described_extent(lesson, item->part, "q_len")->at,
+              keys = described_extent(lesson, item->part, "kv_len")->at;
+    item->value[queries] = item->extent[queries] = of[0];
+    item->value[keys] = item->extent[keys] = of[1];
+    item->scores = index % 2 > 0 ? HIDDEN_KEY : HIDDEN_VALUES;
+}
+
 void make_cancelled(struct making *m)
 {
     enum { KEYS = 256 };
@@ -245,6 +294,10 @@ void vary_scores(const struct lesson *lesson, struct lesson_case *item, int inde
 {
     const struct described *factor = described_next(lesson, item->part, DESCRIBED_SCALAR, NULL);
     const int size = index % size_count(lesson, item);
+    if (item->scores == HIDDEN_VALUES) {
+        vary_hidden(lesson, item, index);
+        return;
+    }
     item->scores = 1 + size;
     item->about = SIZES[size].about;
     if (factor != NULL) item->real[factor->at] = SIZES[size].factor;
@@ -318,6 +371,17 @@ static void fill_cancelled(const struct lesson *lesson, const struct lesson_case
     }
 }
 
+static void fill_hidden(const struct lesson_case *item, const struct lesson_buffer *buffer, float *data)
+{
+    const size_t row = buffer->extent[buffer->rank - 1], tokens = buffer->extent[buffer->rank - 2];
+    for (size_t i = 0; i < lesson_elems(buffer); i++) {
+        const size_t token = i / row % tokens;
+        if (item->scores == HIDDEN_VALUES && is_value(buffer->name) && i % row % tokens == token)
+            data[i] = NAN;
+        if (item->scores == HIDDEN_KEY && is_key(buffer->name) && token == tokens - 1) data[i] = NAN;
+    }
+}
+
 /* Queries are such that a score is a key's first element times the factor, or 0. */
 static void fill_rows(const struct lesson *lesson, const struct lesson_case *item,
                       const struct lesson_buffer *buffer, size_t head_dim, float *data)
@@ -375,6 +439,10 @@ void scores_fill(const struct lesson *lesson, const struct lesson_case *item,
     if (item->scores == INFINITE_VALUES) {
         for (size_t i = 0; i < elems && buffer->name[0] == 'v'; i++)
             if (i % row % head_dim == i / row % head_dim) data[i] = INFINITY;
+        return;
+    }
+    if (item->scores >= HIDDEN_VALUES) {
+        fill_hidden(item, buffer, data);
         return;
     }
     if (item->scores > INFINITE_VALUES) {

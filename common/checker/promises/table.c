@@ -148,6 +148,7 @@ const struct promise promise_table[] = {
     {"values.scores", "every finite score counts, whatever its size and its factor", NULL, NULL, make_scores, has_scores, "is given neither scores nor queries and keys"},
     {"values.padding", "what pads an operand meets nothing: every place along a sum is infinite in turn", NULL, "property_padding inf_a* *_infinite_a *_infinite_w", make_infinite_values, has_values, "multiplies no two matrices of floats that it is given"},
     {"values.weightless", "a value counts even in a part of the keys that has no weight at all: 0 times NaN is NaN", NULL, NULL, make_weightless, has_weights, "makes no weights of scores, or multiplies no values by them"},
+    {"values.hidden", "what a causal mask hides from a query is not looked at, a few keys in whatever group", NULL, NULL, make_hidden, has_mask, "has no causal mask, or makes no weights of scores"},
     {"values.cancelled", "sums of some keys are kept in f32 until they are complete", NULL, NULL, make_cancelled, has_weights, "makes no weights of scores, or multiplies no values by them"},
     {"values.special", "NaN comes out where it belongs, and nowhere else", NULL, NULL, make_special, has_floats, "is given no floats"},
     {"values.infinite", "so do infinities", NULL, NULL, make_infinities, has_floats_of_32_bits, "is given no floats of 32 bits alone, or its own cases show what NaN does"},

@@ -4,6 +4,7 @@
  *        needed.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "making.h"
 
@@ -85,6 +86,24 @@ void make_larger_workspace(struct making *m)
     if (item != NULL) item->workspace_more = MORE;
 }
 
+/* What would go to a pointer that is left out must not go to the workspace in its place. */
+static void add_without_optional(struct making *m)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    char name[LESSON_NAME / 2];
+    const int count = m->lesson->buffers(m->simplest, buffer);
+    const struct described *line = NULL;
+    while ((line = described_next(m->lesson, m->part, DESCRIBED_POINTER, line)) != NULL)
+        for (int b = 0; b < count; b++) {
+            if (strcmp(line->words, "OPTIONAL") != 0 || strcmp(line->name, buffer[b].name) != 0) continue;
+            snprintf(name, sizeof name, "workspace_unneeded_no_%s", line->name);
+            struct lesson_case *item = making_add(m, m->simplest, name);
+            if (item == NULL) continue;
+            item->flags |= CASE_STRAY_WORKSPACE;
+            item->null_buffer = b;
+        }
+}
+
 void make_unneeded_workspaces(struct making *m)
 {
     static const struct {
@@ -99,6 +118,7 @@ void make_unneeded_workspaces(struct making *m)
         struct lesson_case *item = making_add(m, m->simplest, kinds[i].name);
         if (item != NULL) item->flags |= kinds[i].flags;
     }
+    add_without_optional(m);
 }
 
 /* The contract's size of @p item with three extents of these sizes: SIZE_MAX if it does not fit in 63 bits. */

@@ -145,7 +145,8 @@ static const char *about(const struct check *check, int index)
                "beside one of those counts all the same";
     if (check->verdicts[index].about != NULL) return check->verdicts[index].about;
     if (item->about != NULL) return item->about;
-    if (is_far_case(item)) return "some of it lies beyond 2^32 elements: has an offset 32 bits?";
+    if (is_far_case(item))
+        return "some of it lies beyond 2^32 elements: has an offset 32 bits, or a grid too few blocks?";
     return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
 }
 
@@ -161,14 +162,12 @@ static int is_harmless(const struct check *check, int index)
     if (is_far_case(item) || (check->verdicts[index].special && of_data)) return 0;
     for (int i = 0; i < check->case_count && purpose != NULL; i++) {
         if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
-        const char *other = about(check, i);
-        if (other != NULL && strcmp(other, purpose) == 0)
-            surplus += check->verdicts[i].state == STATE_PASS ? 1 : -1;
+        if (about(check, i) == purpose) surplus += check->verdicts[i].state == STATE_PASS ? 1 : -1;
     }
     return surplus >= 0;
 }
 
-/* 1 if memory that only the kernel writes was read where nobody wrote: how much of it is written hangs on what the case is. */
+/* 1 if shared memory or workspace was read where nobody wrote: how much of it is written depends on the case. */
 static int is_own_unwritten(const struct record *record)
 {
     return record->kind == RECORD_UNINITIALIZED_READ &&
@@ -213,7 +212,7 @@ static int is_of_inputs(const struct check *check, int index)
         return verdict->record.cause == RECORD_NO_CAUSE_KNOWN ||
                ((verdict->record.cause == RECORD_CAUSE_VALID_REFUSED ||
                  verdict->record.cause == RECORD_CAUSE_LAUNCH_REFUSED) &&
-                verdict->record.note[0] == '\0' &&
+                verdict->record.message != RECORD_STATUS_EXPLAINED &&
                 verdict->record.number[RECORD_N_FIRST] != KERNEL_UNSUPPORTED_ARCHITECTURE &&
                 item->distribution == 0 && item->special == 0 && item->scores == 0);
     default:

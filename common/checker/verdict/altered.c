@@ -112,8 +112,8 @@ static int found_in(const struct lesson_span *span, int of_other_case, const str
         const size_t at = wrong[i].at - span->first;
         if (!isfinite(wrong[i].got) && isfinite(wrong[i].expected))
             return -1; /* many a mistake leads there */
-        const double as_float =
-            0x1p-24 * fabs(span->expected[at]); /* whole numbers, too, are at hand as floats */
+        /* whole numbers, too, are at hand as floats */
+        const double as_float = 0x1p-24 * fabs(span->expected[at]);
         if (!compare_element(wrong[i].got, span->expected[at],
                              2.0 * fmax(wrong[i].bound, of_other_case ? 0.0 : span->bound[at]) + as_float))
             return -1;

@@ -52,7 +52,7 @@ static int is_called_once(const struct check *check, const struct lesson_case *s
 {
     const struct options *options = &check->options;
     const int by_option = options->numerics_once && settled->group == GROUP_NUMERICS;
-    const int judged = !options->bench && !options->save_case; /* and not counted or looked at */
+    const int judged = !options->bench && options->save_case == NULL; /* and not counted or looked at */
     const int by_size = settled->group == GROUP_SPEED && judged && !options->isolated;
     if (options->device == DEVICE_GPU)
         return settled->parts.total > 0 && judged; /* gigabytes, of which most show nothing */

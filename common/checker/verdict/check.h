@@ -56,8 +56,8 @@ struct options {
     int fail_fast;     /* stop at the first item that does not pass; cheap cases first */
     int isolated;      /* the runner is not the user's own: sandbox.h */
     const char *csv, *json;
-    const char
-        *progress; /* file for how far the check is: inputs judged, and all of them, as uint32_t; or NULL */
+    /* file for how far the check is: inputs judged, and all of them, as uint32_t; or NULL */
+    const char *progress;
     const char *save_case, *save_file;
     struct limit limit[CHECK_NAMES];
     int limit_count;

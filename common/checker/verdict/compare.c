@@ -620,11 +620,15 @@ static double element_got(const struct judged *judged, int b, int run, size_t at
                                   : (double)judged->got[run][b][at];
 }
 
-/* Where only a share of the blocks runs, others may be the ones that write an element. */
+/* Where only a share of the blocks runs, others may be the ones that write an element. Where all do, after blocks that did not, it is what
+ * they write that does not count. */
 static int may_keep_value(const struct judged *judged, int b, int run, size_t at)
 {
-    return judged->item->settled.parts.total > 0 && judged->session->check->options.device == DEVICE_SIMT &&
-           bits_after(judged, b, run, at) == bits_before(judged, b, run, at);
+    if (judged->item->settled.parts.total == 0 || judged->session->check->options.device != DEVICE_SIMT)
+        return 0;
+    const struct wire_result *result = &session_case(judged->session, judged->index)->result;
+    const int kept = bits_after(judged, b, run, at) == bits_before(judged, b, run, at);
+    return result->ended >> b & 1 ? result->not_told && !kept : kept;
 }
 
 static void compare_run(const struct judged *judged, const struct lesson_span *span, int run,

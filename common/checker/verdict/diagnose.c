@@ -518,9 +518,8 @@ static int lies_far(const struct symptoms *s)
 
 static int guessed(const struct symptoms *s, struct record *record)
 {
-    enum {
-        LONG_ROW = 16
-    }; /* each of these mistakes changes whole rows: a single wrong element has another cause */
+    /* each of these mistakes changes whole rows: a single wrong element has another cause */
+    enum { LONG_ROW = 16 };
     if (lies_far(s) || (s->found->wrong == 1 && s->shape->extent[s->shape->rank - 1] >= LONG_ROW)) return 0;
     /* Relative to the wrong value, which may be large. */
     double share = s->shape->storage == STORAGE_BF16  ? 4e-3

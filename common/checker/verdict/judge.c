@@ -301,6 +301,7 @@ static void judge_status(const struct session *session, const struct item *item,
         if (expected == KERNEL_OK && status == KERNEL_INVALID_CONFIG)
             name_meaningless(session->check->options.lesson, item->settled.part, record);
     }
+    if (!asked_too_much && record->note[0] != '\0') record->message = RECORD_STATUS_EXPLAINED;
 }
 
 /* The size of a workspace that is asked for beyond any launch: where the contract only limits it, no more than the limit;
@@ -385,7 +386,8 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
         return;
     }
     if (is_unasked(judged, buffer)) {
-        compare_place(shape, wrong->at, say(verdict, STATE_FAIL, RECORD_WROTE_REFUSED, RECORD_OUTPUT_KEPT));
+        compare_place(shape, wrong->at,
+                      say(verdict, STATE_FAIL, RECORD_WROTE_REFUSED, RECORD_OUTPUT_UNASKED));
         set_note(verdict, judged->session->check->options.lesson->left_out);
         return;
     }
@@ -696,7 +698,8 @@ void judge_item(struct session *session, int index)
         session_case(session, index)->result.workspace_asked == 0)
         session->item[index].settled.expected = KERNEL_OK;
     lesson->describe(&item->settled, verdict.shape, sizeof verdict.shape);
-    verdict.not_told = is_far(item) && session_case(session, index)->result.not_told;
+    const struct wire_result *result = &session_case(session, index)->result;
+    verdict.not_told = is_far(item) && result->not_told && result->ended == 0;
     if (answered(session, index, &verdict) && device_content(session, index, &verdict) &&
         status_right(session, index, &verdict) && memory_right(session, index, &verdict))
         judge_data(session, index, &verdict);

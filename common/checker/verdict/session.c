@@ -186,7 +186,7 @@ static uint64_t barely_aligned_lead(const struct item *item, int index)
     return align * (1 + choice / 64 % 4 * 2);
 }
 
-/* 1 if the case itself says where its buffers begin, or needs as much memory as there is. */
+/* 1 if the case itself fixes where its buffers begin, or needs so much memory that none may be added. */
 static int says_where(const struct lesson_case *settled)
 {
     int says = settled->misaligned_buffer >= 0 || (settled->flags & (CASE_LAUNCH_ONLY | CASE_SAME_ADDRESSES));

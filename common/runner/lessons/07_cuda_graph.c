@@ -173,6 +173,12 @@ static int streams_differ(const struct scene *scene)
     return (scene->plan.manner & (STREAMS_CHANGE | STREAMS_BUILT_IN)) != 0;
 }
 
+/** 1 if every step has a stream that is made for it. */
+static int has_streams_of_steps(const struct scene *scene)
+{
+    return (scene->plan.manner & (STREAMS_CHANGE | STREAMS_BUILT_IN)) == STREAMS_CHANGE;
+}
+
 /** The stream of a step; what has been done so far is in front of it. */
 static cudaStream_t begin_step(const struct scene *scene, int step)
 {
@@ -186,7 +192,7 @@ static void end_step(struct scene *scene, int step)
 {
     if (!streams_differ(scene)) return;
     cudaEventRecord(scene->so_far, scene->of_step[step]);
-    if (scene->plan.manner & STREAMS_CHANGE) cudaStreamDestroy(scene->of_step[step]);
+    if (has_streams_of_steps(scene)) cudaStreamDestroy(scene->of_step[step]);
     scene->of_step[step] = NULL;
     cudaStreamWaitEvent(scene->stream, scene->so_far, 0);
 }
@@ -311,8 +317,8 @@ static struct scene unlike(const struct scene *first, int which)
         memcpy(c, extent, sizeof extent);
         if (decode_config_check(c) == KERNEL_OK) break;
     }
-    other.model.layer[first->model.config.layers] =
-        other.model.layer[0]; /* if that is what there is more of */
+    /* if that is what there is more of */
+    other.model.layer[first->model.config.layers] = other.model.layer[0];
     return other;
 }
 
@@ -495,12 +501,12 @@ static void open_legacy_stream(cudaStream_t barrier)
 static cudaStream_t make_streams(struct scene *scene)
 {
     static const cudaStream_t built_in[] = {NULL, cudaStreamPerThread, cudaStreamLegacy};
-    int own = (scene->plan.manner & STREAMS_CHANGE) != 0;
     cudaStream_t of_creation = cudaStreamPerThread;
-    if (own) cudaStreamCreateWithFlags(&of_creation, cudaStreamNonBlocking);
+    if (scene->plan.manner & STREAMS_CHANGE) cudaStreamCreateWithFlags(&of_creation, cudaStreamNonBlocking);
     for (int step = 0; step < scene->plan.steps; step++) {
         scene->of_step[step] = built_in[step % 3];
-        if (own) cudaStreamCreateWithFlags(&scene->of_step[step], cudaStreamNonBlocking);
+        if (has_streams_of_steps(scene))
+            cudaStreamCreateWithFlags(&scene->of_step[step], cudaStreamNonBlocking);
     }
     cudaEventCreateWithFlags(&scene->so_far, cudaEventDisableTiming);
     cudaEventRecord(scene->so_far, scene->stream);
@@ -510,7 +516,7 @@ static cudaStream_t make_streams(struct scene *scene)
 /** Those of steps that were not taken. */
 static void destroy_streams(struct scene *scene)
 {
-    for (int step = 0; step < scene->plan.steps && scene->plan.manner & STREAMS_CHANGE; step++)
+    for (int step = 0; step < scene->plan.steps && has_streams_of_steps(scene); step++)
         if (scene->of_step[step] != NULL) cudaStreamDestroy(scene->of_step[step]);
     cudaEventDestroy(scene->so_far);
 }

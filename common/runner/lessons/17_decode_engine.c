@@ -204,12 +204,19 @@ static enum kernel_status take_step(const struct scene *s, const struct engine_m
 
 /* ---- steps --------------------------------------------------------------------------------------------- */
 
+/** What the step before has left in the workspace must not count: it is NaN, and -1, when the next one begins. */
+static void spoil_workspace(const struct scene *s)
+{
+    cudaMemsetAsync(s->model.workspace, 0xff, s->model.workspace_bytes, s->stream);
+}
+
 /** Launch by launch. */
 static enum kernel_status take_steps(const struct scene *s)
 {
     enum kernel_status status = KERNEL_OK;
     for (int step = 0; step < s->plan.steps && status == KERNEL_OK; step++) {
         const struct engine_batch batch = batch_at(s, step, 0);
+        if (step > 0) spoil_workspace(s);
         status = take_step(s, &s->model, &batch);
     }
     return status;
@@ -243,6 +250,7 @@ static enum kernel_status take_all_alone(const struct scene *s)
     model.cache = (char *)model.cache + engine_cache_elems(&p->config) * 2;
     for (int step = 0; step < p->steps; step++) {
         const int rows = engine_rows(p, step), reversed = (p->manner & ENGINE_REVERSED) != 0;
+        spoil_workspace(s);
         for (int i = 0; i < rows && status == KERNEL_OK; i++)
             status = take_alone(s, &model, step, reversed ? rows - 1 - i : i);
     }
@@ -314,8 +322,10 @@ static enum kernel_status replay_step(const struct scene *s, cudaGraphExec_t gra
     stage(s, to.requests, from.requests, rows);
     stage(s, to.wanted_rows, from.wanted_rows, rows);
     stage(s, to.tables, from.tables, (size_t)s->plan.requests * (size_t)s->plan.config.max_blocks);
-    if (!(s->plan.manner & ENGINE_KEPT))
+    if (!(s->plan.manner & ENGINE_KEPT)) {
         cudaMemsetAsync(to.logits, ENGINE_UNASKED_BYTE, logits * 4, s->stream);
+        spoil_workspace(s);
+    }
     if (cudaGraphLaunch(graph, s->stream) != cudaSuccess) return KERNEL_CUDA_ERROR;
     stage(s, from.logits, to.logits, logits);
     return KERNEL_OK;

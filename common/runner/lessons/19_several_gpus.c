@@ -8,6 +8,7 @@
 #include "protocol/ranks_items.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,9 @@
 
 enum { SLICES = 6, WORKSPACE = SLICES, ALIGNED = 16 /* what all pointers are to be */ };
 #undef cudaMalloc /* the software device's headers name allocations by it */
+
+/* A graded runner of the software device has the kernel file's host code in a process of one thread, see boundary/boundary.h. */
+extern uint64_t boundary_host_bytes(void) __attribute__((weak));
 
 /* The software device is as many devices as a case may have ranks; each reads how many when the program begins. NCCL is to connect
  * everything when a communicator is made, not at the first call that is large enough for another algorithm: the runner is locked then,
@@ -56,7 +60,7 @@ static struct layer_sizes layer_of(const struct wire_case *item)
     const int64_t *v = item->value;
     return (struct layer_sizes){(int)v[AT_ROWS],      (int)v[AT_WIDTH], (int)v[AT_LAYER_HEADS],
                                 (int)v[AT_LAYER_DIM], (int)v[AT_INNER], (int)v[AT_POSITION],
-                                (int)v[AT_ROOM]};
+                                (int)layer_room(v)};
 }
 
 static struct ring_sizes ring_of(const struct wire_case *item, int ranks)
@@ -444,44 +448,86 @@ static size_t told_bytes(const struct scene *s, int last)
 
 /* ---- the calls ----------------------------------------------------------------------------------------- */
 
-static enum kernel_status call_layer(const struct scene *s)
+/** A call for ranks that a host thread makes; each rank has one where ranks are apart. */
+struct calling {
+    pthread_t thread;
+    int ring, mistake;
+    struct gpu_ranks gpus;
+    struct layer_sizes layer;
+    struct layer_shards shards;
+    struct ring_sizes sizes;
+    struct ring_parts parts;
+    enum kernel_status status;
+};
+
+static void *call(void *context)
 {
-    const int mistake = (int)s->item->value[AT_MISTAKE];
-    struct layer_sizes sizes = layer_of(s->item);
-    struct layer_shards shards = {{{0}}};
-    struct gpu_ranks gpus = s->gpus;
-    for (int i = 0, from = 0; i < gpus.count; i++, from++) {
-        while (s->rank_at[from] != gpus.at[i].rank) from++; /* not that of a rank that has died */
-        const int last = i == gpus.count - 1;
-        float *m[SLICES + 1];
-        for (int index = 0; index <= WORKSPACE; index++) m[index] = given(s, from, index, last);
-        if (last && mistake == NULL_X_AND_ROWS_ZERO) m[5] = NULL;
-        shards.at[i] =
-            (struct layer_shard){m[0], m[1], m[2], m[3], m[4], m[5], m[WORKSPACE], told_bytes(s, last)};
-    }
-    spoil_layer(mistake, s->ranks, &sizes);
-    spoil_ranks(mistake, &gpus);
-    return tensor_parallel_step(mistake == NULL_RANKS ? NULL : &gpus, mistake == NULL_SIZES ? NULL : &sizes,
-                                mistake == NULL_SHARDS ? NULL : &shards);
+    struct calling *c = context;
+    const struct gpu_ranks *gpus = c->mistake == NULL_RANKS ? NULL : &c->gpus;
+    if (c->ring)
+        c->status = ring_attention(gpus, c->mistake == NULL_SIZES ? NULL : &c->sizes,
+                                   c->mistake == NULL_SHARDS ? NULL : &c->parts);
+    else
+        c->status = tensor_parallel_step(gpus, c->mistake == NULL_SIZES ? NULL : &c->layer,
+                                         c->mistake == NULL_SHARDS ? NULL : &c->shards);
+    return NULL;
 }
 
-static enum kernel_status call_ring(const struct scene *s)
+/** Host threads stand for processes, of which each calls for the rank that it has. */
+static enum kernel_status call_apart(const struct calling *together)
+{
+    static struct calling of_rank[MOST_GPUS];
+    enum kernel_status status = KERNEL_OK;
+    int threads = 0;
+    for (; threads < together->gpus.count; threads++) {
+        struct calling *c = &of_rank[threads];
+        *c = *together;
+        c->gpus.count = 1;
+        c->gpus.at[0] = together->gpus.at[threads];
+        c->shards.at[0] = together->shards.at[threads];
+        c->parts.at[0] = together->parts.at[threads];
+        if (pthread_create(&c->thread, NULL, call, c) != 0) break;
+    }
+    if (threads < together->gpus.count) status = KERNEL_CUDA_ERROR;
+    while (threads-- > 0) {
+        pthread_join(of_rank[threads].thread, NULL);
+        if (of_rank[threads].status != KERNEL_OK) status = of_rank[threads].status;
+    }
+    return status;
+}
+
+/** What rank at[@p i] is given as slices and as workspace, which holds told_bytes(). */
+static void all_given(const struct scene *s, int i, float **m)
+{
+    int from = i;
+    while (s->rank_at[from] != s->gpus.at[i].rank) from++; /* not that of a rank that has died */
+    for (int index = 0; index <= WORKSPACE; index++) m[index] = given(s, from, index, i == s->gpus.count - 1);
+}
+
+static enum kernel_status call_ranks(const struct scene *s)
 {
     const int mistake = (int)s->item->value[AT_MISTAKE];
-    struct ring_sizes sizes = ring_of(s->item, s->ranks);
-    struct ring_parts parts = {{{0}}};
-    struct gpu_ranks gpus = s->gpus;
-    for (int i = 0, from = 0; i < gpus.count; i++, from++) {
-        while (s->rank_at[from] != gpus.at[i].rank) from++;
-        const int last = i == gpus.count - 1;
+    struct calling c = {.ring = s->ring,
+                        .mistake = mistake,
+                        .gpus = s->gpus,
+                        .layer = layer_of(s->item),
+                        .sizes = ring_of(s->item, s->ranks)};
+    for (int i = 0; i < s->gpus.count; i++) {
+        const size_t bytes = told_bytes(s, i == s->gpus.count - 1);
         float *m[SLICES + 1];
-        for (int index = 0; index <= WORKSPACE; index++) m[index] = given(s, from, index, last);
-        parts.at[i] = (struct ring_part){m[0], m[1], m[2], m[3], m[4], m[WORKSPACE], told_bytes(s, last)};
+        all_given(s, i, m);
+        if (i == s->gpus.count - 1 && mistake == NULL_X_AND_ROWS_ZERO) m[5] = NULL;
+        c.shards.at[i] = (struct layer_shard){m[0], m[1], m[2], m[3], m[4], m[5], m[WORKSPACE], bytes};
+        c.parts.at[i] = (struct ring_part){m[0], m[1], m[2], m[3], m[4], m[WORKSPACE], bytes};
     }
-    spoil_ring(mistake, &sizes);
-    spoil_ranks(mistake, &gpus);
-    return ring_attention(mistake == NULL_RANKS ? NULL : &gpus, mistake == NULL_SIZES ? NULL : &sizes,
-                          mistake == NULL_SHARDS ? NULL : &parts);
+    if (s->ring)
+        spoil_ring(mistake, &c.sizes);
+    else
+        spoil_layer(mistake, s->ranks, &c.layer);
+    spoil_ranks(mistake, &c.gpus);
+    if (s->item->value[AT_MANNER] & RANKS_APART && boundary_host_bytes == NULL) return call_apart(&c);
+    (void)call(&c);
+    return c.status;
 }
 
 /* ---- before and after ---------------------------------------------------------------------------------- */
@@ -616,7 +662,7 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
     cudaSetDevice(0);
     marshalling_may_look(0);
     for (int i = 1; i < scene.gpus.count; i++) entry_point_is_given_also(scene.gpus.at[i].stream);
-    const enum kernel_status status = scene.ring ? call_ring(&scene) : call_layer(&scene);
+    const enum kernel_status status = call_ranks(&scene);
     entry_point_returned(status);
     marshalling_may_look(1);
     for (int i = 0; i < scene.ranks; i++) sent[i] += floats_sent_by(i);
@@ -626,7 +672,7 @@ enum kernel_status lesson_call(const struct wire_case *item, void *const *buffer
         put_together(&scene);
         order_streams(&scene, 0);
         if (!scene.ring) repeat_x(&scene); /* of rank 0, whichever device that is on */
-        report_sent(&scene, sent);
+        if (!(item->flags & CASE_LAUNCH_ONLY)) report_sent(&scene, sent);
     }
     cudaSetDevice(0);
     if (is_simt() || status != KERNEL_OK) close_scene(&scene);

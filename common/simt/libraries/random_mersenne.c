@@ -28,8 +28,8 @@ struct mt19937 {
     uint32_t x[WORDS_OF_STATE];
 };
 struct many_mt19937 {
-    struct mt19937
-        last; /* as the generator made last began: the next one is made of it when it is first needed */
+    /* the state with which the newest generator began: the next one's follows from it when it is first needed */
+    struct mt19937 last;
     size_t made;
     uint16_t renewed[GENERATORS]; /* how often, modulo 2^16: never more than once behind */
     struct mt19937 now[GENERATORS];
@@ -62,8 +62,8 @@ static uint32_t temper(uint32_t y)
     return y ^ y >> 18;
 }
 
-/* Which word of a state the threads give in which row: in the first those in `first`, then seven rows with the next 56 of the others,
- * of which each thread has seven that follow each other, and so on. */
+/* place[row][thread]: the word of a state that the thread gives in a row. Row 0 has those in `first`; every seven rows after it have 56
+ * of the others, seven in a row of each thread's. */
 static uint16_t place[ROWS_OF_STATE][THREADS];
 
 static void make_places(void)
@@ -90,8 +90,8 @@ static uint64_t polynomial[LIMBS];
 static uint16_t exponent[256]; /* of its terms but the first; it has 135 */
 static int exponents;
 
-/* Where the remainder has powers of t, taken together in spans of SPAN that begin with one that is there. Those of `begins_at[k]` have
- * the powers 0 and those of the bits of k, one higher. */
+/* The powers of t in the remainder, in spans of SPAN powers that begin with one that is there. Those of begins_at[k] have, after their
+ * first, the powers that are bits of k. */
 static uint16_t begins_at[1 << (SPAN - 1)][DEGREE / 2];
 static int begins[1 << (SPAN - 1)];
 static pthread_once_t made_jump = PTHREAD_ONCE_INIT;
@@ -133,8 +133,8 @@ static void reduce(uint64_t p[2 * LIMBS + 1])
         const uint64_t high = p[limb] >> shift << shift;
         p[limb] ^= high;
         for (int i = 0; i < exponents && high != 0; i++) {
-            const int to =
-                limb * 64 - DEGREE + exponent[i]; /* below 0 only where the lowest bits of `high` are 0 */
+            /* below 0 only where the lowest bits of `high` are 0 */
+            const int to = limb * 64 - DEGREE + exponent[i];
             if (to < 0) {
                 p[0] ^= high >> -to;
                 continue;

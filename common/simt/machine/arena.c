@@ -36,9 +36,10 @@ struct extent {
     size_t bytes;       /* as asked for, from start + RED_ZONE_BYTES + lead */
     enum state state;
     unsigned long freed; /* when */
-    bool host_too;       /* the host may touch it */
-    int device;          /* whose it is */
+    enum simt_memory memory;
+    int device; /* whose it is */
     char *what;
+    bool named; /* what is a name, not a call */
     struct simt_site site;
     struct simt_shape shape; /* element_bytes 0: unknown */
     pid_t owner;
@@ -297,7 +298,7 @@ void simt_reuse_addresses(size_t room)
     pthread_mutex_unlock(&lock);
 }
 
-void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *site)
+void *simt_device_alloc(size_t bytes, enum simt_memory memory, const char *name, const struct simt_site *site)
 {
     const size_t lead = next_lead;
     const struct simt_shape shape = next_shape;
@@ -315,21 +316,19 @@ void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *
     }
     void *pointer = NULL;
     if (e != NULL) {
-        const bool host_too = what != NULL && (strncmp(what, "cudaMallocManaged", 17) == 0 ||
-                                               strncmp(what, "cudaMallocHost", 14) == 0 ||
-                                               strncmp(what, "cudaHostAlloc", 13) == 0);
         e->state = STATE_LIVE;
         e->lead = lead;
         e->bytes = bytes;
-        e->what = strdup(what != NULL ? what : "device memory");
+        e->memory = memory;
+        e->named = name != NULL || site == NULL;
+        e->what = strdup(name != NULL ? name : site != NULL ? site->what : "device memory");
         e->site = site != NULL ? *site : (struct simt_site){0};
         e->shape = shape;
         e->owner = getpid();
         live_bytes += span;
         if (heap_rests) give_back(user_start(e), bytes);
-        e->host_too = host_too;
         e->device = simt_tls_worker != NULL ? simt_working_device() : simt_current_device();
-        if (host_too) mark_written(user_start(e), bytes, true);
+        if (memory >= SIMT_MEMORY_MANAGED) mark_written(user_start(e), bytes, true);
         pointer = (char *)ARENA_BASE + user_start(e);
     }
     pthread_mutex_unlock(&lock);
@@ -338,7 +337,7 @@ void *simt_device_alloc(size_t bytes, const char *what, const struct simt_site *
 
 static bool is_heap(const struct extent *e)
 {
-    return strcmp(e->what, SIMT_HEAP_NAME) == 0;
+    return e->memory == SIMT_MEMORY_HEAP;
 }
 
 static void rest(struct extent *e)
@@ -441,7 +440,8 @@ bool simt_arena_host_may(uintptr_t offset)
     if (offset - start < bytes && asked == __atomic_load_n(&frees, __ATOMIC_ACQUIRE)) return true;
     pthread_mutex_lock(&lock);
     const size_t i = covering(offset);
-    const bool may = i < extents.count && extent_at(i)->state == STATE_LIVE && extent_at(i)->host_too;
+    const bool may =
+        i < extents.count && extent_at(i)->state == STATE_LIVE && extent_at(i)->memory >= SIMT_MEMORY_MANAGED;
     start = may ? user_start(extent_at(i)) : 0;
     bytes = may ? extent_at(i)->bytes : 0;
     asked = frees;
@@ -580,8 +580,7 @@ static void resolve_buffer(const struct extent *e, ptrdiff_t from, size_t bytes,
 static void resolve_plain(const struct extent *e, uintptr_t address, ptrdiff_t from, size_t bytes,
                           struct record_memory *memory)
 {
-    const int has_name = strncmp(e->what, "cuda", 4) != 0;
-    record_copy_text(memory->buffer, sizeof memory->buffer, has_name ? e->what : "");
+    record_copy_text(memory->buffer, sizeof memory->buffer, e->named ? e->what : "");
     memory->bytes = bytes;
     memory->index[0] = rounded_down(from, bytes);
     memory->address = address;
@@ -732,7 +731,7 @@ static void report_leaks(int device)
         if (e->state != STATE_LIVE || e->owner != getpid() || is_heap(e))
             continue; /* a parent's memory is the parent's */
         if (device >= 0 && e->device != device) continue;
-        if (e->host_too && strcmp(e->what, "cudaMallocManaged") != 0) continue; /* pinned: the host's */
+        if (e->memory == SIMT_MEMORY_PINNED) continue; /* pinned: the host's */
         if (first == NULL) first = e;
         count++;
         bytes += e->bytes;

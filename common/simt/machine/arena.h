@@ -23,8 +23,6 @@ extern uint8_t *simt_kept;
 extern bool simt_any_kept, simt_variables_kept;
 /** @brief Whether all these bytes are in one live allocation; @p start and @p end are that allocation's. */
 bool simt_arena_live(uintptr_t offset, size_t bytes, uintptr_t *start, uintptr_t *end);
-/** @brief How a kernel's malloc() names its allocations. */
-#define SIMT_HEAP_NAME "memory from malloc"
 /** @brief The size of the live allocation of a kernel's malloc() that begins at @p pointer; 0: none does. */
 size_t simt_arena_heap_bytes(const void *pointer);
 bool simt_arena_host_may(uintptr_t offset); /**< managed or pinned memory */

@@ -127,6 +127,21 @@ static unsigned how_of(int order)
         return __atomic_##name(p, value, __ATOMIC_SEQ_CST);                                                  \
     }
 
+/* What is expected is read, and written if it was not there: both are accesses of the program's, and the compiler reports neither. */
+#define EXCHANGED_IF(bits, type, name)                                                                       \
+    int __tsan_atomic##bits##_compare_exchange_##name(volatile type *p, type *expected, type value,          \
+                                                      int order, int failure)                                \
+    {                                                                                                        \
+        (void)failure;                                                                                       \
+        simt_access(expected, sizeof *expected, SIMT_READ, __builtin_return_address(0));                     \
+        type found = *expected;                                                                              \
+        BEGIN(p, how_of(order));                                                                             \
+        if (__atomic_compare_exchange_n(p, &found, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return 1;  \
+        simt_access(expected, sizeof *expected, SIMT_WRITE, __builtin_return_address(0));                    \
+        *expected = found;                                                                                   \
+        return 0;                                                                                            \
+    }
+
 #define ATOMICS(bits, type)                                                                                  \
     type __tsan_atomic##bits##_load(const volatile type *p, int order)                                       \
     {                                                                                                        \
@@ -143,20 +158,8 @@ static unsigned how_of(int order)
         BEGIN(p, how_of(order));                                                                             \
         return __atomic_exchange_n(p, value, __ATOMIC_SEQ_CST);                                              \
     }                                                                                                        \
-    int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *expected, type value,          \
-                                                      int order, int failure)                                \
-    {                                                                                                        \
-        (void)failure;                                                                                       \
-        BEGIN(p, how_of(order));                                                                             \
-        return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
-    }                                                                                                        \
-    int __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *expected, type value, int order, \
-                                                    int failure)                                             \
-    {                                                                                                        \
-        (void)failure;                                                                                       \
-        BEGIN(p, how_of(order));                                                                             \
-        return __atomic_compare_exchange_n(p, expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);       \
-    }                                                                                                        \
+    EXCHANGED_IF(bits, type, strong)                                                                         \
+    EXCHANGED_IF(bits, type, weak)                                                                           \
     type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type expected, type value, int order,  \
                                                     int failure)                                             \
     {                                                                                                        \

@@ -67,7 +67,7 @@ static bool wait_for_turn(struct worker *w)
     return !simt_now.stopped;
 }
 
-/* What comes now has another turn's number. */
+/* From here on accesses belong to a new turn. */
 static void begin_turn(struct worker *w)
 {
     w->grid.has_turn = true;
@@ -97,8 +97,8 @@ static bool is_done(uint64_t order)
 static uint64_t next_sharing(uint64_t order)
 {
     const uint64_t first = simt_now.retired, count = simt_now.sharing_end - first;
-    const uint64_t from =
-        order < first ? count - 1 : order - first; /* a block that is taken up stands before the first */
+    /* a block whose result has been collected comes before the first */
+    const uint64_t from = order < first ? count - 1 : order - first;
     for (uint64_t i = 1; i <= count; i++) {
         const uint64_t next = first + (from + i) % count;
         if (!is_done(next)) return next;
@@ -116,7 +116,7 @@ static void update_sharing(void)
     if (simt_now.sharing != 0 && is_done(simt_now.holder)) simt_now.holder = next_sharing(simt_now.holder);
 }
 
-/* Whether one more block may share, and which. */
+/* Whether another block may join those that take turns: number *@p next. */
 static bool may_share(uint64_t order, uint64_t *next)
 {
     *next = simt_now.sharing != 0 ? simt_now.sharing_end : order + 1;
@@ -140,7 +140,8 @@ void simt_blocks_pass_turn(struct worker *w, bool helped)
     pthread_mutex_lock(&simt_now.lock);
     simt_now.changes += w->grid.changes != w->grid.changes_told;
     const uint64_t changes = simt_now.changes;
-    if (simt_now.sharing == 0 || next_sharing(order) <= order) { /* once around: one more may come in */
+    if (simt_now.sharing == 0 ||
+        next_sharing(order) <= order) { /* every block has had a turn: one more may join */
         if (may_share(order, &next) && (helped || next < simt_now.next)) {
             if (simt_now.sharing++ == 0) simt_now.sharing = 2;
             simt_now.sharing_end = next + 1;
@@ -382,7 +383,8 @@ bool simt_blocks_grid_barrier(struct worker *w, const struct simt_site *site)
     return true;
 }
 
-/* Of a block that did the work of others, which a shared launch leaves, what it did to its own shared memory was wrong all the same. */
+/* If a shared launch ends early, a block may have done the work of others. Its races in shared memory are real all the same: of its
+ * findings these alone are kept. */
 static void keep_races(struct result *result)
 {
     struct finding *findings = result->findings.data;

@@ -21,8 +21,8 @@ struct running_launch {
     unsigned long number;
     int busy; /**< pool threads at work */
     uint64_t blocks, next, retired;
-    uint64_t
-        sharing; /**< blocks that take turns and are not done, those up to sharing_end; 0: they come in order */
+    /** blocks that take turns and are not done, those up to sharing_end; 0: they come in order */
+    uint64_t sharing;
     uint64_t sharing_end; /**< in the order in which blocks run */
     uint64_t holder;      /**< whose turn it is */
     uint64_t changes;     /**< times that one of them did something */

@@ -336,8 +336,8 @@ static void check_shared(const struct bulk *b, void *shared, int access)
     simt_check(shared, b->what.bytes, access | ACCESS_COPY | ACCESS_BULK, false, b->what.pc);
 }
 
-static __thread uintptr_t
-    latest_sector; /* the last sector of the piece before, in which this one may begin */
+/* the last sector of the piece before, in which this one may begin */
+static __thread uintptr_t latest_sector;
 
 static void count_piece(const struct bulk *b, char *shared, char *global, size_t bytes)
 {

@@ -146,9 +146,15 @@ static void check_arena(struct worker *w, uintptr_t address, size_t bytes, int a
     simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
 }
 
+/* What writes as well is no read. */
+static bool only_reads(int access)
+{
+    return (access & (SIMT_READ | SIMT_WRITE | SIMT_ATOMIC)) == SIMT_READ;
+}
+
 static bool is_argument(const struct worker *w, uintptr_t address, size_t bytes, int access)
 {
-    return access & SIMT_READ && simt_lies_in(w->bounds.args, w->bounds.args_bytes, address, bytes);
+    return only_reads(access) && simt_lies_in(w->bounds.args, w->bounds.args_bytes, address, bytes);
 }
 
 /* A graded runner keeps the arguments of a launch among its own variables. */
@@ -161,7 +167,7 @@ static void check_variable(struct worker *w, uintptr_t address, size_t bytes, in
     if (symbol == NULL || !simt_lies_in(symbol->start, symbol->bytes, address, bytes))
         simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_NO_ADVICE);
     w->bounds.last_variable = symbol;
-    if (!(access & SIMT_READ) && simt_image_constant(address))
+    if (!only_reads(access) && simt_image_constant(address))
         simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_CONSTANT);
 }
 
@@ -182,7 +188,7 @@ static bool is_readable(const struct worker *w, uintptr_t address, size_t bytes)
 
 static void check_foreign(struct worker *w, uintptr_t address, size_t bytes, int access, const void *pc)
 {
-    if (access & SIMT_READ && is_readable(w, address, bytes)) return;
+    if (only_reads(access) && is_readable(w, address, bytes)) return;
     if (address < 4096) simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc, RECORD_ADVICE_NULL);
     if (is_mapped(address))
         simt_refuse(w, RECORD_HOST_POINTER, address, bytes, access, pc, RECORD_ADVICE_HOST_MEMORY);
@@ -194,7 +200,7 @@ static bool is_index(uintptr_t address, size_t bytes, int access)
 {
     const void *const variables[] = {&simt_thread_index, &simt_block_index, &simt_block_extent,
                                      &simt_grid_extent};
-    if (access & (SIMT_WRITE | SIMT_ATOMIC) || bytes > sizeof simt_thread_index) return false;
+    if (!only_reads(access) || bytes > sizeof simt_thread_index) return false;
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
         if (address - (uintptr_t)variables[i] <= sizeof simt_thread_index - bytes) return true;
     return false;
@@ -438,7 +444,8 @@ static inline __attribute__((always_inline)) void see(const void *pointer, size_
  */
 static inline __attribute__((always_inline)) bool is_aligned_in(uintptr_t start, size_t size,
                                                                 const void *pointer, size_t bytes)
-{ /* start and size are whole units: of an aligned unit, its first byte is enough */
+{
+    /* start and size are whole units: of an aligned unit, its first byte is enough */
     return ((uintptr_t)pointer & local_mask(bytes)) == 0 &&
            (bytes <= OPEN_UNIT ? (uintptr_t)pointer - start < size
                                : simt_lies_in(start, size, (uintptr_t)pointer, bytes));
@@ -639,8 +646,8 @@ void __tsan_read_range(void *p, size_t bytes)
     note_struct(p, bytes, SIMT_READ);
     if (w != NULL && is_argument(w, (uintptr_t)p, bytes, SIMT_READ))
         return; /* each thread reads its kernel's */
-    const bool padded =
-        bytes > 8 && ((uintptr_t)p | bytes) % 8 == 0; /* a 4-byte member before an 8-byte one */
+    /* a 4-byte member before an 8-byte one */
+    const bool padded = bytes > 8 && ((uintptr_t)p | bytes) % 8 == 0;
     simt_check(p, bytes, SIMT_READ | ACCESS_WHOLE | (padded ? ACCESS_PADDED : 0), false, CALLER);
 }
 void __tsan_write_range(void *p, size_t bytes)

@@ -413,8 +413,8 @@ static void release_block(struct worker *w)
     const enum simt_vote vote = first_waiting(w)->vote;
     const struct simt_site *site = first_waiting(w)->site;
     uint32_t warps = 0;
-    const int result =
-        vote != SIMT_VOTE_NONE ? vote_of_block(w, vote) : 0; /* the grid's barrier has no vote */
+    /* the grid's barrier has no vote */
+    const int result = vote != SIMT_VOTE_NONE ? vote_of_block(w, vote) : 0;
     for (unsigned i = 0; i < w->warps; i++) {
         struct warp *warp = &w->warp_of[i];
         const unsigned lanes = warp->at_block_barrier;

@@ -32,11 +32,11 @@ struct simt_debugger {
     uint32_t threads;      /**< in a worker, uint32_t: how many its block has */
     uint32_t thread;       /**< in a worker: the first of its threads */
     uint32_t thread_bytes; /**< from a thread to the next */
-    uint32_t
-        identity;     /**< in a thread: its index, its block's, the block's extent, the grid's: 12 uint32_t */
-    uint32_t context; /**< in a thread, a pointer: where it goes on */
-    uint32_t wait;    /**< in a thread, uint32_t: enum wait; 0: for nothing but its turn */
-    uint32_t warp;    /**< in a worker: the first of its warps */
+    /** in a thread: its index, its block's, the block's extent, the grid's: 12 uint32_t */
+    uint32_t identity;
+    uint32_t context;              /**< in a thread, a pointer: where it goes on */
+    uint32_t wait;                 /**< in a thread, uint32_t: enum wait; 0: for nothing but its turn */
+    uint32_t warp;                 /**< in a worker: the first of its warps */
     uint32_t warp_bytes;           /**< from a warp to the next */
     uint32_t exited;               /**< in a warp, uint32_t: a bit for each lane that has ended */
     uint32_t fresh;                /**< in a warp, uint32_t: a bit for each lane that has not begun */

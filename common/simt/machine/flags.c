@@ -83,8 +83,8 @@ static void release_fenced(struct worker *w, struct vector_clock *to)
         if (t->flag_fence.known > to->ordered[i]) to->ordered[i] = t->flag_fence.known;
 }
 
-/* Whether the running thread is about to write to a lock that it took and has not acquired: of its fences the one that releases
- * comes behind what it did under the lock. */
+/* Whether the running thread writes to a lock that it took and did not acquire. The fence that releases the lock comes after what it
+ * did under the lock, and does not count. */
 static bool holds_unacquired(const struct worker *w, uintptr_t address, unsigned how)
 {
     const struct hold *h = &w->current->hold;

@@ -36,8 +36,8 @@
 
 /** @brief When somebody did something. */
 struct epoch {
-    const struct worker *
-        block; /**< whose memory it was done to: actors are numbered as that block's shadow cells number them */
+    /** whose memory it was done to: actors are numbered as that block's shadow cells number them */
+    const struct worker *block;
     unsigned actor; /**< a thread, a column of a vector clock, or at least FOREIGN: of another block */
     uint32_t tick;
 };

@@ -28,7 +28,7 @@ void *simt_heap_alloc(size_t bytes, const void *return_address)
     struct worker *w = simt_tls_worker;
     simt_wait_for_earlier(w);
     if (bytes == 0 || used > limit || bytes > limit - used) return NULL;
-    void *pointer = simt_device_alloc(bytes, SIMT_HEAP_NAME, &site);
+    void *pointer = simt_device_alloc(bytes, SIMT_MEMORY_HEAP, "memory from malloc", &site);
     if (pointer != NULL) used += bytes;
     return pointer;
 }

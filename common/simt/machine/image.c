@@ -367,7 +367,8 @@ static bool is_local_of(const struct symbol *symbol, const char *prefix)
 }
 
 /* A launch whose template arguments were deduced names no instance: then the largest one counts. */
-/* A variable outside of all functions that no kernel could have: which kernels use the others is not known. */
+/* The largest __shared__ variable outside of functions that is above 48 KB, a kernel's limit. Which kernels use the smaller ones is
+ * not known, so that they do not count. */
 static size_t largest_of_file(void)
 {
     enum { MOST = 48 << 10 };

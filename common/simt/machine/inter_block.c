@@ -175,6 +175,7 @@ static void check_written(const struct replay *now)
     const unsigned there = *written >> offset % 8 & now->mask;
     if (!(touch->kind & TOUCH_READ)) {
         if (simt_any_kept) check_kept(now, offset);
+        if (simt_share_outputs > 0) simt_share_written(offset);
         *written = (uint8_t)(*written | now->mask << offset % 8);
         if (simt_launch_order_pending()) simt_launch_order_write(now->word, kernel);
     }

@@ -202,8 +202,8 @@ void simt_spin(struct worker *w, const void *pc)
     if (simt_share_gives_up()) simt_abandon(w, 0);
     if (t->changes != w->grid.changes) t->pauses = 0;
     t->changes = w->grid.changes;
-    t->pauses +=
-        1 + SHARED * w->grid.sharing; /* nothing changes, and all had their turns: soon that is enough */
+    /* nothing changes, and all had their turns: soon that is enough */
+    t->pauses += 1 + SHARED * w->grid.sharing;
     if (t->pauses >= PAUSES) {
         struct finding f = simt_finding_says(RECORD_DEADLOCK, RECORD_SAYS_SPINS, RECORD_ADVICE_LATER_BLOCK,
                                              NULL, simt_actor(w, pc, SIMT_ATOMIC));

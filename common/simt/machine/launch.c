@@ -236,7 +236,7 @@ int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *befor
     }
     if (simt_is_shared_launch() && (launch->cooperative || cluster_size(launch) > 1))
         simt_share_tells_nothing(); /* its blocks need each other */
-    if (simt_is_shared_launch() && simt_share_left()) return 0;
+    if (simt_is_shared_launch() && simt_share_stopped()) return 0;
     pthread_mutex_lock(&one_launch);
     const uint32_t number = begin(launch, before);
     const int refused = take_threads(launch);

@@ -36,8 +36,8 @@ struct mbarrier {
     uint32_t init_tick;      /**< then, */
     const void *init_at;     /**< there; */
     uint32_t init_fence;     /**< its fence.mbarrier_init after that, or 0; */
-    uint32_t
-        init_phase; /**< whoever has waited for this many phases of the cluster's barrier comes after that fence; 0: nobody */
+    /** whoever has waited for this many phases of the cluster's barrier comes after that fence; 0: nobody */
+    uint32_t init_phase;
     bool init_found; /**< the missing fence has been reported */
     unsigned last;   /**< thread that arrived last, or simt_foreign_actor(), */
     const void *at;  /**< there; NULL: none has */

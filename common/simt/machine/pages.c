@@ -13,6 +13,7 @@
 #include "machine.h"
 #include "settings.h"
 #include "shadow.h"
+#include "share.h"
 #include "tools.h"
 #include "worker.h"
 
@@ -128,6 +129,7 @@ void simt_pages_end_block(struct worker *w)
         struct page *page = &w->shadow.pages.page[i];
         for (unsigned k = 0; k < page->runs; k++) list_run(w, page, &page->run[k]);
     }
+    simt_share_block_ended(w->shadow.pages.count);
     w->shadow.pages.count = w->shadow.pages.pool_used = 0;
 }
 

@@ -179,8 +179,8 @@ static void resolve_actor(const struct finding *f, int which, const struct simt_
     const bool named = actor->site != NULL || f->frame[0] != 0;
     if (actor->access == 0) return;
     to->operation = (int32_t)(named ? RECORD_AT : operation_of(actor->access));
-    put_extent(to->block, coordinates(actor->block, earlier ? earlier->grid : launch->grid));
-    put_extent(to->thread, coordinates(actor->thread, earlier ? earlier->block : launch->block));
+    put_extent(to->block, coordinates(actor->block, earlier != NULL ? earlier->grid : launch->grid));
+    put_extent(to->thread, coordinates(actor->thread, earlier != NULL ? earlier->block : launch->block));
     if (f->frame[0] != 0)
         resolve_frames(f->frame, to->at);
     else

@@ -228,9 +228,8 @@ void simt_begin_block(struct worker *w)
 bool simt_run_block(struct worker *w)
 {
     enum { ROUNDS = 2 }; /* in the first one some threads may not yet have come to what others wait for */
-    enum {
-        LATE = 64
-    }; /* rounds in which the last warp of a random order runs only if the others wait: they get far ahead of it */
+    /* rounds in which the last warp of a random order runs only if the others wait: they get far ahead of it */
+    enum { LATE = 64 };
     unsigned rounds = 0;
     bool ran;
     do {

@@ -29,8 +29,8 @@ struct shadow_cell {
     bool write_atomic : 1;
     bool write_async : 1; /**< to global memory, through the asynchronous proxy */
     union {
-        uint8_t
-            touched; /**< of global memory: what the block's list has of it since touch_tick (shadow_words.c) */
+        /** of global memory: what the block's list has of it since touch_tick (shadow_words.c) */
+        uint8_t touched;
         uint8_t copy; /**< of shared memory: enum copy_state of the last write, begun at copy_tick */
     };
     union {
@@ -76,8 +76,8 @@ struct run {
             uint16_t kind; /**< enum touch_kind */
             uint8_t unit, end;
         };
-        uint32_t
-            next; /**< kind, unit and end in one: compared with an access of this kind and size that begins at the end */
+        /** kind, unit and end in one: compared with an access of this kind and size that begins at the end */
+        uint32_t next;
     };
     uint16_t thread, last; /**< the first and the last thread */
     uint8_t first, count;  /**< first and end: bytes in the page */
@@ -157,8 +157,8 @@ enum touch_kind {
 /** Further kinds of access, beside enum simt_access. */
 enum {
     ACCESS_VOLATILE = 8, /**< does not race with atomics */
-    ACCESS_WHOLE =
-        16, /**< copies a whole struct: a word with padding counts as written if any byte of it is */
+    /** copies a whole struct: a word with padding counts as written if any byte of it is */
+    ACCESS_WHOLE = 16,
     ACCESS_PADDED = 32,   /**< may include whole words of padding, which nobody ever writes */
     ACCESS_COPY = 64,     /**< by an asynchronous copy: begins now, lands later */
     ACCESS_BLOCK = 128,   /**< an atomic that is one for its block only */

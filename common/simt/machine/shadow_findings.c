@@ -35,7 +35,7 @@ void simt_found_race(struct shadow_access *now, int other_access, unsigned other
     if (now->reported) return;
     now->reported = true;
     const bool foreign = other_thread >= FOREIGN, product = other_thread >= COLUMN_PRODUCT && !foreign;
-    /* an output that one statement of two threads writes is rather one too many than one too early */
+    /* two threads that write an output by one statement rather lack a check of bounds than a barrier */
     const bool written_alike = now->place == PLACE_ARENA && now->pc == other_pc &&
                                now->access == SIMT_WRITE && other_access == SIMT_WRITE;
     struct finding f = simt_finding_about(product               ? RECORD_MISSING_WAIT

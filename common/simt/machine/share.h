@@ -11,17 +11,26 @@
 #include <stdint.h>
 
 /** @brief Pages of global memory that a block may touch where other blocks do not run: one that touches more does their work. */
-enum { SHARE_PAGES = 1 << 14 };
+enum { SHARE_PAGES = 1 << 14, LAUNCH_PAGES = 64 * SHARE_PAGES /* of a launch of which all blocks run */ };
+
+/** @brief How many outputs of shared launches are known. */
+extern unsigned simt_share_outputs;
 
 /** @brief Whether launches are shared now. */
 bool simt_is_shared_launch(void);
 /** @brief What shared launches leave tells nothing: nothing more is run. */
 void simt_share_tells_nothing(void);
+/** @brief Whether that has been said. */
+bool simt_share_stopped(void);
 /** @brief How many blocks of @p launch run: all of them, unless it is shared. What ends it early sets @p stopped. */
 uint64_t simt_share_blocks(const struct simt_launch *launch, atomic_bool *stopped);
 /** @brief The number, in the grid, of block @p index of those that run. */
 uint64_t simt_share_block(uint64_t index);
 /** @brief The running block needs others, or does their work. True: launches are shared, so that nothing that follows tells anything. */
 bool simt_share_gives_up(void);
+/** @brief The running launch has written to @p offset in the arena. */
+void simt_share_written(uintptr_t offset);
+/** @brief A block that has touched so many pages has ended: where all blocks run, they count together. */
+void simt_share_block_ended(size_t pages);
 /** @brief Whether a read of what nobody wrote, at @p offset in the arena, is no finding. */
 bool simt_share_forgives(uintptr_t offset);

@@ -35,3 +35,29 @@ void simt_populate(void *pages, size_t bytes);
 uint64_t simt_mix(uint64_t value); /**< a good 64-bit hash */
 /** @brief Element @p index of a fixed permutation of 0..count-1, without storing it. */
 uint64_t simt_permuted(uint64_t index, uint64_t count, uint64_t seed);
+
+/**
+ * @brief Defines function_here(), which does what function() does, with AVX2 where the processor has it.
+ *
+ * @p parameters and @p arguments are in parentheses. function() is one that compilers put into its callers.
+ */
+#if defined(__x86_64__)
+#define SIMT_WIDE(function, parameters, arguments)                                                           \
+    __attribute__((target("avx2,fma"), optimize("O3"))) static void function##_wide parameters               \
+    {                                                                                                        \
+        function arguments;                                                                                  \
+    }                                                                                                        \
+    static void function##_here parameters                                                                   \
+    {                                                                                                        \
+        if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))                                 \
+            function##_wide arguments;                                                                       \
+        else                                                                                                 \
+            function arguments;                                                                              \
+    }
+#else
+#define SIMT_WIDE(function, parameters, arguments)                                                           \
+    static void function##_here parameters                                                                   \
+    {                                                                                                        \
+        function arguments;                                                                                  \
+    }
+#endif

@@ -24,8 +24,8 @@ enum {
     COLUMN_ALL = COLUMN_ASYNC + MBARRIERS, /* what anybody of the block did before this tick */
     COLUMN_PRODUCT = COLUMN_ALL + 1,       /* + i: what the completed products of warpgroup i have read */
     COLUMNS = COLUMN_PRODUCT + MAX_WARPS / 4,
-    FOREIGN =
-        1600, /* + i: an actor of another block of the cluster (cluster.h); no clock has a column for it */
+    /* + i: an actor of another block of the cluster (cluster.h); no clock has a column for it */
+    FOREIGN = 1600,
     FOREIGN_ACTORS = 6592,
 };
 
@@ -36,8 +36,8 @@ enum fenced_space { FENCED_SHARED, FENCED_GLOBAL, FENCED_SPACES };
 struct vector_clock {
     uint32_t ordered[COLUMNS];               /**< happens before what comes now */
     uint32_t fenced[FENCED_SPACES][COLUMNS]; /**< and is fenced for that memory */
-    struct vector_clock *peer
-        [MAX_CLUSTER]; /**< the same for the other blocks of the cluster, by rank; NULL: nothing is known */
+    /** the same for the other blocks of the cluster, by rank; NULL: nothing is known */
+    struct vector_clock *peer[MAX_CLUSTER];
     uint32_t cluster_phase; /**< phases of the cluster's barrier that were waited for */
 };
 
@@ -49,8 +49,8 @@ struct unshared {
     unsigned warp, warp_fence;        /**< with the other lanes of the warp */
     unsigned block, block_fence;      /**< with the other warps */
     unsigned unfenced[FENCED_SPACES]; /**< lanes whose clocks have grown since their last fence */
-    unsigned
-        cluster_phase; /**< lanes that have waited at the cluster's barrier since the last of the block */
+    /** lanes that have waited at the cluster's barrier since the last of the block */
+    unsigned cluster_phase;
 };
 
 /** @brief From now on the block keeps vector clocks. */

@@ -30,8 +30,8 @@
 #include <unistd.h>
 
 static const suseconds_t again_us = 200000; /* CPU time between two looks */
-static const double share_of_a_block =
-    0.75; /* of the patience, for one block or for host code without a launch */
+/* of the patience, for one block or for host code without a launch */
+static const double share_of_a_block = 0.75;
 
 static double watch_patience;
 static atomic_flag watch_reported = ATOMIC_FLAG_INIT;

@@ -68,11 +68,11 @@ struct result {
     struct vector fence_clocks;       /**< uint32_t, one for each thread of the block: struct fence's clock */
     struct vector turns;              /**< struct turn */
     struct vector locks;              /**< struct lock */
-    struct vector
-        cluster_phases; /**< uint32_t: the block's phase when a phase of its cluster's barrier was over */
-    uint64_t cluster;   /**< 1 + which cluster it is of; 0: of none with other blocks */
-    bool grids_waited;  /**< some thread waited for the launch in front, or it is over anyway */
-    bool triggered;     /**< the next launch may start, as far as this block is concerned */
+    /** uint32_t: the block's phase when a phase of its cluster's barrier was over */
+    struct vector cluster_phases;
+    uint64_t cluster;          /**< 1 + which cluster it is of; 0: of none with other blocks */
+    bool grids_waited;         /**< some thread waited for the launch in front, or it is over anyway */
+    bool triggered;            /**< the next launch may start, as far as this block is concerned */
     bool triggered_after_wait; /**< and the block had waited for the launch in front before */
     struct counters counters;
     struct vector events; /**< bytes: what the block did, if it is traced (trace.h) */
@@ -99,8 +99,8 @@ struct fence {
     uint32_t barrier; /**< and what the block did before this tick */
     uint32_t tick;    /**< when it was */
     uint32_t turn;    /**< in which turn of the block the atomic came */
-    uint32_t
-        clock; /**< 1 + where in fence_clocks it says up to which tick it knew of each thread; 0: no more than that */
+    /** 1 + where in fence_clocks it says up to which tick it knew of each thread; 0: no more than that */
+    uint32_t clock;
     uint16_t thread;
 };
 
@@ -155,14 +155,14 @@ struct __attribute__((aligned(64))) thread {
     unsigned spins, pauses; /**< atomics in a row: a sign of a lock */
     unsigned turns;         /**< given to the other warps, before an atomic of its own */
     uint32_t changes;       /**< of struct grid_state, when it paused last */
-    bool watched;           /**< since its last wgmma.fence its local accesses are looked at */
+    bool watched;           /**< from its last wgmma.fence on its local accesses are recorded in `touched` */
     int predicate;
     enum simt_vote vote;
     /* what it waits with */
     const struct simt_site *site;
     const void *pc;
     unsigned mask;
-    unsigned operation; /**< of a collective that its lanes may come to at several places, or 0 */
+    unsigned operation; /**< number of a collective that lanes may reach from different source lines, or 0 */
     simt_warp_function function;
     void *argument, *operand, *result;
     unsigned named_id, named_threads; /**< which barrier of named_barrier.c, and for how many */
@@ -177,16 +177,17 @@ struct __attribute__((aligned(64))) thread {
     struct fence fence;       /**< its last one that no atomic has followed yet */
     struct flag_fence flag_fence;
     struct hold hold;
-    uintptr_t lock, unlocked; /**< that it has taken by a compare-and-swap; that its last atomic gave back */
+    uintptr_t lock,
+        unlocked; /**< the lock that it took by a compare-and-swap; the one that its last atomic released */
     bool saw_flag,
-        saw_acquired; /**< since its last fence it has read a flag; and one of a thread that has acquired */
+        saw_acquired; /**< since its last fence it has read a flag; one that a thread wrote which had acquired */
     bool met;         /**< it has read atomically what other blocks may have written, */
-    bool acquired;    /**< and then fenced, or met at a barrier a thread that has */
+    bool acquired;    /**< and has fenced after that, or met at a barrier a thread that had */
     struct vector copies; /**< asynchronous copies that have not landed (async_copies.c) */
     uint32_t copy_group;  /**< number of the group that is open */
     unsigned prior;       /**< groups of products that it does not wait for (products.c) */
-    bool
-        cluster_arrived; /**< has arrived at the cluster's barrier and not waited (cluster_barrier.c); in which phase */
+    /** has arrived at the cluster's barrier and not waited (cluster_barrier.c); in which phase */
+    bool cluster_arrived;
     uint32_t cluster_phase;
     uint32_t cluster_fence; /**< the tick before its last fence of the cluster's scope or a wider one */
     bool fenced;            /**< it has executed a wgmma.fence */
@@ -203,7 +204,7 @@ struct warp {
     unsigned exited, ready, fresh; /**< fresh: ready and not yet started */
     unsigned gathering, at_barrier, asking, at_block_barrier;
     unsigned paused, spinning;
-    uint32_t tick;  /**< of the accesses it makes now */
+    uint32_t tick;  /**< what its current accesses carry */
     uint32_t known; /**< the last __syncwarp of all lanes: everything up to this tick is ordered */
     uint32_t read_mark;
     struct unshared unshared; /**< vector_clocks.c */
@@ -244,8 +245,8 @@ struct local_memory {
     size_t stacks_bytes;
     uintptr_t base; /**< of the running thread's own stack */
     size_t bytes;   /**< how much of it may be read unseen: all, or none for a thread that is watched */
-    uintptr_t
-        open; /**< and where it may be written unseen: the function's variables, in whole units (frames.c) */
+    /** and where it may be written unseen: the function's variables, in whole units (frames.c) */
+    uintptr_t open;
     size_t open_bytes;
     const struct frame_row *row[LOCAL_ROWS]; /**< those of its table that were asked for last */
 };
@@ -334,20 +335,20 @@ struct flags {
 
 /** How the block stands to other blocks and launches (fences.c, blocks.c, dependent_launch.c). */
 struct grid_state {
-    /** The atomic that somebody made last, on what is there for other blocks, and what was there. */
+    /** The last atomic on memory that other blocks can see: its address, and the value before it. */
     struct {
         const void *address;
         uint64_t before;
         unsigned bytes;
     } last;
-    uint32_t
-        changes; /**< atomics that changed something, as far as it was looked at: not all do nothing but wait */
-    uint32_t changes_told;   /**< those that other blocks have been told of */
+    /** atomics of this block that changed a value, as far as they were examined: a block that has none only spins */
+    uint32_t changes;
+    uint32_t changes_told;   /**< changes when it passed its turn on last */
     uint32_t turn;           /**< the number of the turn that it has, or had last; 0: it had none yet */
     unsigned sharing;        /**< blocks with which it takes turns */
     bool met;                /**< some thread has, */
     bool acquired;           /**< and then the block met at a barrier: all its threads have acquired */
-    unsigned fences;         /**< at least as many as no atomic has followed yet */
+    unsigned fences;         /**< that no atomic has followed yet, or more */
     bool has_turn;           /**< earlier blocks are known to be finished, or wait for what this one does */
     bool launch_before_over; /**< a thread had waited for the launch in front, before the last barrier */
 };

@@ -8,12 +8,8 @@
 #include "parse.h"
 #include "program.h"
 
-enum {
-    SEMANTICS,
-    SCOPE,
-    FORM,
-    SPACE
-}; /* modifiers of every row; the space is the last, where the name may have one */
+/* Modifiers of every row; the space is the last, where the name may have one. */
+enum { SEMANTICS, SCOPE, FORM, SPACE };
 enum { RELAXED = 2 };
 enum { OBJECT_BYTES = 8 };
 

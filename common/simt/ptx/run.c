@@ -78,7 +78,7 @@ static void check_own(const void *address, size_t bytes, int access, const void 
     if (!simt_is_own_local(address, bytes)) simt_access(address, bytes, access, return_address);
 }
 
-/* What a frame of the device's own header holds, which does not say where it begins. */
+/* An access to the frame of a function in the device's own header, whose start is not known: all of the stack is the thread's own. */
 static void check_stack(const void *address, size_t bytes, int access, const void *return_address)
 {
     if (!simt_is_own_stack(address, bytes)) simt_access(address, bytes, access, return_address);
@@ -119,14 +119,7 @@ static size_t bytes_of(const struct simt_ptx_operand *operand)
     }
 }
 
-static int access_of(const struct simt_ptx_operand *operand)
-{
-    return operand->use == SIMT_PTX_OUT      ? SIMT_WRITE
-           : operand->use == SIMT_PTX_IN_OUT ? SIMT_READ | SIMT_WRITE
-                                             : SIMT_READ;
-}
-
-/* What came in the words and places is in memory that a variable of the statement may be, too: it is looked at once. */
+/* Words and places lie in memory that the statement itself may write: each is read once. */
 static unsigned slots_of(const struct simt_ptx_operand *operand, unsigned operands)
 {
     unsigned slots = 0;
@@ -140,8 +133,13 @@ static void load_operands(const struct simt_ptx_operand *operand, unsigned opera
     for (unsigned i = 0, at = 0; i < operands; at += operand[i++].slots) {
         if (operand[i].slots == 0 || place[at] == NULL) continue;
         word[at] = 0;
-        check_own(place[at], bytes_of(&operand[i]), access_of(&operand[i]), return_address);
-        if (operand[i].use != SIMT_PTX_OUT) memcpy(&word[at], place[at], bytes_of(&operand[i]));
+        const size_t bytes = bytes_of(&operand[i]);
+        if (operand[i].use != SIMT_PTX_OUT) {
+            check_own(place[at], bytes, SIMT_READ, return_address);
+            memcpy(&word[at], place[at], bytes);
+        }
+        if (operand[i].use == SIMT_PTX_OUT || operand[i].use == SIMT_PTX_IN_OUT)
+            check_own(place[at], bytes, SIMT_WRITE, return_address);
     }
 }
 

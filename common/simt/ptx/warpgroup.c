@@ -25,6 +25,7 @@
  */
 #include "../machine/products.h"
 #include "../machine/registers.h"
+#include "../machine/tools.h"
 #include "numbers.h"
 #include "parse.h"
 #include "program.h"
@@ -288,25 +289,9 @@ static inline __attribute__((always_inline)) void multiply(const float *a, const
     }
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2,fma"), optimize("O3"))) static void
-multiply_wide(const float *a, const float (*b)[MOST_COLUMNS], float *sum, unsigned depth, unsigned columns)
-{
-    multiply(a, b, sum, depth, columns);
-}
-#endif
-
-static void multiply_here(const float *a, const float (*b)[MOST_COLUMNS], float *sum, unsigned depth,
-                          unsigned columns)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        multiply_wide(a, b, sum, depth, columns);
-        return;
-    }
-#endif
-    multiply(a, b, sum, depth, columns);
-}
+SIMT_WIDE(multiply,
+          (const float *a, const float (*b)[MOST_COLUMNS], float *sum, unsigned depth, unsigned columns),
+          (a, b, sum, depth, columns))
 
 /* The power of two of a number; numbers below @p least, which are subnormal, have its exponent. This and
  * the following code has no branches, so that compilers can vectorise it. */
@@ -353,26 +338,10 @@ static inline __attribute__((always_inline)) void add_cut_off(const float *a, co
     }
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2,fma"), optimize("O3"))) static void
-add_cut_off_wide(const float *a, const float (*b)[MOST_COLUMNS], float *sum, unsigned depth, unsigned columns,
-                 float least)
-{
-    add_cut_off(a, b, sum, depth, columns, least);
-}
-#endif
-
-static void add_cut_off_here(const float *a, const float (*b)[MOST_COLUMNS], float *sum, unsigned depth,
-                             unsigned columns, float least)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        add_cut_off_wide(a, b, sum, depth, columns, least);
-        return;
-    }
-#endif
-    add_cut_off(a, b, sum, depth, columns, least);
-}
+SIMT_WIDE(add_cut_off,
+          (const float *a, const float (*b)[MOST_COLUMNS], float *sum, unsigned depth, unsigned columns,
+           float least),
+          (a, b, sum, depth, columns, least))
 
 static bool is_of_8_bits(const struct op *op)
 {

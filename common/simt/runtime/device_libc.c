@@ -19,6 +19,7 @@ void *simt_memcpy(void *to, const void *from, size_t bytes);
 void *simt_memmove(void *to, const void *from, size_t bytes);
 void *simt_memset(void *to, int value, size_t bytes);
 long long simt_clock(void);
+unsigned int simt_rounding(unsigned int mode); /* see include/simt/rounding.h */
 void simt_sleep(unsigned nanoseconds);
 void simt_refuse_in_kernel(const void *return_address, const char *call, enum simt_misuse misuse)
     __attribute__((noreturn));
@@ -104,6 +105,24 @@ enum { CYCLES_A_CALL = 100, CYCLES_A_NANOSECOND = 2 };
 static _Thread_local long long cycles;
 
 /** clock64(). */
+unsigned int simt_rounding(unsigned int mode)
+{
+#if defined(__x86_64__)
+    enum { MODE = 0x6000 };
+    unsigned int before, after;
+    __asm__ volatile("stmxcsr %0" : "=m"(before));
+    after = (before & ~(unsigned)MODE) | (mode & MODE);
+    __asm__ volatile("ldmxcsr %0" : : "m"(after));
+#elif defined(__aarch64__)
+    enum { MODE = 0xc00000 };
+    unsigned long long before, after;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+    after = (before & ~(unsigned long long)MODE) | (mode & MODE);
+    __asm__ volatile("msr fpcr, %0" : : "r"(after));
+#endif
+    return (unsigned)before & MODE;
+}
+
 long long simt_clock(void)
 {
     cycles += CYCLES_A_CALL;

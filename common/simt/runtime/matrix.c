@@ -21,10 +21,10 @@
  *                                 across: two 32-bit accesses, lines 2 (l % 4) and 2 (l % 4) + 1
  */
 #include "../include/simt/matrix.h"
+#include "../machine/tools.h"
 #include "../ptx/numbers.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -42,13 +42,13 @@ struct element {
 /* Indexed by use, shape, lane and index in x[]; filled before main(). */
 static struct element simt_places[3][SHAPES][32][DEPTH];
 
-static bool is_byte(const struct simt_fragment *kind)
+static int is_byte(const struct simt_fragment *kind)
 {
     return kind->type == SIMT_SIGNED || kind->type == SIMT_UNSIGNED;
 }
 
 /* m8n32k16 is computed transposed. */
-static bool is_transposed(const struct simt_fragment *kind)
+static int is_transposed(const struct simt_fragment *kind)
 {
     return kind->m == BLOCK && kind->n == 4 * BLOCK;
 }
@@ -107,7 +107,7 @@ static void place_in_matrix(const struct simt_fragment *kind, unsigned lane, uns
     const unsigned g = lane / 4, t = lane % 4;
     unsigned block, slice;
     if (kind->type == SIMT_TF32 || kind->type == SIMT_DOUBLE) { /* B: k first; A: m first */
-        const bool across = kind->use == SIMT_MATRIX_A ? i % 2 : i / 2;
+        const int across = kind->use == SIMT_MATRIX_A ? i % 2 : i / 2;
         *outer = BLOCK * across + g;
         *inner = 4 * (kind->use == SIMT_MATRIX_A ? i / 2 : i % 2) + t;
     } else if (is_byte(kind)) {
@@ -222,7 +222,7 @@ static void touch_each(const struct tile *tile, unsigned lane)
 {
     const struct element *element = elements_of(tile->kind, lane);
     for (unsigned i = 0; i < different_elements(tile->kind); i++) {
-        const bool rows = tile->kind->row_major;
+        const int rows = tile->kind->row_major;
         touch(tile, rows ? element[i].row : element[i].column, rows ? element[i].column : element[i].row,
               bytes_of(tile->kind));
     }
@@ -231,8 +231,8 @@ static void touch_each(const struct tile *tile, unsigned lane)
 static void touch_matrix(const struct tile *tile, unsigned lane)
 {
     const struct simt_fragment *kind = tile->kind;
-    const bool shared = __builtin_expect(!simt_is_device_pointer(tile->start), 1);
-    const bool along = kind->row_major == (kind->use == SIMT_MATRIX_A);
+    const int shared = __builtin_expect(!simt_is_device_pointer(tile->start), 1);
+    const int along = kind->row_major == (kind->use == SIMT_MATRIX_A);
     if (bytes_of(kind) > 2 || (is_byte(kind) && !along))
         touch_each(tile, lane);
     else if (shared && kind->type != SIMT_BFLOAT16)
@@ -286,7 +286,7 @@ struct brought {
     unsigned ldm;
 };
 
-static bool is_same_kind(const struct simt_fragment *a, const struct simt_fragment *b)
+static int is_same_kind(const struct simt_fragment *a, const struct simt_fragment *b)
 {
     return a == b || memcmp(a, b, offsetof(struct simt_fragment, elements) + 1) == 0;
 }
@@ -294,17 +294,17 @@ static bool is_same_kind(const struct simt_fragment *a, const struct simt_fragme
 static void complete_meeting(void *const operand[32], void *const result[32], unsigned mask, void *context)
 {
     const struct brought *first = operand[0];
-    bool same = true;
+    int same = 1;
     (void)mask, (void)context;
     for (unsigned lane = 1; lane < 32; lane++) {
         const struct brought *other = operand[lane];
         same = same && other->tile == first->tile && other->ldm == first->ldm &&
                is_same_kind(other->kind, first->kind);
     }
-    for (unsigned lane = 0; lane < 32; lane++) *(bool *)result[lane] = same;
+    for (unsigned lane = 0; lane < 32; lane++) *(int *)result[lane] = same;
 }
 
-static void demand_same(const struct simt_site *site, bool same)
+static void demand_same(const struct simt_site *site, int same)
 {
     if (!same)
         simt_stop(site, RECORD_DIVERGENT_BARRIER, RECORD_SAYS_LANES_DIFFER, SIMT_SAYS(.name = {site->what}));
@@ -314,7 +314,7 @@ static void demand_same(const struct simt_site *site, bool same)
 static void meet(const struct simt_site *site, const struct tile *tile, unsigned ldm)
 {
     struct brought brought = {tile->kind, tile->start, ldm};
-    bool same = true;
+    int same = 1;
     simt_warp_gather(site, 0xffffffffu, complete_meeting, NULL, &brought, &same);
     demand_same(site, same);
 }
@@ -467,24 +467,7 @@ static inline __attribute__((always_inline)) void multiply_any(struct matrices *
         multiply(t, 8, 32, DEPTH);
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2,fma"), optimize("O3"))) static void multiply_wide(struct matrices *t, unsigned m,
-                                                                              unsigned k)
-{
-    multiply_any(t, m, k);
-}
-#endif
-
-static void multiply_here(struct matrices *t, unsigned m, unsigned k)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        multiply_wide(t, m, k);
-        return;
-    }
-#endif
-    multiply_any(t, m, k);
-}
+SIMT_WIDE(multiply_any, (struct matrices * t, unsigned m, unsigned k), (t, m, k))
 
 /** The same for bytes and for doubles. */
 struct wide_matrices {
@@ -503,19 +486,19 @@ static void collect_wide(const struct simt_fragment *kind, void *const operand[3
 }
 
 /* Whether the lanes bring fragments of the same kinds, which each of them is told. */
-static bool are_same_kinds(void *const operand[32], void *const result[32])
+static int are_same_kinds(void *const operand[32], void *const result[32])
 {
     const struct simt_product *first = operand[0];
-    bool same = true;
+    int same = 1;
     for (unsigned lane = 1; lane < 32; lane++)
         for (unsigned i = 0; i < 4; i++)
             same =
                 same && is_same_kind(((const struct simt_product *)operand[lane])->kind[i], first->kind[i]);
-    for (unsigned lane = 0; lane < 32; lane++) *(bool *)result[lane] = same;
+    for (unsigned lane = 0; lane < 32; lane++) *(int *)result[lane] = same;
     return same;
 }
 
-static int32_t integer_of(double sum, bool saturate)
+static int32_t integer_of(double sum, int saturate)
 {
     if (!saturate) return (int32_t)(uint32_t)(int64_t)sum;
     return sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : (int32_t)sum;
@@ -558,7 +541,7 @@ static void complete_product(void *const operand[32], void *const result[32], un
     collect(first->kind[1], operand, 1, t.a);
     collect(first->kind[2], operand, 2, t.b);
     collect(first->kind[3], operand, 3, t.c);
-    multiply_here(&t, d->m, d->k);
+    multiply_any_here(&t, d->m, d->k);
     for (unsigned lane = 0; lane < 32; lane++) {
         const struct element *element = elements_of(d, lane);
         void *x = (void *)(uintptr_t)((const struct simt_product *)operand[lane])->x[0];
@@ -580,7 +563,7 @@ void simt_matrix_multiply(const struct simt_site *site, const struct simt_produc
                        __builtin_return_address(0));
     for (int i = 1; i < 4; i++) demand_set(site, product->kind[i], product->x[i]);
     const unsigned char sum = product->kind[0]->type;
-    bool same = true;
+    int same = 1;
     simt_warp_gather(site, 0xffffffffu,
                      sum == SIMT_INT || sum == SIMT_DOUBLE ? complete_wide_product : complete_product, NULL,
                      (void *)(uintptr_t)product, &same);

@@ -54,7 +54,7 @@ static void forget_name(void)
 
 /* ---- allocation ---------------------------------------------------------------------------------------- */
 
-cudaError_t runtime_allocate(void **pointer, size_t bytes, struct simt_site site)
+cudaError_t runtime_allocate(void **pointer, size_t bytes, enum simt_memory memory, struct simt_site site)
 {
     runtime_makes(site, SIMT_NO_MEMORY);
     if (next_site.file != NULL) site = next_site;
@@ -64,7 +64,7 @@ cudaError_t runtime_allocate(void **pointer, size_t bytes, struct simt_site site
     if (pointer == NULL) return runtime_result(cudaErrorInvalidValue);
     *pointer = NULL;
     if (bytes == 0) return cudaSuccess;
-    *pointer = simt_device_alloc(bytes, next_name[0] != '\0' ? next_name : site.what, &site);
+    *pointer = simt_device_alloc(bytes, memory, next_name[0] != '\0' ? next_name : NULL, &site);
     next_name[0] = '\0';
     return runtime_result(*pointer != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
 }
@@ -80,14 +80,14 @@ static cudaError_t allocate_in_order(int device, void **pointer, size_t bytes, c
                         : runtime_result(cudaErrorInvalidResourceHandle);
     }
     simt_set_current_device(device);
-    const cudaError_t error = runtime_allocate(pointer, bytes, site);
+    const cudaError_t error = runtime_allocate(pointer, bytes, SIMT_MEMORY_DEVICE, site);
     simt_set_current_device(current);
     return error;
 }
 
 cudaError_t cudaMalloc(void **pointer, size_t bytes)
 {
-    return runtime_allocate(pointer, bytes, CALLER_SITE("cudaMalloc"));
+    return runtime_allocate(pointer, bytes, SIMT_MEMORY_DEVICE, CALLER_SITE("cudaMalloc"));
 }
 
 cudaError_t cudaMallocFromPoolAsync(void **pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)
@@ -112,7 +112,7 @@ cudaError_t runtime_allocate_rows(void **pointer, size_t *pitch, size_t width, s
     if (width > SIZE_MAX - 511) return runtime_result(cudaErrorMemoryAllocation);
     *pitch = (width + 511) / 512 * 512;
     if (__builtin_mul_overflow(*pitch, rows, &bytes)) bytes = SIZE_MAX; /* more than there is */
-    return runtime_allocate(pointer, bytes, site);
+    return runtime_allocate(pointer, bytes, SIMT_MEMORY_DEVICE, site);
 }
 
 cudaError_t cudaMallocPitch(void **pointer, size_t *pitch, size_t width, size_t height)
@@ -126,8 +126,8 @@ cudaError_t cudaMallocManaged(void **pointer, size_t bytes, unsigned int flags)
     struct simt_site site = CALLER_SITE("cudaMallocManaged");
     if (bytes == 0 || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
         return runtime_result(cudaErrorInvalidValue);
-    forget_name(); /* the machine recognises such memory by the name of the call */
-    return runtime_allocate(pointer, bytes, site);
+    forget_name(); /* messages say that it is managed */
+    return runtime_allocate(pointer, bytes, SIMT_MEMORY_MANAGED, site);
 }
 
 static cudaError_t release(void *pointer, struct simt_site site)
@@ -231,7 +231,7 @@ static cudaError_t allocate_pinned(void **pointer, size_t bytes, unsigned int fl
     if (pointer == NULL) return runtime_result(cudaErrorInvalidValue);
     *pointer = NULL;
     if (bytes == 0) return cudaSuccess;
-    void *memory = simt_device_alloc(bytes, site.what, &site);
+    void *memory = simt_device_alloc(bytes, SIMT_MEMORY_PINNED, NULL, &site);
     if (memory != NULL && !remember_pinned(memory, bytes, flags, 0)) {
         (void)simt_device_free(memory);
         memory = NULL;

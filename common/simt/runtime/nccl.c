@@ -88,19 +88,20 @@ static ncclResult_t refuse(ncclResult_t result)
     return result;
 }
 
-ncclResult_t ncclGroupStart(void)
-{
-    if (group_depth++ == 0) group_result = ncclSuccess;
-    return ncclSuccess;
-}
-
-int ranks_leave_group(void)
+static int leave_group(void)
 {
     const int open = group_depth > 0;
     drop_calls(group_first);
     group_first = NULL;
     group_depth = 0;
     return open;
+}
+
+ncclResult_t ncclGroupStart(void)
+{
+    if (group_depth++ == 0) group_result = ncclSuccess;
+    promises_leave_group = leave_group;
+    return ncclSuccess;
 }
 
 /* ---- communicators --------------------------------------------------------------------------------------- */

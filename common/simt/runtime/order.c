@@ -36,8 +36,8 @@ struct launched {
 };
 
 static struct clock known_clocks[ORDER_STREAMS], host;
-static struct CUstream_st
-    *made_streams[ORDER_STREAMS]; /* streams that the program made, from index OF_DEVICES on */
+/* streams that the program made, from index OF_DEVICES on */
+static struct CUstream_st *made_streams[ORDER_STREAMS];
 static struct use uses[USES];
 static size_t use_count;
 static struct launched launched[LAUNCHES];

@@ -204,11 +204,13 @@ static void check_joined(void)
             tell_stream(&parties[i].last, parties[i].kernel, STREAM_NOT_JOINED);
 }
 
+_Thread_local int (*promises_leave_group)(void);
+
 /** The calls of a group begin when the group ends: so an entry point must end the group that it began, after an
  *  error, too: what its caller does next would be in it. */
 void simt_promise_returned(void)
 {
-    if (ranks_leave_group() && promised & SIMT_ONE_STREAM)
+    if (promises_leave_group != NULL && promises_leave_group() && promised & SIMT_ONE_STREAM)
         simt_finding(RECORD_COLLECTIVE_HANG, NULL, RECORD_SAYS_GROUP_OPEN, NULL);
 }
 

@@ -146,7 +146,7 @@ int operation_ranges_are_valid(const struct operation *operation);
 
 /* ---- what calls of the interface are made of; @p site is that of the call ------------------------------ */
 
-cudaError_t runtime_allocate(void **pointer, size_t bytes, struct simt_site site);
+cudaError_t runtime_allocate(void **pointer, size_t bytes, enum simt_memory memory, struct simt_site site);
 /** @brief @p rows rows of @p width bytes, *@p pitch bytes apart. */
 cudaError_t runtime_allocate_rows(void **pointer, size_t *pitch, size_t width, size_t rows,
                                   struct simt_site site);
@@ -167,8 +167,9 @@ void promises_see_write(const struct operation *operation, const void *to, size_
 void promises_see(const struct operation *operation);
 /** @brief @p bytes go from a device to another one: whoever does it, they count as sent (simt_collective_bytes()). */
 void count_transfer(int from, int to, size_t bytes);
-/** @brief Drops the calls of a group of NCCL calls that the calling thread has begun and not ended; 1 if there was one. */
-int ranks_leave_group(void);
+/** @brief Drops the calls of a group of NCCL calls that the calling thread has begun and not ended; 1 if there was one. NULL: it has begun
+ *         none. */
+extern _Thread_local int (*promises_leave_group)(void);
 
 /** @brief 1 while launches are checked and not run, see simt_launch_only(). */
 int runtime_only_launches(void);

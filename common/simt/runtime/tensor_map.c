@@ -9,7 +9,6 @@
 #include "../include/cuda.h"
 #include "runtime.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 enum { LEAST_CAPABILITY = 90, ALIGNMENT = 16 };
@@ -30,7 +29,7 @@ static uint8_t bytes_of(CUtensorMapDataType type)
     return (unsigned)type < sizeof bytes ? bytes[type] : 0;
 }
 
-static bool is_float(CUtensorMapDataType type)
+static int is_float(CUtensorMapDataType type)
 {
     return type >= CU_TENSOR_MAP_DATA_TYPE_FLOAT16 && type <= CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ;
 }
@@ -54,40 +53,40 @@ struct arguments {
     CUtensorMapFloatOOBfill fill;
 };
 
-static bool enumerations_are_valid(const struct arguments *a)
+static int enumerations_are_valid(const struct arguments *a)
 {
     if (bytes_of(a->type) == 0 || (unsigned)a->interleave > CU_TENSOR_MAP_INTERLEAVE_32B ||
         (unsigned)a->swizzle > CU_TENSOR_MAP_SWIZZLE_128B ||
         (unsigned)a->promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B ||
         (unsigned)a->fill > CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA)
-        return false;
-    if (a->fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE && !is_float(a->type)) return false;
+        return 0;
+    if (a->fill != CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE && !is_float(a->type)) return 0;
     return a->interleave != CU_TENSOR_MAP_INTERLEAVE_32B || a->swizzle == CU_TENSOR_MAP_SWIZZLE_32B;
 }
 
-static bool axes_are_valid(const struct arguments *a)
+static int axes_are_valid(const struct arguments *a)
 {
     const unsigned multiple = a->interleave == CU_TENSOR_MAP_INTERLEAVE_32B ? 32 : ALIGNMENT;
     for (unsigned i = 0; i < a->rank; i++) {
-        if (a->sizes[i] == 0 || a->sizes[i] > MOST_SIZE) return false;
-        if (a->box[i] == 0 || a->box[i] > MOST_BOX) return false;
-        if (a->steps[i] == 0 || a->steps[i] > MOST_STEP) return false;
-        if (i + 1 < a->rank && (a->strides[i] % multiple != 0 || a->strides[i] >= STRIDE_LIMIT)) return false;
+        if (a->sizes[i] == 0 || a->sizes[i] > MOST_SIZE) return 0;
+        if (a->box[i] == 0 || a->box[i] > MOST_BOX) return 0;
+        if (a->steps[i] == 0 || a->steps[i] > MOST_STEP) return 0;
+        if (i + 1 < a->rank && (a->strides[i] % multiple != 0 || a->strides[i] >= STRIDE_LIMIT)) return 0;
     }
     return (uintptr_t)a->address % multiple == 0;
 }
 
-static bool arguments_are_valid(const struct arguments *a)
+static int arguments_are_valid(const struct arguments *a)
 {
-    if (a->map == NULL || (uintptr_t)a->map % TENSOR_MAP_ALIGNMENT != 0) return false;
+    if (a->map == NULL || (uintptr_t)a->map % TENSOR_MAP_ALIGNMENT != 0) return 0;
     if (a->rank == 0 || a->rank > TENSOR_RANK || a->sizes == NULL || a->box == NULL || a->steps == NULL)
-        return false;
-    if (a->rank > 1 && a->strides == NULL) return false;
-    if (!enumerations_are_valid(a)) return false;
-    if (a->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE && a->rank < 3) return false;
-    if (!axes_are_valid(a)) return false;
+        return 0;
+    if (a->rank > 1 && a->strides == NULL) return 0;
+    if (!enumerations_are_valid(a)) return 0;
+    if (a->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE && a->rank < 3) return 0;
+    if (!axes_are_valid(a)) return 0;
     const unsigned inner = a->box[0] * bytes_of(a->type);
-    if (a->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) return true;
+    if (a->interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) return 1;
     return inner % ALIGNMENT == 0 && (span_of(a->swizzle) == 0 || inner <= span_of(a->swizzle));
 }
 
@@ -191,7 +190,7 @@ static const struct {
     {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
-static CUresult tell(CUresult error, const char **to, bool text)
+static CUresult tell(CUresult error, const char **to, int text)
 {
     if (to == NULL) return CUDA_ERROR_INVALID_VALUE;
     *to = NULL;
@@ -202,12 +201,12 @@ static CUresult tell(CUresult error, const char **to, bool text)
 
 CUresult cuGetErrorName(CUresult error, const char **name)
 {
-    return tell(error, name, false);
+    return tell(error, name, 0);
 }
 
 CUresult cuGetErrorString(CUresult error, const char **text)
 {
-    return tell(error, text, true);
+    return tell(error, text, 1);
 }
 
 /* ---- entry points ------------------------------------------------------------------------------------------ */

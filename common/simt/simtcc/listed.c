@@ -38,8 +38,8 @@ static int is_object(struct object *o)
     if (header->e_shentsize != sizeof(Elf64_Shdr)) return 0;
     o->sections = part(o, header->e_shoff, sizeof(Elf64_Shdr));
     if (o->sections == NULL) return 0;
-    o->count = header->e_shnum != 0 ? header->e_shnum
-                                    : o->sections[0].sh_size; /* counts beyond 65,279 are stored there */
+    /* counts beyond 65,279 are stored in the first section */
+    o->count = header->e_shnum != 0 ? header->e_shnum : o->sections[0].sh_size;
     return o->count <= o->size / sizeof(Elf64_Shdr) &&
            part(o, header->e_shoff, o->count * sizeof(Elf64_Shdr)) != NULL;
 }

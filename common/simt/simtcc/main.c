@@ -356,9 +356,8 @@ static int has_prelude(const struct string_list *command)
     return 0;
 }
 
-enum {
-    WITHOUT_PRELUDE = -1
-}; /* the file uses something that the prelude lacks: compile it again with all of cuda_runtime.h */
+/* The file uses something that the prelude lacks: compile it again with all of cuda_runtime.h. */
+enum { WITHOUT_PRELUDE = -1 };
 
 /** Runs the compiler on a source. What it says is printed at its end: one sentence for a thing that this device does not have. */
 static int run_compiler(struct string_list *command, int verbose)

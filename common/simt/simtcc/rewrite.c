@@ -99,7 +99,7 @@ static void follow_braces(struct scopes *s, const struct tokens *t, size_t i)
 
 /* ---- single words -------------------------------------------------------------------------------------- */
 
-/** What the compiler makes of these by itself, no callback reports. */
+/** The compiler expands these built-ins itself, so that no callback reports them: the library's function is called instead. */
 static void rewrite_builtin(struct rewriter *r, size_t i)
 {
     static const char *const names[] = {"__builtin_memcpy", "__builtin_memmove", "__builtin_memset"};

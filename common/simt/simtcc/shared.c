@@ -65,8 +65,11 @@ static char *spell_specifiers(const struct tokens *t, const struct declaration *
         size_t next = takes_parentheses(t, i) ? match_forward(t, i + 1) + 1 : i + 1;
         int aligns = token_is(t, i, "alignas") || token_is(t, i, "__align__");
         if (alignment ? aligns : !is_dropped(t, i))
-            for (size_t j = i; j < next; j++)
-                text_printf(&text, "%.*s ", (int)t->list[j].length, t->source + t->list[j].start);
+            for (size_t j = i; j < next; j++) {
+                const int joined = j + 1 < next && t->list[j + 1].start == token_end(t, j); /* "<<" is two */
+                text_printf(&text, "%.*s%s", (int)t->list[j].length, t->source + t->list[j].start,
+                            joined ? "" : " ");
+            }
         i = next - 1;
     }
     return text.data;

@@ -8,39 +8,23 @@
 
 #include "math.h"
 
-/** @brief The processor rounds in this way as long as the object lives. Threads are switched in calls only, never meanwhile. */
+/** @brief From now on the processor rounds so: a bit set of the control word that has the mode, of which the rest stays. Returns the one
+ *         before. */
+extern "C" unsigned int simt_rounding(unsigned int mode);
+
+/** @brief The processor rounds in this way as long as the object lives. Threads are not switched meanwhile. */
 class simt_rounding_mode
 {
-#if defined(__x86_64__)
     unsigned int old;
-    SIMT_INLINE unsigned int read(void)
-    {
-        unsigned int word;
-        __asm__ volatile("stmxcsr %0" : "=m"(word));
-        return word;
-    }
-    SIMT_INLINE void write(unsigned int word) { __asm__ volatile("ldmxcsr %0" : : "m"(word)); }
 
   public:
+#if defined(__x86_64__)
     enum direction { DOWN = 0x2000, UP = 0x4000, ZERO = 0x6000 };
 #elif defined(__aarch64__)
-    unsigned long long old;
-    SIMT_INLINE unsigned long long read(void)
-    {
-        unsigned long long word;
-        __asm__ volatile("mrs %0, fpcr" : "=r"(word));
-        return word;
-    }
-    SIMT_INLINE void write(unsigned long long word) { __asm__ volatile("msr fpcr, %0" : : "r"(word)); }
-
-  public:
     enum direction { UP = 0x400000, DOWN = 0x800000, ZERO = 0xc00000 };
 #endif
-    __attribute__((always_inline)) simt_rounding_mode(direction d) : old(read())
-    {
-        write((old & ~(decltype(old))ZERO) | d);
-    }
-    __attribute__((always_inline)) ~simt_rounding_mode() { write(old); }
+    __attribute__((always_inline)) simt_rounding_mode(direction d) : old(simt_rounding(d)) {}
+    __attribute__((always_inline)) ~simt_rounding_mode() { simt_rounding(old); }
 };
 
 /** @brief A value that is taken, and a result that is computed, between the changes of the mode: the compiler knows of neither. */
