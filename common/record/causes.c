@@ -44,12 +44,27 @@ int record_names_cause(const struct record *r)
     return (r->origin == RECORD_DEVICE && r->actor[0].at[0].line > 0) || tells_by_kind(r);
 }
 
+/* Whether the record is of an element that was not written, whatever shows that. */
+static int is_unwritten(const struct record *r)
+{
+    return r->kind == RECORD_NEVER_WRITTEN || r->cause == RECORD_CAUSE_AS_BEFORE;
+}
+
+static int same_place(const struct record *a, const struct record *b)
+{
+    return a->memory.rank == b->memory.rank && strcmp(a->memory.buffer, b->memory.buffer) == 0 &&
+           memcmp(a->memory.index, b->memory.index, (size_t)a->memory.rank * sizeof a->memory.index[0]) == 0;
+}
+
 int record_same_cause(const struct record *a, const struct record *b)
 {
     if (a->kind == b->kind && a->origin == b->origin && a->origin != RECORD_DEVICE &&
         (a->kind == RECORD_WRONG_WORKSPACE || a->kind == RECORD_OWN_MEMORY ||
          (a->kind == RECORD_WROTE_REFUSED && a->message == RECORD_OUTPUT_UNASKED)))
         return a->message == b->message;
+    if (a->kind == RECORD_CUDA_ERROR && b->kind == RECORD_CUDA_ERROR)
+        return a->number[RECORD_N_FIRST] == b->number[RECORD_N_FIRST];
+    if (is_unwritten(a) && is_unwritten(b) && same_place(a, b)) return 1;
     if (record_names_cause(a) != record_names_cause(b)) return 0;
     if (record_names_cause(a))
         return a->origin == b->origin && a->kind == b->kind &&

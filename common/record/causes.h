@@ -128,21 +128,22 @@ enum record_variant {
     RECORD_NOT_WHERE_ANY_PLACE, /**< never-written: the other run, whose buffers are aligned, wrote it */
     RECORD_TWO_RUNS,            /**< runs-differ: number[0] of number[1] elements */
     RECORD_TWO_PLACES,          /**< runs-differ: likewise; the buffers of one run are aligned */
-    RECORD_ATOMICS_DIFFER,      /**< runs-differ: what atomics leave in memory does, an output does not */
-    RECORD_BEFORE_START,        /**< wrote-outside: number[0] bytes */
-    RECORD_PAST_END,            /**< wrote-outside: number[0] bytes past number[1] elements */
-    RECORD_PAST_WORKSPACE,      /**< wrote-outside: number[0] bytes past number[1] bytes */
-    RECORD_BETWEEN_ROWS,        /**< wrote-outside: rows have number[0] elements; number[1] to the next */
-    RECORD_CALL_REFUSED,        /**< wrote-refused: outputs of a refused call */
-    RECORD_OUTPUT_KEPT,         /**< wrote-refused: an output that had to stay */
-    RECORD_OUTPUT_UNASKED,      /**< wrote-refused: likewise; the note says which elements these are */
-    RECORD_STATUS_EXPLAINED,    /**< wrong-status: the note says why */
-    RECORD_NO_OTHER_INPUTS,     /**< timed-call: there was no call with other inputs */
-    RECORD_TIMED_OTHER_RESULT,  /**< timed-call: not the checked result */
-    RECORD_NOTHING_TO_AGREE,    /**< broken-check */
-    RECORD_NO_MEMORY,           /**< broken-check */
-    RECORD_NO_BOUND,            /**< broken-check: number[0] elements */
-    RECORD_BROKEN_FOR           /**< broken-check: the note says why */
+    RECORD_TWO_RUNS_WATCHED,   /**< runs-differ: likewise; the software device saw nothing that explains it */
+    RECORD_ATOMICS_DIFFER,     /**< runs-differ: what atomics leave in memory does, an output does not */
+    RECORD_BEFORE_START,       /**< wrote-outside: number[0] bytes */
+    RECORD_PAST_END,           /**< wrote-outside: number[0] bytes past number[1] elements */
+    RECORD_PAST_WORKSPACE,     /**< wrote-outside: number[0] bytes past number[1] bytes */
+    RECORD_BETWEEN_ROWS,       /**< wrote-outside: rows have number[0] elements; number[1] to the next */
+    RECORD_CALL_REFUSED,       /**< wrote-refused: outputs of a refused call */
+    RECORD_OUTPUT_KEPT,        /**< wrote-refused: an output that had to stay */
+    RECORD_OUTPUT_UNASKED,     /**< wrote-refused: likewise; the note says which elements these are */
+    RECORD_STATUS_EXPLAINED,   /**< wrong-status: the note says why */
+    RECORD_NO_OTHER_INPUTS,    /**< timed-call: there was no call with other inputs */
+    RECORD_TIMED_OTHER_RESULT, /**< timed-call: not the checked result */
+    RECORD_NOTHING_TO_AGREE,   /**< broken-check */
+    RECORD_NO_MEMORY,          /**< broken-check */
+    RECORD_NO_BOUND,           /**< broken-check: number[0] elements */
+    RECORD_BROKEN_FOR          /**< broken-check: the note says why */
 };
 
 /** @brief What a record of the checker has in `number`. */

@@ -396,6 +396,25 @@ static void put_actors(struct out *out, const struct record *r)
         if (r->actor[i].operation != RECORD_NO_OPERATION) put_actor(out, &r->actor[i]);
 }
 
+/* Of an address that is no multiple of what it has to be, whether its place in its row is one: then the row's, or the buffer's, is none. */
+static void put_uneven(struct out *out, const struct record *r)
+{
+    const struct record_memory *m = &r->memory;
+    if (m->rank < 2 || m->subscripts || m->element == 0 || m->bytes <= m->element) return;
+    const uint64_t column = (uint64_t)m->index[m->rank - 1], bytes = column * m->element;
+    if (bytes % m->bytes != 0)
+        put_text(out,
+                 ": %" PRIu64 " elements into its row lie %" PRIu64
+                 " bytes, and that is none: is the tail of a row taken for a whole vector, or one size for "
+                 "another?",
+                 column, bytes);
+    else
+        put_text(
+            out,
+            ": its place in the row is one, so where the row or the buffer begins is none: is that asked "
+            "before vectors are taken?");
+}
+
 static void put_details(struct out *out, const struct record *r)
 {
     const char *words = record_message_words(r->message);
@@ -412,6 +431,7 @@ static void put_details(struct out *out, const struct record *r)
     }
     put_waiting(out, r);
     if (r->advice != RECORD_NO_ADVICE) put_text(out, "\n  %s", record_advice_words(r->advice));
+    if (r->kind == RECORD_MISALIGNED && r->advice == RECORD_ADVICE_ALIGN) put_uneven(out, r);
     if (r->seen > 1) put_text(out, "\n  seen %" PRIu64 " times", r->seen);
 }
 

@@ -146,7 +146,7 @@ static void add_workspace(struct sentence *s, const struct record *r)
             ? "asked for %" PRIu64 " bytes of workspace, but was given the %" PRIu64 " of the contract"
             : "..._workspace_bytes() says %" PRIu64 " bytes, the contract %" PRIu64,
         asked, contract);
-    if (contract == SIZE_MAX) say(s, " (SIZE_MAX): no size fits in 63 bits");
+    if (contract == SIZE_MAX) say(s, " (SIZE_MAX): that is what stands for more than 2^63 - 1");
 }
 
 static void add_own_memory(struct sentence *s, const struct record *r)
@@ -174,10 +174,22 @@ static int add_block(struct sentence *s, const struct record *r)
         say(s, "%s%" PRId64, axis > 0 ? "," : "", low);
         if (high > low) say(s, " to %" PRId64, high);
     }
-    say(s, "]%s",
-        r->number[RECORD_N_EXTENT] > 1 ? ", at the end of both axes: is the last tile both ways computed?"
-                                       : "");
+    say(s, "]");
     return 1;
+}
+
+/* What may have been left out, of a matrix in tiles, where an unwritten block ends with it. */
+static const char *unwritten_tiles(const struct record *r)
+{
+    enum { ROWS = 1, COLUMNS = 2 };
+    if (r->memory.rank != 2 || (r->number[RECORD_N_EXTENT] & COLUMNS) == 0) return "";
+    return r->number[RECORD_N_EXTENT] & ROWS
+               ? ", at the end of both axes: is the last tile both ways computed, and, where tiles are "
+                 "numbered in "
+                 "bands of rows, every tile of the last band, which may have fewer?"
+               : ", at the end of rows: is every tile of a row computed, and, where tiles are numbered in "
+                 "bands "
+                 "of rows, also in a band that has fewer?";
 }
 
 static void add_never_written(struct sentence *s, const struct record *r)
@@ -185,7 +197,9 @@ static void add_never_written(struct sentence *s, const struct record *r)
     say(s, "never written%s: %" PRId64 " of %" PRId64 " elements of %s, ",
         r->message == RECORD_NEVER ? "" : " in one of two runs", r->number[RECORD_N_FIRST],
         r->number[RECORD_N_SECOND], r->memory.buffer);
-    if (!add_block(s, r)) {
+    if (add_block(s, r)) {
+        say(s, "%s", unwritten_tiles(r));
+    } else {
         say(s, "the first is ");
         add_element(s, r);
     }
@@ -220,6 +234,12 @@ static void add_runs_differ(struct sentence *s, const struct record *r)
     say(s, "differs from run to run: %" PRId64 " of %" PRId64 " elements of %s, the first is ",
         r->number[RECORD_N_FIRST], r->number[RECORD_N_SECOND], r->memory.buffer);
     add_element(s, r);
+    if (r->message == RECORD_TWO_RUNS_WATCHED) {
+        say(s, "; the software device saw no race, and nothing read that was not set: are floats added by "
+               "atomicAdd, "
+               "or in the order of a counter, which is another each time?");
+        return;
+    }
     say(s,
         "; %sa race, memory or registers that are read before they are set, or sums in the order of atomics "
         "(floats added by atomicAdd, work taken from a counter), another each time",
@@ -478,7 +498,8 @@ static void add_special_values(struct sentence *s, const struct record *r)
     switch ((enum record_cause)r->cause) {
     case RECORD_CAUSE_NAN_LOST:
         say(s, "%s",
-            from == RECORD_ZERO_OF_KEYS
+            from == 0 && r->note[0] != '\0' ? r->note
+            : from == RECORD_ZERO_OF_KEYS
                 ? "a NaN was lost, and 0 is in its place: is a row, or a part of it, taken for one without "
                   "keys because of a value, such as lse or a maximum of -infinity? Only the mask says what "
                   "is not seen"
@@ -535,7 +556,8 @@ static void add_pattern(struct sentence *s, const struct record *r)
             r->real[1]);
         break;
     case RECORD_CAUSE_AS_BEFORE:
-        say(s, "%s is as it was before the call: is it written in every case?", r->memory.buffer);
+        if (!add_block(s, r)) say(s, "%s", r->memory.buffer);
+        say(s, " is as it was before the call: is it written in every case?%s", unwritten_tiles(r));
         break;
     case RECORD_CAUSE_KEPT:
         say(s, "alone this case passes: something is kept from an earlier call, in a static or __device__ "

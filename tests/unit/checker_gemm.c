@@ -289,7 +289,7 @@ static const struct planted {
     {"f32/square_64", FLIPPED_A, STATE_FAIL, "is trans_a respected?"},
     {"f32/square_64", FLIPPED_B, STATE_FAIL, "is trans_b respected?"},
     {"plain/rows_apart_8", DENSE_A, STATE_FAIL, "is lda respected?"},
-    {"plain/rows_apart_8", DENSE_B, STATE_FAIL, "a NaN that was not to be read"},
+    {"plain/rows_apart_8", DENSE_B, STATE_FAIL, "NaN lies between the rows of b"},
     {"plain/square_64", ROWS_SWAPPED, STATE_FAIL, "transposed: every element is that of row j, column i"},
     {"plain/edge_64_63_65", TIMES_TWO, STATE_FAIL, "constant factor"},
     {"f16/square_64", TIMES_TWO, STATE_FAIL, "constant factor"},

@@ -63,7 +63,7 @@ int attention_holds(const struct lesson_case *item, const float *const *got, con
 int attention_guess(const struct lesson_case *item, const float *const *data, int index, int buffer,
                     size_t at, struct lesson_guess *guess);
 int attention_not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
-                         char *words, size_t size);
+                         unsigned *holding, char *words, size_t size);
 int attention_trait(const struct lesson_case *item, int index, const char **message);
 const char *attention_purpose(const struct lesson_case *item);
 void attention_cost(const struct lesson_case *item, struct lesson_cost *cost);

@@ -47,6 +47,10 @@ static const struct mistake_row MISTAKES[] = {
      .message = "mask off by one: a query does not see the last key it should"},
     {ONE_KEY_MORE, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL, .message = "mask off by one: a query sees one key too many"},
     {NOT_CAUSAL, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL, .message = "as without the causal mask"},
+    {SOFTMAX_MASKED, RECORD_CAUSE_MASK, .where = M | CAUSAL,
+     .message = "the causal mask is applied here: softmax takes the matrix as it is, and knows of no mask"},
+    {SOFTMAX_MASKED, RECORD_CAUSE_MASK, .where = M | CAUSAL | IN_LSE,
+     .message = "the causal mask is applied here: softmax takes the matrix as it is, and knows of no mask"},
     {MASK_TOP_LEFT, RECORD_CAUSE_MASK, .where = S | O | W | CAUSAL,
      .message = "as if the causal mask began at the top left, with query i seeing keys up to i; correct: up to i + kv_len - q_len"},
     {HEAD_MODULO, RECORD_CAUSE_KV_HEAD, .where = S | O | W | GROUPS,
@@ -87,6 +91,12 @@ static const struct mistake_row MISTAKES[] = {
     {FIRST_TILE_ONLY, RECORD_CAUSE_KV_TILES, .where = O | M | W,
      .message = "only the first %d keys count: does every thread go on to what follows?",
      .sizes = {8, 16, 32, 64, 128, 256}},
+    {FIRST_TILE_ONLY, RECORD_CAUSE_KV_TILES, .where = O | M | W,
+     .message = "only the first %d keys count: is that as many as fit somewhere?",
+     .sizes = {512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}},
+    {FIRST_TILE_ONLY, RECORD_CAUSE_KV_TILES, .where = M | W | IN_LSE,
+     .message = "only the first %d keys count: is that as many as fit somewhere?",
+     .sizes = {512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}},
     {POWERS_OF_2, RECORD_CAUSE_EXPONENT, .where = M | W,
      .message = "as if exp2 were taken where exp is meant: is the score multiplied by log2(e)?"},
     {POWERS_OF_E, RECORD_CAUSE_EXPONENT, .where = M | W,
@@ -143,6 +153,10 @@ static const struct mistake_row MISTAKES[] = {
     {OWN_PART_ONLY, RECORD_CAUSE_PARTIALS, .where = W,
      .message = "only the keys of a query's own part count, of %d equal parts: in a ring, what comes from other ranks is not merged",
      .sizes = {2, 4, 8}},
+    {PARTS_DROPPED, RECORD_CAUSE_PARTIALS, .where = W,
+     .message = "a part of the keys is left out of the merge where its lse is lower than another part's by more than %d: its weights "
+                "are small, and not 0",
+     .sizes = {10, 20, 30, 10, 20, 30, 10, 20, 30}, .others = {2, 2, 2, 4, 4, 4, 8, 8, 8}},
     {TILES_SCALE_POSITIVE, RECORD_CAUSE_SCALE, .where = W,
      .message = "a negative scale is taken as positive in all K/V tiles but the last, of %d keys, the first that a loop from the "
                 "end comes to", .sizes = {64, 128}},
@@ -212,6 +226,8 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
         return extent[AT_BATCH] * extent[AT_KV_HEADS] > 1;
     case OWN_PART_ONLY:
         return kv_len == extent[AT_Q_LEN] && kv_len % size == 0;
+    case PARTS_DROPPED:
+        return kv_len == extent[AT_Q_LEN] && kv_len % mistake->other == 0;
     case REFILLED_LATE:
         return kv_len > size * mistake->other;
     case MASK_OF_FIRST_ROWS:
@@ -247,7 +263,8 @@ static int end_of_tiles(const struct lesson_case *item, const struct mistake *mi
 
 static int seen_by_mask(const struct lesson_case *item, int number, size_t i)
 {
-    if (item->value[AT_CAUSAL] != 1 || number == NOT_CAUSAL || item->extent[EX_KIND] == ATTENTION_SOFTMAX)
+    if (item->value[AT_CAUSAL] != 1 || number == NOT_CAUSAL ||
+        (item->extent[EX_KIND] == ATTENTION_SOFTMAX && number != SOFTMAX_MASKED))
         return item->extent[AT_KV_LEN];
     const int seen = number == MASK_TOP_LEFT ? (int)i + 1 : keys_seen(item, i);
     return seen + (number == ONE_KEY_MORE) - (number == LAST_KEY_UNSEEN);
@@ -375,6 +392,11 @@ static int guess_row(const struct wrong_row *row, size_t unit, int buffer, doubl
         return 1;
     default:
         if (row->mistake.number == ROWS_EXCHANGED) return of_other_row(row, unit, value);
+        if (row->mistake.number == SOFTMAX_MASKED && buffer == ATTENTION_MATRIX &&
+            (int)row->column >= row->last) {
+            *value = 0.0;
+            return 1;
+        }
         *value = buffer == ATTENTION_LSE ? wrong_row_lse(row) : wrong_row_output(row);
         return 1;
     }
@@ -401,12 +423,12 @@ int attention_guess(const struct lesson_case *item, const float *const *data, in
 }
 
 int attention_not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
-                         char *words, size_t size)
+                         unsigned *holding, char *words, size_t size)
 {
     static const struct mistake none = {0};
     const size_t columns = buffer == ATTENTION_LSE ? 1 : (size_t)item->extent[AT_HEAD_DIM];
     if (item->extent[EX_KIND] != ATTENTION_WHOLE || item->extent[EX_TILED] == ATTENTION_E4M3_TILES) return 0;
     struct wrong_row row = open_row(item, data, &none, at / columns, at % columns);
     row.halves = attention_on_tensor_cores(item->extent[EX_TILED]) && attention_storage(item) == STORAGE_F16;
-    return wrong_row_not_finite(&row, item->extent[AT_KV_LEN], "behind the mask", words, size);
+    return wrong_row_not_finite(&row, item->extent[AT_KV_LEN], "behind the mask", holding, words, size);
 }

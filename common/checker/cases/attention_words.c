@@ -85,7 +85,7 @@ const char *attention_purpose(const struct lesson_case *item)
         [DIST_EQUAL] = "all scores of the long row are equal",
         [DIST_STAIRS] =
             "from tile to tile scores rise by whole powers of 2: how far may m be below a score before a "
-            "weight is infinite in 16 bits?",
+            "weight, or a sum of them, is infinite in its type?",
         [DIST_RISING] = "scores rise along the row, so that every tile brings a new maximum: is all that was "
                         "summed rescaled?",
         [DIST_FALLING] = "the first key has the largest score",

@@ -57,4 +57,4 @@ size_t decode_contract_workspace(const struct lesson_case *item);
 int decode_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                  struct lesson_guess *guess);
 int decode_not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
-                      char *words, size_t size);
+                      unsigned *holding, char *words, size_t size);

@@ -244,12 +244,12 @@ int decode_guess(const struct lesson_case *item, const float *const *data, int i
 }
 
 int decode_not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
-                      char *words, size_t size)
+                      unsigned *holding, char *words, size_t size)
 {
     static const struct mistake none = {0};
     const size_t head_dim = (size_t)item->extent[DC_HEAD_DIM];
     if (buffer != DC_OUT) return 0;
     const struct wrong_row row = open_row(item, data, &none, at / head_dim, at % head_dim);
     if (decode_is_faulty(item, (int)row.b)) return 0;
-    return wrong_row_not_finite(&row, item->extent[DC_MAX_LEN], "past its position", words, size);
+    return wrong_row_not_finite(&row, item->extent[DC_MAX_LEN], "past its position", holding, words, size);
 }

@@ -19,7 +19,7 @@
 enum twist {
     /* clang-format off */
     /* norms */
-    NO_EPSILON, EPSILON_BUILT_IN, HEADS_EPSILON, SUM_FOR_MEAN, NO_DIVISION, SQUARES_OF_SLICE, SPANS_CUT, NO_GAIN, NO_HEAD_NORM, GAIN_OF_Q, GAIN_OF_K,
+    NO_EPSILON, EPSILON_BUILT_IN, HEADS_EPSILON, EPSILON_BOUND, HEADS_EPSILON_BOUND, SUM_FOR_MEAN, NO_DIVISION, SQUARES_OF_SLICE, SPANS_CUT, NO_GAIN, NO_HEAD_NORM, GAIN_OF_Q, GAIN_OF_K,
     /* rotations */
     NO_ROPE, ROPE_NEIGHBOURS, ROPE_NEIGHBOURS_GAINS /* with the gains, too, of neighbours */, ROPE_BACKWARDS, ROPE_LOW_SIGN,
     ROPE_HIGH_SIGN, ROPE_OF_QUERIES, ROPE_OF_KEYS /* by the position after theirs */, ROPE_BY_ROW, GAIN_AFTER_ROPE,
@@ -39,6 +39,9 @@ static const struct {
     [NO_EPSILON] = {RECORD_CAUSE_NORM, "as if epsilon were 0: a norm divides by the root of mean + epsilon"},
     [EPSILON_BUILT_IN] = {RECORD_CAUSE_NORM, "as if epsilon were 1e-6, whatever the configuration says"},
     [HEADS_EPSILON] = {RECORD_CAUSE_NORM, "as if epsilon were 1e-6 in the norms of heads, whatever the configuration says"},
+    [EPSILON_BOUND] = {RECORD_CAUSE_NORM, "epsilon is taken for a lower bound of the mean of squares: it has to be added"},
+    [HEADS_EPSILON_BOUND] = {RECORD_CAUSE_NORM,
+                             "epsilon is taken for a lower bound of the mean of squares in the norms of heads: it has to be added"},
     [SUM_FOR_MEAN] = {RECORD_CAUSE_NORM, "a norm divides by the root of the sum of the squares, not of their mean"},
     [NO_DIVISION] = {RECORD_CAUSE_NORM, "a norm does not divide: x / sqrt(mean(x^2) + epsilon) comes before its gain"},
     [SQUARES_OF_SLICE] = {RECORD_CAUSE_NORM,
@@ -129,11 +132,17 @@ static double epsilon_of(const struct decoder *d, enum twist built_in)
     return d->twist == NO_EPSILON ? 0.0 : d->twist == built_in ? 1e-6 : (double)d->plan.config.epsilon;
 }
 
+/* The square of what a norm divides by. */
+static double divisor_of(const struct decoder *d, double mean, enum twist built_in, enum twist bound)
+{
+    const double epsilon = epsilon_of(d, built_in);
+    return d->twist == bound ? fmax(mean, epsilon) : mean + epsilon;
+}
+
 /* y = x / rms(x) * gain, for a state. */
 static void norm(const struct decoder *d, const double *x, const float *gain, double *y)
 {
     const size_t hidden = (size_t)d->plan.config.hidden;
-    const double epsilon = epsilon_of(d, EPSILON_BUILT_IN);
     const double count = d->twist == SUM_FOR_MEAN ? 1.0 : (double)hidden;
     double sum = 0.0;
     for (size_t i = 0; i < hidden; i++) sum += is_cut(d, hidden, i) ? 0.0 : x[i] * x[i];
@@ -144,7 +153,8 @@ static void norm(const struct decoder *d, const double *x, const float *gain, do
         const double factor =
             d->twist == NO_DIVISION
                 ? 1.0
-                : 1.0 / sqrt((d->twist == SQUARES_OF_SLICE ? of_slice : sum) / count + epsilon);
+                : 1.0 / sqrt(divisor_of(d, (d->twist == SQUARES_OF_SLICE ? of_slice : sum) / count,
+                                        EPSILON_BUILT_IN, EPSILON_BOUND));
         for (size_t i = begin; i < end; i++)
             y[i] = x[i] * factor * (d->twist == NO_GAIN ? 1.0 : (double)gain[i]);
     }
@@ -183,7 +193,9 @@ static void turn(const struct decoder *d, double *head, const float *gain, int p
     double sum = 0.0;
     for (size_t i = 0; i < dim; i++) sum += head[i] * head[i];
     const double factor =
-        d->twist == NO_HEAD_NORM ? 1.0 : 1.0 / sqrt(sum / (double)dim + epsilon_of(d, HEADS_EPSILON));
+        d->twist == NO_HEAD_NORM
+            ? 1.0
+            : 1.0 / sqrt(divisor_of(d, sum / (double)dim, HEADS_EPSILON, HEADS_EPSILON_BOUND));
     for (size_t i = 0; i < half; i++) {
         const size_t at_low = neighbours ? 2 * i : i, at_high = neighbours ? 2 * i + 1 : i + half;
         const int own = d->twist == ROPE_NEIGHBOURS_GAINS,

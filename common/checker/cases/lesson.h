@@ -350,9 +350,10 @@ struct lesson {
     int (*terms)(const struct lesson_case *item, const float *const *data, int buffer, size_t at, size_t from,
                  size_t to, struct lesson_terms *terms);
     /** @brief What may have made the element at @p at of @p buffer infinite or NaN, which is finite by contract: what of its row is
-     *         beyond float, or that inputs which it must not use are not finite. 0 if nothing is known. NULL: nothing is. */
+     *         beyond float, or that inputs which it must not use are not finite. 0 if nothing is known. NULL: nothing is. Of the bits of
+     *         @p holding, one for each thing that may be beyond float, those are left that are so here. */
     int (*not_finite)(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
-                      char *words, size_t size);
+                      unsigned *holding, char *words, size_t size);
     /** @brief What outputs that are right tell of the others: bit b of @p compared and of @p wrong is buffer b. NULL: nothing. */
     const char *(*stage)(const struct lesson_case *item, unsigned compared, unsigned wrong);
     /** @brief Trait @p index of a case: 1 if the case has it, 0 if not, -1 if there is no such trait. If

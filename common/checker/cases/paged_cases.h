@@ -64,4 +64,4 @@ void paged_cost(const struct lesson_case *item, struct lesson_cost *cost);
 int paged_guess(const struct lesson_case *item, const float *const *data, int index, int buffer, size_t at,
                 struct lesson_guess *guess);
 int paged_not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
-                     char *words, size_t size);
+                     unsigned *holding, char *words, size_t size);

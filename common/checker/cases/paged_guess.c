@@ -160,12 +160,12 @@ int paged_guess(const struct lesson_case *item, const float *const *data, int in
 }
 
 int paged_not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
-                     char *words, size_t size)
+                     unsigned *holding, char *words, size_t size)
 {
     static const struct mistake none = {0};
     const int page = item->extent[PA_BLOCK_SIZE];
     if (item->part == PART_VALIDATE || buffer != PA_OUT || item->untouched) return 0;
     const struct wrong_row row = open_row(item, data, none, at);
     return wrong_row_not_finite(&row, (row.last + page - 1) / page * page, "past the last token of its page",
-                                words, size);
+                                holding, words, size);
 }

@@ -249,12 +249,42 @@ static struct sums sum_up_in_tiles(const struct wrong_row *row)
     return sums;
 }
 
+/* Of equal parts of the keys, merged by their lse; those whose lse is lower than the highest by more than the mistake says are dropped. */
+static struct sums sum_up_parts(const struct wrong_row *row)
+{
+    enum { MOST_PARTS = 8 };
+    const int parts = row->mistake.other, each = row->item->extent[AT_KV_LEN] / parts;
+    struct sums part[MOST_PARTS], all = {.max = (double)-INFINITY};
+    double lse[MOST_PARTS], highest = (double)-INFINITY;
+    for (int p = 0; p < parts; p++) {
+        const int first = p * each, end = first + each < row->last ? first + each : row->last;
+        part[p] = (struct sums){.max = (double)-INFINITY};
+        for (int key = first; key < end; key++) part[p].max = fmax(part[p].max, wrong_score(row, key));
+        for (int key = first; key < end; key++) {
+            const double weight = exp(wrong_score(row, key) - part[p].max);
+            part[p].weights += weight;
+            part[p].values += weight * wrong_value(row, key);
+        }
+        lse[p] = part[p].max + log(part[p].weights);
+        highest = fmax(highest, lse[p]);
+        all.max = fmax(all.max, part[p].max);
+    }
+    for (int p = 0; p < parts; p++) {
+        if (!(highest - lse[p] <= row->mistake.size)) continue;
+        all.weights += part[p].weights * exp(part[p].max - all.max);
+        all.values += part[p].values * exp(part[p].max - all.max);
+    }
+    return all;
+}
+
 /* A row's element, before it is converted to another storage type. */
 static double divided(const struct wrong_row *row)
 {
     const int number = row->mistake.number;
     const int in_tiles = number == TILES_KEEP_L || number == TILES_KEEP_O || number == TILES_KEEP_BOTH;
-    const struct sums sums = in_tiles ? sum_up_in_tiles(row) : sum_up(row);
+    const struct sums sums = number == PARTS_DROPPED ? sum_up_parts(row)
+                             : in_tiles              ? sum_up_in_tiles(row)
+                                                     : sum_up(row);
     if (number == UNDIVIDED || number == SCORES_AS_WEIGHTS || !(sums.weights > 0.0)) return sums.values;
     return number == DIVIDED_TWICE ? sums.values / sums.weights / sums.weights : sums.values / sums.weights;
 }
@@ -313,7 +343,8 @@ struct extremes {
     double bias;    /* slope times the key's number, not its distance from the last */
     double log2;    /* of a score that is a float, times log2(e) */
     double top, bottom;
-    double early; /* the largest of the first scores */
+    double early;        /* the largest of the first scores */
+    double value, query; /* the largest of the values, and of q */
 };
 
 static struct extremes extremes_of(const struct wrong_row *row)
@@ -328,11 +359,14 @@ static struct extremes extremes_of(const struct wrong_row *row)
         if (key < row->first + EARLY) e.early = fmax(e.early, score);
         e.top = fmax(e.top, score);
         e.bottom = fmin(e.bottom, score);
+        e.value = fmax(e.value, fabs(wrong_value(row, key)));
     }
+    for (size_t d = 0; d < row->head_dim; d++) e.query = fmax(e.query, fabs((double)row->q[d]));
     return e;
 }
 
-int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place, char *words, size_t size)
+int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place, unsigned *holding,
+                         char *words, size_t size)
 {
     const double most = row->halves ? log(65504.0) : log(FLT_MAX); /* of what exp takes */
     const double far_apart = 0x1p27;                               /* floats 16 apart */
@@ -343,6 +377,7 @@ int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place
                  "value, for a weight of 0 "
                  "times NaN is NaN",
                  place);
+        *holding = 0;
         return 1;
     }
     enum { MOST = 2 }; /* the plainer ones come first */
@@ -351,6 +386,7 @@ int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place
         int holds;
         const char *words;
     } beyond[] = {{fabs(row->scale) / LN_2 > FLT_MAX, "scale * log2(e)"},
+                  {fabs(row->scale) * e.query > FLT_MAX, "an element of q times the scale"},
                   {e.bias > FLT_MAX, "slope * t, where slope * (t - last) is not"},
                   {e.log2 > FLT_MAX, "a score times log2(e)"},
                   {e.product > FLT_MAX, "a product of q and k without the scale"},
@@ -360,13 +396,17 @@ int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place
                   {e.log2 > far_apart, "exp(score - m), if m is a rounded score and score is not (fmaf): "
                                        "floats as large as these are 16 and more apart"},
                   {e.top - e.early > most, "exp(score - m), if m is the maximum of earlier keys"},
+                  {e.top - e.early + log((row->last - row->first) * e.value) > log(FLT_MAX),
+                   "the sum of exp(score - m) times values, if m is the maximum of earlier keys, or not "
+                   "renewed until scores have risen by more"},
                   {e.top > most, "exp(score), if no maximum is subtracted"}};
     const char *before = row->halves ? "all inputs are finite; beyond float here, or as a weight beyond f16: "
                                      : "all inputs are finite; beyond float here: ";
     size_t used = 0;
     words[0] = '\0';
-    for (size_t i = 0, told = 0; i < sizeof beyond / sizeof beyond[0] && told < MOST && used < size; i++) {
-        if (!beyond[i].holds) continue;
+    for (size_t i = 0, told = 0; i < sizeof beyond / sizeof beyond[0] && used < size; i++) {
+        if (!beyond[i].holds) *holding &= ~(1u << i);
+        if (!(*holding >> i & 1) || told >= MOST) continue;
         used += (size_t)snprintf(words + used, size - used, "%s%s", before, beyond[i].words);
         before = "; or ";
         told++;

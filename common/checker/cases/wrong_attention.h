@@ -44,7 +44,8 @@ enum attention_mistake {
     MASK_OF_FIRST_ROWS, QUERIES_OF_FIRST_ROWS, TILES_SCALE_POSITIVE /* all of [keys] but the last */,
     SLOPE_OF_FIRST /* [heads] */, SLOPE_OF_GROUP, LSE_OF_ROUNDED /* weights, to [bits] */,
     ZEROS_AFTER_FIRST_QUERY /* as TILES_OF_FIRST_QUERY */, WEIGHTS_ROUNDED /* to [bits] */, MASK_SCALED,
-    SCALE_DEFAULT, QUERIES_ROUNDED /* to [bits]; with log2(e) in them if [other] */, HEAD_BEFORE
+    SCALE_DEFAULT, QUERIES_ROUNDED /* to [bits]; with log2(e) in them if [other] */, HEAD_BEFORE, SOFTMAX_MASKED,
+    PARTS_DROPPED /* of [other] parts those whose lse is lower by more than [size] */
     /* clang-format on */
 };
 
@@ -80,7 +81,8 @@ double wrong_row_lse(const struct wrong_row *row);
 
 /** @brief Why the row, opened without a mistake, may be infinite or NaN: as lesson::not_finite. The keys from its last one to before
  *         @p end are those that it must not use; @p place says where they are. */
-int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place, char *words, size_t size);
+int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place, unsigned *holding,
+                         char *words, size_t size);
 
 enum { PIECES_MOST_KEYS = 1024 }; /* smaller cases show the mistake sooner */
 

@@ -932,7 +932,9 @@ static const char *purpose(const struct lesson_case *item)
         [SHARP] = "a few keys have nearly all the weight",
         [FAINT] = "states are as small as the root of epsilon, and so are q and k before their norms",
         [STEEP] = "gates go to 90 and beyond, where exp is infinite: silu of such a gate is the gate, or 0",
-        [FAR] = "a query that sees one key may have the score -1e6, and that key has all the weight",
+        [FAR] = "a query that sees one key may have the score -1e6, and that key has all the weight: a "
+                "maximum that "
+                "begins at a number is above it",
         [LARGE] = "the embedding is a thousand times as large as usual",
         [UNEVEN] = "some elements of a state are much larger than the others",
         [BROAD] =

@@ -647,7 +647,10 @@ static const char *purpose(const struct lesson_case *item)
     if (item->value[AT_MANNER] & RANKS_GONE)
         return "the last rank has died: the others have to end with KERNEL_CUDA_ERROR, and not to wait for "
                "it";
-    if (item->value[AT_MANNER] & RANKS_REVERSED) return "rank r is on device ranks - 1 - r";
+    if (item->value[AT_MANNER] & RANKS_REVERSED)
+        return "rank r is on device ranks - 1 - r: is a rank, and what it sees if causal, taken from its "
+               "device's "
+               "number?";
     if (item->value[AT_MANNER] & RANKS_APART)
         return "each rank is called for by itself: count is 1, and ranks is not";
     if (item->value[AT_MANNER] & RANKS_FAR)

@@ -114,6 +114,17 @@ static int part_has_failed(const struct check *check, int index, int part)
     return state != STATE_PASS && state != STATE_NO_DEVICE;
 }
 
+/* 1 if a case of the part that is to be computed fails, whose parts and rows all lie near: what is wrong there is wrong in far cases as
+ * well. */
+static int fails_near(const struct check *check, int part)
+{
+    for (int i = 0; i < check->case_count; i++) {
+        const struct lesson_case *item = &check->cases[i];
+        if (part_has_failed(check, i, part) && item->expected == KERNEL_OK && !is_far_case(item)) return 1;
+    }
+    return 0;
+}
+
 /* 1 if every failing case of the part has inputs that are infinite or NaN. */
 static int fails_for_specials(const struct check *check, int part)
 {
@@ -146,7 +157,8 @@ static int is_harmless(const struct check *check, int index)
     const char *purpose = about(check, index);
     int surplus = 0;
     const struct lesson_case *item = &check->cases[index];
-    const int of_data = item->distribution != 0 && item->repeat == 1 && !(item->flags & CASE_SAME_ADDRESSES);
+    const int of_data = (item->distribution != 0 || item->scores != 0) && item->repeat == 1 &&
+                        !(item->flags & CASE_SAME_ADDRESSES);
     if (is_far_case(item) || (check->verdicts[index].special && of_data)) return 0;
     for (int i = 0; i < check->case_count && purpose != NULL; i++) {
         if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
@@ -174,6 +186,8 @@ static int is_of_inputs(const struct check *check, int index)
     switch ((enum record_kind)verdict->record.kind) {
     case RECORD_WRONG_VALUE:
     case RECORD_LARGE_ERROR:
+        if (is_far_case(item) && verdict->record.cause != RECORD_CAUSE_FAR && fails_near(check, item->part))
+            return 0;
         return (verdict->record.certainty != RECORD_ROUNDING || verdict->record.value.share > few_bounds) &&
                (!verdict->ordinary || (item->flags & CASE_SAME_ADDRESSES) ||
                 fails_for_specials(check, item->part));
@@ -193,6 +207,7 @@ static int is_of_inputs(const struct check *check, int index)
     case RECORD_WROTE_REFUSED:
         return 1;
     case RECORD_WRONG_STATUS:
+        if (item->flags & CASE_SECOND_DEVICE) return 1;
         /* what is usually refused is a list: what the case gives says more, unless that is its numbers */
         return verdict->record.cause == RECORD_NO_CAUSE_KNOWN ||
                ((verdict->record.cause == RECORD_CAUSE_VALID_REFUSED ||
@@ -205,13 +220,23 @@ static int is_of_inputs(const struct check *check, int index)
     }
 }
 
-/* 1 if what is special about a case may be why it fails: not a mistake that a guess names, nor what most basic cases of the part
+/* 1 if another case of the part fails of the same. */
+static int fails_elsewhere(const struct check *check, int index)
+{
+    for (int i = 0; i < check->case_count; i++)
+        if (i != index && part_has_failed(check, i, check->cases[index].part) &&
+            record_same_cause(&check->verdicts[i].record, &check->verdicts[index].record))
+            return 1;
+    return 0;
+}
+
+/* 1 if what is special about a case may be why it fails: not a mistake that a guess names and other cases show, nor what most basic cases of the part
  * show as well. */
 static int explains_case(const struct check *check, int index)
 {
     const struct verdict *verdict = &check->verdicts[index];
     int basic = 0, failed = 0;
-    if (!is_of_inputs(check, index) || verdict->record.guess > 0 ||
+    if (!is_of_inputs(check, index) || (verdict->record.guess > 0 && fails_elsewhere(check, index)) ||
         verdict->record.cause == RECORD_CAUSE_KEPT)
         return 0;
     for (int i = 0; i < check->case_count; i++) {
@@ -414,13 +439,14 @@ static int have_one_cause(const struct check *check, int part)
     return first != NULL;
 }
 
-/* 1 if a case of the part that is to be computed fails, whose parts and rows all lie near: what is wrong there is wrong in far cases as
- * well. */
-static int fails_near(const struct check *check, int part)
+/* 1 if what is not infinite or NaN, and need not be, is wrong in a case of the part and shows where, or why. */
+static int shows_without_specials(const struct check *check, int part)
 {
     for (int i = 0; i < check->case_count; i++) {
-        const struct lesson_case *item = &check->cases[i];
-        if (part_has_failed(check, i, part) && item->expected == KERNEL_OK && !is_far_case(item)) return 1;
+        const struct verdict *verdict = &check->verdicts[i];
+        if (part_has_failed(check, i, part) && !verdict->special && check->cases[i].expected == KERNEL_OK &&
+            !is_far_case(&check->cases[i]) && certainty_of(verdict) != RECORD_NO_CAUSE)
+            return 1;
     }
     return 0;
 }
@@ -432,6 +458,8 @@ static int step_of(const struct check *check, int index)
     const struct verdict *verdict = &check->verdicts[index];
     const int certainty = (int)certainty_of(verdict);
     if (is_far_case(&check->cases[index]) && fails_near(check, check->cases[index].part))
+        return 2 * RECORD_NO_CAUSE;
+    if (verdict->special && shows_without_specials(check, check->cases[index].part))
         return 2 * RECORD_NO_CAUSE;
     if (certainty == RECORD_CAUSE) return 2 * RECORD_CAUSE + 1;
     if (certainty == RECORD_ROUNDING && verdict->record.cause != RECORD_CAUSE_ROUNDING)
@@ -497,7 +525,8 @@ static void report_failures(struct check *check, int part, struct told *told)
     char common[VERDICT_TEXT] = "";
     int cause_first = have_one_cause(check, part);
     if (!has_unwritten(check, part)) diagnose_part(check, part, common, sizeof common);
-    if (common[0] != '\0' && !cause_first) printf("  in common    %s\n", common);
+    if (common[0] != '\0' && !cause_first && !found_by_device(check, part))
+        printf("  in common    %s\n", common);
     report_cases(check, part, told);
     if (common[0] != '\0' && cause_first && !found_by_device(check, part))
         printf("  in common    %s\n", common);

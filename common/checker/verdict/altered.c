@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_WRONG = 4 };
+enum { LEAST_WRONG = 4, LEAST_COMPARED = 64 };
 
 /* The oracle is asked once more, by one thread. */
 #define MOST_OPS 2e8
@@ -58,8 +58,9 @@ static const struct alteration {
      "as if what the output held before the call, NaN or infinity, were left out: it counts unless its "
      "factor is 0, and a tiny one is not"},
     {flushed, "as if inputs that are subnormal (in f16 below 6.1e-5) were 0: they are numbers like others"},
+    /* of what is infinite or NaN: many a mistake gives the same */
     {limited, "as if infinite inputs were the largest finite number"},
-    {without_nan, "as if inputs that are NaN were 0"},
+    {without_nan, "as if inputs that are NaN were 0, or were left out"},
 };
 
 static int stores_floats(enum storage storage)
@@ -122,7 +123,17 @@ static int found_in(const struct lesson_span *span, int of_other_case, const str
     return found;
 }
 
-/* 1 if the oracle with this case and these inputs gives all that is wrong. */
+/* 1 if a span gives all that came out, right or wrong. */
+static int came_out(const struct judged *judged, const struct lesson_span *span)
+{
+    for (size_t i = 0; i < span->count; i++)
+        if (!compare_element((double)judged->got[0][span->buffer][span->first + i], span->expected[i],
+                             2.0 * span->bound[i]))
+            return 0;
+    return 1;
+}
+
+/* 1 if the oracle with this case and these inputs gives all that is wrong; where that is little, all that came out. */
 static int gives_all(const struct judged *judged, const struct lesson_case *item, const float *const *inputs,
                      int buffer, const struct wrong *wrong, size_t kept)
 {
@@ -131,12 +142,13 @@ static int gives_all(const struct judged *judged, const struct lesson_case *item
     double *memory = compare_expectation(&e, lesson->unit_elems(item));
     size_t found = 0;
     int fits = memory != NULL, other = 0, of_other_case = item != &judged->item->settled;
-    for (size_t unit = 0; unit < judged->units && fits && found < kept; unit++) {
+    for (size_t unit = 0; unit < judged->units && fits && (found < kept || kept < LEAST_WRONG); unit++) {
         lesson->expect(item, inputs, unit, &e);
         for (int s = 0; s < e.span_count && fits; s++) {
             const int here =
                 e.span[s].buffer == buffer ? found_in(&e.span[s], of_other_case, wrong, kept, &other) : 0;
-            fits = here >= 0;
+            fits = here >= 0 &&
+                   (kept >= LEAST_WRONG || e.span[s].buffer != buffer || came_out(judged, &e.span[s]));
             found += (size_t)(here > 0 ? here : 0);
         }
     }
@@ -172,15 +184,27 @@ static const char *find_mistake(const struct judged *judged, int buffer, const s
     return NULL;
 }
 
+/* 1 if an element is wrong that should be infinite: what takes infinities for numbers gives such, and not 0 * infinity alone. */
+static int lacks_infinity(const struct wrong *wrong, size_t kept)
+{
+    for (size_t i = 0; i < kept; i++)
+        if (isinf(wrong[i].expected)) return 1;
+    return 0;
+}
+
 int altered_explain(const struct judged *judged, int buffer, const struct wrong *wrong, size_t kept,
-                    struct record *record)
+                    int of_specials, struct record *record)
 {
     const struct lesson *lesson = judged->session->check->options.lesson;
     struct lesson_cost cost = {0};
     lesson->cost(&judged->item->settled, &cost);
-    if (kept < LEAST_WRONG || judged->sampled > 0 || cost.oracle_ops > MOST_OPS) return 0;
+    if (kept < LEAST_WRONG && judged->buffer[buffer].compared < LEAST_COMPARED) return 0;
+    if (judged->sampled > 0 || cost.oracle_ops > MOST_OPS) return 0;
     for (size_t i = 0; i < sizeof ALTERATIONS / sizeof ALTERATIONS[0]; i++) {
         float *inputs[WIRE_BUFFERS] = {NULL};
+        const int special = ALTERATIONS[i].taken == limited || ALTERATIONS[i].taken == without_nan;
+        if (special != of_specials || (ALTERATIONS[i].taken == limited && !lacks_infinity(wrong, kept)))
+            continue;
         const int explains =
             alter(judged, &ALTERATIONS[i], inputs) &&
             gives_all(judged, &judged->item->settled, (const float *const *)inputs, buffer, wrong, kept);
@@ -190,7 +214,7 @@ int altered_explain(const struct judged *judged, int buffer, const struct wrong 
         snprintf(record->note, sizeof record->note, "%s", ALTERATIONS[i].words);
         return 1;
     }
-    const char *words = find_mistake(judged, buffer, wrong, kept);
+    const char *words = of_specials ? NULL : find_mistake(judged, buffer, wrong, kept);
     if (words == NULL) return 0;
     record->cause = RECORD_CAUSE_STORAGE_TYPE;
     snprintf(record->note, sizeof record->note, "%s", words);

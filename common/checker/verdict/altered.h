@@ -7,6 +7,6 @@
 #include "compare.h"
 
 /** @brief 1 if the oracle, given inputs in which some kind of number is another one, gives every one of the @p kept wrong elements of
- *         @p buffer: then @p record says which. */
+ *         @p buffer: then @p record says which. With @p of_specials those that are infinite or NaN, else others. */
 int altered_explain(const struct judged *judged, int buffer, const struct wrong *wrong, size_t kept,
-                    struct record *record);
+                    int of_specials, struct record *record);

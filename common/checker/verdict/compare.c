@@ -215,11 +215,20 @@ static void tell_block(const struct block *block, const struct lesson_buffer *bu
         const int last = axis == buffer->rank - 1;
         const size_t extent = last && buffer->row > 0 ? buffer->row : buffer->extent[axis];
         held *= (size_t)(block->high[axis] - block->low[axis] + 1), all *= extent;
-        ends += block->low[axis] > 0 && (size_t)block->high[axis] + 1 == extent;
+        if (block->low[axis] > 0 && (size_t)block->high[axis] + 1 == extent) ends |= 1 << axis;
     }
     if (block->count < 2 || held != block->count || held == all || buffer->column[0] != NULL) return;
     for (int axis = 0; axis < buffer->rank; axis++) found->value.last[axis] = block->high[axis];
     found->number[RECORD_N_EXTENT] = ends;
+}
+
+void compare_tell_block(const struct buffer_comparison *wrong, const struct lesson_buffer *buffer,
+                        struct record *found)
+{
+    struct block block = {.count = 0};
+    for (size_t i = 0; i < wrong->wrong && i < WRONG_KEPT; i++)
+        add_to_block(&block, buffer, wrong->first[i].at);
+    if (block.count == wrong->wrong) tell_block(&block, buffer, found);
 }
 
 /* ---- bits ------------------------------------------------------------------------------------------------ */
@@ -402,10 +411,7 @@ int compare_written(const struct judged *judged, int b, struct record *found)
         if (!is_kept(judged, b, 0, wrong->first[i].at)) return 1;
     find(found, RECORD_NEVER_WRITTEN, RECORD_NEVER, &judged->item->buffer[b], wrong->first[0].at);
     set_numbers(found, wrong->wrong, lesson_elems(&judged->item->buffer[b]));
-    struct block block = {.count = 0};
-    for (size_t i = 0; i < wrong->wrong && i < WRONG_KEPT; i++)
-        add_to_block(&block, &judged->item->buffer[b], wrong->first[i].at);
-    if (block.count == wrong->wrong) tell_block(&block, &judged->item->buffer[b], found);
+    compare_tell_block(wrong, &judged->item->buffer[b], found);
     return 0;
 }
 
@@ -416,12 +422,23 @@ int compare_two_places(const struct judged *judged)
 
 /* Looks for the element that shows most: one never written; one that differs from run to run; or one
  * computed from what memory held before, NaN in the first run and numbers in the second. */
+/* 1 if a NaN comes of an input, so that one that came out need not be what an output held. */
+static int is_given_nan(const struct judged *judged)
+{
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        const struct lesson_buffer *buffer = &judged->item->buffer[b];
+        for (size_t i = 0; is_input(buffer->role) && i < lesson_elems(buffer); i++)
+            if (isnan(judged->inputs[b][i]) && !lesson_between_rows(buffer, i)) return 1;
+    }
+    return 0;
+}
+
 static int runs_of(const struct judged *judged, int b, struct record *found)
 {
     const struct lesson_buffer *buffer = &judged->item->buffer[b];
     const float *one = judged->got[0][b], *two = judged->got[1][b];
     size_t elems = lesson_elems(buffer), unwritten = 0, different = 0, poisoned = 0, first = 0;
-    size_t left_out[2] = {0};
+    size_t left_out[2] = {0}, left_out_once = 0;
     struct block block = {.count = 0};
     if (memcmp(judged->raw[0][b], judged->raw[1][b], lesson_bytes(buffer)) == 0) return 1;
     for (size_t at = 0; at < elems; at++) {
@@ -437,6 +454,7 @@ static int runs_of(const struct judged *judged, int b, struct record *found)
         } else {
             different++;
             for (int run = 0; run < 2; run++) left_out[run] += (size_t)is_kept(judged, b, run, at);
+            left_out_once += is_kept(judged, b, 0, at) || is_kept(judged, b, 1, at);
             poisoned += buffer->role == WIRE_OUT && isnan(one[at]) && !isnan(two[at]);
         }
     }
@@ -453,11 +471,18 @@ static int runs_of(const struct judged *judged, int b, struct record *found)
                                         : RECORD_NOT_WHERE_ALIGNED,
              buffer, first);
         found->value.got = left_out[1] == different ? two[first] : one[first];
-    } else if (poisoned == different) {
+    } else if (left_out_once == different) {
+        find(found, RECORD_NEVER_WRITTEN, RECORD_NOT_IN_ONE_RUN, buffer, first);
+    } else if (poisoned == different && !is_given_nan(judged)) {
         find(found, RECORD_DEPENDS_ON_OUTPUT, RECORD_ANY_VARIANT, buffer, first);
         if (stale != NULL) snprintf(found->note, sizeof found->note, "%s", stale);
     } else {
-        find(found, RECORD_RUNS_DIFFER, two_places ? RECORD_TWO_PLACES : RECORD_TWO_RUNS, buffer, first);
+        const int watched = judged->session->check->options.device == DEVICE_SIMT;
+        find(found, RECORD_RUNS_DIFFER,
+             two_places ? RECORD_TWO_PLACES
+             : watched  ? RECORD_TWO_RUNS_WATCHED
+                        : RECORD_TWO_RUNS,
+             buffer, first);
     }
     set_numbers(found, different > 0 ? different : unwritten, elems);
     return 0;

@@ -99,3 +99,7 @@ double compare_norm_share(const struct buffer_comparison *buffer);
 
 /** @brief Fills the part of @p record about memory: element @p at of @p buffer. */
 void compare_place(const struct lesson_buffer *buffer, size_t at, struct record *record);
+
+/** @brief Notes in @p found the block that the wrong elements fill, if they fill one and it is not all of @p buffer. */
+void compare_tell_block(const struct buffer_comparison *wrong, const struct lesson_buffer *buffer,
+                        struct record *found);

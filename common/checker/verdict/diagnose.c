@@ -57,6 +57,49 @@ static int divided_by_zero(const struct symptoms *s)
     return s->kept >= ENOUGH && s->found->wrong % columns == 0 && below > 0 && below < s->kept;
 }
 
+/* The bits of lesson::not_finite that hold in none of the rows that came out finite: what is beyond float there, too, does no harm. */
+static unsigned harmful(const struct symptoms *s)
+{
+    enum { ROWS = 16 };
+    const struct judged *judged = s->judged;
+    const size_t columns = s->shape->extent[s->shape->rank - 1], rows = lesson_elems(s->shape) / columns;
+    const float *got = judged->got[0][s->buffer];
+    unsigned bits = ~0u;
+    char words[RECORD_NOTE];
+    for (size_t row = 0, step = rows > ROWS ? rows / ROWS : 1; row < rows; row += step) {
+        unsigned here = ~0u;
+        size_t finite = 0;
+        while (finite < columns && isfinite(got[row * columns + finite])) finite++;
+        if (finite == columns &&
+            judged->session->check->options.lesson->not_finite(
+                &judged->item->settled, judged->inputs, s->buffer, row * columns, &here, words, sizeof words))
+            bits &= ~here;
+    }
+    return bits;
+}
+
+/* Tells that no input holds a NaN but between the rows of a matrix, where that is so. */
+static int nan_between_rows(const struct judged *judged, char *words, size_t size)
+{
+    const char *name = NULL;
+    size_t row = 0, apart = 0;
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        const struct lesson_buffer *buffer = &judged->item->buffer[b];
+        for (size_t i = 0; judged->inputs[b] != NULL && i < lesson_elems(buffer); i++) {
+            if (isfinite(judged->inputs[b][i])) continue;
+            if (!lesson_between_rows(buffer, i)) return 0;
+            name = buffer->name, row = buffer->row, apart = buffer->extent[buffer->rank - 1];
+        }
+    }
+    if (name != NULL)
+        snprintf(words, size,
+                 "all inputs are finite, and NaN lies between the rows of %s, of %zu elements each, which "
+                 "begin %zu "
+                 "apart: is it that distance that rows are read at?",
+                 name, row, apart);
+    return name != NULL;
+}
+
 /* Why the first wrong element is not finite, in the lesson's words. */
 static void explain_not_finite(const struct symptoms *s, struct record *record)
 {
@@ -70,10 +113,16 @@ static void explain_not_finite(const struct symptoms *s, struct record *record)
                  "those that O has, in some part of the keys");
         return;
     }
-    if (lesson->not_finite != NULL && isfinite(first->expected) && !isfinite(first->got) &&
-        lesson->not_finite(&s->judged->item->settled, s->judged->inputs, s->buffer, first->at, record->note,
-                           sizeof record->note))
-        return;
+    if (lesson->not_finite != NULL && isfinite(first->expected) && !isfinite(first->got)) {
+        for (unsigned holding = harmful(s);; holding = ~0u) {
+            const int all = holding == ~0u;
+            if (lesson->not_finite(&s->judged->item->settled, s->judged->inputs, s->buffer, first->at,
+                                   &holding, record->note, sizeof record->note))
+                return;
+            if (all) break;
+        }
+    }
+    if (nan_between_rows(s->judged, record->note, sizeof record->note)) return;
     /* the lesson's usual cause, unless the data are unusual */
     const int usual = lesson->nan != NULL && s->judged->item->settled.distribution == 0;
     snprintf(record->note, sizeof record->note, "%s", usual ? lesson->nan : "");
@@ -94,21 +143,60 @@ static int far_alone(const struct symptoms *s, struct record *record)
     return 1;
 }
 
+/* 1 if the case turns scores into weights where they are, whatever keys they are of. */
+static int is_of_scores(const struct judged *judged)
+{
+    for (int b = 0; b < judged->item->buffer_count; b++)
+        if (judged->item->buffer[b].role == WIRE_INOUT && strcmp(judged->item->buffer[b].name, "scores") == 0)
+            return 1;
+    return 0;
+}
+
 /* 1 if the case has keys, so that some may be hidden. */
 static int has_keys(const struct judged *judged)
 {
     static const char *const names[] = {"k", "k_cache", "cache"};
+    if (is_of_scores(judged)) return 0;
     for (int b = 0; b < judged->item->buffer_count; b++)
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
             if (strcmp(judged->item->buffer[b].name, names[i]) == 0) return 1;
     return 0;
 }
 
-/* 1 if all that is wrong should be NaN, and is 0. */
+/* Tells which NaN was lost, by what the inputs hold. */
+static void tell_lost(const struct symptoms *s, struct record *record)
+{
+    const char *why = ", one of the input, of 0 * infinity or of infinity - infinity";
+    int nans = 0, infinities = 0, below = strcmp(s->shape->name, "lse") == 0;
+    for (int b = 0; b < s->judged->item->buffer_count; b++)
+        for (size_t i = 0; s->judged->inputs[b] != NULL && i < lesson_elems(&s->judged->item->buffer[b]);
+             i++) {
+            nans |= isnan(s->judged->inputs[b][i]);
+            infinities |= isinf(s->judged->inputs[b][i]);
+        }
+    for (size_t i = 0; i < s->kept; i++) below &= s->found->first[i].got == (double)-INFINITY;
+    if (below)
+        why = ", and -infinity is in its place: is a row taken for one without keys because its maximum, or "
+              "its sum, is no number";
+    else if (nans && !infinities)
+        why = ", one of the input";
+    else if (infinities && !nans)
+        why = is_of_scores(s->judged)
+                  ? ": a row with a score of +infinity is NaN throughout, for infinity - "
+                    "infinity is NaN; is that maximum taken for the one of a row without keys"
+                  : ", of 0 * infinity or of infinity - infinity";
+    snprintf(record->note, sizeof record->note, "a NaN was lost%s%s fmaxf, fminf and comparisons drop one",
+             why, strchr(why, ':') != NULL ? "?" : ":");
+}
+
+static int guessed(const struct symptoms *s, struct record *record);
+
+/* 1 if all that is wrong should be NaN, and is 0, and no guess that fits all elements gives that. */
 static int nan_as_zero(const struct symptoms *s, struct record *record)
 {
     for (size_t i = 0; i < s->kept; i++)
         if (!isnan(s->found->first[i].expected) || s->found->first[i].got != 0.0) return 0;
+    if (guessed(s, record)) return 1;
     record->cause = RECORD_CAUSE_NAN_LOST;
     record->number[RECORD_N_FROM] = has_keys(s->judged) ? RECORD_ZERO_OF_KEYS
                                     : s->judged->session->check->options.lesson->terms != NULL
@@ -154,6 +242,7 @@ static int not_finite(const struct symptoms *s, struct record *record)
     }
     if (unexpected == s->kept) {
         record->cause = RECORD_CAUSE_NAN_LOST;
+        tell_lost(s, record);
     } else if (nans > 0) {
         record->cause = RECORD_CAUSE_NAN;
         record->number[RECORD_N_FROM] = nans == s->kept;
@@ -443,7 +532,13 @@ static int guessed(const struct symptoms *s, struct record *record)
 /* Inputs that are taken for other numbers. */
 static int altered(const struct symptoms *s, struct record *record)
 {
-    return altered_explain(s->judged, s->buffer, s->found->first, s->kept, record);
+    return altered_explain(s->judged, s->buffer, s->found->first, s->kept, 0, record);
+}
+
+/* Inputs that are infinite or NaN, and taken for numbers. */
+static int specials_altered(const struct symptoms *s, struct record *record)
+{
+    return altered_explain(s->judged, s->buffer, s->found->first, s->kept, 1, record);
 }
 
 /* Results among the subnormal halves that are stored as 0, while no element is one of those. */
@@ -478,6 +573,7 @@ static int as_before(const struct symptoms *s, struct record *record)
                              (double)s->judged->inputs[s->buffer][s->found->first[i].at], 0.0))
             return 0;
     record->cause = RECORD_CAUSE_AS_BEFORE;
+    compare_tell_block(s->found, s->shape, record);
     return 1;
 }
 
@@ -815,25 +911,16 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
     static const struct {
         int (*fits)(const struct symptoms *, struct record *);
         enum record_certainty certainty;
-    } patterns[] = {{far_alone, RECORD_CAUSE},
-                    {clamped, RECORD_CAUSE},
-                    {nan_as_zero, RECORD_CAUSE},
-                    {results_flushed, RECORD_CAUSE},
-                    {rounding, RECORD_ROUNDING},
-                    {altered, RECORD_CAUSE},
-                    {guessed, RECORD_CAUSE},
-                    {miscounted, RECORD_CAUSE},
-                    {as_before, RECORD_CAUSE},
-                    {not_finite, RECORD_CAUSE},
-                    {all_zero, RECORD_CAUSE},
-                    {constant_factor, RECORD_CAUSE},
-                    {other_sixteen_bits, RECORD_CAUSE},
-                    {copy_of_input, RECORD_CAUSE},
-                    {transposed, RECORD_CAUSE},
-                    {permuted, RECORD_CAUSE},
-                    {mask_seen, RECORD_CAUSE},
-                    {every_second, RECORD_WHERE_ONLY},
-                    {tails, RECORD_WHERE_ONLY},
+    } patterns[] = {{far_alone, RECORD_CAUSE},         {clamped, RECORD_CAUSE},
+                    {nan_as_zero, RECORD_CAUSE},       {results_flushed, RECORD_CAUSE},
+                    {rounding, RECORD_ROUNDING},       {altered, RECORD_CAUSE},
+                    {guessed, RECORD_CAUSE},           {specials_altered, RECORD_CAUSE},
+                    {miscounted, RECORD_CAUSE},        {as_before, RECORD_CAUSE},
+                    {not_finite, RECORD_CAUSE},        {all_zero, RECORD_CAUSE},
+                    {constant_factor, RECORD_CAUSE},   {other_sixteen_bits, RECORD_CAUSE},
+                    {copy_of_input, RECORD_CAUSE},     {transposed, RECORD_CAUSE},
+                    {permuted, RECORD_CAUSE},          {mask_seen, RECORD_CAUSE},
+                    {every_second, RECORD_WHERE_ONLY}, {tails, RECORD_WHERE_ONLY},
                     {lse_right, RECORD_WHERE_ONLY}};
     struct symptoms symptoms;
     struct record *record = &verdict->record;
@@ -1041,11 +1128,34 @@ static void doubt_rounding(struct check *check, int part)
     }
 }
 
+/* What is not finite with a negative scale, and right with the same scale without its sign, is not so for its size. */
+static void blame_sign(struct check *check, int part)
+{
+    const struct lesson *lesson = check->options.lesson;
+    const struct described *scale = described_next(lesson, part, DESCRIBED_SCALAR, NULL);
+    if (scale == NULL || lesson->not_finite == NULL) return;
+    for (int i = 0; i < check->case_count; i++) {
+        struct record *record = &check->verdicts[i].record;
+        const double of_case = check->cases[i].real[scale->at];
+        if (record->cause != RECORD_CAUSE_NAN && record->cause != RECORD_CAUSE_INFINITY) continue;
+        for (int j = 0; j < check->case_count && of_case < 0.0 && counts(check, i, part); j++)
+            if (counts(check, j, part) && check->verdicts[j].state == STATE_PASS &&
+                check->cases[j].real[scale->at] == -of_case &&
+                check->cases[j].distribution == check->cases[i].distribution)
+                snprintf(
+                    record->note, sizeof record->note,
+                    "only where the scale is negative: %s, where it is as large and positive, is right; is "
+                    "a size compared without fabsf()?",
+                    check->cases[j].name);
+    }
+}
+
 void diagnose_parts(struct check *check)
 {
     for (int part = 0; part < check->options.lesson->part_count; part++) {
         choose_guesses(check, part);
         spread_zeros(check, part);
         doubt_rounding(check, part);
+        blame_sign(check, part);
     }
 }
