@@ -371,6 +371,9 @@ int simt_struct_is_reported(const void *address, size_t bytes, int access);
 
 /** @brief 1 if these bytes are on the running CUDA thread's own stack, in whichever frame, or no CUDA thread runs. */
 int simt_is_own_stack(const void *address, size_t bytes);
+/** @brief Whether these bytes lie between @p low and the frame of the function that began last: a function of the device's headers, which
+ *         reports nothing, was passed them. Where no frames are known: whether they lie on the stack. */
+int simt_is_passed(const void *pointer, size_t bytes, const void *low);
 
 /** @brief 1 if these bytes are the running CUDA thread's own local memory: of its stack what a pointer may lead to; or no CUDA thread
  *         runs. */

@@ -414,6 +414,7 @@ struct cudaDeviceProp {
     int SIMT_BEFORE_13(singleToDoublePrecisionPerfRatio);
     int SIMT_BEFORE_13(cooperativeMultiDeviceLaunch);
 };
+#undef SIMT_BEFORE_13
 
 enum cudaStreamCaptureMode {
     cudaStreamCaptureModeGlobal = 0,

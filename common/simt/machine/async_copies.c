@@ -51,6 +51,9 @@ void simt_copy_begin(void *to, const void *from, size_t bytes, size_t zeros, con
     struct worker *w = running();
     struct thread *t = w->current;
     const size_t read = bytes - zeros;
+    if ((bytes != 4 && bytes != 8 && bytes != sizeof((struct copy *)NULL)->data) || zeros > bytes)
+        simt_die("an asynchronous copy of %zu bytes, %zu of them zeros: there are such of 4, 8 and 16.",
+                 bytes, zeros);
     if (w->checking) check_places(w, to, from, bytes, read > 0, return_address);
     if (simt_tls_watch != NULL) {
         simt_check(from, read, SIMT_READ | ACCESS_COPY, false, return_address);

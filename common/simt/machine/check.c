@@ -502,6 +502,13 @@ int simt_is_own_stack(const void *pointer, size_t bytes)
     return w == NULL || is_on_stack(w, (uintptr_t)pointer, bytes);
 }
 
+int simt_is_passed(const void *pointer, size_t bytes, const void *low)
+{
+    const struct worker *w = simt_tls_worker;
+    return w == NULL || (simt_is_own_stack(pointer, bytes) &&
+                         simt_frames_passed(w->current, (uintptr_t)low, (uintptr_t)pointer, bytes));
+}
+
 int simt_is_own_local(const void *pointer, size_t bytes)
 {
     const struct worker *w = simt_tls_worker;

@@ -15,6 +15,7 @@ struct frame_row {
 struct open_part {
     uintptr_t start;
     size_t bytes;
+    uintptr_t stack; /**< the stack pointer when it began: what it passes to others lies below */
 };
 
 extern const struct frame_row __start_simt_frames[] __attribute__((weak)),
@@ -39,7 +40,7 @@ static void show(struct worker *w, struct thread *t, struct open_part part)
 {
     const uintptr_t first = (part.start + OPEN_UNIT - 1) / OPEN_UNIT * OPEN_UNIT,
                     end = (part.start + part.bytes) / OPEN_UNIT * OPEN_UNIT;
-    part = (struct open_part){first, end > first ? end - first : 0};
+    part = (struct open_part){first, end > first ? end - first : 0, 0};
     w->local.open = t->open = part.start;
     t->open_bytes = part.bytes;
     w->local.open_bytes = t->watched ? 0 : part.bytes;
@@ -52,6 +53,14 @@ bool simt_frames_open(const struct thread *t, uintptr_t address, size_t bytes)
     for (size_t i = t->frames.count; i-- > 0;)
         if (simt_lies_in(part[i].start, part[i].bytes, address, bytes)) return true;
     return false;
+}
+
+bool simt_frames_passed(const struct thread *t, uintptr_t low, uintptr_t address, size_t bytes)
+{
+    const struct open_part *part = t->frames.data;
+    if (!is_known()) return true;
+    if (t->frames.count == 0 || part[t->frames.count - 1].stack < low) return false;
+    return simt_lies_in(low, part[t->frames.count - 1].stack - low, address, bytes);
 }
 
 int simt_changes_arguments(uintptr_t function)
@@ -75,7 +84,8 @@ static const struct frame_row *find(struct worker *w, uintptr_t site)
 void __tsan_func_entry(void *pc)
 {
     struct worker *w = simt_tls_worker;
-    struct open_part part = {0, 0}; /* a function that nobody has read gets nothing */
+    struct open_part part = {0, 0,
+                             (uintptr_t)__builtin_dwarf_cfa()}; /* nothing, if nobody has read the function */
     (void)pc;
     if (w == NULL || !is_known()) return;
     /* not every stack is guarded: set_guard() */
@@ -98,6 +108,6 @@ void __tsan_func_exit(void)
     frames->count--;
     show(w, w->current,
          frames->count > 0 ? ((const struct open_part *)frames->data)[frames->count - 1]
-                           : (struct open_part){0, 0});
+                           : (struct open_part){0, 0, 0});
 }
 #pragma GCC diagnostic pop

@@ -23,3 +23,7 @@ extern void (*simt_frames_full)(const void *pc);
 
 /** @brief Whether these bytes of the stack of @p t lie in a part that is open. */
 bool simt_frames_open(const struct thread *t, uintptr_t address, size_t bytes);
+
+/** @brief Whether these bytes lie between @p low and the frame of the function that began last: it has passed them to a function of the
+ *         device's headers, which reports nothing. */
+bool simt_frames_passed(const struct thread *t, uintptr_t low, uintptr_t address, size_t bytes);

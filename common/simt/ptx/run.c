@@ -89,7 +89,8 @@ void simt_ptx_run(const struct simt_ptx_site *site, const struct simt_ptx_operan
 {
     struct program *p = program_of(site, operand, operands, word);
     struct run run = {.pc = return_address, .site = site};
-    check_stack(word, p->words * sizeof *word, SIMT_READ | SIMT_WRITE, return_address);
+    if (!simt_is_passed(word, p->words * sizeof *word, __builtin_dwarf_cfa()))
+        simt_access(word, p->words * sizeof *word, SIMT_READ | SIMT_WRITE, return_address);
     /* usually one instruction: it can work directly on the operands */
     if (p->registers + p->constants == p->words) {
         run.reg = word;
