@@ -122,6 +122,8 @@ int simt_run(const struct simt_launch *launch);
  */
 int simt_run_behind(const struct simt_launch *launch, struct simt_overlap *before);
 
+/** @brief 1 if a function whose linker name begins with @p prefix, a constant, begins at @p address; also if the program has no names. */
+int simt_begins_function(const void *address, const char *prefix);
 /** @brief 1 if @p function is a `__global__` function: one of those that the compiler lists, see SIMT_LISTED. */
 int simt_is_kernel(const void *function);
 /** @brief How many functions have linker names that begin with @p prefix; the addresses of the first @p room. */

@@ -276,6 +276,32 @@ size_t simt_functions_called(const char *prefix, uintptr_t *function, size_t roo
     return count;
 }
 
+static int begins_called(uintptr_t address, const char *prefix)
+{
+    simt_image_load();
+    for (size_t i = 0; i < all_count; i++)
+        if (ELF64_ST_TYPE(all_symbols[i].st_info) == STT_FUNC && all_symbols[i].st_shndx != SHN_UNDEF &&
+            all_symbols[i].st_value + simt_image.bias == address &&
+            strncmp(strings + all_symbols[i].st_name, prefix, strlen(prefix)) == 0)
+            return 1;
+    return all_count == 0;
+}
+
+int simt_begins_function(const void *address, const char *prefix)
+{
+    enum { KNOWN = 64 };
+    static _Thread_local struct {
+        const void *address;
+        const char *prefix;
+    } known[KNOWN];
+    const size_t at = (uintptr_t)address / 16 % KNOWN;
+    if (known[at].address == address && known[at].prefix == prefix) return 1;
+    if (!begins_called((uintptr_t)address, prefix)) return 0;
+    known[at].address = address;
+    known[at].prefix = prefix;
+    return 1;
+}
+
 const void *simt_image_record(const char *linker_name)
 {
     for (size_t i = 0; i < all_count; i++)

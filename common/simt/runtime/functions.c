@@ -146,15 +146,20 @@ static int is_listed(uintptr_t address)
     return 0;
 }
 
+/* Where the list names a place, bytes behind it begin no function. */
+static const char any_name[] = "", call_name[] = "_ZN9simt_call"; /* of include/simt/launch.h */
+
 int simt_is_kernel(const void *function)
 {
-    return is_listed((uintptr_t)function);
+    return is_listed((uintptr_t)function) && simt_begins_function(function, any_name);
 }
 
 enum simt_caller simt_caller_of(void (*entry)(const void *args))
 {
-    if (is_listed((uintptr_t)entry - NOP_BYTES)) return SIMT_CALLS_POINTER;
-    return is_listed((uintptr_t)entry - 2 * NOP_BYTES) ? SIMT_CALLS_TYPE : SIMT_CALLS_NOTHING;
+    const uintptr_t at = (uintptr_t)entry;
+    if (!simt_begins_function((const void *)at, call_name)) return SIMT_CALLS_NOTHING;
+    if (is_listed(at - NOP_BYTES)) return SIMT_CALLS_POINTER;
+    return is_listed(at - 2 * NOP_BYTES) ? SIMT_CALLS_TYPE : SIMT_CALLS_NOTHING;
 }
 
 /** 1 if the launched function is a kernel. simt_call::run() calls it, and must be one, too. */
