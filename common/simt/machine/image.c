@@ -455,8 +455,9 @@ const struct simt_shape *simt_shape_of_symbol(const struct symbol *symbol)
     char name[1024];
     const size_t length = strlen(symbol->name);
     const char *at = own_part(symbol);
-    if (at == NULL) return simt_image_record(strcat(strcpy(name, record), symbol->name));
-    snprintf(name, sizeof name, "%.*s%zu%s%s", (int)(at - symbol->linker_name), symbol->linker_name,
-             sizeof record - 1 + length, record, strstr(at, symbol->name));
-    return simt_image_record(name);
+    const int wanted =
+        at == NULL ? snprintf(name, sizeof name, "%s%s", record, symbol->name)
+                   : snprintf(name, sizeof name, "%.*s%zu%s%s", (int)(at - symbol->linker_name),
+                              symbol->linker_name, sizeof record - 1 + length, record, strstr(at, symbol->name));
+    return wanted < (int)sizeof name ? simt_image_record(name) : NULL;
 }

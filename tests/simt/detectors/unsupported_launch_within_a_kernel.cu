@@ -12,7 +12,7 @@ int main(void)
     void (*const kernel)(int *) = ordinary_kernel;
     simt_launch launch = {};
     launch.kernel = "ordinary_kernel";
-    launch.site = {__FILE__, __LINE__, "launch", nullptr};
+    launch.site = {__FILE__, __LINE__, "launch", nullptr}; // here
     launch.grid = launch.block = {1, 1, 1};
     launch.entry = (void (*)(const void *))((const char *)kernel + 2);
     launch.args = &kernel;
