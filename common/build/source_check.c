@@ -527,8 +527,8 @@ static int check_word(struct check *check, struct scan *s, const struct word *wo
     static const char *const attributes[] = {"__attribute__", "__attribute", "__declspec", NULL};
     static const char *const of_the_device[] = {"simt_", NULL};
     /* calls that the compiler makes, on addresses that nobody has looked at */
-    static const char *const of_the_runtime[] = {"__cxa_",  "_Unwind_", "__throw_",
-                                                 "__tsan_", "__ubsan_", NULL};
+    static const char *const of_the_runtime[] = {"__cxa_",   "_Unwind_", "__throw_", "__tsan_",
+                                                 "__ubsan_", "_Z",       NULL};
     if (word_in(word, assembly))
         return refuse_word(check, word->line, "inline assembly (%.*s) is not allowed on this device", word);
     if (word_in(word, attributes)) return check_attribute(check, s);

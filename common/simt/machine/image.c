@@ -302,10 +302,10 @@ int simt_begins_function(const void *address, const char *prefix)
     return 1;
 }
 
-const void *simt_image_record(const char *linker_name)
+const void *simt_image_record(const char *linker_name, size_t bytes)
 {
     for (size_t i = 0; i < all_count; i++)
-        if (ELF64_ST_TYPE(all_symbols[i].st_info) == STT_OBJECT &&
+        if (ELF64_ST_TYPE(all_symbols[i].st_info) == STT_OBJECT && all_symbols[i].st_size == bytes &&
             strcmp(strings + all_symbols[i].st_name, linker_name) == 0)
             return (const void *)(all_symbols[i].st_value + simt_image.bias);
     return NULL;
@@ -447,6 +447,14 @@ struct simt_extent simt_declared_cluster(const char *kernel, const void *functio
     return found;
 }
 
+/* A program's own record may say anything. */
+static bool is_shape(const struct simt_shape *shape)
+{
+    bool good = shape != NULL && shape->rank >= 0 && shape->rank <= SIMT_RANK && shape->element_bytes > 0;
+    for (int axis = 0; good && axis < shape->rank; axis++) good = shape->extent[axis] > 0;
+    return good;
+}
+
 /* The record that the rewriter puts beside a shared variable `tile` is called `simt_shape_of_tile`, and is of the same
  * function. NULL: there is none. */
 const struct simt_shape *simt_shape_of_symbol(const struct symbol *symbol)
@@ -455,9 +463,11 @@ const struct simt_shape *simt_shape_of_symbol(const struct symbol *symbol)
     char name[1024];
     const size_t length = strlen(symbol->name);
     const char *at = own_part(symbol);
-    const int wanted =
-        at == NULL ? snprintf(name, sizeof name, "%s%s", record, symbol->name)
-                   : snprintf(name, sizeof name, "%.*s%zu%s%s", (int)(at - symbol->linker_name),
-                              symbol->linker_name, sizeof record - 1 + length, record, strstr(at, symbol->name));
-    return wanted < (int)sizeof name ? simt_image_record(name) : NULL;
+    const int wanted = at == NULL ? snprintf(name, sizeof name, "%s%s", record, symbol->name)
+                                  : snprintf(name, sizeof name, "%.*s%zu%s%s",
+                                             (int)(at - symbol->linker_name), symbol->linker_name,
+                                             sizeof record - 1 + length, record, strstr(at, symbol->name));
+    const struct simt_shape *shape =
+        wanted < (int)sizeof name ? simt_image_record(name, sizeof *shape) : NULL;
+    return is_shape(shape) ? shape : NULL;
 }

@@ -44,7 +44,7 @@ bool simt_image_text(const char *text);
 /** @brief Whether these bytes of the TLS block, from @p offset on, lie in one shared variable of the program. */
 bool simt_image_shared(uintptr_t offset, size_t bytes);
 /** @brief The object of that name in the program, or NULL. */
-const void *simt_image_record(const char *linker_name);
+const void *simt_image_record(const char *linker_name, size_t bytes);
 
 /** @brief The shape of a shared variable, or NULL. */
 const struct simt_shape *simt_shape_of_symbol(const struct symbol *symbol);
