@@ -373,6 +373,8 @@ int simt_struct_is_reported(const void *address, size_t bytes, int access);
 
 /** @brief 1 if these bytes are on the running CUDA thread's own stack, in whichever frame, or no CUDA thread runs. */
 int simt_is_own_stack(const void *address, size_t bytes);
+/** @brief Whether nobody can write these bytes: of a graded program, that they are constants of it; of others this is not asked. */
+int simt_is_fixed(const void *pointer, size_t bytes);
 /** @brief Whether these bytes lie between @p low and the frame of the function that began last: a function of the device's headers, which
  *         reports nothing, was passed them. Where no frames are known: whether they lie on the stack. */
 int simt_is_passed(const void *pointer, size_t bytes, const void *low);

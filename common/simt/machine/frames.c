@@ -3,6 +3,7 @@
  * @brief The open parts of the functions that a thread is in.
  */
 #include "frames.h"
+#include "image.h"
 #include "sizes.h"
 
 /** A row of the table, which common/build/object_gates.c writes. */
@@ -61,6 +62,12 @@ bool simt_frames_passed(const struct thread *t, uintptr_t low, uintptr_t address
     if (!is_known()) return true;
     if (t->frames.count == 0 || part[t->frames.count - 1].stack < low) return false;
     return simt_lies_in(low, part[t->frames.count - 1].stack - low, address, bytes);
+}
+
+int simt_is_fixed(const void *pointer, size_t bytes)
+{
+    return !is_known() || bytes == 0 ||
+           simt_lies_in(simt_image.low, simt_image.data - simt_image.low, (uintptr_t)pointer, bytes);
 }
 
 int simt_changes_arguments(uintptr_t function)

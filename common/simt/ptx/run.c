@@ -36,6 +36,7 @@ static struct program *compiled(const struct simt_ptx_site *site, const struct s
     char *refusal = NULL;
     pthread_mutex_lock(&lock);
     struct program *p = find(site, operand, operands);
+    if (!simt_is_fixed(operand, operands * sizeof *operand)) abort(); /* not the headers' */
     if (p == NULL) {
         p = ptx_compile(site, operand, operands, word, &refusal);
         p->next = *bucket_of(site);

@@ -27,6 +27,7 @@
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime.h"
@@ -152,6 +153,7 @@ __attribute__((constructor)) static void fill_places(void)
 
 static const struct element *elements_of(const struct simt_fragment *kind, unsigned lane)
 {
+    if (kind->use > SIMT_ACCUMULATOR) abort(); /* not the headers' */
     return simt_places[kind->use][shape_of(kind)][lane];
 }
 

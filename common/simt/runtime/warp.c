@@ -154,8 +154,11 @@ unsigned int simt_match_all(const struct simt_site *site, unsigned int mask, uns
     struct operand operand = {.value = value};
     uint64_t result = 0;
     simt_warp_collective(site, mask, MATCH_ALL, complete_match, NULL, &operand, &result);
-    *same = (unsigned)result == (unsigned)(result >> 32);
-    return *same ? (unsigned)result : 0;
+    const int is_same = (unsigned)result == (unsigned)(result >> 32);
+    if (!simt_is_own_local(same, sizeof *same))
+        simt_access(same, sizeof *same, SIMT_WRITE, __builtin_return_address(0));
+    *same = is_same;
+    return is_same ? (unsigned)result : 0;
 }
 
 /* ---- reductions ---------------------------------------------------------------------------------------- */
