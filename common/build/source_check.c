@@ -488,7 +488,8 @@ static int check_attribute(struct check *check, struct scan *s)
         if (word_is(&word, ")")) depth--;
         if (depth == 2 && word.kind == TOKEN_WORD) {
             before = word;
-            if (!word_in(&word, harmless_attributes) && !word_is(&word, "section"))
+            const int lists = !check->of_headers && word_is(&word, "patchable_function_entry"); /* kernels */
+            if (lists || (!word_in(&word, harmless_attributes) && !word_is(&word, "section")))
                 return refuse_word(check, word.line, "the attribute %.*s is not allowed here", &word);
         }
         if (word.kind == TOKEN_LITERAL && word_is(&before, "section") && !word_is(&word, "\"simt_device\"") &&
