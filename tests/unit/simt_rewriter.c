@@ -112,7 +112,7 @@ static const struct rewriting variables[] = {
     {"static and volatile", "{ static __shared__ volatile int a; }",
      "{ " SHARED "    volatile int a; SIMT_SHAPE(a); }"},
     {"alignment goes to the front", "{ __shared__ alignas(16) half a[N * (M + 1)]; }",
-     "{ SIMT_RED_ZONE; alignas(simtcc_array_alignment<half >()) alignas ( 16 ) SIMT_SHARED        half a[N * "
+     "{ SIMT_RED_ZONE; alignas(simtcc_array_alignment<half >()) alignas(16) SIMT_SHARED        half a[N * "
      "(M + 1)]; SIMT_SHAPE(a); }"},
     {"structure defined in place", "{ __shared__ struct { int a, b; } s, t; }",
      "{ " SHARED "  struct { int a, b; } s, t; }"},

@@ -392,39 +392,52 @@ static bool is_local_of(const struct symbol *symbol, const char *prefix)
     return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-/* A launch whose template arguments were deduced names no instance: then the largest one counts. */
-/* The largest __shared__ variable outside of functions that is above 48 KB, a kernel's limit. Which kernels use the smaller ones is
- * not known, so that they do not count. */
-static size_t largest_of_file(void)
+/* What variable @p first has before its own name: those of one function have the same, and so has each outside of functions by itself. */
+static size_t function_part(const struct symbol *first)
 {
-    enum { MOST = 48 << 10 };
-    size_t most = 0;
-    for (size_t i = 0; i < simt_image.shared_count; i++) {
-        const struct symbol *symbol = &simt_image.shared[i];
-        if (strncmp(symbol->linker_name, "_ZZ", 3) != 0 && symbol->bytes > MOST && symbol->bytes > most)
-            most = symbol->bytes;
-    }
-    return most;
+    const char *own = own_part(first);
+    return own != NULL ? (size_t)(own - first->linker_name) : strlen(first->linker_name);
 }
 
+/* What the function, or the variable of the file, that has @p first takes in all. */
+static size_t sum_of_part(const struct symbol *first)
+{
+    const size_t length = function_part(first);
+    size_t sum = 0;
+    for (size_t k = 0; k < simt_image.shared_count; k++)
+        if (strncmp(simt_image.shared[k].linker_name, first->linker_name, length) == 0)
+            sum += simt_image.shared[k].bytes;
+    return sum;
+}
+
+static size_t most_of_a_part;
+
+static void find_most_of_a_part(void)
+{
+    for (size_t i = 0; i < simt_image.shared_count; i++) {
+        const size_t sum = sum_of_part(&simt_image.shared[i]);
+        if (sum > most_of_a_part) most_of_a_part = sum;
+    }
+}
+
+/* As much as a kernel may have, of one function or one variable of the file, counts where it is used. What is beyond that counts for every
+ * launch: no file that has it can be built for a GPU, and which kernels use it is not always known. */
 size_t simt_static_shared_bytes(const char *kernel, const void *function)
 {
+    enum { MOST = 48 << 10 };
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     char prefix[1024];
     size_t most = 0;
     simt_image_load();
+    pthread_once(&once, find_most_of_a_part);
+    if (most_of_a_part > MOST) return most_of_a_part;
     local_prefix(prefix, sizeof prefix, kernel, function);
     for (size_t i = 0; i < simt_image.shared_count; i++) {
-        const struct symbol *first = &simt_image.shared[i];
-        const char *own = own_part(first);
-        const size_t length = own != NULL ? (size_t)(own - first->linker_name) : strlen(first->linker_name);
-        size_t sum = 0;
-        if (!is_local_of(first, prefix)) continue;
-        for (size_t k = 0; k < simt_image.shared_count; k++)
-            if (strncmp(simt_image.shared[k].linker_name, first->linker_name, length) == 0)
-                sum += simt_image.shared[k].bytes;
+        if (!is_local_of(&simt_image.shared[i], prefix)) continue;
+        const size_t sum = sum_of_part(&simt_image.shared[i]);
         if (sum > most) most = sum;
     }
-    return most + largest_of_file();
+    return most;
 }
 
 /* The rewriter puts a record into the kernel's body. */

@@ -44,8 +44,11 @@ void *simtcc_dynamic_shared(const char *name, size_t element_bytes)
 
 bool simt_shared_holds(const struct worker *w, enum place place, uintptr_t offset, size_t bytes)
 {
-    return place == PLACE_DYNAMIC ? simt_lies_in(0, w->launch->dynamic_shared_bytes, offset, bytes)
-                                  : simt_image_shared(offset, bytes);
+    const size_t dynamic = w->launch->dynamic_shared_bytes;
+    return place == PLACE_DYNAMIC
+               ? simt_lies_in(0, dynamic < DYNAMIC_SHARED_BYTES ? dynamic : DYNAMIC_SHARED_BYTES, offset,
+                              bytes)
+               : simt_image_shared(offset, bytes);
 }
 
 enum place simt_place_of(const struct worker *w, uintptr_t address)

@@ -67,11 +67,20 @@ static int largest_opt_in(void)
     return largest;
 }
 
+/** What a block can have beside so much static shared memory. */
+static size_t bytes_left(size_t static_bytes)
+{
+    const size_t all = device_limits()->shared_per_block_optin;
+    return static_bytes < all ? all - static_bytes : 0;
+}
+
 size_t function_dynamic_limit(const void *function, size_t static_bytes)
 {
     struct function_entry entry = look_up(function);
+    const size_t available = bytes_left(static_bytes);
     if (function == NULL) entry.max_dynamic = largest_opt_in();
-    if (entry.max_dynamic >= 0) return (size_t)entry.max_dynamic;
+    if (entry.max_dynamic >= 0)
+        return (size_t)entry.max_dynamic < available ? (size_t)entry.max_dynamic : available;
     return static_bytes < SHARED_PER_BLOCK ? SHARED_PER_BLOCK - static_bytes : 0;
 }
 
@@ -79,7 +88,7 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute at
 {
     RETURN_IF_LOST();
     if (function == NULL) return runtime_result(cudaErrorInvalidDeviceFunction);
-    size_t available = device_limits()->shared_per_block_optin - simt_static_shared_bytes(NULL, function);
+    size_t available = bytes_left(simt_static_shared_bytes(NULL, function));
     int is_size = attribute == cudaFuncAttributeMaxDynamicSharedMemorySize;
     int is_carveout = attribute == cudaFuncAttributePreferredSharedMemoryCarveout;
     int is_non_portable = attribute == cudaFuncAttributeNonPortableClusterSizeAllowed;
@@ -147,7 +156,7 @@ static int is_listed(uintptr_t address)
 }
 
 /* Where the list names a place, bytes behind it begin no function. */
-static const char any_name[] = "", call_name[] = "_ZN9simt_call"; /* of include/simt/launch.h */
+static const char any_name[] = "", launch_code[] = "_ZN9simt_call"; /* of include/simt/launch.h */
 
 int simt_is_kernel(const void *function)
 {
@@ -157,7 +166,7 @@ int simt_is_kernel(const void *function)
 enum simt_caller simt_caller_of(void (*entry)(const void *args))
 {
     const uintptr_t at = (uintptr_t)entry;
-    if (!simt_begins_function((const void *)at, call_name)) return SIMT_CALLS_NOTHING;
+    if (!simt_begins_function((const void *)at, launch_code)) return SIMT_CALLS_NOTHING;
     if (is_listed(at - NOP_BYTES)) return SIMT_CALLS_POINTER;
     return is_listed(at - 2 * NOP_BYTES) ? SIMT_CALLS_TYPE : SIMT_CALLS_NOTHING;
 }
@@ -291,7 +300,7 @@ static cudaError_t check_launch(const struct simt_launch *launch)
     const size_t dynamic = function_dynamic_limit(launch->function, static_bytes);
     if (launch->dynamic_shared_bytes > dynamic)
         return refuse_launch(launch, RECORD_SAYS_LAUNCH_SHARED, "", launch->dynamic_shared_bytes, dynamic,
-                             device_limits()->shared_per_block_optin - static_bytes);
+                             bytes_left(static_bytes));
     return launch->cooperative ? check_cooperative(launch, static_bytes) : cudaSuccess;
 }
 
@@ -309,7 +318,11 @@ cudaError_t simt_launch_kernel(const struct simt_launch *asked, size_t args_byte
     if (!stream_is_valid(stream) || stream_device(stream) != simt_current_device())
         return runtime_result(cudaErrorInvalidResourceHandle);
     cudaError_t error = cudaErrorInvalidDeviceFunction;
-    if (launches_kernel(launch, args_bytes))
+    const int is_kernel = launches_kernel(launch, args_bytes);
+    /* what runs is asked for its limits, whatever the launch calls it */
+    if (is_kernel && simt_caller_of(launch->entry) == SIMT_CALLS_POINTER)
+        memcpy(&own.function, launch->args, sizeof own.function);
+    if (is_kernel)
         error = take_declared_cluster(launch) ? check_launch(launch) : cudaErrorInvalidClusterSize;
     else
         simt_finding(RECORD_UNSUPPORTED, &launch->site, RECORD_SAYS_NOT_GLOBAL,
