@@ -43,6 +43,8 @@
     X(RECORD_CAUSE_LEADING_DIMENSION, "leading-dimension")                                                   \
     X(RECORD_CAUSE_ALPHA_BETA, "alpha-beta")                                                                 \
     X(RECORD_CAUSE_K_TAIL, "k-tail")                                                                         \
+    X(RECORD_CAUSE_K_TILES, "k-tiles")                                                                       \
+    X(RECORD_CAUSE_STAGES, "stages")                                                                         \
     X(RECORD_CAUSE_BYTES, "bytes")                                                                           \
     X(RECORD_CAUSE_ACCUMULATOR, "accumulator")                                                               \
     X(RECORD_CAUSE_DEQUANTISATION, "dequantisation")                                                         \
