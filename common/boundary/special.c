@@ -297,9 +297,11 @@ static uint64_t answer_copy(struct copy *c)
         return c->bytes == 0 ? cudaSuccess : device_last_error(cudaErrorInvalidValue);
     if (to_device && !from_device) return copy_from_host(c);
     if (to_device) return copy_now(c, c->to, (const void *)(uintptr_t)c->from);
+    if (c->symbol != 0) return device_last_error(cudaErrorInvalidSymbol);
     if (!from_device && (c->kind == cudaMemcpyHostToHost || c->kind == cudaMemcpyDefault))
         return cudaErrorNotSupported; /* the other process has written it */
     if (!runtime_host_is_kept_out()) return device_last_error(cudaErrorNotPermitted);
+    if (c->bytes > sizeof elsewhere) c->bytes = sizeof elsewhere; /* it is refused, however long it is */
     return copy_now(c, (uint64_t)(uintptr_t)elsewhere,
                     from_device ? (const void *)(uintptr_t)c->from : elsewhere);
 }
