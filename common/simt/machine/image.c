@@ -368,6 +368,8 @@ static void local_prefix(char *prefix, size_t size, const char *kernel, const vo
     }
     if (name != NULL) kernel = name; /* extern "C" */
     if (kernel == NULL) kernel = "?";
+    for (const char *scope; (scope = strstr(kernel, "::")) != NULL && scope < kernel + strcspn(kernel, "<");)
+        kernel = scope + 2;
     const size_t length = strcspn(kernel, "< ");
     snprintf(prefix, size, "%zu%.*s", length, (int)length, kernel);
 }
@@ -388,8 +390,10 @@ static bool is_local_of(const struct symbol *symbol, const char *prefix)
 {
     const char *name = symbol->linker_name;
     if (strncmp(name, "_ZZ", 3) != 0) return false;
-    if (prefix[0] != '_') name += name[3] == 'L' ? 4 : 3;
-    return strncmp(name, prefix, strlen(prefix)) == 0;
+    if (prefix[0] == '_') return strncmp(name, prefix, strlen(prefix)) == 0;
+    for (const char *at = strstr(name, prefix); at != NULL; at = strstr(at + 1, prefix))
+        if (at[-1] < '0' || at[-1] > '9') return true; /* of a namespace or a class, too */
+    return false;
 }
 
 /* What variable @p first has before its own name: those of one function have the same, and so has each outside of functions by itself. */
@@ -420,8 +424,8 @@ static void find_most_of_a_part(void)
     }
 }
 
-/* As much as a kernel may have, of one function or one variable of the file, counts where it is used. What is beyond that counts for every
- * launch: no file that has it can be built for a GPU, and which kernels use it is not always known. */
+/* Where it is not known which function a launch runs, what is more than a kernel may have counts, whichever function's it is: no file that
+ * has it can be built for a GPU. */
 size_t simt_static_shared_bytes(const char *kernel, const void *function)
 {
     enum { MOST = 48 << 10 };
@@ -430,7 +434,7 @@ size_t simt_static_shared_bytes(const char *kernel, const void *function)
     size_t most = 0;
     simt_image_load();
     pthread_once(&once, find_most_of_a_part);
-    if (most_of_a_part > MOST) return most_of_a_part;
+    if (function == NULL && most_of_a_part > MOST) return most_of_a_part;
     local_prefix(prefix, sizeof prefix, kernel, function);
     for (size_t i = 0; i < simt_image.shared_count; i++) {
         if (!is_local_of(&simt_image.shared[i], prefix)) continue;
