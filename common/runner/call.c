@@ -139,6 +139,17 @@ static void tell_workspace(struct wire_case *told, void **pointers)
     }
 }
 
+size_t ask_workspace(const struct wire_case *item)
+{
+    const unsigned long objects = simt_objects_made != NULL ? simt_objects_made() : 0;
+    promises = ALL_PROMISES;
+    entry_point_is_given(NULL);
+    const size_t bytes = lesson_workspace_bytes(item);
+    hold_to(0);
+    if (simt_report_left_since != NULL) simt_report_left_since(objects);
+    return bytes;
+}
+
 enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream,
                                struct wire_result *described)
 {
@@ -204,10 +215,13 @@ enum kernel_status captured_call(enum kernel_status (*call)(void *context, cudaS
         marshalling_saw(CAPTURE_ENDED);
         status = KERNEL_CUDA_ERROR;
     }
-    if (status == KERNEL_OK &&
-        (cudaGraphInstantiate(&executable, graph, 0) != cudaSuccess ||
-         cudaGraphLaunch(executable, stream) != cudaSuccess || cudaStreamSynchronize(stream) != cudaSuccess))
+    if (status == KERNEL_OK && cudaGraphInstantiate(&executable, graph, 0) != cudaSuccess)
         status = KERNEL_CUDA_ERROR;
+    hold_to(promises & ~(unsigned)(NO_OBJECTS | NO_WAIT)); /* what is captured is the kernel file's */
+    if (status == KERNEL_OK &&
+        (cudaGraphLaunch(executable, stream) != cudaSuccess || cudaStreamSynchronize(stream) != cudaSuccess))
+        status = KERNEL_CUDA_ERROR;
+    marshalling_may_look(1);
     if (executable != NULL) cudaGraphExecDestroy(executable);
     cudaGraphDestroy(graph);
     marshalling_may_look(0);

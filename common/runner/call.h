@@ -12,6 +12,9 @@
 enum kernel_status call_kernel(struct device_case *run, int set, cudaStream_t stream,
                                struct wire_result *described);
 
+/** @brief What the kernel file says of the workspace of a case; it is held to what calls are held to. */
+size_t ask_workspace(const struct wire_case *item);
+
 /** @brief What the lesson's marshalling saw go wrong in the last call; NULL: nothing. */
 const char *call_was_seen(void);
 

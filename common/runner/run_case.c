@@ -257,7 +257,7 @@ void run_case(struct wire_header *image, struct wire_case *item, void (*take_tur
     *run = (struct device_case){
         .image = image, .item = item, .sets = item->flags & (CASE_TWO_STREAMS | WIRE_TWO_PLACES) ? 2 : 1};
     measure_own_memory(&item->result);
-    item->result.workspace_asked = lesson_workspace_bytes(item);
+    item->result.workspace_asked = ask_workspace(item);
     end_lap(run, WIRE_LAPS);
     if (item->flags & CASE_ASK_ONLY)
         item->result.status[0] = item->result.status[1] = KERNEL_OK;

@@ -391,7 +391,9 @@ int simt_device_contains(const void *pointer, size_t bytes)
     const size_t offset = (uintptr_t)pointer - ARENA_BASE;
     pthread_mutex_lock(&lock);
     const size_t i = covering(offset);
-    const int inside = i < extents.count && is_inside(extent_at(i), offset, bytes);
+    int inside = i < extents.count && is_inside(extent_at(i), offset, bytes);
+    /* memory of a kernel's malloc() is nothing that a call of the host can name */
+    inside = inside && (simt_self() != NULL || extent_at(i)->memory != SIMT_MEMORY_HEAP);
     pthread_mutex_unlock(&lock);
     return inside;
 }

@@ -159,6 +159,8 @@ cudaError_t runtime_set(struct set_operation s, cudaStream_t stream, struct simt
 
 /** @brief The call at @p site makes the host wait for the device. */
 void runtime_waits(struct simt_site site);
+/** @brief 0 within a call that must not wait for the device. */
+int runtime_may_wait(void);
 /** @brief The call at @p site creates or destroys memory (SIMT_NO_MEMORY) or an object (SIMT_NO_OBJECTS). */
 void runtime_makes(struct simt_site site, unsigned promise);
 /** @brief @p operation, a copy or a fill, is about to write here. */

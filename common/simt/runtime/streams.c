@@ -61,7 +61,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t stream)
+/** The host knows that all work of the stream is done. */
+static cudaError_t settle_stream(cudaStream_t stream)
 {
     RETURN_IF_LOST();
     if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
@@ -70,10 +71,19 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
     return runtime_result(capture_check_stream(stream));
 }
 
+/** Who may not wait learns nothing by asking: on a GPU the work may still be under way. */
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    if (!runtime_may_wait())
+        return runtime_result(stream_is_valid(stream) ? capture_check_stream(stream)
+                                                      : cudaErrorInvalidResourceHandle);
+    return settle_stream(stream);
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     runtime_waits(CALLER_SITE("cudaStreamSynchronize"));
-    return cudaStreamQuery(stream);
+    return settle_stream(stream);
 }
 
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags)
@@ -200,7 +210,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     return record(event, stream, cudaEventRecordDefault, CALLER_SITE("cudaEventRecord"));
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event)
+static cudaError_t settle_event(cudaEvent_t event)
 {
     RETURN_IF_LOST();
     if (!object_exists(OBJECT_EVENT, event)) return runtime_result(cudaErrorInvalidResourceHandle);
@@ -209,10 +219,18 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
     return runtime_result(capture_check_event(event));
 }
 
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    if (!runtime_may_wait())
+        return runtime_result(object_exists(OBJECT_EVENT, event) ? capture_check_event(event)
+                                                                 : cudaErrorInvalidResourceHandle);
+    return settle_event(event);
+}
+
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     runtime_waits(CALLER_SITE("cudaEventSynchronize"));
-    return cudaEventQuery(event);
+    return settle_event(event);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
