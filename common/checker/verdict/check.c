@@ -235,8 +235,9 @@ struct priced {
  * problem; a byte is made, copied and compared several times. */
 static double price_of_item(const struct check *check, int index, int n, struct item *item)
 {
-    const double kernel_over_oracle = check->options.device == DEVICE_GPU ? 0.0 : 100.0;
-    const double oracle_most = 4e9, byte_over_oracle = 10.0, item_least = 3e6;
+    const int gpu = check->options.device == DEVICE_GPU;
+    const double kernel_over_oracle = gpu ? 0.0 : 100.0;
+    const double oracle_most = 4e9, byte_over_oracle = 10.0, item_least = gpu ? 3e7 : 3e6;
     struct lesson_cost cost = {0};
     double price = item_least;
     make_item(check, index, n, item);
@@ -462,33 +463,53 @@ static int by_falling_price(const void *a, const void *b)
     return left->first.item - right->first.item;
 }
 
-/* Pieces of like price, the dearest first: several for each worker. */
-static void divide(struct check *check, struct item *item, struct division *division)
+/* What every item costs, in order, and the room that a kept runner needs: to describe all items takes a while. The image has room for a
+ * session, and for the largest item. Memory that nothing was written to takes none. NULL: there is no memory. */
+static double *price_all(const struct check *check, struct item *item, uint32_t inputs, struct division *division)
 {
-    const double start = 3e8; /* price of a runner's start on a GPU: fewer workers do small checks sooner */
+    struct session session = {.check = (struct check *)check, .item = item, .count = 1};
+    double *price = calloc(inputs + 1, sizeof *price);
+    const int keeps = keeps_runner(check);
+    uint32_t next = 0;
+    division->kept = (struct kept_runner){.image = -1, .bytes = SESSION_BYTES};
+    if (check->options.bench && keeps) bench_prepare(&session);
+    for (int at = 0; price != NULL && at < check->case_count; at++) {
+        const int i = division->order[at].index;
+        for (int n = 0; check->chosen[i] && n < inputs_of(check, i); n++, next++) {
+            if (check->workers < 2 && !keeps) continue;
+            price[next] = price_of_item(check, i, n, item);
+            const size_t bytes = keeps ? session_image_bytes(&session) : 0;
+            if (bytes > division->kept.bytes) division->kept.bytes = bytes;
+            division->kept.items += keeps;
+        }
+    }
+    return price;
+}
+
+/* Pieces of like price, the dearest first: several for each worker. */
+static void divide(struct check *check, const double *price, uint32_t inputs, struct division *division)
+{
+    const double start = 1e9; /* price of a runner's start on a GPU: fewer workers do small checks sooner */
     const int pieces_each = check->options.device == DEVICE_GPU ? 16 : 4;
     double sum = 0.0;
     division->units = 0;
-    for (int i = 0; i < check->case_count && check->workers > 1; i++)
-        if (check->chosen[i]) sum += price_of(check, i, item);
+    for (uint32_t i = 0; i < inputs; i++) sum += price[i];
     if (check->options.device == DEVICE_GPU && check->workers > 1 + sum / start)
         check->workers = 1 + (int)(sum / start);
     const double most = sum / (pieces_each * check->workers);
     for (int at = 0; at < check->case_count; at++) {
-        const int i = division->order[at].index;
-        for (int n = 0; check->chosen[i] && n < inputs_of(check, i); n++) {
+        const int i = division->order[at].index, alone = is_alone(check, i);
+        for (int n = 0; check->chosen[i] && n < inputs_of(check, i); n++, price++) {
             struct unit *last = division->units > 0 ? &division->unit[division->units - 1] : NULL;
-            const double price = check->workers > 1 ? price_of_item(check, i, n, item) : 0.0;
-            const int alone = is_alone(check, i);
             const int goes_on = last != NULL && alone == last->alone &&
-                                (alone || last->price + price <= most || division->units == CHECK_CASES ||
+                                (alone || last->price + *price <= most || division->units == CHECK_CASES ||
                                  (n > 0 && keeps_together(check, i)));
             if (!goes_on) {
                 last = &division->unit[division->units++];
                 *last = (struct unit){.first = {at, n}, .alone = alone};
             }
             last->last = (struct place){at, n + 1};
-            last->price += price;
+            last->price += *price;
         }
     }
     /* A bench keeps the order of the table, in which it prints. */
@@ -513,25 +534,11 @@ static void check_crowded_out(struct check *check, const struct division *divisi
     memcpy(check->chosen, kept, sizeof kept);
 }
 
-/* The image of a kept runner has room for a session, and for the largest item. Memory that nothing was written to takes none. */
-static void make_room(const struct check *check, struct item *item, struct kept_runner *kept)
-{
-    struct session session = {.check = (struct check *)check, .item = item, .count = 1};
-    *kept = (struct kept_runner){.image = -1, .bytes = SESSION_BYTES};
-    if (check->options.bench && keeps_runner(check)) bench_prepare(&session);
-    for (int i = 0; i < check->case_count && keeps_runner(check); i++)
-        for (int n = 0; check->chosen[i] && n < inputs_of(check, i); n++) {
-            make_item(check, i, n, item);
-            const size_t bytes = session_image_bytes(&session);
-            if (bytes > kept->bytes) kept->bytes = bytes;
-            kept->items++;
-        }
-}
-
 void check_run(struct check *check)
 {
     static struct division division;
     struct item *item = malloc(sizeof *item);
+    double *price = NULL;
     uint32_t inputs = 0;
     for (int i = 0; i < check->case_count; i++)
         inputs += check->chosen[i] ? (uint32_t)inputs_of(check, i) : 0;
@@ -540,17 +547,20 @@ void check_run(struct check *check)
     if (check->workers < 1) check->workers = 1;
     check->turns = -1;
     division.check = check;
-    if (item == NULL) {
+    if (item != NULL) {
+        put_in_order(check, item, division.order);
+        price = price_all(check, item, inputs, &division);
+    }
+    if (price == NULL) {
         snprintf(check->broken, sizeof check->broken, "no memory");
     } else {
-        put_in_order(check, item, division.order);
-        divide(check, item, &division);
+        divide(check, price, inputs, &division);
         if (check->options.bench) turns_open(check);
-        make_room(check, item, &division.kept);
         workers_run(check, division.units, check_unit, end_worker, &division);
         if (check->workers > 1) check_crowded_out(check, &division);
         try_alone(check, item);
     }
+    free(price);
     free(item);
     diagnose_parts(check);
     lines_look_up(check);
