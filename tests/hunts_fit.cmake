@@ -1,6 +1,6 @@
 # The debugging exercises of `warpwise hunt` are the mutants with a line `hunt: NUMBER`. Of each lesson that has kernels there are
 # at least 12, numbered from 1 without a gap; no two have one cause; each mistake lies in the solution's own file, where a reader
-# can find it, and brings no name that would tell of it.
+# can find it, and brings no name that would tell of it. A lesson that is still being written (FILL IN) may have fewer.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH source)
 set(least 12)
@@ -87,12 +87,13 @@ foreach(folder IN LISTS folders)
         check_blocks(${mutant} "${text}" "${solution}" "${known}")
     endforeach()
     list(LENGTH numbers in_lesson)
-    foreach(number RANGE 1 ${in_lesson})
-        if(NOT number IN_LIST numbers)
+    foreach(number RANGE ${in_lesson})
+        if(number GREATER 0 AND NOT number IN_LIST numbers)
             message(SEND_ERROR "${lesson}: ${in_lesson} exercises, and none of them is number ${number}")
         endif()
     endforeach()
-    if(in_lesson LESS least)
+    file(STRINGS ${source}/lessons/${lesson}/README.md unfinished REGEX "FILL IN")
+    if(in_lesson LESS least AND NOT unfinished)
         message(SEND_ERROR "${lesson}: ${in_lesson} exercises are fewer than ${least}")
     endif()
     math(EXPR count "${count} + ${in_lesson}")

@@ -142,7 +142,7 @@ static int read_group(struct options *options, const char *text)
 static int read_lesson(struct options *options, const char *text)
 {
     options->lesson = options_lesson(text);
-    return options->lesson != NULL ? 0 : complain("no such lesson", text);
+    return options->lesson != NULL ? 0 : complain("no such lesson, or it is newer than this build", text);
 }
 
 /* Reads an option that has a value; 1 if it is one of those. */

@@ -55,7 +55,8 @@ int main(int argc, char **argv)
                 shown += cell.state == CELL_SHOWN;
                 not_held += cell.state == CELL_NOT_HELD;
                 if (cell.state == CELL_EMPTY)
-                    fail(*at, (*at)->part[part].name, promise_table[row].name, "an empty cell");
+                    fail(*at, (*at)->part[part].name, promise_table[row].name,
+                         "an empty cell: no case shows it, and lesson.def has neither SHOWN nor NOT_HELD");
             }
         for (int i = 0; verbose && i < count; i++)
             if (cases[i].shows != 0) printf("%s%s\n", cases[i].name, cases[i].repeat > 1 ? " *" : "");
