@@ -303,7 +303,8 @@ static void print_written(const struct new_lesson *lesson)
            "  cmake --build build\n"
            "  build/bin/warpwise check %.2s               the skeleton: NOT_STARTED\n"
            "  build/bin/warpwise check %.2s --solution    PASS\n"
-           "  ctest --test-dir build -R '%s|^docs.(site|links|two)|^(drift|format)|^unit.(promises|lesson_defs|rooms)' "
+           "  ctest --test-dir build -R "
+           "'%s|^docs.(site|links|two)|^(drift|format)|^unit.(promises|lesson_defs|rooms)' "
            "-LE 'student|grade|selftest'\n",
            lesson->name, lesson->name, lesson->name);
     printf("\nnow make it yours, in this order: the contract, the cases, the solution and the skeleton, "

@@ -465,7 +465,8 @@ static int by_falling_price(const void *a, const void *b)
 
 /* What every item costs, in order, and the room that a kept runner needs: to describe all items takes a while. The image has room for a
  * session, and for the largest item. Memory that nothing was written to takes none. NULL: there is no memory. */
-static double *price_all(const struct check *check, struct item *item, uint32_t inputs, struct division *division)
+static double *price_all(const struct check *check, struct item *item, uint32_t inputs,
+                         struct division *division)
 {
     struct session session = {.check = (struct check *)check, .item = item, .count = 1};
     double *price = calloc(inputs + 1, sizeof *price);
