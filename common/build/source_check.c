@@ -184,16 +184,28 @@ static int check_plain(struct check *check, const struct word *word)
     return 1;
 }
 
-/* C and C++ headers that only compute, name types or hold data; functions in them that reach the machine
- * do not link. */
-static const char *const plain_headers[] = {
-    "stdint.h",  "stddef.h",   "stdbool.h", "limits.h",   "float.h",    "math.h",   "stdlib.h",
-    "string.h",  "stdio.h",    "assert.h",  "cstdint",    "cstddef",    "climits",  "cfloat",
-    "cmath",     "cstdlib",    "cstring",   "cstdio",     "cassert",    "limits",   "type_traits",
-    "utility",   "cuda_fp8.h", "ctype.h",   "cctype",     "errno.h",    "cerrno",   "inttypes.h",
-    "cinttypes", "stdarg.h",   "cstdarg",   "stdalign.h", "time.h",     "ctime",    "algorithm",
-    "array",     "vector",     "numeric",   "tuple",      "functional", "iterator", "initializer_list",
-    "new",       NULL};
+/* 1 if @p header is a name of the C or C++ standard library, whose functions that reach the machine do not link: every header of C++ has
+ * a name without a dot, and that of C is the same with "c" before it. */
+static int header_is_standard(const char *header)
+{
+    static const char *const of_c[] = {"assert", "ctype",    "errno",  "float",   "inttypes", "limits",
+                                       "math",   "stdalign", "stdarg", "stdbool", "stddef",   "stdint",
+                                       "stdio",  "stdlib",   "string", "time"};
+    const size_t length = strspn(header, "abcdefghijklmnopqrstuvwxyz_");
+    int known = length > 0 && header[length] == '\0';
+    for (size_t i = 0; i < sizeof of_c / sizeof of_c[0]; i++)
+        known = known || (length == strlen(of_c[i]) && strncmp(header, of_c[i], length) == 0 &&
+                          strcmp(header + length, ".h") == 0);
+    return known;
+}
+
+/* A name below a folder, of which the device's own parts are none. */
+static int header_is_public(const char *header)
+{
+    return header[0] != '/' && strstr(header, "..") == NULL &&
+           strncmp(header, "simt/", strlen("simt/")) != 0 &&
+           strncmp(header, "refused/", strlen("refused/")) != 0;
+}
 
 int source_header_allowed(const char *header, const struct lesson_folder *lesson)
 {
@@ -201,14 +213,12 @@ int source_header_allowed(const char *header, const struct lesson_folder *lesson
                                    format_string("%s/common/contracts", course_source_dir()),
                                    format_string("%s/common/decode", course_source_dir()),
                                    format_string("%s/common/simt/include", course_source_dir())};
-    size_t length = strlen(header);
-    int allowed = 0;
-    for (size_t i = 0; plain_headers[i] != NULL; i++)
-        allowed = allowed || strcmp(header, plain_headers[i]) == 0;
-    int plain = length > 2 && strcmp(header + length - 2, ".h") == 0 && strchr(header, '/') == NULL;
+    int allowed = header_is_standard(header);
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         char *path = format_string("%s/%s", folders[i], header);
-        allowed = allowed || (plain && access(path, R_OK) == 0);
+        const char *dot = strrchr(header, '.');
+        const int is_header = dot == NULL ? strchr(header, '/') != NULL : strcmp(dot, ".h") == 0;
+        allowed = allowed || (is_header && header_is_public(header) && access(path, R_OK) == 0);
         free(path);
         free((char *)folders[i]);
     }
@@ -476,6 +486,19 @@ static const char *const harmless_attributes[] = {"noinline",
                                                   "patchable_function_entry",
                                                   NULL};
 
+/* 1 if (1, 0) follows, as in `__global__`. Where that is the first word after an #include, the compiler does not say that the
+ * attributes come from a header; a function that has them itself is a kernel, too. */
+static int lists_a_kernel(const struct scan *s)
+{
+    static const char *const arguments[] = {"(", "1", ",", "0", ")"};
+    size_t at = s->at;
+    for (size_t i = 0; i < sizeof arguments / sizeof arguments[0]; i++) {
+        const struct word word = word_at(s, at++);
+        if (!word_is(&word, arguments[i])) return 0;
+    }
+    return 1;
+}
+
 /* After `__attribute__`: checks names at depth two, and skips their arguments. */
 static int check_attribute(struct check *check, struct scan *s)
 {
@@ -488,7 +511,8 @@ static int check_attribute(struct check *check, struct scan *s)
         if (word_is(&word, ")")) depth--;
         if (depth == 2 && word.kind == TOKEN_WORD) {
             before = word;
-            const int lists = !check->of_headers && word_is(&word, "patchable_function_entry"); /* kernels */
+            const int lists =
+                !check->of_headers && word_is(&word, "patchable_function_entry") && !lists_a_kernel(s);
             if (lists || (!word_in(&word, harmless_attributes) && !word_is(&word, "section")))
                 return refuse_word(check, word.line, "the attribute %.*s is not allowed here", &word);
         }

@@ -37,6 +37,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#if defined(SIMT_WITHOUT_SPECIAL_FUNCTIONS) && defined(__GLIBCXX__)
+#include <bits/stl_algobase.h> /* std::min() and its like, which come with the special functions */
+#endif
 
 #include <new>
 #include <utility>
