@@ -267,6 +267,7 @@ static void add_device_flags(struct string_list *command, const struct options *
     } else {
         for (size_t i = 0; i < sizeof(gcc) / sizeof(gcc[0]); i++) list_add(command, gcc[i]);
         /* A function that may be left by an exception would report its end at each of its calls. */
+        if (o->frames) list_add(command, "-fno-rtti");
         list_add(command, o->frames ? "-fno-exceptions" : "--param=tsan-instrument-func-entry-exit=0");
     }
     list_add(command, landing_pads);
