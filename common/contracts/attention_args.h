@@ -12,8 +12,9 @@
  * sees nothing gives 0, and both a logsumexp of -infinity. What the keys that the mask hides hold never counts.
  *
  * What float can hold limits this in all lessons with attention. A score, scale * (q . k), counts if q . k is finite and the score
- * is no larger than 2.35e38, so that kernels may keep it times log2(e); scale times an element of q or k may be infinite. A weight
- * below 2^-126, beside the largest of its row or as a share of all, may be taken for 0, as fast exponentials do.
+ * is no larger than 2.35e38, so that kernels may keep it times log2(e); scale times an element of q or k may be infinite, or too
+ * small for a float. A weight below 2^-126, beside the largest of its row or as a share of all, may be taken for 0, as fast
+ * exponentials do.
  */
 #ifndef WARPWISE_ATTENTION_ARGS_H
 #define WARPWISE_ATTENTION_ARGS_H

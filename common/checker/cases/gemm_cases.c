@@ -709,6 +709,9 @@ static void vary_product(struct lesson_case *item, enum property property, int i
         item->distribution = GEMM_CANCEL;
     if (property != TRANSPOSES) random_factors(item, &set);
     if (property == SAME_BITS && number % 4 == 3) item->flags |= CASE_SMALL_DEVICE;
+    /* One large tile fills it: sums of several of its slices show how a kernel adds them there. */
+    if (property == SAME_BITS && number % 8 == 7)
+        item->extent[GEMM_K] = rng_between(&set, 2 * most, 4 * most);
     /* Where another layout may give other bits, all items of a set have the same layout. */
     int layouts = item->extent[GEMM_EX_FLAGS] & GEMM_SAME_LAYOUTS;
     if (property == TRANSPOSES || (property == SAME_BITS && layouts && index % together == 0)) {

@@ -2,6 +2,7 @@
  * @file arguments.c
  * @brief Promises about single arguments: pointers, extents, options, numbers; and which of two faults decides.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -279,8 +280,31 @@ static void add_launches_of_many(struct making *m, const struct described *exten
     item->about = MORE_BLOCKS;
 }
 
+/* As many as an int counts, of one key, where their workspace has room. */
+static void add_most(struct making *m, const char *name)
+{
+    const size_t most_workspace = (size_t)64 << 30;
+    const struct described *extent = described_extent(m->lesson, m->part, name);
+    struct lesson_case most = making_least(m, m->simplest, 1), with_buffers;
+    char full[NAME];
+    if (extent == NULL || m->lesson->settle != NULL || is_limited(m, extent, MANY)) return;
+    most.value[extent->at] = INT_MAX;
+    with_buffers = most;
+    with_buffers.extent[extent->at] = INT_MAX;
+    if (making_most_workspace(m->lesson, &with_buffers) > most_workspace) return;
+    snprintf(full, sizeof full, "most_%s", name);
+    struct lesson_case *item = making_add(m, &most, full);
+    if (item == NULL) return;
+    item->flags |= CASE_LAUNCH_ONLY;
+    item->devices = ON_SIMT;
+    item->about = "2^31 - 1, which the contract allows: an int that is rounded up to whole blocks overflows";
+}
+
 void make_many(struct making *m)
 {
+    add_most(m, "batch");
+    add_most(m, "rows");
+    add_most(m, "count");
     for (size_t i = 0; i < sizeof EXTENTS / sizeof EXTENTS[0]; i++) {
         const struct described *line = described_extent(m->lesson, m->part, EXTENTS[i].extent);
         if (line == NULL || is_limited(m, line, EXTENTS[i].many)) continue;

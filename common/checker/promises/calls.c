@@ -244,8 +244,22 @@ static int change_one(const struct lesson *lesson, const struct lesson_case *cas
     return move(lesson, item, left, left);
 }
 
-/* Of change number @p left the call before it, or @p changed: the case's own arguments one by one, then of each case that takes another path
- * where its first buffer begins, and where all others do. 0: there are not as many. */
+/* Two heads that share a K/V head, after two that do not: of one head no other number of K/V heads can be told. 0: there are more
+ * heads, or no K/V heads. */
+static int change_groups(const struct lesson *lesson, struct lesson_case *item, int changed)
+{
+    const struct described *heads = described_extent(lesson, item->part, "heads"),
+                           *kv_heads = described_extent(lesson, item->part, "kv_heads");
+    if (heads == NULL || kv_heads == NULL || told(item, heads) != 1) return 0;
+    tell_call(item, heads, 2, 1);
+    tell_call(item, kv_heads, changed ? 1 : 2, 1);
+    if (lesson->settle != NULL) lesson->settle(item);
+    item->about = AFTER("another number of K/V heads");
+    return 1;
+}
+
+/* Of change number @p left the call before it, or @p changed: the case's own arguments one by one, then how many heads share a K/V head,
+ * then of each case that takes another path where its first buffer begins, and where all others do. 0: there are not as many. */
 static int change(const struct lesson *lesson, const struct lesson_case *cases, int count,
                   struct lesson_case *item, int left, int changed)
 {
@@ -257,6 +271,10 @@ static int change(const struct lesson *lesson, const struct lesson_case *cases, 
             return 1;
         }
     left -= own;
+    if (change_groups(lesson, &other, changed) && left-- == 0) {
+        *item = other;
+        return 1;
+    }
     const struct lesson_case *taken = path(lesson, cases, count, item->part, left / 2);
     if (taken == NULL) return 0;
     other = *taken;

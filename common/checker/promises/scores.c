@@ -22,6 +22,9 @@
     "products of q and k are 2^-130 or so, and the scale makes scores of them that count: so do products "   \
     "of "                                                                                                    \
     "scales of q and k"
+#define UNDERFLOWS                                                                                           \
+    "the scale times an element of q, or of k, is less than any float here, and products of q and k are "    \
+    "ordinary numbers"
 #define PEAKS                                                                                                \
     "a few keys have a score 200 above all others, in every row other ones: does the maximum count all "     \
     "keys?"
@@ -72,6 +75,8 @@ static const struct size SIZES[] = {
     {0x1p-120,     0x1.cp127, 0x1p-14,   BEYOND, 0, 0, 0},
     {0x1.cp127,    0x1.4p-67, 0x1p-68,   TINY,   0, 0, 0},
     {-0x1.cp127,   0x1.4p-10, 0x1p-120,  TINY,   0, 0, 0},
+    {0x1p-60,      0x1.4p-90, 0x1p126,   UNDERFLOWS, 0, 0, 0},
+    {-0x1p-60,     0x1.4p126, 0x1p-90,   UNDERFLOWS, 0, 0, 0},
     {1.0,          0x1.4p0,   0x1.0ep6,  FAINT,  64, 0, 0x1p118},
     {1.0,          1.0,       87.1875,   FAINT,  256, 0, 0x1p118}, /* 2^-125.8 */
     {1.0,          1.0,       16.0,      STEP_UP, 0, THIRD, 0x1p108},
@@ -84,6 +89,7 @@ enum {
     ALL_BUT_FIRST, /* of these keys the scores are -infinity */
     ALL_BUT_LAST,
     ALL,
+    ONE_NAN, /* the scores of all keys are -infinity, but for one in the middle, or in any place of a given row */
     FAR_BELOW, /* scores of all keys but the first are finite, and so far below that their weights are 0 */
     CANCELLED, /* the values of the second half of the keys nearly cancel those of the first one */
     HIDDEN_VALUES, /* every value is NaN in some columns: queries before it do not see it */
@@ -199,6 +205,15 @@ int has_weights(const struct lesson *lesson, const struct lesson_case *cases, in
     return has_scores(lesson, cases, count, part) && has_values(lesson, cases, count, part);
 }
 
+static int is_given_scores(const struct making *m)
+{
+    struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
+    int given = 0;
+    for (int b = buffers_of(m->lesson, m->cases, m->count, m->part, buffer) - 1; b >= 0; b--)
+        given |= is_score(buffer[b].name) && (buffer[b].role == WIRE_IN || buffer[b].role == WIRE_INOUT);
+    return given;
+}
+
 /* One key has all the weight, so that whole tiles have none. The last one that a cache has room for may be one that nobody sees. */
 void make_weightless(struct making *m)
 {
@@ -210,7 +225,13 @@ void make_weightless(struct making *m)
         "the scores of all keys are -infinity, so that all weights are 0, and some of their values are NaN "
         "or "
         "infinite: 0 times either is NaN, in a row whose weights have the sum 0, too";
-    if (!has_weights(m->lesson, m->cases, m->count, m->part)) return;
+    const int weighs = has_weights(m->lesson, m->cases, m->count, m->part);
+    if (weighs || is_given_scores(m))
+        add_filled(
+            m, "weightless_and_nan", ONE_NAN, weighs ? KEYS : 3 * KEYS,
+            "all scores of a row are -infinity but one, which is NaN: so is all that comes of it, though "
+            "no score is larger than -infinity");
+    if (!weighs) return;
     add_filled(m, "weightless_but_first", ALL_BUT_FIRST, KEYS, about);
     if (m->lesson->settle == NULL) add_filled(m, "weightless_but_last", ALL_BUT_LAST, KEYS, about);
     add_filled(m, "weightless_all", ALL, KEYS, about_all);
@@ -351,8 +372,12 @@ static void fill_weightless(const struct lesson *lesson, const struct lesson_cas
         const size_t row = i / apart, token = row % tokens, column = i % row_elems % head_dim;
         const size_t last = seen(lesson, item, row / tokens, tokens) - 1, least = 2 * last / head_dim + 1;
         const size_t steps = least > APART ? least : APART;
-        const int counts = item->scores != ALL && token == (item->scores == ALL_BUT_LAST ? last : 0);
-        if (is_key(buffer->name) && column == 0) data[i] = counts ? 0.5f : hidden;
+        const size_t alone = item->scores == ALL_BUT_LAST ? last
+                             : item->scores == ONE_NAN    ? (last + 1) / 2
+                                                          : 0;
+        const int counts = item->scores != ALL && token == alone;
+        if (is_key(buffer->name) && column == 0)
+            data[i] = !counts ? hidden : item->scores == ONE_NAN ? NAN : 0.5f;
         if (is_value(buffer->name) && !counts && token % steps == FIRST && row / steps % head_dim == column)
             data[i] = token / steps % 2 == 0 ? NAN : INFINITY;
     }
@@ -382,6 +407,14 @@ static void fill_hidden(const struct lesson_case *item, const struct lesson_buff
     }
 }
 
+/* Every row has its NaN at another place. */
+static void fill_one_nan(const struct lesson_buffer *buffer, float *data)
+{
+    const size_t row = buffer->extent[buffer->rank - 1];
+    for (size_t i = 0; i < lesson_elems(buffer); i++)
+        data[i] = i % row == (i / row * STEP + 1) % row ? NAN : -INFINITY;
+}
+
 /* Queries are such that a score is a key's first element times the factor, or 0. */
 static void fill_rows(const struct lesson *lesson, const struct lesson_case *item,
                       const struct lesson_buffer *buffer, size_t head_dim, float *data)
@@ -391,6 +424,7 @@ static void fill_rows(const struct lesson *lesson, const struct lesson_case *ite
     const int is_query = strcmp(buffer->name, "q") == 0;
     for (size_t i = 0; i < lesson_elems(buffer) && is_query; i++)
         data[i] = i % row % head_dim == 0 && !cancelled ? 1.0f : 0.0f;
+    if (item->scores == ONE_NAN && is_score(buffer->name)) fill_one_nan(buffer, data);
     if (!is_key(buffer->name) && !is_value(buffer->name)) return;
     if (cancelled)
         fill_cancelled(lesson, item, buffer, data);

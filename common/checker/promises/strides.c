@@ -32,8 +32,9 @@ static size_t rows_of(const struct lesson_buffer *buffer)
     return rows;
 }
 
-/* Three eighths of the rows lie below 2^31, and a quarter beyond 2^32, where unsigned offsets begin anew: what lies there is not only a
- * rest that nobody reads. @p more keeps rows from beginning at multiples of a vector. */
+/* A quarter of the rows lie below 2^31, and half of them beyond 2^32, where unsigned offsets begin anew: what lies there is not only a
+ * rest that nobody reads, and of 64 rows, which are a tile, the last begins as far from the first. @p more keeps rows from beginning at
+ * multiples of a vector. */
 static void add_far_stride(struct making *m, const struct described *stride, int more)
 {
     enum { LEAST_ROWS = 3, MOST_APART = INT32_MAX / 64 - 2 };
@@ -46,7 +47,7 @@ static void add_far_stride(struct making *m, const struct described *stride, int
     for (int b = 0; b < count; b++) {
         const size_t rows = rows_of(&buffer[b]);
         if (rows < LEAST_ROWS || !has_rows_apart(m, buffer[b].name, stride->name)) continue;
-        const int64_t wanted = (INT64_C(1) << 32) / (int64_t)(rows * 3 / 4) / 64;
+        const int64_t wanted = (INT64_C(1) << 32) / (int64_t)(rows / 2) / 64;
         apart[b] = ((wanted < MOST_APART ? wanted : MOST_APART) + 1) * 64 + more;
         far++;
     }
