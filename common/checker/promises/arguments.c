@@ -506,8 +506,8 @@ void vary_faults(const struct lesson *lesson, const struct lesson_case *cases, i
     for (int tried = 0; tried < MOST_TRIED && found > 0; tried++, index++) {
         const int *rank = pairs[index % found];
         const struct lesson_case *first = fault_of(lesson, cases, count, &sound, rank[0], index / found),
-                                 *second =
-                                     fault_of(lesson, cases, count, &sound, rank[1], rng_between(rng, 0, ANY));
+                                 *second = fault_of(lesson, cases, count, &sound, rank[1],
+                                                    rng_between(rng, 0, ANY));
         *item = sound;
         if (!add_fault(item, first, &sound) || !add_fault(item, second, &sound)) continue;
         if (item->devices == 0) continue;
