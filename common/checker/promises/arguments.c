@@ -289,6 +289,54 @@ void make_many(struct making *m)
     }
 }
 
+/* ---- shared memory ---------------------------------------------------------------------------------------- */
+
+/* Floats in the shared memory that a block has without asking, and in the most that it has; a row of 256 queries or sums takes STEP. */
+enum { FLOATS_UNASKED = 48 * 256, FLOATS_AT_MOST = 227 * 256, STEP = 256, SHARED_LENGTHS = 16 };
+
+/* The axis along which a block might keep a row of scores; NULL: the part has none. */
+static const struct described *axis_of_rows(const struct lesson *lesson, int part)
+{
+    static const char *const names[] = {"kv_len", "cols", "max_context_len", "max_len"};
+    const struct described *line = NULL;
+    for (size_t i = 0; line == NULL && i < sizeof names / sizeof names[0]; i++)
+        line = described_extent(lesson, part, names[i]);
+    return line;
+}
+
+int has_rows_of_keys(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    (void)cases, (void)count;
+    return axis_of_rows(lesson, part) != NULL;
+}
+
+/* Only the launches are checked: nothing is as long as the kernel is told. */
+void make_shared_rows(struct making *m)
+{
+    enum { ROWS = 3 };
+    const struct lesson_case *widest = making_widest(m);
+    const struct lesson_case least = making_least(m, widest != NULL ? widest : m->simplest, ROWS);
+    if (axis_of_rows(m->lesson, m->part) == NULL) return;
+    struct lesson_case *item = making_add(m, &least, "rows_that_fill_shared_memory");
+    if (item == NULL) return;
+    item->flags |= CASE_LAUNCH_ONLY | CASE_ENUMERATES;
+    item->devices = ON_SIMT;
+    item->property = MADE_SHARED;
+    item->repeat = SHARED_LENGTHS;
+    item->about =
+        "a row of scores nearly fills the 48 KB of shared memory that a block has without asking, or all "
+        "that it can have: what else lies there must fit beside it";
+}
+
+void vary_shared(const struct lesson *lesson, struct lesson_case *item, int index)
+{
+    const int most = index % 2 > 0 ? FLOATS_AT_MOST : FLOATS_UNASKED, keys = most - index / 2 * STEP;
+    const struct described *pages = described_extent(lesson, item->part, "max_blocks");
+    item->value[axis_of_rows(lesson, item->part)->at] = keys;
+    if (pages != NULL) item->value[pages->at] = keys;
+    if (lesson->tell_keys != NULL) lesson->tell_keys(item, keys);
+}
+
 void make_unknown_options(struct making *m)
 {
     enum { NO_DTYPE = 9 };

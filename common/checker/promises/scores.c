@@ -277,8 +277,7 @@ void make_cancelled(struct making *m)
                "sum of some keys that is kept in 16 bits shows");
 }
 
-/* Of the part's ordinary cases that have the widest rows the one with most to compute: with many keys; NULL: rows have one width. */
-static const struct lesson_case *widest(const struct making *m)
+const struct lesson_case *making_widest(const struct making *m)
 {
     const struct described *columns = described_extent(m->lesson, m->part, "head_dim");
     const struct lesson_case *found = NULL;
@@ -302,7 +301,7 @@ static const struct lesson_case *widest(const struct making *m)
 static void add_late(struct making *m)
 {
     enum { ROWS = 3, KEYS = 200 };
-    const struct lesson_case *like = widest(m);
+    const struct lesson_case *like = making_widest(m);
     const struct described *keys = described_extent(m->lesson, m->part, "kv_len");
     if (like == NULL || !has_weights(m->lesson, m->cases, m->count, m->part)) return;
     const struct lesson_case least = making_least(m, like, ROWS);
