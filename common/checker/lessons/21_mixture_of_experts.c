@@ -710,7 +710,6 @@ const struct lesson lesson_21_mixture_of_experts = {
     .turns = "logits a x",
     .others_below = others_below,
     .cases = cases,
-    .settle = settle,
     .vary = vary,
     .buffers = buffers,
     .fill = fill,
