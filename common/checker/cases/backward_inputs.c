@@ -165,6 +165,8 @@ static double element(const struct lesson_case *item, int index, int head, int r
         return index == BW_DOUT ? 1.0 + 0.125 * noise : noise;
     case LARGE_GRADIENT:
         return index == BW_DOUT ? 500.0 * noise : noise;
+    case LARGE_SUMS:
+        return index == BW_DOUT ? 500.0 * noise : index == BW_K ? 1000.0 * noise : noise;
     case SMALL_GRADIENT:
         return index == BW_DOUT ? 0x1p-12 * noise : noise;
     case NAN_Q:

@@ -302,6 +302,8 @@ struct lesson {
     int (*cases)(struct lesson_case *cases, int capacity);
     /** @brief Sets what follows from extents that were changed; NULL: nothing does. */
     void (*settle)(struct lesson_case *item);
+    /** @brief Tells the call of so many keys, whatever the buffers hold, where an extent alone does not; NULL: it does. */
+    void (*tell_keys)(struct lesson_case *item, int keys);
     /** @brief Gives item @p index of a property its numbers and seed. @p item comes as a copy of the case,
      *         with the seed of the case; @p rng is another generator for every item. */
     void (*vary)(struct lesson_case *item, int index, struct rng *rng);

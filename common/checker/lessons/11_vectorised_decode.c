@@ -284,6 +284,12 @@ static void settle(struct lesson_case *item)
     item->value[DC_GIVEN] = item->extent[EX_GIVEN];
 }
 
+/* Positions on the device say nothing when a kernel is launched. */
+static void tell_keys(struct lesson_case *item, int keys)
+{
+    if (item->extent[EX_GIVEN] == 0) item->value[DC_POSITION] = keys - item->extent[DC_Q_LEN];
+}
+
 static int loads_of(const struct special *special, int part)
 {
     if (part == PART_HALF2) return DECODE_LOADS_4_BYTES;
@@ -598,6 +604,6 @@ static void describe(const struct lesson_case *item, char *text, size_t size)
 
 const struct lesson lesson_11_vectorised_decode = {
 #include "checker/cases/described.h"
-    LESSON_CALLBACKS(decode_),       .turns = "q", .distributions = CHEAP + 1, .seen = decode_seen,
-    .not_finite = decode_not_finite,
+    LESSON_CALLBACKS(decode_), .turns = "q",           .distributions = CHEAP + 1,
+    .seen = decode_seen,       .tell_keys = tell_keys, .not_finite = decode_not_finite,
 };

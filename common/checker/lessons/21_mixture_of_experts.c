@@ -25,13 +25,14 @@ enum distribution {
     NOBODY,    /* some pairs are of no expert */
     FALLING,   /* the last expert comes first */
     /* of matrices */
-    GATES_LOW,  /* gates far below 0, where exp(-gate) is infinite in float */
-    GATES_HIGH, /* gates far above 0, where exp(gate) is */
-    TINY,       /* results are among the subnormal numbers of f16 */
-    POSITIVE,   /* logits that are equal, and nothing below 0: the sum of a token's choices only grows */
-    INFINITE_A, /* every place along k is infinite in some row, with finite rows between */
-    INFINITE_W, /* the same of each expert's weights */
-    IN_ORDER,   /* experts return powers of two, and which of them a sum in f32 loses its order decides */
+    GATES_LOW,   /* gates far below 0, where exp(-gate) is infinite in float */
+    GATES_HIGH,  /* gates far above 0, where exp(gate) is */
+    GATES_EXACT, /* gates below 0 that are one product each, so that only silu rounds, and large numbers that it is multiplied with */
+    TINY,        /* results are among the subnormal numbers of f16 */
+    POSITIVE,    /* logits that are equal, and nothing below 0: the sum of a token's choices only grows */
+    INFINITE_A,  /* every place along k is infinite in some row, with finite rows between */
+    INFINITE_W,  /* the same of each expert's weights */
+    IN_ORDER,    /* experts return powers of two, and which of them a sum in f32 loses its order decides */
     DISTRIBUTIONS
 };
 
@@ -148,6 +149,8 @@ static const struct table_row TABLE[] = {
     {"product/few_gates_high",     GROUP_NUMERICS,   P,   16,   4, 0,   64,  40,  F16,  SWIGLU,          GATES_HIGH, 0, 1, 0},
     {"product/many_gates_low",     GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  BF16, SWIGLU,          GATES_LOW,  0, 1, 0},
     {"product/many_gates_high",    GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  F16,  SWIGLU,          GATES_HIGH, 0, 1, 0},
+    {"product/few_gates_exact",    GROUP_NUMERICS,   P,   16,   4, 0,   64,  40,  F16,  SWIGLU,          GATES_EXACT, 0, 1, 0},
+    {"product/many_gates_exact",   GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  F16,  SWIGLU,          GATES_EXACT, 0, 1, 0},
     {"product/tiny_few",           GROUP_NUMERICS,   P,   16,   4, 0,   64,  40,  F16,  0,               TINY,       0, 1, 0},
     {"product/tiny_many",          GROUP_NUMERICS,   P,   60,   4, 0,   64,  40,  F16,  0,               TINY,       0, 1, 0},
     {"product/property_random",    GROUP_PROPERTIES, P,    1,   1, 0,    8,   8,  F16,  0,               NORMAL,     0, 100, RANDOM},
@@ -421,6 +424,8 @@ static void fill_weights(const struct lesson_case *item, size_t elems, size_t co
         data[i] *= scale;
         if (item->distribution == GATES_LOW && gate) data[i] = -fabsf(data[i]) * 40.0f;
         if (item->distribution == GATES_HIGH && gate) data[i] = fabsf(data[i]) * 40.0f;
+        if (item->distribution == GATES_EXACT)
+            data[i] = i % columns > 0 ? 0.0f : gate ? -fabsf(data[i]) * 160.0f : data[i] * 8000.0f;
         if (item->distribution == TINY) data[i] *= 0x1p-13f;
         if (item->distribution == POSITIVE) data[i] = fabsf(data[i]);
         if (item->distribution == INFINITE_W && is_infinite(i, columns)) data[i] = INFINITY;
@@ -432,7 +437,7 @@ static void fill_rows(const struct lesson_case *item, size_t elems, size_t colum
 {
     for (size_t i = 0; i < elems; i++) {
         if (item->distribution == GATES_LOW || item->distribution == GATES_HIGH ||
-            item->distribution == POSITIVE)
+            item->distribution == GATES_EXACT || item->distribution == POSITIVE)
             data[i] = fabsf(data[i]);
         if (item->distribution == INFINITE_A && is_infinite(i, columns)) data[i] = INFINITY;
         if (item->distribution == WITH_NAN && item->part == EXPERTS_PRODUCT && i / columns % 7 == 3 &&
@@ -619,6 +624,9 @@ static const char *purpose(const struct lesson_case *item)
     case LARGE:
         return "logits far from 0 and close to each other: their difference is exact, that of two products "
                "is not";
+    case GATES_EXACT:
+        return "gates are below 0, and exact: 1 + tanh(gate / 2) is a difference of numbers that are nearly "
+               "the same";
     case GATES_LOW:
         return "gates far below 0: exp(-gate) is infinite, and gate / infinity is 0";
     default:
@@ -702,7 +710,6 @@ const struct lesson lesson_21_mixture_of_experts = {
     .turns = "logits a x",
     .others_below = others_below,
     .cases = cases,
-    .settle = settle,
     .vary = vary,
     .buffers = buffers,
     .fill = fill,

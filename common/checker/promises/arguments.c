@@ -313,6 +313,54 @@ void make_many(struct making *m)
     }
 }
 
+/* ---- shared memory ---------------------------------------------------------------------------------------- */
+
+/* Floats in the shared memory that a block has without asking, and in the most that it has; a row of 256 queries or sums takes STEP. */
+enum { FLOATS_UNASKED = 48 * 256, FLOATS_AT_MOST = 227 * 256, STEP = 256, SHARED_LENGTHS = 16 };
+
+/* The axis along which a block might keep a row of scores; NULL: the part has none. */
+static const struct described *axis_of_rows(const struct lesson *lesson, int part)
+{
+    static const char *const names[] = {"kv_len", "cols", "max_context_len", "max_len"};
+    const struct described *line = NULL;
+    for (size_t i = 0; line == NULL && i < sizeof names / sizeof names[0]; i++)
+        line = described_extent(lesson, part, names[i]);
+    return line;
+}
+
+int has_rows_of_keys(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    (void)cases, (void)count;
+    return axis_of_rows(lesson, part) != NULL;
+}
+
+/* Only the launches are checked: nothing is as long as the kernel is told. */
+void make_shared_rows(struct making *m)
+{
+    enum { ROWS = 3 };
+    const struct lesson_case *widest = making_widest(m);
+    const struct lesson_case least = making_least(m, widest != NULL ? widest : m->simplest, ROWS);
+    if (axis_of_rows(m->lesson, m->part) == NULL) return;
+    struct lesson_case *item = making_add(m, &least, "rows_that_fill_shared_memory");
+    if (item == NULL) return;
+    item->flags |= CASE_LAUNCH_ONLY | CASE_ENUMERATES;
+    item->devices = ON_SIMT;
+    item->property = MADE_SHARED;
+    item->repeat = SHARED_LENGTHS;
+    item->about =
+        "a row of scores nearly fills the 48 KB of shared memory that a block has without asking, or all "
+        "that it can have: what else lies there must fit beside it";
+}
+
+void vary_shared(const struct lesson *lesson, struct lesson_case *item, int index)
+{
+    const int most = index % 2 > 0 ? FLOATS_AT_MOST : FLOATS_UNASKED, keys = most - index / 2 * STEP;
+    const struct described *pages = described_extent(lesson, item->part, "max_blocks");
+    item->value[axis_of_rows(lesson, item->part)->at] = keys;
+    if (pages != NULL) item->value[pages->at] = keys;
+    if (lesson->tell_keys != NULL) lesson->tell_keys(item, keys);
+}
+
 void make_unknown_options(struct making *m)
 {
     enum { NO_DTYPE = 9 };
@@ -406,18 +454,43 @@ static int is_late(const struct lesson *lesson, const struct lesson_case *fault)
     return 0;
 }
 
-/* Of the cases that the table made of @p sound, those with one fault. */
+/* Whether lesson.def says that the contract looks at this in another order than most do. */
+static int is_told_otherwise(const struct lesson *lesson, int part, const char *what)
+{
+    char promise[LESSON_NAME];
+    snprintf(promise, sizeof promise, "refusal.order %s", what);
+    return described_about(lesson, part, DESCRIBED_NOT_HELD, promise) != NULL;
+}
+
+/* Whether a case of the lesson's own has one extent that the contract refuses, and is sound otherwise. */
+static int is_own_extent(const struct lesson *lesson, const struct lesson_case *item,
+                         const struct lesson_case *sound)
+{
+    int changed = -1;
+    for (int i = 0; i < WIRE_VALUES; i++)
+        if (item->value[i] != sound->value[i]) changed = changed == -1 ? i : -2;
+    if (item->expected != KERNEL_INVALID_DIMENSION || item->null_buffer != sound->null_buffer ||
+        item->misaligned_buffer >= 0 || item->capability != 0)
+        return 0;
+    for (const struct described *line = NULL;
+         (line = described_next(lesson, item->part, DESCRIBED_EXTENT, line)) != NULL;)
+        if (line->at == changed) return !is_told_otherwise(lesson, item->part, line->name);
+    return 0;
+}
+
+/* Of the cases that the table made of @p sound, and of the lesson's own, those with one fault. */
 static int is_fault(const struct lesson *lesson, const struct lesson_case *item,
                     const struct lesson_case *sound)
 {
-    return item->part == sound->part && item->shows != 0 && item->expected != KERNEL_OK &&
-           item->repeat == 1 && !(item->flags & CASE_REFUSE_LAUNCHES) &&
-           memcmp(item->extent, sound->extent, sizeof item->extent) == 0 && !is_late(lesson, item);
+    return item->part == sound->part && item->expected != KERNEL_OK && item->repeat == 1 &&
+           !(item->flags & CASE_REFUSE_LAUNCHES) &&
+           memcmp(item->extent, sound->extent, sizeof item->extent) == 0 &&
+           (item->shows != 0 || is_own_extent(lesson, item, sound)) && !is_late(lesson, item);
 }
 
 void make_several_faults(struct making *m)
 {
-    enum { PAIRS = 128 }; /* each pair of eight ranks twice */
+    enum { PAIRS = 128 }; /* each pair of causes six times, or more */
     int ranks = 0;
     for (int i = 0; i < m->count; i++)
         if (m->sound != NULL && is_fault(m->lesson, &m->cases[i], m->sound))
@@ -458,49 +531,68 @@ static int add_fault(struct lesson_case *item, const struct lesson_case *fault,
     return item->null_buffer < 0 || item->null_buffer != item->misaligned_buffer;
 }
 
-/* Whether contracts say which of two causes comes first: a workspace and a device are looked at in either order. */
-static int in_order(int first, int second)
-{
-    enum { WORKSPACE = 5, DEVICE = 7 };
-    return first < second && !(first >= WORKSPACE && second == DEVICE);
-}
+enum { RANKS = 8 };
 
-/* A random one of the faults of this rank. */
-static const struct lesson_case *any_fault(const struct lesson *lesson, const struct lesson_case *cases,
-                                           int count, const struct lesson_case *sound, int rank,
-                                           struct rng *rng)
+/* Number @p at of the faults of this rank, from the first again after the last; NULL: there is none. */
+static const struct lesson_case *fault_of(const struct lesson *lesson, const struct lesson_case *cases,
+                                          int count, const struct lesson_case *sound, int rank, int at)
 {
-    int at = rng_between(rng, 0, count - 1);
-    for (int tried = 0; tried < count; tried++, at = (at + 1) % count)
-        if (is_fault(lesson, &cases[at], sound) && rank_of_fault(lesson, &cases[at]) == rank)
-            return &cases[at];
+    int faults = 0, number = -1;
+    for (int i = 0; i < count; i++)
+        faults += is_fault(lesson, &cases[i], sound) && rank_of_fault(lesson, &cases[i]) == rank;
+    for (int i = 0; i < count && faults > 0; i++) {
+        number += is_fault(lesson, &cases[i], sound) && rank_of_fault(lesson, &cases[i]) == rank;
+        if (number == at % faults) return &cases[i];
+    }
     return NULL;
 }
 
-/* Both faults are wrong by themselves, each for another cause; items go through all pairs of causes in turn. */
+/* Writes which pairs of causes the part has, the contract's first first; returns how many. An architecture comes last. */
+static int pairs_of(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                    const struct lesson_case *sound, int pairs[RANKS * RANKS][2])
+{
+    enum { WORKSPACE = 5, DEVICE = 7 };
+    const int is_device_last = !is_told_otherwise(lesson, sound->part, "workspace");
+    int found = 0;
+    for (int later = 1; later < RANKS; later++)
+        for (int first = 0; first < later; first++) {
+            if (later == DEVICE && first >= WORKSPACE && !is_device_last) continue;
+            if (fault_of(lesson, cases, count, sound, first, 0) == NULL ||
+                fault_of(lesson, cases, count, sound, later, 0) == NULL)
+                continue;
+            pairs[found][0] = first;
+            pairs[found++][1] = later;
+        }
+    return found;
+}
+
+/* Both faults are wrong by themselves, each for another cause. Items go through all pairs of causes in turn, and each time take
+ * the next fault that comes first, with any one of the others. */
 void vary_faults(const struct lesson *lesson, const struct lesson_case *cases, int count,
                  struct lesson_case *item, int index, struct rng *rng)
 {
-    enum { RANKS = 8, MOST_TRIED = 1000 };
+    enum { MOST_TRIED = 1000, ANY = 1 << 16 };
     const struct lesson_case sound = *item;
-    for (int tried = 0; tried < MOST_TRIED; tried++, index++) {
-        const int rank = index % RANKS, later = index / RANKS % RANKS;
-        if (!in_order(rank, later)) continue;
-        const struct lesson_case *first = any_fault(lesson, cases, count, &sound, rank, rng),
-                                 *second = any_fault(lesson, cases, count, &sound, later, rng);
+    int pairs[RANKS * RANKS][2];
+    const int found = pairs_of(lesson, cases, count, &sound, pairs);
+    for (int tried = 0; tried < MOST_TRIED && found > 0; tried++, index++) {
+        const int *rank = pairs[index % found];
+        const struct lesson_case *first = fault_of(lesson, cases, count, &sound, rank[0], index / found),
+                                 *second = fault_of(lesson, cases, count, &sound, rank[1],
+                                                    rng_between(rng, 0, ANY));
         *item = sound;
-        if (first == NULL || second == NULL) continue;
         if (!add_fault(item, first, &sound) || !add_fault(item, second, &sound)) continue;
         if (item->devices == 0) continue;
-        item->expected = first->expected;
         /* a workspace may turn out not to be needed: that only matters where it is the first fault */
+        if ((first->flags & CASE_IF_WORKSPACE) && second->capability != 0) continue;
         if (!(first->flags & CASE_IF_WORKSPACE)) item->flags &= ~(unsigned)CASE_IF_WORKSPACE;
+        item->expected = first->expected;
         return;
     }
     /* None of the pairs fits in one call: then one fault has to do. */
     *item = sound;
     for (int rank = 1; rank < RANKS; rank++) {
-        const struct lesson_case *only = any_fault(lesson, cases, count, &sound, rank, rng);
+        const struct lesson_case *only = fault_of(lesson, cases, count, &sound, rank, index);
         if (only == NULL || !add_fault(item, only, &sound)) continue;
         item->expected = only->expected;
         return;

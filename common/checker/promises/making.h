@@ -18,7 +18,8 @@ enum made_property {
     MADE_RATIOS,
     MADE_DEVICES,
     MADE_SCORES,
-    MADE_SPECIAL
+    MADE_SPECIAL,
+    MADE_SHARED
 };
 
 /** @brief Appends a copy of @p like as "PART/NAME", and returns it. If there is such a case it now shows the row, too, and the
@@ -72,7 +73,7 @@ int making_random(const struct lesson *lesson, const struct lesson_case *cases, 
 #define MAKERS(X) \
     X(null_pointers) X(optional_pointers) X(misaligned_pointers) X(places) X(small_extents) \
     X(ratios) X(numbers_of_tiles) X(scores) X(infinite_values) X(weightless) X(hidden) X(cancelled) \
-    X(special) X(infinities) X(finite_scalars) X(longer_rows) X(many) X(far_rows) X(far_groups) \
+    X(special) X(infinities) X(finite_scalars) X(longer_rows) X(many) X(shared_rows) X(far_rows) X(far_groups) \
     X(far_parts) X(rounds) X(unknown_options) X(odd_scalars) X(several_faults) \
     X(refused_workspaces) X(larger_workspace) X(unneeded_workspaces) X(workspace_queries) \
     X(status_words) X(two_streams) X(two_devices) X(captured) X(default_stream) X(state) \
@@ -82,11 +83,17 @@ int making_random(const struct lesson *lesson, const struct lesson_case *cases, 
 MAKERS(MAKER)
 
 /** @brief X(name): has_name() is 1 if such a row applies to a part. */
-#define CONDITIONS(X) X(tiled_axis) X(scores) X(values) X(weights) X(mask) X(floats) X(floats_of_32_bits)
+#define CONDITIONS(X)                                                                                        \
+    X(tiled_axis) X(rows_of_keys) X(scores) X(values) X(weights) X(mask) X(floats) X(floats_of_32_bits)
 #define CONDITION(name)                                                                                      \
     int has_##name(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
 CONDITIONS(CONDITION)
 
+/** @brief Of the part's ordinary cases that have the widest rows the one with most to compute; NULL: rows have one width. */
+const struct lesson_case *making_widest(const struct making *m);
+
+/** @brief Turns @p item into number @p index of the lengths of rows that fill shared memory. */
+void vary_shared(const struct lesson *lesson, struct lesson_case *item, int index);
 /** @brief Turns @p item into number @p index of the ratios of heads. */
 void vary_ratio(const struct lesson *lesson, struct lesson_case *item, int index);
 /** @brief Fills buffer @p index of @p buffers with what the item's scores are made of. */

@@ -99,6 +99,9 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
     case MADE_RATIOS:
         vary_ratio(lesson, item, index);
         break;
+    case MADE_SHARED:
+        vary_shared(lesson, item, index);
+        break;
     case MADE_SCORES:
         vary_scores(lesson, item, index);
         break;

@@ -46,7 +46,7 @@ enum { THIRD = 1 << 20 };
 static const struct size SIZES[] = {
     /* clang-format off */
     {1.0,          0x1.4p13,  0x1p14,    LARGE_SCORES,  0, 0, 0},
-    {2.0,          0x1.4p13,  0x1p14,    LARGE_SCORES,  0, 0, 0},
+    {0x1.6p1,      0x1.4p13,  0x1p14,    LARGE_SCORES,  0, 0, 0}, /* times log2(e) these are rounded by more than 16 */
     {0x1p10,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0, 0},
     {-0x1p40,      0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0, 0},
     {0x1p70,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0, 0},
@@ -91,6 +91,7 @@ enum {
     ALL,
     ONE_NAN, /* the scores of all keys are -infinity, but for one in the middle, or in any place of a given row */
     FAR_BELOW, /* scores of all keys but the first are finite, and so far below that their weights are 0 */
+    LATE,      /* the score of the last key is above all others, and none of those is -infinity */
     CANCELLED, /* the values of the second half of the keys nearly cancel those of the first one */
     HIDDEN_VALUES, /* every value is NaN in some columns: queries before it do not see it */
     HIDDEN_KEY,    /* the last key is NaN */
@@ -297,6 +298,50 @@ void make_cancelled(struct making *m)
                "sum of some keys that is kept in 16 bits shows");
 }
 
+const struct lesson_case *making_widest(const struct making *m)
+{
+    const struct described *columns = described_extent(m->lesson, m->part, "head_dim");
+    const struct lesson_case *found = NULL;
+    double most = 0.0;
+    for (int i = 0; i < m->count && columns != NULL; i++) {
+        const struct lesson_case *item = &m->cases[i];
+        struct lesson_cost cost = {0};
+        if (item->part != m->part || !making_is_ordinary(item) || item->group > GROUP_EDGES ||
+            item->shows != 0 || memcmp(item->real, m->simplest->real, sizeof item->real) != 0)
+            continue;
+        const int64_t wider = found != NULL ? item->value[columns->at] - found->value[columns->at] : 1;
+        m->lesson->cost(item, &cost);
+        if (wider < 0 || (wider == 0 && cost.flop <= most)) continue;
+        found = item;
+        most = cost.flop;
+    }
+    return found;
+}
+
+/* However many keys a tile has, the maximum grows with the last one, and all columns of the sums before it must follow. */
+static void add_late(struct making *m)
+{
+    enum { ROWS = 3, KEYS = 200 };
+    const struct lesson_case *like = making_widest(m);
+    const struct described *keys = described_extent(m->lesson, m->part, "kv_len");
+    if (like == NULL || !has_weights(m->lesson, m->cases, m->count, m->part)) return;
+    const struct lesson_case least = making_least(m, like, ROWS);
+    struct lesson_case *item = making_add(m, &least, "late_in_wide_rows");
+    if (item == NULL) return;
+    item->group = GROUP_NUMERICS;
+    item->flags &= ~(unsigned)CASE_UNIT_SCALE;
+    item->distribution = m->simplest->distribution;
+    item->scores = LATE;
+    item->about = "the last key has the largest score: is every column of the sums before it rescaled, in "
+                  "rows as wide as "
+                  "they can be?";
+    if (has_mask(m->lesson, m->cases, m->count, m->part))
+        item->value[described_next(m->lesson, m->part, DESCRIBED_OPTION, NULL)->at] = 0;
+    if (keys != NULL && m->lesson->settle == NULL)
+        item->value[keys->at] = item->extent[keys->at] =
+            like->extent[keys->at] > KEYS ? like->extent[keys->at] : KEYS;
+}
+
 /* Several tiles of keys. */
 void make_scores(struct making *m)
 {
@@ -309,6 +354,7 @@ void make_scores(struct making *m)
     item->property = MADE_SCORES;
     item->repeat = size_count(m->lesson, item);
     set_keys(m, item, KEYS);
+    add_late(m);
 }
 
 void vary_scores(const struct lesson *lesson, struct lesson_case *item, int index)
@@ -363,8 +409,9 @@ static size_t seen(const struct lesson *lesson, const struct lesson_case *item, 
 static void fill_weightless(const struct lesson *lesson, const struct lesson_case *item,
                             const struct lesson_buffer *buffer, size_t head_dim, float *data)
 {
-    enum { APART = 16, FIRST = 5, DOWN = 30000 };
-    const float hidden = item->scores == FAR_BELOW ? -DOWN : -INFINITY;
+    enum { APART = 16, FIRST = 5, DOWN = 30000, UP = 64 };
+    const int late = item->scores == LATE;
+    const float hidden = late ? 0.0f : item->scores == FAR_BELOW ? -DOWN : -INFINITY;
     const size_t row_elems = buffer->extent[buffer->rank - 1];
     size_t tokens;
     const size_t apart = apart_in(buffer, &tokens);
@@ -372,13 +419,14 @@ static void fill_weightless(const struct lesson *lesson, const struct lesson_cas
         const size_t row = i / apart, token = row % tokens, column = i % row_elems % head_dim;
         const size_t last = seen(lesson, item, row / tokens, tokens) - 1, least = 2 * last / head_dim + 1;
         const size_t steps = least > APART ? least : APART;
-        const size_t alone = item->scores == ALL_BUT_LAST ? last
-                             : item->scores == ONE_NAN    ? (last + 1) / 2
-                                                          : 0;
+        const size_t alone = late || item->scores == ALL_BUT_LAST ? last
+                             : item->scores == ONE_NAN            ? (last + 1) / 2
+                                                                  : 0;
         const int counts = item->scores != ALL && token == alone;
         if (is_key(buffer->name) && column == 0)
-            data[i] = !counts ? hidden : item->scores == ONE_NAN ? NAN : 0.5f;
-        if (is_value(buffer->name) && !counts && token % steps == FIRST && row / steps % head_dim == column)
+            data[i] = !counts ? hidden : late ? (float)UP : item->scores == ONE_NAN ? NAN : 0.5f;
+        if (is_value(buffer->name) && !counts && !late && token % steps == FIRST &&
+            row / steps % head_dim == column)
             data[i] = token / steps % 2 == 0 ? NAN : INFINITY;
     }
 }

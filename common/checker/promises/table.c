@@ -110,6 +110,7 @@ const struct promise promise_table[] = {
     {"extent.divisions", "any number of tiles, also those that a division through a reciprocal is wrong for", NULL, NULL, make_numbers_of_tiles, has_tiled_axis, "has no axis of tiles"},
     {"extent.ratios", "any number of query heads to a K/V head", NULL, NULL, make_ratios, has_grouped_heads, "has no grouped heads"},
     {"extent.grid", "more blocks than a grid's y and z can count", NULL, "grid_of_* keys_17000001 head_dim_17000001 keys_66000 pairs_16800001 *70001", make_many, NULL, NULL},
+    {"extent.shared", "rows about as long as the shared memory of a block, which leave no room beside them", NULL, NULL, make_shared_rows, has_rows_of_keys, "has no axis of which a block might keep a row"},
     {"extent.far", "tensors of more than 2^31 and 2^32 elements", NULL, NULL, make_far_parts, has_parts, "no axis that all its outputs have can be so long, or other extents follow from it"},
     {"extent.rounds", "a block goes on to as many items as there are, with a barrier before the next one", NULL, "far_*", make_rounds, has_parts, "no axis that all its outputs have can be so long, or other extents follow from it"},
     {"extent.overflow", "sizes whose products do not fit are refused", NULL, "*overflow* *too_large* *2147483647*", NULL, NULL, NULL},

@@ -435,7 +435,8 @@ static float *given(const struct scene *s, int from, int index, int last)
         const struct wire_buffer *buffer = &s->item->buffer[b];
         const int result = index < WORKSPACE && (int)b == s->slice[index].buffer; /* x has two buffers */
         if (strcmp(buffer->name, name) != 0 && !result) continue;
-        at = buffer->null ? NULL : (float *)((uintptr_t)at | buffer->lead[0] % ALIGNED);
+        if (buffer->null) return NULL; /* whatever the case says of the other one */
+        at = (float *)((uintptr_t)at | buffer->lead[0] % ALIGNED);
     }
     return at;
 }
