@@ -119,6 +119,7 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->fenced = t->watched = false;
         t->spans.count = 0;
         t->copies_begun = t->bulk_group = 0;
+        t->cycles = 0;
     }
     warp->ready &= ~(1u << lane);
     w->current = t;

@@ -197,6 +197,7 @@ struct __attribute__((aligned(64))) thread {
     struct vector spans;    /**< registers of its products in flight */
     uint32_t copies_begun;  /**< how many it has begun */
     uint32_t bulk_group;    /**< the open group of bulk stores (bulk_copies.c) */
+    long long cycles;       /**< its clock */
 };
 
 struct warp {
