@@ -98,6 +98,8 @@ void __tsan_func_entry(void *pc)
     /* not every stack is guarded: set_guard() */
     if ((uintptr_t)__builtin_frame_address(0) - w->current->stack >= STACK_BYTES)
         simt_frames_full(__builtin_return_address(0));
+    const size_t depth = simt_fiber_top(w->current->fiber) - part.stack;
+    if (depth > w->local.deepest) w->local.deepest = depth;
     const struct frame_row *row = find(w, (uintptr_t)__builtin_return_address(0));
     if (row != NULL) {
         part.start = (uintptr_t)__builtin_dwarf_cfa() + (uintptr_t)(intptr_t)row->low;

@@ -32,7 +32,7 @@ static void fiber_main(void);
 
 static void prepare(struct fiber *fiber)
 {
-    fiber->context = simt_fiber_prepare(fiber->stack + STACK_BYTES - 128 * fiber->colour, fiber_main);
+    fiber->context = simt_fiber_prepare((void *)simt_fiber_top(fiber), fiber_main);
 }
 
 /* What is below a stack, so that a full stack is a fault. Each costs two mappings, of which Linux gives a process 65,530:
@@ -165,6 +165,8 @@ static void fiber_main(void)
         struct thread *t = w->current;
         struct fiber *fiber = t->fiber;
         t->parameters.count = 0;
+        /* what an earlier thread has left there is none of this one's: that would be memory without traffic */
+        if (w->local.deepest > 0) simt_fiber_spoil(simt_fiber_top(fiber) - w->local.deepest);
         w->launch->entry(w->launch->args);
         simt_settle_race(w);
         t->fiber = NULL;

@@ -249,6 +249,7 @@ struct local_memory {
     /** and where it may be written unseen: the function's variables, in whole units (frames.c) */
     uintptr_t open;
     size_t open_bytes;
+    size_t deepest; /**< how far down functions that report have come on any of the stacks (frames.c) */
     const struct frame_row *row[LOCAL_ROWS]; /**< those of its table that were asked for last */
 };
 
@@ -461,6 +462,12 @@ struct worker {
     struct lane_log *log; /**< 32 of them, of the running warp (counters.c) */
     struct trace *trace;  /**< of the running block, or NULL: it is not traced (trace.c) */
 };
+
+/** Where the stack of a thread on @p fiber begins; it grows down from there. */
+static inline uintptr_t simt_fiber_top(const struct fiber *fiber)
+{
+    return (uintptr_t)fiber->stack + STACK_BYTES - 128 * fiber->colour;
+}
 
 /** The read marks of two half words that are both @p read_mark. */
 static inline uint64_t simt_read_mark_pair(uint32_t read_mark)
