@@ -166,7 +166,7 @@ static void fiber_main(void)
         struct fiber *fiber = t->fiber;
         t->parameters.count = 0;
         /* what an earlier thread has left there is none of this one's: that would be memory without traffic */
-        if (w->local.deepest > 0) simt_fiber_spoil(simt_fiber_top(fiber) - w->local.deepest);
+        if (w->local.deepest > 0) simt_fiber_spoil(simt_frames_lowest(w, fiber));
         w->launch->entry(w->launch->args);
         simt_settle_race(w);
         t->fiber = NULL;

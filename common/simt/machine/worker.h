@@ -249,7 +249,8 @@ struct local_memory {
     /** and where it may be written unseen: the function's variables, in whole units (frames.c) */
     uintptr_t open;
     size_t open_bytes;
-    size_t deepest; /**< how far down functions that report have come on any of the stacks (frames.c) */
+    size_t deepest;    /**< how far down functions have come on any of the stacks (frames.c), */
+    size_t unreported; /**< with this much for what they do not report */
     const struct frame_row *row[LOCAL_ROWS]; /**< those of its table that were asked for last */
 };
 
