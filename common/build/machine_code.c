@@ -83,6 +83,7 @@ struct program {
     struct place_list saved;   /* where a caller's register is kept */
     struct place_list looked;  /* where something was kept that was known, and needed */
     struct place_list changed; /* arguments on the stack that a function writes: where they end */
+    struct value *lowest;      /* of a name: how far down it writes, or calls */
     struct part {
         int function, of;
         int64_t low, high;
@@ -429,12 +430,21 @@ static void note_argument(struct program *p, size_t at, struct value where, int6
         add_place(p, &p->changed, at, CALLERS, where.at + bytes);
 }
 
+/* The function has come as far down the stack as this. */
+static void reach_down(struct program *p, size_t at, struct value where)
+{
+    struct value *lowest = &p->lowest[p->whole[p->code.instruction[at].function]];
+    if (where.of != CALLERS) lowest->of = where.of;
+    if (where.at < lowest->at) lowest->at = where.at;
+}
+
 /* A constant distance in the frame: between the stack's end and the return address, or an argument. */
 static int judge_frame(struct program *p, const struct state *s, size_t at, struct value where, int64_t bytes,
                        int writes)
 {
     const struct value end = s->reg[RSP];
     if (writes) note_argument(p, at, where, bytes);
+    if (writes) reach_down(p, at, where);
     const int above = where.at >= 0 && where.at + bytes <= MOST_ARGUMENT_BYTES,
               inside = where.at + bytes <= (where.of == CALLERS && writes ? -8 : 0);
     const int fine = where.of == CALLERS ? above || inside : inside;
@@ -740,6 +750,7 @@ static int call(struct program *p, struct state *s, size_t at, int *goes_on)
     if (target >= 0 && !p->code.instruction[target].begins)
         return fail(p, at, "calls into the middle of a function");
     if (s->reg[RSP].kind != FRAME) return fail(p, at, "calls, and nothing tells where its stack ends");
+    reach_down(p, at, s->reg[RSP]);
     if (target < 0 && !enter_or_leave(p, s, at, p->code.name[name])) return 0;
     if (target >= 0 && p->judging)
         add_call(&p->called, &p->called_count, &p->called_capacity, at, s->reg[RSP]);
@@ -1319,10 +1330,30 @@ static void tell_changes(const struct program *p, struct machine_code_frame *fra
     }
 }
 
+/* The compiler makes no report of where a function begins that calls nothing; and arguments lie below the frames that are reported. */
+static void tell_unreported(const struct program *p, struct machine_code_frame *frame, size_t *count)
+{
+    int64_t arguments = 0, function = 0;
+    for (size_t n = 0; n < p->code.name_count; n++) {
+        const struct value lowest = p->lowest[n];
+        const struct entry *entry = NULL;
+        for (size_t i = 0; i < p->entry_count && entry == NULL; i++)
+            if (p->whole[p->code.instruction[p->entry[i].at].function] == (int)n) entry = &p->entry[i];
+        const int64_t below = entry != NULL ? entry->stack.at - lowest.at
+                                            : (lowest.of == CALLERS ? 0 : 2 * MOST_ALIGNMENT) - lowest.at;
+        int64_t *most = entry != NULL ? &arguments : &function;
+        if (below > *most) *most = below;
+    }
+    const struct instruction *first = &p->code.instruction[0];
+    if (arguments + function > MOST_PUSHED_BYTES)
+        frame[(*count)++] = (struct machine_code_frame){copy_string(p->code.name[first->section]),
+                                                        first->address, -arguments - function, 0};
+}
+
 static void tell_frames(struct program *p, struct machine_code_frames *frames)
 {
     *frames = (struct machine_code_frames){0};
-    frames->frame = must_allocate((p->entry_count + p->changed.count + 1) * sizeof *frames->frame);
+    frames->frame = must_allocate((p->entry_count + p->changed.count + 2) * sizeof *frames->frame);
     for (size_t i = 0; i < p->entry_count; i++) {
         const struct entry *entry = &p->entry[i];
         const struct instruction *it = &p->code.instruction[entry->at];
@@ -1333,6 +1364,7 @@ static void tell_frames(struct program *p, struct machine_code_frames *frames)
         frame->high -= entry->stack.at;
     }
     tell_changes(p, frames->frame, &frames->count);
+    tell_unreported(p, frames->frame, &frames->count);
 }
 
 void machine_code_free_accesses(struct machine_code_accesses *list)
@@ -1381,6 +1413,8 @@ static void name_functions(struct program *p)
     p->kind = must_allocate(p->code.count * sizeof *p->kind);
     for (size_t i = 0; i < p->code.count; i++)
         if (!kind_of_instruction(&p->code.instruction[i], &p->kind[i])) p->kind[i] = (struct kind){0};
+    p->lowest = must_allocate(p->code.name_count * sizeof *p->lowest);
+    for (size_t i = 0; i < p->code.name_count; i++) p->lowest[i] = (struct value){FRAME, CALLERS, 0};
     p->root_of = must_allocate(p->code.name_count * sizeof *p->root_of);
     p->defined = must_allocate(p->code.name_count * sizeof *p->defined);
     p->returns = must_allocate(p->code.name_count);
@@ -1429,6 +1463,7 @@ int machine_code_check(const char *disassembly, const struct machine_code_tables
     free(p.queued);
     free(p.order);
     free(p.root_of);
+    free(p.lowest);
     free(p.kind);
     free(p.section);
     free(p.defined);

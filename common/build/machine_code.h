@@ -41,7 +41,8 @@ struct machine_code_frame {
     char *section;
     unsigned long address; /**< to which that report returns */
     int64_t low,
-        high; /**< from the stack's end there; 0 and -1: at the address begins a function that changes arguments on the stack */
+        high; /**< from the stack's end there; 0 and -1: at the address begins a function that changes arguments on the stack; low below 0:
+                   as far below the ends that are reported functions write */
 };
 
 struct machine_code_frames {

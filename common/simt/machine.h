@@ -320,6 +320,11 @@ void simt_mbarrier_init_fence(void);
  *         barrier, to which it may arrive relaxed. */
 void simt_cluster_fence(void);
 
+/** @brief clock64() of the running thread, which begins at 0. */
+long long simt_clock(void);
+/** @brief __nanosleep(): moves that clock. */
+void simt_sleep(unsigned nanoseconds);
+
 /** @brief What lane @p lane gets in a shuffle of @p bytes bytes from lane @p source, which takes no part. The device then finds out
  *         whether results depend on it (machine/undefined.c). */
 uint64_t simt_undefined_lane(const struct simt_site *site, unsigned lane, unsigned source, unsigned bytes);

@@ -111,3 +111,25 @@ void *simt_fiber_prepare(void *top, void (*function)(void))
 }
 
 #endif
+
+#if defined(__x86_64__)
+/* From its caller's frame down to the lowest address: its own return address, which lies there, it keeps in a register. */
+__asm__(".text\n"
+        ".globl simt_fiber_spoil\n"
+        ".type simt_fiber_spoil, @function\n"
+        "simt_fiber_spoil:\n"
+        "    popq %rdx\n"
+        "    movq %rsp, %rcx\n"
+        "    pcmpeqd %xmm0, %xmm0\n"
+        "1:  subq $16, %rcx\n"
+        "    movups %xmm0, (%rcx)\n"
+        "    cmpq %rdi, %rcx\n"
+        "    ja 1b\n"
+        "    jmp *%rdx\n"
+        ".size simt_fiber_spoil, . - simt_fiber_spoil\n");
+#else
+void simt_fiber_spoil(uintptr_t low)
+{
+    (void)low;
+}
+#endif

@@ -9,7 +9,7 @@
 /** A row of the table, which common/build/object_gates.c writes. */
 struct frame_row {
     uintptr_t site;    /**< to which the report of the function's beginning returns */
-    int32_t low, high; /**< its open part, from the stack pointer there */
+    int32_t low, high; /**< its open part, from the stack pointer there; or as in struct machine_code_frame */
 };
 
 /** The open part of a function that runs. */
@@ -70,6 +70,20 @@ int simt_is_fixed(const void *pointer, size_t bytes)
            simt_lies_in(simt_image.low, simt_image.data - simt_image.low, (uintptr_t)pointer, bytes);
 }
 
+size_t simt_frames_unreported(void)
+{
+    int32_t lowest = 0;
+    for (const struct frame_row *row = __start_simt_frames; row < __stop_simt_frames; row++)
+        if (row->low < lowest) lowest = row->low;
+    return (size_t)(-(int64_t)lowest);
+}
+
+uintptr_t simt_frames_lowest(const struct worker *w, const struct fiber *fiber)
+{
+    const uintptr_t top = simt_fiber_top(fiber), end = (uintptr_t)fiber->stack + 16;
+    return top - end < w->local.deepest ? end : top - w->local.deepest;
+}
+
 int simt_changes_arguments(uintptr_t function)
 {
     for (const struct frame_row *row = __start_simt_frames; row < __stop_simt_frames; row++)
@@ -98,6 +112,8 @@ void __tsan_func_entry(void *pc)
     /* not every stack is guarded: set_guard() */
     if ((uintptr_t)__builtin_frame_address(0) - w->current->stack >= STACK_BYTES)
         simt_frames_full(__builtin_return_address(0));
+    const size_t depth = simt_fiber_top(w->current->fiber) - part.stack + w->local.unreported;
+    if (depth > w->local.deepest) w->local.deepest = depth;
     const struct frame_row *row = find(w, (uintptr_t)__builtin_return_address(0));
     if (row != NULL) {
         part.start = (uintptr_t)__builtin_dwarf_cfa() + (uintptr_t)(intptr_t)row->low;

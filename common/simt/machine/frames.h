@@ -27,3 +27,9 @@ bool simt_frames_open(const struct thread *t, uintptr_t address, size_t bytes);
 /** @brief Whether these bytes lie between @p low and the frame of the function that began last: it has passed them to a function of the
  *         device's headers, which reports nothing. */
 bool simt_frames_passed(const struct thread *t, uintptr_t low, uintptr_t address, size_t bytes);
+
+/** @brief How far functions write below the frames of those that report where they begin. */
+size_t simt_frames_unreported(void);
+
+/** @brief Down to where threads of @p w may have written on the stack of @p fiber. */
+uintptr_t simt_frames_lowest(const struct worker *w, const struct fiber *fiber);

@@ -32,7 +32,7 @@ static void fiber_main(void);
 
 static void prepare(struct fiber *fiber)
 {
-    fiber->context = simt_fiber_prepare(fiber->stack + STACK_BYTES - 128 * fiber->colour, fiber_main);
+    fiber->context = simt_fiber_prepare((void *)simt_fiber_top(fiber), fiber_main);
 }
 
 /* What is below a stack, so that a full stack is a fault. Each costs two mappings, of which Linux gives a process 65,530:
@@ -119,6 +119,7 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->fenced = t->watched = false;
         t->spans.count = 0;
         t->copies_begun = t->bulk_group = 0;
+        t->cycles = 0;
     }
     warp->ready &= ~(1u << lane);
     w->current = t;
@@ -164,6 +165,8 @@ static void fiber_main(void)
         struct thread *t = w->current;
         struct fiber *fiber = t->fiber;
         t->parameters.count = 0;
+        /* what an earlier thread has left there is none of this one's: that would be memory without traffic */
+        if (w->local.deepest > 0) simt_fiber_spoil(simt_frames_lowest(w, fiber));
         w->launch->entry(w->launch->args);
         simt_settle_race(w);
         t->fiber = NULL;

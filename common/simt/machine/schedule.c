@@ -16,6 +16,7 @@
 #include "distributed_shared.h"
 #include "finding.h"
 #include "flags.h"
+#include "frames.h"
 #include "happens_before.h"
 #include "image.h"
 #include "lanes.h"
@@ -75,6 +76,7 @@ struct worker *simt_worker_new(void)
     /* Of constant arrays the compiler reports no reads, and looks for their end only: below them lie no more than other stacks. */
     w->local.stacks = (uintptr_t)simt_reserve_below(ARENA_BASE, w->local.stacks_bytes, "the threads' stacks");
     madvise((void *)w->local.stacks, w->local.stacks_bytes, MADV_NOHUGEPAGE);
+    w->local.unreported = simt_frames_unreported();
     /*
      * After the dynamic shared memory comes a red zone of the same size, so that an access far past the end
      * is still found.

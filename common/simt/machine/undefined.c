@@ -3,15 +3,19 @@
  * @brief Whether results depend on a value that CUDA leaves undefined: what a shuffle brings from a lane that takes no part.
  *
  * Such a value is no mistake while nothing comes of it: a reduction of 16 lanes leaves sums in lanes that nobody asks. Nor can
- * registers be followed, as memory can. So the rest of the block is run twice more, in two processes that begin as copies of this
- * one, each with another value: one smaller than anything a kernel is likely to have, one larger. If device memory is not the same
- * after both, the results depend on it.
+ * registers be followed, as memory can. So the rest of the block is run three times more, in processes that begin as copies of this
+ * one, each with another value: 0, one smaller than anything a kernel is likely to have, and one larger. If device memory is not the
+ * same after all of them, the results depend on it.
  *
  *      lanes meet at the shuffle ──┬── this process goes on with 0
- *                                  ├── a copy: the lowest value ──── end of the block ── a hash of what it touched ─┐
- *                                  └── a copy: the highest value ─── end of the block ── a hash of what it touched ─┴─ equal?
+ *                                  ├── a copy: 0 ─────────────────── end of the block ── a hash of what it touched ─┐
+ *                                  ├── a copy: the lowest value ──── end of the block ── a hash of what it touched ─┼─ equal?
+ *                                  └── a copy: the highest value ─── end of the block ── a hash of what it touched ─┘
  *
  * A copy has only the thread that made it: a block that waits for another one stays where it is, until its time is over.
+ *
+ * A graded run makes no processes, and blocks of a cluster or of a cooperative launch do not end alone. There the value is the lowest or
+ * the highest one, which differs from block to block and from launch to launch: results that depend on it are wrong.
  */
 #include "undefined.h"
 #include "arena.h"
@@ -40,11 +44,13 @@ enum {
     SECONDS = 3       /* for the rest of one block */
 };
 
+enum value { ZERO, LOWEST, HIGHEST, VALUES };
+
 /** What a copy of the process does. */
 static struct {
     const struct simt_site *site; /* whose values are not 0; NULL: this process is no copy */
     int answer;
-    unsigned char first, second; /* the bytes of the value, as a number: first the highest one */
+    enum value value;
 } copy;
 
 /** The sites that the running block was copied at. */
@@ -58,19 +64,18 @@ static _Thread_local struct compared compared;
 
 /* 0x7f7fffff and 0xff7fffff: of floats, of doubles and of integers with a sign one of the largest and of the smallest. The same
  * bytes are a large and a small number as halves. */
-static uint64_t value_of_copy(unsigned bytes)
+static uint64_t number_of(enum value value, unsigned bytes)
 {
-    const uint64_t high = copy.first, next = copy.second;
+    const uint64_t high = value == LOWEST ? 0xff : 0x7f;
     const unsigned top = 8 * (bytes - 1);
-    if (bytes == 1) return high;
-    return high << top | next << (top - 8) | (((uint64_t)1 << (top - 8)) - 1);
+    if (value == ZERO || bytes == 1) return value == ZERO ? 0 : high;
+    return high << top | (uint64_t)0x7f << (top - 8) | (((uint64_t)1 << (top - 8)) - 1);
 }
 
 static bool is_due(struct worker *w, const struct simt_site *site)
 {
     static atomic_int made;
-    if (!w->checking || w->cluster != NULL || w->launch->cooperative || simt_settings_are_sealed())
-        return false;
+    if (!w->checking) return false;
     if (w->block >= FIRST_BLOCKS && w->block + FIRST_BLOCKS < simt_now.blocks) return false;
     if (compared.launch != simt_now.number || compared.block != w->block)
         compared = (struct compared){simt_now.number, w->block, 0, {NULL}};
@@ -115,8 +120,7 @@ void simt_undefined_end_block(struct worker *w)
 }
 
 /* Begins a copy. In this process: its number, or -1, and the end of the pipe where its answer comes. */
-static pid_t begin_copy(struct worker *w, const struct simt_site *site, unsigned char first,
-                        unsigned char second, int *answer)
+static pid_t begin_copy(struct worker *w, const struct simt_site *site, enum value value, int *answer)
 {
     int ends[2];
     if (pipe(ends) != 0) return -1;
@@ -127,8 +131,7 @@ static pid_t begin_copy(struct worker *w, const struct simt_site *site, unsigned
         alarm(SECONDS);
         copy.site = site;
         copy.answer = ends[1];
-        copy.first = first;
-        copy.second = second;
+        copy.value = value;
         w->grid.has_turn = true; /* nobody else runs here */
         return 0;
     }
@@ -164,15 +167,22 @@ static void found(struct worker *w, const struct simt_site *site, unsigned lane,
 uint64_t simt_undefined_lane(const struct simt_site *site, unsigned lane, unsigned source, unsigned bytes)
 {
     struct worker *w = simt_tls_worker;
-    if (copy.site != NULL) return copy.site == site ? value_of_copy(bytes) : 0;
+    if (copy.site != NULL) return copy.site == site ? number_of(copy.value, bytes) : 0;
+    if (simt_settings_are_sealed() || w->cluster != NULL || w->launch->cooperative)
+        return number_of(simt_mix(simt_now.number ^ simt_mix(w->block)) & 1 ? LOWEST : HIGHEST, bytes);
     if (!is_due(w, site)) return 0;
-    int answer[2];
-    uint64_t hash[2];
-    const pid_t low = begin_copy(w, site, 0xff, 0x7f, &answer[0]);
-    if (low == 0) return value_of_copy(bytes);
-    const pid_t high = begin_copy(w, site, 0x7f, 0x7f, &answer[1]);
-    if (high == 0) return value_of_copy(bytes);
-    const bool first = end_copy(low, answer[0], &hash[0]), second = end_copy(high, answer[1], &hash[1]);
-    if (first && second && hash[0] != hash[1]) found(w, site, lane, source);
+    int answer[VALUES];
+    pid_t child[VALUES];
+    uint64_t hash[VALUES];
+    bool differ = false, told = true;
+    for (enum value value = ZERO; value < VALUES; value++) {
+        child[value] = begin_copy(w, site, value, &answer[value]);
+        if (child[value] == 0) return number_of(value, bytes);
+    }
+    for (enum value value = ZERO; value < VALUES; value++) {
+        told &= end_copy(child[value], answer[value], &hash[value]);
+        differ |= told && hash[value] != hash[ZERO];
+    }
+    if (told && differ) found(w, site, lane, source);
     return 0;
 }

@@ -33,6 +33,23 @@ const struct simt_identity *simt_self(void)
     return simt_tls_self;
 }
 
+/* The device has no timing: its clock advances when it is read, so that loops that wait for it end soon. Each thread has one of
+ * its own: a clock of all would be memory, from which one thread reads how long another one slept (PTX: nanosleep t takes between 0
+ * and 2 t, so on a GPU nothing can be read there). */
+enum { CYCLES_A_CALL = 100, CYCLES_A_NANOSECOND = 2 };
+
+long long simt_clock(void)
+{
+    struct worker *w = simt_tls_worker;
+    return w != NULL ? w->current->cycles += CYCLES_A_CALL : 0;
+}
+
+void simt_sleep(unsigned nanoseconds)
+{
+    struct worker *w = simt_tls_worker;
+    if (w != NULL) w->current->cycles += (long long)CYCLES_A_NANOSECOND * nanoseconds;
+}
+
 void *simtcc_dynamic_shared(const char *name, size_t element_bytes)
 {
     struct worker *w = simt_tls_worker;

@@ -197,6 +197,7 @@ struct __attribute__((aligned(64))) thread {
     struct vector spans;    /**< registers of its products in flight */
     uint32_t copies_begun;  /**< how many it has begun */
     uint32_t bulk_group;    /**< the open group of bulk stores (bulk_copies.c) */
+    long long cycles;       /**< its clock */
 };
 
 struct warp {
@@ -248,6 +249,8 @@ struct local_memory {
     /** and where it may be written unseen: the function's variables, in whole units (frames.c) */
     uintptr_t open;
     size_t open_bytes;
+    size_t deepest;    /**< how far down functions have come on any of the stacks (frames.c), */
+    size_t unreported; /**< with this much for what they do not report */
     const struct frame_row *row[LOCAL_ROWS]; /**< those of its table that were asked for last */
 };
 
@@ -460,6 +463,12 @@ struct worker {
     struct lane_log *log; /**< 32 of them, of the running warp (counters.c) */
     struct trace *trace;  /**< of the running block, or NULL: it is not traced (trace.c) */
 };
+
+/** Where the stack of a thread on @p fiber begins; it grows down from there. */
+static inline uintptr_t simt_fiber_top(const struct fiber *fiber)
+{
+    return (uintptr_t)fiber->stack + STACK_BYTES - 128 * fiber->colour;
+}
 
 /** The read marks of two half words that are both @p read_mark. */
 static inline uint64_t simt_read_mark_pair(uint32_t read_mark)

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-long long simt_clock(void); /* runtime/device_libc.c; C++ has it from include/simt/language.h */
-
 enum place {
     THREAD, /* in the block, in three components as the next seven */
     BLOCK_DIM,

@@ -18,9 +18,7 @@ void simt_assert_fail(const char *condition, const char *file, unsigned int line
 void *simt_memcpy(void *to, const void *from, size_t bytes);
 void *simt_memmove(void *to, const void *from, size_t bytes);
 void *simt_memset(void *to, int value, size_t bytes);
-long long simt_clock(void);
 unsigned int simt_rounding(unsigned int mode); /* see include/simt/rounding.h */
-void simt_sleep(unsigned nanoseconds);
 void simt_refuse_in_kernel(const void *return_address, const char *call, enum simt_misuse misuse)
     __attribute__((noreturn));
 
@@ -100,11 +98,6 @@ void simt_refuse_in_kernel(const void *return_address, const char *call, enum si
     simt_misuse(site, misuse, 0, 0);
 }
 
-/* The device has no timing: its clock advances when it is read, so that loops that wait for it end soon. */
-enum { CYCLES_A_CALL = 100, CYCLES_A_NANOSECOND = 2 };
-static _Thread_local long long cycles;
-
-/** clock64(). */
 unsigned int simt_rounding(unsigned int mode)
 {
 #if defined(__x86_64__)
@@ -121,16 +114,4 @@ unsigned int simt_rounding(unsigned int mode)
     __asm__ volatile("msr fpcr, %0" : : "r"(after));
 #endif
     return (unsigned)before & MODE;
-}
-
-long long simt_clock(void)
-{
-    cycles += CYCLES_A_CALL;
-    return cycles;
-}
-
-/** __nanosleep(). */
-void simt_sleep(unsigned nanoseconds)
-{
-    cycles += (long long)CYCLES_A_NANOSECOND * nanoseconds;
 }
