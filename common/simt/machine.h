@@ -92,6 +92,7 @@ struct simt_launch {
     /** blocks of a cluster; all 0: nothing was said, each block is one of its own */
     struct simt_extent cluster;
     size_t args_bytes; /**< size of the arguments; filled by simt_launch_kernel() */
+    size_t shared_room; /**< what a block may have of static and dynamic shared memory together; filled there, too */
 };
 
 /** @brief A launch that, on hardware, may still be running when a later one of its stream starts early. */

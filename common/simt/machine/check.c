@@ -206,6 +206,32 @@ static bool is_index(uintptr_t address, size_t bytes, int access)
     return false;
 }
 
+/*
+ * The static shared memory of a kernel is that of all functions it calls and of the file, as ptxas adds it up; what a block uses is
+ * part of that. (CUDA C++ Programming Guide, "Shared Memory" of each compute capability: static arrays are limited to 48 KB, and all
+ * of it to what the launch may have.)
+ */
+static void take_variable(struct worker *w, uintptr_t offset, uintptr_t address, size_t bytes, int access,
+                          const void *pc)
+{
+    enum { MOST_STATIC = 48 << 10 };
+    const unsigned owner = simt_image.tls_owner[offset];
+    const uint32_t block = w->time.block_start;
+    if (owner > simt_image.shared_count || w->bounds.used[owner] == block) return;
+    if (w->bounds.used[0] != block) w->bounds.used_bytes = 0;
+    w->bounds.used[0] = w->bounds.used[owner] = block;
+    w->bounds.used_bytes += simt_image.shared[owner - 1].bytes;
+    const bool fits = w->bounds.used_bytes <= MOST_STATIC;
+    const size_t room = w->launch->shared_room;
+    if (fits && w->bounds.used_bytes + w->launch->dynamic_shared_bytes <= room) return;
+    struct finding f = finding_of_access(w, RECORD_UNSUPPORTED, address, bytes, access, pc,
+                                         fits ? RECORD_ADVICE_SHARED_ROOM : RECORD_ADVICE_STATIC_SHARED);
+    f.message = RECORD_SAYS_SHARED_USED;
+    f.words.number[0] = fits ? (int64_t)room : MOST_STATIC;
+    f.words.number[1] = fits;
+    refuse(w, &f);
+}
+
 static void check_bounds(struct worker *w, enum place place, uintptr_t address, size_t bytes, int access,
                          const void *pc)
 {
@@ -222,6 +248,7 @@ static void check_bounds(struct worker *w, enum place place, uintptr_t address, 
         if (!simt_shared_holds(w, place, offset, bytes))
             simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc,
                         place == PLACE_DYNAMIC ? RECORD_ADVICE_DYNAMIC_BYTES : RECORD_NO_ADVICE);
+        if (place == PLACE_SHARED) take_variable(w, offset, address, bytes, access, pc);
         break;
     default:
         check_foreign(w, address, bytes, access, pc);
@@ -299,6 +326,9 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
     if (w->shadow.pages.count > SHARE_PAGES && simt_share_gives_up()) simt_abandon(w, 0);
     if (place == PLACE_OTHER && w->cluster != NULL &&
         simt_distributed_access(w, address, bytes, access, pc)) {
+        const struct worker *owner = simt_owner_of(w, address);
+        if (w->checking && simt_place_of(owner, address) == PLACE_SHARED)
+            take_variable(w, address - owner->space[PLACE_SHARED].base, address, bytes, access, pc);
         if (w->counting && simt_settings.all_traffic) simt_count(w, address, bytes, access, PLACE_SHARED, pc);
         return;
     }

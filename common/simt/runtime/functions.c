@@ -84,6 +84,13 @@ size_t function_dynamic_limit(const void *function, size_t static_bytes)
     return static_bytes < SHARED_PER_BLOCK ? SHARED_PER_BLOCK - static_bytes : 0;
 }
 
+/** What a block may have of both kinds of shared memory together. */
+static size_t shared_room(const void *function)
+{
+    const int opted_in = function == NULL ? largest_opt_in() : look_up(function).max_dynamic;
+    return opted_in >= 0 ? device_limits()->shared_per_block_optin : SHARED_PER_BLOCK;
+}
+
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
 {
     RETURN_IF_LOST();
@@ -322,6 +329,7 @@ cudaError_t simt_launch_kernel(const struct simt_launch *asked, size_t args_byte
     /* what runs is asked for its limits, whatever the launch calls it */
     if (is_kernel && simt_caller_of(launch->entry) == SIMT_CALLS_POINTER)
         memcpy(&own.function, launch->args, sizeof own.function);
+    own.shared_room = shared_room(own.function);
     if (is_kernel)
         error = take_declared_cluster(launch) ? check_launch(launch) : cudaErrorInvalidClusterSize;
     else
