@@ -359,11 +359,18 @@ enum simt_access {
     SIMT_READ = 1,
     SIMT_WRITE = 2,
     SIMT_ATOMIC = 4,
-    SIMT_CONSTANT = 4096 /**< with SIMT_READ: by a load that is only for what the kernel does not write */
+    SIMT_CONSTANT = 4096, /**< with SIMT_READ: by a load that is only for what the kernel does not write */
+    SIMT_GLOBAL = 8192    /**< to simt_access(): by an instruction that is for global memory only */
 };
 
 /** @brief Checks and counts an access of the running CUDA thread; does nothing on the host. */
 void simt_access(const void *address, size_t bytes, int access, const void *return_address);
+
+/** @brief State spaces of PTX, as an instruction names them: `ld.global`. */
+enum simt_space { SIMT_ANY_SPACE, SIMT_GLOBAL_SPACE, SIMT_LOCAL_SPACE, SIMT_CONST_SPACE, SIMT_PARAM_SPACE, SIMT_SHARED_SPACE };
+/** @brief Ends the block with a finding if the address lies in another space than @p space; what lies in none is for the access. */
+void simt_demand_space(const void *address, size_t bytes, int access, enum simt_space space,
+                       const void *return_address);
 
 /** @brief 1 if the running CUDA thread may access these bytes at all, which are not counted: its stack, shared memory of its block, one
  *         allocation or variable; to read, also constants of the program and arguments. */

@@ -563,11 +563,43 @@ int simt_reaches(const void *pointer, size_t bytes, int access)
     return access == SIMT_READ && is_readable(w, address, bytes);
 }
 
+static enum simt_space space_of(struct worker *w, uintptr_t address, size_t bytes)
+{
+    if (address - w->local.stacks < w->local.stacks_bytes) return SIMT_LOCAL_SPACE;
+    if (simt_owner_of(w, address) != NULL) return SIMT_SHARED_SPACE;
+    if (is_argument(w, address, bytes, SIMT_READ)) return SIMT_PARAM_SPACE;
+    if (simt_image_constant(address) ||
+        simt_lies_in(simt_image.low, simt_image.data - simt_image.low, address, bytes))
+        return SIMT_CONST_SPACE;
+    return simt_is_on_device((const void *)address) ? SIMT_GLOBAL_SPACE : SIMT_ANY_SPACE;
+}
+
+/* PTX ISA, "Generic Addressing": what names a state space takes addresses of that space only. Constants have addresses in global memory,
+ * too: cudaGetSymbolAddress tells them. */
+void simt_demand_space(const void *pointer, size_t bytes, int access, enum simt_space space,
+                       const void *return_address)
+{
+    struct worker *w = simt_tls_worker;
+    if (space == SIMT_ANY_SPACE || (space == SIMT_GLOBAL_SPACE && simt_is_device_pointer(pointer))) return;
+    if (w == NULL || !w->checking) return;
+    const enum simt_space found = space_of(w, (uintptr_t)pointer, bytes);
+    if (found == space || found == SIMT_ANY_SPACE) return;
+    if (space == SIMT_GLOBAL_SPACE && found == SIMT_CONST_SPACE) return;
+    struct finding f = finding_of_access(w, RECORD_OUT_OF_BOUNDS, (uintptr_t)pointer, bytes, access,
+                                         return_address, RECORD_NO_ADVICE);
+    f.message = RECORD_SAYS_STATE_SPACE;
+    f.words.number[0] = found;
+    f.words.number[1] = space;
+    refuse(w, &f);
+}
+
 void simt_access(const void *address, size_t bytes, int access, const void *return_address)
 {
     if (simt_tls_watch == NULL) return;
     if (return_address == NULL) return_address = __builtin_return_address(0);
-    simt_check(address, bytes, access, false, return_address);
+    if (access & SIMT_GLOBAL)
+        simt_demand_space(address, bytes, access & ~SIMT_GLOBAL, SIMT_GLOBAL_SPACE, return_address);
+    simt_check(address, bytes, access & ~SIMT_GLOBAL, false, return_address);
 }
 
 void simt_operand_begin(const void *pointer)
