@@ -141,6 +141,9 @@ enum simt_caller simt_caller_of(void (*entry)(const void *args));
  *         of its instances, which *@p differ tells. */
 struct simt_extent simt_declared_cluster(const char *kernel, const void *function, int *differ);
 
+/** @brief The most threads a block of @p function may have by `__launch_bounds__`; 0: nothing was said. */
+unsigned simt_declared_threads(const void *function);
+
 /**
  * @brief The kernel's own name, where the launch names it by an ordinary variable: a parameter of a function that launches any
  *        kernel. Otherwise @p called.
