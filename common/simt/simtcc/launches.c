@@ -113,8 +113,10 @@ static char *find_told(const struct tokens *t, size_t first, size_t last, int to
         if (!token_is(t, i, told_word[told]) || !token_is(t, i + 1, "(")) continue;
         struct text text = {0};
         text_add_string(&text, "");
-        for (size_t j = i + 2, close = match_forward(t, i + 1); j < close; j++)
-            text_printf(&text, "%.*s ", (int)t->list[j].length, t->source + t->list[j].start);
+        for (size_t j = i + 2, close = match_forward(t, i + 1); j < close; j++) {
+            const int joined = t->list[j + 1].start == token_end(t, j); /* "<=" is two */
+            text_printf(&text, "%.*s%s", (int)t->list[j].length, t->source + t->list[j].start, joined ? "" : " ");
+        }
         return text.data;
     }
     return NULL;

@@ -15,7 +15,8 @@ static __global__ void write_kernel(int *out)
     *out = 1;
 }
 
-template <int THREADS> static __global__ void __launch_bounds__(THREADS, 2) bounded_kernel(int *out)
+template <int THREADS>
+static __global__ void __launch_bounds__(THREADS, THREADS <= 64 ? 2 : 1) bounded_kernel(int *out)
 {
     *out = THREADS;
 }
