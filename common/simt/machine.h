@@ -92,6 +92,7 @@ struct simt_launch {
     /** blocks of a cluster; all 0: nothing was said, each block is one of its own */
     struct simt_extent cluster;
     size_t args_bytes; /**< size of the arguments; filled by simt_launch_kernel() */
+    size_t shared_room; /**< what a block may have of static and dynamic shared memory together; filled there, too */
 };
 
 /** @brief A launch that, on hardware, may still be running when a later one of its stream starts early. */
@@ -139,6 +140,9 @@ enum simt_caller simt_caller_of(void (*entry)(const void *args));
 /** @brief What `__cluster_dims__` says of @p function, or of the kernel called @p kernel; all 0: nothing, or not one thing of all
  *         of its instances, which *@p differ tells. */
 struct simt_extent simt_declared_cluster(const char *kernel, const void *function, int *differ);
+
+/** @brief The most threads a block of @p function may have by `__launch_bounds__`; 0: nothing was said. */
+unsigned simt_declared_threads(const void *function);
 
 /**
  * @brief The kernel's own name, where the launch names it by an ordinary variable: a parameter of a function that launches any
@@ -363,11 +367,18 @@ enum simt_access {
     SIMT_READ = 1,
     SIMT_WRITE = 2,
     SIMT_ATOMIC = 4,
-    SIMT_CONSTANT = 4096 /**< with SIMT_READ: by a load that is only for what the kernel does not write */
+    SIMT_CONSTANT = 4096, /**< with SIMT_READ: by a load that is only for what the kernel does not write */
+    SIMT_GLOBAL = 8192    /**< to simt_access(): by an instruction that is for global memory only */
 };
 
 /** @brief Checks and counts an access of the running CUDA thread; does nothing on the host. */
 void simt_access(const void *address, size_t bytes, int access, const void *return_address);
+
+/** @brief State spaces of PTX, as an instruction names them: `ld.global`. */
+enum simt_space { SIMT_ANY_SPACE, SIMT_GLOBAL_SPACE, SIMT_LOCAL_SPACE, SIMT_CONST_SPACE, SIMT_PARAM_SPACE, SIMT_SHARED_SPACE };
+/** @brief Ends the block with a finding if the address lies in another space than @p space; what lies in none is for the access. */
+void simt_demand_space(const void *address, size_t bytes, int access, enum simt_space space,
+                       const void *return_address);
 
 /** @brief 1 if the running CUDA thread may access these bytes at all, which are not counted: its stack, shared memory of its block, one
  *         allocation or variable; to read, also constants of the program and arguments. */

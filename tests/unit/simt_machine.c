@@ -114,7 +114,8 @@ static int launch(const char *name, void (*entry)(const void *), const void *arg
                                  .block = {threads, 1, 1},
                                  .dynamic_shared_bytes = dynamic_bytes,
                                  .entry = entry,
-                                 .args = arguments};
+                                 .args = arguments,
+                                 .shared_room = 48 << 10};
     return simt_run(&launch);
 }
 

@@ -74,7 +74,7 @@ static const struct rewriting launches[] = {
     {"overloads",
      "__global__ void k(int *p) {}\n__global__ void __launch_bounds__(32) k(float *p) {}\nk<<<1, 2>>>(p);",
      "__global__ void k(int *p) {}\n__global__ void __launch_bounds__(32) k(float *p) "
-     "{}\nsimtcc_launch_deduced(" SITE(
+     "{ SIMT_LAUNCH_BOUNDS(32);}\nsimtcc_launch_deduced(" SITE(
          "k") ", [](auto... simtcc_a) { k(simtcc_a...); }, simtcc_configure(1, 2))(p);"},
     {"default argument left out", "__global__ void k(int *p, int n = 3);\nk<<<1, 2>>>(p); k<<<1, 2>>>(p, 4);",
      "__global__ void k(int *p, int n = 3);\nsimtcc_launch_deduced(" SITE("k") ", [](auto... simtcc_a) { "

@@ -206,6 +206,32 @@ static bool is_index(uintptr_t address, size_t bytes, int access)
     return false;
 }
 
+/*
+ * The static shared memory of a kernel is that of all functions it calls and of the file, as ptxas adds it up; what a block uses is
+ * part of that. (CUDA C++ Programming Guide, "Shared Memory" of each compute capability: static arrays are limited to 48 KB, and all
+ * of it to what the launch may have.)
+ */
+static void take_variable(struct worker *w, uintptr_t offset, uintptr_t address, size_t bytes, int access,
+                          const void *pc)
+{
+    enum { MOST_STATIC = 48 << 10 };
+    const unsigned owner = simt_image.tls_owner[offset];
+    const uint32_t block = w->time.block_start;
+    if (owner > simt_image.shared_count || w->bounds.used[owner] == block) return;
+    if (w->bounds.used[0] != block) w->bounds.used_bytes = 0;
+    w->bounds.used[0] = w->bounds.used[owner] = block;
+    w->bounds.used_bytes += simt_image.shared[owner - 1].bytes;
+    const bool fits = w->bounds.used_bytes <= MOST_STATIC;
+    const size_t room = w->launch->shared_room;
+    if (fits && w->bounds.used_bytes + w->launch->dynamic_shared_bytes <= room) return;
+    struct finding f = finding_of_access(w, RECORD_UNSUPPORTED, address, bytes, access, pc,
+                                         fits ? RECORD_ADVICE_SHARED_ROOM : RECORD_ADVICE_STATIC_SHARED);
+    f.message = RECORD_SAYS_SHARED_USED;
+    f.words.number[0] = fits ? (int64_t)room : MOST_STATIC;
+    f.words.number[1] = fits;
+    refuse(w, &f);
+}
+
 static void check_bounds(struct worker *w, enum place place, uintptr_t address, size_t bytes, int access,
                          const void *pc)
 {
@@ -222,6 +248,7 @@ static void check_bounds(struct worker *w, enum place place, uintptr_t address, 
         if (!simt_shared_holds(w, place, offset, bytes))
             simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc,
                         place == PLACE_DYNAMIC ? RECORD_ADVICE_DYNAMIC_BYTES : RECORD_NO_ADVICE);
+        if (place == PLACE_SHARED) take_variable(w, offset, address, bytes, access, pc);
         break;
     default:
         check_foreign(w, address, bytes, access, pc);
@@ -299,6 +326,9 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
     if (w->shadow.pages.count > SHARE_PAGES && simt_share_gives_up()) simt_abandon(w, 0);
     if (place == PLACE_OTHER && w->cluster != NULL &&
         simt_distributed_access(w, address, bytes, access, pc)) {
+        const struct worker *owner = simt_owner_of(w, address);
+        if (w->checking && simt_place_of(owner, address) == PLACE_SHARED)
+            take_variable(w, address - owner->space[PLACE_SHARED].base, address, bytes, access, pc);
         if (w->counting && simt_settings.all_traffic) simt_count(w, address, bytes, access, PLACE_SHARED, pc);
         return;
     }
@@ -533,11 +563,43 @@ int simt_reaches(const void *pointer, size_t bytes, int access)
     return access == SIMT_READ && is_readable(w, address, bytes);
 }
 
+static enum simt_space space_of(struct worker *w, uintptr_t address, size_t bytes)
+{
+    if (address - w->local.stacks < w->local.stacks_bytes) return SIMT_LOCAL_SPACE;
+    if (simt_owner_of(w, address) != NULL) return SIMT_SHARED_SPACE;
+    if (is_argument(w, address, bytes, SIMT_READ)) return SIMT_PARAM_SPACE;
+    if (simt_image_constant(address) ||
+        simt_lies_in(simt_image.low, simt_image.data - simt_image.low, address, bytes))
+        return SIMT_CONST_SPACE;
+    return simt_is_on_device((const void *)address) ? SIMT_GLOBAL_SPACE : SIMT_ANY_SPACE;
+}
+
+/* PTX ISA, "Generic Addressing": what names a state space takes addresses of that space only. Constants have addresses in global memory,
+ * too: cudaGetSymbolAddress tells them. */
+void simt_demand_space(const void *pointer, size_t bytes, int access, enum simt_space space,
+                       const void *return_address)
+{
+    struct worker *w = simt_tls_worker;
+    if (space == SIMT_ANY_SPACE || (space == SIMT_GLOBAL_SPACE && simt_is_device_pointer(pointer))) return;
+    if (w == NULL || !w->checking) return;
+    const enum simt_space found = space_of(w, (uintptr_t)pointer, bytes);
+    if (found == space || found == SIMT_ANY_SPACE) return;
+    if (space == SIMT_GLOBAL_SPACE && found == SIMT_CONST_SPACE) return;
+    struct finding f = finding_of_access(w, RECORD_OUT_OF_BOUNDS, (uintptr_t)pointer, bytes, access,
+                                         return_address, RECORD_NO_ADVICE);
+    f.message = RECORD_SAYS_STATE_SPACE;
+    f.words.number[0] = found;
+    f.words.number[1] = space;
+    refuse(w, &f);
+}
+
 void simt_access(const void *address, size_t bytes, int access, const void *return_address)
 {
     if (simt_tls_watch == NULL) return;
     if (return_address == NULL) return_address = __builtin_return_address(0);
-    simt_check(address, bytes, access, false, return_address);
+    if (access & SIMT_GLOBAL)
+        simt_demand_space(address, bytes, access & ~SIMT_GLOBAL, SIMT_GLOBAL_SPACE, return_address);
+    simt_check(address, bytes, access & ~SIMT_GLOBAL, false, return_address);
 }
 
 void simt_operand_begin(const void *pointer)

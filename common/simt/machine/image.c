@@ -34,7 +34,7 @@ extern char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[
 extern char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
 extern char __start_simt_managed[] __attribute__((weak)), __stop_simt_managed[] __attribute__((weak));
 
-static struct vector cluster_records; /* struct symbol: what __cluster_dims__ says */
+static struct vector cluster_records, bound_records; /* struct symbol: what __cluster_dims__ and __launch_bounds__ say */
 
 /* ---- symbols ------------------------------------------------------------------------------------------ */
 
@@ -88,10 +88,10 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* "_ZZ6kernelPfE17simt_cluster_dims" */
-static bool is_cluster_record(const ElfW(Sym) * symbol)
+static bool is_record(const ElfW(Sym) * symbol, const char *end)
 {
     return ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_size == sizeof(struct simt_extent) &&
-           ends_with(strings + symbol->st_name, "E17simt_cluster_dims");
+           ends_with(strings + symbol->st_name, end);
 }
 
 static void map_tls_owners(const struct vector *shared, const struct vector *machines)
@@ -116,7 +116,8 @@ static void sort_symbols(void)
         const unsigned type = ELF64_ST_TYPE(symbol->st_info);
         const uintptr_t address = symbol->st_value + simt_image.bias;
         if (symbol->st_size == 0 || symbol->st_shndx == SHN_UNDEF) continue;
-        if (is_cluster_record(symbol)) add_symbol(&cluster_records, symbol, address);
+        if (is_record(symbol, "E17simt_cluster_dims")) add_symbol(&cluster_records, symbol, address);
+        if (is_record(symbol, "E18simt_launch_bounds")) add_symbol(&bound_records, symbol, address);
         if (type == STT_TLS && symbol->st_value + symbol->st_size <= simt_image.tls_bytes &&
             !is_red_zone(strings + symbol->st_name))
             add_symbol(has_programs_name(strings + symbol->st_name) ? &shared : &machines, symbol,
@@ -314,11 +315,17 @@ const void *simt_image_record(const char *linker_name, size_t bytes)
 /* The linker name of a function, or NULL. */
 static const char *function_name(const void *function)
 {
+    static _Thread_local struct {
+        const void *function;
+        const char *name;
+    } last;
     const uintptr_t address = (uintptr_t)function - simt_image.bias;
-    for (size_t i = 0; function != NULL && i < all_count; i++)
-        if (ELF64_ST_TYPE(all_symbols[i].st_info) == STT_FUNC && all_symbols[i].st_value == address)
-            return strings + all_symbols[i].st_name;
-    return NULL;
+    for (size_t i = 0; function != NULL && function != last.function && i < all_count; i++)
+        if (ELF64_ST_TYPE(all_symbols[i].st_info) == STT_FUNC && all_symbols[i].st_value == address) {
+            last.function = function;
+            last.name = strings + all_symbols[i].st_name;
+        }
+    return function != NULL && function == last.function ? last.name : NULL;
 }
 
 /* "_Z16attention_kernelI6__halfEv", "_ZL6kernelPf": where the name begins, and how long it is; 0 if it has another form. */
@@ -462,6 +469,19 @@ struct simt_extent simt_declared_cluster(const char *kernel, const void *functio
         found = one;
     }
     return found;
+}
+
+unsigned simt_declared_threads(const void *function)
+{
+    char prefix[1024];
+    simt_image_load();
+    if (function == NULL || bound_records.count == 0) return 0;
+    local_prefix(prefix, sizeof prefix, NULL, function);
+    for (size_t i = 0; i < bound_records.count; i++) {
+        const struct symbol *record = (const struct symbol *)bound_records.data + i;
+        if (is_local_of(record, prefix)) return ((const struct simt_extent *)record->start)->x;
+    }
+    return 0;
 }
 
 /* A program's own record may say anything. */

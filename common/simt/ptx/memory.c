@@ -26,10 +26,9 @@ static void demand_alignment(const struct run *run, const void *address, size_t 
 static void *global_address(const struct run *run, const struct op *op, unsigned operand, size_t bytes,
                             int access)
 {
-    enum { SPACE = 2, GLOBAL = 1 };
+    enum { SPACE = 2 };
     void *address = pointer_of(run, op, operand);
-    if (op->modifier[SPACE] == GLOBAL && simt_is_shared_pointer(address))
-        simt_refuse_access(RECORD_OUT_OF_BOUNDS, address, bytes, access, RECORD_ADVICE_NOT_GLOBAL, run->pc);
+    simt_demand_space(address, bytes, access, (enum simt_space)op->modifier[SPACE], run->pc);
     demand_alignment(run, address, bytes, access);
     return address;
 }
@@ -273,7 +272,7 @@ static void isspacep(struct run *run, const struct op *op)
 #define SCOPES "[cta|cluster|gpu|sys]"
 #define LD_HEAD "ld [weak|volatile|relaxed|acquire] " SCOPES
 #define ST_HEAD "st [weak|volatile|relaxed|release] " SCOPES
-#define SPACES "[global|local|const|param]"
+#define SPACES "[global|local|const|param]" /* in the order of enum simt_space */
 #define SHARED "(shared|shared::cta|shared::cluster)"
 #define L1_HINT "[L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate]"
 #define L2_HINT                                                                                              \
@@ -293,7 +292,7 @@ static const struct row rows[] = {
      31, 0, NULL},
     {LD_HEAD " " SHARED " [ca|cg|cs|lu|cv] {v2|v4} " ELEMENTS, "=~T:n a", ld_shared, 0, 10, TOUCHES_MEMORY,
      NULL},
-    {ST_HEAD " " SPACES " [wb|cg|cs|wt] " L1_HINT " " L2_HINT " {v2|v4} " ELEMENTS, "A ~T:n ?b64", st, 0, 10,
+    {ST_HEAD " [global|local] [wb|cg|cs|wt] " L1_HINT " " L2_HINT " {v2|v4} " ELEMENTS, "A ~T:n ?b64", st, 0, 10,
      TOUCHES_MEMORY, NULL},
     {ST_HEAD " " SHARED " [wb|cg|cs|wt] {v2|v4} " ELEMENTS, "a ~T:n", st_shared, 0, 10, TOUCHES_MEMORY, NULL},
 

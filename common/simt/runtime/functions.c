@@ -84,6 +84,13 @@ size_t function_dynamic_limit(const void *function, size_t static_bytes)
     return static_bytes < SHARED_PER_BLOCK ? SHARED_PER_BLOCK - static_bytes : 0;
 }
 
+/** What a block may have of both kinds of shared memory together. */
+static size_t shared_room(const void *function)
+{
+    const int opted_in = function == NULL ? largest_opt_in() : look_up(function).max_dynamic;
+    return opted_in >= 0 ? device_limits()->shared_per_block_optin : SHARED_PER_BLOCK;
+}
+
 cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
 {
     RETURN_IF_LOST();
@@ -104,6 +111,13 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute at
     return runtime_result(entry != NULL ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
+/** How many threads a block of the kernel may have: a launch with more fails (CUDA C++ Programming Guide, "Launch Bounds"). */
+static int most_threads(const void *function)
+{
+    const unsigned bound = simt_declared_threads(function);
+    return bound > 0 && bound < THREADS_PER_BLOCK ? (int)bound : THREADS_PER_BLOCK;
+}
+
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
 {
     RETURN_IF_LOST();
@@ -114,7 +128,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     const struct simt_extent cluster = simt_declared_cluster(NULL, function, &differ);
     *attributes = (struct cudaFuncAttributes){
         .sharedSizeBytes = static_bytes,
-        .maxThreadsPerBlock = THREADS_PER_BLOCK,
+        .maxThreadsPerBlock = most_threads(function),
         .ptxVersion = device_limits()->capability,
         .binaryVersion = device_limits()->capability,
         .maxDynamicSharedSizeBytes = (int)function_dynamic_limit(function, static_bytes),
@@ -278,9 +292,12 @@ static cudaError_t check_extents(const struct simt_launch *launch)
             return refuse_launch(launch, RECORD_SAYS_LAUNCH_OVER, names[i], extent[i], limit[i], 0);
     }
     const uint64_t threads = extent[3] * extent[4] * extent[5];
-    return threads > THREADS_PER_BLOCK ? refuse_launch(launch, RECORD_SAYS_LAUNCH_OVER, "threads per block",
-                                                       threads, THREADS_PER_BLOCK, 0)
-                                       : cudaSuccess;
+    const uint64_t most = (uint64_t)most_threads(launch->function);
+    return threads > most ? refuse_launch(launch, RECORD_SAYS_LAUNCH_OVER,
+                                          most < THREADS_PER_BLOCK ? "threads per block (__launch_bounds__)"
+                                                                   : "threads per block",
+                                          threads, most, 0)
+                          : cudaSuccess;
 }
 
 /** The limits that hardware checks before anything runs. (CUDA 12 returns cudaErrorInvalidConfiguration.) */
@@ -322,6 +339,7 @@ cudaError_t simt_launch_kernel(const struct simt_launch *asked, size_t args_byte
     /* what runs is asked for its limits, whatever the launch calls it */
     if (is_kernel && simt_caller_of(launch->entry) == SIMT_CALLS_POINTER)
         memcpy(&own.function, launch->args, sizeof own.function);
+    own.shared_room = shared_room(own.function);
     if (is_kernel)
         error = take_declared_cluster(launch) ? check_launch(launch) : cudaErrorInvalidClusterSize;
     else
@@ -421,7 +439,7 @@ static size_t blocks_that_fit(size_t static_bytes, int block_threads, size_t dyn
 static size_t resident_blocks(const void *function, int block_threads, size_t dynamic_bytes)
 {
     size_t static_bytes = simt_static_shared_bytes(NULL, function);
-    if (block_threads > THREADS_PER_BLOCK || dynamic_bytes > function_dynamic_limit(function, static_bytes))
+    if (block_threads > most_threads(function) || dynamic_bytes > function_dynamic_limit(function, static_bytes))
         return 0;
     return blocks_that_fit(static_bytes, block_threads, dynamic_bytes);
 }
@@ -455,7 +473,7 @@ cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamic_shared_byt
         return runtime_result(cudaErrorInvalidValue);
     if (function == NULL) return runtime_result(cudaErrorInvalidDeviceFunction);
     const size_t static_bytes = simt_static_shared_bytes(NULL, function), wanted = (size_t)blocks;
-    if (block_threads > THREADS_PER_BLOCK || blocks_that_fit(static_bytes, block_threads, 0) < wanted)
+    if (block_threads > most_threads(function) || blocks_that_fit(static_bytes, block_threads, 0) < wanted)
         return runtime_result(cudaErrorInvalidValue);
     size_t least = 0, above = function_dynamic_limit(function, static_bytes) + 1;
     while (above - least > 1) { /* least fits; above does not fit, or is not allowed */

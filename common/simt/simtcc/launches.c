@@ -22,7 +22,7 @@ void kernels_drop(struct kernels *kernels)
 {
     for (size_t i = 0; i < kernels->count; i++) {
         free(kernels->list[i].name);
-        free(kernels->list[i].cluster);
+        for (int told = 0; told < TOLD; told++) free(kernels->list[i].told[told]);
     }
     free(kernels->list);
     for (size_t m = 0; m < kernels->macro_count; m++) free(kernels->macros[m].name);
@@ -89,10 +89,12 @@ static void add_kernel(struct kernels *kernels, const struct tokens *t, size_t n
         kernels->list[kernels->count++] = found;
         return;
     }
-    if (known->cluster == NULL)
-        known->cluster = found.cluster;
-    else
-        free(found.cluster);
+    for (int told = 0; told < TOLD; told++) {
+        if (known->told[told] == NULL)
+            known->told[told] = found.told[told];
+        else
+            free(found.told[told]);
+    }
     known->definitions += found.definitions;
     known->has_defaults |= found.has_defaults;
     if (known->parameters != found.parameters)
@@ -101,15 +103,20 @@ static void add_kernel(struct kernels *kernels, const struct tokens *t, size_t n
         known->template_parameters = found.template_parameters;
 }
 
-/** The text between the parentheses of `__cluster_dims__` from @p first to @p last, or NULL. */
-static char *find_cluster(const struct tokens *t, size_t first, size_t last)
+static const char *const told_word[TOLD] = {"__cluster_dims__", "__launch_bounds__"},
+                         *const told_record[TOLD] = {"SIMT_CLUSTER_DIMS", "SIMT_LAUNCH_BOUNDS"};
+
+/** The text between the parentheses of the attribute from @p first to @p last, or NULL. */
+static char *find_told(const struct tokens *t, size_t first, size_t last, int told)
 {
     for (size_t i = first; i < last; i++) {
-        if (!token_is(t, i, "__cluster_dims__") || !token_is(t, i + 1, "(")) continue;
+        if (!token_is(t, i, told_word[told]) || !token_is(t, i + 1, "(")) continue;
         struct text text = {0};
         text_add_string(&text, "");
-        for (size_t j = i + 2, close = match_forward(t, i + 1); j < close; j++)
-            text_printf(&text, "%.*s ", (int)t->list[j].length, t->source + t->list[j].start);
+        for (size_t j = i + 2, close = match_forward(t, i + 1); j < close; j++) {
+            const int joined = t->list[j + 1].start == token_end(t, j); /* "<=" is two */
+            text_printf(&text, "%.*s%s", (int)t->list[j].length, t->source + t->list[j].start, joined ? "" : " ");
+        }
         return text.data;
     }
     return NULL;
@@ -129,7 +136,7 @@ static size_t find_kernel_name(const struct tokens *t, size_t i)
 static void collect_at(struct kernels *kernels, const struct tokens *t, size_t i)
 {
     size_t first = declaration_start(t, i), name = find_kernel_name(t, i);
-    struct kernel found = {NULL, -1, 0, 0, 0, NULL};
+    struct kernel found = {NULL, -1, 0, 0, 0, {NULL}};
     if (token_is(t, first, "template")) {
         size_t close = match_angle_forward(t, first + 1);
         if (close == first + 2) return; /* template <>: the general template is declared elsewhere */
@@ -139,7 +146,7 @@ static void collect_at(struct kernels *kernels, const struct tokens *t, size_t i
     size_t close = match_forward(t, name + 1), after = close + 1;
     while (!is_boundary(t, after)) after++;
     found.definitions = token_is(t, after, "{");
-    found.cluster = find_cluster(t, first, after);
+    for (int told = 0; told < TOLD; told++) found.told[told] = find_told(t, first, after, told);
     found.parameters = count_items(t, name + 1, close);
     found.has_defaults = has_default_argument(t, name + 1, close);
     add_kernel(kernels, t, name, found);
@@ -217,8 +224,8 @@ static void remove_cluster(struct rewriter *r, size_t first, size_t last)
             edit_remove_tokens(r, i, match_forward(t, i + 1));
 }
 
-/** If this declaration of a kernel or an earlier one says `__cluster_dims__`, a record of it goes to the
- *  start of the kernel's body. */
+/** If this declaration of a kernel or an earlier one says `__cluster_dims__` or `__launch_bounds__`, a record of it goes to
+ *  the start of the kernel's body. */
 void rewrite_kernel(struct rewriter *r, size_t i)
 {
     const struct tokens *t = r->tokens;
@@ -229,12 +236,13 @@ void rewrite_kernel(struct rewriter *r, size_t i)
     if (!token_is(t, body, "{") && !token_is(t, body, ";")) return;
     remove_cluster(r, declaration_start(t, i), body);
     if (token_is(t, body, ";")) return;
-    char *own = find_cluster(t, declaration_start(t, i), body);
     const struct kernel *k = kernels_find(r->kernels, t->source + t->list[name].start, t->list[name].length);
-    const char *cluster = own != NULL ? own : k != NULL && k->definitions < 2 ? k->cluster : NULL;
-    if (cluster != NULL)
-        edit_add(r, token_end(t, body), 0, format_string(" SIMT_CLUSTER_DIMS(%s);", cluster));
-    free(own);
+    for (int told = 0; told < TOLD; told++) {
+        char *own = find_told(t, declaration_start(t, i), body, told);
+        const char *said = own != NULL ? own : k != NULL && k->definitions < 2 ? k->told[told] : NULL;
+        if (said != NULL) edit_add(r, token_end(t, body), 0, format_string(" %s(%s);", told_record[told], said));
+        free(own);
+    }
     rewrite_parameters(r, name + 1, body);
 }
 

@@ -11,7 +11,7 @@
  * | `extern __shared__ T s[];` | a pointer to the block's dynamic shared memory |
  * | `__device__ int table[4];` | the variable in the section of device variables, static unless -rdc=true |
  * | `__builtin_memcpy(...)`, `memmove`, `memset` | the function of that name, which the device sees |
- * | `__cluster_dims__(2, 1, 1)` | a record in the kernel's body that says so |
+ * | `__cluster_dims__(2, 1, 1)`, `__launch_bounds__(128, 2)` | a record in the kernel's body that says so |
  * | `const __grid_constant__ T p` of a kernel | the same with a mark in the body, as for any parameter of a class: parameters.c |
  * | `__noinline__` | nothing: what is passed by value out of line is not seen (a macro would break the C++ library) |
  * | `asm volatile(...)` that is PTX | a call that runs it: assembly.c says which those are |
@@ -27,6 +27,8 @@
 #include "lexer.h"
 #include "text.h"
 
+/** @brief Attributes of kernels of which the device is told. */
+enum { CLUSTER_DIMS, LAUNCH_BOUNDS, TOLD };
 /** @brief What the declarations say about a kernel; names are not qualified. */
 struct kernel {
     char *name;
@@ -34,8 +36,7 @@ struct kernel {
     int definitions;         /**< more than 1: overloads, or several namespaces */
     int parameters;
     int has_defaults; /**< some parameter has a default argument */
-    /** the text between the parentheses of `__cluster_dims__` in some declaration, or NULL */
-    char *cluster;
+    char *told[TOLD]; /**< the text between the attribute's parentheses in some declaration, or NULL */
 };
 /** @brief `#define ON(grid, block) <<<grid, block>>>`: some people write this because their editor does
  *         not know the brackets. */

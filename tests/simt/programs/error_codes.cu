@@ -15,6 +15,12 @@ static __global__ void write_kernel(int *out)
     *out = 1;
 }
 
+template <int THREADS>
+static __global__ void __launch_bounds__(THREADS, THREADS <= 64 ? 2 : 1) bounded_kernel(int *out)
+{
+    *out = THREADS;
+}
+
 static __global__ void dynamic_shared_kernel(int *out)
 {
     extern __shared__ int scratch[];
@@ -37,6 +43,8 @@ static void bad_launches(int *out)
     expect_code("block of depth 65", cudaGetLastError(), BAD_LAUNCH);
     write_kernel<<<1, dim3(32, 32, 2)>>>(out);
     expect_code("block of 2048", cudaGetLastError(), BAD_LAUNCH);
+    bounded_kernel<64><<<1, 65>>>(out); /* the programming guide says that it fails, and not how */
+    expect_equal("more threads than __launch_bounds__", 0, cudaGetLastError() != cudaSuccess, 1);
     write_kernel<<<0, 32>>>(out);
     expect_code("empty grid", cudaGetLastError(), BAD_LAUNCH);
     write_kernel<<<1, 0>>>(out);

@@ -90,12 +90,20 @@ static void check_occupancy(const cudaDeviceProp *properties)
     expect_equal("grid size", 0, min_grid % properties->multiProcessorCount, 0);
 }
 
+static __global__ void bounded_kernel(int *out);
+static __global__ void __launch_bounds__(96) bounded_kernel(int *out)
+{
+    out[threadIdx.x] = 1;
+}
+
 static void check_kernel_attributes(const cudaDeviceProp *properties)
 {
     cudaFuncAttributes attributes;
     require(cudaFuncGetAttributes(&attributes, static_shared_kernel), "cudaFuncGetAttributes");
     expect_equal("static shared bytes", 0, (long long)attributes.sharedSizeBytes, STATIC_BYTES);
     expect_equal("threads per block", 0, attributes.maxThreadsPerBlock, 1024);
+    require(cudaFuncGetAttributes(&attributes, bounded_kernel), "cudaFuncGetAttributes");
+    expect_equal("threads per block, by __launch_bounds__", 0, attributes.maxThreadsPerBlock, 96);
     require(cudaFuncSetAttribute(dynamic_shared_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  (int)properties->sharedMemPerBlockOptin),
             "cudaFuncSetAttribute");
@@ -140,6 +148,8 @@ int main(void)
     check_occupancy(&properties);
 
     int *out = device_array<int>(64);
+    bounded_kernel<<<1, dim3(32, 2)>>>(out);
+    finish_launch("bounded_kernel");
     static_shared_kernel<<<1, 64>>>(out);
     finish_launch("static_shared_kernel");
     download(host, out, 64);

@@ -73,11 +73,12 @@ SIMT_ATOMIC_CAS(unsigned short)
 #define SIMT_DEMAND_NUMBERS(name)                                                                            \
     static_assert(sizeof(T) <= 16 && __is_trivially_copyable(T), #name " takes numbers and vectors of them")
 
+/* As nvcc's sm_32_intrinsics.hpp has them: ld.global and st.global. */
 #define SIMT_LOAD(name, access)                                                                              \
     template <typename T> SIMT_OUTLINE T name(const T *address)                                              \
     {                                                                                                        \
         SIMT_DEMAND_NUMBERS(name);                                                                           \
-        simt_access(address, sizeof(T), access, SIMT_CALLER);                                                \
+        simt_access(address, sizeof(T), (access) | SIMT_GLOBAL, SIMT_CALLER);                                \
         return *address;                                                                                     \
     }
 SIMT_LOAD(__ldg, SIMT_READ | SIMT_CONSTANT)
@@ -96,7 +97,7 @@ template <typename T> struct simt_identity_type {
     template <typename T> SIMT_OUTLINE void name(T *address, typename simt_identity_type<T>::type value)     \
     {                                                                                                        \
         SIMT_DEMAND_NUMBERS(name);                                                                           \
-        simt_access(address, sizeof(T), SIMT_WRITE, SIMT_CALLER);                                            \
+        simt_access(address, sizeof(T), SIMT_WRITE | SIMT_GLOBAL, SIMT_CALLER);                              \
         __builtin_memcpy(address, __builtin_addressof(value), sizeof(T));                                    \
     }
 SIMT_STORE(__stwb)

@@ -47,7 +47,7 @@
 #define __managed__ __attribute__((used, section("simt_managed")))
 #define __forceinline__ inline __attribute__((always_inline))
 #define __inline_hint__
-#define __launch_bounds__(...)
+#define __launch_bounds__(...) /* the rewriter has made a record of it */
 #define __maxnreg__(...)
 /* The rewriter takes it away where it finds the kernel that it is of. */
 #define __cluster_dims__(...)                                                                                \
@@ -58,6 +58,13 @@
 constexpr simt_extent simt_cluster_of(unsigned int x, unsigned int y = 1, unsigned int z = 1)
 {
     return simt_extent{x, y, z};
+}
+/** @brief The same for `__launch_bounds__`. */
+#define SIMT_LAUNCH_BOUNDS(...)                                                                              \
+    __attribute__((used)) static constexpr simt_extent simt_launch_bounds = simt_bounds_of(__VA_ARGS__)
+constexpr simt_extent simt_bounds_of(unsigned int threads, unsigned int blocks = 0, unsigned int cluster = 0)
+{
+    return simt_extent{threads, blocks, cluster};
 }
 #define __grid_constant__
 /** @brief Put by the rewriter at the beginning of a kernel's body, for a parameter of a class: one that can hold a tensor map is listed. */
