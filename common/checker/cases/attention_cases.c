@@ -235,7 +235,6 @@ static const struct bad_argument BAD[] = {
 static const struct bad_argument BAD_WORKSPACE[] = {
     /* a type that other lessons have is refused after what attention_args_check() is asked for: there the workspace, unless TILED */
     {"workspace_null_and_dtype_f16", W, KERNEL_OUT_OF_MEMORY, -1, 0, ATTENTION_WORKSPACE, -1, 0, DTYPE_F16},
-    {"workspace_null_and_dtype_f32", F, KERNEL_OUT_OF_MEMORY, -1, 0, ATTENTION_WORKSPACE, -1, 0, DTYPE_F32},
     {"workspace_null_and_dtype_bf16", T | H, KERNEL_UNSUPPORTED_DTYPE, -1, 0, ATTENTION_WORKSPACE, -1, 0, DTYPE_BF16},
     {"workspace_null_and_head_dim_16", TILED, KERNEL_INVALID_DIMENSION, AT_HEAD_DIM, 16, ATTENTION_WORKSPACE, -1, 0, -1},
 };

@@ -32,12 +32,12 @@ static size_t rows_of(const struct lesson_buffer *buffer)
     return rows;
 }
 
-/* A quarter of the rows lie below 2^31, and half of them beyond 2^32, where unsigned offsets begin anew: what lies there is not only a
- * rest that nobody reads, and of 64 rows, which are a tile, the last begins as far from the first. @p more keeps rows from beginning at
- * multiples of a vector. */
+/* Three eighths of the rows lie below 2^31, and a quarter beyond 2^32, where unsigned offsets begin anew: what lies there is not only a
+ * rest that nobody reads. Of a tile of 64 rows half lie beyond 2^32, seen from its first row. @p more keeps rows from beginning at multiples
+ * of a vector. */
 static void add_far_stride(struct making *m, const struct described *stride, int more)
 {
-    enum { LEAST_ROWS = 3, MOST_APART = INT32_MAX / 64 - 2 };
+    enum { LEAST_ROWS = 3, TILE_ROWS = 64, MOST_APART = INT32_MAX / 64 - 2 };
     struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
     const struct lesson_case *like = making_like(m);
     const int count = m->lesson->buffers(like, buffer);
@@ -47,7 +47,8 @@ static void add_far_stride(struct making *m, const struct described *stride, int
     for (int b = 0; b < count; b++) {
         const size_t rows = rows_of(&buffer[b]);
         if (rows < LEAST_ROWS || !has_rows_apart(m, buffer[b].name, stride->name)) continue;
-        const int64_t wanted = (INT64_C(1) << 32) / (int64_t)(rows / 2) / 64;
+        const int64_t wanted =
+            (INT64_C(1) << 32) / (int64_t)(rows < TILE_ROWS ? rows * 3 / 4 : rows / 2) / 64;
         apart[b] = ((wanted < MOST_APART ? wanted : MOST_APART) + 1) * 64 + more;
         far++;
     }
