@@ -52,7 +52,8 @@
  *     LIKE(promise, case)                which case those that show it are made of; without it, a small one
  *
  * `promise` is the name of a row, "workspace.larger", or of a kind, "workspace". What is not held may be one extent of a
- * row, "extent.far q_len".
+ * row, "extent.far q_len"; of "refusal.order" an extent whose limits, or "workspace", which, the contract looks at in another order
+ * than most.
  *
  * How a parameter gets from one process to the other:
  *

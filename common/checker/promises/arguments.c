@@ -352,9 +352,10 @@ void make_shared_rows(struct making *m)
         "that it can have: what else lies there must fit beside it";
 }
 
+/* Of the most that there is some is left for what every block has beside a row. */
 void vary_shared(const struct lesson *lesson, struct lesson_case *item, int index)
 {
-    const int most = index % 2 > 0 ? FLOATS_AT_MOST : FLOATS_UNASKED, keys = most - index / 2 * STEP;
+    const int most = index % 2 > 0 ? FLOATS_AT_MOST - STEP : FLOATS_UNASKED, keys = most - index / 2 * STEP;
     const struct described *pages = described_extent(lesson, item->part, "max_blocks");
     item->value[axis_of_rows(lesson, item->part)->at] = keys;
     if (pages != NULL) item->value[pages->at] = keys;

@@ -8,7 +8,7 @@
 
 #include <cuda_fp16.h>
 
-enum { THREADS = 128, PARTITION = 64, SHARED_LIMIT = 48 * 1024 };
+enum { THREADS = 128, PARTITION = 64 };
 
 __global__ void validate_kernel(struct paged_attention_args args)
 {
@@ -137,8 +137,8 @@ enum kernel_status paged_attention_v1_f16(const struct paged_attention_args *arg
     enum kernel_status status = paged_attention_args_check(args, 0);
     if (status != KERNEL_OK) return status;
     size_t bytes = (size_t)args->max_context_len * sizeof(float);
-    if (bytes > SHARED_LIMIT)
-        cudaFuncSetAttribute(keys_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+    /* whatever their size: sums of the warps lie beside them */
+    cudaFuncSetAttribute(keys_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
     keys_kernel<<<args->batch * args->heads, THREADS, bytes, stream>>>(*args, paged_attention_scale(args),
                                                                        args->max_context_len, NULL);
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
