@@ -211,19 +211,19 @@ static bool is_index(uintptr_t address, size_t bytes, int access)
  * part of that. (CUDA C++ Programming Guide, "Shared Memory" of each compute capability: static arrays are limited to 48 KB, and all
  * of it to what the launch may have.)
  */
-static void take_variable(struct worker *w, uintptr_t offset, uintptr_t address, size_t bytes, int access,
-                          const void *pc)
+static __attribute__((noinline)) void take_variable(struct worker *w, uintptr_t offset, uintptr_t address,
+                                                    size_t bytes, int access, const void *pc)
 {
     enum { MOST_STATIC = 48 << 10 };
     const unsigned owner = simt_image.tls_owner[offset];
     const uint32_t block = w->time.block_start;
-    if (owner > simt_image.shared_count || w->bounds.used[owner] == block) return;
-    if (w->bounds.used[0] != block) w->bounds.used_bytes = 0;
-    w->bounds.used[0] = w->bounds.used[owner] = block;
-    w->bounds.used_bytes += simt_image.shared[owner - 1].bytes;
-    const bool fits = w->bounds.used_bytes <= MOST_STATIC;
+    if (owner > simt_image.shared_count || w->used[owner] == block) return;
+    if (w->used[0] != block) w->used_bytes = 0;
+    w->used[0] = w->used[owner] = block;
+    w->used_bytes += simt_image.shared[owner - 1].bytes;
+    const bool fits = w->used_bytes <= MOST_STATIC;
     const size_t room = w->launch->shared_room;
-    if (fits && w->bounds.used_bytes + w->launch->dynamic_shared_bytes <= room) return;
+    if (fits && w->used_bytes + w->launch->dynamic_shared_bytes <= room) return;
     struct finding f = finding_of_access(w, RECORD_UNSUPPORTED, address, bytes, access, pc,
                                          fits ? RECORD_ADVICE_SHARED_ROOM : RECORD_ADVICE_STATIC_SHARED);
     f.message = RECORD_SAYS_SHARED_USED;
@@ -248,7 +248,8 @@ static void check_bounds(struct worker *w, enum place place, uintptr_t address, 
         if (!simt_shared_holds(w, place, offset, bytes))
             simt_refuse(w, RECORD_OUT_OF_BOUNDS, address, bytes, access, pc,
                         place == PLACE_DYNAMIC ? RECORD_ADVICE_DYNAMIC_BYTES : RECORD_NO_ADVICE);
-        if (place == PLACE_SHARED) take_variable(w, offset, address, bytes, access, pc);
+        if (place == PLACE_SHARED && w->used[simt_image.tls_owner[offset]] != w->time.block_start)
+            take_variable(w, offset, address, bytes, access, pc);
         break;
     default:
         check_foreign(w, address, bytes, access, pc);
@@ -580,7 +581,8 @@ void simt_demand_space(const void *pointer, size_t bytes, int access, enum simt_
                        const void *return_address)
 {
     struct worker *w = simt_tls_worker;
-    if (space == SIMT_ANY_SPACE || (space == SIMT_GLOBAL_SPACE && simt_is_device_pointer(pointer))) return;
+    if (space == SIMT_ANY_SPACE || (space == SIMT_GLOBAL_SPACE && (uintptr_t)pointer - ARENA_BASE < ARENA_BYTES))
+        return;
     if (w == NULL || !w->checking) return;
     const enum simt_space found = space_of(w, (uintptr_t)pointer, bytes);
     if (found == space || found == SIMT_ANY_SPACE) return;
@@ -593,12 +595,21 @@ void simt_demand_space(const void *pointer, size_t bytes, int access, enum simt_
     refuse(w, &f);
 }
 
+/* Apart, so that the usual way saves no registers. */
+static __attribute__((noinline)) void access_outside(const void *address, size_t bytes, int access, const void *pc)
+{
+    simt_demand_space(address, bytes, access, SIMT_GLOBAL_SPACE, pc);
+    simt_check(address, bytes, access, false, pc);
+}
+
 void simt_access(const void *address, size_t bytes, int access, const void *return_address)
 {
     if (simt_tls_watch == NULL) return;
     if (return_address == NULL) return_address = __builtin_return_address(0);
-    if (access & SIMT_GLOBAL)
-        simt_demand_space(address, bytes, access & ~SIMT_GLOBAL, SIMT_GLOBAL_SPACE, return_address);
+    if (access & SIMT_GLOBAL && (uintptr_t)address - ARENA_BASE >= ARENA_BYTES) {
+        access_outside(address, bytes, access & ~SIMT_GLOBAL, return_address);
+        return;
+    }
     simt_check(address, bytes, access & ~SIMT_GLOBAL, false, return_address);
 }
 

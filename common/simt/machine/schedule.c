@@ -62,7 +62,7 @@ static void forget_cells(struct worker *w)
     }
     if (w->mbarriers.at != NULL) simt_forget(w->mbarriers.at, MBARRIERS * sizeof *w->mbarriers.at);
     simt_flags_forget(w);
-    simt_forget(w->bounds.used, (simt_image.shared_count + 1) * sizeof *w->bounds.used);
+    simt_forget(w->used, (OWNER_UNKNOWN + 1) * sizeof *w->used);
     for (int i = PLACE_SHARED; i <= PLACE_DYNAMIC; i++) {
         simt_forget(w->space[i].read_mark, 2 * w->space[i].bytes + 64);
         simt_forget(w->space[i].cells, (w->space[i].bytes / 4 + 1) * sizeof(struct shadow_cell));
@@ -88,7 +88,7 @@ struct worker *simt_worker_new(void)
         (struct space){.base = simt_image.data, .bytes = simt_image.data_end - simt_image.data};
     simt_pages_open(w);
     open_space(&w->space[PLACE_SHARED], 0, simt_image.tls_bytes);
-    w->bounds.used = simt_reserve((simt_image.shared_count + 1) * sizeof *w->bounds.used, "a worker's variables");
+    w->used = simt_reserve((OWNER_UNKNOWN + 1) * sizeof *w->used, "a worker's variables");
     open_space(&w->space[PLACE_DYNAMIC], (uintptr_t)dynamic, 2 * DYNAMIC_SHARED_BYTES);
     w->counting = simt_settings.counters != NULL || simt_settings.trace != NULL;
     if (w->counting) w->log = simt_reserve(WARP_LANES * sizeof *w->log, "the counters' logs");

@@ -279,8 +279,6 @@ struct bounds {
     struct range live[LIVE_RANGES]; /**< allocations that were asked for last */
     unsigned next_live;
     unsigned operand_owner; /**< tls_owner of the matrix that a product reads */
-    uint32_t *used;         /**< by tls_owner: block_start of the last block that used the variable; [0]: any */
-    size_t used_bytes;      /**< of all variables that the running block has used */
     const struct symbol *last_variable;
     uintptr_t args; /**< of the kernel: a page at least */
     size_t args_bytes;
@@ -464,6 +462,8 @@ struct worker {
     struct warp warp_of[MAX_WARPS];
     struct lane_log *log; /**< 32 of them, of the running warp (counters.c) */
     struct trace *trace;  /**< of the running block, or NULL: it is not traced (trace.c) */
+    uint32_t *used;         /**< by tls_owner: block_start of the last block that used the variable; [0]: any */
+    size_t used_bytes;      /**< of all variables that the running block has used */
 };
 
 /** Where the stack of a thread on @p fiber begins; it grows down from there. */
