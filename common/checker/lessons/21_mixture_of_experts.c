@@ -613,6 +613,7 @@ static const char *purpose(const struct lesson_case *item)
     case NOBODY:
         return "some pairs are of no expert: they have no row, and take no other's";
     case ALL_LAST:
+        if (item->extent[EXPERTS_SPARE] > 0) break;
         return "all rows belong to the last expert, the others have none";
     case GATES_HIGH:
         return "gates far above 0: exp(gate) is infinite, and silu is the gate";
@@ -625,9 +626,8 @@ static const char *purpose(const struct lesson_case *item)
         if (item->part == EXPERTS_GROUP && item->extent[EXPERTS_ROWS] > 1024)
             return "a warp has more than 32 pairs: its piece is contiguous, and comes after those of the "
                    "warps before";
-        return item->extent[EXPERTS_SPARE] > 0 ? "the last rows are no expert's: they stay as they were"
-                                               : NULL;
     }
+    return item->extent[EXPERTS_SPARE] > 0 ? "the last rows are no expert's: they stay as they were" : NULL;
 }
 
 static void cost(const struct lesson_case *item, struct lesson_cost *cost)

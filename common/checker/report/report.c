@@ -150,8 +150,17 @@ static const char *about(const struct check *check, int index)
     return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
 }
 
-/* 1 if what is special about a case is so of as many cases of the part that pass as that fail: not where it is how far apart things
- * are, which each case tries for others, nor where nothing is wrong but what is, or should be, infinite or NaN. */
+/* 1 if a case of the part fails that has nothing special about it. */
+static int fails_plainly(const struct check *check, int part)
+{
+    for (int i = 0; i < check->case_count; i++)
+        if (part_has_failed(check, i, part) && about(check, i) == NULL) return 1;
+    return 0;
+}
+
+/* 1 if a plain case of the part fails, too, and what is special about this one is so of as many that pass as that fail: not where it
+ * is how far apart things are, which each case tries for others, nor where nothing is wrong but what is, or should be, infinite or
+ * NaN. */
 static int is_harmless(const struct check *check, int index)
 {
     const char *purpose = about(check, index);
@@ -164,7 +173,7 @@ static int is_harmless(const struct check *check, int index)
         if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
         if (about(check, i) == purpose) surplus += check->verdicts[i].state == STATE_PASS ? 1 : -1;
     }
-    return surplus >= 0;
+    return surplus >= 0 && fails_plainly(check, item->part);
 }
 
 /* 1 if shared memory or workspace was read where nobody wrote: how much of it is written depends on the case. */

@@ -642,6 +642,7 @@ static void compare_run(const struct judged *judged, const struct lesson_span *s
         if (may_keep_value(judged, span->buffer, run, element.at)) continue;
         buffer->compared++;
         if (isfinite(element.expected) && !isfinite(element.bound)) buffer->unbounded++;
+        buffer->special += !isfinite(element.expected);
         if (!compare_element(got, element.expected, element.bound)) keep_wrong(buffer, &element);
         if (!isfinite(element.expected) || !isfinite(got)) continue;
         double error = fabs(got - element.expected), plain = fabs(span->plain[i] - element.expected);
@@ -678,6 +679,7 @@ static void add_comparison(struct buffer_comparison *sum, struct buffer_comparis
     sum->compared += piece->compared;
     sum->wrong += piece->wrong;
     sum->unbounded += piece->unbounded;
+    sum->special += piece->special;
     sum->share = fmax(sum->share, piece->share);
     sum->largest_error = fmax(sum->largest_error, piece->largest_error);
     sum->largest_plain_error = fmax(sum->largest_plain_error, piece->largest_plain_error);

@@ -420,13 +420,17 @@ static void judge_norm(const struct judged *judged, int buffer, struct verdict *
     record->certainty = RECORD_ROUNDING;
 }
 
-/* 1 if some element of an input is infinite or NaN; @p caches: or of a cache, which is so in every case where nobody has appended. */
-static int holds_special(const struct judged *judged, int caches)
+/* 1 if some element of an input is infinite or NaN; @p unread: or of what no kernel may read, which is a cache where nobody has
+ * appended, or NaN where no result has to be infinite or NaN. */
+static int holds_special(const struct judged *judged, int unread)
 {
+    int comes_out = 0;
+    for (int b = 0; b < judged->item->buffer_count; b++) comes_out |= judged->buffer[b].special > 0;
     for (int b = 0; b < judged->item->buffer_count; b++)
         for (size_t i = 0; judged->inputs[b] != NULL && i < lesson_elems(&judged->item->buffer[b]); i++)
             if (!isfinite(judged->inputs[b][i]) &&
-                (caches || strcmp(judged->item->buffer[b].name, "cache") != 0))
+                (unread || ((comes_out || isinf(judged->inputs[b][i])) &&
+                            strcmp(judged->item->buffer[b].name, "cache") != 0)))
                 return 1;
     return 0;
 }
