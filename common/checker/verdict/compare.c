@@ -156,12 +156,21 @@ void judged_close(struct judged *judged)
     }
 }
 
+static enum record_storage storage_told(enum storage storage)
+{
+    return storage == STORAGE_F32   ? RECORD_F32
+           : storage == STORAGE_I32 ? RECORD_WHOLE
+           : storage == STORAGE_S8  ? RECORD_NUMBERS_OF_4_BITS
+                                    : RECORD_SHORT_FLOAT;
+}
+
 void compare_place(const struct lesson_buffer *buffer, size_t at, struct record *record)
 {
     struct record_memory *memory = &record->memory;
     const int last = buffer->rank - 1;
     snprintf(memory->buffer, sizeof memory->buffer, "%s", buffer->name);
     memory->rank = buffer->rank;
+    record->value.storage = storage_told(buffer->storage);
     for (int axis = last; axis >= 0; axis--) {
         const size_t extent = buffer->extent[axis] > 0 ? buffer->extent[axis] : 1;
         memory->index[axis] = (int64_t)(at % extent);

@@ -14,6 +14,7 @@
 #include "altered.h"
 #include "base/rng.h"
 #include "checker/promises/making.h"
+#include "record/words.h"
 #include "terms.h"
 
 enum { LOOKED_AT = 24, ENOUGH = 4 };
@@ -100,6 +101,44 @@ static int nan_between_rows(const struct judged *judged, char *words, size_t siz
     return name != NULL;
 }
 
+/** Inputs that are infinite or NaN: how many, and which, if they are few. */
+struct specials {
+    size_t nans, infinities;
+    char words[RECORD_NOTE / 2];
+};
+
+static struct specials specials_of(const struct judged *judged)
+{
+    enum { FEW = 3 };
+    struct specials all = {0, 0, ""};
+    size_t used = 0;
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        const struct lesson_buffer *buffer = &judged->item->buffer[b];
+        for (size_t i = 0; judged->inputs[b] != NULL && i < lesson_elems(buffer); i++) {
+            const float x = judged->inputs[b][i];
+            if (isfinite(x) || lesson_between_rows(buffer, i)) continue;
+            all.nans += isnan(x) != 0, all.infinities += isinf(x) != 0;
+            if (all.nans + all.infinities > FEW) continue;
+            struct record place = {0};
+            char element[2 * RECORD_TEXT];
+            compare_place(buffer, i, &place);
+            record_print_element(&place, element, sizeof element);
+            used += (size_t)snprintf(all.words + used, sizeof all.words - used, "%s%s is %s",
+                                     used > 0 ? ", " : "", element,
+                                     isnan(x)   ? "NaN"
+                                     : x > 0.0f ? "infinity"
+                                                : "-infinity");
+            if (used >= sizeof all.words) used = sizeof all.words - 1;
+        }
+    }
+    if (all.nans + all.infinities > FEW)
+        snprintf(all.words, sizeof all.words, "some inputs are %s",
+                 all.nans == 0         ? "infinite"
+                 : all.infinities == 0 ? "NaN"
+                                       : "infinite or NaN");
+    return all;
+}
+
 /* Why the first wrong element is not finite, in the lesson's words. */
 static void explain_not_finite(const struct symptoms *s, struct record *record)
 {
@@ -123,6 +162,15 @@ static void explain_not_finite(const struct symptoms *s, struct record *record)
         }
     }
     if (nan_between_rows(s->judged, record->note, sizeof record->note)) return;
+    const struct specials inputs = specials_of(s->judged);
+    if (record->cause == RECORD_CAUSE_NAN && inputs.infinities > 0 && inputs.nans == 0) {
+        snprintf(record->note, sizeof record->note,
+                 "%s: infinity - infinity is NaN, and so is 0 * infinity%s", inputs.words,
+                 lesson->terms == NULL ? ""
+                                       : ": are the zeros that pad a tile or a row multiplied with what lies "
+                                         "past its end?");
+        return;
+    }
     /* the lesson's usual cause, unless the data are unusual */
     const int usual = lesson->nan != NULL && s->judged->item->settled.distribution == 0;
     snprintf(record->note, sizeof record->note, "%s", usual ? lesson->nan : "");
@@ -166,27 +214,26 @@ static int has_keys(const struct judged *judged)
 /* Tells which NaN was lost, by what the inputs hold. */
 static void tell_lost(const struct symptoms *s, struct record *record)
 {
-    const char *why = ", one of the input, of 0 * infinity or of infinity - infinity";
-    int nans = 0, infinities = 0, below = strcmp(s->shape->name, "lse") == 0;
-    for (int b = 0; b < s->judged->item->buffer_count; b++)
-        for (size_t i = 0; s->judged->inputs[b] != NULL && i < lesson_elems(&s->judged->item->buffer[b]);
-             i++) {
-            nans |= isnan(s->judged->inputs[b][i]);
-            infinities |= isinf(s->judged->inputs[b][i]);
-        }
+    const struct specials inputs = specials_of(s->judged);
+    int below = strcmp(s->shape->name, "lse") == 0;
     for (size_t i = 0; i < s->kept; i++) below &= s->found->first[i].got == (double)-INFINITY;
     if (below)
-        why = ", and -infinity is in its place: is a row taken for one without keys because its maximum, or "
-              "its sum, is no number";
-    else if (nans && !infinities)
-        why = ", one of the input";
-    else if (infinities && !nans)
-        why = is_of_scores(s->judged)
-                  ? ": a row with a score of +infinity is NaN throughout, for infinity - "
-                    "infinity is NaN; is that maximum taken for the one of a row without keys"
-                  : ", of 0 * infinity or of infinity - infinity";
-    snprintf(record->note, sizeof record->note, "a NaN was lost%s%s fmaxf, fminf and comparisons drop one",
-             why, strchr(why, ':') != NULL ? "?" : ":");
+        snprintf(record->note, sizeof record->note,
+                 "a NaN was lost, and -infinity is in its place: is a row taken for one without keys because "
+                 "its maximum, or its sum, is no number?");
+    else if (inputs.infinities > 0 && inputs.nans == 0 && is_of_scores(s->judged))
+        snprintf(record->note, sizeof record->note,
+                 "a NaN was lost: a row with a score of +infinity is NaN throughout, for infinity - infinity "
+                 "is NaN; is that maximum taken for the one of a row without keys?");
+    else if (inputs.infinities > 0 && inputs.nans == 0)
+        snprintf(record->note, sizeof record->note,
+                 "a NaN was lost: %s, and 0 * infinity is NaN%s: is a term left out because its factor, such "
+                 "as a weight, is 0?",
+                 inputs.words, inputs.infinities > 1 ? ", as is infinity - infinity" : "");
+    else
+        snprintf(record->note, sizeof record->note,
+                 "a NaN was lost%s%s: fmaxf, fminf and comparisons drop one", inputs.nans > 0 ? ": " : "",
+                 inputs.nans > 0 ? inputs.words : "");
 }
 
 static int guessed(const struct symptoms *s, struct record *record);
@@ -339,6 +386,23 @@ static int constant_factor(const struct symptoms *s, struct record *record)
     record->real[0] = most;
     record->number[RECORD_N_FROM] = s->judged->session->check->options.lesson->not_finite != NULL &&
                                     s->found->wrong <= s->shape->extent[s->shape->rank - 1] && least > 1.0;
+    return 1;
+}
+
+/* Whole numbers that are off by the same, or by multiples of 2^16. */
+static int constant_difference(const struct symptoms *s, struct record *record)
+{
+    enum { AT_LEAST = 3, SIXTEEN_BITS = 1 << 16 };
+    const double first = s->found->first[0].got - s->found->first[0].expected;
+    int same = 1, wrapped = 1;
+    for (size_t i = 0; i < s->kept; i++) {
+        const double off = s->found->first[i].got - s->found->first[i].expected;
+        same &= off == first;
+        wrapped &= fmod(off, SIXTEEN_BITS) == 0.0;
+    }
+    if (s->shape->storage != STORAGE_I32 || s->kept < AT_LEAST || !(same || wrapped)) return 0;
+    record->cause = RECORD_CAUSE_CONSTANT_DIFFERENCE;
+    record->number[RECORD_N_FROM] = wrapped ? 0 : (int64_t)first;
     return 1;
 }
 
@@ -911,16 +975,27 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
     static const struct {
         int (*fits)(const struct symptoms *, struct record *);
         enum record_certainty certainty;
-    } patterns[] = {{far_alone, RECORD_CAUSE},         {clamped, RECORD_CAUSE},
-                    {nan_as_zero, RECORD_CAUSE},       {results_flushed, RECORD_CAUSE},
-                    {rounding, RECORD_ROUNDING},       {altered, RECORD_CAUSE},
-                    {guessed, RECORD_CAUSE},           {specials_altered, RECORD_CAUSE},
-                    {miscounted, RECORD_CAUSE},        {as_before, RECORD_CAUSE},
-                    {not_finite, RECORD_CAUSE},        {all_zero, RECORD_CAUSE},
-                    {constant_factor, RECORD_CAUSE},   {other_sixteen_bits, RECORD_CAUSE},
-                    {copy_of_input, RECORD_CAUSE},     {transposed, RECORD_CAUSE},
-                    {permuted, RECORD_CAUSE},          {mask_seen, RECORD_CAUSE},
-                    {every_second, RECORD_WHERE_ONLY}, {tails, RECORD_WHERE_ONLY},
+    } patterns[] = {{far_alone, RECORD_CAUSE},
+                    {clamped, RECORD_CAUSE},
+                    {nan_as_zero, RECORD_CAUSE},
+                    {results_flushed, RECORD_CAUSE},
+                    {rounding, RECORD_ROUNDING},
+                    {altered, RECORD_CAUSE},
+                    {guessed, RECORD_CAUSE},
+                    {specials_altered, RECORD_CAUSE},
+                    {miscounted, RECORD_CAUSE},
+                    {as_before, RECORD_CAUSE},
+                    {not_finite, RECORD_CAUSE},
+                    {all_zero, RECORD_CAUSE},
+                    {constant_factor, RECORD_CAUSE},
+                    {constant_difference, RECORD_CAUSE},
+                    {other_sixteen_bits, RECORD_CAUSE},
+                    {copy_of_input, RECORD_CAUSE},
+                    {transposed, RECORD_CAUSE},
+                    {permuted, RECORD_CAUSE},
+                    {mask_seen, RECORD_CAUSE},
+                    {every_second, RECORD_WHERE_ONLY},
+                    {tails, RECORD_WHERE_ONLY},
                     {lse_right, RECORD_WHERE_ONLY}};
     struct symptoms symptoms;
     struct record *record = &verdict->record;

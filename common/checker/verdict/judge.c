@@ -357,14 +357,6 @@ static int memory_right(const struct session *session, int index, struct verdict
 
 /* ---- the data -------------------------------------------------------------------------------------------- */
 
-static enum record_storage storage_told(enum storage storage)
-{
-    return storage == STORAGE_F32   ? RECORD_F32
-           : storage == STORAGE_I32 ? RECORD_WHOLE
-           : storage == STORAGE_S8  ? RECORD_NUMBERS_OF_4_BITS
-                                    : RECORD_SHORT_FLOAT;
-}
-
 /* 1 if all that is wrong had to stay as it was. */
 static int is_unasked(const struct judged *judged, int buffer)
 {
@@ -392,13 +384,12 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
         return;
     }
     struct record *record = say(verdict, STATE_FAIL, RECORD_WRONG_VALUE, RECORD_ANY_VARIANT);
-    compare_place(shape, wrong->at, record);
     record->value = (struct record_value){.expected = wrong->expected,
                                           .got = wrong->got,
                                           .share = fabs(wrong->got - wrong->expected) / wrong->bound,
                                           .wrong = found->wrong,
-                                          .compared = found->compared,
-                                          .storage = storage_told(shape->storage)};
+                                          .compared = found->compared};
+    compare_place(shape, wrong->at, record);
     diagnose_item(judged, buffer, verdict);
     verdict->all_zero = diagnose_all_zero(judged, buffer);
 }
@@ -408,12 +399,11 @@ static void judge_norm(const struct judged *judged, int buffer, struct verdict *
     const struct buffer_comparison *found = &judged->buffer[buffer];
     double times = compare_norm_share(found);
     struct record *record = say(verdict, STATE_FAIL, RECORD_LARGE_ERROR, RECORD_ANY_VARIANT);
-    compare_place(&judged->item->buffer[buffer], 0, record);
     record->value = (struct record_value){.expected = found->largest_error / times,
                                           .got = found->largest_error,
                                           .share = times,
-                                          .compared = found->compared,
-                                          .storage = storage_told(judged->item->buffer[buffer].storage)};
+                                          .compared = found->compared};
+    compare_place(&judged->item->buffer[buffer], 0, record);
     record->real[0] = found->largest_plain_error;
     record->real[1] = times;
     record->cause = RECORD_CAUSE_ROUNDING;
