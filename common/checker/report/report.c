@@ -240,10 +240,11 @@ static int fails_elsewhere(const struct check *check, int index)
 }
 
 /* 1 if what is special about a case may be why it fails: not a mistake that a guess names and other cases show, nor what most basic cases of the part
- * show as well. */
+ * show as well; where results are not finite, errors of rounding are something else. */
 static int explains_case(const struct check *check, int index)
 {
     const struct verdict *verdict = &check->verdicts[index];
+    const int beyond = verdict->record.certainty != RECORD_ROUNDING && !isfinite(verdict->record.value.got);
     int basic = 0, failed = 0;
     if (!is_of_inputs(check, index) || (verdict->record.guess > 0 && fails_elsewhere(check, index)) ||
         verdict->record.cause == RECORD_CAUSE_KEPT)
@@ -253,7 +254,8 @@ static int explains_case(const struct check *check, int index)
         if (i == index || !check->chosen[i] || item->part != check->cases[index].part) continue;
         if (item->group != GROUP_BASIC || item->expected != KERNEL_OK) continue;
         basic++;
-        failed += check->verdicts[i].state != STATE_PASS;
+        failed += check->verdicts[i].state != STATE_PASS &&
+                  !(beyond && check->verdicts[i].record.certainty == RECORD_ROUNDING);
     }
     return 2 * failed <= basic;
 }

@@ -611,8 +611,14 @@ static int results_flushed(const struct symptoms *s, struct record *record)
     const double least = 0x1p-14;
     const float *got = s->judged->got[0][s->buffer];
     if (s->shape->storage != STORAGE_F16 || !only_zeros(s)) return 0;
-    for (size_t i = 0; i < s->kept; i++)
-        if (!(fabs(s->found->first[i].expected) < least)) return 0;
+    if (is_empty(s) && guessed(s, record)) return 1; /* where nothing but zeros comes out, another mistake may give them */
+    int beyond = 0;
+    for (size_t i = 0; i < s->kept; i++) {
+        const double expected = fabs(s->found->first[i].expected);
+        if (!(expected < least)) return 0;
+        beyond |= expected >= 4.0 * 0x1p-24 && expected > 3.0 * s->found->first[i].bound;
+    }
+    if (!beyond) return 0;
     for (size_t i = 0; i < lesson_elems(s->shape); i++)
         if (got[i] != 0.0f && fabs((double)got[i]) < least) return 0;
     record->cause = RECORD_CAUSE_STORAGE_TYPE;
@@ -658,10 +664,10 @@ static int rounding(const struct symptoms *s, struct record *record)
         worst = fmax(worst, times);
     }
     if (!isfinite(worst) || only_zeros(s)) return 0; /* rounding leaves no zeros */
+    record->real[1] = worst;
     if (s->kept >= ENOUGH && !lies_far(s) && guessed_within(s, 1.0, 0.0, 1, record)) return 1;
     if (!lies_far(s) && altered(s, record)) return 1;
     record->cause = RECORD_CAUSE_ROUNDING;
-    record->real[1] = worst;
     return 1;
 }
 
@@ -970,35 +976,45 @@ static void add_stage(const struct judged *judged, struct verdict *verdict)
         verdict->record.certainty = RECORD_WHERE_ONLY;
 }
 
+/** Patterns of wrong elements, from the plainest to the most specific. */
+static const struct pattern {
+    int (*fits)(const struct symptoms *, struct record *);
+    enum record_certainty certainty;
+} PATTERNS[] = {{far_alone, RECORD_CAUSE},           {clamped, RECORD_CAUSE},
+                {nan_as_zero, RECORD_CAUSE},         {results_flushed, RECORD_CAUSE},
+                {rounding, RECORD_ROUNDING},         {altered, RECORD_CAUSE},
+                {guessed, RECORD_CAUSE},             {specials_altered, RECORD_CAUSE},
+                {miscounted, RECORD_CAUSE},          {as_before, RECORD_CAUSE},
+                {not_finite, RECORD_CAUSE},          {all_zero, RECORD_CAUSE},
+                {constant_factor, RECORD_CAUSE},     {constant_difference, RECORD_CAUSE},
+                {other_sixteen_bits, RECORD_CAUSE},  {copy_of_input, RECORD_CAUSE},
+                {transposed, RECORD_CAUSE},          {permuted, RECORD_CAUSE},
+                {mask_seen, RECORD_CAUSE},           {every_second, RECORD_WHERE_ONLY},
+                {tails, RECORD_WHERE_ONLY},          {lse_right, RECORD_WHERE_ONLY}};
+
+/* Tells the first pattern that fits; with @p guesses of 0, of those after guesses. */
+static void tell_pattern(const struct symptoms *s, int guesses, struct verdict *verdict)
+{
+    struct record *record = &verdict->record;
+    for (size_t i = 0; i < sizeof PATTERNS / sizeof PATTERNS[0]; i++) {
+        if (guesses && PATTERNS[i].fits(s, record)) {
+            record->certainty = PATTERNS[i].certainty;
+            break;
+        }
+        guesses |= PATTERNS[i].fits == guessed;
+    }
+    if (verdict->guess_count > 0 && record->guess > 0) return;
+    if (record->cause == RECORD_CAUSE_ALL_ZERO) return;
+    /* Many mistakes cause infinities, zeros or a constant factor: where they lie says more. */
+    if (record->certainty == RECORD_CAUSE) every_second(s, record);
+    if (record->certainty != RECORD_ROUNDING) add_stage(s->judged, verdict);
+}
+
 void diagnose_item(const struct judged *judged, int buffer, struct verdict *verdict)
 {
-    static const struct {
-        int (*fits)(const struct symptoms *, struct record *);
-        enum record_certainty certainty;
-    } patterns[] = {{far_alone, RECORD_CAUSE},
-                    {clamped, RECORD_CAUSE},
-                    {nan_as_zero, RECORD_CAUSE},
-                    {results_flushed, RECORD_CAUSE},
-                    {rounding, RECORD_ROUNDING},
-                    {altered, RECORD_CAUSE},
-                    {guessed, RECORD_CAUSE},
-                    {specials_altered, RECORD_CAUSE},
-                    {miscounted, RECORD_CAUSE},
-                    {as_before, RECORD_CAUSE},
-                    {not_finite, RECORD_CAUSE},
-                    {all_zero, RECORD_CAUSE},
-                    {constant_factor, RECORD_CAUSE},
-                    {constant_difference, RECORD_CAUSE},
-                    {other_sixteen_bits, RECORD_CAUSE},
-                    {copy_of_input, RECORD_CAUSE},
-                    {transposed, RECORD_CAUSE},
-                    {permuted, RECORD_CAUSE},
-                    {mask_seen, RECORD_CAUSE},
-                    {every_second, RECORD_WHERE_ONLY},
-                    {tails, RECORD_WHERE_ONLY},
-                    {lse_right, RECORD_WHERE_ONLY}};
     struct symptoms symptoms;
     struct record *record = &verdict->record;
+    const struct record before = *record;
     memset(verdict->guesses, 0, sizeof verdict->guesses);
     verdict->guess_count = 0;
     if (!find_symptoms(&symptoms, judged, buffer, verdict)) return;
@@ -1007,15 +1023,21 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
         if (rounding(&symptoms, record)) record->certainty = RECORD_ROUNDING;
         return;
     }
-    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
-        if (!patterns[i].fits(&symptoms, record)) continue;
-        record->certainty = patterns[i].certainty;
-        break;
+    tell_pattern(&symptoms, 1, verdict);
+    if (verdict->guess_count == 0) return;
+    const struct record told = *record;
+    *record = before;
+    if (told.certainty == RECORD_ROUNDING) {
+        record->cause = RECORD_CAUSE_ROUNDING;
+        record->certainty = RECORD_ROUNDING;
+        record->real[1] = told.real[1];
+    } else {
+        tell_pattern(&symptoms, 0, verdict);
     }
-    if (verdict->guess_count > 0 || record->cause == RECORD_CAUSE_ALL_ZERO) return;
-    /* Many mistakes cause infinities, zeros or a constant factor: where they lie says more. */
-    if (record->certainty == RECORD_CAUSE) every_second(&symptoms, record);
-    if (record->certainty != RECORD_ROUNDING) add_stage(judged, verdict);
+    verdict->without_guess = *record;
+    verdict->stage_without_guess = verdict->stage;
+    verdict->stage = NULL;
+    *record = told;
 }
 
 /* ---- cases ----------------------------------------------------------------------------------------------- */
@@ -1162,21 +1184,62 @@ static int fit_with_same(const struct check *check, int index, const struct verd
     return best;
 }
 
+/* 1 if a mistake of this kind shows in every case that has what it is about, whatever its data are. */
+static int is_of_structure(enum record_cause cause)
+{
+    return cause == RECORD_CAUSE_SCALE || cause == RECORD_CAUSE_MASK || cause == RECORD_CAUSE_KV_HEAD ||
+           cause == RECORD_CAUSE_KV_TILES || cause == RECORD_CAUSE_Q_TILES || cause == RECORD_CAUSE_HEAD_DIM ||
+           cause == RECORD_CAUSE_TAIL;
+}
+
+/* 1 if the failing cases of a part contradict a guess that fits @p fitting of them: most do not show it, or the only one has special
+ * data, and ordinary ones pass. */
+static int is_contradicted(const struct check *check, int part, int fitting)
+{
+    enum { FEW = 3 };
+    int failing = 0, of_data = 0, passing = 0;
+    for (int i = 0; i < check->case_count; i++) {
+        const struct verdict *verdict = &check->verdicts[i];
+        const struct lesson_case *item = &check->cases[i];
+        if (!counts(check, i, part) || item->flags & CASE_SAME_ADDRESSES || has_parts_apart(item)) continue;
+        const int ordinary = item->distribution == 0 && item->scores == 0;
+        passing += ordinary && verdict->state == STATE_PASS && item->expected == KERNEL_OK;
+        if (verdict->record.kind != RECORD_WRONG_VALUE || verdict->special) continue;
+        failing++, of_data += !ordinary;
+    }
+    return (failing > FEW && 2 * fitting < failing) || (failing == 1 && of_data == 1 && passing > 0);
+}
+
 /* In a small case many guesses fit. Of those, the one that fits the most cases of the part is reported; a
- * case counts twice if the guess also explains its right elements. */
+ * case counts twice if the guess also explains its right elements. None is that the part's other cases contradict. */
 static void choose_guesses(struct check *check, int part)
 {
     int votes[CHECK_GUESSES] = {0};
-    for (int guess = 0; guess < CHECK_GUESSES; guess++)
-        for (int i = 0; i < check->case_count && check->guess[guess].cause != 0; i++)
-            if (check->cases[i].part == part && check->verdicts[i].guess_count > 0)
-                votes[guess] += fit_with_same(check, guess, &check->verdicts[i]);
+    for (int guess = 0; guess < CHECK_GUESSES; guess++) {
+        int fitting = 0;
+        for (int i = 0; i < check->case_count && check->guess[guess].cause != 0; i++) {
+            if (check->cases[i].part != part || check->verdicts[i].guess_count == 0) continue;
+            const int fit = fit_with_same(check, guess, &check->verdicts[i]);
+            votes[guess] += fit, fitting += fit > 0;
+        }
+        if (fitting > 0 && is_of_structure(check->guess[guess].cause) &&
+            is_contradicted(check, part, fitting))
+            votes[guess] = 0;
+    }
     for (int i = 0; i < check->case_count; i++) {
         struct verdict *verdict = &check->verdicts[i];
-        int most = -1;
-        for (int guess = 0; guess < CHECK_GUESSES && check->cases[i].part == part; guess++)
-            if (verdict->guesses[guess] != 0 && (most < 0 || votes[guess] > votes[most])) most = guess;
-        if (most >= 0) tell_guess(&verdict->record, &check->guess[most]);
+        int most = -1, fitting = 0;
+        for (int guess = 0; guess < CHECK_GUESSES && check->cases[i].part == part; guess++) {
+            fitting += verdict->guesses[guess] != 0;
+            if (verdict->guesses[guess] != 0 && votes[guess] > 0 && (most < 0 || votes[guess] > votes[most]))
+                most = guess;
+        }
+        if (most >= 0) {
+            tell_guess(&verdict->record, &check->guess[most]);
+        } else if (fitting > 0) {
+            verdict->record = verdict->without_guess;
+            verdict->stage = verdict->stage_without_guess;
+        }
     }
 }
 
