@@ -100,6 +100,7 @@
     X(RECORD_CAUSE_LAUNCH_REFUSED, "launch-refused")                                                         \
     X(RECORD_CAUSE_VALID_REFUSED, "valid-refused")                                                           \
     X(RECORD_CAUSE_OTHER_REFUSAL, "other-refusal")                                                           \
+    X(RECORD_CAUSE_NOT_REFUSED, "not-refused")                                                               \
     X(RECORD_CAUSE_WORKSPACE_UNLIKE, "workspace-unlike")
 
 /** @cond */

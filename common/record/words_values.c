@@ -691,6 +691,11 @@ static void add_cause(struct sentence *s, const struct record *r)
         say(s, "of several faults the first decides, in the order of @return in the lesson's header: what is "
                "looked at first?");
         break;
+    case RECORD_CAUSE_NOT_REFUSED:
+        say(s, "nothing refused it: the workspace is smaller than what runs here needs: is it looked at "
+               "before a "
+               "kernel is launched, or is another one taken that needs less?");
+        break;
     case RECORD_CAUSE_WORKSPACE_UNLIKE:
         if (r->number[RECORD_N_EXTENT] == 0) {
             say(s, "no workspace is needed here: its pointer and its size are not looked at");

@@ -422,17 +422,17 @@ static double rounded_share(const double *probs, int count)
 static void expect_e4m3(const struct lesson_case *item, struct row *row, size_t unit,
                         struct lesson_expectation *e)
 {
-    const int64_t seed = item->value[AT_SEED] & ~E4M3_L_OF_ROUNDED;
+    const int64_t given = item->value[AT_SEED] & ~E4M3_L_OF_ROUNDED, seed = given & ~E4M3_V_OF_4096;
     const float *q = row->q - row->i * E4M3_COLUMNS;
     row->rounded = e4m3_rows(&e->kept, q, row->shape.q_len, (int)row->i, row->k, row->v, row->shape.kv_len,
-                             seed, row->storage);
+                             given, row->storage);
     if (row->rounded == NULL)
         abort(); /* out of memory, as elsewhere for so little: the checker cannot continue */
     row->q = row->rounded->q, row->k = row->rounded->k, row->v = row->rounded->v;
     row->of_p = STORAGE_F32;
     if (seed != 0) row->scale /= E4M3_COLUMNS;
     expect_whole(row, unit, e);
-    if (seed == item->value[AT_SEED] || row->visible == 0) return;
+    if (given == item->value[AT_SEED] || row->visible == 0) return;
     const double share = rounded_share(e->scratch, row->visible);
     for (size_t d = 0; d < E4M3_COLUMNS; d++) e->span[0].expected[d] /= share;
     e->span[1].expected[0] += log(share);

@@ -248,9 +248,11 @@ static const char *mistaken(struct lesson_case *item, int index)
         "as if rotated rows were rounded to 16 bits before they become E4M3: rotated elements, up to 128 "
         "times larger, stay floats",
         "as if the highest bit of the seed were not there: it has 32 bits, and no sign",
-        "l sums weights that were rounded to E4M3, as P is for its product: sum them before"};
+        "l sums weights that were rounded to E4M3, as P is for its product: sum them before",
+        "the scale of V is that of its first 4096 keys: it is that of all keys of a head"};
     const int64_t seed = item->value[AT_SEED];
-    const int64_t taken[] = {0, seed | E4M3_ROTATED_STORED, seed & INT32_MAX, seed | E4M3_L_OF_ROUNDED};
+    const int64_t taken[] = {0, seed | E4M3_ROTATED_STORED, seed & INT32_MAX, seed | E4M3_L_OF_ROUNDED,
+                             item->value[AT_KV_LEN] > 4096 ? seed | E4M3_V_OF_4096 : seed};
     if (item->part != PART_FP8 || index >= (int)(sizeof taken / sizeof taken[0])) return NULL;
     if ((seed == 0 && index < 3) || taken[index] == seed) return "";
     item->value[AT_SEED] = taken[index];

@@ -611,15 +611,19 @@ static const char *purpose(const struct lesson_case *item)
             return "all choices but one weigh 0, and an expert's weights are NaN: 0 * NaN is NaN";
         return "logits are hundreds apart, and softmax is 0 for all but one: logits decide, not weights";
     case NOBODY:
-        return "some pairs are of no expert: they have no row, and take no other's";
+        return "some pairs are of no expert: whatever number stands in chosen, their row_of is -1, and they "
+               "take no other's row";
     case ALL_LAST:
         if (item->extent[EXPERTS_SPARE] > 0) break;
         return "all rows belong to the last expert, the others have none";
     case GATES_HIGH:
         return "gates far above 0: exp(gate) is infinite, and silu is the gate";
     case LARGE:
-        return "logits far from 0 and close to each other: their difference is exact, that of two products "
-               "is not";
+        return "logits far above or below 0 and close to each other: a maximum that begins at 0, or at a low "
+               "number, "
+               "not at -infinity, may be above all of them; and their difference is exact, that of two "
+               "products is "
+               "not";
     case GATES_LOW:
         return "gates far below 0: exp(-gate) is infinite, and gate / infinity is 0";
     default:

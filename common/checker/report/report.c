@@ -205,6 +205,8 @@ static int is_of_inputs(const struct check *check, int index)
         /* fall through */
     case RECORD_OUT_OF_BOUNDS: /* at an index read from there */
         return item->unread != 0 || (item->flags & CASE_SAME_ADDRESSES) || is_own_unwritten(&verdict->record);
+    case RECORD_MISALIGNED:
+        return item->workspace_more > 0 && strcmp(verdict->record.memory.buffer, "workspace") == 0;
     case RECORD_GLOBAL_RACE:
     case RECORD_SAME_VALUE_RACE:
         return is_far_case(item);
@@ -219,6 +221,7 @@ static int is_of_inputs(const struct check *check, int index)
         if (item->flags & CASE_SECOND_DEVICE) return 1;
         /* what is usually refused is a list: what the case gives says more, unless that is its numbers */
         return verdict->record.cause == RECORD_NO_CAUSE_KNOWN ||
+               verdict->record.cause == RECORD_CAUSE_NOT_REFUSED ||
                ((verdict->record.cause == RECORD_CAUSE_VALID_REFUSED ||
                  verdict->record.cause == RECORD_CAUSE_LAUNCH_REFUSED) &&
                 verdict->record.message != RECORD_STATUS_EXPLAINED &&

@@ -94,7 +94,7 @@ struct verdict {
     /** what is said in place of a guess that other cases contradict: cause and stage */
     struct record without_guess;
     const char *stage_without_guess;
-    int special;     /**< 1: what fails, fails for special values or places alone: see judge_item() */
+    int special; /**< 1: what fails, fails for special values or places alone: see judge_item() */
     int not_told; /**< 1: the parts of a large problem that ran tell nothing: wire_result.not_told, or they left nothing */
     int ordinary;      /**< 1: inputs are infinite or NaN, and what is wrong neither is nor should be */
     int all_zero;      /**< enum diagnosed_zeros, of the output that is wrong */

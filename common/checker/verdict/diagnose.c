@@ -17,7 +17,7 @@
 #include "record/words.h"
 #include "terms.h"
 
-enum { LOOKED_AT = 24, ENOUGH = 4 };
+enum { LOOKED_AT = 24, ENOUGH = 4, MANY = 32 };
 
 /** The wrong elements of one buffer. */
 struct symptoms {
@@ -611,7 +611,8 @@ static int results_flushed(const struct symptoms *s, struct record *record)
     const double least = 0x1p-14;
     const float *got = s->judged->got[0][s->buffer];
     if (s->shape->storage != STORAGE_F16 || !only_zeros(s)) return 0;
-    if (is_empty(s) && guessed(s, record)) return 1; /* where nothing but zeros comes out, another mistake may give them */
+    if (is_empty(s) && guessed(s, record))
+        return 1; /* where nothing but zeros comes out, another mistake may give them */
     int beyond = 0;
     for (size_t i = 0; i < s->kept; i++) {
         const double expected = fabs(s->found->first[i].expected);
@@ -886,7 +887,7 @@ static int transposed(const struct symptoms *s, struct record *record)
             known++; /* where the bound is as large as the values' differences, any place would fit */
             same += compare_element(s->found->first[i].got, other->expected, 4.0 * other->bound);
         }
-        if (known < ENOUGH || same < known) continue;
+        if (known < MANY || 2 * known < s->kept || same < known) continue;
         record->cause = RECORD_CAUSE_TRANSPOSED;
         record->number[RECORD_N_AXIS] = first;
         return 1;
@@ -920,7 +921,6 @@ static size_t permuted_place(const struct lesson_buffer *shape, const struct per
 
 static int permuted(const struct symptoms *s, struct record *record)
 {
-    enum { MANY = 32 };
     for (size_t i = 0; i < sizeof PERMUTATIONS / sizeof PERMUTATIONS[0] && s->shape->rank >= 2; i++) {
         size_t known = 0, same = 0;
         for (size_t k = 0; k < s->kept; k++) {
@@ -980,17 +980,28 @@ static void add_stage(const struct judged *judged, struct verdict *verdict)
 static const struct pattern {
     int (*fits)(const struct symptoms *, struct record *);
     enum record_certainty certainty;
-} PATTERNS[] = {{far_alone, RECORD_CAUSE},           {clamped, RECORD_CAUSE},
-                {nan_as_zero, RECORD_CAUSE},         {results_flushed, RECORD_CAUSE},
-                {rounding, RECORD_ROUNDING},         {altered, RECORD_CAUSE},
-                {guessed, RECORD_CAUSE},             {specials_altered, RECORD_CAUSE},
-                {miscounted, RECORD_CAUSE},          {as_before, RECORD_CAUSE},
-                {not_finite, RECORD_CAUSE},          {all_zero, RECORD_CAUSE},
-                {constant_factor, RECORD_CAUSE},     {constant_difference, RECORD_CAUSE},
-                {other_sixteen_bits, RECORD_CAUSE},  {copy_of_input, RECORD_CAUSE},
-                {transposed, RECORD_CAUSE},          {permuted, RECORD_CAUSE},
-                {mask_seen, RECORD_CAUSE},           {every_second, RECORD_WHERE_ONLY},
-                {tails, RECORD_WHERE_ONLY},          {lse_right, RECORD_WHERE_ONLY}};
+} PATTERNS[] = {{far_alone, RECORD_CAUSE},
+                {clamped, RECORD_CAUSE},
+                {nan_as_zero, RECORD_CAUSE},
+                {results_flushed, RECORD_CAUSE},
+                {rounding, RECORD_ROUNDING},
+                {altered, RECORD_CAUSE},
+                {guessed, RECORD_CAUSE},
+                {specials_altered, RECORD_CAUSE},
+                {miscounted, RECORD_CAUSE},
+                {as_before, RECORD_CAUSE},
+                {not_finite, RECORD_CAUSE},
+                {all_zero, RECORD_CAUSE},
+                {constant_factor, RECORD_CAUSE},
+                {constant_difference, RECORD_CAUSE},
+                {other_sixteen_bits, RECORD_CAUSE},
+                {copy_of_input, RECORD_CAUSE},
+                {transposed, RECORD_CAUSE},
+                {permuted, RECORD_CAUSE},
+                {mask_seen, RECORD_CAUSE},
+                {every_second, RECORD_WHERE_ONLY},
+                {tails, RECORD_WHERE_ONLY},
+                {lse_right, RECORD_WHERE_ONLY}};
 
 /* Tells the first pattern that fits; with @p guesses of 0, of those after guesses. */
 static void tell_pattern(const struct symptoms *s, int guesses, struct verdict *verdict)
@@ -1188,8 +1199,8 @@ static int fit_with_same(const struct check *check, int index, const struct verd
 static int is_of_structure(enum record_cause cause)
 {
     return cause == RECORD_CAUSE_SCALE || cause == RECORD_CAUSE_MASK || cause == RECORD_CAUSE_KV_HEAD ||
-           cause == RECORD_CAUSE_KV_TILES || cause == RECORD_CAUSE_Q_TILES || cause == RECORD_CAUSE_HEAD_DIM ||
-           cause == RECORD_CAUSE_TAIL;
+           cause == RECORD_CAUSE_KV_TILES || cause == RECORD_CAUSE_Q_TILES ||
+           cause == RECORD_CAUSE_HEAD_DIM || cause == RECORD_CAUSE_TAIL;
 }
 
 /* 1 if the failing cases of a part contradict a guess that fits @p fitting of them: most do not show it, or the only one has special

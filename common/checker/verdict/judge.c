@@ -295,6 +295,8 @@ static void judge_status(const struct session *session, const struct item *item,
         set_cause(verdict, RECORD_CAUSE_WORKSPACE_UNLIKE);
         verdict->record.number[RECORD_N_EXTENT] =
             (int64_t)session->check->options.lesson->workspace_bytes(&item->settled);
+    } else if (status == KERNEL_OK && expected == KERNEL_OUT_OF_MEMORY) {
+        set_cause(verdict, RECORD_CAUSE_NOT_REFUSED);
     } else if (tells_refusal(status) || (status == KERNEL_OUT_OF_MEMORY && tells_refusal(expected))) {
         set_cause(verdict, expected == KERNEL_OK ? RECORD_CAUSE_VALID_REFUSED : RECORD_CAUSE_OTHER_REFUSAL);
         if (expected == KERNEL_OK) take_message(result, record);
