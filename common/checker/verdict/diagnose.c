@@ -773,7 +773,9 @@ static int tails_of_four(const struct symptoms *s, struct record *record)
         if (tail_of(s, axis, axes[axis], record)) return 1;
     for (int axis = 1; axis >= 0; axis--) {
         range_on(s, axis, &low, &high);
-        if (low > 0) return tell_place(record, RECORD_CAUSE_LATER_PART, axes[axis], low, 0);
+        if (low > 0 &&
+            (s->kept < s->found->wrong || is_mostly_wrong(s, axis, low, s->shape->extent[axis] - 1)))
+            return tell_place(record, RECORD_CAUSE_LATER_PART, axes[axis], low, 0);
     }
     return 0;
 }
@@ -840,7 +842,9 @@ static int tails_of_three(const struct symptoms *s, struct record *record)
     if (!is_lse && strcmp(s->shape->name, "out") != 0) return 0;
     for (int axis = 1; axis >= 0; axis--) {
         range_on(s, axis, &low, &high);
-        if (low > 0) return tell_place(record, RECORD_CAUSE_LATER_PART, axes[axis], low, 0);
+        if (low > 0 &&
+            (s->kept < s->found->wrong || is_mostly_wrong(s, axis, low, s->shape->extent[axis] - 1)))
+            return tell_place(record, RECORD_CAUSE_LATER_PART, axes[axis], low, 0);
     }
     return 0;
 }
