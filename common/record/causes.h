@@ -75,6 +75,7 @@
     X(RECORD_CAUSE_WRONG_ARE_ZERO, "wrong-are-zero")                                                         \
     X(RECORD_CAUSE_CONSTANT_FACTOR, "constant-factor")                                                       \
     X(RECORD_CAUSE_FACTOR_OF_ROW, "factor-of-row")                                                           \
+    X(RECORD_CAUSE_CONSTANT_DIFFERENCE, "constant-difference")                                               \
     X(RECORD_CAUSE_OTHER_SIXTEEN_BITS, "other-sixteen-bits")                                                 \
     X(RECORD_CAUSE_COPY_OF_INPUT, "copy-of-input")                                                           \
     X(RECORD_CAUSE_TRANSPOSED, "transposed")                                                                 \
@@ -99,6 +100,7 @@
     X(RECORD_CAUSE_LAUNCH_REFUSED, "launch-refused")                                                         \
     X(RECORD_CAUSE_VALID_REFUSED, "valid-refused")                                                           \
     X(RECORD_CAUSE_OTHER_REFUSAL, "other-refusal")                                                           \
+    X(RECORD_CAUSE_NOT_REFUSED, "not-refused")                                                               \
     X(RECORD_CAUSE_WORKSPACE_UNLIKE, "workspace-unlike")
 
 /** @cond */

@@ -432,6 +432,11 @@ static void put_details(struct out *out, const struct record *r)
     put_waiting(out, r);
     if (r->advice != RECORD_NO_ADVICE) put_text(out, "\n  %s", record_advice_words(r->advice));
     if (r->kind == RECORD_MISALIGNED && r->advice == RECORD_ADVICE_ALIGN) put_uneven(out, r);
+    if (r->advice == RECORD_ADVICE_DEVICE_UNWRITTEN && strcmp(m->buffer, "workspace") == 0)
+        put_text(
+            out,
+            ": the call's own kernels have to write what they read of its workspace. Is what pads a tile, "
+            "or belongs to a part without work, written (as zeros), too?");
     if (r->seen > 1) put_text(out, "\n  seen %" PRIu64 " times", r->seen);
 }
 

@@ -235,17 +235,20 @@ static void add_runs_differ(struct sentence *s, const struct record *r)
         r->number[RECORD_N_FIRST], r->number[RECORD_N_SECOND], r->memory.buffer);
     add_element(s, r);
     if (r->message == RECORD_TWO_RUNS_WATCHED) {
-        say(s, "; the software device saw no race, and nothing read that was not set: are floats added by "
-               "atomicAdd, "
-               "or in the order of a counter, which is another each time?");
+        say(s,
+            "; the software device saw no race, and nothing read that was not set: %s, which is another each "
+            "time?",
+            r->value.storage == RECORD_WHOLE ? "are places or pieces of work taken in the order of a counter"
+                                             : "are floats added by atomicAdd, or in the order of a counter");
         return;
     }
-    say(s,
-        "; %sa race, memory or registers that are read before they are set, or sums in the order of atomics "
-        "(floats added by atomicAdd, work taken from a counter), another each time",
+    say(s, "; %sa race, memory or registers that are read before they are set, or %s, another each time",
         r->message == RECORD_TWO_PLACES
             ? "one run has aligned buffers, the other not: two ways that do not give the same, "
-            : "");
+            : "",
+        r->value.storage == RECORD_WHOLE
+            ? "places in the order of atomics"
+            : "sums in the order of atomics (floats added by atomicAdd, work taken from a counter)");
 }
 
 static void add_wrote_outside(struct sentence *s, const struct record *r)
@@ -579,6 +582,14 @@ static void add_pattern(struct sentence *s, const struct record *r)
             "wrongly",
             r->real[1], r->real[0]);
         break;
+    case RECORD_CAUSE_CONSTANT_DIFFERENCE:
+        if (from == 0)
+            say(s,
+                "every wrong number is off by a multiple of 65536: has a count, a sum or an index 16 bits?");
+        else
+            say(s, "every wrong number is %" PRId64 " %s than it should be", from > 0 ? from : -from,
+                from > 0 ? "more" : "less");
+        break;
     case RECORD_CAUSE_OTHER_SIXTEEN_BITS:
         say(s, "%s holds the bits of %s: its elements were stored as the other type of 16 bits",
             r->memory.buffer, from != 0 ? "bf16, and is f16" : "f16, and is bf16");
@@ -679,6 +690,11 @@ static void add_cause(struct sentence *s, const struct record *r)
     case RECORD_CAUSE_OTHER_REFUSAL:
         say(s, "of several faults the first decides, in the order of @return in the lesson's header: what is "
                "looked at first?");
+        break;
+    case RECORD_CAUSE_NOT_REFUSED:
+        say(s, "nothing refused it: the workspace is smaller than what runs here needs: is it looked at "
+               "before a "
+               "kernel is launched, or is another one taken that needs less?");
         break;
     case RECORD_CAUSE_WORKSPACE_UNLIKE:
         if (r->number[RECORD_N_EXTENT] == 0) {

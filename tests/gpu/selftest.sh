@@ -51,7 +51,10 @@ selftest_check() { # the same line; leaves "right" or "wrong" in a file of its o
     mutant) run_mutant "$3" "$4" "$5" ;;
     unseen) true ;;
     esac >"$log" 2>&1
-    if [ $? -eq 0 ] && ! grep -q '^no device' "$log"; then echo right; else echo wrong; fi >"$selftest_work/$3.$1.$4.verdict"
+    local status=$? kind=$1
+    # Its cases are of the other device alone.
+    if [ "$kind" = mutant ] && grep -q '^checker: none of these cases runs on' "$log"; then kind=unseen status=0; fi
+    if [ "$status" -eq 0 ] && ! grep -q '^no device' "$log"; then echo right; else echo wrong; fi >"$selftest_work/$3.$kind.$4.verdict"
 }
 
 selftest_count() { # LESSON KIND [VERDICT]

@@ -123,14 +123,17 @@ static struct e4m3_rows *allocate(int kv_len)
 static void round_keys(struct e4m3_rows *rounded, const float *k, const float *v, int kv_len, int64_t seed,
                        enum storage storage)
 {
-    size_t elems = (size_t)kv_len * E4M3_COLUMNS;
+    enum { CUT = 4096 * E4M3_COLUMNS };
+    const size_t elems = (size_t)kv_len * E4M3_COLUMNS,
+                 scaled = seed & E4M3_V_OF_4096 && elems > CUT ? CUT : elems;
     double largest = 0.0;
+    seed &= ~E4M3_V_OF_4096;
     for (int first = 0; first < kv_len; first += E4M3_ROWS) {
         size_t at = (size_t)first * E4M3_COLUMNS;
         round_block(k + at, block_rows(kv_len, first), seed, storage, rounded->memory, rounded->k + at,
                     rounded->k_slack + at);
     }
-    for (size_t i = 0; i < elems; i++) largest = larger_finite(largest, (double)v[i]);
+    for (size_t i = 0; i < scaled; i++) largest = larger_finite(largest, (double)v[i]);
     double scale = (double)e4m3_scale((float)largest);
     for (size_t i = 0; i < elems; i++) rounded->v[i] = (float)(e4m3_nearest((double)v[i] / scale) * scale);
     rounded->of_k = k;
@@ -146,8 +149,8 @@ const struct e4m3_rows *e4m3_rows(void **kept, const float *q, int q_len, int qu
     const float *block = q + (size_t)first * E4M3_COLUMNS;
     if (rounded->of_k != k) round_keys(rounded, k, v, kv_len, seed, storage);
     if (rounded->of_queries != block)
-        round_block(block, block_rows(q_len, first), seed, storage, rounded->memory, rounded->queries,
-                    rounded->queries_slack);
+        round_block(block, block_rows(q_len, first), seed & ~E4M3_V_OF_4096, storage, rounded->memory,
+                    rounded->queries, rounded->queries_slack);
     rounded->of_queries = block;
     rounded->q = rounded->queries + (size_t)(query - first) * E4M3_COLUMNS;
     rounded->q_slack = rounded->queries_slack + (size_t)(query - first) * E4M3_COLUMNS;

@@ -12,6 +12,10 @@
 
 /** @brief Added to a seed: as if rotated rows were rounded to the storage type before they are rounded to E4M3. */
 #define E4M3_ROTATED_STORED ((int64_t)1 << 32)
+/** @brief In place of a seed, too: l is the sum of weights that were rounded to E4M3. */
+#define E4M3_L_OF_ROUNDED ((int64_t)1 << 33)
+/** @brief In place of a seed, too: the scale of V is that of its first 4096 rows. */
+#define E4M3_V_OF_4096 ((int64_t)1 << 34)
 
 /** @brief A query row and the keys and values it is multiplied with, as floats. */
 struct e4m3_rows {

@@ -120,7 +120,7 @@ static const struct mistake_row MISTAKES[] = {
      .message = "q, k, v and out are f16, and are treated as if they were bf16"},
     /* Where all that is wrong is 0, each of these fits: the first is nearest to what the kernel does. */
     {WEIGHTS_CUT, RECORD_CAUSE_WEIGHTS, .where = M | W, .message = "small weights, below exp(-%d), are taken as 0",
-     .sizes = {87, 80, 60, 40, 30, 20, 14, 10, 9, 8}},
+     .sizes = {87, 80, 60, 40, 30, 20, 17, 14, 10, 9, 8}},
     {WEIGHTS_ROUNDED, RECORD_CAUSE_WEIGHTS, .where = M | W,
      .message = "weights are rounded to 16 bits: here they stay floats until they are multiplied with V", .sizes = {11, 8}},
     {QUERIES_ROUNDED, RECORD_CAUSE_SCALE, .where = S | W,

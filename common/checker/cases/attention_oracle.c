@@ -406,20 +406,36 @@ static void expect_whole(const struct row *row, size_t unit, struct lesson_expec
         span->plain[d] = (double)storage_round(row->storage, (float)span->plain[d]);
 }
 
+/* Of weights that are rounded to E4M3, as 256 times what they are to the largest, the sum over that of those that are not. */
+static double rounded_share(const double *probs, int count)
+{
+    const double scale = 256.0 / row_max(probs, count);
+    double sum = 0.0, rounded = 0.0;
+    for (int j = 0; j < count; j++) {
+        sum += probs[j] * scale;
+        rounded += e4m3_nearest(probs[j] * scale);
+    }
+    return rounded / sum;
+}
+
 /* The same for a row whose products are those of E4M3: attention of the rounded q, k and v. */
 static void expect_e4m3(const struct lesson_case *item, struct row *row, size_t unit,
                         struct lesson_expectation *e)
 {
-    const int64_t seed = item->value[AT_SEED];
+    const int64_t given = item->value[AT_SEED] & ~E4M3_L_OF_ROUNDED, seed = given & ~E4M3_V_OF_4096;
     const float *q = row->q - row->i * E4M3_COLUMNS;
     row->rounded = e4m3_rows(&e->kept, q, row->shape.q_len, (int)row->i, row->k, row->v, row->shape.kv_len,
-                             seed, row->storage);
+                             given, row->storage);
     if (row->rounded == NULL)
         abort(); /* out of memory, as elsewhere for so little: the checker cannot continue */
     row->q = row->rounded->q, row->k = row->rounded->k, row->v = row->rounded->v;
     row->of_p = STORAGE_F32;
     if (seed != 0) row->scale /= E4M3_COLUMNS;
     expect_whole(row, unit, e);
+    if (given == item->value[AT_SEED] || row->visible == 0) return;
+    const double share = rounded_share(e->scratch, row->visible);
+    for (size_t d = 0; d < E4M3_COLUMNS; d++) e->span[0].expected[d] /= share;
+    e->span[1].expected[0] += log(share);
 }
 
 void attention_expect(const struct lesson_case *item, const float *const *data, size_t unit,

@@ -4,6 +4,7 @@
  *        ones have in common.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "attention_cases.h"
 
@@ -207,4 +208,7 @@ void attention_describe(const struct lesson_case *item, char *text, size_t size)
              : item->value[AT_DTYPE] == DTYPE_F16  ? "f16"
              : item->value[AT_DTYPE] == DTYPE_BF16 ? "bf16"
                                                    : "other dtype");
+    if (item->extent[EX_TILED] != ATTENTION_E4M3_TILES) return;
+    const size_t end = strlen(text);
+    snprintf(text + end, size - end, ", seed 0x%llx", (unsigned long long)item->value[AT_SEED]);
 }

@@ -27,7 +27,9 @@ enum backward_mistake {
     B_UNTRANSPOSED, HALF_OF_B, QUADRANTS, ROWS_TRANSPOSED, DS_UNTRANSPOSED, TERMS_OF_Y, KEYS_OF_WARP_0, SUB_FORGOTTEN,
     TERMS_OF_SUB_0, KEYS_OF_ONE_WARP,
     /* rounding */
-    DS_SCALED
+    DS_SCALED, DS_AS_HALF,
+    /* deterministic dQ: slices that the first query of a tile needs, of tiles of [keys] */
+    SLICES_OF_FIRST_QUERY
     /* clang-format on */
 };
 
@@ -101,6 +103,11 @@ static const struct mistake_row MISTAKES[] = {
     {DS_SCALED, RECORD_CAUSE_SCALE, .where = HALVES,
      .message = "dS is multiplied by the scale and rounded to 16 bits then, where it may overflow or vanish: scale dQ and dK, which "
                 "are floats"},
+    {DS_AS_HALF, RECORD_CAUSE_STORAGE_TYPE, .where = HALVES,
+     .message = "dS passes through half: there it is 0 below 3e-8, and infinite above 65504"},
+    {SLICES_OF_FIRST_QUERY, RECORD_CAUSE_PARTIALS,
+     .message = "the slices of dQ that are added end with the keys that the first query of a tile sees: the last one sees the most",
+     .sizes = {128, 32}},
     {DV_OF_DS, RECORD_CAUSE_PRODUCTS, .message = "dV is made of dS: dV = P^T dO"},
     {DV_OF_Q, RECORD_CAUSE_PRODUCTS, .message = "dV is made with Q: dV = P^T dO"},
     {DK_OF_DOUT, RECORD_CAUSE_PRODUCTS, .message = "dK is made with dO: dK = scale * dS^T Q"},
@@ -259,6 +266,7 @@ static void find_weights(const struct guess *g, size_t row, size_t key, double *
     if (g->mistake.number == DP_FOR_DS) *ds = dp - d;
     if (g->mistake.number == DS_SCALED)
         *ds = (double)storage_round(backward_storage(g->item), (float)(*ds * g->scale));
+    if (g->mistake.number == DS_AS_HALF) *ds = (double)storage_round(STORAGE_F16, (float)*ds);
 }
 
 /* The deterministic kernel: how many blocks share a head's tiles of keys. */
@@ -325,6 +333,10 @@ static double dq_element(const struct guess *g, size_t row, size_t column)
         }
         if (!sees(g, query, key) || !counts(g, j, g->kv_len) || !walked(g, query, key)) continue;
         if (g->mistake.number == FIRST_SLICE && j / (size_t)g->mistake.size % slices_of(g) != 0) continue;
+        if (g->mistake.number == SLICES_OF_FIRST_QUERY &&
+            (long)(j / (size_t)g->mistake.size % slices_of(g)) * g->mistake.size >=
+                keys_taken(g, (long)(i / ROW_TILE * ROW_TILE)))
+            continue;
         find_weights(g, row - i + query, first + key, &p, &ds);
         sum += ds * (double)with[(first + j) * g->head_dim + column];
     }
@@ -402,6 +414,10 @@ int backward_guess(const struct lesson_case *item, const float *const *data, int
     if (known == NULL) return -1;
     if (known->where & HALVES && backward_storage(item) == STORAGE_F32) return 0;
     if (known->where & DETERMINISTIC && (item->value[BW_IS_DETERMINISTIC] != 1 || buffer == BW_DQ)) return 0;
+    if (known->number == DS_AS_HALF && (backward_storage(item) != STORAGE_BF16 || buffer == BW_DV)) return 0;
+    if (known->number == SLICES_OF_FIRST_QUERY &&
+        (item->value[BW_IS_DETERMINISTIC] != 1 || item->value[BW_CAUSAL] != 1 || buffer != BW_DQ))
+        return 0;
     /* 0, which many other mistakes give, too */
     if (known->number == SCALE_OF_0 && buffer != BW_DV) return 0;
     double terms = buffer == BW_DQ ? (double)g.kv_len : (double)g.q_len * (double)(g.heads / g.kv_heads);

@@ -17,7 +17,7 @@ struct mistake {
     int size, other; /**< size of a tile or a step; a second size for mistakes with two */
 };
 
-enum { MISTAKE_SIZES = 10 };
+enum { MISTAKE_SIZES = 11 };
 
 /** @brief A row of a family's table: as many guesses as it has sizes, or one. */
 struct mistake_row {

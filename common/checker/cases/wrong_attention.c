@@ -173,8 +173,9 @@ static double weight_of(const struct mistake *mistake, double score, double max)
         return score;
     case WEIGHTS_CUT:
         return below < -mistake->size ? 0.0 : exp(below);
+    case WEIGHTS_ROUNDED: /* and below 2^-25 a half is 0 */
+        return (double)storage_round(mistake->size == 11 ? STORAGE_F16 : STORAGE_BF16, (float)exp(below));
     case LSE_OF_ROUNDED:
-    case WEIGHTS_ROUNDED:
         return rounded_to(mistake->size, exp(below));
     case POWERS_OF_2:
         return exp(below * LN_2);

@@ -553,7 +553,6 @@ static const char *purpose(const struct lesson_case *item)
         item->extent[DC_KV_STRIDE] > item->extent[DC_KV_HEADS] * item->extent[DC_HEAD_DIM])
         return "rows of the cache lie kv_stride elements apart: what lies between them, and past the last "
                "key that is seen, holds NaN";
-    if (item->distribution == NAN_REST) return "rows of the cache past the last key that is seen hold NaN";
     return decode_purpose((enum distribution)item->distribution);
 }
 

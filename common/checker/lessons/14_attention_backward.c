@@ -425,6 +425,8 @@ static const char *stage(const struct lesson_case *item, unsigned compared, unsi
     if (item->extent[BW_KV_LEN] == 1 && wrong & 4) right = 0; /* dS is 0 whatever P is */
     if (item->distribution == LARGE || item->distribution == DOMINANT || item->distribution == FAINT)
         return NULL; /* one key has all the weight, so dS is nearly 0 */
+    if (item->distribution == LOW)
+        return NULL; /* keys past the last one have P that is infinite, in dQ alone */
     for (size_t i = 0; i < sizeof stages / sizeof stages[0]; i++)
         if (wrong == stages[i].wrong && (right & stages[i].right) == stages[i].right)
             return item->extent[EX_STORED_AS] == DTYPE_F32 ? stages[i].f32 : stages[i].tensor;

@@ -246,10 +246,16 @@ static const char *mistaken(struct lesson_case *item, int index)
     static const char *const words[] = {
         "as if Q and K were not rotated, though the seed is not 0: is it taken as a signed number?",
         "as if rotated rows were rounded to 16 bits before they become E4M3: rotated elements, up to 128 "
-        "times larger, stay floats"};
-    if (item->part != PART_FP8 || index > 1) return NULL;
-    if (item->value[AT_SEED] == 0) return "";
-    item->value[AT_SEED] = index == 0 ? 0 : item->value[AT_SEED] | E4M3_ROTATED_STORED;
+        "times larger, stay floats",
+        "as if the highest bit of the seed were not there: it has 32 bits, and no sign",
+        "l sums weights that were rounded to E4M3, as P is for its product: sum them before",
+        "the scale of V is that of its first 4096 keys: it is that of all keys of a head"};
+    const int64_t seed = item->value[AT_SEED];
+    const int64_t taken[] = {0, seed | E4M3_ROTATED_STORED, seed & INT32_MAX, seed | E4M3_L_OF_ROUNDED,
+                             item->value[AT_KV_LEN] > 4096 ? seed | E4M3_V_OF_4096 : seed};
+    if (item->part != PART_FP8 || index >= (int)(sizeof taken / sizeof taken[0])) return NULL;
+    if ((seed == 0 && index < 3) || taken[index] == seed) return "";
+    item->value[AT_SEED] = taken[index];
     return words[index];
 }
 

@@ -708,6 +708,12 @@ static int guess_shuffled(const struct lesson_case *item, const float *const *da
         index -= 2;
         if (!misread_at(MISREADS(MISREAD_SHUFFLES), &index, &misread, guess)) return -1;
     }
+    if (of_zeros && !item->extent[W4_HAS_ZEROS] && shape.gptq && misread.row == NULL && index == 1) {
+        snprintf(guess->words, sizeof guess->words,
+                 "GPTQ adds 1 to what qzeros holds: where it is NULL, every zero is 8, and nothing is added");
+        guess->value = 0x99 - 256;
+        return 1;
+    }
     if (of_zeros && (!item->extent[W4_HAS_ZEROS] || misread.row == &MISREAD_SHUFFLES[1])) return 0;
     if (misread.row == NULL && index == 0) shape.gptq = !shape.gptq;
     if (misread.row == NULL && index == 1 && !of_zeros) return 0;
@@ -840,6 +846,8 @@ static const char *purpose(const struct lesson_case *item)
         [TINY_SCALE] = "scales are subnormal halves, and no scale times q - zero is",
     };
     if (item->flags & CASE_LAUNCH_ONLY) return "a large problem: only its launch is checked";
+    if (item->part == PART_SPLIT && item->extent[W4_SPLITS] > item->extent[W4_K] / W4_SLICE)
+        return "there are more parts than slices of k: those without one count as zeros";
     return purposes[item->distribution];
 }
 

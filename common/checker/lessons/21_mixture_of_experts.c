@@ -616,14 +616,16 @@ static const char *purpose(const struct lesson_case *item)
             return "all choices but one weigh 0, and an expert's weights are NaN: 0 * NaN is NaN";
         return "logits are hundreds apart, and softmax is 0 for all but one: logits decide, not weights";
     case NOBODY:
-        return "some pairs are of no expert: they have no row, and take no other's";
+        return "some pairs are of no expert: whatever number stands in chosen, their row_of is -1, and they "
+               "take no other's row";
     case ALL_LAST:
+        if (item->extent[EXPERTS_SPARE] > 0) break;
         return "all rows belong to the last expert, the others have none";
     case GATES_HIGH:
         return "gates far above 0: exp(gate) is infinite, and silu is the gate";
     case LARGE:
-        return "logits far from 0 and close to each other: their difference is exact, that of two products "
-               "is not";
+        return "logits far above or below 0 and close to each other: a maximum that begins at 0, or at a low "
+               "number, may be above all of them; and their difference is exact, that of two products is not";
     case GATES_EXACT:
         return "gates are below 0, and exact: 1 + tanh(gate / 2) is a difference of numbers that are nearly "
                "the same";
@@ -633,9 +635,8 @@ static const char *purpose(const struct lesson_case *item)
         if (item->part == EXPERTS_GROUP && item->extent[EXPERTS_ROWS] > 1024)
             return "a warp has more than 32 pairs: its piece is contiguous, and comes after those of the "
                    "warps before";
-        return item->extent[EXPERTS_SPARE] > 0 ? "the last rows are no expert's: they stay as they were"
-                                               : NULL;
     }
+    return item->extent[EXPERTS_SPARE] > 0 ? "the last rows are no expert's: they stay as they were" : NULL;
 }
 
 static void cost(const struct lesson_case *item, struct lesson_cost *cost)

@@ -83,7 +83,11 @@ void make_larger_workspace(struct making *m)
     enum { MORE = 1021 }; /* an odd one: what lies at its end lies anywhere */
     if (!needs_one(m)) return;
     struct lesson_case *item = making_add(m, making_like(m), "workspace_larger");
-    if (item != NULL) item->workspace_more = MORE;
+    if (item == NULL) return;
+    item->workspace_more = MORE;
+    item->about = "the workspace is 1021 bytes larger than it has to be: places are counted from its "
+                  "beginning, not from "
+                  "the end that workspace_bytes gives";
 }
 
 /* What would go to a pointer that is left out must not go to the workspace in its place. */

@@ -150,8 +150,17 @@ static const char *about(const struct check *check, int index)
     return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
 }
 
-/* 1 if what is special about a case is so of as many cases of the part that pass as that fail: not where it is how far apart things
- * are, which each case tries for others, nor where nothing is wrong but what is, or should be, infinite or NaN. */
+/* 1 if a case of the part fails that has nothing special about it. */
+static int fails_plainly(const struct check *check, int part)
+{
+    for (int i = 0; i < check->case_count; i++)
+        if (part_has_failed(check, i, part) && about(check, i) == NULL) return 1;
+    return 0;
+}
+
+/* 1 if a plain case of the part fails, too, and what is special about this one is so of as many that pass as that fail: not where it
+ * is how far apart things are, which each case tries for others, nor where nothing is wrong but what is, or should be, infinite or
+ * NaN. */
 static int is_harmless(const struct check *check, int index)
 {
     const char *purpose = about(check, index);
@@ -164,7 +173,7 @@ static int is_harmless(const struct check *check, int index)
         if (!check->chosen[i] || check->cases[i].part != check->cases[index].part) continue;
         if (about(check, i) == purpose) surplus += check->verdicts[i].state == STATE_PASS ? 1 : -1;
     }
-    return surplus >= 0;
+    return surplus >= 0 && fails_plainly(check, item->part);
 }
 
 /* 1 if shared memory or workspace was read where nobody wrote: how much of it is written depends on the case. */
@@ -196,6 +205,8 @@ static int is_of_inputs(const struct check *check, int index)
         /* fall through */
     case RECORD_OUT_OF_BOUNDS: /* at an index read from there */
         return item->unread != 0 || (item->flags & CASE_SAME_ADDRESSES) || is_own_unwritten(&verdict->record);
+    case RECORD_MISALIGNED:
+        return item->workspace_more > 0 && strcmp(verdict->record.memory.buffer, "workspace") == 0;
     case RECORD_GLOBAL_RACE:
     case RECORD_SAME_VALUE_RACE:
         return is_far_case(item);
@@ -210,6 +221,7 @@ static int is_of_inputs(const struct check *check, int index)
         if (item->flags & CASE_SECOND_DEVICE) return 1;
         /* what is usually refused is a list: what the case gives says more, unless that is its numbers */
         return verdict->record.cause == RECORD_NO_CAUSE_KNOWN ||
+               verdict->record.cause == RECORD_CAUSE_NOT_REFUSED ||
                ((verdict->record.cause == RECORD_CAUSE_VALID_REFUSED ||
                  verdict->record.cause == RECORD_CAUSE_LAUNCH_REFUSED) &&
                 verdict->record.message != RECORD_STATUS_EXPLAINED &&
@@ -231,10 +243,11 @@ static int fails_elsewhere(const struct check *check, int index)
 }
 
 /* 1 if what is special about a case may be why it fails: not a mistake that a guess names and other cases show, nor what most basic cases of the part
- * show as well. */
+ * show as well; where results are not finite, errors of rounding are something else. */
 static int explains_case(const struct check *check, int index)
 {
     const struct verdict *verdict = &check->verdicts[index];
+    const int beyond = verdict->record.certainty != RECORD_ROUNDING && !isfinite(verdict->record.value.got);
     int basic = 0, failed = 0;
     if (!is_of_inputs(check, index) || (verdict->record.guess > 0 && fails_elsewhere(check, index)) ||
         verdict->record.cause == RECORD_CAUSE_KEPT)
@@ -244,7 +257,8 @@ static int explains_case(const struct check *check, int index)
         if (i == index || !check->chosen[i] || item->part != check->cases[index].part) continue;
         if (item->group != GROUP_BASIC || item->expected != KERNEL_OK) continue;
         basic++;
-        failed += check->verdicts[i].state != STATE_PASS;
+        failed += check->verdicts[i].state != STATE_PASS &&
+                  !(beyond && check->verdicts[i].record.certainty == RECORD_ROUNDING);
     }
     return 2 * failed <= basic;
 }

@@ -91,7 +91,10 @@ struct verdict {
     /** 1: the lesson's guess fits the wrong elements; 2: the right ones, too, and so everything that came out */
     unsigned char guesses[CHECK_GUESSES];
     int guess_count; /**< how many fit */
-    int special;     /**< 1: what fails, fails for special values or places alone: see judge_item() */
+    /** what is said in place of a guess that other cases contradict: cause and stage */
+    struct record without_guess;
+    const char *stage_without_guess;
+    int special; /**< 1: what fails, fails for special values or places alone: see judge_item() */
     int not_told; /**< 1: the parts of a large problem that ran tell nothing: wire_result.not_told, or they left nothing */
     int ordinary;      /**< 1: inputs are infinite or NaN, and what is wrong neither is nor should be */
     int all_zero;      /**< enum diagnosed_zeros, of the output that is wrong */

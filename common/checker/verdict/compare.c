@@ -156,12 +156,21 @@ void judged_close(struct judged *judged)
     }
 }
 
+static enum record_storage storage_told(enum storage storage)
+{
+    return storage == STORAGE_F32   ? RECORD_F32
+           : storage == STORAGE_I32 ? RECORD_WHOLE
+           : storage == STORAGE_S8  ? RECORD_NUMBERS_OF_4_BITS
+                                    : RECORD_SHORT_FLOAT;
+}
+
 void compare_place(const struct lesson_buffer *buffer, size_t at, struct record *record)
 {
     struct record_memory *memory = &record->memory;
     const int last = buffer->rank - 1;
     snprintf(memory->buffer, sizeof memory->buffer, "%s", buffer->name);
     memory->rank = buffer->rank;
+    record->value.storage = storage_told(buffer->storage);
     for (int axis = last; axis >= 0; axis--) {
         const size_t extent = buffer->extent[axis] > 0 ? buffer->extent[axis] : 1;
         memory->index[axis] = (int64_t)(at % extent);
@@ -642,6 +651,7 @@ static void compare_run(const struct judged *judged, const struct lesson_span *s
         if (may_keep_value(judged, span->buffer, run, element.at)) continue;
         buffer->compared++;
         if (isfinite(element.expected) && !isfinite(element.bound)) buffer->unbounded++;
+        buffer->special += !isfinite(element.expected);
         if (!compare_element(got, element.expected, element.bound)) keep_wrong(buffer, &element);
         if (!isfinite(element.expected) || !isfinite(got)) continue;
         double error = fabs(got - element.expected), plain = fabs(span->plain[i] - element.expected);
@@ -678,6 +688,7 @@ static void add_comparison(struct buffer_comparison *sum, struct buffer_comparis
     sum->compared += piece->compared;
     sum->wrong += piece->wrong;
     sum->unbounded += piece->unbounded;
+    sum->special += piece->special;
     sum->share = fmax(sum->share, piece->share);
     sum->largest_error = fmax(sum->largest_error, piece->largest_error);
     sum->largest_plain_error = fmax(sum->largest_plain_error, piece->largest_plain_error);

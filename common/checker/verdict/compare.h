@@ -18,6 +18,7 @@ enum { WRONG_KEPT = 4096 };
 struct buffer_comparison {
     size_t compared, wrong;
     size_t unbounded;    /**< finite values with an infinite bound: the oracle's fault, not the kernel's */
+    size_t special;      /**< elements that have to be infinite or NaN */
     struct wrong *first; /**< the first WRONG_KEPT wrong elements, in order of their index */
     double share;        /**< largest error / bound */
     double largest_error, largest_plain_error, largest_floor;

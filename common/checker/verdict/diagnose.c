@@ -14,9 +14,10 @@
 #include "altered.h"
 #include "base/rng.h"
 #include "checker/promises/making.h"
+#include "record/words.h"
 #include "terms.h"
 
-enum { LOOKED_AT = 24, ENOUGH = 4 };
+enum { LOOKED_AT = 24, ENOUGH = 4, MANY = 32 };
 
 /** The wrong elements of one buffer. */
 struct symptoms {
@@ -100,6 +101,44 @@ static int nan_between_rows(const struct judged *judged, char *words, size_t siz
     return name != NULL;
 }
 
+/** Inputs that are infinite or NaN: how many, and which, if they are few. */
+struct specials {
+    size_t nans, infinities;
+    char words[RECORD_NOTE / 2];
+};
+
+static struct specials specials_of(const struct judged *judged)
+{
+    enum { FEW = 3 };
+    struct specials all = {0, 0, ""};
+    size_t used = 0;
+    for (int b = 0; b < judged->item->buffer_count; b++) {
+        const struct lesson_buffer *buffer = &judged->item->buffer[b];
+        for (size_t i = 0; judged->inputs[b] != NULL && i < lesson_elems(buffer); i++) {
+            const float x = judged->inputs[b][i];
+            if (isfinite(x) || lesson_between_rows(buffer, i)) continue;
+            all.nans += isnan(x) != 0, all.infinities += isinf(x) != 0;
+            if (all.nans + all.infinities > FEW) continue;
+            struct record place = {0};
+            char element[2 * RECORD_TEXT];
+            compare_place(buffer, i, &place);
+            record_print_element(&place, element, sizeof element);
+            used += (size_t)snprintf(all.words + used, sizeof all.words - used, "%s%s is %s",
+                                     used > 0 ? ", " : "", element,
+                                     isnan(x)   ? "NaN"
+                                     : x > 0.0f ? "infinity"
+                                                : "-infinity");
+            if (used >= sizeof all.words) used = sizeof all.words - 1;
+        }
+    }
+    if (all.nans + all.infinities > FEW)
+        snprintf(all.words, sizeof all.words, "some inputs are %s",
+                 all.nans == 0         ? "infinite"
+                 : all.infinities == 0 ? "NaN"
+                                       : "infinite or NaN");
+    return all;
+}
+
 /* Why the first wrong element is not finite, in the lesson's words. */
 static void explain_not_finite(const struct symptoms *s, struct record *record)
 {
@@ -123,6 +162,15 @@ static void explain_not_finite(const struct symptoms *s, struct record *record)
         }
     }
     if (nan_between_rows(s->judged, record->note, sizeof record->note)) return;
+    const struct specials inputs = specials_of(s->judged);
+    if (record->cause == RECORD_CAUSE_NAN && inputs.infinities > 0 && inputs.nans == 0) {
+        snprintf(record->note, sizeof record->note,
+                 "%s: infinity - infinity is NaN, and so is 0 * infinity%s", inputs.words,
+                 lesson->terms == NULL ? ""
+                                       : ": are the zeros that pad a tile or a row multiplied with what lies "
+                                         "past its end?");
+        return;
+    }
     /* the lesson's usual cause, unless the data are unusual */
     const int usual = lesson->nan != NULL && s->judged->item->settled.distribution == 0;
     snprintf(record->note, sizeof record->note, "%s", usual ? lesson->nan : "");
@@ -166,27 +214,26 @@ static int has_keys(const struct judged *judged)
 /* Tells which NaN was lost, by what the inputs hold. */
 static void tell_lost(const struct symptoms *s, struct record *record)
 {
-    const char *why = ", one of the input, of 0 * infinity or of infinity - infinity";
-    int nans = 0, infinities = 0, below = strcmp(s->shape->name, "lse") == 0;
-    for (int b = 0; b < s->judged->item->buffer_count; b++)
-        for (size_t i = 0; s->judged->inputs[b] != NULL && i < lesson_elems(&s->judged->item->buffer[b]);
-             i++) {
-            nans |= isnan(s->judged->inputs[b][i]);
-            infinities |= isinf(s->judged->inputs[b][i]);
-        }
+    const struct specials inputs = specials_of(s->judged);
+    int below = strcmp(s->shape->name, "lse") == 0;
     for (size_t i = 0; i < s->kept; i++) below &= s->found->first[i].got == (double)-INFINITY;
     if (below)
-        why = ", and -infinity is in its place: is a row taken for one without keys because its maximum, or "
-              "its sum, is no number";
-    else if (nans && !infinities)
-        why = ", one of the input";
-    else if (infinities && !nans)
-        why = is_of_scores(s->judged)
-                  ? ": a row with a score of +infinity is NaN throughout, for infinity - "
-                    "infinity is NaN; is that maximum taken for the one of a row without keys"
-                  : ", of 0 * infinity or of infinity - infinity";
-    snprintf(record->note, sizeof record->note, "a NaN was lost%s%s fmaxf, fminf and comparisons drop one",
-             why, strchr(why, ':') != NULL ? "?" : ":");
+        snprintf(record->note, sizeof record->note,
+                 "a NaN was lost, and -infinity is in its place: is a row taken for one without keys because "
+                 "its maximum, or its sum, is no number?");
+    else if (inputs.infinities > 0 && inputs.nans == 0 && is_of_scores(s->judged))
+        snprintf(record->note, sizeof record->note,
+                 "a NaN was lost: a row with a score of +infinity is NaN throughout, for infinity - infinity "
+                 "is NaN; is that maximum taken for the one of a row without keys?");
+    else if (inputs.infinities > 0 && inputs.nans == 0)
+        snprintf(record->note, sizeof record->note,
+                 "a NaN was lost: %s, and 0 * infinity is NaN%s: is a term left out because its factor, such "
+                 "as a weight, is 0?",
+                 inputs.words, inputs.infinities > 1 ? ", as is infinity - infinity" : "");
+    else
+        snprintf(record->note, sizeof record->note,
+                 "a NaN was lost%s%s: fmaxf, fminf and comparisons drop one", inputs.nans > 0 ? ": " : "",
+                 inputs.nans > 0 ? inputs.words : "");
 }
 
 static int guessed(const struct symptoms *s, struct record *record);
@@ -339,6 +386,23 @@ static int constant_factor(const struct symptoms *s, struct record *record)
     record->real[0] = most;
     record->number[RECORD_N_FROM] = s->judged->session->check->options.lesson->not_finite != NULL &&
                                     s->found->wrong <= s->shape->extent[s->shape->rank - 1] && least > 1.0;
+    return 1;
+}
+
+/* Whole numbers that are off by the same, or by multiples of 2^16. */
+static int constant_difference(const struct symptoms *s, struct record *record)
+{
+    enum { AT_LEAST = 3, SIXTEEN_BITS = 1 << 16 };
+    const double first = s->found->first[0].got - s->found->first[0].expected;
+    int same = 1, wrapped = 1;
+    for (size_t i = 0; i < s->kept; i++) {
+        const double off = s->found->first[i].got - s->found->first[i].expected;
+        same &= off == first;
+        wrapped &= fmod(off, SIXTEEN_BITS) == 0.0;
+    }
+    if (s->shape->storage != STORAGE_I32 || s->kept < AT_LEAST || !(same || wrapped)) return 0;
+    record->cause = RECORD_CAUSE_CONSTANT_DIFFERENCE;
+    record->number[RECORD_N_FROM] = wrapped ? 0 : (int64_t)first;
     return 1;
 }
 
@@ -547,8 +611,15 @@ static int results_flushed(const struct symptoms *s, struct record *record)
     const double least = 0x1p-14;
     const float *got = s->judged->got[0][s->buffer];
     if (s->shape->storage != STORAGE_F16 || !only_zeros(s)) return 0;
-    for (size_t i = 0; i < s->kept; i++)
-        if (!(fabs(s->found->first[i].expected) < least)) return 0;
+    if (is_empty(s) && guessed(s, record))
+        return 1; /* where nothing but zeros comes out, another mistake may give them */
+    int beyond = 0;
+    for (size_t i = 0; i < s->kept; i++) {
+        const double expected = fabs(s->found->first[i].expected);
+        if (!(expected < least)) return 0;
+        beyond |= expected >= 4.0 * 0x1p-24 && expected > 3.0 * s->found->first[i].bound;
+    }
+    if (!beyond) return 0;
     for (size_t i = 0; i < lesson_elems(s->shape); i++)
         if (got[i] != 0.0f && fabs((double)got[i]) < least) return 0;
     record->cause = RECORD_CAUSE_STORAGE_TYPE;
@@ -594,10 +665,10 @@ static int rounding(const struct symptoms *s, struct record *record)
         worst = fmax(worst, times);
     }
     if (!isfinite(worst) || only_zeros(s)) return 0; /* rounding leaves no zeros */
+    record->real[1] = worst;
     if (s->kept >= ENOUGH && !lies_far(s) && guessed_within(s, 1.0, 0.0, 1, record)) return 1;
     if (!lies_far(s) && altered(s, record)) return 1;
     record->cause = RECORD_CAUSE_ROUNDING;
-    record->real[1] = worst;
     return 1;
 }
 
@@ -702,7 +773,9 @@ static int tails_of_four(const struct symptoms *s, struct record *record)
         if (tail_of(s, axis, axes[axis], record)) return 1;
     for (int axis = 1; axis >= 0; axis--) {
         range_on(s, axis, &low, &high);
-        if (low > 0) return tell_place(record, RECORD_CAUSE_LATER_PART, axes[axis], low, 0);
+        if (low > 0 &&
+            (s->kept < s->found->wrong || is_mostly_wrong(s, axis, low, s->shape->extent[axis] - 1)))
+            return tell_place(record, RECORD_CAUSE_LATER_PART, axes[axis], low, 0);
     }
     return 0;
 }
@@ -769,7 +842,9 @@ static int tails_of_three(const struct symptoms *s, struct record *record)
     if (!is_lse && strcmp(s->shape->name, "out") != 0) return 0;
     for (int axis = 1; axis >= 0; axis--) {
         range_on(s, axis, &low, &high);
-        if (low > 0) return tell_place(record, RECORD_CAUSE_LATER_PART, axes[axis], low, 0);
+        if (low > 0 &&
+            (s->kept < s->found->wrong || is_mostly_wrong(s, axis, low, s->shape->extent[axis] - 1)))
+            return tell_place(record, RECORD_CAUSE_LATER_PART, axes[axis], low, 0);
     }
     return 0;
 }
@@ -816,7 +891,7 @@ static int transposed(const struct symptoms *s, struct record *record)
             known++; /* where the bound is as large as the values' differences, any place would fit */
             same += compare_element(s->found->first[i].got, other->expected, 4.0 * other->bound);
         }
-        if (known < ENOUGH || same < known) continue;
+        if (known < MANY || 2 * known < s->kept || same < known) continue;
         record->cause = RECORD_CAUSE_TRANSPOSED;
         record->number[RECORD_N_AXIS] = first;
         return 1;
@@ -850,7 +925,6 @@ static size_t permuted_place(const struct lesson_buffer *shape, const struct per
 
 static int permuted(const struct symptoms *s, struct record *record)
 {
-    enum { MANY = 32 };
     for (size_t i = 0; i < sizeof PERMUTATIONS / sizeof PERMUTATIONS[0] && s->shape->rank >= 2; i++) {
         size_t known = 0, same = 0;
         for (size_t k = 0; k < s->kept; k++) {
@@ -906,24 +980,56 @@ static void add_stage(const struct judged *judged, struct verdict *verdict)
         verdict->record.certainty = RECORD_WHERE_ONLY;
 }
 
+/** Patterns of wrong elements, from the plainest to the most specific. */
+static const struct pattern {
+    int (*fits)(const struct symptoms *, struct record *);
+    enum record_certainty certainty;
+} PATTERNS[] = {{far_alone, RECORD_CAUSE},
+                {clamped, RECORD_CAUSE},
+                {nan_as_zero, RECORD_CAUSE},
+                {results_flushed, RECORD_CAUSE},
+                {rounding, RECORD_ROUNDING},
+                {altered, RECORD_CAUSE},
+                {guessed, RECORD_CAUSE},
+                {specials_altered, RECORD_CAUSE},
+                {miscounted, RECORD_CAUSE},
+                {as_before, RECORD_CAUSE},
+                {not_finite, RECORD_CAUSE},
+                {all_zero, RECORD_CAUSE},
+                {constant_factor, RECORD_CAUSE},
+                {constant_difference, RECORD_CAUSE},
+                {other_sixteen_bits, RECORD_CAUSE},
+                {copy_of_input, RECORD_CAUSE},
+                {transposed, RECORD_CAUSE},
+                {permuted, RECORD_CAUSE},
+                {mask_seen, RECORD_CAUSE},
+                {every_second, RECORD_WHERE_ONLY},
+                {tails, RECORD_WHERE_ONLY},
+                {lse_right, RECORD_WHERE_ONLY}};
+
+/* Tells the first pattern that fits; with @p guesses of 0, of those after guesses. */
+static void tell_pattern(const struct symptoms *s, int guesses, struct verdict *verdict)
+{
+    struct record *record = &verdict->record;
+    for (size_t i = 0; i < sizeof PATTERNS / sizeof PATTERNS[0]; i++) {
+        if (guesses && PATTERNS[i].fits(s, record)) {
+            record->certainty = PATTERNS[i].certainty;
+            break;
+        }
+        guesses |= PATTERNS[i].fits == guessed;
+    }
+    if (verdict->guess_count > 0 && record->guess > 0) return;
+    if (record->cause == RECORD_CAUSE_ALL_ZERO) return;
+    /* Many mistakes cause infinities, zeros or a constant factor: where they lie says more. */
+    if (record->certainty == RECORD_CAUSE) every_second(s, record);
+    if (record->certainty != RECORD_ROUNDING) add_stage(s->judged, verdict);
+}
+
 void diagnose_item(const struct judged *judged, int buffer, struct verdict *verdict)
 {
-    static const struct {
-        int (*fits)(const struct symptoms *, struct record *);
-        enum record_certainty certainty;
-    } patterns[] = {{far_alone, RECORD_CAUSE},         {clamped, RECORD_CAUSE},
-                    {nan_as_zero, RECORD_CAUSE},       {results_flushed, RECORD_CAUSE},
-                    {rounding, RECORD_ROUNDING},       {altered, RECORD_CAUSE},
-                    {guessed, RECORD_CAUSE},           {specials_altered, RECORD_CAUSE},
-                    {miscounted, RECORD_CAUSE},        {as_before, RECORD_CAUSE},
-                    {not_finite, RECORD_CAUSE},        {all_zero, RECORD_CAUSE},
-                    {constant_factor, RECORD_CAUSE},   {other_sixteen_bits, RECORD_CAUSE},
-                    {copy_of_input, RECORD_CAUSE},     {transposed, RECORD_CAUSE},
-                    {permuted, RECORD_CAUSE},          {mask_seen, RECORD_CAUSE},
-                    {every_second, RECORD_WHERE_ONLY}, {tails, RECORD_WHERE_ONLY},
-                    {lse_right, RECORD_WHERE_ONLY}};
     struct symptoms symptoms;
     struct record *record = &verdict->record;
+    const struct record before = *record;
     memset(verdict->guesses, 0, sizeof verdict->guesses);
     verdict->guess_count = 0;
     if (!find_symptoms(&symptoms, judged, buffer, verdict)) return;
@@ -932,15 +1038,21 @@ void diagnose_item(const struct judged *judged, int buffer, struct verdict *verd
         if (rounding(&symptoms, record)) record->certainty = RECORD_ROUNDING;
         return;
     }
-    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++) {
-        if (!patterns[i].fits(&symptoms, record)) continue;
-        record->certainty = patterns[i].certainty;
-        break;
+    tell_pattern(&symptoms, 1, verdict);
+    if (verdict->guess_count == 0) return;
+    const struct record told = *record;
+    *record = before;
+    if (told.certainty == RECORD_ROUNDING) {
+        record->cause = RECORD_CAUSE_ROUNDING;
+        record->certainty = RECORD_ROUNDING;
+        record->real[1] = told.real[1];
+    } else {
+        tell_pattern(&symptoms, 0, verdict);
     }
-    if (verdict->guess_count > 0 || record->cause == RECORD_CAUSE_ALL_ZERO) return;
-    /* Many mistakes cause infinities, zeros or a constant factor: where they lie says more. */
-    if (record->certainty == RECORD_CAUSE) every_second(&symptoms, record);
-    if (record->certainty != RECORD_ROUNDING) add_stage(judged, verdict);
+    verdict->without_guess = *record;
+    verdict->stage_without_guess = verdict->stage;
+    verdict->stage = NULL;
+    *record = told;
 }
 
 /* ---- cases ----------------------------------------------------------------------------------------------- */
@@ -1087,21 +1199,62 @@ static int fit_with_same(const struct check *check, int index, const struct verd
     return best;
 }
 
+/* 1 if a mistake of this kind shows in every case that has what it is about, whatever its data are. */
+static int is_of_structure(enum record_cause cause)
+{
+    return cause == RECORD_CAUSE_SCALE || cause == RECORD_CAUSE_MASK || cause == RECORD_CAUSE_KV_HEAD ||
+           cause == RECORD_CAUSE_KV_TILES || cause == RECORD_CAUSE_Q_TILES ||
+           cause == RECORD_CAUSE_HEAD_DIM || cause == RECORD_CAUSE_TAIL;
+}
+
+/* 1 if the failing cases of a part contradict a guess that fits @p fitting of them: most do not show it, or the only one has special
+ * data, and ordinary ones pass. */
+static int is_contradicted(const struct check *check, int part, int fitting)
+{
+    enum { FEW = 3 };
+    int failing = 0, of_data = 0, passing = 0;
+    for (int i = 0; i < check->case_count; i++) {
+        const struct verdict *verdict = &check->verdicts[i];
+        const struct lesson_case *item = &check->cases[i];
+        if (!counts(check, i, part) || item->flags & CASE_SAME_ADDRESSES || has_parts_apart(item)) continue;
+        const int ordinary = item->distribution == 0 && item->scores == 0;
+        passing += ordinary && verdict->state == STATE_PASS && item->expected == KERNEL_OK;
+        if (verdict->record.kind != RECORD_WRONG_VALUE || verdict->special) continue;
+        failing++, of_data += !ordinary;
+    }
+    return (failing > FEW && 2 * fitting < failing) || (failing == 1 && of_data == 1 && passing > 0);
+}
+
 /* In a small case many guesses fit. Of those, the one that fits the most cases of the part is reported; a
- * case counts twice if the guess also explains its right elements. */
+ * case counts twice if the guess also explains its right elements. None is that the part's other cases contradict. */
 static void choose_guesses(struct check *check, int part)
 {
     int votes[CHECK_GUESSES] = {0};
-    for (int guess = 0; guess < CHECK_GUESSES; guess++)
-        for (int i = 0; i < check->case_count && check->guess[guess].cause != 0; i++)
-            if (check->cases[i].part == part && check->verdicts[i].guess_count > 0)
-                votes[guess] += fit_with_same(check, guess, &check->verdicts[i]);
+    for (int guess = 0; guess < CHECK_GUESSES; guess++) {
+        int fitting = 0;
+        for (int i = 0; i < check->case_count && check->guess[guess].cause != 0; i++) {
+            if (check->cases[i].part != part || check->verdicts[i].guess_count == 0) continue;
+            const int fit = fit_with_same(check, guess, &check->verdicts[i]);
+            votes[guess] += fit, fitting += fit > 0;
+        }
+        if (fitting > 0 && is_of_structure(check->guess[guess].cause) &&
+            is_contradicted(check, part, fitting))
+            votes[guess] = 0;
+    }
     for (int i = 0; i < check->case_count; i++) {
         struct verdict *verdict = &check->verdicts[i];
-        int most = -1;
-        for (int guess = 0; guess < CHECK_GUESSES && check->cases[i].part == part; guess++)
-            if (verdict->guesses[guess] != 0 && (most < 0 || votes[guess] > votes[most])) most = guess;
-        if (most >= 0) tell_guess(&verdict->record, &check->guess[most]);
+        int most = -1, fitting = 0;
+        for (int guess = 0; guess < CHECK_GUESSES && check->cases[i].part == part; guess++) {
+            fitting += verdict->guesses[guess] != 0;
+            if (verdict->guesses[guess] != 0 && votes[guess] > 0 && (most < 0 || votes[guess] > votes[most]))
+                most = guess;
+        }
+        if (most >= 0) {
+            tell_guess(&verdict->record, &check->guess[most]);
+        } else if (fitting > 0) {
+            verdict->record = verdict->without_guess;
+            verdict->stage = verdict->stage_without_guess;
+        }
     }
 }
 

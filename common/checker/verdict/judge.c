@@ -295,6 +295,8 @@ static void judge_status(const struct session *session, const struct item *item,
         set_cause(verdict, RECORD_CAUSE_WORKSPACE_UNLIKE);
         verdict->record.number[RECORD_N_EXTENT] =
             (int64_t)session->check->options.lesson->workspace_bytes(&item->settled);
+    } else if (status == KERNEL_OK && expected == KERNEL_OUT_OF_MEMORY) {
+        set_cause(verdict, RECORD_CAUSE_NOT_REFUSED);
     } else if (tells_refusal(status) || (status == KERNEL_OUT_OF_MEMORY && tells_refusal(expected))) {
         set_cause(verdict, expected == KERNEL_OK ? RECORD_CAUSE_VALID_REFUSED : RECORD_CAUSE_OTHER_REFUSAL);
         if (expected == KERNEL_OK) take_message(result, record);
@@ -357,14 +359,6 @@ static int memory_right(const struct session *session, int index, struct verdict
 
 /* ---- the data -------------------------------------------------------------------------------------------- */
 
-static enum record_storage storage_told(enum storage storage)
-{
-    return storage == STORAGE_F32   ? RECORD_F32
-           : storage == STORAGE_I32 ? RECORD_WHOLE
-           : storage == STORAGE_S8  ? RECORD_NUMBERS_OF_4_BITS
-                                    : RECORD_SHORT_FLOAT;
-}
-
 /* 1 if all that is wrong had to stay as it was. */
 static int is_unasked(const struct judged *judged, int buffer)
 {
@@ -392,13 +386,12 @@ static void judge_wrong(const struct judged *judged, int buffer, struct verdict 
         return;
     }
     struct record *record = say(verdict, STATE_FAIL, RECORD_WRONG_VALUE, RECORD_ANY_VARIANT);
-    compare_place(shape, wrong->at, record);
     record->value = (struct record_value){.expected = wrong->expected,
                                           .got = wrong->got,
                                           .share = fabs(wrong->got - wrong->expected) / wrong->bound,
                                           .wrong = found->wrong,
-                                          .compared = found->compared,
-                                          .storage = storage_told(shape->storage)};
+                                          .compared = found->compared};
+    compare_place(shape, wrong->at, record);
     diagnose_item(judged, buffer, verdict);
     verdict->all_zero = diagnose_all_zero(judged, buffer);
 }
@@ -408,25 +401,28 @@ static void judge_norm(const struct judged *judged, int buffer, struct verdict *
     const struct buffer_comparison *found = &judged->buffer[buffer];
     double times = compare_norm_share(found);
     struct record *record = say(verdict, STATE_FAIL, RECORD_LARGE_ERROR, RECORD_ANY_VARIANT);
-    compare_place(&judged->item->buffer[buffer], 0, record);
     record->value = (struct record_value){.expected = found->largest_error / times,
                                           .got = found->largest_error,
                                           .share = times,
-                                          .compared = found->compared,
-                                          .storage = storage_told(judged->item->buffer[buffer].storage)};
+                                          .compared = found->compared};
+    compare_place(&judged->item->buffer[buffer], 0, record);
     record->real[0] = found->largest_plain_error;
     record->real[1] = times;
     record->cause = RECORD_CAUSE_ROUNDING;
     record->certainty = RECORD_ROUNDING;
 }
 
-/* 1 if some element of an input is infinite or NaN; @p caches: or of a cache, which is so in every case where nobody has appended. */
-static int holds_special(const struct judged *judged, int caches)
+/* 1 if some element of an input is infinite or NaN; @p unread: or of what no kernel may read, which is a cache where nobody has
+ * appended, or NaN where no result has to be infinite or NaN. */
+static int holds_special(const struct judged *judged, int unread)
 {
+    int comes_out = 0;
+    for (int b = 0; b < judged->item->buffer_count; b++) comes_out |= judged->buffer[b].special > 0;
     for (int b = 0; b < judged->item->buffer_count; b++)
         for (size_t i = 0; judged->inputs[b] != NULL && i < lesson_elems(&judged->item->buffer[b]); i++)
             if (!isfinite(judged->inputs[b][i]) &&
-                (caches || strcmp(judged->item->buffer[b].name, "cache") != 0))
+                (unread || ((comes_out || isinf(judged->inputs[b][i])) &&
+                            strcmp(judged->item->buffer[b].name, "cache") != 0)))
                 return 1;
     return 0;
 }
