@@ -92,7 +92,8 @@ struct simt_launch {
     /** blocks of a cluster; all 0: nothing was said, each block is one of its own */
     struct simt_extent cluster;
     size_t args_bytes; /**< size of the arguments; filled by simt_launch_kernel() */
-    size_t shared_room; /**< what a block may have of static and dynamic shared memory together; filled there, too */
+    size_t
+        shared_room; /**< what a block may have of static and dynamic shared memory together; filled there, too */
 };
 
 /** @brief A launch that, on hardware, may still be running when a later one of its stream starts early. */
@@ -375,7 +376,14 @@ enum simt_access {
 void simt_access(const void *address, size_t bytes, int access, const void *return_address);
 
 /** @brief State spaces of PTX, as an instruction names them: `ld.global`. */
-enum simt_space { SIMT_ANY_SPACE, SIMT_GLOBAL_SPACE, SIMT_LOCAL_SPACE, SIMT_CONST_SPACE, SIMT_PARAM_SPACE, SIMT_SHARED_SPACE };
+enum simt_space {
+    SIMT_ANY_SPACE,
+    SIMT_GLOBAL_SPACE,
+    SIMT_LOCAL_SPACE,
+    SIMT_CONST_SPACE,
+    SIMT_PARAM_SPACE,
+    SIMT_SHARED_SPACE
+};
 /** @brief Ends the block with a finding if the address lies in another space than @p space; what lies in none is for the access. */
 void simt_demand_space(const void *address, size_t bytes, int access, enum simt_space space,
                        const void *return_address);

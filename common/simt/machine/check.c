@@ -581,7 +581,8 @@ void simt_demand_space(const void *pointer, size_t bytes, int access, enum simt_
                        const void *return_address)
 {
     struct worker *w = simt_tls_worker;
-    if (space == SIMT_ANY_SPACE || (space == SIMT_GLOBAL_SPACE && (uintptr_t)pointer - ARENA_BASE < ARENA_BYTES))
+    if (space == SIMT_ANY_SPACE ||
+        (space == SIMT_GLOBAL_SPACE && (uintptr_t)pointer - ARENA_BASE < ARENA_BYTES))
         return;
     if (w == NULL || !w->checking) return;
     const enum simt_space found = space_of(w, (uintptr_t)pointer, bytes);
@@ -596,7 +597,8 @@ void simt_demand_space(const void *pointer, size_t bytes, int access, enum simt_
 }
 
 /* Apart, so that the usual way saves no registers. */
-static __attribute__((noinline)) void access_outside(const void *address, size_t bytes, int access, const void *pc)
+static __attribute__((noinline)) void access_outside(const void *address, size_t bytes, int access,
+                                                     const void *pc)
 {
     simt_demand_space(address, bytes, access, SIMT_GLOBAL_SPACE, pc);
     simt_check(address, bytes, access, false, pc);

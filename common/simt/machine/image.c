@@ -34,7 +34,8 @@ extern char __start_simt_constant[] __attribute__((weak)), __stop_simt_constant[
 extern char __start_simt_device[] __attribute__((weak)), __stop_simt_device[] __attribute__((weak));
 extern char __start_simt_managed[] __attribute__((weak)), __stop_simt_managed[] __attribute__((weak));
 
-static struct vector cluster_records, bound_records; /* struct symbol: what __cluster_dims__ and __launch_bounds__ say */
+static struct vector cluster_records,
+    bound_records; /* struct symbol: what __cluster_dims__ and __launch_bounds__ say */
 
 /* ---- symbols ------------------------------------------------------------------------------------------ */
 

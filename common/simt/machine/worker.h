@@ -462,8 +462,8 @@ struct worker {
     struct warp warp_of[MAX_WARPS];
     struct lane_log *log; /**< 32 of them, of the running warp (counters.c) */
     struct trace *trace;  /**< of the running block, or NULL: it is not traced (trace.c) */
-    uint32_t *used;         /**< by tls_owner: block_start of the last block that used the variable; [0]: any */
-    size_t used_bytes;      /**< of all variables that the running block has used */
+    uint32_t *used;       /**< by tls_owner: block_start of the last block that used the variable; [0]: any */
+    size_t used_bytes;    /**< of all variables that the running block has used */
 };
 
 /** Where the stack of a thread on @p fiber begins; it grows down from there. */

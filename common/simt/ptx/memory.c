@@ -292,8 +292,8 @@ static const struct row rows[] = {
      31, 0, NULL},
     {LD_HEAD " " SHARED " [ca|cg|cs|lu|cv] {v2|v4} " ELEMENTS, "=~T:n a", ld_shared, 0, 10, TOUCHES_MEMORY,
      NULL},
-    {ST_HEAD " [global|local] [wb|cg|cs|wt] " L1_HINT " " L2_HINT " {v2|v4} " ELEMENTS, "A ~T:n ?b64", st, 0, 10,
-     TOUCHES_MEMORY, NULL},
+    {ST_HEAD " [global|local] [wb|cg|cs|wt] " L1_HINT " " L2_HINT " {v2|v4} " ELEMENTS, "A ~T:n ?b64", st, 0,
+     10, TOUCHES_MEMORY, NULL},
     {ST_HEAD " " SHARED " [wb|cg|cs|wt] {v2|v4} " ELEMENTS, "a ~T:n", st_shared, 0, 10, TOUCHES_MEMORY, NULL},
 
     {"atom " ATOM_HEAD " " ATOM_SPACE " " OPERATIONS " [L2::cache_hint] {} " WHOLE, "=T A T ?b64", atom, 0,

@@ -439,7 +439,8 @@ static size_t blocks_that_fit(size_t static_bytes, int block_threads, size_t dyn
 static size_t resident_blocks(const void *function, int block_threads, size_t dynamic_bytes)
 {
     size_t static_bytes = simt_static_shared_bytes(NULL, function);
-    if (block_threads > most_threads(function) || dynamic_bytes > function_dynamic_limit(function, static_bytes))
+    if (block_threads > most_threads(function) ||
+        dynamic_bytes > function_dynamic_limit(function, static_bytes))
         return 0;
     return blocks_that_fit(static_bytes, block_threads, dynamic_bytes);
 }

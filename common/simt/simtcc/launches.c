@@ -115,7 +115,8 @@ static char *find_told(const struct tokens *t, size_t first, size_t last, int to
         text_add_string(&text, "");
         for (size_t j = i + 2, close = match_forward(t, i + 1); j < close; j++) {
             const int joined = t->list[j + 1].start == token_end(t, j); /* "<=" is two */
-            text_printf(&text, "%.*s%s", (int)t->list[j].length, t->source + t->list[j].start, joined ? "" : " ");
+            text_printf(&text, "%.*s%s", (int)t->list[j].length, t->source + t->list[j].start,
+                        joined ? "" : " ");
         }
         return text.data;
     }
@@ -240,7 +241,8 @@ void rewrite_kernel(struct rewriter *r, size_t i)
     for (int told = 0; told < TOLD; told++) {
         char *own = find_told(t, declaration_start(t, i), body, told);
         const char *said = own != NULL ? own : k != NULL && k->definitions < 2 ? k->told[told] : NULL;
-        if (said != NULL) edit_add(r, token_end(t, body), 0, format_string(" %s(%s);", told_record[told], said));
+        if (said != NULL)
+            edit_add(r, token_end(t, body), 0, format_string(" %s(%s);", told_record[told], said));
         free(own);
     }
     rewrite_parameters(r, name + 1, body);
