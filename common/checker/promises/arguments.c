@@ -315,8 +315,8 @@ void make_many(struct making *m)
 
 /* ---- shared memory ---------------------------------------------------------------------------------------- */
 
-/* Floats in the shared memory that a block has without asking, and in the most that it has; a row of 256 queries or sums takes STEP. */
-enum { FLOATS_UNASKED = 48 * 256, FLOATS_AT_MOST = 227 * 256, STEP = 256, SHARED_LENGTHS = 16 };
+/* Floats in the shared memory that a block has without asking, and in the most that it has; a row of 256 queries or sums takes ROW_FLOATS. */
+enum { FLOATS_UNASKED = 48 * 256, FLOATS_AT_MOST = 227 * 256, ROW_FLOATS = 256, SHARED_LENGTHS = 16 };
 
 /* The axis along which a block might keep a row of scores; NULL: the part has none. */
 static const struct described *axis_of_rows(const struct lesson *lesson, int part)
@@ -355,7 +355,7 @@ void make_shared_rows(struct making *m)
 /* Of the most that there is some is left for what every block has beside a row. */
 void vary_shared(const struct lesson *lesson, struct lesson_case *item, int index)
 {
-    const int most = index % 2 > 0 ? FLOATS_AT_MOST - STEP : FLOATS_UNASKED, keys = most - index / 2 * STEP;
+    const int most = index % 2 > 0 ? FLOATS_AT_MOST - ROW_FLOATS : FLOATS_UNASKED, keys = most - index / 2 * ROW_FLOATS;
     const struct described *pages = described_extent(lesson, item->part, "max_blocks");
     item->value[axis_of_rows(lesson, item->part)->at] = keys;
     if (pages != NULL) item->value[pages->at] = keys;

@@ -17,7 +17,7 @@
 #include "record/words.h"
 #include "terms.h"
 
-enum { LOOKED_AT = 24, ENOUGH = 4, MANY = 32 };
+enum { LOOKED_AT = 24, ENOUGH = 4, MANY_PAIRS = 32 };
 
 /** The wrong elements of one buffer. */
 struct symptoms {
@@ -891,7 +891,7 @@ static int transposed(const struct symptoms *s, struct record *record)
             known++; /* where the bound is as large as the values' differences, any place would fit */
             same += compare_element(s->found->first[i].got, other->expected, 4.0 * other->bound);
         }
-        if (known < MANY || 2 * known < s->kept || same < known) continue;
+        if (known < MANY_PAIRS || 2 * known < s->kept || same < known) continue;
         record->cause = RECORD_CAUSE_TRANSPOSED;
         record->number[RECORD_N_AXIS] = first;
         return 1;
@@ -935,7 +935,7 @@ static int permuted(const struct symptoms *s, struct record *record)
             known++;
             same += compare_element(s->found->first[k].got, other->expected, 4.0 * other->bound);
         }
-        if (known < MANY || 2 * known < s->kept || 20 * same < 19 * known) continue;
+        if (known < MANY_PAIRS || 2 * known < s->kept || 20 * same < 19 * known) continue;
         record->cause = PERMUTATIONS[i].cause;
         record->number[RECORD_N_FROM] = (int64_t)PERMUTATIONS[i].size;
         return 1;
