@@ -450,7 +450,9 @@ static int judge_frame(struct program *p, const struct state *s, size_t at, stru
     const int fine = where.of == CALLERS ? above || inside : inside;
     const int64_t low = end.kind == FRAME && end.of == where.of ? end.at : -MOST_PUSHED_BYTES;
     if (fine && where.at >= low && where.at >= -MOST_FRAME_BYTES) return 1;
-    return fail(p, at, "touches the stack outside of its function's frame");
+    return fail(
+        p, at,
+        "touches the stack outside of its function's frame, or has local variables of more than 64 KB");
 }
 
 /* Judges an access to an address, and forgets what it changes. */

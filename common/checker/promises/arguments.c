@@ -355,7 +355,8 @@ void make_shared_rows(struct making *m)
 /* Of the most that there is some is left for what every block has beside a row. */
 void vary_shared(const struct lesson *lesson, struct lesson_case *item, int index)
 {
-    const int most = index % 2 > 0 ? FLOATS_AT_MOST - ROW_FLOATS : FLOATS_UNASKED, keys = most - index / 2 * ROW_FLOATS;
+    const int most = index % 2 > 0 ? FLOATS_AT_MOST - ROW_FLOATS : FLOATS_UNASKED,
+              keys = most - index / 2 * ROW_FLOATS;
     const struct described *pages = described_extent(lesson, item->part, "max_blocks");
     item->value[axis_of_rows(lesson, item->part)->at] = keys;
     if (pages != NULL) item->value[pages->at] = keys;
