@@ -329,8 +329,6 @@ static void found_absent(const struct result *result, const struct simt_site *si
 
 /*
  * All results up to this barrier of the grid have been taken up. If every block waits there, all go on.
- * Nothing after the barrier can race with what was before, so inter_block.c treats what follows as another
- * launch.
  */
 static void end_grid_phase(void)
 {
@@ -342,7 +340,7 @@ static void end_grid_phase(void)
                 break;
             }
     } else {
-        (void)simt_inter_block_begin(simt_now.launch, NULL);
+        simt_inter_block_next_phase();
         simt_now.waiting = simt_now.retired = simt_now.sharing = 0;
         simt_now.grid_phases++;
         for (uint64_t i = 0; i < simt_now.blocks; i++) simt_now.ring[i].waits_at = NULL;

@@ -58,8 +58,11 @@ static struct shadow_word *words[2]; /* of the arena and of the variables */
 static uint8_t *ready[2];            /* a byte for SPACE_CHUNK bytes: 1 if their shadow words are populated */
 static struct vector splits;         /* struct bytes */
 static struct vector records;        /* struct trace; the first is nobody's */
-static uint32_t first_record;        /* of this launch: older records are of earlier launches */
-static bool any_excused;             /* some record of this launch has flags */
+static uint32_t launch_record;       /* the first of this launch: older records are of earlier launches */
+static uint32_t
+    first_record;         /* the first since the last barrier of the grid, which orders all that was before */
+static bool any_excused;  /* some record since then has flags */
+static bool any_constant; /* some record of this launch is of a load for what the kernel does not write */
 static uint32_t launch;
 static const struct simt_overlap *earlier_launches; /* launches that may still be running */
 static const char *kernel;                          /* of this launch */
@@ -84,7 +87,16 @@ static void forget_all(void)
     }
     records.count = splits.count = 0;
     (void)simt_vector_grow(&records, sizeof(struct trace));
-    first_record = 1;
+    launch_record = first_record = 1;
+}
+
+void simt_inter_block_next_phase(void)
+{
+    any_excused = false;
+    earlier_launches = NULL;
+    launch++;
+    first_record = (uint32_t)records.count;
+    if (records.count > MOST_RECORDS / 2) forget_all();
 }
 
 uint32_t simt_inter_block_begin(const struct simt_launch *running, const struct simt_overlap *overlap)
@@ -96,8 +108,8 @@ uint32_t simt_inter_block_begin(const struct simt_launch *running, const struct 
     }
     earlier_launches = overlap;
     kernel = running->kernel;
-    any_excused = false;
-    first_record = (uint32_t)records.count;
+    any_excused = any_constant = false;
+    launch_record = first_record = (uint32_t)records.count;
     if (records.count == 0 || (records.count > MOST_RECORDS / 2 && earlier_launches == NULL)) forget_all();
     return ++launch;
 }
@@ -234,9 +246,10 @@ static bool is_misled(const struct trace *r, const struct replay *now, access_id
 
 static bool races_with(const struct replay *now, access_id other)
 {
-    if (other == 0 || !is_current(other)) return false;
+    if (other >> THREAD_BITS < launch_record || other == 0) return false;
     const struct trace *r = record_of(other);
     if (is_misled(r, now, other)) return true;
+    if (!is_current(other)) return false;
     if (r->flags & ATOMIC && now->touch->kind & (TOUCH_ATOMIC | TOUCH_VOLATILE)) return false;
     if (r->flags & VOLATILE && now->touch->kind & TOUCH_ATOMIC) return false;
     return !are_ordered(r, now);
@@ -255,6 +268,7 @@ static access_id me(struct replay *now)
 {
     if (now->record == 0) {
         any_excused |= is_excused(now->flags);
+        any_constant |= (now->flags & CONSTANT) != 0;
         now->record = (uint32_t)records.count;
         *(struct trace *)simt_vector_grow(&records, sizeof(struct trace)) =
             (struct trace){.block = (uint32_t)now->block,
@@ -456,8 +470,8 @@ static unsigned replay_plain_words(struct replay *now, unsigned count)
     const struct touch *touch = now->touch;
     const bool reads = (touch->kind & TOUCH_READ) != 0;
     const uintptr_t start = 4 * (uintptr_t)touch->word;
-    const access_id current = (access_id)(first_record << THREAD_BITS),
-                    mine = me(now) & ~((1u << THREAD_BITS) - 1);
+    const access_id mine = me(now) & ~((1u << THREAD_BITS) - 1),
+                    current = (access_id)((any_constant ? launch_record : first_record) << THREAD_BITS);
     const unsigned units = touch->unit >= 4 ? touch->unit / 4u : 1,
                    parts = touch->unit >= 4 ? 1 : 4u / touch->unit;
     unsigned taken = 0, thread = touch->thread, in_thread = 0;

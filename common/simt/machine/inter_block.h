@@ -15,3 +15,6 @@
 void simt_inter_block_check(struct result *result, uint32_t cluster_phase, struct vector *findings);
 /** @brief Launch @p running, behind those in @p before, begins. Returns its number. */
 uint32_t simt_inter_block_begin(const struct simt_launch *running, const struct simt_overlap *before);
+/** @brief All blocks have met at the grid's barrier: what was before races with nothing that follows, but for loads of what the kernel
+ *         does not write. */
+void simt_inter_block_next_phase(void);
