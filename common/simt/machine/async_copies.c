@@ -4,7 +4,8 @@
  *
  * A copy is checked, counted and read when it is begun, and kept in its thread's list. It is written when the
  * thread waits for its group; on hardware it may land at any time until then, so its shadow cells say that it
- * is in flight, and every access before the wait is a finding, whatever value it sees (shadow_words.c).
+ * is in flight, and every access before the wait is a finding, whatever value it sees (shadow_words.c). Nor may its source be
+ * written before the wait, which alone orders the copy's reads (PTX ISA, cp.async): then it is not what it was.
  */
 #include "async_copies.h"
 #include "check.h"
@@ -21,8 +22,9 @@
 
 struct copy {
     void *to;
+    const void *from, *pc;
     uint32_t group, number;
-    uint32_t bytes;
+    uint32_t bytes, read;
     unsigned char data[16];
 };
 
@@ -61,8 +63,13 @@ void simt_copy_begin(void *to, const void *from, size_t bytes, size_t zeros, con
         if (w->counting) simt_count_copy(w, (uintptr_t)to, (uintptr_t)from, bytes, read, return_address);
     }
     struct copy *copy = simt_vector_grow(&t->copies, sizeof *copy);
-    *copy = (struct copy){
-        .to = to, .group = t->copy_group, .number = t->copies_begun++, .bytes = (uint32_t)bytes};
+    *copy = (struct copy){.to = to,
+                          .from = from,
+                          .pc = return_address,
+                          .group = t->copy_group,
+                          .number = t->copies_begun++,
+                          .bytes = (uint32_t)bytes,
+                          .read = (uint32_t)read};
     memcpy(copy->data, from, read);
     if (simt_settings.early) memcpy(to, copy->data, bytes);
 }
@@ -74,9 +81,12 @@ void simt_copy_commit(const void *return_address)
     w->current->copy_group++;
 }
 
-static void move(const struct copy *copy)
+static void move(struct worker *w, const struct copy *copy)
 {
     if (!simt_settings.early) memcpy(copy->to, copy->data, copy->bytes);
+    if (w->checking && memcmp(copy->data, copy->from, copy->read) != 0)
+        simt_found_access(w, RECORD_MISSING_WAIT, (uintptr_t)copy->from, copy->read, SIMT_READ, copy->pc,
+                          RECORD_ADVICE_COPY_OVERWRITTEN);
 }
 
 void simt_copies_report(struct worker *w, unsigned thread, uint32_t number, unsigned column, uint32_t tick)
@@ -86,7 +96,7 @@ void simt_copies_report(struct worker *w, unsigned thread, uint32_t number, unsi
     size_t landed = 0;
     for (; landed < t->copies.count && copy[landed].number < number; landed++) {
         const struct copy *now = &copy[landed];
-        move(now);
+        move(w, now);
         const enum place place = simt_place_of(w, (uintptr_t)now->to);
         if (w->checking)
             simt_shadow_copy_reported(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes, thread,
@@ -107,7 +117,7 @@ void simt_copy_wait(size_t prior, const void *return_address)
     struct copy *copy = t->copies.data;
     for (; landed < t->copies.count && copy[landed].group < end; landed++) {
         const struct copy *now = &copy[landed];
-        move(now);
+        move(w, now);
         const enum place place = simt_place_of(w, (uintptr_t)now->to);
         if (w->checking)
             simt_shadow_copy_landed(w, place, (uintptr_t)now->to - w->space[place].base, now->bytes);

@@ -63,6 +63,13 @@ void simt_refuse(struct worker *w, enum record_kind kind, uintptr_t address, siz
     refuse(w, &f);
 }
 
+void simt_found_access(struct worker *w, enum record_kind kind, uintptr_t address, size_t bytes, int access,
+                       const void *pc, enum record_advice advice)
+{
+    struct finding f = finding_of_access(w, kind, address, bytes, access, pc, advice);
+    simt_found(w, &f);
+}
+
 void simt_refuse_access(enum record_kind kind, const void *address, size_t bytes, int access,
                         enum record_advice advice, const void *return_address)
 {

@@ -19,3 +19,6 @@ void simt_check_beyond(struct worker *w, uintptr_t address, int access, const vo
 /** @brief Ends the block at an access that hardware would refuse. */
 void simt_refuse(struct worker *w, enum record_kind kind, uintptr_t address, size_t bytes, int access,
                  const void *pc, enum record_advice advice) __attribute__((noreturn));
+/** @brief The same, and the block goes on. */
+void simt_found_access(struct worker *w, enum record_kind kind, uintptr_t address, size_t bytes, int access,
+                       const void *pc, enum record_advice advice);
