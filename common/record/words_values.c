@@ -548,6 +548,33 @@ static void add_special_values(struct sentence *s, const struct record *r)
     }
 }
 
+/* What each wrong number, or each wrong row, is off by. */
+static void add_constant(struct sentence *s, const struct record *r)
+{
+    const int64_t from = r->number[RECORD_N_FROM];
+    if (r->cause == RECORD_CAUSE_CONSTANT_FACTOR) {
+        say(s, "constant factor: every wrong element is %.4g times what it should be", r->real[1]);
+        if (from != 0)
+            say(s,
+                ", as if the row were divided by %.2g%% of the sum of its weights: do all parts of the keys "
+                "count in it?",
+                100.0 / r->real[1]);
+    } else if (r->cause == RECORD_CAUSE_FACTOR_OF_ROW) {
+        say(s,
+            "every wrong row is what it should be times a factor of its own, %.4g to %.4g: it was divided by "
+            "a wrong sum, or scaled "
+            "wrongly",
+            r->real[1], r->real[0]);
+    } else {
+        if (from == 0)
+            say(s,
+                "every wrong number is off by a multiple of 65536: has a count, a sum or an index 16 bits?");
+        else
+            say(s, "every wrong number is %" PRId64 " %s than it should be", from > 0 ? from : -from,
+                from > 0 ? "more" : "less");
+    }
+}
+
 static void add_pattern(struct sentence *s, const struct record *r)
 {
     const int64_t from = r->number[RECORD_N_FROM];
@@ -568,27 +595,9 @@ static void add_pattern(struct sentence *s, const struct record *r)
                "attribute that is set once, or in device memory");
         break;
     case RECORD_CAUSE_CONSTANT_FACTOR:
-        say(s, "constant factor: every wrong element is %.4g times what it should be", r->real[1]);
-        if (from != 0)
-            say(s,
-                ", as if the row were divided by %.2g%% of the sum of its weights: do all parts of the keys "
-                "count in it?",
-                100.0 / r->real[1]);
-        break;
     case RECORD_CAUSE_FACTOR_OF_ROW:
-        say(s,
-            "every wrong row is what it should be times a factor of its own, %.4g to %.4g: it was divided by "
-            "a wrong sum, or scaled "
-            "wrongly",
-            r->real[1], r->real[0]);
-        break;
     case RECORD_CAUSE_CONSTANT_DIFFERENCE:
-        if (from == 0)
-            say(s,
-                "every wrong number is off by a multiple of 65536: has a count, a sum or an index 16 bits?");
-        else
-            say(s, "every wrong number is %" PRId64 " %s than it should be", from > 0 ? from : -from,
-                from > 0 ? "more" : "less");
+        add_constant(s, r);
         break;
     case RECORD_CAUSE_OTHER_SIXTEEN_BITS:
         say(s, "%s holds the bits of %s: its elements were stored as the other type of 16 bits",
