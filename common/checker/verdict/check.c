@@ -197,21 +197,24 @@ static void start_session(struct check *check, struct session *session, struct i
     if (check->options.bench) bench_prepare(session);
 }
 
-/* Refusing bad input earns nothing while the part computes nothing yet: the skeleton already does it. */
+/* A part whose basic cases, or all others where none was chosen, say that nothing is written has not begun, whatever the rest
+ * of its cases say: the skeleton refuses bad input already, and its workspace of 0 bytes is no mistake yet. */
 static void settle_not_started(struct check *check)
 {
-    int begun[LESSON_PARTS] = {0}, waiting[LESSON_PARTS] = {0};
+    int waiting[LESSON_PARTS][2] = {{0}}, begun[LESSON_PARTS][2] = {{0}};
     for (int i = 0; i < check->case_count; i++) {
-        if (!check->chosen[i] || check->cases[i].expected != KERNEL_OK || check->cases[i].weight == 0)
-            continue;
-        int not_started = check->verdicts[i].state == STATE_NOT_STARTED;
-        waiting[check->cases[i].part] += not_started;
-        begun[check->cases[i].part] += !not_started;
+        const struct lesson_case *item = &check->cases[i];
+        if (!check->chosen[i] || item->expected != KERNEL_OK || item->weight == 0) continue;
+        const int basic = item->group == GROUP_BASIC && !check->witness[i];
+        const int not_started = check->verdicts[i].state == STATE_NOT_STARTED;
+        (not_started ? waiting : begun)[item->part][basic]++;
     }
     for (int i = 0; i < check->case_count; i++) {
-        int part = check->cases[i].part;
-        if (!check->chosen[i] || begun[part] > 0 || waiting[part] == 0) continue;
-        if (check->verdicts[i].state == STATE_PASS) check->verdicts[i].state = STATE_NOT_STARTED;
+        const int part = check->cases[i].part;
+        const int basic = waiting[part][1] + begun[part][1] > 0;
+        const enum state state = check->verdicts[i].state;
+        if (!check->chosen[i] || begun[part][basic] > 0 || waiting[part][basic] == 0) continue;
+        if (state == STATE_PASS || state == STATE_FAIL) check->verdicts[i].state = STATE_NOT_STARTED;
     }
 }
 
