@@ -547,14 +547,15 @@ static struct extents longest_extents(const struct lesson_case *item, int index,
     struct extents longest = {8, 24, pairs ? 1 : index % 4 == 0 ? 7 : 2, pairs ? 1 : 2, pairs ? 2 : 1};
     if (index % 16 < 2) longest.keys = 80;
     if (tiled && (index / 2) % 16 == 3) longest.rows = 140;
-    if (attention_on_tensor_cores(tiled) && pairs && (index / 2) % 4 == 1)
-        longest.rows = 28; /* two to a fragment */
-    if (tiled == ATTENTION_TENSOR_TILES && pairs && (index / 2) % 4 == 1) longest.keys = 110;
-    if (tiled == ATTENTION_HOPPER_TILES && pairs && (index / 2) % 4 == 1) {
-        /* A tile with few keys, some of them masked, and one with many: in some rows m rises from the
-         * first to the second. */
+    if (!attention_on_tensor_cores(tiled) || !pairs || (index / 2) % 2 == 0) return longest;
+    longest.rows = 28; /* two to a fragment */
+    if (tiled == ATTENTION_TENSOR_TILES) longest.keys = 110;
+    if (tiled == ATTENTION_HOPPER_TILES) {
+        /* A tile with few keys, of which every row sees some, and one with many: in some rows m rises from the first to the
+         * second. */
+        longest.rows = 4;
         longest.keys = 142;
-        longest.least_keys = 134;
+        longest.least_keys = 133;
     }
     return longest;
 }
@@ -618,7 +619,7 @@ void attention_vary(struct lesson_case *item, int index, struct rng *rng)
     item->value[AT_CAUSAL] = causal;
     vary_options(item, &shape);
     /* m rises by about as much as a kernel may let it fall behind before it rescales */
-    if (longest.least_keys > 2) item->real[AT_SCALE] = 0.4;
+    if (longest.least_keys > 2) item->real[AT_SCALE] = 0.25;
     if (!pairs) vary_distribution(item, &shape);
     if (pairs && index % 2 == 1) item->distribution = DIST_OTHER_TAIL;
 }

@@ -178,6 +178,15 @@ static int visible_keys(const struct lesson_case *item, int row)
     return visible < 0 ? 0 : visible;
 }
 
+/* Rows that see the tail have larger queries there, so that they rise where those that do not see it stay. */
+static double query_size(const struct lesson_case *item, int row)
+{
+    return item->extent[EX_PROPERTY] == PROPERTY_CAUSAL_PREFIX && attention_on_tensor_cores(item->extent[EX_TILED]) &&
+                   visible_keys(item, row) > attention_hidden_from(item)
+               ? 4.0
+               : 1.0;
+}
+
 /* The key that takes nearly all the weight, in distributions that have one. */
 static int dominant_key(const struct lesson_case *item)
 {
@@ -408,8 +417,9 @@ static void fill_rows(void *context, size_t first, size_t last)
     float *data = f->data + first * (size_t)head_dim;
     for (size_t line = first; line < last; line++) {
         const int head = (int)(line / (size_t)f->lines), row = (int)(line % (size_t)f->lines);
+        const double larger = f->index == ATTENTION_Q ? query_size(item, row) : 1.0;
         for (int column = 0; column < head_dim; column++) {
-            double noise = rng_normal(&rng);
+            double noise = rng_normal(&rng) * larger;
             if (other_tail && row >= hidden_from)
                 noise = item->distribution == DIST_OTHER_TAIL ? rng_normal(&other) * tail_size(item, f->index)
                                                               : seldom_nan(&other, noise);
