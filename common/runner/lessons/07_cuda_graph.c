@@ -110,13 +110,17 @@ static void report_calls(struct tally *tally, struct device_calls before, int32_
     tally->of[KERNELS] = now.counted && launched == graphs && kernels > graphs;
 }
 
-/** 1 if a capture of @p stream was left open; it is closed, so that the next case can go on. */
-static int capture_is_open(cudaStream_t stream)
+static int is_capturing(cudaStream_t stream)
 {
     enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    return cudaStreamIsCapturing(stream, &capture) != cudaSuccess || capture != cudaStreamCaptureStatusNone;
+}
+
+/** 1 if a capture of @p stream was left open; it is closed, so that the next case can go on. */
+static int capture_was_left(cudaStream_t stream)
+{
     cudaGraph_t open = NULL;
-    cudaStreamIsCapturing(stream, &capture);
-    if (capture == cudaStreamCaptureStatusNone) return 0;
+    if (!is_capturing(stream)) return 0;
     cudaStreamEndCapture(stream, &open);
     if (open != NULL) cudaGraphDestroy(open);
     cudaGetLastError();
@@ -135,13 +139,15 @@ static enum kernel_status create(const struct scene *scene, enum mistake mistake
     if (mistake == MISSING_BUFFER) *buffer_of(&work, scene->plan.which) = NULL;
     if (mistake == LEGACY_STREAM || mistake == HEAD_DIM_48_AND_LEGACY_STREAM)
         stream = scene->plan.which == LEGACY_AS_NULL ? NULL : cudaStreamLegacy;
+    /* One of the caller's stays open, and of these streams there is none. */
+    const int before = stream == NULL || stream == cudaStreamLegacy || is_capturing(stream);
     enum kernel_status status =
         decode_graphs_create(mistake == NULL_MODEL ? NULL : &model, mistake == NULL_BUFFERS ? NULL : &work,
                              stream, mistake == NULL_HANDLE ? NULL : graphs);
     memset(&model, 0xff, sizeof model);
     memset(&work, 0xff, sizeof work);
     if (mistake == NULL_HANDLE) *graphs = NULL;
-    int closed = stream == NULL || stream == cudaStreamLegacy || !capture_is_open(stream);
+    int closed = before || !capture_was_left(stream);
     int given = *graphs != NULL;
     if (status == KERNEL_OK && closed) return status;
     *graphs = NULL;
