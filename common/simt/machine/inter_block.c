@@ -23,7 +23,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4, BLOCK_ATOMIC = 8, CONSTANT = 16, ACQUIRED = 32 };
+enum {
+    ATOMIC = 1,
+    RELEASED = 2,
+    VOLATILE = 4,
+    BLOCK_ATOMIC = 8,
+    CONSTANT = 16,
+    ACQUIRED = 32,
+    OBSERVED = 64
+};
 
 /** The accesses of a block from one source line: who touched a word. */
 struct trace {
@@ -118,7 +126,6 @@ uint32_t simt_inter_block_begin(const struct simt_launch *running, const struct 
 
 /** A touch of a block, what the block's result says about it, and the word of it that is being checked. */
 struct replay {
-    const struct touch *first; /**< of the block's */
     const struct touch *touch;
     uint64_t block;
     uint8_t flags;
@@ -206,16 +213,15 @@ static void check_written(const struct replay *now)
 
 /* ---- races -------------------------------------------------------------------------------------------- */
 
-/* Whether the block's last atomic before was on the word, by which it acquired: all atomics on it of earlier turns came before. The
- * last block of a grid sets the counter to 0 so. */
-static bool follows_own_atomic(const struct replay *now)
+/* Whether one of the two is an atomic or a volatile, and the other a write behind a read that observed it: what a read of the block observed
+ * precedes what follows that read (PTX ISA, "Causality order": observation order, then program order). A flag is reset so, and the
+ * counter of a grid's last block. */
+static bool is_observed(const struct trace *r, const struct replay *now)
 {
-    for (const struct touch *t = now->touch; t-- > now->first;) {
-        if (!(t->kind & TOUCH_ATOMIC) || t->tick > now->touch->tick) continue;
-        const uint32_t extent = (t->first + (uint32_t)t->count * t->unit + 3) / 4;
-        return !((t->kind ^ now->touch->kind) & TOUCH_DATA) && now->word - t->word < extent;
-    }
-    return false;
+    enum { STRONG = ATOMIC | VOLATILE };
+    if (now->flags & OBSERVED && r->flags & STRONG)
+        return now->turn == 0 ? (now->flags & ACQUIRED) != 0 : r->turn < now->turn;
+    return r->flags & OBSERVED && now->flags & STRONG && now->turn < r->turn;
 }
 
 /* Whether something orders the two: a barrier of their cluster, or that one of the blocks acquired, by an atomic, what the other
@@ -229,8 +235,7 @@ static bool are_ordered(const struct trace *r, const struct replay *now)
         return false; /* which of the two had it first is chance, and the one behind needs a fence */
     if (now->flags & ACQUIRED && r->flags & RELEASED && (now->turn == 0 || r->released <= now->turn))
         return true;
-    if (now->flags & ACQUIRED && r->flags & ATOMIC && r->turn < now->turn && follows_own_atomic(now))
-        return true;
+    if (is_observed(r, now)) return true;
     /* the block that is first in order has waited for the other one */
     return r->flags & ACQUIRED && now->flags & RELEASED && r->turn > now->released;
 }
@@ -287,7 +292,7 @@ static access_id me(struct replay *now)
 /* Whether an access with flags @p b races with all that one with flags @p a races with, and with more. */
 static bool is_stricter(unsigned b, unsigned a)
 {
-    enum { EXCUSES = ATOMIC | RELEASED | VOLATILE | ACQUIRED };
+    enum { EXCUSES = ATOMIC | RELEASED | VOLATILE | ACQUIRED | OBSERVED };
     if ((b ^ a) & CONSTANT) return (b & CONSTANT) != 0;
     return (b & EXCUSES) != (a & EXCUSES) && (b & EXCUSES & ~a) == 0;
 }
@@ -548,7 +553,8 @@ static uint8_t flags_of(const struct touch *touch, bool released)
                      (touch->kind & TOUCH_VOLATILE ? VOLATILE : 0) |
                      (touch->kind & TOUCH_BLOCK_ATOMIC ? BLOCK_ATOMIC : 0) |
                      (touch->kind & TOUCH_CONSTANT ? CONSTANT : 0) |
-                     (touch->kind & TOUCH_ACQUIRED ? ACQUIRED : 0) | (released ? RELEASED : 0));
+                     (touch->kind & TOUCH_ACQUIRED ? ACQUIRED : 0) |
+                     (touch->kind & TOUCH_OBSERVED ? OBSERVED : 0) | (released ? RELEASED : 0));
 }
 
 /* Records that the block has made already, by line: touches of a few lines alternate. */
@@ -595,8 +601,7 @@ void simt_inter_block_check(struct result *result, uint32_t cluster_phase, struc
     for (size_t i = 0; i < result->touches.count; i++) {
         const struct touch *touch = &touches[i];
         if (result->cluster != 0 && cluster_phase_of(result, touch) != cluster_phase) continue;
-        struct replay now = {.first = touches,
-                             .touch = touch,
+        struct replay now = {.touch = touch,
                              .block = block,
                              .turn = turn_of(result, touch),
                              .lock = lock_of(result, touch),

@@ -346,6 +346,36 @@ template <bool RIGHT> static __global__ void narrow_acquire(int *out)
     }
 }
 
+/** The reader sets the flag back by a plain store: it has seen what set it, but nothing that set another one. */
+// pair: flag_reset is global-race
+template <bool RIGHT> static __global__ void flag_reset(int *out)
+{
+    if (threadIdx.x != 0) return;
+    if (blockIdx.x == 1) {
+        atomicExch(&out[3], 1); // here: flag_reset
+        atomicExch(&out[2], 1);
+    } else {
+        await(&out[2], 1);
+        __threadfence();
+        await(RIGHT ? &out[3] : &out[2], 1);
+        out[3] = 0; // here: flag_reset
+    }
+}
+
+/** The same with a flag that is read and set back as a volatile. */
+// pair: flag_reset_volatile is global-race
+template <bool RIGHT> static __global__ void flag_reset_volatile(int *out)
+{
+    if (threadIdx.x != 0) return;
+    if (blockIdx.x == 0) {
+        atomicExch(&out[3], 1); // here: flag_reset_volatile
+    } else {
+        while (RIGHT && ((volatile int *)out)[3] != 1) continue;
+        __threadfence();
+        out[3] = 0; // here: flag_reset_volatile
+    }
+}
+
 /** The word is written again, as volatile, when the flag has been set. */
 // pair: volatile_late is global-race
 template <bool RIGHT> static __global__ void volatile_late(int *out)
@@ -576,6 +606,8 @@ template <bool RIGHT> static __global__ void part_ends(int *out)
     X(message)                                                                                               \
     X(narrow_fence)                                                                                          \
     X(narrow_acquire)                                                                                        \
+    X(flag_reset)                                                                                            \
+    X(flag_reset_volatile)                                                                                   \
     X(volatile_late)                                                                                         \
     X(claimed)                                                                                               \
     X(lock_of_one)                                                                                           \
