@@ -199,6 +199,7 @@ static void set_block(struct worker *w, uint64_t block, uint64_t cluster)
     w->block = result->block = block;
     result->cluster = cluster;
     result->error = 0;
+    result->proxy_fence.first = result->proxy_fence.last = 0;
     result->grids_waited = !simt_now.launch->early;
     result->triggered = result->triggered_after_wait = false;
     begin_result(result);

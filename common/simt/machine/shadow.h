@@ -151,7 +151,7 @@ enum touch_kind {
     TOUCH_WHOLE = 64,
     TOUCH_PADDED = 128,
     TOUCH_EARLY = 256,     /**< the launch in front may not be over yet */
-    TOUCH_ASYNC = 512,     /**< of a run only: through the asynchronous proxy */
+    TOUCH_ASYNC = 512,     /**< through the asynchronous proxy */
     TOUCH_ACQUIRED = 1024, /**< the thread had acquired what earlier blocks released (fences.h) */
     TOUCH_CONSTANT = 2048, /**< a read of what the kernel does not write */
     TOUCH_STORED = 4096,   /**< an atomic that only stores */

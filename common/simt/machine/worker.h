@@ -68,6 +68,9 @@ struct result {
     struct vector fence_clocks;       /**< uint32_t, one for each thread of the block: struct fence's clock */
     struct vector turns;              /**< struct turn */
     struct vector locks;              /**< struct lock */
+    struct {
+        uint32_t first, last;
+    } proxy_fence; /**< ticks of the block's fences fence.proxy.async for global memory; 0: none */
     /** uint32_t: the block's phase when a phase of its cluster's barrier was over */
     struct vector cluster_phases;
     uint64_t cluster;          /**< 1 + which cluster it is of; 0: of none with other blocks */
