@@ -192,6 +192,7 @@ struct __attribute__((aligned(64))) thread {
     /** has arrived at the cluster's barrier and not waited (cluster_barrier.c); in which phase */
     bool cluster_arrived;
     uint32_t cluster_phase;
+    uint32_t grid_arrived;  /**< the tick of its arrival at the grid's barrier, if it has not waited there */
     uint32_t cluster_fence; /**< the tick before its last fence of the cluster's scope or a wider one */
     bool fenced;            /**< it has executed a wgmma.fence */
     uint8_t *touched; /**< if watched, a bit per word of its stack: accessed since its last wgmma.fence */
