@@ -356,6 +356,7 @@ struct grid_state {
     bool met;                /**< some thread has, */
     bool acquired;           /**< and then the block met at a barrier: all its threads have acquired */
     unsigned fences;         /**< that no atomic has followed yet, or more */
+    bool updates;            /**< the atomic that is being made may change what other blocks see */
     bool has_turn;           /**< earlier blocks are known to be finished, or wait for what this one does */
     bool launch_before_over; /**< a thread had waited for the launch in front, before the last barrier */
 };

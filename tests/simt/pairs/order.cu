@@ -311,6 +311,23 @@ template <bool RIGHT> static __global__ void message(int *out)
     }
 }
 
+/** The flag is set before the word is written, and then an atomic leaves it as it is. */
+// pair: set_before is global-race
+template <bool RIGHT> static __global__ void set_before(int *out)
+{
+    if (threadIdx.x != 0) return;
+    if (blockIdx.x == 0) {
+        if (!RIGHT) atomicExch(&out[2], 1);
+        out[1] = 1; // here: set_before
+        __threadfence();
+        atomicMax(&out[2], 1);
+    } else {
+        await(&out[2], 1);
+        __threadfence();
+        *out = out[1]; // here: set_before
+    }
+}
+
 /** The writer's fence is one for its block only; the one who waits comes first in the grid. */
 // pair: narrow_fence is global-race
 template <bool RIGHT> static __global__ void narrow_fence(int *out)
@@ -604,6 +621,7 @@ template <bool RIGHT> static __global__ void part_ends(int *out)
     X(ptx_release)                                                                                           \
     X(plain_store)                                                                                           \
     X(message)                                                                                               \
+    X(set_before)                                                                                            \
     X(narrow_fence)                                                                                          \
     X(narrow_acquire)                                                                                        \
     X(flag_reset)                                                                                            \
