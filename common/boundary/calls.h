@@ -178,6 +178,7 @@
     X(simt_cluster_arrive)                                                                                   \
     X(simt_cluster_wait)                                                                                     \
     X(simt_copies_arrive)                                                                                    \
+    X(simt_grid_arrive)                                                                                      \
     X(simt_grid_barrier)                                                                                     \
     X(simt_match_all)                                                                                        \
     X(simt_match_any)                                                                                        \

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/sha256.h"
 #include "base/terminal.h"
 #include "base/text.h"
@@ -32,11 +33,13 @@ const char *submission_state_name(enum submission_state state)
     return names[state];
 }
 
+/* What is told of a submission may have its words in it, which must not move about on a terminal. */
 static void settle(struct submission *submission, enum submission_state state, char *sentence)
 {
     free(submission->sentence);
     submission->state = state;
-    submission->sentence = sentence;
+    submission->sentence = escape_visible(sentence, ESCAPE_MANY_LINES);
+    free(sentence);
 }
 
 /* ---- finding it ---------------------------------------------------------------------------------------- */
@@ -333,8 +336,9 @@ void submission_build(const char *folder, const struct lesson_folder *lesson, in
     build_untrusted(lesson, submission->kernel, device, &build);
     complaints_keep(0);
     const struct text *said = build.state == BUILD_BROKEN ? &build.errors : &build.log;
-    text_append(&submission->log, said->data != NULL ? said->data : "",
-                said->length < LOG_BYTES ? said->length : LOG_BYTES);
+    char *shown = escape_visible(said->data != NULL ? said->data : "", ESCAPE_MANY_LINES);
+    text_append(&submission->log, shown, strnlen(shown, LOG_BYTES));
+    free(shown);
     if (build.state == BUILD_READY) {
         submission->runner = copy_string(build.runner);
     } else {

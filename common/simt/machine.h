@@ -224,6 +224,9 @@ void simt_block_barrier_unaligned(const struct simt_site *site);
 /** @brief `grid.sync()`: all threads of all blocks of a cooperative launch meet, and what was before is ordered before what
  *         comes after. */
 void simt_grid_barrier(const struct simt_site *site);
+/** @brief The running thread has arrived at the barrier of the grid at which it will wait: what it does in device memory until then is
+ *         not ordered by that. */
+void simt_grid_arrive(const struct simt_site *site);
 /** @brief What stands where in the running thread's cluster. */
 struct simt_cluster_place {
     struct simt_extent blocks, block;     /**< blocks of the cluster; which of them the thread's is */

@@ -95,7 +95,9 @@ void simt_atomic_end(void *address, size_t bytes)
 {
     struct worker *w = simt_tls_worker;
     if (w == NULL) return;
-    const uint64_t more = scrambled(value_at(address, bytes)) - scrambled(w->flags.atomic.before);
+    const uint64_t now = value_at(address, bytes);
+    const uint64_t more = scrambled(now) - scrambled(w->flags.atomic.before);
+    simt_note_update(w, now != w->flags.atomic.before || bytes > sizeof now);
     (void)__atomic_fetch_add(&left_by_atomics, more, __ATOMIC_RELAXED);
     simt_flag_written(w, address, bytes);
 }
@@ -104,7 +106,9 @@ void simt_swap_end(void *address, size_t bytes, int swapped)
 {
     struct worker *w = simt_tls_worker;
     (void)bytes;
-    if (w == NULL || !swapped) return;
+    if (w == NULL) return;
+    simt_note_update(w, swapped);
+    if (!swapped) return;
     simt_flag_taken(w, (uintptr_t)address);
     if (simt_is_global(w, address)) simt_lock_taken(w, (uintptr_t)address, w->grid.last.before);
 }
@@ -119,7 +123,8 @@ static unsigned how_of(int order)
 }
 
 #define BEGIN(p, how)                                                                                        \
-    simt_ordered_begin((void *)(uintptr_t)(p), sizeof *(p), how, __builtin_return_address(0))
+    simt_ordered_begin((void *)(uintptr_t)(p), sizeof *(p), how, __builtin_return_address(0));               \
+    if (simt_tls_worker != NULL) simt_note_update(simt_tls_worker, true) /* whatever it does */
 #define EXCHANGED(bits, type, name)                                                                          \
     type __tsan_atomic##bits##_##name(volatile type *p, type value, int order)                               \
     {                                                                                                        \

@@ -23,6 +23,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct result usual_ring[RESULTS];
@@ -199,6 +200,7 @@ static void set_block(struct worker *w, uint64_t block, uint64_t cluster)
     w->block = result->block = block;
     result->cluster = cluster;
     result->error = 0;
+    result->proxy_fence.first = result->proxy_fence.last = 0;
     result->grids_waited = !simt_now.launch->early;
     result->triggered = result->triggered_after_wait = false;
     begin_result(result);
@@ -348,10 +350,29 @@ static void end_grid_phase(void)
     pthread_cond_broadcast(&simt_now.changed);
 }
 
+/* What the block's threads touched between their arrival and their wait is not over for other blocks when those have waited, unless
+ * the block released it in some other way. (CUDA Programming Guide, Cooperative Groups: "Threads blocked on barrier_wait might
+ * be released from the synchronization before other threads call barrier_wait".) */
+static struct vector touched_since_arrival(struct worker *w)
+{
+    const struct touch *touch = w->result->touches.data;
+    struct vector since = {0};
+    for (size_t i = 0; i < w->result->touches.count && w->result->releases.count == 0; i++) {
+        const uint32_t arrived = w->thread[touch[i].thread].grid_arrived;
+        if (arrived == 0 || touch[i].tick < arrived) continue;
+        struct touch *kept = simt_vector_grow(&since, sizeof *kept);
+        *kept = touch[i];
+        kept->phase = 1;
+    }
+    for (unsigned i = 0; i < w->threads; i++) w->thread[i].grid_arrived = 0;
+    return since;
+}
+
 bool simt_blocks_grid_barrier(struct worker *w, const struct simt_site *site)
 {
     struct worker *watch = simt_tls_watch;
     simt_pages_end_block(w);
+    struct vector since = touched_since_arrival(w);
     pthread_mutex_lock(&simt_now.lock);
     const unsigned long grid_phases = simt_now.grid_phases;
     w->result->waits_at = site;
@@ -363,8 +384,12 @@ bool simt_blocks_grid_barrier(struct worker *w, const struct simt_site *site)
         pthread_cond_wait(&simt_now.changed, &simt_now.lock);
     const bool goes_on = !simt_now.stopped;
     pthread_mutex_unlock(&simt_now.lock);
+    if (goes_on) begin_result(w->result);
+    for (size_t i = 0; goes_on && i < since.count; i++)
+        *(struct touch *)simt_vector_grow(&w->result->touches, sizeof(struct touch)) =
+            ((struct touch *)since.data)[i];
+    free(since.data);
     if (!goes_on) return false;
-    begin_result(w->result);
     w->trace = simt_trace_begin(w);
     simt_tls_watch = watch;
     w->grid.has_turn = false;

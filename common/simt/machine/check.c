@@ -331,7 +331,8 @@ static __attribute__((noinline)) void look_closely(struct worker *w, enum place 
                                                    size_t bytes, int how, const void *pc)
 {
     const int access = how & ~MUST_BE_ALIGNED;
-    if (w->shadow.pages.count > SHARE_PAGES && simt_share_gives_up()) simt_abandon(w, 0);
+    if (w->shadow.pages.count > WHOLE_PAGES && simt_share_overworks(w->shadow.pages.count))
+        simt_abandon(w, 0);
     if (place == PLACE_OTHER && w->cluster != NULL &&
         simt_distributed_access(w, address, bytes, access, pc)) {
         const struct worker *owner = simt_owner_of(w, address);

@@ -141,11 +141,25 @@ int simt_grid_is_cooperative(void)
     return simt_tls_worker != NULL && simt_tls_worker->launch->cooperative;
 }
 
-void simt_grid_barrier(const struct simt_site *site)
+static struct worker *running_cooperatively(const struct simt_site *site)
 {
-    (void)running(site);
+    struct worker *w = running(site);
     if (!simt_grid_is_cooperative())
         simt_stop(site, RECORD_UNSUPPORTED, RECORD_SAYS_NOT_COOPERATIVE, SIMT_SAYS(.name = {site->what}));
+    return w;
+}
+
+void simt_grid_arrive(const struct simt_site *site)
+{
+    struct worker *w = running_cooperatively(site);
+    simt_new_tick(w, w->warp);
+    simt_new_phase(w); /* what is touched from here on is listed anew */
+    w->current->grid_arrived = w->time.tick;
+}
+
+void simt_grid_barrier(const struct simt_site *site)
+{
+    (void)running_cooperatively(site);
     (void)simt_block_barrier(site, SIMT_VOTE_GRID, 0);
 }
 

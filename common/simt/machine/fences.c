@@ -113,7 +113,14 @@ void simt_note_atomic(struct worker *w, unsigned how)
     if (!(how & SIMT_ONLY_STORES)) t->met = w->grid.met = true;
     if (how & SIMT_ACQUIRE) t->acquired = true;
     if (how & SIMT_RELEASE) fence_grid(w);
-    if (w->grid.fences != 0 && !(how & SIMT_ONLY_LOADS)) release_fenced(w);
+    w->grid.updates = !(how & (SIMT_ONLY_LOADS | SIMT_ONLY_STORES));
+    if (w->grid.fences != 0 && how & SIMT_ONLY_STORES) release_fenced(w);
+}
+
+void simt_note_update(struct worker *w, bool changed)
+{
+    if (w->grid.updates && changed && w->grid.fences != 0) release_fenced(w);
+    w->grid.updates = false;
 }
 
 static void note_lock(struct worker *w, uint32_t id)

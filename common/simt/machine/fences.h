@@ -25,6 +25,11 @@ static inline bool simt_is_global(const struct worker *w, const void *address)
  */
 void simt_note_atomic(struct worker *w, unsigned how);
 /**
+ * @brief The atomic has been made, if it was one that reads and writes. One that leaves what was there releases nothing: whoever reads that
+ *        value may as well have read what was there before (PTX ISA, "Observation order": a read observes the write whose value it takes).
+ */
+void simt_note_update(struct worker *w, bool changed);
+/**
  * @brief The running thread's compare-and-swap of @p address, which held @p before, has succeeded: it may have taken a lock, until it
  *        writes there again (simt_lock_written). Of two blocks that take one lock either may be the first, whichever was here.
  */

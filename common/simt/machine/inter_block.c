@@ -23,14 +23,24 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { ATOMIC = 1, RELEASED = 2, VOLATILE = 4, BLOCK_ATOMIC = 8, CONSTANT = 16, ACQUIRED = 32 };
+enum {
+    ATOMIC = 1,
+    RELEASED = 2,
+    VOLATILE = 4,
+    BLOCK_ATOMIC = 8,
+    CONSTANT = 16,
+    ACQUIRED = 32,
+    OBSERVED = 64,
+    ASYNC = 128, /* through the asynchronous proxy */
+    FENCED = 256 /* the block has executed a fence.proxy.async before it, if it is ASYNC; else after it */
+};
 
 /** The accesses of a block from one source line: who touched a word. */
 struct trace {
     uint32_t block; /* linear index */
     uint32_t pc;
     uint32_t launch;
-    uint8_t flags;
+    uint16_t flags;
     uint32_t turn, released; /* in which turn of the block it was, and in which it was released; 0: in none */
     uint32_t lock;           /* that the thread held; 0: none */
     uint32_t cluster_phase;  /* of its cluster's barrier */
@@ -60,9 +70,10 @@ static struct vector splits;         /* struct bytes */
 static struct vector records;        /* struct trace; the first is nobody's */
 static uint32_t launch_record;       /* the first of this launch: older records are of earlier launches */
 static uint32_t
-    first_record;         /* the first since the last barrier of the grid, which orders all that was before */
-static bool any_excused;  /* some record since then has flags */
-static bool any_constant; /* some record of this launch is of a load for what the kernel does not write */
+    first_record; /* the first since the last barrier of the grid, which orders all that was before */
+static uint32_t fence_record; /* the first since a block that has executed a fence.proxy.async was taken up */
+static bool any_excused;      /* some record since then has flags */
+static bool any_constant;     /* some record of this launch is of a load for what the kernel does not write */
 static uint32_t launch;
 static const struct simt_overlap *earlier_launches; /* launches that may still be running */
 static const char *kernel;                          /* of this launch */
@@ -87,7 +98,7 @@ static void forget_all(void)
     }
     records.count = splits.count = 0;
     (void)simt_vector_grow(&records, sizeof(struct trace));
-    launch_record = first_record = 1;
+    launch_record = first_record = fence_record = 1;
 }
 
 void simt_inter_block_next_phase(void)
@@ -109,7 +120,7 @@ uint32_t simt_inter_block_begin(const struct simt_launch *running, const struct 
     earlier_launches = overlap;
     kernel = running->kernel;
     any_excused = any_constant = false;
-    launch_record = first_record = (uint32_t)records.count;
+    launch_record = first_record = fence_record = (uint32_t)records.count;
     if (records.count == 0 || (records.count > MOST_RECORDS / 2 && earlier_launches == NULL)) forget_all();
     return ++launch;
 }
@@ -118,10 +129,9 @@ uint32_t simt_inter_block_begin(const struct simt_launch *running, const struct 
 
 /** A touch of a block, what the block's result says about it, and the word of it that is being checked. */
 struct replay {
-    const struct touch *first; /**< of the block's */
     const struct touch *touch;
     uint64_t block;
-    uint8_t flags;
+    uint16_t flags;
     uint32_t turn, released, lock;
     uint32_t cluster_phase;
     uint64_t cluster;
@@ -206,33 +216,49 @@ static void check_written(const struct replay *now)
 
 /* ---- races -------------------------------------------------------------------------------------------- */
 
-/* Whether the block's last atomic before was on the word, by which it acquired: all atomics on it of earlier turns came before. The
- * last block of a grid sets the counter to 0 so. */
-static bool follows_own_atomic(const struct replay *now)
+/* Whether one of the two is an atomic or a volatile, and the other a write behind a read that observed it: what a read of the block observed
+ * precedes what follows that read (PTX ISA, "Causality order": observation order, then program order). A flag is reset so, and the
+ * counter of a grid's last block. */
+static bool is_observed(const struct trace *r, const struct replay *now)
 {
-    for (const struct touch *t = now->touch; t-- > now->first;) {
-        if (!(t->kind & TOUCH_ATOMIC) || t->tick > now->touch->tick) continue;
-        const uint32_t extent = (t->first + (uint32_t)t->count * t->unit + 3) / 4;
-        return !((t->kind ^ now->touch->kind) & TOUCH_DATA) && now->word - t->word < extent;
-    }
-    return false;
+    enum { STRONG = ATOMIC | VOLATILE };
+    if (now->flags & OBSERVED && r->flags & STRONG)
+        return now->turn == 0 ? (now->flags & ACQUIRED) != 0 : r->turn < now->turn;
+    return r->flags & OBSERVED && now->flags & STRONG && now->turn < r->turn;
 }
+
+/** What is ordered comes as the blocks do, or the block that is first in their order has waited for the other one. */
+enum sequence { NOT_ORDERED, IN_ORDER, TURNED };
 
 /* Whether something orders the two: a barrier of their cluster, or that one of the blocks acquired, by an atomic, what the other
  * had released. */
-static bool are_ordered(const struct trace *r, const struct replay *now)
+static enum sequence sequence_of(const struct trace *r, const struct replay *now)
 {
-    if (r->block == (uint32_t)now->block) return true;
+    if (r->block == (uint32_t)now->block) return IN_ORDER;
     if (now->cluster != 0 && r->cluster == now->cluster && r->cluster_phase != now->cluster_phase)
-        return true;
+        return r->cluster_phase < now->cluster_phase ? IN_ORDER : TURNED;
     if (r->lock != 0 && r->lock == now->lock && !(r->flags & now->flags & ACQUIRED))
-        return false; /* which of the two had it first is chance, and the one behind needs a fence */
+        return NOT_ORDERED; /* which of the two had it first is chance, and the one behind needs a fence */
     if (now->flags & ACQUIRED && r->flags & RELEASED && (now->turn == 0 || r->released <= now->turn))
-        return true;
-    if (now->flags & ACQUIRED && r->flags & ATOMIC && r->turn < now->turn && follows_own_atomic(now))
-        return true;
-    /* the block that is first in order has waited for the other one */
-    return r->flags & ACQUIRED && now->flags & RELEASED && r->turn > now->released;
+        return IN_ORDER;
+    if (is_observed(r, now)) return now->flags & OBSERVED ? IN_ORDER : TURNED;
+    return r->flags & ACQUIRED && now->flags & RELEASED && r->turn > now->released ? TURNED : NOT_ORDERED;
+}
+
+/* Whether one of the two, which are ordered, goes through the asynchronous proxy to what the other one wrote through the generic one, and
+ * neither block has executed a fence.proxy.async between them (PTX ISA, "Proxy-preserved base causality order"). What one block does
+ * between two barriers of the grid is judged thread by thread, when it does it (shadow_words.c); what other blocks did behind such a
+ * barrier is not followed, so there any fence will do. */
+static bool lacks_proxy_fence(const struct replay *now, access_id other, bool wrote)
+{
+    if (other >> THREAD_BITS < launch_record || other == 0) return false;
+    const struct trace *r = record_of(other);
+    const bool current = is_current(other);
+    if (!((r->flags ^ now->flags) & ASYNC) || (r->flags | now->flags) & FENCED) return false;
+    if (current ? r->block == (uint32_t)now->block : other >> THREAD_BITS < fence_record) return false;
+    const enum sequence sequence = current ? sequence_of(r, now) : IN_ORDER;
+    return sequence == IN_ORDER ? (wrote || simt_settings.all) && now->flags & ASYNC
+                                : sequence == TURNED && r->flags & ASYNC;
 }
 
 /* A load for what the kernel does not write goes past whatever orders it with a write, except a write that the same thread makes
@@ -252,7 +278,7 @@ static bool races_with(const struct replay *now, access_id other)
     if (!is_current(other)) return false;
     if (r->flags & ATOMIC && now->touch->kind & (TOUCH_ATOMIC | TOUCH_VOLATILE)) return false;
     if (r->flags & VOLATILE && now->touch->kind & TOUCH_ATOMIC) return false;
-    return !are_ordered(r, now);
+    return sequence_of(r, now) == NOT_ORDERED;
 }
 
 /*
@@ -287,7 +313,7 @@ static access_id me(struct replay *now)
 /* Whether an access with flags @p b races with all that one with flags @p a races with, and with more. */
 static bool is_stricter(unsigned b, unsigned a)
 {
-    enum { EXCUSES = ATOMIC | RELEASED | VOLATILE | ACQUIRED };
+    enum { EXCUSES = ATOMIC | RELEASED | VOLATILE | ACQUIRED | OBSERVED | FENCED };
     if ((b ^ a) & CONSTANT) return (b & CONSTANT) != 0;
     return (b & EXCUSES) != (a & EXCUSES) && (b & EXCUSES & ~a) == 0;
 }
@@ -309,6 +335,12 @@ static void check_word(struct replay *now, struct shadow_word *m, unsigned mask)
                     : reads || (flags | now->flags) & ATOMIC ? RECORD_ADVICE_BLOCKS_UNORDERED
                                                              : RECORD_ADVICE_BLOCKS_WRITE,
                     m->writer, flags & (ATOMIC | BLOCK_ATOMIC) ? SIMT_ATOMIC : SIMT_WRITE, NULL);
+    } else if (lacks_proxy_fence(now, m->writer, true)) {
+        add_finding(now, mask, RECORD_MISSING_PROXY_FENCE, RECORD_ADVICE_PROXY_GLOBAL, m->writer, SIMT_WRITE,
+                    NULL);
+    } else if (!reads && lacks_proxy_fence(now, m->reader, false)) {
+        add_finding(now, mask, RECORD_MISSING_PROXY_FENCE, RECORD_ADVICE_PROXY_GLOBAL, m->reader, SIMT_READ,
+                    NULL);
     } else if (!reads && races_with(now, m->reader)) {
         add_finding(now, mask, RECORD_GLOBAL_RACE,
                     record_of(m->reader)->flags & CONSTANT ? RECORD_ADVICE_READ_ONLY
@@ -471,7 +503,8 @@ static unsigned replay_plain_words(struct replay *now, unsigned count)
     const bool reads = (touch->kind & TOUCH_READ) != 0;
     const uintptr_t start = 4 * (uintptr_t)touch->word;
     const access_id mine = me(now) & ~((1u << THREAD_BITS) - 1),
-                    current = (access_id)((any_constant ? launch_record : first_record) << THREAD_BITS);
+                    current = (access_id)((any_constant || now->flags & ASYNC ? launch_record : first_record)
+                                          << THREAD_BITS);
     const unsigned units = touch->unit >= 4 ? touch->unit / 4u : 1,
                    parts = touch->unit >= 4 ? 1 : 4u / touch->unit;
     unsigned taken = 0, thread = touch->thread, in_thread = 0;
@@ -503,7 +536,8 @@ static void replay_touch(struct replay *now)
         forget_all();
         now->record = 0;
     }
-    const unsigned kind = touch->kind & ~(unsigned)(TOUCH_EARLY | TOUCH_ACQUIRED | TOUCH_CONSTANT);
+    const unsigned kind =
+        touch->kind & ~(unsigned)(TOUCH_EARLY | TOUCH_ACQUIRED | TOUCH_CONSTANT | TOUCH_ASYNC);
     if ((kind == TOUCH_READ || kind == TOUCH_WRITE) && !is_excused(now->flags) && !any_excused && at == 0 &&
         end >= 8 && (earlier_launches == NULL || earlier_launches->count == 0))
         at = 4 * replay_plain_words(now, end / 4);
@@ -542,19 +576,28 @@ static bool is_released(const struct result *result, const struct touch *touch, 
     return false;
 }
 
-static uint8_t flags_of(const struct touch *touch, bool released)
+static bool is_fenced(const struct result *result, const struct touch *touch)
 {
-    return (uint8_t)((touch->kind & TOUCH_ATOMIC ? ATOMIC : 0) |
-                     (touch->kind & TOUCH_VOLATILE ? VOLATILE : 0) |
-                     (touch->kind & TOUCH_BLOCK_ATOMIC ? BLOCK_ATOMIC : 0) |
-                     (touch->kind & TOUCH_CONSTANT ? CONSTANT : 0) |
-                     (touch->kind & TOUCH_ACQUIRED ? ACQUIRED : 0) | (released ? RELEASED : 0));
+    if (result->proxy_fence.last == 0) return false;
+    return touch->kind & TOUCH_ASYNC ? result->proxy_fence.first < touch->tick
+                                     : result->proxy_fence.last >= touch->tick;
+}
+
+static uint16_t flags_of(const struct result *result, const struct touch *touch, bool released)
+{
+    return (
+        uint16_t)((touch->kind & TOUCH_ATOMIC ? ATOMIC : 0) | (touch->kind & TOUCH_VOLATILE ? VOLATILE : 0) |
+                  (touch->kind & TOUCH_BLOCK_ATOMIC ? BLOCK_ATOMIC : 0) |
+                  (touch->kind & TOUCH_CONSTANT ? CONSTANT : 0) |
+                  (touch->kind & TOUCH_ACQUIRED ? ACQUIRED : 0) |
+                  (touch->kind & TOUCH_OBSERVED ? OBSERVED : 0) | (touch->kind & TOUCH_ASYNC ? ASYNC : 0) |
+                  (is_fenced(result, touch) ? FENCED : 0) | (released ? RELEASED : 0));
 }
 
 /* Records that the block has made already, by line: touches of a few lines alternate. */
 struct made {
     uint32_t pc, record, cluster_phase, turn, released, lock;
-    uint8_t flags;
+    uint16_t flags;
 };
 
 /* The turn in which the block was. */
@@ -595,15 +638,14 @@ void simt_inter_block_check(struct result *result, uint32_t cluster_phase, struc
     for (size_t i = 0; i < result->touches.count; i++) {
         const struct touch *touch = &touches[i];
         if (result->cluster != 0 && cluster_phase_of(result, touch) != cluster_phase) continue;
-        struct replay now = {.first = touches,
-                             .touch = touch,
+        struct replay now = {.touch = touch,
                              .block = block,
                              .turn = turn_of(result, touch),
                              .lock = lock_of(result, touch),
                              .cluster_phase = cluster_phase,
                              .cluster = result->cluster,
                              .findings = findings};
-        now.flags = flags_of(touch, is_released(result, touch, &now.released));
+        now.flags = flags_of(result, touch, is_released(result, touch, &now.released));
         struct made *slot = &made[(touch->pc ^ touch->pc >> 4) % KEPT];
         const bool known = slot->pc == touch->pc && slot->flags == now.flags && slot->turn == now.turn &&
                            slot->released == now.released && slot->lock == now.lock &&
@@ -613,4 +655,5 @@ void simt_inter_block_check(struct result *result, uint32_t cluster_phase, struc
         *slot = (struct made){touch->pc,    now.record, now.cluster_phase, now.turn,
                               now.released, now.lock,   now.flags};
     }
+    if (result->proxy_fence.last != 0) fence_record = (uint32_t)records.count;
 }

@@ -109,7 +109,7 @@ static void enter_lane(struct worker *w, unsigned lane)
         t->identity.block = simt_block_index;
         t->fiber = NULL;
         t->wait = WAIT_NONE;
-        t->spins = t->pauses = t->changes = t->turns = 0;
+        t->spins = t->pauses = t->changes = t->turns = t->grid_arrived = 0;
         t->grids_waited = t->met = t->acquired = t->saw_flag = t->saw_acquired = false;
         t->flag_fence.tick = 0;
         t->lock = t->unlocked = t->hold.address = 0;

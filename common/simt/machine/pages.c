@@ -116,7 +116,7 @@ static void list_run(struct worker *w, struct page *page, const struct run *r)
                             .phase = r->phase,
                             .tick = r->tick,
                             .thread = r->thread,
-                            .kind = (uint16_t)((r->kind & ~TOUCH_ASYNC) | (data ? TOUCH_DATA : 0)),
+                            .kind = (uint16_t)(r->kind | (data ? TOUCH_DATA : 0)),
                             .first = r->first % 4,
                             .unit = r->unit,
                             .count = r->count,

@@ -36,8 +36,11 @@ struct shadow_cell {
     union {
         uint32_t touch_tick, copy_tick;
     };
-    uint32_t split;  /**< index of four byte cells, 0: the word is one cell */
-    uint32_t serial; /**< of the last write to shared memory: products.c compares it */
+    uint32_t split; /**< index of four byte cells, 0: the word is one cell */
+    union {
+        uint32_t serial;   /**< of the last write to shared memory: products.c compares it */
+        uint32_t observed; /**< of global memory: the tick of the last read by an atomic, or a volatile */
+    };
 };
 
 enum copy_state {
@@ -148,10 +151,11 @@ enum touch_kind {
     TOUCH_WHOLE = 64,
     TOUCH_PADDED = 128,
     TOUCH_EARLY = 256,     /**< the launch in front may not be over yet */
-    TOUCH_ASYNC = 512,     /**< of a run only: through the asynchronous proxy */
+    TOUCH_ASYNC = 512,     /**< through the asynchronous proxy */
     TOUCH_ACQUIRED = 1024, /**< the thread had acquired what earlier blocks released (fences.h) */
     TOUCH_CONSTANT = 2048, /**< a read of what the kernel does not write */
-    TOUCH_STORED = 4096    /**< an atomic that only stores */
+    TOUCH_STORED = 4096,   /**< an atomic that only stores */
+    TOUCH_OBSERVED = 8192  /**< a write, and the block has read the word by an atomic or a volatile */
 };
 
 /** Further kinds of access, beside enum simt_access. */

@@ -111,7 +111,7 @@ void simt_shadow_access(struct worker *w, enum place place, uintptr_t offset, si
                         uint32_t pc)
 {
     if (__builtin_expect(w->pending_race.open, 0)) simt_settle_race(w);
-    struct shadow_access now = {w, place, offset, bytes, access, pc, false, false};
+    struct shadow_access now = {w, place, offset, bytes, access, pc, false, false, false};
     if (simt_is_shared(&now))
         access_shared(&now, &w->space[place]);
     else
@@ -136,7 +136,7 @@ bool simt_shadow_read_words(struct worker *w, enum place place, uintptr_t offset
     if (w->pending_race.open || !s->ready[offset / SPACE_CHUNK]) return false;
     for (size_t i = 0; i < words; i++)
         if (!is_settled(w, &c[i])) return false;
-    const struct shadow_access now = {w, place, offset, bytes, SIMT_READ, pc, false, false};
+    const struct shadow_access now = {w, place, offset, bytes, SIMT_READ, pc, false, false, false};
     for (size_t i = 0; i < words; i++) {
         simt_note_reader(&now, &c[i]);
         read_mark[2 * i] = read_mark[2 * i + 1] = simt_read_mark_of(w, &c[i]);

@@ -23,6 +23,7 @@ struct shadow_access {
     uint32_t pc;
     bool reported; /**< one race per access is enough */
     bool padding;  /**< the current word may be padding, which need not be written */
+    bool observed; /**< the block has read the current word by an atomic or a volatile */
 };
 
 static inline unsigned simt_thread_of(unsigned reader)

@@ -62,6 +62,7 @@ static bool read_cell(struct shadow_access *now, struct shadow_cell *c)
         simt_check_fence(now, c->write_tick, c->writer, SIMT_WRITE, c->write_pc);
     }
     if (!(now->access & ACCESS_PRODUCT)) simt_note_reader(now, c); /* it reads later: products.c */
+    if (now->access & ACCESS_VOLATILE && !simt_is_shared(now)) c->observed = w->time.tick;
     return good;
 }
 
@@ -122,7 +123,12 @@ static void write_cell(struct shadow_access *now, struct shadow_cell *c)
     c->writer = (uint16_t)w->thread_index;
     c->write_atomic = atomic;
     c->write_async = (now->access & ACCESS_ASYNC) != 0;
-    if (!simt_is_shared(now)) return;
+    if (!simt_is_shared(now)) {
+        if (atomic && !(now->access & (ACCESS_STORE | ACCESS_BLOCK | ACCESS_ASYNC)))
+            c->observed = w->time.tick;
+        now->observed = c->observed >= w->time.block_start;
+        return;
+    }
     c->serial = w->products.serial;
     c->copy = now->access & ACCESS_BULK   ? COPY_BULK_IN_FLIGHT
               : now->access & ACCESS_COPY ? COPY_IN_FLIGHT
@@ -155,22 +161,24 @@ static void add_touch(struct shadow_access *now, size_t word, enum touch_kind ki
     struct worker *w = now->w;
     const unsigned first = (unsigned)__builtin_ctz(mask), unit = (unsigned)__builtin_ctz(~(mask >> first));
     struct touch *touch = simt_vector_grow(&w->result->touches, sizeof *touch);
-    *touch = (struct touch){.word = word,
-                            .pc = now->pc,
-                            .phase = w->time.phase,
-                            .tick = w->time.tick,
-                            .thread = (uint16_t)w->thread_index,
-                            .kind = (uint16_t)(kind | (now->place == PLACE_DATA ? TOUCH_DATA : 0) |
-                                               (now->access & ACCESS_VOLATILE ? TOUCH_VOLATILE : 0) |
-                                               (now->access & ACCESS_WHOLE ? TOUCH_WHOLE : 0) |
-                                               (now->access & ACCESS_PADDED ? TOUCH_PADDED : 0) |
-                                               (now->access & ACCESS_STORE ? TOUCH_STORED : 0) |
-                                               (now->access & SIMT_CONSTANT ? TOUCH_CONSTANT : 0) |
-                                               (simt_has_acquired(w) ? TOUCH_ACQUIRED : 0) |
-                                               (simt_is_early(w) ? TOUCH_EARLY : 0)),
-                            .first = (uint8_t)first,
-                            .unit = (uint8_t)unit,
-                            .count = 1};
+    *touch = (struct touch){
+        .word = word,
+        .pc = now->pc,
+        .phase = w->time.phase,
+        .tick = w->time.tick,
+        .thread = (uint16_t)w->thread_index,
+        .kind =
+            (uint16_t)(kind | (now->place == PLACE_DATA ? TOUCH_DATA : 0) |
+                       (now->access & ACCESS_VOLATILE ? TOUCH_VOLATILE : 0) |
+                       (now->access & ACCESS_WHOLE ? TOUCH_WHOLE : 0) |
+                       (now->access & ACCESS_PADDED ? TOUCH_PADDED : 0) |
+                       (now->access & ACCESS_STORE ? TOUCH_STORED : 0) |
+                       (now->access & SIMT_CONSTANT ? TOUCH_CONSTANT : 0) |
+                       (now->observed ? TOUCH_OBSERVED : 0) | (now->access & ACCESS_ASYNC ? TOUCH_ASYNC : 0) |
+                       (simt_has_acquired(w) ? TOUCH_ACQUIRED : 0) | (simt_is_early(w) ? TOUCH_EARLY : 0)),
+        .first = (uint8_t)first,
+        .unit = (uint8_t)unit,
+        .count = 1};
     const unsigned rest = mask & ~(((1u << unit) - 1) << first);
     if (rest != 0) add_touch(now, word, kind, rest);
 }

@@ -11,7 +11,7 @@
 
 #include <stdatomic.h>
 
-enum { PARTS = 3, FEW_BLOCKS = 1024, MANY = 1 << 20, OUTPUTS = 16 };
+enum { PARTS = 3, MANY = 1 << 20, OUTPUTS = 16 };
 
 unsigned simt_share_outputs;
 
@@ -62,6 +62,11 @@ void simt_share_written(uintptr_t offset)
     for (unsigned i = 0; i < simt_share_outputs; i++)
         if (offset - share.output[i] < share.output_bytes[i])
             *(share.whole ? &share.by_whole : &share.by_share) |= 1u << i;
+}
+
+bool simt_share_overworks(size_t pages)
+{
+    return share.total > 0 && pages > (share.whole ? WHOLE_PAGES : SHARE_PAGES) && simt_share_gives_up();
 }
 
 void simt_share_block_ended(size_t pages)

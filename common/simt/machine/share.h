@@ -10,8 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** @brief Pages of global memory that a block may touch where other blocks do not run: one that touches more does their work. */
-enum { SHARE_PAGES = 1 << 14, LAUNCH_PAGES = 64 * SHARE_PAGES /* of a launch of which all blocks run */ };
+/** @brief Pages of global memory that a block may touch where other blocks do not run: one that touches more does their work. Where all
+ * of few blocks run, they may touch LAUNCH_PAGES together, and no block more than its part of that: what is to be done is
+ * a hundred times as much, so that it would not come to its end. */
+enum {
+    SHARE_PAGES = 1 << 14,
+    LAUNCH_PAGES = 64 * SHARE_PAGES,
+    FEW_BLOCKS = 1024,
+    WHOLE_PAGES = LAUNCH_PAGES / FEW_BLOCKS
+};
 
 /** @brief How many outputs of shared launches are known. */
 extern unsigned simt_share_outputs;
@@ -28,6 +35,8 @@ uint64_t simt_share_blocks(const struct simt_launch *launch, atomic_bool *stoppe
 uint64_t simt_share_block(uint64_t index);
 /** @brief The running block needs others, or does their work. True: launches are shared, so that nothing that follows tells anything. */
 bool simt_share_gives_up(void);
+/** @brief The same, if the running block has touched so many pages that it does. */
+bool simt_share_overworks(size_t pages);
 /** @brief The running launch has written to @p offset in the arena. */
 void simt_share_written(uintptr_t offset);
 /** @brief A block that has touched so many pages has ended: where all blocks run, they count together. */

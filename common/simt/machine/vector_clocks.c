@@ -309,6 +309,8 @@ void simt_proxy_fence(int shared, int global)
     if (global) atomic_store_explicit(&spaces, FENCED_SPACES, memory_order_relaxed);
     if (shared) fence(w, FENCED_SHARED);
     if (global) fence(w, FENCED_GLOBAL);
+    if (global) w->result->proxy_fence.last = w->time.tick;
+    if (global && w->result->proxy_fence.first == 0) w->result->proxy_fence.first = w->time.tick;
     simt_new_tick(w, w->warp);
 }
 

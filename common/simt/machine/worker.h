@@ -68,6 +68,9 @@ struct result {
     struct vector fence_clocks;       /**< uint32_t, one for each thread of the block: struct fence's clock */
     struct vector turns;              /**< struct turn */
     struct vector locks;              /**< struct lock */
+    struct {
+        uint32_t first, last;
+    } proxy_fence; /**< ticks of the block's fences fence.proxy.async for global memory; 0: none */
     /** uint32_t: the block's phase when a phase of its cluster's barrier was over */
     struct vector cluster_phases;
     uint64_t cluster;          /**< 1 + which cluster it is of; 0: of none with other blocks */
@@ -189,6 +192,7 @@ struct __attribute__((aligned(64))) thread {
     /** has arrived at the cluster's barrier and not waited (cluster_barrier.c); in which phase */
     bool cluster_arrived;
     uint32_t cluster_phase;
+    uint32_t grid_arrived;  /**< the tick of its arrival at the grid's barrier, if it has not waited there */
     uint32_t cluster_fence; /**< the tick before its last fence of the cluster's scope or a wider one */
     bool fenced;            /**< it has executed a wgmma.fence */
     uint8_t *touched; /**< if watched, a bit per word of its stack: accessed since its last wgmma.fence */
@@ -352,6 +356,7 @@ struct grid_state {
     bool met;                /**< some thread has, */
     bool acquired;           /**< and then the block met at a barrier: all its threads have acquired */
     unsigned fences;         /**< that no atomic has followed yet, or more */
+    bool updates;            /**< the atomic that is being made may change what other blocks see */
     bool has_turn;           /**< earlier blocks are known to be finished, or wait for what this one does */
     bool launch_before_over; /**< a thread had waited for the launch in front, before the last barrier */
 };

@@ -4,6 +4,7 @@
  */
 #include "../hopper.h"
 
+#include <cooperative_groups.h>
 #include <string.h>
 
 enum { WARP = 32, THREADS = 64, ELEMS = 256, BYTES = 4 * ELEMS };
@@ -554,6 +555,56 @@ static __global__ void global_in_place(const int *, int *out, const __grid_const
     }
 }
 
+/** Another block wrote it, and said so by a flag: who loads it may fence. */
+// pair: global_of_other is missing-proxy-fence
+template <bool RIGHT> static __global__ void global_of_other(int *out)
+{
+    SHARED_TILE;
+    SHARED_BARRIERS;
+    init_all(full, empty, 1);
+    int *flag = out + ELEMS;
+    if (blockIdx.x == 0) {
+        for (int i = (int)threadIdx.x; i < ELEMS; i += THREADS) out[i] = i; // here: global_of_other
+        __syncthreads();
+        if (threadIdx.x != 0) return;
+        __threadfence();
+        atomicExch(flag, 1);
+    } else {
+        if (threadIdx.x != 0) return;
+        while (atomicAdd(flag, 0) != 1) continue;
+        __threadfence();
+        if (RIGHT) proxy_fence_global();
+        load_tile(tile[0], out, &full[0]); // here: global_of_other
+        mbarrier_wait(&full[0], 0);
+    }
+}
+template <bool RIGHT> static void launch_global_of_other(const int *, int *out, CUtensorMap)
+{
+    global_of_other<RIGHT><<<2, THREADS>>>(out);
+}
+
+/** The grid's barrier is no fence between the proxies: who wrote may fence, or who overwrites. */
+// pair: global_behind_grid is missing-proxy-fence
+template <bool RIGHT> static __global__ void global_behind_grid(int *out)
+{
+    SHARED_TILE;
+    const int i = (int)threadIdx.x;
+    for (int j = i; j < ELEMS; j += THREADS) tile[0][j] = j;
+    out[blockIdx.x * THREADS + i] = i; // here: global_behind_grid
+    proxy_fence();
+    if (RIGHT) proxy_fence_global();
+    cooperative_groups::this_grid().sync();
+    if (i != 0 || blockIdx.x != 0) return;
+    bulk_store(out, tile[0], 2 * THREADS * 4); // here: global_behind_grid
+    bulk_commit();
+    bulk_wait<0>();
+}
+template <bool RIGHT> static void launch_global_behind_grid(const int *, int *out, CUtensorMap)
+{
+    void *arguments[] = {&out};
+    (void)cudaLaunchCooperativeKernel(global_behind_grid<RIGHT>, dim3(2), dim3(THREADS), arguments);
+}
+
 /* ---- groups of stores ------------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ void fill(int *tile, int with)
@@ -955,7 +1006,7 @@ template <bool RIGHT> static void launch_plain_structure(const int *, int *out, 
 static const struct {
     const char *name;
     launcher *right, *wrong;
-} pairs[] = {PAIRS(ROW) ROW(plain_map) ROW(plain_structure)};
+} pairs[] = {PAIRS(ROW) ROW(plain_map) ROW(plain_structure) ROW(global_of_other) ROW(global_behind_grid)};
 
 int main(int arguments, char **argument)
 {

@@ -311,6 +311,23 @@ template <bool RIGHT> static __global__ void message(int *out)
     }
 }
 
+/** The flag is set before the word is written, and then an atomic leaves it as it is. */
+// pair: set_before is global-race
+template <bool RIGHT> static __global__ void set_before(int *out)
+{
+    if (threadIdx.x != 0) return;
+    if (blockIdx.x == 0) {
+        if (!RIGHT) atomicExch(&out[2], 1);
+        out[1] = 1; // here: set_before
+        __threadfence();
+        atomicMax(&out[2], 1);
+    } else {
+        await(&out[2], 1);
+        __threadfence();
+        *out = out[1]; // here: set_before
+    }
+}
+
 /** The writer's fence is one for its block only; the one who waits comes first in the grid. */
 // pair: narrow_fence is global-race
 template <bool RIGHT> static __global__ void narrow_fence(int *out)
@@ -343,6 +360,36 @@ template <bool RIGHT> static __global__ void narrow_acquire(int *out)
         cuda::atomic_thread_fence(cuda::memory_order_acquire,
                                   RIGHT ? cuda::thread_scope_device : cuda::thread_scope_block);
         *out = out[1]; // here: narrow_acquire
+    }
+}
+
+/** The reader sets the flag back by a plain store: it has seen what set it, but nothing that set another one. */
+// pair: flag_reset is global-race
+template <bool RIGHT> static __global__ void flag_reset(int *out)
+{
+    if (threadIdx.x != 0) return;
+    if (blockIdx.x == 1) {
+        atomicExch(&out[3], 1); // here: flag_reset
+        atomicExch(&out[2], 1);
+    } else {
+        await(&out[2], 1);
+        __threadfence();
+        await(RIGHT ? &out[3] : &out[2], 1);
+        out[3] = 0; // here: flag_reset
+    }
+}
+
+/** The same with a flag that is read and set back as a volatile. */
+// pair: flag_reset_volatile is global-race
+template <bool RIGHT> static __global__ void flag_reset_volatile(int *out)
+{
+    if (threadIdx.x != 0) return;
+    if (blockIdx.x == 0) {
+        atomicExch(&out[3], 1); // here: flag_reset_volatile
+    } else {
+        while (RIGHT && ((volatile int *)out)[3] != 1) continue;
+        __threadfence();
+        out[3] = 0; // here: flag_reset_volatile
     }
 }
 
@@ -574,8 +621,11 @@ template <bool RIGHT> static __global__ void part_ends(int *out)
     X(ptx_release)                                                                                           \
     X(plain_store)                                                                                           \
     X(message)                                                                                               \
+    X(set_before)                                                                                            \
     X(narrow_fence)                                                                                          \
     X(narrow_acquire)                                                                                        \
+    X(flag_reset)                                                                                            \
+    X(flag_reset_volatile)                                                                                   \
     X(volatile_late)                                                                                         \
     X(claimed)                                                                                               \
     X(lock_of_one)                                                                                           \

@@ -128,7 +128,12 @@ class grid_group : public thread_group
     bool is_valid() const { return simt_grid_is_cooperative() != 0; }
     void sync(SIMT_HERE) const { simt_grid_barrier(at.of("grid_group::sync")); }
     struct arrival_token {};
-    arrival_token barrier_arrive() const { return arrival_token(); }
+    /** @brief Everybody waits in barrier_wait(), but what comes between is not ordered before what follows the wait of other blocks. */
+    arrival_token barrier_arrive(SIMT_HERE) const
+    {
+        simt_grid_arrive(at.of("grid_group::barrier_arrive"));
+        return arrival_token();
+    }
     void barrier_wait(arrival_token &&, SIMT_HERE) const { simt_grid_barrier(at.of("grid_group::barrier_wait")); }
     unsigned long long size() const { return count(); }
     unsigned long long num_threads() const { return count(); }
