@@ -1,6 +1,6 @@
 /*
- * A correct solution of another shape: fragments of 8 x 32 x 16, 1024 threads per block, five blocks that walk over C,
- * k from last to first, and all shared memory dynamic.
+ * A correct solution of another shape: fragments of 8 x 32 x 16, 896 threads per block (more would not fit into the
+ * shared memory of sm_75), five blocks that walk over C, k from last to first, and all shared memory dynamic.
  */
 #include "wmma_gemm.h"
 #include <cuda_fp16.h>
@@ -10,12 +10,12 @@ static enum kernel_status launched(void)
     return cudaGetLastError() == cudaSuccess ? KERNEL_OK : KERNEL_CUDA_ERROR;
 }
 using namespace nvcuda;
-enum { FM = 8, FN = 32, FK = 16, WARPS = 32 };
+enum { FM = 8, FN = 32, FK = 16, WARPS = 28 };
 struct desk {
     __half a[FM * FK], b[FK * FN];
     float c[FM * FN];
 };
-__global__ void __launch_bounds__(1024) walk_kernel(struct gemm_args g)
+__global__ void __launch_bounds__(WARPS * 32) walk_kernel(struct gemm_args g)
 {
     extern __shared__ __align__(128) unsigned char memory[];
     struct desk *desk = (struct desk *)memory + threadIdx.x / 32;
@@ -62,6 +62,6 @@ enum kernel_status wmma_gemm(const struct gemm_args *args, cudaStream_t s)
         cudaGetLastError();
         return KERNEL_CUDA_ERROR;
     }
-    walk_kernel<<<5, 1024, bytes, s>>>(*args);
+    walk_kernel<<<5, WARPS * 32, bytes, s>>>(*args);
     return launched();
 }
