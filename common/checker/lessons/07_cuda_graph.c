@@ -291,8 +291,8 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     static const int page_sizes[] = {1, 2, 4, 8, 16};
     struct plan plan = plan_of(item->value);
     struct decode_config *c = &plan.config;
-    (void)index;
     item->seed = rng_next(rng);
+    if (index % 4 > 0) item->flags |= CASE_ONE_CALL; /* every fourth item shows what a second call would */
     c->layers = 1 + rng_between(rng, 0, 3) / 3; /* sometimes two layers: launches take most of the time */
     c->hidden = rng_between(rng, 4, 9);
     c->kv_heads = 1 + rng_between(rng, 0, 3) / 3;

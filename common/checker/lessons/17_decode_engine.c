@@ -316,6 +316,7 @@ static void vary(struct lesson_case *item, int index, struct rng *rng)
     struct engine_plan plan = engine_plan_of(item->value);
     struct engine_config *c = &plan.config;
     item->seed = rng_next(rng);
+    if (index % 4 > 0) item->flags |= CASE_ONE_CALL; /* every fourth item shows what a second call would */
     c->layers = rng_between(rng, 0, 4) / 2;
     c->hidden = 32 * rng_between(rng, 1, 2);
     c->intermediate = 32 * rng_between(rng, 1, 2);
