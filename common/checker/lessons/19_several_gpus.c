@@ -31,7 +31,7 @@ enum layer_data {
     LAYER_LARGE,        /* x a thousand times as large */
     LAYER_SMALL,        /* x a millionth of that */
     LAYER_FAR_BELOW,    /* every score is about -15,000 */
-    LAYER_LOWEST,       /* every score is below -1e30 */
+    LAYER_LOWEST,       /* every score is below -1e36 */
     LAYER_FAINT,        /* one key, whose values are 0, takes nearly all the weight */
     LAYER_DATA
 };
@@ -382,12 +382,12 @@ static void fill_cache(const struct lesson_case *item, size_t elems, struct rng 
 
 /** Every score is about -1.5e4, and those of the keys in the cache differ by about 1: a softmax whose
  * running maximum begins with a finite number finds no weight. x is nearly 1 everywhere, an element of q
- * nearly 61 * (16 / head_dim)^(1/4), one of a key minus that. With 2^52 in place of 61 the scores differ by so much that any
+ * nearly 61 * (16 / head_dim)^(1/4), one of a key minus that. With 2^61 in place of 61 the scores differ by so much that any
  * key may get the weight: values are all about 4, whichever it is. */
 static void put_scores_below(const struct lesson_case *item, int index, size_t elems, float *data)
 {
     const int lowest = item->distribution == LAYER_LOWEST;
-    const double size = (lowest ? 0x1p52 : 61.0) * sqrt(4.0 / sqrt((double)item->value[AT_LAYER_DIM]));
+    const double size = (lowest ? 0x1p61 : 61.0) * sqrt(4.0 / sqrt((double)item->value[AT_LAYER_DIM]));
     const double of_weight = size / (double)item->value[AT_WIDTH];
     if (index == LAYER_X)
         for (size_t i = 0; i < elems; i++) data[i] = 1.0f + 1e-3f * data[i];
@@ -641,7 +641,7 @@ static const char *purpose(const struct lesson_case *item)
         [LAYER_SMALL] = "x is a millionth of what is usual",
         [LAYER_FAR_BELOW] =
             "every score is about -15,000: a maximum that begins at a number is above all of them",
-        [LAYER_LOWEST] = "every score is below -1e30: a maximum that begins at a number is above all of them",
+        [LAYER_LOWEST] = "every score is below -1e36: a maximum that begins at a number is above all of them",
         [LAYER_FAINT] = "the key with nearly all the weight has values of 0: what is left comes from weights "
                         "of 1e-11, which are small and not 0"};
     if (item->value[AT_MANNER] & RANKS_GONE)
