@@ -226,6 +226,27 @@ static int is_mistake_of(int part, int mistake)
     return (mistake < RING_MISTAKES) == (part == PART_RING);
 }
 
+/* Something is wrong with the first rank that comes late in the order of causes, and with the last one what comes first. */
+static int add_faults_of_ranks(int part, const struct lesson_case *like, struct lesson_case *cases, int count,
+                               int capacity)
+{
+    for (int is_short = 0; is_short < 2 && count < capacity; is_short++) {
+        struct lesson_case *item = &cases[count++];
+        *item = *like;
+        item->group = GROUP_BAD_INPUT;
+        item->weight = 1;
+        item->devices = ON_SIMT;
+        item->value[AT_MANNER] = RANKS_FIRST;
+        item->null_buffer = 1;
+        if (is_short) item->workspace_more = -1;
+        if (!is_short) item->misaligned_buffer = 0, item->misalignment = 8;
+        item->expected = is_short ? KERNEL_OUT_OF_MEMORY : KERNEL_ALIGNMENT_ERROR;
+        snprintf(item->name, sizeof item->name, "%s/%s_before_null", PART_NAME[part],
+                 is_short ? "short" : "misaligned");
+    }
+    return count;
+}
+
 static int add_bad_cases(int part, const struct lesson_case *like, struct lesson_case *cases, int count,
                          int capacity)
 {
@@ -261,7 +282,9 @@ static int cases(struct lesson_case *cases, int capacity)
     for (int part = PART_LAYER; part <= PART_RING; part++) {
         char two[LESSON_NAME];
         snprintf(two, sizeof two, "%s/two_ranks", PART_NAME[part]);
-        count = add_bad_cases(part, case_table_find(cases, count, two), cases, count, capacity);
+        const struct lesson_case *like = case_table_find(cases, count, two);
+        count = add_bad_cases(part, like, cases, count, capacity);
+        count = add_faults_of_ranks(part, like, cases, count, capacity);
     }
     return count;
 }
@@ -651,6 +674,9 @@ static const char *purpose(const struct lesson_case *item)
         return "rank r is on device ranks - 1 - r: is a rank, and what it sees if causal, taken from its "
                "device's "
                "number?";
+    if (item->value[AT_MANNER] & RANKS_FIRST)
+        return "an argument of the first rank is wrong, and one of the last is NULL: ranks are looked at one "
+               "after the other";
     if (item->value[AT_MANNER] & RANKS_APART)
         return "each rank is called for by itself: count is 1, and ranks is not";
     if (item->value[AT_MANNER] & RANKS_FAR)
