@@ -12,7 +12,8 @@
  *                                   a a a a a           and may follow the last row or not exist there
  *
  * As in BLAS, beta 0 means that C is not read, so that a NaN in it does not come out, and alpha 0 that A and B
- * are not. C does not overlap A or B.
+ * are not. An element of C counts if the sum, alpha times it and beta times C are finite: alpha times an element of A or B, or one
+ * factor by the other, may be infinite, or too small for a float. C does not overlap A or B.
  */
 #ifndef WARPWISE_GEMM_ARGS_H
 #define WARPWISE_GEMM_ARGS_H

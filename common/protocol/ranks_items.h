@@ -50,7 +50,8 @@ enum ranks_manner {
     RANKS_GONE = 2,     /* the last rank has aborted before the others are called */
     RANKS_KEPT = 4,     /* to be timed: on GPUs, shards are kept from call to call */
     RANKS_FAR = 8,      /* part "tensor_parallel", one rank: heads of the cache begin 2^31 floats apart */
-    RANKS_APART = 16    /* a call for each rank alone, where host threads can stand for processes */
+    RANKS_APART = 16,   /* a call for each rank alone, where host threads can stand for processes */
+    RANKS_FIRST = 32    /* the first rank, and not the last, has what is wrong, other than a null pointer */
 };
 
 /** @brief Which argument of an entry point is wrong, other than one pointer or number: its number, the case's name, what is to be returned. From NULL_TRANSFER on in part

@@ -186,10 +186,11 @@ static const struct shape_row SHAPES[] = {
     {"alpha_minus_0",          GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                -0.0,        2.0, GEMM_NAN_AB},
     {"beta_minus_0",           GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                 1.0,       -0.0, GEMM_NORMAL},
     /* Factors that are tiny but not 0: the kernel must read what they multiply, and its NaN shows in the
-     * result. */
-    {"alpha_tiny_nan_a",       GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                              -1e-36,        2.0, GEMM_NAN_A},
+     * result. The other factor divided by one is infinite. */
+    {"alpha_tiny_nan_a",       GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                           -0x1p-133,        2.0, GEMM_NAN_A},
     {"alpha_subnormal",        GROUP_NUMERICS, G | B,    ANY,          33,      40,   20,      0,      0,      0, 0,                            0x1p-133,        0.0, GEMM_VAST},
-    {"beta_tiny_nan_c",        GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                 1.0,      1e-36, GEMM_NAN_C},
+    {"beta_tiny_nan_c",        GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                                 1.0,   0x1p-133, GEMM_NAN_C},
+    {"alpha_vast",             GROUP_NUMERICS, GENERAL,  ANY,          33,      40,   20,      0,      0,      0, 0,                           0x1.8p127,       0.25, GEMM_DISJOINT},
     /* A matrix of one row that ends within a vector and begins at a vector boundary. */
     {"one_row_of_a_tail",      GROUP_EDGES,    ALL,      ANY,           1,      24,   13,      3,      0,      0, 0,                                 1.0,        0.0, GEMM_NORMAL},
     {"one_row_of_b_tail",      GROUP_EDGES,    ALL,      ANY,          24,      13,    1,      0,      3,      3, 0,                                 1.0,        0.0, GEMM_NORMAL},
@@ -441,17 +442,12 @@ static int bad_cases(const struct gemm_family *family, unsigned bit, struct less
         value[GEMM_N] = value[GEMM_LDB] = value[GEMM_LDC] = TOO_LARGE[i].n;
         value[GEMM_LDA] = TOO_LARGE[i].lda;
     }
-    const int outside[] = {family->first_choice - 1, family->last_choice + 1, INT_MIN,
-                           family->last_choice + 1};
-    static const char *const names[] = {"below", "above", "far_below", "above_and_c_as_it_was"};
+    const int outside[] = {family->first_choice - 1, family->last_choice + 1, INT_MIN};
+    static const char *const names[] = {"below", "above", "far_below"};
     for (size_t i = 0; family->choice != GEMM_NO_CHOICE && i < COUNT_OF(outside) && count < capacity; i++) {
         char name[LESSON_NAME / 2];
         snprintf(name, sizeof name, "%s_%s", family->choice == GEMM_STAGES ? "stages" : "tile", names[i]);
-        /* nothing to compute: a plain kernel may return before it looks at its choice */
-        if (i == 3 && !family->general) break;
         bad_case(&cases[count], name, KERNEL_INVALID_CONFIG, family);
-        cases[count].real[GEMM_ALPHA] = i == 3 ? 0.0 : 1.0;
-        cases[count].real[GEMM_BETA] = i == 3 ? 1.0 : 0.0;
         cases[count++].value[GEMM_CHOICE] = outside[i];
     }
     return count;

@@ -86,6 +86,8 @@ static double element(const struct lesson_case *item, int index, int line, int p
         return a || !narrow ? 1e3 * noise : 0x1p-7 * noise;
     case GEMM_VAST:
         return ldexp(noise, 60);
+    case GEMM_DISJOINT:
+        return a == (p % 2 == 0) ? 0.0 : copysign(4.0, noise) + noise;
     case GEMM_SMALL:
         return a || !narrow ? 1e-4 * noise : noise;
     case GEMM_UNLIKE:

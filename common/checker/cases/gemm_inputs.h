@@ -15,6 +15,7 @@ enum gemm_distribution {
     GEMM_CANCEL,   /* terms come in pairs that nearly cancel */
     GEMM_POSITIVE, /* from 0 to 1: the sum grows with every term */
     GEMM_VAST,     /* elements of 2^60: a subnormal alpha makes ordinary results of their products */
+    GEMM_DISJOINT, /* a or b is 0 in every term: where alpha is large, times the other one it is infinite */
     GEMM_SPREAD,   /* magnitudes from 2^-6 to 2^6 along k */
     /* sums of 1e6 in every third row of C and of 1 in the others: halves are no larger than 65504 */
     GEMM_HUGE,

@@ -68,6 +68,9 @@ const char *gemm_purpose(const struct lesson_case *item)
         [GEMM_CANCEL] = "terms nearly cancel in pairs: every rounding shows",
         [GEMM_POSITIVE] = "all terms are positive: a sum kept as half stops growing",
         [GEMM_VAST] = "alpha is a subnormal number and the products are large: so small an alpha is not 0",
+        [GEMM_DISJOINT] =
+            "every product is 0, and alpha so large that alpha times an element is infinite: it is "
+            "a factor of the sum",
         [GEMM_SPREAD] = "terms of very unlike size",
         [GEMM_NAN_A] =
             "some rows of op(A) end in a NaN: it must come out in those rows of C and nowhere else",

@@ -37,7 +37,8 @@ enum distribution {
     GATES_OF_5, /* gates are about 5 */
     ONE_KEY,    /* keys whose values are 0 take nearly all the weight */
     CANCELLED,  /* little remains of every sum: another order of its terms shows although it is rounded */
-    ALIKE,      /* layers with the same weights, and an embedding 4,000 times as large */
+    LAGGING, /* states begin large, and go on with elements whose squares alone are lost beside the sum so far */
+    ALIKE, /* layers with the same weights, and an embedding 4,000 times as large */
     DISTRIBUTIONS
 };
 
@@ -61,6 +62,7 @@ static const struct sizes FOUR_GROUPS =  {1,    32,   12,   4,  32,    32,    16
 static const struct sizes NO_GROUPS =    {1,    32,    2,   2,  64,    32,    16,    1, 0, 0.5};
 static const struct sizes HEADS_OF_128 = {1,    32,    2,   1, 128,    32,    11,    1, 1e-3, 10};
 static const struct sizes MANY_HEADS =   {1,    32,   16,   1, 128,    32,   11,    1, 0, 0};
+static const struct sizes HEADS_260 =    {1,    32,  260,   1,  32,    32,   11,    1, 0, 0}; /* more than a block has threads */
 static const struct sizes UNEVEN_SPANS = {1,   352,    2,   1,  32,   288,     9,    1, 0, 0};
 static const struct sizes SLOW_PAIRS =   {1,    32,    2,   1,  32,    32,    21,    1, 0, 1e9};
 static const struct sizes LAYERS_32 =    {32,   32,    2,   1,  32,    32,    21,    1, 0, 0};
@@ -117,7 +119,7 @@ static const struct table_row {
     {"step/keys_to_600",            GROUP_EDGES,      &SMALL,        .text = 600, .chunk = 199, .decode = 3, .page = 16},
     {"step/keys_to_2100",           GROUP_EDGES,      &SMALL,        .text = 2100, .chunk = 699, .decode = 3, .page = 16, .gpu_only = 1},
     {"step/join_and_leave",         GROUP_EDGES,      &SMALL,        .requests = 5, .text = 3, .growth = 1, .every = 2, .chunk = 2, .decode = 2, .page = 2, .manner = A},
-    {"step/rows_12_past_128_keys",  GROUP_EDGES,      &SMALL,        .requests = 12, .text = 138, .decode = 2, .page = 16, .manner = P | A, .distribution = CANCELLED},
+    {"step/rows_12_past_128_keys",  GROUP_EDGES,      &SMALL,        .requests = 12, .text = 138, .growth = 45, .decode = 2, .page = 16, .manner = P | A, .distribution = CANCELLED},
     {"step/position_70000",         GROUP_EDGES,      &SMALL,        .text = 70002, .decode = 2, .page = 16, .manner = P, .distribution = SHARP},
     {"step/position_5000_apart",    GROUP_EDGES,      &THREE_GROUPS, .requests = 2, .text = 4001, .growth = 1000, .decode = 1, .page = 16, .manner = P | A},
     /* Blocks of the cache are 2^30 elements apart, and so begin beyond 2^31 and 2^32 in a slice, and slices do. */
@@ -147,6 +149,8 @@ static const struct table_row {
     {"step/many_tiles",             GROUP_EDGES,      &MANY_TILES,   .text = 4, .chunk = 3, .decode = 1, .page = 4, .manner = A},
     {"step/tiles_cancelled",        GROUP_EDGES,      &MANY_TILES,   .text = 4, .chunk = 3, .decode = 1, .page = 4, .manner = A, .distribution = CANCELLED},
     {"step/long_states",            GROUP_EDGES,      &LONG_STATES,  .text = 20, .chunk = 17, .page = 4, .manner = A},
+    {"step/long_states_lagging",    GROUP_EDGES,      &LONG_STATES,  .text = 20, .chunk = 17, .page = 4, .manner = A, .distribution = LAGGING},
+    {"step/heads_260",              GROUP_EDGES,      &HEADS_260,    .text = 130, .decode = 1, .page = 16, .manner = P},
     {"step/long_sums",              GROUP_EDGES,      &LONG_SUMS,    .text = 2, .chunk = 2, .page = 4, .manner = A, .distribution = CANCELLED},
     {"step/few_past_128_keys",      GROUP_EDGES,      &SMALL,        .requests = 3, .text = 131, .growth = 2, .chunk = 65, .decode = 2, .page = 16, .manner = A, .distribution = SHARP},
     {"step/words_65601",            GROUP_EDGES,      &MANY_WORDS,   .text = 3, .chunk = 2, .decode = 1, .page = 4},
@@ -411,6 +415,14 @@ static void put_one_key(const struct engine_config *c, const struct engine_layer
     for (size_t i = at->down; i < at->end; i++) data[i] = 0.0f;
 }
 
+/* In each eighth, which one of eight warps may add up, one element in five is large; the other squares are lost one by one. */
+static void make_lag(float *state, size_t hidden)
+{
+    const size_t eighth = (hidden + 7) / 8;
+    for (size_t i = 0; i < hidden; i++)
+        if (i % eighth >= eighth / 5) state[i] = copysignf(0x1.3p-11f, state[i]);
+}
+
 /* Makes the second half of each of @p count runs of @p elems elements the same as the first. */
 static void repeat_halves(float *data, size_t count, size_t elems)
 {
@@ -499,6 +511,7 @@ static void fill_weights(const struct lesson_case *item, size_t elems, struct rn
         data[3 * hidden / 2 + i] = 0.0f;
     }
     if (distribution == CANCELLED) repeat_halves(data, vocab, hidden);
+    for (size_t i = 0; i < vocab && distribution == LAGGING; i++) make_lag(data + i * hidden, hidden);
     for (size_t i = 0; i < embedding && distribution == UNEVEN; i += 7) data[i] *= 30.0f;
     for (size_t i = 0; i < hidden && distribution == NAN_TOKEN; i++) data[STRANGE * hidden + i] = NAN;
 }
@@ -537,13 +550,12 @@ static void fill_tables(const struct engine_plan *p, float *data)
         }
 }
 
-/** What the arrays hold of a row that pads: a negative position, and any token and request, of which many exist. */
+/** What the arrays hold of a row that pads: a negative position, a negative number for a wanted row, and any token and request, of which many exist. */
 static int pad(const struct lesson_case *item, int index, int requests, int number)
 {
     static const int positions[] = {-1, -2, -17, INT_MIN}, tokens[] = {0, -1, 1, 1 << 30};
     const int other = 1 << 20, which = (int)(rng_mix(item->seed + 978, (uint64_t)number) % 4);
-    if (index == ENGINE_WANTED) return -1;
-    if (index == ENGINE_POSITIONS) return positions[which];
+    if (index == ENGINE_POSITIONS || index == ENGINE_WANTED) return positions[which];
     return index == ENGINE_TOKENS ? tokens[(which + number) % 4]
            : which == 3           ? other
                                   : (which + number) % requests;
@@ -958,11 +970,17 @@ static const char *purpose(const struct lesson_case *item)
     if (item->group == GROUP_EDGES && p.config.intermediate > LONG_SUM)
         return "a block has several tiles of outputs of gate and up, and a warp several chunks of inputs of "
                "W_down";
+    if (item->distribution == LAGGING)
+        return "states begin large, and the squares of what follows are lost one by one beside their sum: "
+               "another order of the norm's terms shows";
     if (item->group == GROUP_EDGES && p.config.hidden > LONG_SUM)
         return "a warp has several chunks of inputs, also of the norm";
     if (engine_text(&p, 0) > MOST_OF_HALF)
         return "positions are beyond 65,504, which is as far as a half goes: angles are computed in float";
     if (of_data[item->distribution] != NULL) return of_data[item->distribution];
+    if (p.config.heads >= HEADS_260.heads)
+        return "more heads than a block has threads, each with keys for several blocks: what is kept of a "
+               "head must begin at 0 for all";
     if (most_keys(&p) > TILE_KEYS)
         return "more keys than a tile has: the sums of one tile are rescaled when the next brings a new "
                "maximum, and those of several blocks are merged";

@@ -31,7 +31,7 @@ enum layer_data {
     LAYER_LARGE,        /* x a thousand times as large */
     LAYER_SMALL,        /* x a millionth of that */
     LAYER_FAR_BELOW,    /* every score is about -15,000 */
-    LAYER_LOWEST,       /* every score is below -1e30 */
+    LAYER_LOWEST,       /* every score is below -1e36 */
     LAYER_FAINT,        /* one key, whose values are 0, takes nearly all the weight */
     LAYER_DATA
 };
@@ -226,6 +226,27 @@ static int is_mistake_of(int part, int mistake)
     return (mistake < RING_MISTAKES) == (part == PART_RING);
 }
 
+/* Something is wrong with the first rank that comes late in the order of causes, and with the last one what comes first. */
+static int add_faults_of_ranks(int part, const struct lesson_case *like, struct lesson_case *cases, int count,
+                               int capacity)
+{
+    for (int is_short = 0; is_short < 2 && count < capacity; is_short++) {
+        struct lesson_case *item = &cases[count++];
+        *item = *like;
+        item->group = GROUP_BAD_INPUT;
+        item->weight = 1;
+        item->devices = ON_SIMT;
+        item->value[AT_MANNER] = RANKS_FIRST;
+        item->null_buffer = 1;
+        if (is_short) item->workspace_more = -1;
+        if (!is_short) item->misaligned_buffer = 0, item->misalignment = 8;
+        item->expected = is_short ? KERNEL_OUT_OF_MEMORY : KERNEL_ALIGNMENT_ERROR;
+        snprintf(item->name, sizeof item->name, "%s/%s_before_null", PART_NAME[part],
+                 is_short ? "short" : "misaligned");
+    }
+    return count;
+}
+
 static int add_bad_cases(int part, const struct lesson_case *like, struct lesson_case *cases, int count,
                          int capacity)
 {
@@ -261,7 +282,9 @@ static int cases(struct lesson_case *cases, int capacity)
     for (int part = PART_LAYER; part <= PART_RING; part++) {
         char two[LESSON_NAME];
         snprintf(two, sizeof two, "%s/two_ranks", PART_NAME[part]);
-        count = add_bad_cases(part, case_table_find(cases, count, two), cases, count, capacity);
+        const struct lesson_case *like = case_table_find(cases, count, two);
+        count = add_bad_cases(part, like, cases, count, capacity);
+        count = add_faults_of_ranks(part, like, cases, count, capacity);
     }
     return count;
 }
@@ -382,12 +405,12 @@ static void fill_cache(const struct lesson_case *item, size_t elems, struct rng 
 
 /** Every score is about -1.5e4, and those of the keys in the cache differ by about 1: a softmax whose
  * running maximum begins with a finite number finds no weight. x is nearly 1 everywhere, an element of q
- * nearly 61 * (16 / head_dim)^(1/4), one of a key minus that. With 2^52 in place of 61 the scores differ by so much that any
+ * nearly 61 * (16 / head_dim)^(1/4), one of a key minus that. With 2^61 in place of 61 the scores differ by so much that any
  * key may get the weight: values are all about 4, whichever it is. */
 static void put_scores_below(const struct lesson_case *item, int index, size_t elems, float *data)
 {
     const int lowest = item->distribution == LAYER_LOWEST;
-    const double size = (lowest ? 0x1p52 : 61.0) * sqrt(4.0 / sqrt((double)item->value[AT_LAYER_DIM]));
+    const double size = (lowest ? 0x1p61 : 61.0) * sqrt(4.0 / sqrt((double)item->value[AT_LAYER_DIM]));
     const double of_weight = size / (double)item->value[AT_WIDTH];
     if (index == LAYER_X)
         for (size_t i = 0; i < elems; i++) data[i] = 1.0f + 1e-3f * data[i];
@@ -641,7 +664,7 @@ static const char *purpose(const struct lesson_case *item)
         [LAYER_SMALL] = "x is a millionth of what is usual",
         [LAYER_FAR_BELOW] =
             "every score is about -15,000: a maximum that begins at a number is above all of them",
-        [LAYER_LOWEST] = "every score is below -1e30: a maximum that begins at a number is above all of them",
+        [LAYER_LOWEST] = "every score is below -1e36: a maximum that begins at a number is above all of them",
         [LAYER_FAINT] = "the key with nearly all the weight has values of 0: what is left comes from weights "
                         "of 1e-11, which are small and not 0"};
     if (item->value[AT_MANNER] & RANKS_GONE)
@@ -651,6 +674,9 @@ static const char *purpose(const struct lesson_case *item)
         return "rank r is on device ranks - 1 - r: is a rank, and what it sees if causal, taken from its "
                "device's "
                "number?";
+    if (item->value[AT_MANNER] & RANKS_FIRST)
+        return "an argument of the first rank is wrong, and one of the last is NULL: ranks are looked at one "
+               "after the other";
     if (item->value[AT_MANNER] & RANKS_APART)
         return "each rank is called for by itself: count is 1, and ranks is not";
     if (item->value[AT_MANNER] & RANKS_FAR)

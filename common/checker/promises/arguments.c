@@ -600,3 +600,58 @@ void vary_faults(const struct lesson *lesson, const struct lesson_case *cases, i
         return;
     }
 }
+
+/* ---- faults where there is nothing to do ------------------------------------------------------------------ */
+
+enum { MOST_REFUSALS = 256, OTHER_CHIPS = 4 /* refusals that come later in the table */ };
+
+/* With one factor 0 and the other 1 an output is what it was. */
+int has_idle(const struct lesson *lesson, const struct lesson_case *cases, int count, int part)
+{
+    const struct described *first = described_next(lesson, part, DESCRIBED_SCALAR, NULL);
+    (void)cases, (void)count;
+    return first != NULL && described_next(lesson, part, DESCRIBED_SCALAR, first) != NULL &&
+           described_about(lesson, part, DESCRIBED_NOT_HELD, "scalar.finite") == NULL;
+}
+
+/* Writes the part's calls that such devices must refuse, whatever becomes of a launch; returns how many. */
+static int refusals_of(const struct lesson_case *cases, int count, int part, unsigned devices,
+                       const struct lesson_case **refusal)
+{
+    int found = 0;
+    for (int i = 0; i < count && found < MOST_REFUSALS; i++)
+        if (cases[i].part == part && cases[i].expected != KERNEL_OK && cases[i].repeat == 1 &&
+            cases[i].devices & devices && !(cases[i].flags & CASE_REFUSE_LAUNCHES))
+            refusal[found++] = &cases[i];
+    return found;
+}
+
+void make_idle(struct making *m)
+{
+    const struct lesson_case *refusal[MOST_REFUSALS];
+    if (m->sound == NULL || !has_idle(m->lesson, m->cases, m->count, m->part)) return;
+    struct lesson_case *item = making_refuse(m, "nothing_to_do", KERNEL_INVALID_CONFIG);
+    if (item == NULL) return;
+    item->group = GROUP_PROPERTIES;
+    item->flags |= CASE_ENUMERATES;
+    item->property = MADE_IDLE;
+    item->repeat = refusals_of(m->cases, m->count, m->part, ON_ANY, refusal) + OTHER_CHIPS;
+    item->about = "with such factors nothing is to be done: are arguments looked at before the call ends?";
+}
+
+/* All factors are 0 but the last, which is 1: that of what the output holds. One that is itself at fault stays. */
+void vary_idle(const struct lesson *lesson, const struct lesson_case *cases, int count,
+               struct lesson_case *item, int index)
+{
+    const struct lesson_case made = *item, *refusal[MOST_REFUSALS];
+    const int refusals = refusals_of(cases, count, made.part, made.devices, refusal);
+    int last = -1;
+    *item = *refusal[index % refusals];
+    item->devices = made.devices;
+    item->about = made.about;
+    for (const struct described *line = NULL;
+         (line = described_next(lesson, item->part, DESCRIBED_SCALAR, line)) != NULL; last = line->at) {
+        if (last >= 0 && isfinite(item->real[last])) item->real[last] = 0.0;
+        if (isfinite(item->real[line->at])) item->real[line->at] = 1.0;
+    }
+}

@@ -19,7 +19,8 @@ enum made_property {
     MADE_DEVICES,
     MADE_SCORES,
     MADE_SPECIAL,
-    MADE_SHARED
+    MADE_SHARED,
+    MADE_IDLE
 };
 
 /** @brief Appends a copy of @p like as "PART/NAME", and returns it. If there is such a case it now shows the row, too, and the
@@ -74,7 +75,7 @@ int making_random(const struct lesson *lesson, const struct lesson_case *cases, 
     X(null_pointers) X(optional_pointers) X(misaligned_pointers) X(places) X(small_extents) \
     X(ratios) X(numbers_of_tiles) X(scores) X(infinite_values) X(weightless) X(hidden) X(cancelled) \
     X(special) X(infinities) X(finite_scalars) X(longer_rows) X(many) X(shared_rows) X(far_rows) X(far_groups) \
-    X(far_parts) X(rounds) X(unknown_options) X(odd_scalars) X(several_faults) \
+    X(far_parts) X(rounds) X(unknown_options) X(odd_scalars) X(several_faults) X(idle) \
     X(refused_workspaces) X(larger_workspace) X(unneeded_workspaces) X(workspace_queries) \
     X(status_words) X(two_streams) X(two_devices) X(captured) X(default_stream) X(state) \
     X(long_sums) X(refused_launch) X(chips) X(other_chips) X(few_sms)
@@ -84,7 +85,8 @@ MAKERS(MAKER)
 
 /** @brief X(name): has_name() is 1 if such a row applies to a part. */
 #define CONDITIONS(X)                                                                                        \
-    X(tiled_axis) X(rows_of_keys) X(scores) X(values) X(weights) X(mask) X(floats) X(floats_of_32_bits)
+    X(tiled_axis)                                                                                            \
+    X(rows_of_keys) X(scores) X(values) X(weights) X(mask) X(floats) X(floats_of_32_bits) X(idle)
 #define CONDITION(name)                                                                                      \
     int has_##name(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
 CONDITIONS(CONDITION)
@@ -110,6 +112,9 @@ void special_fill(const struct lesson_case *item, const struct lesson_buffer *bu
 /** @brief Turns @p item into one with two faults. */
 void vary_faults(const struct lesson *lesson, const struct lesson_case *cases, int count,
                  struct lesson_case *item, int index, struct rng *rng);
+/** @brief Turns @p item into number @p index of the part's refusals, with factors for which there is nothing to do. */
+void vary_idle(const struct lesson *lesson, const struct lesson_case *cases, int count,
+               struct lesson_case *item, int index);
 /** @brief Turns @p item into number @p index of calls on two streams. */
 void vary_path(const struct lesson *lesson, const struct lesson_case *cases, int count,
                struct lesson_case *item, int index);

@@ -96,6 +96,9 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
     case MADE_FAULTS:
         vary_faults(lesson, cases, count, item, index, rng);
         break;
+    case MADE_IDLE:
+        vary_idle(lesson, cases, count, item, index);
+        break;
     case MADE_RATIOS:
         vary_ratio(lesson, item, index);
         break;

@@ -14,6 +14,9 @@
 
 #define LARGE_SCORES                                                                                         \
     "scores of 2^27 to 2^127: half a unit in the last place of one is an exponent that no float has"
+#define LOWEST                                                                                               \
+    "scores as far below 0, or above it, as any that counts: a maximum that begins at a number is above "    \
+    "them"
 #define BEYOND "the scale, or log2(e), times an element of q or k is infinite here, and no score is"
 #define NEAR_0 "the scale is so small that all weights are the same; 0 alone stands for the default"
 #define SMALL                                                                                                \
@@ -38,7 +41,7 @@
 struct size {
     double factor, query, key; /* keys are as large as that to twice as large */
     const char *about;
-    int every; /* not 0: one of so many keys is that large, with a value of 0; all others are 0 */
+    int every; /* not 0: one of so many keys is that large, with a value of 0; all others are 0. Negative: all are, and one of so many parts larger at most */
     int run; /* not 0: so many neighbours have the large scores of a class of rows; all others are 0. THIRD: as many as a third of the keys */
     double value; /* 0: around 4 */
 };
@@ -50,7 +53,8 @@ static const struct size SIZES[] = {
     {0x1p10,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0, 0},
     {-0x1p40,      0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0, 0},
     {0x1p70,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0, 0},
-    {0x1p98,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0, 0}, /* the largest there are */
+    {0x1p98,       0x1.4p14,  0x1p14,    LARGE_SCORES,  0, 0, 0},
+    {0x1p114,      0x1.5bcp-1, 0x1p14,   LOWEST, -64, 0, 0}, /* 2.31e38 to 2.348e38: the largest there are */
     {0x1p120,      0x1.4p15,  0x1p-14,   BEYOND, 0, 0, 0},
     {0x1p120,      0x1.4p-14, 0x1p14,    BEYOND, 0, 0, 0},
     {0x1.cp127,    0x1.4p-14, 0x1p-14,   BEYOND, 0, 0, 0},
@@ -84,7 +88,7 @@ static const struct size SIZES[] = {
 };
 enum {
     SIZE_COUNT = sizeof SIZES / sizeof SIZES[0],
-    HALVES = 21,
+    HALVES = 22,
     INFINITE_VALUES = SIZE_COUNT + 1,
     ALL_BUT_FIRST, /* of these keys the scores are -infinity */
     ALL_BUT_LAST,
@@ -378,7 +382,7 @@ static int is_large(const struct size *size, size_t key)
 static double number_of_key(const struct size *size, size_t key)
 {
     if (size->every > 0) return is_large(size, key) ? size->key : 0.0;
-    return size->key * (1.0 + (double)(key % DISTINCT) / DISTINCT);
+    return size->key * (1.0 + (double)(key % DISTINCT) / DISTINCT / (size->every < 0 ? -size->every : 1));
 }
 
 static float value_of(const struct size *size, size_t key, float random)

@@ -133,6 +133,7 @@ const struct promise promise_table[] = {
     {"status.causes", "each cause sets its value, and good calls set none", NULL, "position_negative* position_huge position_lowest position_past_* *_one_too_far position_wrong_* *entry_* length_huge length_lowest length_negative length_too_long sound*", NULL, has_status, "has no status word"},
 
     {"refusal.order", "of two faults the contract's first decides", NULL, NULL, make_several_faults, NULL, NULL},
+    {"refusal.idle", "what must be refused is, where there is nothing to do, too", NULL, NULL, make_idle, has_idle, "has no factors with which nothing is to be done"},
     {"refusal.untouched", "a refused call writes nothing", "every case that must be refused compares outputs", NULL, NULL, NULL, NULL},
     {"refusal.nothing_launched", "a refused call launches nothing", "every case that must be refused: the software device tells of work that a stream was given before", NULL, NULL, NULL, NULL},
     {"refusal.launch", "a launch that the runtime refuses is reported, and its error cleared", NULL, NULL, make_refused_launch, NULL, NULL},

@@ -425,26 +425,34 @@ static void spoil_ring(int mistake, struct ring_sizes *r)
     if (mistake == RING_DIM_6) r->head_dim = 6;
 }
 
-/** What a rank, that of at[@p from], gets as slice @p index, or as workspace: the @p last one what the case says of the buffer of that
- *  name: NULL, or misaligned. */
-static float *given(const struct scene *s, int from, int index, int last)
+/** Whether rank at[@p i] has what is wrong with the case's arguments, and whether it has if that is NULL. */
+static int is_spoilt(const struct scene *s, int i, int null)
+{
+    const int first = !null && s->item->value[AT_MANNER] & RANKS_FIRST;
+    return i == (first ? 0 : s->gpus.count - 1);
+}
+
+/** What rank at[@p i], whose memory is that of at[@p from], gets as slice @p index, or as workspace: where it is spoilt, what the case
+ *  says of the buffer of that name. */
+static float *given(const struct scene *s, int i, int from, int index)
 {
     const char *name = index == WORKSPACE ? "workspace" : s->slice[index].name;
     float *at = s->memory[from][index];
-    for (uint32_t b = 0; last && name != NULL && b < s->item->buffer_count; b++) {
+    for (uint32_t b = 0; name != NULL && b < s->item->buffer_count; b++) {
         const struct wire_buffer *buffer = &s->item->buffer[b];
         const int result = index < WORKSPACE && (int)b == s->slice[index].buffer; /* x has two buffers */
         if (strcmp(buffer->name, name) != 0 && !result) continue;
-        if (buffer->null) return NULL; /* whatever the case says of the other one */
-        at = (float *)((uintptr_t)at | buffer->lead[0] % ALIGNED);
+        if (buffer->null && is_spoilt(s, i, 1)) return NULL; /* whatever the case says of the other one */
+        if (is_spoilt(s, i, 0)) at = (float *)((uintptr_t)at | buffer->lead[0] % ALIGNED);
     }
     return at;
 }
 
-/** Bytes of workspace that a rank is told of: the @p last one of fewer than it has where the case says so. */
-static size_t told_bytes(const struct scene *s, int last)
+/** Bytes of workspace that rank at[@p i] is told of: a spoilt one of fewer than it has where the case says so. */
+static size_t told_bytes(const struct scene *s, int i)
 {
-    return most_workspace(s) + (size_t)(last && s->item->workspace_more < 0 ? s->item->workspace_more : 0);
+    const int64_t more = s->item->workspace_more;
+    return most_workspace(s) + (size_t)(more < 0 && is_spoilt(s, i, 0) ? more : 0);
 }
 
 /* ---- the calls ----------------------------------------------------------------------------------------- */
@@ -502,7 +510,7 @@ static void all_given(const struct scene *s, int i, float **m)
 {
     int from = i;
     while (s->rank_at[from] != s->gpus.at[i].rank) from++; /* not that of a rank that has died */
-    for (int index = 0; index <= WORKSPACE; index++) m[index] = given(s, from, index, i == s->gpus.count - 1);
+    for (int index = 0; index <= WORKSPACE; index++) m[index] = given(s, i, from, index);
 }
 
 static enum kernel_status call_ranks(const struct scene *s)
@@ -514,7 +522,7 @@ static enum kernel_status call_ranks(const struct scene *s)
                         .layer = layer_of(s->item),
                         .sizes = ring_of(s->item, s->ranks)};
     for (int i = 0; i < s->gpus.count; i++) {
-        const size_t bytes = told_bytes(s, i == s->gpus.count - 1);
+        const size_t bytes = told_bytes(s, i);
         float *m[SLICES + 1];
         all_given(s, i, m);
         if (i == s->gpus.count - 1 && mistake == NULL_X_AND_ROWS_ZERO) m[5] = NULL;
