@@ -49,6 +49,8 @@ enum {
  * need: the slowest take 2e-6 s per operation, and most a tenth of that. */
 #define PATIENCE_SECONDS 3.0
 #define PATIENCE_PER_FLOP 20e-6
+/* As many times that where only some parts of a problem are computed and compared: a kernel of few blocks goes through the rest. */
+#define PATIENCE_IN_PARTS 4.0
 /* Between two looks at how much of the clock other programs had. */
 #define CLOCK_LOOK_SECONDS 0.25
 /* The device stops a case before the wall-clock limit is over; after that the runner is killed. */
@@ -299,6 +301,7 @@ static double patience_with(const struct session *session, const struct item *it
     if (item->settled.expected == KERNEL_OK && !(item->settled.flags & CASE_ASK_ONLY))
         options->lesson->cost(&item->settled, &cost);
     double seconds = PATIENCE_SECONDS + PATIENCE_PER_FLOP * cost.flop;
+    if (item->settled.parts.total > 0) seconds *= PATIENCE_IN_PARTS;
     return seconds < most ? seconds : most;
 }
 
