@@ -209,7 +209,11 @@ static const char *name_as_written(const struct object_rules *rules, const char 
 static int check_defined(const struct object_rules *rules, const Elf64_Sym *symbol, const char *name,
                          struct object_finding *finding)
 {
-    if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL) return 1;
+    if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL) {
+        /* Such names are the compiler's ([lex.name]); what it calls by one, its thunks among them, is the device's. */
+        if (rules->device == DEVICE_GPU || strncmp(name, "__", 2) != 0) return 1;
+        return refuse(finding, name, "defines %, and names that begin so are the compiler's own", name);
+    }
     if (symbol->st_shndx == SHN_COMMON || symbol->st_shndx == SHN_ABS)
         return refuse(finding, name, "defines % for everybody to see: make it static", name);
     if (is_word_of(rules->contract, name, 1) || is_own_cpp_name(name)) return 1;

@@ -181,7 +181,8 @@ static int visible_keys(const struct lesson_case *item, int row)
 /* Rows that see the tail have larger queries there, so that they rise where those that do not see it stay. */
 static double query_size(const struct lesson_case *item, int row)
 {
-    return item->extent[EX_PROPERTY] == PROPERTY_CAUSAL_PREFIX && attention_on_tensor_cores(item->extent[EX_TILED]) &&
+    return item->extent[EX_PROPERTY] == PROPERTY_CAUSAL_PREFIX &&
+                   attention_on_tensor_cores(item->extent[EX_TILED]) &&
                    visible_keys(item, row) > attention_hidden_from(item)
                ? 4.0
                : 1.0;
