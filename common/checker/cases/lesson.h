@@ -55,9 +55,11 @@ enum lesson_flags {
     CASE_IF_WORKSPACE = 1 << 19,
     /** the property enumerates a hundred inputs or more, none at random: each one tests something else */
     CASE_ENUMERATES = 1 << 20,
+    /** the call gets arguments that have no meaning for it */
+    CASE_MEANINGLESS = 1 << 21,
     /** all of the above: a new flag is added here, too */
     CASE_ALL_FLAGS = CASE_SHARED_FLAGS | CASE_ONE_CALL | CASE_UNIT_SCALE | CASE_SAME_BITS |
-                     CASE_IF_WORKSPACE | CASE_ENUMERATES
+                     CASE_IF_WORKSPACE | CASE_ENUMERATES | CASE_MEANINGLESS
 };
 
 /** @brief One case, or one item of a property. */

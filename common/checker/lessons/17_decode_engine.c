@@ -967,6 +967,10 @@ static const char *purpose(const struct lesson_case *item)
                "maximum, and those of several blocks are merged";
     if (p.manner & ENGINE_GRAPH)
         return "one graph, captured once, is replayed for every step; rows to spare pad";
+    if (item->repeat == 1 && (p.config.block_size & (p.config.block_size - 1)))
+        return "a block has 3 positions, which is no power of two: position / block_size and position % "
+               "block_size, not a shift and a "
+               "mask";
     if (p.manner & ENGINE_ALONE)
         return "every token is computed once more in a step of its own, and must get the same bits";
     return p.config.layers == 0 ? "no layers: embedding, norm and logits" : NULL;
