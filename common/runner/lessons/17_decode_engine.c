@@ -184,7 +184,7 @@ static enum kernel_status take_step_elsewhere(const struct scene *s, const struc
                  : "elsewhere is %d: qkv, o and mlp were asked for %d, %d and %d times in %d layers, or with "
                    "other rows or another stream: is each flag tested by its own bit?",
              elsewhere, products.calls[0], products.calls[1], products.calls[2], model->config.layers);
-    if (products.wrong || (refused >= 0 && status == KERNEL_OK)) marshalling_saw(saw);
+    if (products.wrong || (refused >= 0 && status != KERNEL_UNSUPPORTED_DTYPE)) marshalling_saw(saw);
     return products.wrong ? KERNEL_CUDA_ERROR : status;
 }
 
