@@ -152,10 +152,10 @@ enum record_variant {
 
 /** @brief What a record of the checker has in `number`. */
 enum {
-    RECORD_N_FIRST,        /**< as enum record_variant says */
-    RECORD_N_SECOND,       /**< likewise */
-    RECORD_N_AXIS,         /**< of the cause: an axis of the buffer */
-    RECORD_N_FROM,         /**< of the cause: an index, bytes, how far apart; 1: all wrong elements */
+    RECORD_N_FIRST,  /**< as enum record_variant says */
+    RECORD_N_SECOND, /**< likewise */
+    RECORD_N_AXIS, /**< of the cause: an axis of the buffer; of RECORD_CAUSE_NAN: 1 if the note says it all */
+    RECORD_N_FROM, /**< of the cause: an index, bytes, how far apart; 1: all wrong elements */
     RECORD_N_EXTENT,       /**< of the cause: of the axis */
     RECORD_N_TILE,         /**< of the cause: a tile's size; 1: whole blocks of columns of 128 bytes */
     RECORD_N_NEIGHBOURS,   /**< 0, or RECORD_PART_OF(), beside the cause */

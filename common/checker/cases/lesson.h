@@ -191,6 +191,9 @@ static inline size_t lesson_span_at(const struct lesson_span *span, size_t i)
 
 enum { LESSON_SPANS = 3 };
 
+/** @brief The first bit of lesson::not_finite that is not for what is beyond float. */
+enum { LESSON_OF_ROWS = 16 };
+
 /** @brief The result of one call of the oracle. The arrays are the caller's, `capacity` long each. */
 struct lesson_expectation {
     int span_count;

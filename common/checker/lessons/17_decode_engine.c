@@ -933,8 +933,8 @@ static const char *purpose(const struct lesson_case *item)
         [FAINT] = "states are as small as the root of epsilon, and so are q and k before their norms",
         [STEEP] = "gates go to 90 and beyond, where exp is infinite: silu of such a gate is the gate, or 0",
         [FAR] = "a query that sees one key may have the score -1e6, and that key has all the weight: a "
-                "maximum that "
-                "begins at a number is above it",
+                "maximum that begins at a number is above it, and so is a number for the score of a key that "
+                "is not there",
         [LARGE] = "the embedding is a thousand times as large as usual",
         [UNEVEN] = "some elements of a state are much larger than the others",
         [BROAD] =
