@@ -140,6 +140,7 @@ static const char *about(const struct check *check, int index)
     const struct lesson *lesson = check->options.lesson;
     const struct lesson_case *item = &check->cases[index];
     if (check->verdicts[index].ordinary && !(item->flags & CASE_SAME_ADDRESSES) &&
+        check->verdicts[index].record.cause != RECORD_CAUSE_STORAGE_TYPE &&
         fails_for_specials(check, item->part))
         return "only inputs with infinities or NaN fail, and ordinary results are wrong there: what stands "
                "beside one of those counts all the same";
@@ -184,6 +185,13 @@ static int is_own_unwritten(const struct record *record)
             strcmp(record->memory.buffer, "workspace") == 0);
 }
 
+/* 1 if a count is wrong, in a table of them. */
+static int is_of_counts(const struct record *record)
+{
+    return record->kind == RECORD_WRONG_VALUE && record->value.storage == RECORD_WHOLE &&
+           record->name[RECORD_NAME_FIELD][0] != '\0';
+}
+
 /* 1 if a failure of this kind may come of what a case's inputs are: it is one of contents, or a read of what was not given. Where
  * they are infinite or NaN, and ordinary elements are wrong, it does not, unless it may come of an earlier call's or nothing else
  * fails; nor where errors are of the size of what rounding leaves. */
@@ -196,6 +204,7 @@ static int is_of_inputs(const struct check *check, int index)
     switch ((enum record_kind)verdict->record.kind) {
     case RECORD_WRONG_VALUE:
     case RECORD_LARGE_ERROR:
+        if (is_of_counts(&verdict->record)) return 0;
         if (is_far_case(item) && verdict->record.cause != RECORD_CAUSE_FAR && fails_near(check, item->part))
             return 0;
         return (verdict->record.certainty != RECORD_ROUNDING || verdict->record.value.share > few_bounds) &&
@@ -255,7 +264,8 @@ static int explains_case(const struct check *check, int index)
     const int beyond = verdict->record.certainty != RECORD_ROUNDING && !isfinite(verdict->record.value.got);
     int basic = 0, failed = 0;
     if (!is_of_inputs(check, index) || (verdict->record.guess > 0 && fails_elsewhere(check, index)) ||
-        verdict->record.cause == RECORD_CAUSE_KEPT)
+        verdict->record.cause == RECORD_CAUSE_KEPT ||
+        (verdict->record.cause == RECORD_CAUSE_NAN && verdict->record.number[RECORD_N_AXIS] != 0))
         return 0;
     for (int i = 0; i < check->case_count; i++) {
         const struct lesson_case *item = &check->cases[i];
@@ -515,13 +525,13 @@ static void report_cases(struct check *check, int part, struct told *told)
     end_names(&rest);
 }
 
-/* 1 if the device found what is wrong in every failing case: the lines that it names say more than what the cases share. Not where
- * something else was read than was meant: such a line is the reader's. */
-static int found_by_device(const struct check *check, int part)
+/* 1 if in every failing case the device found what is wrong, or a count is: the lines that it names, and what is counted, say more than
+ * what the cases share. Not where something else was read than was meant: such a line is the reader's. */
+static int is_found(const struct check *check, int part)
 {
     for (int i = 0; i < check->case_count; i++) {
         const struct record *record = &check->verdicts[i].record;
-        if (!part_has_failed(check, i, part)) continue;
+        if (!part_has_failed(check, i, part) || is_of_counts(record)) continue;
         if (record->origin != RECORD_DEVICE || record->kind == RECORD_UNINITIALIZED_READ ||
             record->kind == RECORD_OUT_OF_BOUNDS)
             return 0;
@@ -544,11 +554,9 @@ static void report_failures(struct check *check, int part, struct told *told)
     char common[VERDICT_TEXT] = "";
     int cause_first = have_one_cause(check, part);
     if (!has_unwritten(check, part)) diagnose_part(check, part, common, sizeof common);
-    if (common[0] != '\0' && !cause_first && !found_by_device(check, part))
-        printf("  in common    %s\n", common);
+    if (common[0] != '\0' && !cause_first && !is_found(check, part)) printf("  in common    %s\n", common);
     report_cases(check, part, told);
-    if (common[0] != '\0' && cause_first && !found_by_device(check, part))
-        printf("  in common    %s\n", common);
+    if (common[0] != '\0' && cause_first && !is_found(check, part)) printf("  in common    %s\n", common);
 }
 
 static void report_every_case(const struct check *check, int part)
