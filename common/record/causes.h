@@ -132,6 +132,7 @@ enum record_variant {
     RECORD_NOT_WHERE_ANY_PLACE, /**< never-written: the other run, whose buffers are aligned, wrote it */
     RECORD_TWO_RUNS,            /**< runs-differ: number[0] of number[1] elements */
     RECORD_TWO_PLACES,          /**< runs-differ: likewise; the buffers of one run are aligned */
+    RECORD_TWO_PLACES_WATCHED, /**< runs-differ: likewise; the software device saw nothing that explains it */
     RECORD_TWO_RUNS_WATCHED,   /**< runs-differ: likewise; the software device saw nothing that explains it */
     RECORD_ATOMICS_DIFFER,     /**< runs-differ: what atomics leave in memory does, an output does not */
     RECORD_BEFORE_START,       /**< wrote-outside: number[0] bytes */

@@ -146,6 +146,10 @@ static const char *about(const struct check *check, int index)
                "beside one of those counts all the same";
     if (check->verdicts[index].about != NULL) return check->verdicts[index].about;
     if (item->about != NULL) return item->about;
+    if (is_far_case(item) && check->verdicts[index].record.kind == RECORD_NEVER_WRITTEN)
+        return "there is far more of one extent here than of others: how many elements do all blocks of each "
+               "launch reach, or the loop in "
+               "a block? Or has an offset 32 bits?";
     if (is_far_case(item))
         return "some of it lies beyond 2^32 elements: has an offset 32 bits, or a grid too few blocks?";
     return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
