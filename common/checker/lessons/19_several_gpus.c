@@ -661,8 +661,7 @@ static const char *purpose(const struct lesson_case *item)
                "it";
     if (item->value[AT_MANNER] & RANKS_REVERSED)
         return "rank r is on device ranks - 1 - r: is a rank, and what it sees if causal, taken from its "
-               "device's "
-               "number?";
+               "device's number, or from its place in gpu_ranks::at?";
     if (item->value[AT_MANNER] & RANKS_APART)
         return "each rank is called for by itself: count is 1, and ranks is not";
     if (item->value[AT_MANNER] & RANKS_FAR)

@@ -204,10 +204,12 @@ static enum kernel_status take_step(const struct scene *s, const struct engine_m
 
 /* ---- steps --------------------------------------------------------------------------------------------- */
 
-/** What the step before has left in the workspace must not count: it is NaN, and -1, when the next one begins. */
+/** What the step before has left in the workspace must not count: it is NaN, and -1, when the next one begins, and on the software device
+ *  it was never written. */
 static void spoil_workspace(const struct scene *s)
 {
     cudaMemsetAsync(s->model.workspace, 0xff, s->model.workspace_bytes, s->stream);
+    if (simt_device_forget != NULL) simt_device_forget(s->model.workspace, s->model.workspace_bytes);
 }
 
 /** Launch by launch. */
