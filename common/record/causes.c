@@ -36,7 +36,7 @@ static int tells_by_kind(const struct record *r)
 {
     return r->cause == RECORD_NO_CAUSE_KNOWN &&
            (r->kind == RECORD_NEVER_WRITTEN || r->kind == RECORD_DEPENDS_ON_OUTPUT ||
-            r->kind == RECORD_RUNS_DIFFER);
+            r->kind == RECORD_RUNS_DIFFER || r->kind == RECORD_WRONG_WORKSPACE);
 }
 
 int record_names_cause(const struct record *r)

@@ -132,6 +132,7 @@ enum record_variant {
     RECORD_NOT_WHERE_ANY_PLACE, /**< never-written: the other run, whose buffers are aligned, wrote it */
     RECORD_TWO_RUNS,            /**< runs-differ: number[0] of number[1] elements */
     RECORD_TWO_PLACES,          /**< runs-differ: likewise; the buffers of one run are aligned */
+    RECORD_TWO_PLACES_WATCHED, /**< runs-differ: likewise; the software device saw nothing that explains it */
     RECORD_TWO_RUNS_WATCHED,   /**< runs-differ: likewise; the software device saw nothing that explains it */
     RECORD_ATOMICS_DIFFER,     /**< runs-differ: what atomics leave in memory does, an output does not */
     RECORD_BEFORE_START,       /**< wrote-outside: number[0] bytes */
@@ -152,10 +153,10 @@ enum record_variant {
 
 /** @brief What a record of the checker has in `number`. */
 enum {
-    RECORD_N_FIRST,        /**< as enum record_variant says */
-    RECORD_N_SECOND,       /**< likewise */
-    RECORD_N_AXIS,         /**< of the cause: an axis of the buffer */
-    RECORD_N_FROM,         /**< of the cause: an index, bytes, how far apart; 1: all wrong elements */
+    RECORD_N_FIRST,  /**< as enum record_variant says */
+    RECORD_N_SECOND, /**< likewise */
+    RECORD_N_AXIS, /**< of the cause: an axis of the buffer; of RECORD_CAUSE_NAN: 1 if the note says it all */
+    RECORD_N_FROM, /**< of the cause: an index, bytes, how far apart; 1: all wrong elements */
     RECORD_N_EXTENT,       /**< of the cause: of the axis */
     RECORD_N_TILE,         /**< of the cause: a tile's size; 1: whole blocks of columns of 128 bytes */
     RECORD_N_NEIGHBOURS,   /**< 0, or RECORD_PART_OF(), beside the cause */

@@ -234,6 +234,12 @@ static void add_runs_differ(struct sentence *s, const struct record *r)
     say(s, "differs from run to run: %" PRId64 " of %" PRId64 " elements of %s, the first is ",
         r->number[RECORD_N_FIRST], r->number[RECORD_N_SECOND], r->memory.buffer);
     add_element(s, r);
+    if (r->message == RECORD_TWO_PLACES_WATCHED) {
+        say(s, "; one run has aligned buffers, the other not, and the software device saw no race: are these "
+               "two ways, which add in "
+               "another order, or round at other places?");
+        return;
+    }
     if (r->message == RECORD_TWO_RUNS_WATCHED) {
         say(s,
             "; the software device saw no race, and nothing read that was not set: %s, which is another each "
@@ -504,8 +510,8 @@ static void add_special_values(struct sentence *s, const struct record *r)
             from == 0 && r->note[0] != '\0' ? r->note
             : from == RECORD_ZERO_OF_KEYS
                 ? "a NaN was lost, and 0 is in its place: is a row, or a part of it, taken for one without "
-                  "keys because of a value, such as lse or a maximum of -infinity? Only the mask says what "
-                  "is not seen"
+                  "keys because of a value, such as lse or a maximum of -infinity, or a weight for 0 because "
+                  "a comparison is false for NaN? Only the mask says what is not seen"
             : from == RECORD_ZERO_OF_PRODUCT
                 ? "a NaN was lost, and 0 is in its place: is a product left out because a factor is 0? "
                   "0 times NaN is NaN, and so is 0 times infinity"

@@ -617,8 +617,8 @@ void simt_report_left_since(unsigned long mark);
 /** @brief How many kernels and graphs the program has launched so far. A kernel that became part of a graph by a
  *         capture is not among them, however often the graph is launched. */
 void simt_calls(unsigned long *launches, unsigned long *graph_launches);
-/** @brief Why the last launch of this thread that was beyond a limit was refused, and where it is: on one line, "" if there was none
- *         since the last call of this. */
+/** @brief Why the last launch of this thread that was beyond a limit was refused, or its last tensor map or capture, and where it is: on
+ *         one line, "" if there was none since the last call of this. */
 void simt_refused_launch(char *text, size_t size);
 /** @brief From now on the device says that it has @p count multiprocessors; 0: as many as SIMT_DEVICE has. A small
  *         problem then is what a large one is on the real device. */

@@ -20,17 +20,13 @@ enum {
     IN_LSE = 8 << ATTENTION_KINDS
 };
 
-#define FROM_0                                                                                               \
-    "the maximum begins at 0, or at a low number such as -1e30, not at -infinity: it is above every score "  \
-    "here, and every exp is 0"
-
 /* Lesson 01 has no tiles, so its messages say which keys count, not which tiles. */
 #define EVERY_TILE .sizes = {4, 8, 16, 32, 64, 128}
 
 /* clang-format off */
 static const struct mistake_row MISTAKES[] = {
-    {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM, .where = M | W, .message = FROM_0},
-    {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM, .where = M | W | IN_LSE, .message = FROM_0},
+    {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM, .where = M | W, .message = WRONG_MAXIMUM_BEGINS},
+    {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM, .where = M | W | IN_LSE, .message = WRONG_MAXIMUM_BEGINS},
     {MASK_SCALED, RECORD_CAUSE_MASK, .where = S | CAUSAL,
      .message = "the mask's -infinity is multiplied by a scale that is negative: mask after the scale"},
     {NO_SCALE, RECORD_CAUSE_SCALE, .where = S | W, .message = "as without the scale: is every score multiplied by it?"},

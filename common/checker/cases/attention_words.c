@@ -81,7 +81,8 @@ const char *attention_purpose(const struct lesson_case *item)
         [DIST_LARGE] = "scores of magnitude 1e4: exp overflows unless the row's maximum is subtracted first",
         [DIST_OCTAVES] = "scores of all sizes, up to 1e10: where floats are further apart than 1, a maximum "
                          "is rounded, and weights overflow or vanish unless the scores are rounded like it",
-        [DIST_LOW] = "all scores are far below zero: does the maximum begin at -infinity?",
+        [DIST_LOW] = "all scores are far below zero: does the maximum begin at -infinity, and is that the "
+                     "score of a key that is not there?",
         [DIST_DOMINANT] = "one key, late in the row, takes nearly all the weight",
         [DIST_EQUAL] = "all scores of the long row are equal",
         [DIST_STAIRS] =
@@ -102,8 +103,8 @@ const char *attention_purpose(const struct lesson_case *item)
             "some inputs are infinite: the scores, weights and sums are what arithmetic makes of them",
         [DIST_MINUS_INFINITE] =
             "scores of -infinity weigh 0: a row that has no others gives 0, one that has gives what they say",
-        [DIST_EXTREME] =
-            "all scores of a row are far beyond 1e30, or below -1e30: does the maximum begin at -infinity?",
+        [DIST_EXTREME] = "all scores of a row are far beyond 1e30, or below -1e30: does the maximum begin at "
+                         "-infinity, and is that the score of a key that is not there?",
         [DIST_FAINT] = "the key with nearly all the weight has values of 0: what is left comes from weights "
                        "of 1e-10 and below, which are small and not 0",
         [DIST_FAINT_PARTS] =

@@ -64,7 +64,7 @@ static const struct mistake_row MISTAKES[] = {
      .message = "as if every score were 0: does dot() return the sum, and does scale 0 stand for 1/sqrt(head_dim)?"},
     {UNDIVIDED, RECORD_CAUSE_NORMALISE, .message = "never divided by the sum of the exponentials"},
     {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM,
-     .message = "the maximum begins at 0, or at a low number such as -1e30, not at -infinity: it is above every score here, and every exp is 0"},
+     .message = WRONG_MAXIMUM_BEGINS},
     {WEIGHTS_ROUNDED, RECORD_CAUSE_WEIGHTS,
      .message = "weights are rounded to half, where those below 3e-8 are 0: here they stay floats until they are multiplied with V",
      .sizes = {11}},

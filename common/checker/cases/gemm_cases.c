@@ -343,6 +343,7 @@ static void shape_case(struct lesson_case *item, const struct shape_row *row,
     if (row->distribution == GEMM_NORMAL && row->k > 0) item->flags |= CASE_UNIT_SCALE;
     if (row->flags & SMALL_DEVICE) item->flags |= CASE_SMALL_DEVICE;
     if (row->flags & UNUSED) {
+        item->flags |= CASE_MEANINGLESS;
         item->value[GEMM_UNUSED] = GEMM_UNUSED_WORKSPACE;
         if (family->choice != GEMM_STAGES) item->value[GEMM_UNUSED] |= GEMM_UNUSED_STAGES;
         if (row->flags & UNUSED_LARGE) item->value[GEMM_UNUSED] |= GEMM_UNUSED_LARGE;

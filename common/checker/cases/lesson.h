@@ -55,9 +55,11 @@ enum lesson_flags {
     CASE_IF_WORKSPACE = 1 << 19,
     /** the property enumerates a hundred inputs or more, none at random: each one tests something else */
     CASE_ENUMERATES = 1 << 20,
+    /** the call gets arguments that have no meaning for it */
+    CASE_MEANINGLESS = 1 << 21,
     /** all of the above: a new flag is added here, too */
     CASE_ALL_FLAGS = CASE_SHARED_FLAGS | CASE_ONE_CALL | CASE_UNIT_SCALE | CASE_SAME_BITS |
-                     CASE_IF_WORKSPACE | CASE_ENUMERATES
+                     CASE_IF_WORKSPACE | CASE_ENUMERATES | CASE_MEANINGLESS
 };
 
 /** @brief One case, or one item of a property. */
@@ -188,6 +190,9 @@ static inline size_t lesson_span_at(const struct lesson_span *span, size_t i)
 }
 
 enum { LESSON_SPANS = 3 };
+
+/** @brief The first bit of lesson::not_finite that is not for what is beyond float. */
+enum { LESSON_OF_ROWS = 16 };
 
 /** @brief The result of one call of the oracle. The arrays are the caller's, `capacity` long each. */
 struct lesson_expectation {

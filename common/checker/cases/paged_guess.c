@@ -27,7 +27,7 @@ static const struct mistake_row MISTAKES[] = {
     {LAST_KEY_UNSEEN, RECORD_CAUSE_TAIL, .message = "as if the last key were not seen: a sequence has context_lens[b] of them"},
     {UNDIVIDED, RECORD_CAUSE_NORMALISE, .message = "never divided by the sum of the exponentials"},
     {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM,
-     .message = "the maximum begins at 0, or at a low number such as -1e30, not at -infinity: it is above every score here, and every exp is 0"},
+     .message = WRONG_MAXIMUM_BEGINS},
     {WEIGHTS_ROUNDED, RECORD_CAUSE_WEIGHTS,
      .message = "weights are rounded to half, where those below 3e-8 are 0: here they stay floats until they are multiplied with V",
      .sizes = {11}},

@@ -366,6 +366,19 @@ static struct extremes extremes_of(const struct wrong_row *row)
     return e;
 }
 
+/* Where a maximum may begin: every score of a row is so far below it that its weight is 0 in float, or not. */
+static const double BEGINS[] = {-1e2, -1e3, -1e4, -1e5, -1e6, -1e9, -1e30};
+
+/* 1 if a bit of @p holding from LESSON_OF_ROWS on is left: one for each of these. */
+static int rows_below(const struct extremes *e, unsigned *holding)
+{
+    const double nothing_left = 104.0;
+    for (int i = 0; i < 32 - LESSON_OF_ROWS; i++)
+        if (i >= (int)(sizeof BEGINS / sizeof BEGINS[0]) || !(e->top < BEGINS[i] - nothing_left))
+            *holding &= ~(1u << (LESSON_OF_ROWS + i));
+    return *holding >> LESSON_OF_ROWS != 0;
+}
+
 int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place, unsigned *holding,
                          char *words, size_t size)
 {
@@ -383,6 +396,7 @@ int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place
     }
     enum { MOST = 2 }; /* the plainer ones come first */
     const struct extremes e = extremes_of(row);
+    const int of_all = *holding == ~0u, below = rows_below(&e, holding);
     const struct {
         int holds;
         const char *words;
@@ -412,7 +426,14 @@ int wrong_row_not_finite(const struct wrong_row *row, int end, const char *place
         before = "; or ";
         told++;
     }
-    return used > 0;
+    if (used == 0 && below && !of_all)
+        snprintf(words, size,
+                 "0/0 in rows whose scores are all below %g, and in no others: the maximum begins at a "
+                 "number, or that is the score of "
+                 "a key that is not there, in place of -infinity",
+                 BEGINS[__builtin_ctz(*holding >> LESSON_OF_ROWS)]);
+    if (used > 0 && !of_all) *holding &= (1u << LESSON_OF_ROWS) - 1;
+    return used > 0 || below;
 }
 
 /* ---- pieces ------------------------------------------------------------------------------------------------- */

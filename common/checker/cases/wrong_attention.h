@@ -68,6 +68,12 @@ struct wrong_row {
     int zeros;       /**< keys past the end that count with score 0; -1 where the lesson has none */
 };
 
+/** @brief What is told of MAX_FROM_ZERO. */
+#define WRONG_MAXIMUM_BEGINS                                                                                 \
+    "the maximum begins at 0, or at a low number such as -1e30, or that is the score of a key that is not "  \
+    "there, in place of "                                                                                    \
+    "-infinity: every score here is lower, and every exp is 0"
+
 /** @brief @p scale, or 1 / sqrt(head_dim) if it is 0. */
 double wrong_scale(double scale, size_t head_dim);
 

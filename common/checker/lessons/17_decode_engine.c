@@ -946,8 +946,8 @@ static const char *purpose(const struct lesson_case *item)
         [FAINT] = "states are as small as the root of epsilon, and so are q and k before their norms",
         [STEEP] = "gates go to 90 and beyond, where exp is infinite: silu of such a gate is the gate, or 0",
         [FAR] = "a query that sees one key may have the score -1e6, and that key has all the weight: a "
-                "maximum that "
-                "begins at a number is above it",
+                "maximum that begins at a number is above it, and so is a number for the score of a key that "
+                "is not there",
         [LARGE] = "the embedding is a thousand times as large as usual",
         [UNEVEN] = "some elements of a state are much larger than the others",
         [BROAD] =
@@ -986,6 +986,10 @@ static const char *purpose(const struct lesson_case *item)
                "maximum, and those of several blocks are merged";
     if (p.manner & ENGINE_GRAPH)
         return "one graph, captured once, is replayed for every step; rows to spare pad";
+    if (item->repeat == 1 && (p.config.block_size & (p.config.block_size - 1)))
+        return "a block has 3 positions, which is no power of two: position / block_size and position % "
+               "block_size, not a shift and a "
+               "mask";
     if (p.manner & ENGINE_ALONE)
         return "every token is computed once more in a step of its own, and must get the same bits";
     return p.config.layers == 0 ? "no layers: embedding, norm and logits" : NULL;

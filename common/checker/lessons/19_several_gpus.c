@@ -608,14 +608,24 @@ static int guess(const struct lesson_case *item, const float *const *data, int i
     const int sent = buffer == (item->part == PART_RING ? (int)RING_SENT : (int)LAYER_SENT);
     const double ranks = (double)item->value[AT_RANKS];
     if (item->part == PART_RING && !sent) return attention_guess(item, data, index, buffer, at, guess);
-    if (index > 0) return -1;
+    if (index > 1) return -1;
     if (!sent || item->part == PART_RING || ranks < 2) return 0;
-    guess->value = 2.0 * (ranks - 1.0) * (double)(item->value[AT_ROWS] * item->value[AT_WIDTH]);
+    /* of an all-gather; or to rank 0, which sends it to all others */
+    const double of_part = 2.0 * (double)(item->value[AT_ROWS] * item->value[AT_WIDTH]);
+    guess->value = index == 0 || at / sent_columns(item) == 0 ? (ranks - 1.0) * of_part : of_part;
     guess->cause = RECORD_CAUSE_TRANSFERS;
     snprintf(guess->words, sizeof guess->words,
-             "each rank sends all of its part to all others (all-gather); an all-reduce sends a share of it "
-             "twice");
+             index == 0 ? "each rank sends all of its part to all others (all-gather); an all-reduce sends a "
+                          "share of it twice"
+                        : "sums are reduced to rank 0, which sends them to all others; an all-reduce sends a "
+                          "share of them twice");
     return 1;
+}
+
+static int not_finite(const struct lesson_case *item, const float *const *data, int buffer, size_t at,
+                      unsigned *holding, char *words, size_t size)
+{
+    return item->part == PART_RING && attention_not_finite(item, data, buffer, at, holding, words, size);
 }
 
 static int trait(const struct lesson_case *item, int index, const char **message)
@@ -662,9 +672,10 @@ static const char *purpose(const struct lesson_case *item)
             "gates go to 90 and beyond, where exp is infinite: silu of such a gate is the gate, or 0",
         [LAYER_LARGE] = "x is a thousand times as large as usual",
         [LAYER_SMALL] = "x is a millionth of what is usual",
-        [LAYER_FAR_BELOW] =
-            "every score is about -15,000: a maximum that begins at a number is above all of them",
-        [LAYER_LOWEST] = "every score is below -1e36: a maximum that begins at a number is above all of them",
+        [LAYER_FAR_BELOW] = "every score is about -15,000: a maximum that begins at a number is above all of "
+                            "them, and so is a number for the score of a key that is not there",
+        [LAYER_LOWEST] = "every score is below -1e36: a maximum that begins at a number is above all of "
+                         "them, and so is a number for the score of a key that is not there",
         [LAYER_FAINT] = "the key with nearly all the weight has values of 0: what is left comes from weights "
                         "of 1e-11, which are small and not 0"};
     if (item->value[AT_MANNER] & RANKS_GONE)
@@ -672,8 +683,7 @@ static const char *purpose(const struct lesson_case *item)
                "it";
     if (item->value[AT_MANNER] & RANKS_REVERSED)
         return "rank r is on device ranks - 1 - r: is a rank, and what it sees if causal, taken from its "
-               "device's "
-               "number?";
+               "device's number, or from its place in gpu_ranks::at?";
     if (item->value[AT_MANNER] & RANKS_FIRST)
         return "an argument of the first rank is wrong, and one of the last is NULL: ranks are looked at one "
                "after the other";
@@ -731,6 +741,7 @@ const struct lesson lesson_19_several_gpus = {
 #include "checker/cases/described.h"
     LESSON_CALLBACKS(),
     .settle = settle,
+    .not_finite = not_finite,
     .workspace_limit = workspace_limit,
     .refused =
         "a call of CUDA or NCCL failed. Is each rank's device the current one (cudaSetDevice) before its "

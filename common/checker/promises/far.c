@@ -161,7 +161,11 @@ static void add_far_group(struct making *m, const struct described *heads, const
     parts.value[heads->at] = (int64_t)parts.parts.total;
     parts.value[kv_heads->at] = (int64_t)parts.parts.total / group;
     snprintf(name, sizeof name, "many_groups_of_%d", group);
-    (void)making_add(m, &parts, name);
+    struct lesson_case *item = making_add(m, &parts, name);
+    if (item != NULL)
+        item->about = "tens of thousands of heads, several of which share a K/V head: is head / group exact "
+                      "for large heads? A product with "
+                      "a reciprocal of few bits is not";
 }
 
 void make_far_groups(struct making *m)

@@ -90,6 +90,9 @@ void make_larger_workspace(struct making *m)
                   "the end that workspace_bytes gives";
 }
 
+static const char UNNEEDED[] =
+    "no workspace is needed here: neither the pointer nor the size that the call gets is to be looked at";
+
 /* What would go to a pointer that is left out must not go to the workspace in its place. */
 static void add_without_optional(struct making *m)
 {
@@ -103,7 +106,8 @@ static void add_without_optional(struct making *m)
             snprintf(name, sizeof name, "workspace_unneeded_no_%s", line->name);
             struct lesson_case *item = making_add(m, m->simplest, name);
             if (item == NULL) continue;
-            item->flags |= CASE_STRAY_WORKSPACE;
+            item->flags |= CASE_STRAY_WORKSPACE | CASE_MEANINGLESS;
+            item->about = UNNEEDED;
             item->null_buffer = b;
         }
 }
@@ -120,7 +124,9 @@ void make_unneeded_workspaces(struct making *m)
     if (needed != 0 && needed != SIZE_MAX) return;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         struct lesson_case *item = making_add(m, m->simplest, kinds[i].name);
-        if (item != NULL) item->flags |= kinds[i].flags;
+        if (item == NULL) continue;
+        item->flags |= kinds[i].flags | CASE_MEANINGLESS;
+        item->about = UNNEEDED;
     }
     add_without_optional(m);
 }

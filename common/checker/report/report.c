@@ -140,11 +140,16 @@ static const char *about(const struct check *check, int index)
     const struct lesson *lesson = check->options.lesson;
     const struct lesson_case *item = &check->cases[index];
     if (check->verdicts[index].ordinary && !(item->flags & CASE_SAME_ADDRESSES) &&
+        check->verdicts[index].record.cause != RECORD_CAUSE_STORAGE_TYPE &&
         fails_for_specials(check, item->part))
         return "only inputs with infinities or NaN fail, and ordinary results are wrong there: what stands "
                "beside one of those counts all the same";
     if (check->verdicts[index].about != NULL) return check->verdicts[index].about;
     if (item->about != NULL) return item->about;
+    if (is_far_case(item) && check->verdicts[index].record.kind == RECORD_NEVER_WRITTEN)
+        return "there is far more of one extent here than of others: how many elements do all blocks of each "
+               "launch reach, or the loop in "
+               "a block? Or has an offset 32 bits?";
     if (is_far_case(item))
         return "some of it lies beyond 2^32 elements: has an offset 32 bits, or a grid too few blocks?";
     return lesson->purpose != NULL ? lesson->purpose(item) : NULL;
@@ -184,6 +189,13 @@ static int is_own_unwritten(const struct record *record)
             strcmp(record->memory.buffer, "workspace") == 0);
 }
 
+/* 1 if a count is wrong, in a table of them. */
+static int is_of_counts(const struct record *record)
+{
+    return record->kind == RECORD_WRONG_VALUE && record->value.storage == RECORD_WHOLE &&
+           record->name[RECORD_NAME_FIELD][0] != '\0';
+}
+
 /* 1 if a failure of this kind may come of what a case's inputs are: it is one of contents, or a read of what was not given. Where
  * they are infinite or NaN, and ordinary elements are wrong, it does not, unless it may come of an earlier call's or nothing else
  * fails; nor where errors are of the size of what rounding leaves. */
@@ -192,9 +204,11 @@ static int is_of_inputs(const struct check *check, int index)
     const struct lesson_case *item = &check->cases[index];
     const struct verdict *verdict = &check->verdicts[index];
     const double few_bounds = 3.0;
+    const int of_call = (item->flags & (CASE_SAME_ADDRESSES | CASE_MEANINGLESS)) != 0;
     switch ((enum record_kind)verdict->record.kind) {
     case RECORD_WRONG_VALUE:
     case RECORD_LARGE_ERROR:
+        if (is_of_counts(&verdict->record)) return 0;
         if (is_far_case(item) && verdict->record.cause != RECORD_CAUSE_FAR && fails_near(check, item->part))
             return 0;
         return (verdict->record.certainty != RECORD_ROUNDING || verdict->record.value.share > few_bounds) &&
@@ -204,12 +218,16 @@ static int is_of_inputs(const struct check *check, int index)
         if (is_far_case(item)) return 1;
         /* fall through */
     case RECORD_OUT_OF_BOUNDS: /* at an index read from there */
-        return item->unread != 0 || (item->flags & CASE_SAME_ADDRESSES) || is_own_unwritten(&verdict->record);
+        return item->unread != 0 || of_call || (is_far_case(item) && item->about != NULL) ||
+               is_own_unwritten(&verdict->record);
     case RECORD_MISALIGNED:
-        return item->workspace_more > 0 && strcmp(verdict->record.memory.buffer, "workspace") == 0;
+        return of_call ||
+               (item->workspace_more > 0 && strcmp(verdict->record.memory.buffer, "workspace") == 0);
+    case RECORD_HOST_POINTER:
+        return of_call;
     case RECORD_GLOBAL_RACE:
     case RECORD_SAME_VALUE_RACE:
-        return is_far_case(item);
+        return is_far_case(item) || (item->distribution == 0 && item->scores == 0 && item->special == 0);
     case RECORD_RUNS_DIFFER:
     case RECORD_NEVER_WRITTEN:
     case RECORD_WRONG_BITS:
@@ -250,7 +268,8 @@ static int explains_case(const struct check *check, int index)
     const int beyond = verdict->record.certainty != RECORD_ROUNDING && !isfinite(verdict->record.value.got);
     int basic = 0, failed = 0;
     if (!is_of_inputs(check, index) || (verdict->record.guess > 0 && fails_elsewhere(check, index)) ||
-        verdict->record.cause == RECORD_CAUSE_KEPT)
+        verdict->record.cause == RECORD_CAUSE_KEPT ||
+        (verdict->record.cause == RECORD_CAUSE_NAN && verdict->record.number[RECORD_N_AXIS] != 0))
         return 0;
     for (int i = 0; i < check->case_count; i++) {
         const struct lesson_case *item = &check->cases[i];
@@ -510,13 +529,13 @@ static void report_cases(struct check *check, int part, struct told *told)
     end_names(&rest);
 }
 
-/* 1 if the device found what is wrong in every failing case: the lines that it names say more than what the cases share. Not where
- * something else was read than was meant: such a line is the reader's. */
-static int found_by_device(const struct check *check, int part)
+/* 1 if in every failing case the device found what is wrong, or a count is: the lines that it names, and what is counted, say more than
+ * what the cases share. Not where something else was read than was meant: such a line is the reader's. */
+static int is_found(const struct check *check, int part)
 {
     for (int i = 0; i < check->case_count; i++) {
         const struct record *record = &check->verdicts[i].record;
-        if (!part_has_failed(check, i, part)) continue;
+        if (!part_has_failed(check, i, part) || is_of_counts(record)) continue;
         if (record->origin != RECORD_DEVICE || record->kind == RECORD_UNINITIALIZED_READ ||
             record->kind == RECORD_OUT_OF_BOUNDS)
             return 0;
@@ -539,11 +558,9 @@ static void report_failures(struct check *check, int part, struct told *told)
     char common[VERDICT_TEXT] = "";
     int cause_first = have_one_cause(check, part);
     if (!has_unwritten(check, part)) diagnose_part(check, part, common, sizeof common);
-    if (common[0] != '\0' && !cause_first && !found_by_device(check, part))
-        printf("  in common    %s\n", common);
+    if (common[0] != '\0' && !cause_first && !is_found(check, part)) printf("  in common    %s\n", common);
     report_cases(check, part, told);
-    if (common[0] != '\0' && cause_first && !found_by_device(check, part))
-        printf("  in common    %s\n", common);
+    if (common[0] != '\0' && cause_first && !is_found(check, part)) printf("  in common    %s\n", common);
 }
 
 static void report_every_case(const struct check *check, int part)

@@ -30,6 +30,17 @@ static float limited(enum storage storage, float x)
     return isinf(x) ? copysignf(largest_of(storage), x) : x;
 }
 
+/* As if exponent 31 of a half were one like others: of infinity alone, or of NaN as well. */
+static float infinity_shifted(enum storage storage, float x)
+{
+    return storage == STORAGE_F16 && isinf(x) ? copysignf(65536.0f, x) : x;
+}
+
+static float shifted(enum storage storage, float x)
+{
+    return storage == STORAGE_F16 && isnan(x) ? copysignf(98304.0f, x) : infinity_shifted(storage, x);
+}
+
 static float without_nan(enum storage storage, float x)
 {
     (void)storage;
@@ -49,18 +60,24 @@ static float left_out(enum storage storage, float x)
     return 0.0f;
 }
 
+#define SHIFTED ": are halves converted by shifting their bits? Exponent 31 has a meaning of its own"
+
 static const struct alteration {
     float (*taken)(enum storage storage, float x);
     const char *words;
+    int of_specials; /* of what is infinite or NaN: many a mistake gives the same */
 } ALTERATIONS[] = {
-    {byte_limited, "as if bytes that are -128 were -127"},
+    {byte_limited, "as if bytes that are -128 were -127", 0},
     {left_out,
      "as if what the output held before the call, NaN or infinity, were left out: it counts unless its "
-     "factor is 0, and a tiny one is not"},
-    {flushed, "as if inputs that are subnormal (in f16 below 6.1e-5) were 0: they are numbers like others"},
-    /* of what is infinite or NaN: many a mistake gives the same */
-    {limited, "as if infinite inputs were the largest finite number"},
-    {without_nan, "as if inputs that are NaN were 0, or were left out"},
+     "factor is 0, and a tiny one is not",
+     0},
+    {flushed, "as if inputs that are subnormal (in f16 below 6.1e-5) were 0: they are numbers like others",
+     0},
+    {infinity_shifted, "as if infinite halves were 65536" SHIFTED, 1},
+    {shifted, "as if infinite halves were 65536, and NaN 98304" SHIFTED, 1},
+    {limited, "as if infinite inputs were the largest finite number", 1},
+    {without_nan, "as if inputs that are NaN were 0, or were left out", 1},
 };
 
 static int stores_floats(enum storage storage)
@@ -101,10 +118,17 @@ static int alter(const struct judged *judged, const struct alteration *alteratio
     return changed;
 }
 
+/* 1 if a number within so much of @p value is stored as @p got. */
+static int is_stored_as(enum storage storage, double value, double within, double got)
+{
+    return stores_floats(storage) && got >= (double)storage_round(storage, (float)(value - within)) &&
+           got <= (double)storage_round(storage, (float)(value + within));
+}
+
 /* How many of the wrong elements a span has; -1 if it does not give one of them, @p other counts those that should be something else.
  * In another case, its bounds may be wide, and say nothing of this one. */
-static int found_in(const struct lesson_span *span, int of_other_case, const struct wrong *wrong, size_t kept,
-                    int *other)
+static int found_in(const struct lesson_span *span, enum storage storage, int of_other_case,
+                    const struct wrong *wrong, size_t kept, int *other)
 {
     int found = 0;
     for (size_t i = 0; i < kept; i++) {
@@ -114,8 +138,9 @@ static int found_in(const struct lesson_span *span, int of_other_case, const str
             return -1; /* many a mistake leads there */
         /* whole numbers, too, are at hand as floats */
         const double as_float = 0x1p-24 * fabs(span->expected[at]);
-        if (!compare_element(wrong[i].got, span->expected[at],
-                             2.0 * fmax(wrong[i].bound, of_other_case ? 0.0 : span->bound[at]) + as_float))
+        const double within = 2.0 * fmax(wrong[i].bound, of_other_case ? 0.0 : span->bound[at]) + as_float;
+        if (!compare_element(wrong[i].got, span->expected[at], within) &&
+            (isfinite(wrong[i].expected) || !is_stored_as(storage, span->expected[at], within, wrong[i].got)))
             return -1;
         *other += !compare_element(span->expected[at], wrong[i].expected, wrong[i].bound);
         found++;
@@ -145,8 +170,10 @@ static int gives_all(const struct judged *judged, const struct lesson_case *item
     for (size_t unit = 0; unit < judged->units && fits && (found < kept || kept < LEAST_WRONG); unit++) {
         lesson->expect(item, inputs, unit, &e);
         for (int s = 0; s < e.span_count && fits; s++) {
-            const int here =
-                e.span[s].buffer == buffer ? found_in(&e.span[s], of_other_case, wrong, kept, &other) : 0;
+            const int here = e.span[s].buffer == buffer
+                                 ? found_in(&e.span[s], judged->item->buffer[buffer].storage, of_other_case,
+                                            wrong, kept, &other)
+                                 : 0;
             fits = here >= 0 &&
                    (kept >= LEAST_WRONG || e.span[s].buffer != buffer || came_out(judged, &e.span[s]));
             found += (size_t)(here > 0 ? here : 0);
@@ -202,8 +229,8 @@ int altered_explain(const struct judged *judged, int buffer, const struct wrong 
     if (judged->sampled > 0 || cost.oracle_ops > MOST_OPS) return 0;
     for (size_t i = 0; i < sizeof ALTERATIONS / sizeof ALTERATIONS[0]; i++) {
         float *inputs[WIRE_BUFFERS] = {NULL};
-        const int special = ALTERATIONS[i].taken == limited || ALTERATIONS[i].taken == without_nan;
-        if (special != of_specials || (ALTERATIONS[i].taken == limited && !lacks_infinity(wrong, kept)))
+        if (ALTERATIONS[i].of_specials != of_specials ||
+            (ALTERATIONS[i].taken == limited && !lacks_infinity(wrong, kept)))
             continue;
         const int explains =
             alter(judged, &ALTERATIONS[i], inputs) &&

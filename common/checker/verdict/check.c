@@ -310,13 +310,14 @@ static void mark_unreached(struct check *check)
     }
 }
 
-/* 1 if values of a case are wrong, or a launch was refused, and what the kernel did in earlier cases may be why. */
+/* 1 if values of a case are wrong or missing, a launch was refused, or something else was read or written than was meant, and what the kernel did in earlier cases may be why. */
 static int may_be_kept(const struct check *check, int index, int part)
 {
     const struct verdict *verdict = &check->verdicts[index];
     const int kind = verdict->record.kind;
-    return check->cases[index].part == part && verdict->state == STATE_FAIL && verdict->finding_count == 0 &&
-           (kind == RECORD_WRONG_VALUE || kind == RECORD_RUNS_DIFFER ||
+    return check->cases[index].part == part && verdict->state == STATE_FAIL &&
+           (kind == RECORD_WRONG_VALUE || kind == RECORD_RUNS_DIFFER || kind == RECORD_NEVER_WRITTEN ||
+            kind == RECORD_OUT_OF_BOUNDS || kind == RECORD_UNINITIALIZED_READ || kind == RECORD_MISALIGNED ||
             verdict->record.cause == RECORD_CAUSE_LAUNCH_REFUSED);
 }
 

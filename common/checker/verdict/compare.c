@@ -488,9 +488,9 @@ static int runs_of(const struct judged *judged, int b, struct record *found)
     } else {
         const int watched = judged->session->check->options.device == DEVICE_SIMT;
         find(found, RECORD_RUNS_DIFFER,
-             two_places ? RECORD_TWO_PLACES
-             : watched  ? RECORD_TWO_RUNS_WATCHED
-                        : RECORD_TWO_RUNS,
+             watched      ? (two_places ? RECORD_TWO_PLACES_WATCHED : RECORD_TWO_RUNS_WATCHED)
+             : two_places ? RECORD_TWO_PLACES
+                          : RECORD_TWO_RUNS,
              buffer, first);
     }
     set_numbers(found, different > 0 ? different : unwritten, elems);

@@ -156,8 +156,11 @@ static void explain_not_finite(const struct symptoms *s, struct record *record)
         for (unsigned holding = harmful(s);; holding = ~0u) {
             const int all = holding == ~0u;
             if (lesson->not_finite(&s->judged->item->settled, s->judged->inputs, s->buffer, first->at,
-                                   &holding, record->note, sizeof record->note))
+                                   &holding, record->note, sizeof record->note) &&
+                record->note[0] != '\0') {
+                record->number[RECORD_N_AXIS] = !all && holding >> LESSON_OF_ROWS != 0;
                 return;
+            }
             if (all) break;
         }
     }
@@ -243,12 +246,19 @@ static int nan_as_zero(const struct symptoms *s, struct record *record)
 {
     for (size_t i = 0; i < s->kept; i++)
         if (!isnan(s->found->first[i].expected) || s->found->first[i].got != 0.0) return 0;
-    if (guessed(s, record)) return 1;
+    /* among zeros any misreading does that; one shows in other cases */
+    if (s->judged->item->settled.special == 0 && guessed(s, record)) return 1;
     record->cause = RECORD_CAUSE_NAN_LOST;
     record->number[RECORD_N_FROM] = has_keys(s->judged) ? RECORD_ZERO_OF_KEYS
                                     : s->judged->session->check->options.lesson->terms != NULL
                                         ? RECORD_ZERO_OF_PRODUCT
                                         : RECORD_ZERO_OF_ANY;
+    if (s->shape->storage == STORAGE_BF16 && signbit(s->found->first[0].got))
+        snprintf(record->note, sizeof record->note,
+                 "a NaN was lost, and -0 is in its place: is a float rounded to bf16 by adding to its bits? "
+                 "Those of NaN, 0x7fffffff, carry "
+                 "into the sign: ask for NaN first");
+    if (record->note[0] != '\0') record->number[RECORD_N_FROM] = 0;
     return 1;
 }
 
@@ -1125,24 +1135,38 @@ static void tell_threshold(const struct check *check, int part, char *text, size
     char words[VERDICT_TEXT];
     int found = 0;
     while ((line = described_next(lesson, part, DESCRIBED_EXTENT, line)) != NULL) {
-        int64_t least = INT64_MAX, most = INT64_MIN;
+        const char *name = strcmp(line->name, "kv_heads") == 0 ? "query heads per K/V head" : line->name;
+        struct {
+            int64_t least, most;
+            int count;
+        } of[2] = {{INT64_MAX, INT64_MIN, 0},
+                   {INT64_MAX, INT64_MIN, 0}}; /* those that pass, those that fail */
         for (int i = 0; i < check->case_count; i++) {
             const struct lesson_case *item = &check->cases[i];
             const struct verdict *verdict = &check->verdicts[i];
+            const int failed = has_failed(verdict->state);
             if (!counts(check, i, part) || item->repeat > 1 || item->expected != KERNEL_OK) continue;
             if (item->flags & (CASE_LAUNCH_ONLY | CASE_ASK_ONLY) || has_parts_apart(item)) continue;
-            if (has_failed(verdict->state) &&
-                (verdict->special || !passes_with(check, part, item->distribution)))
-                least = INT64_MIN;
+            const int anywhere =
+                failed && (verdict->special || !passes_with(check, part, item->distribution));
             const int64_t here = size_of_case(lesson, item, line);
-            if (has_failed(verdict->state) && here < least) least = here;
-            if (!has_failed(verdict->state) && here > most) most = here;
+            if (!failed && here == 0) continue; /* nothing is computed */
+            of[failed].least = anywhere ? INT64_MIN : here < of[failed].least ? here : of[failed].least;
+            of[failed].most = anywhere ? INT64_MAX : here > of[failed].most ? here : of[failed].most;
+            of[failed].count++;
         }
-        if (most == INT64_MIN || least == INT64_MAX || least <= most) continue;
+        if (of[0].count == 0 || of[1].count == 0) continue;
+        if (of[1].least > of[0].most)
+            snprintf(words, sizeof words, "only cases with %s above %lld fail (%lld does, %lld does not)",
+                     name, (long long)of[0].most, (long long)of[1].least, (long long)of[0].most);
+        else if (of[1].most < of[0].least && of[1].count > 1)
+            snprintf(words, sizeof words,
+                     "only cases with %s below %lld fail (%lld does, %lld does not): do they run code of "
+                     "their own?",
+                     name, (long long)of[0].least, (long long)of[1].most, (long long)of[0].least);
+        else
+            continue;
         found++;
-        snprintf(words, sizeof words, "only cases with %s above %lld fail (%lld does, %lld does not)",
-                 strcmp(line->name, "kv_heads") == 0 ? "query heads per K/V head" : line->name,
-                 (long long)most, (long long)least, (long long)most);
     }
     if (found == 1) snprintf(text, size, "%s", words);
 }

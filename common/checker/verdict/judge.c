@@ -278,7 +278,7 @@ static void judge_status(const struct session *session, const struct item *item,
 {
     const enum kernel_status expected = item->settled.expected;
     const size_t given = workspace_given(session, item);
-    const int asked_too_much = status == KERNEL_OUT_OF_MEMORY && expected == KERNEL_OK && given != SIZE_MAX &&
+    const int asked_too_much = status == KERNEL_OUT_OF_MEMORY && status != expected && given != SIZE_MAX &&
                                result->workspace_asked > given;
     struct record *record = asked_too_much
                                 ? say(verdict, STATE_FAIL, RECORD_WRONG_WORKSPACE, RECORD_STATUS_WORKSPACE)

@@ -184,7 +184,7 @@ static enum kernel_status take_step_elsewhere(const struct scene *s, const struc
                  : "elsewhere is %d: qkv, o and mlp were asked for %d, %d and %d times in %d layers, or with "
                    "other rows or another stream: is each flag tested by its own bit?",
              elsewhere, products.calls[0], products.calls[1], products.calls[2], model->config.layers);
-    if (products.wrong || (refused >= 0 && status == KERNEL_OK)) marshalling_saw(saw);
+    if (products.wrong || (refused >= 0 && status != KERNEL_UNSUPPORTED_DTYPE)) marshalling_saw(saw);
     return products.wrong ? KERNEL_CUDA_ERROR : status;
 }
 
@@ -204,10 +204,12 @@ static enum kernel_status take_step(const struct scene *s, const struct engine_m
 
 /* ---- steps --------------------------------------------------------------------------------------------- */
 
-/** What the step before has left in the workspace must not count: it is NaN, and -1, when the next one begins. */
+/** What the step before has left in the workspace must not count: it is NaN, and -1, when the next one begins, and on the software device
+ *  it was never written. */
 static void spoil_workspace(const struct scene *s)
 {
     cudaMemsetAsync(s->model.workspace, 0xff, s->model.workspace_bytes, s->stream);
+    if (simt_device_forget != NULL) simt_device_forget(s->model.workspace, s->model.workspace_bytes);
 }
 
 /** Launch by launch. */

@@ -329,7 +329,11 @@ static cudaError_t begin_capture(struct CUstream_st *stream, enum cudaStreamCapt
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
     RETURN_IF_LOST();
-    if (!stream_is_valid(stream)) return runtime_result(cudaErrorInvalidResourceHandle);
+    if (!stream_is_valid(stream)) {
+        runtime_note_refusal(CALLER_SITE("cudaStreamBeginCapture"), RECORD_SAYS_CALL_REFUSED,
+                             "its stream was destroyed, or is none", 0, 0);
+        return runtime_result(cudaErrorInvalidResourceHandle);
+    }
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed) return runtime_result(cudaErrorInvalidValue);
     struct CUstream_st *s = stream_behind(stream);
     if (s == NULL) return runtime_result(cudaErrorStreamCaptureUnsupported);

@@ -247,7 +247,7 @@ static int take_declared_cluster(struct simt_launch *launch)
     return asked.x == 0 || (asked.x == own.x && asked.y == own.y && asked.z == own.z);
 }
 
-/** The last launch of this thread that was beyond a limit. */
+/** The last launch or call of this thread that was refused. */
 static _Thread_local struct {
     struct simt_words words;
     enum record_message message; /* RECORD_SAYS_NOTHING: there was none */
@@ -262,6 +262,15 @@ static cudaError_t refuse_launch(const struct simt_launch *launch, enum record_m
     refusal.message = message;
     refusal.site = launch->site;
     return cudaErrorInvalidValue;
+}
+
+void runtime_note_refusal(struct simt_site site, enum record_message message, const char *what, uint64_t is,
+                          uint64_t multiple)
+{
+    refusal.words =
+        (struct simt_words){.name = {what, site.what}, .number = {(int64_t)is, (int64_t)multiple}};
+    refusal.message = message;
+    refusal.site = site;
 }
 
 void simt_refused_launch(char *text, size_t size)

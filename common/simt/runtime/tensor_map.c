@@ -90,6 +90,21 @@ static int arguments_are_valid(const struct arguments *a)
     return inner % ALIGNMENT == 0 && (span_of(a->swizzle) == 0 || inner <= span_of(a->swizzle));
 }
 
+static CUresult refuse_arguments(const struct arguments *a, struct simt_site site)
+{
+    uint64_t uneven = 0;
+    for (unsigned i = 0; a->strides != NULL && i + 1 < a->rank && i + 1 < TENSOR_RANK; i++)
+        if (a->strides[i] % ALIGNMENT != 0) uneven = a->strides[i];
+    if (uneven != 0)
+        runtime_note_refusal(site, RECORD_SAYS_CALL_UNEVEN, "stride in bytes", uneven, ALIGNMENT);
+    else if ((uintptr_t)a->address % ALIGNMENT != 0)
+        runtime_note_refusal(site, RECORD_SAYS_CALL_UNEVEN, "address", (uintptr_t)a->address, ALIGNMENT);
+    else
+        runtime_note_refusal(site, RECORD_SAYS_CALL_REFUSED,
+                             "a size, a box or a type is beyond what it takes", 0, 0);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
 static void encode(const struct arguments *a)
 {
     struct tensor_map m = {
@@ -126,7 +141,7 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
     const struct arguments a = {map,        type,    rank,      address, sizes, strides, box, element_strides,
                                 interleave, swizzle, promotion, fill};
     if (device_limits()->capability < LEAST_CAPABILITY) return CUDA_ERROR_NOT_SUPPORTED;
-    if (!arguments_are_valid(&a)) return CUDA_ERROR_INVALID_VALUE;
+    if (!arguments_are_valid(&a)) return refuse_arguments(&a, CALLER_SITE("cuTensorMapEncodeTiled"));
     if (interleave != CU_TENSOR_MAP_INTERLEAVE_NONE)
         return refuse_map(CALLER_SITE("cuTensorMapEncodeTiled"), RECORD_SAYS_NO_INTERLEAVE);
     if (type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 || type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ)
