@@ -581,6 +581,8 @@ ptrdiff_t simt_device_first_kept(const void *pointer, size_t bytes, enum simt_ke
 void simt_device_copied(void *to, const void *from, size_t bytes);
 /** @brief Tells the counters that device memory was copied to @p to: reads of constants so filled may count (SIMT_TRAFFIC). */
 void simt_counters_see_copy(const void *to);
+/** @brief Counts the sectors that a copy or a fill has moved, in a row of its own without any block (SIMT_TRAFFIC=all). */
+void simt_counters_see_moved(const char *what, uint64_t read, uint64_t written);
 /** @brief First byte of the range never written, or -1: a device-to-host copy of it is an uninitialized-read. */
 ptrdiff_t simt_device_first_uninitialized(const void *pointer, size_t bytes);
 /** @brief 1 if somebody wrote some byte of the range. */

@@ -119,6 +119,14 @@ static int read_counters(char *line, uint64_t value[SUMS])
     return found == SUMS;
 }
 
+/* A copy's or a fill's row: what is left of a launch's ends with the extent of its blocks. */
+static int has_no_block(const char *line)
+{
+    static const char none[] = ",0x0x0";
+    const size_t length = strlen(line), end = sizeof none - 1;
+    return length >= end && strcmp(line + length - end, none) == 0;
+}
+
 /* Adds up the rows of the two calls that the device counted; half of the sum is the cost of one call. The
  * calls of an untrusted kernel have different inputs, so that each does its own work (check.c). Such a
  * kernel could use atomics to hide its reads, so each atomic access counts as one sector per lane. */
@@ -143,7 +151,7 @@ static void take_counters(const char *path, int untrusted, struct measurement *m
     while (getline(&line, &room, file) >= 0) {
         if (!read_counters(line, value)) continue;
         if (untrusted) value[LOADED] += WARP_SECTORS * value[ATOMICS];
-        rows++;
+        rows += !has_no_block(line);
         for (int i = 0; i < SUMS; i++) *sums[i] += value[i];
     }
     free(line);

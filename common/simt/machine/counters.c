@@ -234,3 +234,10 @@ void simt_counters_write(const struct simt_launch *launch, const struct counters
     fputc('\n', file);
     fflush(file);
 }
+
+void simt_counters_see_moved(const char *what, uint64_t read, uint64_t written)
+{
+    const struct simt_launch none = {.kernel = what};
+    const struct counters moved = {.load_sectors = read, .store_sectors = written};
+    if (simt_settings.counters != NULL && simt_settings.all_traffic) simt_counters_write(&none, &moved);
+}

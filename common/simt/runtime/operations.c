@@ -74,10 +74,24 @@ static void check_initialized(const struct operation *operation, const char *fro
                            .memory = from + first, .bytes = 1));
 }
 
+/* The sectors of 32 bytes that a row of a copy or a fill touches. */
+static uint64_t sectors_of(const char *row, size_t width)
+{
+    const uintptr_t first = (uintptr_t)row;
+    return width > 0 ? (first + width - 1) / 32 - first / 32 + 1 : 0;
+}
+
+/* What copies and fills of an entry point move is traffic like what its kernels move. */
+static void count_moved(const struct operation *operation, uint64_t read, uint64_t written)
+{
+    if (promises_are_made()) simt_counters_see_moved(operation->site.what, read, written);
+}
+
 static void perform_copy(const struct operation *operation)
 {
     const struct copy_operation *c = &operation->as.copy;
     int found_before = simt_finding_count();
+    uint64_t read = 0, written = 0;
     if (simt_share_refuses(c->rows * c->width)) return;
     for (size_t row = 0; row < c->rows; row++) {
         char *to = c->to + row * c->to_pitch;
@@ -90,18 +104,23 @@ static void perform_copy(const struct operation *operation)
         if (c->kind != cudaMemcpyDeviceToDevice) continue;
         simt_device_copied(to, from, c->width);
         simt_counters_see_copy(to);
+        read += sectors_of(from, c->width), written += sectors_of(to, c->width);
     }
+    if (c->kind == cudaMemcpyDeviceToDevice) count_moved(operation, read, written);
 }
 
 static void perform_set(const struct operation *operation)
 {
     const struct set_operation *s = &operation->as.set;
+    uint64_t written = 0;
     if (simt_share_refuses(s->rows * s->width)) return;
     for (size_t row = 0; row < s->rows; row++) {
         promises_see_write(operation, s->to + row * s->pitch, s->width);
         memset(s->to + row * s->pitch, s->value, s->width);
         simt_device_written(s->to + row * s->pitch, s->width);
+        written += sectors_of(s->to + row * s->pitch, s->width);
     }
+    count_moved(operation, 0, written);
 }
 
 /* The launches after which the next launch in `running_in` comes on hardware, where it may start early.

@@ -73,6 +73,11 @@ void runtime_waits(struct simt_site site)
     simt_finding(RECORD_HOST_WAIT, &site, RECORD_SAYS_ENTRY_WAITS, SIMT_SAYS(.name = {site.what}));
 }
 
+int promises_are_made(void)
+{
+    return promised != 0;
+}
+
 int runtime_may_wait(void)
 {
     return !(promised & SIMT_NO_WAIT);

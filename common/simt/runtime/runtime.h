@@ -172,6 +172,8 @@ void runtime_makes(struct simt_site site, unsigned promise);
 void promises_see_write(const struct operation *operation, const void *to, size_t bytes);
 /** @brief @p operation is about to be carried out; its stream may be the wrong one. */
 void promises_see(const struct operation *operation);
+/** @brief 1 while an entry point runs that has promised something. */
+int promises_are_made(void);
 /** @brief @p bytes go from a device to another one: whoever does it, they count as sent (simt_collective_bytes()). */
 void count_transfer(int from, int to, size_t bytes);
 /** @brief Drops the calls of a group of NCCL calls that the calling thread has begun and not ended; 1 if there was one. NULL: it has begun
