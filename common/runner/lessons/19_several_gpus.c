@@ -203,6 +203,7 @@ static void take_memory(struct scene *s)
     for (int i = 0; i < s->ranks && s->ranks > 1; i++) {
         cudaSetDevice(i);
         s->memory[i][WORKSPACE] = allocate("workspace", s->rank_at[i], most_workspace(s));
+        cudaDeviceSynchronize(); /* a copy from pageable memory may be under way, and the ranks' streams wait for none */
     }
     for (int index = 0; index < SLICES && s->ranks == 1; index++)
         if (s->slice[index].name != NULL) s->memory[0][index] = s->buffers[s->slice[index].buffer];
