@@ -23,7 +23,7 @@ enum gemm_mistake {
     NO_ROW_SCALE, NO_COLUMN_SCALE, NO_SCALES, NO_BIAS, SCALES_EXCHANGED, BIAS_FIRST, ROW_SCALE_BY_COLUMN, ROW_SIGN_LOST,
     COLUMN_SIGN_LOST, SIGNS_LOST, SUM_0_UNSCALED, SUM_0_IS_0,
     /* to 16 bits, before they are added */
-    PRODUCT_ROUNDED, C_ROUNDED, BOTH_ROUNDED, FACTORS_ROUNDED
+    PRODUCT_ROUNDED, C_ROUNDED, BOTH_ROUNDED, FACTORS_ROUNDED, TERMS_ROUNDED
     /* clang-format on */
 };
 
@@ -49,6 +49,8 @@ static const struct mistake_row MISTAKES[] = {
     {FLUSHED, RECORD_CAUSE_STORAGE_TYPE, .message = "elements of A and B that are subnormal halves, below 2^-14, are taken as 0"},
     {FACTORS_ROUNDED, RECORD_CAUSE_ALPHA_BETA,
      .message = "alpha and beta are rounded to the type of A and B: they are floats, and stay floats"},
+    {TERMS_ROUNDED, RECORD_CAUSE_ACCUMULATOR,
+     .message = "each product of two elements is rounded to their type before it is added: in float it is exact"},
     {ALPHA_IGNORED, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA, .message = "alpha is ignored"},
     {ALPHA_TWICE, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA, .message = "alpha is applied twice"},
     {ALPHA_ON_C, RECORD_CAUSE_ALPHA_BETA, .where = OTHER_ALPHA | A_BETA, .message = "alpha is applied to beta * C as well"},
@@ -195,7 +197,11 @@ static int sum_terms(const struct lesson_case *item, const float *const *data, c
         if (p_of_a >= k || p_of_b >= k) return 0;
         size_t of_a = i * a.line_step + p_of_a * a.p_step, of_b = j * b.line_step + p_of_b * b.p_step;
         if (of_a >= a.elems || of_b >= b.elems) return 0;
-        *value += alpha * taken(mistake, a.data[of_a], A_UNSIGNED) * taken(mistake, b.data[of_b], B_UNSIGNED);
+        const double term =
+            taken(mistake, a.data[of_a], A_UNSIGNED) * taken(mistake, b.data[of_b], B_UNSIGNED);
+        *value += alpha * (mistake->number == TERMS_ROUNDED
+                               ? (double)storage_round(gemm_storage(item, GEMM_A), (float)term)
+                               : term);
     }
     return 1;
 }
@@ -296,6 +302,7 @@ static int applies(const struct lesson_case *item, unsigned where, const struct 
     case BOTH_ROUNDED:
         return is_short(gemm_storage(item, GEMM_C));
     case FACTORS_ROUNDED:
+    case TERMS_ROUNDED:
         return is_short(gemm_storage(item, GEMM_A));
     case READ_AS_F16:
         return gemm_storage(item, GEMM_A) == STORAGE_BF16;
