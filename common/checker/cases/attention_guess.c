@@ -23,6 +23,9 @@ enum {
 /* Lesson 01 has no tiles, so its messages say which keys count, not which tiles. */
 #define EVERY_TILE .sizes = {4, 8, 16, 32, 64, 128}
 
+#define QUERIES_IN_16_BITS                                                                                   \
+    "queries are multiplied by the scale, and rounded to 16 bits then: scale the scores, which are floats"
+
 /* clang-format off */
 static const struct mistake_row MISTAKES[] = {
     {MAX_FROM_ZERO, RECORD_CAUSE_MAXIMUM, .where = M | W, .message = WRONG_MAXIMUM_BEGINS},
@@ -119,9 +122,10 @@ static const struct mistake_row MISTAKES[] = {
      .sizes = {87, 80, 60, 40, 30, 20, 17, 14, 10, 9, 8}},
     {WEIGHTS_ROUNDED, RECORD_CAUSE_WEIGHTS, .where = M | W,
      .message = "weights are rounded to 16 bits: here they stay floats until they are multiplied with V", .sizes = {11, 8}},
-    {QUERIES_ROUNDED, RECORD_CAUSE_SCALE, .where = S | W,
-     .message = "queries are multiplied by the scale, and rounded to 16 bits then: scale the scores, which are floats",
-     .sizes = {11, 11, 8, 8}, .others = {0, 1, 0, 1}},
+    {QUERIES_ROUNDED, RECORD_CAUSE_SCALE, .where = S | W, .message = QUERIES_IN_16_BITS,
+     .sizes = {11, 11, 8, 8, 11, 11, 8, 8}, .others = {0, 1, 0, 1, 2, 3, 2, 3}},
+    {QUERIES_ROUNDED, RECORD_CAUSE_SCALE, .where = W | IN_LSE, .message = QUERIES_IN_16_BITS,
+     .sizes = {11, 11, 8, 8, 11, 11, 8, 8}, .others = {0, 1, 0, 1, 2, 3, 2, 3}},
     {LSE_OF_ROUNDED, RECORD_CAUSE_LSE, .where = W | IN_LSE,
      .message = "l sums weights that were rounded to 16 bits, as P is for its product: sum them before", .sizes = {11, 8}},
     {LSE_WITHOUT_MAX, RECORD_CAUSE_LSE, .where = M | W | IN_LSE,

@@ -61,15 +61,16 @@ static double dot_of(const struct wrong_row *row, const float *q, const float *k
     return dot;
 }
 
-/* The score of queries that are scaled first, and rounded then. */
+/* The score of queries that are scaled first, in base 2 or with a rounded scale, and rounded then. */
 static double dot_of_rounded(const struct wrong_row *row, int key)
 {
     const enum storage storage = row->mistake.size == 11 ? STORAGE_F16 : STORAGE_BF16;
     const float *k = row->k + row->place(row, key);
-    const double base = row->mistake.other ? 1.0 / LN_2 : 1.0;
+    const double base = row->mistake.other & 1 ? 1.0 / LN_2 : 1.0, exact = row->scale * base;
+    const double scale = row->mistake.other & 2 ? (double)storage_round(storage, (float)exact) : exact;
     double dot = 0.0;
     for (size_t d = 0; d < row->head_dim; d++)
-        dot += (double)storage_round(storage, (float)(row->scale * base * (double)row->q[d])) * (double)k[d];
+        dot += (double)storage_round(storage, (float)(scale * (double)row->q[d])) * (double)k[d];
     return dot / base;
 }
 
