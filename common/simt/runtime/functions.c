@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "../include/texture_types.h"
-#include "record/words.h"
 #include "graph.h"
 
 /* ---- attributes ---------------------------------------------------------------------------------------- */
@@ -247,43 +246,13 @@ static int take_declared_cluster(struct simt_launch *launch)
     return asked.x == 0 || (asked.x == own.x && asked.y == own.y && asked.z == own.z);
 }
 
-/** The last launch or call of this thread that was refused. */
-static _Thread_local struct {
-    struct simt_words words;
-    enum record_message message; /* RECORD_SAYS_NOTHING: there was none */
-    struct simt_site site;
-} refusal;
-
 static cudaError_t refuse_launch(const struct simt_launch *launch, enum record_message message,
                                  const char *what, uint64_t asked, uint64_t limit, uint64_t opt_in)
 {
-    refusal.words = (struct simt_words){.name = {what, launch->kernel},
-                                        .number = {(int64_t)asked, (int64_t)limit, (int64_t)opt_in}};
-    refusal.message = message;
-    refusal.site = launch->site;
+    runtime_note_refusal(launch->site, message,
+                         SIMT_SAYS(.name = {what, launch->kernel},
+                                   .number = {(int64_t)asked, (int64_t)limit, (int64_t)opt_in}));
     return cudaErrorInvalidValue;
-}
-
-void runtime_note_refusal(struct simt_site site, enum record_message message, const char *what, uint64_t is,
-                          uint64_t multiple)
-{
-    refusal.words =
-        (struct simt_words){.name = {what, site.what}, .number = {(int64_t)is, (int64_t)multiple}};
-    refusal.message = message;
-    refusal.site = site;
-}
-
-void simt_refused_launch(char *text, size_t size)
-{
-    struct record record = {.message = (int32_t)refusal.message};
-    text[0] = '\0';
-    if (refusal.message == RECORD_SAYS_NOTHING) return;
-    memcpy(record.number, refusal.words.number, sizeof record.number);
-    for (int i = 0; i < 2; i++)
-        record_copy_text(record.name[i], sizeof record.name[i], refusal.words.name[i]);
-    record.actor[1].at[0] = simt_site_line(&refusal.site);
-    record_headline(&record, text, size);
-    refusal.message = RECORD_SAYS_NOTHING;
 }
 
 /** The first extent of a grid or block that no launch may have; 0 if all may be. */
