@@ -167,9 +167,9 @@
     "simt_fence simt_free simt_grid_extent simt_grid_is_cooperative simt_grids_trigger "                     \
     "simt_grids_wait simt_is_device_pointer simt_is_shared_pointer simt_malloc simt_memcpy "                 \
     "simt_memmove simt_memset simt_note_parameter simt_ordered_begin simt_printf simt_ptx_run "              \
-    "simt_ptx_run_late simt_rank_of_pointer simt_refuse_in_kernel simt_rounding simt_self "                  \
-    "simt_shared_address simt_shared_offset simt_site_at simt_sleep simt_swap_checks simt_swap_end "         \
-    "simt_thread_index simtcc_dynamic_shared "
+    "simt_ptx_run_late simt_ptx_touch simt_rank_of_pointer simt_refuse_in_kernel simt_rounding "             \
+    "simt_self simt_shared_address simt_shared_offset simt_site_at simt_sleep simt_swap_checks "             \
+    "simt_swap_end simt_thread_index simtcc_dynamic_shared "
 
 /** @brief X(name): those of them whose first parameter is the place of the call, which findings name (library.c). */
 #define BOUNDARY_PLACED(X)                                                                                   \
