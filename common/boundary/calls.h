@@ -75,6 +75,7 @@
     X(simt_launch_untyped)                                                                                   \
     X(simt_best_block_size)                                                                                  \
     X(simt_copy_to_symbol)                                                                                   \
+    X(simt_copy_from_symbol)                                                                                 \
     X(cudaMemcpyAsync)                                                                                       \
     X(cuTensorMapEncodeTiled)                                                                                \
     X(cudaGraphGetNodes)                                                                                     \
@@ -199,7 +200,6 @@
 
 /** @brief X(name, what): the device's functions that only host code may call, through the headers (library.c). */
 #define BOUNDARY_HOST(X)                                                                                     \
-    X(simt_copy_from_symbol, "cudaMemcpyFromSymbol")                                                         \
     X(simt_launch_refused, "a launch")                                                                       \
     X(simt_name_next_allocation, "cudaMalloc")
 
