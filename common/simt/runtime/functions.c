@@ -370,13 +370,20 @@ static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunch
     }
 }
 
+/** CUDA has fewer kinds of attributes than this; where there seem to be more, the number is wrong. */
+enum { MOST_ATTRIBUTES = 16 };
+
+static int attributes_are_there(const cudaLaunchConfig_t *config)
+{
+    return config->numAttrs == 0 || (config->numAttrs <= MOST_ATTRIBUTES && config->attrs != NULL);
+}
+
 cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early,
                                    int *cooperative, struct simt_extent *cluster)
 {
     cudaError_t error = cudaSuccess;
     RETURN_IF_LOST();
-    if (config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
-        return runtime_result(cudaErrorInvalidValue);
+    if (config == NULL || !attributes_are_there(config)) return runtime_result(cudaErrorInvalidValue);
     for (unsigned i = 0; i < config->numAttrs && error == cudaSuccess; i++)
         error = take_attribute(site, &config->attrs[i], early, cooperative, cluster);
     if (error != cudaSuccess && stream_is_valid(config->stream)) capture_spoil(config->stream);
@@ -509,8 +516,7 @@ static unsigned cluster_blocks(const void *function, const cudaLaunchConfig_t *c
 
 static int is_config(const void *result, const void *function, const cudaLaunchConfig_t *config)
 {
-    return result != NULL && function != NULL && config != NULL &&
-           (config->numAttrs == 0 || config->attrs != NULL);
+    return result != NULL && function != NULL && config != NULL && attributes_are_there(config);
 }
 
 static size_t resident_of(const void *function, const cudaLaunchConfig_t *config)
