@@ -75,6 +75,7 @@
     X(simt_launch_untyped)                                                                                   \
     X(simt_best_block_size)                                                                                  \
     X(simt_copy_to_symbol)                                                                                   \
+    X(simt_copy_from_symbol)                                                                                 \
     X(cudaMemcpyAsync)                                                                                       \
     X(cuTensorMapEncodeTiled)                                                                                \
     X(cudaGraphGetNodes)                                                                                     \
@@ -167,9 +168,9 @@
     "simt_fence simt_free simt_grid_extent simt_grid_is_cooperative simt_grids_trigger "                     \
     "simt_grids_wait simt_is_device_pointer simt_is_shared_pointer simt_malloc simt_memcpy "                 \
     "simt_memmove simt_memset simt_note_parameter simt_ordered_begin simt_printf simt_ptx_run "              \
-    "simt_ptx_run_late simt_rank_of_pointer simt_refuse_in_kernel simt_rounding simt_self "                  \
-    "simt_shared_address simt_shared_offset simt_site_at simt_sleep simt_swap_checks simt_swap_end "         \
-    "simt_thread_index simtcc_dynamic_shared "
+    "simt_ptx_run_late simt_ptx_touch simt_rank_of_pointer simt_refuse_in_kernel simt_rounding "             \
+    "simt_self simt_shared_address simt_shared_offset simt_site_at simt_sleep simt_swap_checks "             \
+    "simt_swap_end simt_thread_index simtcc_dynamic_shared "
 
 /** @brief X(name): those of them whose first parameter is the place of the call, which findings name (library.c). */
 #define BOUNDARY_PLACED(X)                                                                                   \
@@ -199,7 +200,6 @@
 
 /** @brief X(name, what): the device's functions that only host code may call, through the headers (library.c). */
 #define BOUNDARY_HOST(X)                                                                                     \
-    X(simt_copy_from_symbol, "cudaMemcpyFromSymbol")                                                         \
     X(simt_launch_refused, "a launch")                                                                       \
     X(simt_name_next_allocation, "cudaMalloc")
 

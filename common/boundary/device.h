@@ -48,6 +48,9 @@ cudaError_t simt_launch_untyped(const struct simt_site *site);
 cudaError_t simt_copy_to_symbol(void *symbol, size_t symbol_bytes, const void *from, size_t bytes,
                                 size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
                                 const char *call);
+cudaError_t simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes,
+                                  size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
+                                  const char *call);
 /** @endcond */
 
 /** @brief Answers a call with a gate of its own (special.c). */

@@ -132,15 +132,14 @@ cudaError_t gate_simt_launch_attributes(const struct simt_site *site, const cuda
                                         int *early, int *cooperative, struct simt_extent *cluster)
 {
     boundary_not_in_kernel("a launch", SITE);
-    if (config == NULL || config->numAttrs > LAUNCH_ATTRIBUTES ||
-        (config->numAttrs > 0 && config->attrs == NULL))
-        return cudaErrorInvalidValue;
+    const int fits = config != NULL && config->numAttrs <= LAUNCH_ATTRIBUTES &&
+                     (config->numAttrs == 0 || config->attrs != NULL);
     struct message *question = host_question(CALL_simt_launch_attributes, SITE);
-    question->word[0] = config->numAttrs;
-    question->word[1] = (uint64_t)(uintptr_t)config->stream;
+    question->word[0] = fits ? config->numAttrs : LAUNCH_ATTRIBUTES + 1;
+    question->word[1] = fits ? (uint64_t)(uintptr_t)config->stream : 0;
     question->word[2] = (uint64_t)site->line;
     append_site(site);
-    (void)host_append(config->attrs, config->numAttrs * sizeof *config->attrs);
+    if (fits) (void)host_append(config->attrs, config->numAttrs * sizeof *config->attrs);
     const struct message *answer = host_ask();
     *early = answer->word[1] != 0;
     *cooperative = answer->word[2] != 0;
@@ -355,6 +354,43 @@ static uint64_t answer_any_copy(int to_symbol)
     return answer_copy(&c);
 }
 
+/** A copy from a variable: @c symbol_bytes is of the variable @c from. */
+struct symbol_copy {
+    struct copy copy;
+    uint64_t waits;
+};
+
+cudaError_t gate_simt_copy_from_symbol(void *to, const void *symbol, size_t symbol_bytes, size_t bytes,
+                                       size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream,
+                                       const char *call)
+{
+    boundary_not_in_kernel("cudaMemcpyFromSymbol", SITE);
+    const struct symbol_copy c = {{(uint64_t)(uintptr_t)to, (uint64_t)(uintptr_t)symbol, bytes,
+                                   (uint64_t)kind, (uint64_t)(uintptr_t)stream, 0, symbol_bytes, offset},
+                                  strstr(call, "Async") == NULL};
+    (void)host_question(CALL_simt_copy_from_symbol, SITE);
+    (void)host_append(&c, sizeof c);
+    return (cudaError_t)host_ask()->word[0];
+}
+
+/* Within the device it is carried out; to the host it is refused, as any copy is. */
+static uint64_t answer_copy_from_symbol(void)
+{
+    size_t at = 0;
+    const struct symbol_copy *came = device_data(&at, sizeof *came);
+    if (came == NULL) device_refuse_message("a copy of nothing");
+    const struct copy c = came->copy;
+    const char *const call = came->waits ? "cudaMemcpyFromSymbol" : "cudaMemcpyFromSymbolAsync";
+    void *const to = (void *)(uintptr_t)c.to;
+    const int to_device = simt_is_on_device(to);
+    if (!device_handle_is_good('s', c.stream)) return device_last_error(cudaErrorInvalidResourceHandle);
+    if (!to_device && !runtime_host_is_kept_out()) return device_last_error(cudaErrorNotPermitted);
+    return (uint64_t)simt_copy_from_symbol(
+        to_device ? to : elsewhere, (const void *)(uintptr_t)c.from, c.symbol_bytes,
+        to_device || c.bytes < sizeof elsewhere ? c.bytes : sizeof elsewhere, c.offset,
+        (enum cudaMemcpyKind)c.kind, (cudaStream_t)(uintptr_t)c.stream, call);
+}
+
 /* ---- tensor maps --------------------------------------------------------------------------------------- */
 
 /** Everything about a tensor map except where it is stored. */
@@ -509,6 +545,8 @@ uint64_t device_answer_special(enum boundary_call_number call)
         return answer_untyped();
     case CALL_simt_copy_to_symbol:
         return answer_any_copy(1);
+    case CALL_simt_copy_from_symbol:
+        return answer_copy_from_symbol();
     case CALL_cudaMemcpyAsync:
         return answer_any_copy(0);
     case CALL_cuTensorMapEncodeTiled:

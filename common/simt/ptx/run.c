@@ -85,6 +85,13 @@ static void check_stack(const void *address, size_t bytes, int access, const voi
     if (!simt_is_own_stack(address, bytes)) simt_access(address, bytes, access, return_address);
 }
 
+void simt_ptx_touch(const void *address, size_t bytes, int access, const void *return_address)
+{
+    if (simt_is_own_local(address, bytes)) return;
+    if (access & SIMT_READ) simt_access(address, bytes, SIMT_READ, return_address);
+    if (access & SIMT_WRITE) simt_access(address, bytes, SIMT_WRITE, return_address);
+}
+
 void simt_ptx_run(const struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
                   uint64_t *word, const void *return_address)
 {

@@ -330,8 +330,9 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
 {
     RETURN_IF_LOST();
     if (!stream_is_valid(stream)) {
-        runtime_note_refusal(CALLER_SITE("cudaStreamBeginCapture"), RECORD_SAYS_CALL_REFUSED,
-                             "its stream was destroyed, or is none", 0, 0);
+        runtime_note_refusal(
+            CALLER_SITE("cudaStreamBeginCapture"), RECORD_SAYS_CALL_REFUSED,
+            SIMT_SAYS(.name = {"its stream was destroyed, or is none", "cudaStreamBeginCapture"}));
         return runtime_result(cudaErrorInvalidResourceHandle);
     }
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed) return runtime_result(cudaErrorInvalidValue);

@@ -7,7 +7,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "record/words.h"
 #include "runtime.h"
 
 static _Thread_local cudaError_t last_error = cudaSuccess;
@@ -145,4 +147,33 @@ cudaError_t runtime_refuse(struct simt_site site, enum record_message message)
 {
     simt_finding(RECORD_UNSUPPORTED, &site, message, SIMT_SAYS(.name = {site.what}));
     return runtime_result(cudaErrorNotSupported);
+}
+
+/* ---- why the last one was refused ------------------------------------------------------------------------ */
+
+/** The last launch or call of this thread that was refused. */
+static _Thread_local struct {
+    struct simt_words words;
+    enum record_message message; /* RECORD_SAYS_NOTHING: there was none */
+    struct simt_site site;
+} refusal;
+
+void runtime_note_refusal(struct simt_site site, enum record_message message, const struct simt_words *words)
+{
+    refusal.words = *words;
+    refusal.message = message;
+    refusal.site = site;
+}
+
+void simt_refused_launch(char *text, size_t size)
+{
+    struct record record = {.message = (int32_t)refusal.message};
+    text[0] = '\0';
+    if (refusal.message == RECORD_SAYS_NOTHING) return;
+    memcpy(record.number, refusal.words.number, sizeof record.number);
+    for (int i = 0; i < 2; i++)
+        record_copy_text(record.name[i], sizeof record.name[i], refusal.words.name[i]);
+    record.actor[1].at[0] = simt_site_line(&refusal.site);
+    record_headline(&record, text, size);
+    refusal.message = RECORD_SAYS_NOTHING;
 }

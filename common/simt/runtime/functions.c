@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "../include/texture_types.h"
-#include "record/words.h"
 #include "graph.h"
 
 /* ---- attributes ---------------------------------------------------------------------------------------- */
@@ -247,43 +246,13 @@ static int take_declared_cluster(struct simt_launch *launch)
     return asked.x == 0 || (asked.x == own.x && asked.y == own.y && asked.z == own.z);
 }
 
-/** The last launch or call of this thread that was refused. */
-static _Thread_local struct {
-    struct simt_words words;
-    enum record_message message; /* RECORD_SAYS_NOTHING: there was none */
-    struct simt_site site;
-} refusal;
-
 static cudaError_t refuse_launch(const struct simt_launch *launch, enum record_message message,
                                  const char *what, uint64_t asked, uint64_t limit, uint64_t opt_in)
 {
-    refusal.words = (struct simt_words){.name = {what, launch->kernel},
-                                        .number = {(int64_t)asked, (int64_t)limit, (int64_t)opt_in}};
-    refusal.message = message;
-    refusal.site = launch->site;
+    runtime_note_refusal(launch->site, message,
+                         SIMT_SAYS(.name = {what, launch->kernel},
+                                   .number = {(int64_t)asked, (int64_t)limit, (int64_t)opt_in}));
     return cudaErrorInvalidValue;
-}
-
-void runtime_note_refusal(struct simt_site site, enum record_message message, const char *what, uint64_t is,
-                          uint64_t multiple)
-{
-    refusal.words =
-        (struct simt_words){.name = {what, site.what}, .number = {(int64_t)is, (int64_t)multiple}};
-    refusal.message = message;
-    refusal.site = site;
-}
-
-void simt_refused_launch(char *text, size_t size)
-{
-    struct record record = {.message = (int32_t)refusal.message};
-    text[0] = '\0';
-    if (refusal.message == RECORD_SAYS_NOTHING) return;
-    memcpy(record.number, refusal.words.number, sizeof record.number);
-    for (int i = 0; i < 2; i++)
-        record_copy_text(record.name[i], sizeof record.name[i], refusal.words.name[i]);
-    record.actor[1].at[0] = simt_site_line(&refusal.site);
-    record_headline(&record, text, size);
-    refusal.message = RECORD_SAYS_NOTHING;
 }
 
 /** The first extent of a grid or block that no launch may have; 0 if all may be. */
@@ -401,13 +370,20 @@ static cudaError_t take_attribute(const struct simt_site *site, const cudaLaunch
     }
 }
 
+/** CUDA has fewer kinds of attributes than this; where there seem to be more, the number is wrong. */
+enum { MOST_ATTRIBUTES = 16 };
+
+static int attributes_are_there(const cudaLaunchConfig_t *config)
+{
+    return config->numAttrs == 0 || (config->numAttrs <= MOST_ATTRIBUTES && config->attrs != NULL);
+}
+
 cudaError_t simt_launch_attributes(const struct simt_site *site, const cudaLaunchConfig_t *config, int *early,
                                    int *cooperative, struct simt_extent *cluster)
 {
     cudaError_t error = cudaSuccess;
     RETURN_IF_LOST();
-    if (config == NULL || (config->numAttrs > 0 && config->attrs == NULL))
-        return runtime_result(cudaErrorInvalidValue);
+    if (config == NULL || !attributes_are_there(config)) return runtime_result(cudaErrorInvalidValue);
     for (unsigned i = 0; i < config->numAttrs && error == cudaSuccess; i++)
         error = take_attribute(site, &config->attrs[i], early, cooperative, cluster);
     if (error != cudaSuccess && stream_is_valid(config->stream)) capture_spoil(config->stream);
@@ -540,8 +516,7 @@ static unsigned cluster_blocks(const void *function, const cudaLaunchConfig_t *c
 
 static int is_config(const void *result, const void *function, const cudaLaunchConfig_t *config)
 {
-    return result != NULL && function != NULL && config != NULL &&
-           (config->numAttrs == 0 || config->attrs != NULL);
+    return result != NULL && function != NULL && config != NULL && attributes_are_there(config);
 }
 
 static size_t resident_of(const void *function, const cudaLaunchConfig_t *config)

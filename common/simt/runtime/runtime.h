@@ -35,10 +35,8 @@ struct simt_site runtime_site(const void *return_address, const char *call);
 /** @brief Reports an `unsupported` finding and returns ::cudaErrorNotSupported. */
 cudaError_t runtime_refuse(struct simt_site site, enum record_message message);
 
-/** @brief Keeps for simt_refused_launch() that a call was refused: RECORD_SAYS_CALL_REFUSED for the reason @p what, RECORD_SAYS_CALL_UNEVEN
- *         where @p what @p is no multiple of @p multiple. */
-void runtime_note_refusal(struct simt_site site, enum record_message message, const char *what, uint64_t is,
-                          uint64_t multiple);
+/** @brief Keeps for simt_refused_launch() that a launch or call was refused. */
+void runtime_note_refusal(struct simt_site site, enum record_message message, const struct simt_words *words);
 
 /* ---- the device ---------------------------------------------------------------------------------------- */
 

@@ -96,12 +96,17 @@ static CUresult refuse_arguments(const struct arguments *a, struct simt_site sit
     for (unsigned i = 0; a->strides != NULL && i + 1 < a->rank && i + 1 < TENSOR_RANK; i++)
         if (a->strides[i] % ALIGNMENT != 0) uneven = a->strides[i];
     if (uneven != 0)
-        runtime_note_refusal(site, RECORD_SAYS_CALL_UNEVEN, "stride in bytes", uneven, ALIGNMENT);
+        runtime_note_refusal(
+            site, RECORD_SAYS_CALL_UNEVEN,
+            SIMT_SAYS(.name = {"stride in bytes", site.what}, .number = {(int64_t)uneven, ALIGNMENT}));
     else if ((uintptr_t)a->address % ALIGNMENT != 0)
-        runtime_note_refusal(site, RECORD_SAYS_CALL_UNEVEN, "address", (uintptr_t)a->address, ALIGNMENT);
+        runtime_note_refusal(
+            site, RECORD_SAYS_CALL_UNEVEN,
+            SIMT_SAYS(.name = {"address", site.what}, .number = {(int64_t)a->address, ALIGNMENT}));
     else
-        runtime_note_refusal(site, RECORD_SAYS_CALL_REFUSED,
-                             "a size, a box or a type is beyond what it takes", 0, 0);
+        runtime_note_refusal(
+            site, RECORD_SAYS_CALL_REFUSED,
+            SIMT_SAYS(.name = {"a size, a box or a type is beyond what it takes", site.what}));
     return CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -13,7 +13,8 @@
  *
  * Operands travel by value in one struct and come back in it, so that the student's variables stay in registers. Two kinds of
  * statement differ, and the site's type tells: what a wgmma.mma_async leaves in flight is written to the variables later, so
- * that the device is told where they are; and an empty text, a fence for the compiler only, does not touch its operands.
+ * that the device is told where they are; and an empty text, a fence for the compiler only, does not touch its operands, unless
+ * they may lie in memory that is no variable of the thread's own, which no register stands for.
  */
 #pragma once
 
@@ -61,6 +62,9 @@ void simt_ptx_run(const struct simt_ptx_site *site, const struct simt_ptx_operan
  */
 void simt_ptx_run_late(const struct simt_ptx_site *site, const struct simt_ptx_operand *operand, unsigned operands,
                        const uint64_t *word, void *const *place, const void *return_address);
+
+/** @brief The accesses of an empty statement to an operand in memory: @p access is SIMT_READ, SIMT_WRITE or both. */
+void simt_ptx_touch(const void *address, size_t bytes, int access, const void *return_address);
 
 #ifdef __cplusplus
 }
@@ -121,6 +125,17 @@ template <char LETTER, typename T> struct simt_ptx_class {
     enum { slots = LETTER == 'q' ? 2 : 1 };
 };
 
+SIMT_OUTLINE void simt_ptx_touch_at(const void *address, size_t bytes, int access)
+{
+    simt_ptx_touch(address, bytes, access, SIMT_CALLER);
+}
+/** @brief Of a variable that the compiler sees and may keep in a register the size is known, and its address goes nowhere. */
+template <typename T> SIMT_INLINE void simt_ptx_blank(const volatile T *at, int access)
+{
+    const size_t seen = __builtin_object_size((const void *)at, 0);
+    if (seen == 0 || seen == (size_t)-1) simt_ptx_touch_at((const void *)at, sizeof(T), access);
+}
+
 /** @brief An input is read when the statement takes it. VARIABLE: it is one, and no temporary. */
 template <char LETTER, bool VARIABLE, typename T> struct simt_ptx_input {
     using value_type = ::std::decay_t<T>;
@@ -144,6 +159,16 @@ template <char LETTER, bool VARIABLE, typename T> struct simt_ptx_input {
             __builtin_memcpy(word, &value, 16);
         else
             word[0] = simt_to_word(value);
+    }
+    SIMT_INLINE void give_blank(const simt_ptx_input &self)
+    {
+        if constexpr (VARIABLE && !::std::is_array<T>::value)
+            simt_ptx_blank(self.from, SIMT_READ);
+        else if constexpr (LETTER != 'n' && LETTER != 'C') {
+            uint64_t word[slots];
+            give(self, word);
+            __asm__ volatile("" : : "r"(word[0])); /* or nobody would need the value */
+        }
     }
     /* Only 32-bit registers hold fragments of a matrix. */
     SIMT_INLINE void give_late(const simt_ptx_input &self, uint64_t *word, void **place)
@@ -175,6 +200,10 @@ template <char LETTER, bool READ, typename T> struct simt_ptx_output {
         else
             *self.to = simt_from_word< ::std::remove_cv_t<T>>(word[0]);
     }
+    SIMT_INLINE void give_blank(const simt_ptx_output &self)
+    {
+        simt_ptx_blank(self.to, READ ? SIMT_READ | SIMT_WRITE : SIMT_WRITE);
+    }
     SIMT_INLINE void give_late(const simt_ptx_output &self, uint64_t *, void **place)
     {
         place[0] = (void *)self.to;
@@ -186,6 +215,7 @@ template <bool MEMORY> struct simt_ptx_clobber {
     static constexpr struct simt_ptx_operand what = {SIMT_PTX_CLOBBER, MEMORY ? 'm' : 0, 0};
     SIMT_INLINE void give(const simt_ptx_clobber &, uint64_t *) {}
     SIMT_INLINE void take(const simt_ptx_clobber &, const uint64_t *) {}
+    SIMT_INLINE void give_blank(const simt_ptx_clobber &) {}
     SIMT_INLINE void give_late(const simt_ptx_clobber &, uint64_t *, void **) {}
 };
 
@@ -293,8 +323,10 @@ SIMT_INLINE void simtcc_ptx_at(struct simt_ptx_site_of<SIMT_PTX_PLAIN> *site, Op
 }
 
 template <typename... Operand>
-SIMT_INLINE void simtcc_ptx_at(struct simt_ptx_site_of<SIMT_PTX_BLANK> *, Operand...)
+SIMT_INLINE void simtcc_ptx_at(struct simt_ptx_site_of<SIMT_PTX_BLANK> *, Operand... operand)
 {
+    static_assert((simt_ptx_is_operand<Operand> && ...), "asm: an operand of another type");
+    (Operand::give_blank(operand), ...);
 }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
