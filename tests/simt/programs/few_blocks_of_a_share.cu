@@ -2,6 +2,7 @@
  * Few blocks that walk over all rows of a problem of which only a share is of interest: the device lets each of them go on
  * until it is plain that it would not come to its end, and no longer. It says that what is there tells nothing.
  */
+#include <stdint.h>
 #include "../testing.h"
 
 /* the software device has them */
