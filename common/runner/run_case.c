@@ -116,6 +116,7 @@ static int call_case(struct device_case *run, int set, int index)
 static int finish(struct device_case *run, int index)
 {
     const int failed = note_error(run->item, cudaDeviceSynchronize(), "running the kernels");
+    if (simt_heap_close != NULL) simt_heap_close();
     if (simt_left_by_atomics != NULL) run->item->result.left_by_atomics[index] = simt_left_by_atomics();
     end_lap(run, WIRE_LAP_KERNEL);
     return failed;

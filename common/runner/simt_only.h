@@ -11,6 +11,7 @@
 
 extern void simt_static_device_bytes(size_t *variables, size_t *constants) __attribute__((weak));
 extern void simt_heap_limit(size_t bytes) __attribute__((weak));
+extern void simt_heap_close(void) __attribute__((weak));
 extern void simt_report_all(void) __attribute__((weak));
 extern void simt_trust_allocations(void) __attribute__((weak));
 extern uint64_t simt_left_by_atomics(void) __attribute__((weak));

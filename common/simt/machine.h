@@ -498,6 +498,8 @@ void simt_grids_trigger(void);
 void *simt_heap_alloc(size_t bytes, const void *return_address);
 void simt_heap_free(void *pointer, const void *return_address);
 void simt_heap_limit(size_t bytes);
+/** @brief What kernels took with malloc() and did not free() is a finding, and is freed. No kernel may run. */
+void simt_heap_close(void);
 
 /** @brief `__threadfence`: what this block wrote may be read by blocks that see a later atomic of it. */
 void simt_fence(void);

@@ -722,31 +722,53 @@ void simt_report_leaks_with(void (*report)(void))
     pthread_mutex_unlock(&lock);
 }
 
-/* Of one device, or of all (-1). */
-static void report_leaks(int device)
+/* What is live and this process's own of @p device, or of all (-1): what kernels took with malloc(), or everything else but the
+ * host's. Returns the first, and counts. */
+static struct extent live_of(int device, bool heap, int64_t *count, int64_t *bytes)
 {
-    const struct extent *first = NULL;
-    size_t count = 0, bytes = 0;
-    pthread_mutex_lock(&lock);
+    struct extent first = {0};
+    *count = *bytes = 0;
     for (size_t i = 0; i < extents.count; i++) {
         const struct extent *e = extent_at(i);
-        if (e->state != STATE_LIVE || e->owner != getpid() || is_heap(e))
+        if (e->state != STATE_LIVE || e->owner != getpid() || is_heap(e) != heap)
             continue; /* a parent's memory is the parent's */
         if (device >= 0 && e->device != device) continue;
-        if (e->memory == SIMT_MEMORY_PINNED) continue; /* pinned: the host's */
-        if (first == NULL) first = e;
-        count++;
-        bytes += e->bytes;
+        if (e->memory == SIMT_MEMORY_PINNED) continue;
+        if ((*count)++ == 0) first = *e;
+        *bytes += (int64_t)e->bytes;
     }
-    struct extent copy = {0};
-    if (first != NULL) copy = *first;
+    return first;
+}
+
+static void report_live(const struct extent *first, int64_t count, int64_t bytes)
+{
+    if (count > 0)
+        simt_finding(RECORD_LEAK, first->site.file != NULL ? &first->site : NULL,
+                     RECORD_SAYS_ALLOCATIONS_LEFT,
+                     SIMT_SAYS(.name = {first->what}, .number = {count, bytes, (int64_t)first->bytes}));
+}
+
+static void report_leaks(int device)
+{
+    int64_t count, bytes;
+    pthread_mutex_lock(&lock);
+    const struct extent first = live_of(device, false, &count, &bytes);
     pthread_mutex_unlock(&lock);
     if (!simt_settings.check || simt_broken) return;
     for (int i = 0; i < REPORTERS && report_other_leaks[i] != NULL; i++) report_other_leaks[i]();
-    if (count == 0) return;
-    simt_finding(
-        RECORD_LEAK, copy.site.file != NULL ? &copy.site : NULL, RECORD_SAYS_ALLOCATIONS_LEFT,
-        SIMT_SAYS(.name = {copy.what}, .number = {(int64_t)count, (int64_t)bytes, (int64_t)copy.bytes}));
+    report_live(&first, count, bytes);
+}
+
+void simt_heap_close(void)
+{
+    int64_t count, bytes;
+    pthread_mutex_lock(&lock);
+    const struct extent first = live_of(-1, true, &count, &bytes);
+    for (size_t i = 0; i < extents.count && count > 0; i++)
+        if (extent_at(i)->state == STATE_LIVE && is_heap(extent_at(i))) rest(extent_at(i));
+    pthread_mutex_unlock(&lock);
+    simt_heap_give_back((size_t)bytes);
+    if (simt_settings.check && !simt_broken) report_live(&first, count, bytes);
 }
 
 void simt_device_reset(void)

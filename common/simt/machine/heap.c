@@ -22,6 +22,11 @@ void simt_heap_limit(size_t bytes)
     limit = bytes;
 }
 
+void simt_heap_give_back(size_t bytes)
+{
+    used -= bytes;
+}
+
 void *simt_heap_alloc(size_t bytes, const void *return_address)
 {
     const struct simt_site site = {NULL, 0, "malloc", return_address};
