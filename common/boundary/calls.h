@@ -163,14 +163,16 @@
  *         have a gate, or no file may refer to them. */
 #define BOUNDARY_MACHINE                                                                                     \
     " simt_access simt_active_mask simt_assert_fail simt_atomic_begin simt_atomic_end "                      \
-    "simt_block_atomic_begin simt_block_extent simt_block_fence simt_block_index simt_clock "                \
-    "simt_cluster_fence simt_cluster_place simt_copy_begin simt_copy_commit simt_copy_wait "                 \
-    "simt_fence simt_free simt_grid_extent simt_grid_is_cooperative simt_grids_trigger "                     \
-    "simt_grids_wait simt_is_device_pointer simt_is_shared_pointer simt_malloc simt_memcpy "                 \
-    "simt_memmove simt_memset simt_note_parameter simt_ordered_begin simt_printf simt_ptx_run "              \
-    "simt_ptx_run_late simt_ptx_touch simt_rank_of_pointer simt_refuse_in_kernel simt_rounding "             \
-    "simt_self simt_shared_address simt_shared_offset simt_site_at simt_sleep simt_swap_checks "             \
-    "simt_swap_end simt_thread_index simtcc_dynamic_shared "
+    "simt_block_atomic_begin simt_block_extent simt_block_fence simt_block_index "                           \
+    "simt_clock simt_cluster_fence simt_cluster_place simt_copy_begin simt_copy_commit "                     \
+    "simt_copy_wait simt_fence simt_free simt_grid_extent simt_grid_is_cooperative "                         \
+    "simt_grids_trigger simt_grids_wait simt_is_device_pointer simt_is_shared_pointer "                      \
+    "simt_load_begin simt_malloc simt_memcpy simt_memmove simt_memset "                                      \
+    "simt_note_parameter simt_printf simt_ptx_run simt_ptx_run_late simt_ptx_touch "                         \
+    "simt_rank_of_pointer simt_refuse_in_kernel simt_rounding simt_self "                                    \
+    "simt_shared_address simt_shared_offset simt_site_at simt_sleep simt_store_begin "                       \
+    "simt_swap_checks simt_swap_end simt_thread_index simt_update_begin "                                    \
+    "simtcc_dynamic_shared "
 
 /** @brief X(name): those of them whose first parameter is the place of the call, which findings name (library.c). */
 #define BOUNDARY_PLACED(X)                                                                                   \

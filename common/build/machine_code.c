@@ -682,10 +682,17 @@ int machine_code_report(const char *name)
     return 0;
 }
 
+/* What begins an atomic of the device's headers: rdi points to what may be touched now, and rsi says how many bytes. */
+#define ATOMIC_BEGINS                                                                                        \
+    " simt_atomic_begin simt_block_atomic_begin simt_update_begin simt_load_begin simt_store_begin "
+
 /* "__tsan_volatile_read4": what rdi points to may be touched now; "simt_access_r4": what r11 points to. 0 for a call of anything else. */
 static int take_call_for_report(struct state *s, const char *name)
 {
-    const int is_atomic = strcmp(name, "simt_atomic_begin") == 0, own = machine_code_report(name);
+    const char *const atomic = strstr(ATOMIC_BEGINS, name);
+    const int is_atomic = atomic != NULL && atomic[-1] == ' ' && atomic[strlen(name)] == ' ';
+    const int own = machine_code_report(name), stores = strcmp(name, "simt_store_begin") == 0,
+              loads = strcmp(name, "simt_load_begin") == 0;
     const char *end = name + strlen(name), *number = end;
     while (number > name && number[-1] >= '0' && number[-1] <= '9') number--;
     int64_t bytes = strtol(number, NULL, 10);
@@ -694,10 +701,12 @@ static int take_call_for_report(struct state *s, const char *name)
         bytes = s->reg[RSI].kind == NUMBER && s->reg[RSI].at < INT32_MAX ? s->reg[RSI].at : 0;
     if (strncmp(name, "__tsan_vptr_", 12) == 0) bytes = 8;
     const char *kind = name + strlen("simt_access_");
-    const int does[2] = {own ? strchr(kind, 'r') != NULL : is_atomic || strstr(name, "_read") != NULL,
-                         own ? strchr(kind, 'w') != NULL
-                             : is_atomic || strstr(name, "_write") != NULL ||
-                                   strstr(name, "_update") != NULL};
+    const int does[2] = {own         ? strchr(kind, 'r') != NULL
+                         : is_atomic ? !stores
+                                     : strstr(name, "_read") != NULL,
+                         own         ? strchr(kind, 'w') != NULL
+                         : is_atomic ? !loads
+                                     : strstr(name, "_write") != NULL || strstr(name, "_update") != NULL};
     if (!does[0] && !does[1]) return strncmp(name, "__tsan_func_", 12) == 0;
     for (int writes = 0; writes < 2; writes++)
         if (does[writes]) add_report(s, s->reg[own ? R11 : RDI], bytes, writes);
@@ -783,13 +792,16 @@ static int has_usual_prefix(const struct instruction *it, enum does does)
             (does == EXCHANGES && strcmp(prefix, "data16") == 0));
 }
 
-/* The device's atomics are calls: as an instruction, one may change its function's own frame. */
-static int judge_atomic(struct program *p, const struct state *s, size_t at)
+/* The device's atomics begin with a call; what it has not told of may be in the function's own frame only. */
+static int judge_atomic(struct program *p, const struct state *s, size_t at, int bytes)
 {
     const struct instruction *it = &p->code.instruction[at];
     for (int i = 0; i < it->count; i++) {
         const struct operand *o = &it->operand[i];
-        if (o->kind == MEMORY && (o->thread || address_of(p, s, at, o).kind != FRAME))
+        if (o->kind != MEMORY) continue;
+        const struct value where = address_of(p, s, at, o);
+        if (where.kind == FRAME && !o->thread) continue;
+        if (!is_reported(s, where, bytes, 1))
             return fail(p, at, "is an atomic access that the compiler has not reported to the device");
     }
     return 1;
@@ -866,7 +878,7 @@ static int step(struct program *p, struct state *s, size_t at, int *goes_on)
     begin_instruction(p, s, at);
     const int atomic =
         kind.does == EXCHANGES || kind.does == COMPARES_AND_EXCHANGES || strcmp(it->prefix, "lock") == 0;
-    if (atomic && !judge_atomic(p, s, at)) return 0;
+    if (atomic && !judge_atomic(p, s, at, kind.bytes)) return 0;
     switch (kind.does) {
     case MOVES: {
         const struct value value = value_of(p, s, at, &it->operand[0], kind.bytes);

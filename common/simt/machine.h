@@ -474,6 +474,10 @@ enum simt_atomic_how {
 };
 /** @brief The same for any atomic: @p how is a set of enum simt_atomic_how. */
 void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *return_address);
+/** @brief The same for one that reads and writes, only loads, or only stores, by name: so machine code shows what it may touch. */
+void simt_update_begin(void *address, size_t bytes, unsigned how, const void *return_address);
+void simt_load_begin(const void *address, size_t bytes, unsigned how, const void *return_address);
+void simt_store_begin(void *address, size_t bytes, unsigned how, const void *return_address);
 /**
  * @brief Called in front of the beginning of a compare-and-swap. What the thread has just read there by a plain read was a guess,
  *        which the swap checks: that read races with no atomic.

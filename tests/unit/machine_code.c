@@ -163,6 +163,8 @@ static const struct {
     {"lock cmpxchg %ecx,0x10(%rsp)", "lock xadd %ecx,(%rdi,%rax,4)", "an atomic access"},
     {"lock cmpxchg %ecx,0x10(%rsp)", "xchg   %ecx,0x10(%rdi)", "an atomic access"},
     {"lock cmpxchg %ecx,0x10(%rsp)", "xchg   %ecx,%fs:(%rax)", "an atomic access"},
+    {"mov    %eax,%fs:0x0(,%rbp,4)", "xchg   %eax,%fs:0x0(,%rbp,4)", "not told"}, /* of what it reads */
+    {"__tsan_write4-0x4\n      26:\tmov ", "__tsan_read_write4-0x4\n      26:\txchg", NULL},
     {"jne    40 <_Z5scalePf+0x40>", "jmp    *%rax", "of a kind"},
     {"jne    40 <_Z5scalePf+0x40>", "jne    42 <_Z5scalePf+0x42>", "jumps to what is no instruction"},
     {"jne    40 <_Z5scalePf+0x40>", "jne    60 <_ZL4helpv>", "jumps into another function"},
@@ -197,6 +199,10 @@ static const struct {
     {"__tsan_write4", "_ZL5otherv", "not told"},
     {"__tsan_write4", "__tsan_atomic_thread_fence", "not told"},
     {"__tsan_write4", "simt_atomic_begin", "not told"}, /* how many bytes */
+    {"__tsan_write_range", "simt_update_begin", NULL},
+    {"__tsan_write_range", "simt_store_begin", NULL},
+    {"__tsan_write_range", "simt_load_begin", "not told"},
+    {"__tsan_write_range", "simt_begin", "not told"},
     {"__tsan_write4", "__tsan_write_range", "not told"},
     {"__tsan_write4", "__tsan_unaligned_write4", NULL},
     {"__tsan_write4", "__tsan_volatile_write4", NULL},

@@ -63,6 +63,22 @@ void simt_ordered_begin(void *address, size_t bytes, unsigned how, const void *r
     if (global) look_for_changes(w, address, bytes);
     w->flags.atomic.before = value_at(address, bytes);
     w->flags.atomic.acquires = (how & SIMT_ACQUIRE) != 0;
+    w->flags.atomic.stores = (how & SIMT_ONLY_STORES) != 0;
+}
+
+void simt_update_begin(void *address, size_t bytes, unsigned how, const void *return_address)
+{
+    simt_ordered_begin(address, bytes, how & ~(unsigned)(SIMT_ONLY_LOADS | SIMT_ONLY_STORES), return_address);
+}
+
+void simt_load_begin(const void *address, size_t bytes, unsigned how, const void *return_address)
+{
+    simt_ordered_begin((void *)(uintptr_t)address, bytes, how | SIMT_ONLY_LOADS, return_address);
+}
+
+void simt_store_begin(void *address, size_t bytes, unsigned how, const void *return_address)
+{
+    simt_ordered_begin(address, bytes, how | SIMT_ONLY_STORES, return_address);
 }
 
 void simt_atomic_begin(void *address, size_t bytes, const void *return_address)
@@ -76,7 +92,8 @@ void simt_block_atomic_begin(void *address, size_t bytes, const void *return_add
     simt_ordered_begin(address, bytes, SIMT_BLOCK_SCOPE, return_address);
 }
 
-/* Sums over all addresses of what is left there less what was there, both scrambled: what is between cancels out. */
+/* Sums over all addresses of what is left there less what was there, both scrambled: what is between cancels out. What a store
+ * overwrites is nobody's: it may be what an earlier kernel left, or poison. */
 static uint64_t left_by_atomics;
 
 static uint64_t scrambled(uint64_t value)
@@ -96,7 +113,7 @@ void simt_atomic_end(void *address, size_t bytes)
     struct worker *w = simt_tls_worker;
     if (w == NULL) return;
     const uint64_t now = value_at(address, bytes);
-    const uint64_t more = scrambled(now) - scrambled(w->flags.atomic.before);
+    const uint64_t more = scrambled(now) - (w->flags.atomic.stores ? 0 : scrambled(w->flags.atomic.before));
     simt_note_update(w, now != w->flags.atomic.before || bytes > sizeof now);
     (void)__atomic_fetch_add(&left_by_atomics, more, __ATOMIC_RELAXED);
     simt_flag_written(w, address, bytes);

@@ -328,8 +328,8 @@ struct flags {
     struct vector_clock *clock; /**< of each flag */
     struct vector_clock *seen;  /**< of each thread: of the flags that it has read since its last fence */
     struct {
-        uint64_t before; /**< what was at the address of the atomic that is being made */
-        bool acquires;
+        uint64_t before;       /**< what was at the address of the atomic that is being made */
+        bool acquires, stores; /**< stores: it reads nothing */
     } atomic;
     /** What a thread is writing to a lock that it held without acquiring; flag NULL: nobody is. */
     struct {

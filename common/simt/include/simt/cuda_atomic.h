@@ -64,30 +64,28 @@ template <typename T, typename D> SIMT_INLINE T atomic_less(T a, D b, ::std::tru
 }
 template <typename T, typename D> SIMT_INLINE T atomic_less(T a, D b, ::std::false_type) { return a - b; }
 
-/** @brief @p what: enum simt_atomic_how, for an atomic that only loads or only stores. */
-template <thread_scope SCOPE>
-SIMT_INLINE void atomic_begin(void *object, size_t bytes, int order, unsigned what, const void *caller)
+/** @brief Among whom an atomic of @p order is one, and what it acquires and releases: enum simt_atomic_how. */
+template <thread_scope SCOPE> SIMT_INLINE unsigned atomic_how(int order, bool loads, bool stores)
 {
-    const bool acquires = order != memory_order_relaxed && order != memory_order_release && !(what & SIMT_ONLY_STORES);
-    const bool releases = order >= memory_order_release && !(what & SIMT_ONLY_LOADS);
-    const unsigned scope = SCOPE == thread_scope_block || SCOPE == thread_scope_thread ? SIMT_BLOCK_SCOPE
-                           : SCOPE == thread_scope_cluster                            ? SIMT_CLUSTER_SCOPE
-                                                                                      : 0;
-    simt_ordered_begin(object, bytes, what | scope | (acquires ? SIMT_ACQUIRE : 0) | (releases ? SIMT_RELEASE : 0),
-                       caller);
+    const bool acquires = loads && order != memory_order_relaxed && order != memory_order_release;
+    const bool releases = stores && order >= memory_order_release;
+    return (SCOPE == thread_scope_block || SCOPE == thread_scope_thread ? SIMT_BLOCK_SCOPE
+            : SCOPE == thread_scope_cluster                            ? SIMT_CLUSTER_SCOPE
+                                                                       : 0) |
+           (acquires ? SIMT_ACQUIRE : 0) | (releases ? SIMT_RELEASE : 0);
 }
 
 template <thread_scope SCOPE, typename T> SIMT_OUTLINE T atomic_load(const T *object, int order)
 {
     T value;
-    atomic_begin<SCOPE>(const_cast<T *>(object), sizeof(T), order, SIMT_ONLY_LOADS, SIMT_CALLER);
+    simt_load_begin(object, sizeof(T), atomic_how<SCOPE>(order, true, false), SIMT_CALLER);
     __atomic_load(object, &value, __ATOMIC_SEQ_CST);
     return value;
 }
 
 template <thread_scope SCOPE, typename T> SIMT_OUTLINE void atomic_store(T *object, T value, int order)
 {
-    atomic_begin<SCOPE>(object, sizeof(T), order, SIMT_ONLY_STORES, SIMT_CALLER);
+    simt_store_begin(object, sizeof(T), atomic_how<SCOPE>(order, false, true), SIMT_CALLER);
     __atomic_store(object, &value, __ATOMIC_SEQ_CST);
     simt_atomic_end(object, sizeof(T));
 }
@@ -96,7 +94,7 @@ template <thread_scope SCOPE, typename T> SIMT_OUTLINE void atomic_store(T *obje
 template <thread_scope SCOPE, typename T, typename F> SIMT_OUTLINE T atomic_update(T *object, int order, F change)
 {
     T old, value;
-    atomic_begin<SCOPE>(object, sizeof(T), order, 0, SIMT_CALLER);
+    simt_update_begin(object, sizeof(T), atomic_how<SCOPE>(order, true, true), SIMT_CALLER);
     __atomic_load(object, &old, __ATOMIC_RELAXED);
     do {
         value = change(old);
@@ -108,7 +106,7 @@ template <thread_scope SCOPE, typename T, typename F> SIMT_OUTLINE T atomic_upda
 template <thread_scope SCOPE, typename T> SIMT_OUTLINE bool atomic_swap(T *object, T *expected, T value, int order)
 {
     simt_swap_checks(object, sizeof(T));
-    atomic_begin<SCOPE>(object, sizeof(T), order, 0, SIMT_CALLER);
+    simt_update_begin(object, sizeof(T), atomic_how<SCOPE>(order, true, true), SIMT_CALLER);
     const bool same = __atomic_compare_exchange(object, expected, &value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
     simt_swap_end(object, sizeof(T), same);
     return same;
@@ -141,7 +139,7 @@ SIMT_OUTLINE void fence_host(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
     }                                                                                                                  \
     SIMT_MEMBER T exchange(T value, memory_order order = memory_order_seq_cst) CONST                                   \
     {                                                                                                                  \
-        return details::atomic_update<SCOPE>(simt_object(), order, [value](T) { return value; });                      \
+        return details::atomic_update<SCOPE>(simt_object(), order, [value](T) SIMT_MEMBER { return value; });                      \
     }                                                                                                                  \
     SIMT_MEMBER bool compare_exchange_strong(T &expected, T value, memory_order success, memory_order) CONST           \
     {                                                                                                                  \
@@ -164,13 +162,13 @@ SIMT_OUTLINE void fence_host(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
     }                                                                                                                  \
     SIMT_MEMBER T fetch_add(difference_type value, memory_order order = memory_order_seq_cst) CONST                    \
     {                                                                                                                  \
-        return details::atomic_update<SCOPE>(simt_object(), order, [value](T old) {                                    \
+        return details::atomic_update<SCOPE>(simt_object(), order, [value](T old) SIMT_MEMBER {                                    \
             return details::atomic_sum(old, value, typename ::std::is_integral<T>::type());                            \
         });                                                                                                            \
     }                                                                                                                  \
     SIMT_MEMBER T fetch_sub(difference_type value, memory_order order = memory_order_seq_cst) CONST                    \
     {                                                                                                                  \
-        return details::atomic_update<SCOPE>(simt_object(), order, [value](T old) {                                    \
+        return details::atomic_update<SCOPE>(simt_object(), order, [value](T old) SIMT_MEMBER {                                    \
             return details::atomic_less(old, value, typename ::std::is_integral<T>::type());                           \
         });                                                                                                            \
     }                                                                                                                  \
@@ -197,7 +195,7 @@ SIMT_OUTLINE void fence_host(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 #define SIMT_ATOMIC_FETCH(CONST, name, expression)                                                                     \
     SIMT_MEMBER T name(T value, memory_order order = memory_order_seq_cst) CONST                                       \
     {                                                                                                                  \
-        return details::atomic_update<SCOPE>(simt_object(), order, [value](T old) { return expression; });             \
+        return details::atomic_update<SCOPE>(simt_object(), order, [value](T old) SIMT_MEMBER { return expression; });             \
     }
 
 template <typename T, thread_scope SCOPE = thread_scope_system> class atomic
