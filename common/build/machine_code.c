@@ -807,6 +807,15 @@ static int judge_atomic(struct program *p, const struct state *s, size_t at, int
     return 1;
 }
 
+/* "lock orq $0x0,(%rsp)": what a compiler makes of a fence. It changes nothing, be it the return address of a function without a frame. */
+static int is_fence(const struct instruction *it)
+{
+    const struct operand *zero = &it->operand[0], *end = &it->operand[1];
+    return strcmp(it->prefix, "lock") == 0 && strcmp(it->name, "orq") == 0 && it->count == 2 &&
+           zero->kind == IMMEDIATE && zero->value == 0 && end->kind == MEMORY && end->base == RSP &&
+           end->index == NO_REGISTER && end->value == 0 && !end->thread && it->relocation_count == 0;
+}
+
 /* "rep stos", "rep movsq": like any other access. */
 static int strings(struct program *p, struct state *s, size_t at)
 {
@@ -878,6 +887,7 @@ static int step(struct program *p, struct state *s, size_t at, int *goes_on)
     begin_instruction(p, s, at);
     const int atomic =
         kind.does == EXCHANGES || kind.does == COMPARES_AND_EXCHANGES || strcmp(it->prefix, "lock") == 0;
+    if (is_fence(it)) return s->reg[RSP].kind == FRAME || fail(p, at, "has a stack whose end nothing tells");
     if (atomic && !judge_atomic(p, s, at, kind.bytes)) return 0;
     switch (kind.does) {
     case MOVES: {

@@ -158,6 +158,8 @@ static const struct {
     {"lock cmpxchg %ecx,0x10(%rsp)", "xchg   %ecx,0x10(%rsp)", NULL},
     {"lock cmpxchg %ecx,0x10(%rsp)", "lock orq $0x0,(%rsp)", NULL},
     {"lock cmpxchg %ecx,0x10(%rsp)", "xchg   %ecx,%edx", NULL},
+    {"push   %rbx\n      62:\tmov ", "lock orq $0x0,(%rsp)\n      61:\tpush   %rbx\n      62:\tmov ", NULL},
+    {"push   %rbx\n      62:\tmov ", "lock orq $0x1,(%rsp)\n      61:\tpush   %rbx\n      62:\tmov ", "touches the stack"},
     {"lock cmpxchg %ecx,0x10(%rsp)", "lock cmpxchg %ecx,(%rdx)", "an atomic access"},
     {"lock cmpxchg %ecx,0x10(%rsp)", "lock addl $0x3,(%rdi)", "an atomic access"},
     {"lock cmpxchg %ecx,0x10(%rsp)", "lock xadd %ecx,(%rdi,%rax,4)", "an atomic access"},
