@@ -146,7 +146,10 @@ static void add_workspace(struct sentence *s, const struct record *r)
             ? "asked for %" PRIu64 " bytes of workspace, but was given the %" PRIu64 " of the contract"
             : "..._workspace_bytes() says %" PRIu64 " bytes, the contract %" PRIu64,
         asked, contract);
-    if (contract == SIZE_MAX) say(s, " (SIZE_MAX): that is what stands for more than 2^63 - 1");
+    if (contract == SIZE_MAX)
+        say(s, " (SIZE_MAX): that is what stands for more than 2^63 - 1");
+    else if (contract > UINT32_MAX && asked <= UINT32_MAX && (uint32_t)contract == asked)
+        say(s, ", of which these are the lower 32 bits: are extents multiplied in 32 bits?");
 }
 
 static void add_own_memory(struct sentence *s, const struct record *r)

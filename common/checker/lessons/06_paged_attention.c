@@ -422,7 +422,9 @@ static const char *fault_of(const struct lesson_case *item)
 
 static const char *purpose(const struct lesson_case *item)
 {
-    enum { LONG = 10000 /* keys */ };
+    enum { LONG = 10000 /* keys */, MANY = 1024 /* threads of a block */ };
+    if (item->part == PART_VALIDATE && item->extent[PA_BATCH] > MANY)
+        return "more sequences than a block has threads: is each of them looked at?";
     if (item->part == PART_VALIDATE && fault_of(item) != NULL) return fault_of(item);
     if (item->extent[EX_STATUS] > KERNEL_OK && item->extent[EX_STATUS] != KERNEL_INVALID_BLOCK_TABLE &&
         item->untouched)

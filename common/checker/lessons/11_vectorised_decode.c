@@ -534,6 +534,7 @@ static int trait(const struct lesson_case *item, int index, const char **message
 
 static const char *purpose(const struct lesson_case *item)
 {
+    enum { MANY = 6000 /* keys, of which a split has about 200 */ };
     if (item->part == PART_DISPATCH && item->expected == KERNEL_INVALID_CONFIG &&
         item->value[DC_VARIANT] != DECODE_AUTO)
         return "a variant that is unknown, or does not serve the arguments, is refused: no other kernel runs "
@@ -553,6 +554,10 @@ static const char *purpose(const struct lesson_case *item)
         item->extent[DC_KV_STRIDE] > item->extent[DC_KV_HEADS] * item->extent[DC_HEAD_DIM])
         return "rows of the cache lie kv_stride elements apart: what lies between them, and past the last "
                "key that is seen, holds NaN";
+    if (item->part == PART_FLASH_2 && item->distribution == RISING && item->value[DC_POSITION] > MANY)
+        return "scores rise to the last key, so the last split has the maximum: if a warp merges more splits "
+               "than it "
+               "has lanes, do later ones count for it?";
     return decode_purpose((enum distribution)item->distribution);
 }
 

@@ -816,6 +816,8 @@ static int trait(const struct lesson_case *item, int index, const char **message
          "only cases whose n is no multiple of 64 fail: what happens to the last strip?"},
         {item->part != PART_SHUFFLE && extent[W4_DTYPE] == DTYPE_BF16,
          "only bf16 fails: it has three bits less than f16, and another power of two"},
+        {(extent[W4_GROUP] & (extent[W4_GROUP] - 1)) != 0,
+         "only cases fail whose groups have a size that is no power of two: is k divided by a shift?"},
         {extent[W4_GROUP] == 32, "only groups of 32 fail: a slice of 64 has two of them"},
         {extent[W4_FORMAT] == W4_GPTQ, "only GPTQ's format fails"},
         {item->part == PART_SPLIT && extent[W4_SPLITS] > 1, "only cases with several splits fail"},

@@ -47,6 +47,13 @@ static float without_nan(enum storage storage, float x)
     return isnan(x) ? 0.0f : x;
 }
 
+/* As infinity_shifted() and shifted(), where a weight of 0 may have left the element out. */
+static float without_specials(enum storage storage, float x)
+{
+    (void)storage;
+    return isfinite(x) ? x : 0.0f;
+}
+
 static float byte_limited(enum storage storage, float x)
 {
     (void)storage;
@@ -74,6 +81,11 @@ static const struct alteration {
      0},
     {flushed, "as if inputs that are subnormal (in f16 below 6.1e-5) were 0: they are numbers like others",
      0},
+    {without_specials,
+     "as if inputs that are infinite or NaN were left out, perhaps where their weight is 0: 0 times either "
+     "is "
+     "NaN",
+     1},
     {infinity_shifted, "as if infinite halves were 65536" SHIFTED, 1},
     {shifted, "as if infinite halves were 65536, and NaN 98304" SHIFTED, 1},
     {limited, "as if infinite inputs were the largest finite number", 1},

@@ -99,7 +99,13 @@ cudaError_t cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute at
     int is_carveout = attribute == cudaFuncAttributePreferredSharedMemoryCarveout;
     int is_non_portable = attribute == cudaFuncAttributeNonPortableClusterSizeAllowed;
     if (!is_size && !is_carveout && !is_non_portable) return runtime_result(cudaErrorInvalidValue);
-    if (is_size && (value < 0 || (size_t)value > available)) return runtime_result(cudaErrorInvalidValue);
+    if (is_size && (value < 0 || (size_t)value > available)) {
+        runtime_note_refusal(runtime_site(__builtin_return_address(0), "cudaFuncSetAttribute"),
+                             RECORD_SAYS_CALL_OVER,
+                             SIMT_SAYS(.name = {"dynamic shared memory", "cudaFuncSetAttribute"},
+                                       .number = {value, (int64_t)available}));
+        return runtime_result(cudaErrorInvalidValue);
+    }
     if (is_carveout && (value < -1 || value > 100)) return runtime_result(cudaErrorInvalidValue);
     pthread_mutex_lock(&functions_lock);
     struct function_entry *entry = find_or_make(function);
