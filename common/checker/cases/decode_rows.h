@@ -32,7 +32,7 @@ enum distribution {
     INFINITE_VALUE,
     LARGE_VALUES, /* near the largest half, of either sign: the sum exceeds it before it is divided */
     STEEP,        /* slopes of 1e37 */
-    OUTWEIGHED,   /* slopes of OUTWEIGHED_SLOPE, and what the distance takes from a score its key gives back */
+    OUTWEIGHED, /* slopes of OUTWEIGHED_SLOPE, and what the distance takes from a score its key gives back */
     NAN_REST,
     CHEAP
 };

@@ -474,7 +474,8 @@ static const char *purpose(const struct lesson_case *item)
         return "the scale is small, and sums of dS K are beyond 65504 before they are multiplied by it: they "
                "are f32";
     case OPPOSED_HEADS:
-        return "what one query head adds to dK and dV is beyond 65504, and what all of its group add is not: they "
+        return "what one query head adds to dK and dV is beyond 65504, and what all of its group add is not: "
+               "they "
                "are rounded once";
     case SMALL_GRADIENT:
         return "in f16, dS is among the subnormal numbers";
