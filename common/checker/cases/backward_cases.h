@@ -28,6 +28,7 @@ enum backward_distribution {
     FAINT,          /* one key takes so much that all other weights are about exp(-22) */
     LARGE_GRADIENT, /* dO of magnitude 500 */
     LARGE_SUMS, /* the same and keys of magnitude 1000: in f16, dS K would be infinite before it is scaled */
+    OPPOSED_HEADS, /* in f16, dK and dV of every other query head are beyond 65504, and those of a group together are not */
     SMALL_GRADIENT, /* dO of magnitude 2^-12: in f16, dS is among the subnormals */
     /* lse and out of a softmax whose denominator is a quarter of what it is: weights of a row sum to 4 */
     SURPLUS,

@@ -136,6 +136,14 @@ static double of_cancelled(const struct lesson_case *item, int index, int row, i
     return column > 0 || index == BW_Q ? 0.0 : index == BW_V ? sign : 1.0;
 }
 
+/* Scores are of the other columns; heads have gradients of other signs and nearly the same size. */
+static double of_opposed(int index, int head, int row, int column, double noise)
+{
+    if (column > 0) return index == BW_V ? 0.0 : noise;
+    if (index == BW_DOUT) return head % 2 == 0 ? 1400.0 : -1260.0;
+    return index == BW_Q ? 10.0 : index == BW_K ? 0.0 : row % 2 == 0 ? 1.0 : -1.0;
+}
+
 static double element(const struct lesson_case *item, int index, int head, int row, int column, double noise)
 {
     int spot = head == 1 && row == 7 && column == 3;
@@ -167,6 +175,8 @@ static double element(const struct lesson_case *item, int index, int head, int r
         return index == BW_DOUT ? 500.0 * noise : noise;
     case LARGE_SUMS:
         return index == BW_DOUT ? 500.0 * noise : index == BW_K ? 1000.0 * noise : noise;
+    case OPPOSED_HEADS:
+        return of_opposed(index, head, row, column, noise);
     case SMALL_GRADIENT:
         return index == BW_DOUT ? 0x1p-12 * noise : noise;
     case NAN_Q:

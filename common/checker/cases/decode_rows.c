@@ -35,6 +35,8 @@ static double trend(const struct decode_token *token)
         return 0.25 * t;
     case FALLING:
         return 0.25 * (length - t);
+    case OUTWEIGHED:
+        return OUTWEIGHED_SLOPE * (length - 1 - t);
     case DOMINANT:
         return t == length - length / 4 - 1 ? 40.0 : 0.0;
     case EARLY:
@@ -96,6 +98,7 @@ static double element(const struct decode_token *token, int d, double noise)
         return key && d == 0 ? of_score(token) : noise;
     case RISING:
     case FALLING:
+    case OUTWEIGHED:
     case BELOW:
     case DOMINANT:
     case EARLY:
@@ -129,8 +132,9 @@ void decode_fill_cheaply(float *row, size_t count, struct rng *rng)
 void decode_fill_query(enum distribution distribution, int head_dim, size_t elems, struct rng *rng,
                        float *data)
 {
-    static const enum distribution trends[] = {RISING, FALLING, DOMINANT,       BELOW,         FAINT_PARTS,
-                                               LOWEST, FAINT,   NAN_WEIGHTLESS, NAN_OVERTAKEN, EARLY};
+    static const enum distribution trends[] = {RISING,        FALLING, DOMINANT,  BELOW,
+                                               FAINT_PARTS,   LOWEST,  FAINT,     NAN_WEIGHTLESS,
+                                               NAN_OVERTAKEN, EARLY,   OUTWEIGHED};
     int trended = 0;
     for (size_t i = 0; i < sizeof trends / sizeof trends[0]; i++) trended |= distribution == trends[i];
     float first = distribution == BELOW    ? (float)BELOW_QUERY
@@ -160,6 +164,8 @@ const char *decode_purpose(enum distribution distribution)
                   "thousandth each, and count",
         [FAINT] =
             "one key, whose value is 0, takes nearly all the weight: weights of 1e-10 are all that comes out",
+        [OUTWEIGHED] =
+            "what the distance takes from a score its key gives back: all keys count, however far they are",
         [NAN_WEIGHTLESS] = "a value is NaN whose weight is 0: 0 * NaN is NaN",
         [NAN_OVERTAKEN] = "a value is NaN whose weight becomes 0 when a later key lies far above: a sum that "
                           "is NaN stays NaN if it is multiplied by 0",

@@ -32,10 +32,11 @@ enum distribution {
     INFINITE_VALUE,
     LARGE_VALUES, /* near the largest half, of either sign: the sum exceeds it before it is divided */
     STEEP,        /* slopes of 1e37 */
+    OUTWEIGHED, /* slopes of OUTWEIGHED_SLOPE, and what the distance takes from a score its key gives back */
     NAN_REST,
     CHEAP
 };
-enum { MOST_HEAD_DIM = 256 };
+enum { MOST_HEAD_DIM = 256, OUTWEIGHED_SLOPE = 16 };
 
 /** @brief The key or the value of token @p t of sequence @p b; the sequence has @p length tokens. */
 struct decode_token {

@@ -258,8 +258,9 @@ void paged_fill(const struct lesson_case *item, int index, size_t elems, struct 
     case PA_SLOPES:
         for (size_t h = 0; h < elems; h++)
             data[h] =
-                item->distribution == STEEP
-                    ? 1e37f
+                item->distribution == STEEP ? 1e37f
+                : item->distribution == OUTWEIGHED
+                    ? OUTWEIGHED_SLOPE
                     : (float)((h % 3 == 1 ? -0.5 : 1.0) * exp2(-8.0 * (double)(elems - h) / (double)elems));
         break;
     case PA_STATUS:

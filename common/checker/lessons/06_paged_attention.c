@@ -141,6 +141,7 @@ static const struct table_row TABLE[] = {
     {"faint_weights",           GROUP_NUMERICS, A,                2,     2,    1,  64,   16,   200, FULL,              FAINT,          {0}},
     {"faint_parts",             GROUP_NUMERICS, A,                3,     2,    1,  64,   16,   512, FULL,              FAINT_PARTS,    {0}},
     {"lowest_scores",           GROUP_NUMERICS, A,                2,     2,    1,  64,   16,   200, MIXED,             LOWEST,         {.scale = 0x1p90}},
+    {"alibi_outweighed",        GROUP_NUMERICS, A,                2,     4,    2,  64,   16,   130, MIXED,             OUTWEIGHED,     {.alibi = 1}},
     {"faint_weights_32",        GROUP_NUMERICS, A,                1,     3,    1, 128,   32,   330, FULL,              FAINT,          {0}},
 
     {"sound",                   GROUP_BASIC,    V,                4,     2,    1,  32,   16,   100, MIXED,             NORMAL,         {0}},

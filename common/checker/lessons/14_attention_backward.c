@@ -120,6 +120,7 @@ static const struct table_row TABLE[] = {
     {"steady_gradient",      GROUP_NUMERICS, F | HB, 1,  1,  1,  1500,     3,  32, 0,                    0, STEADY},
     {"large_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, LARGE_GRADIENT},
     {"large_sums",           GROUP_NUMERICS, F | H | DH, 1, 1, 1,  17,     9,  32, 0,                 1e-4, LARGE_SUMS},
+    {"opposed_heads",        GROUP_NUMERICS, H | DH, 1,  2,  1,   100,     2,  32, 0,                    0, OPPOSED_HEADS},
     {"small_gradient",       GROUP_NUMERICS, F | HB, 1,  1,  1,    33,    65,  32, 0,                    0, SMALL_GRADIENT},
     {"cancelled_slices",     GROUP_NUMERICS, DB,     1,  1,  1,     1,  1024,  32, 0,                    0, CANCELLED},
     {"surplus",              GROUP_NUMERICS, F|HB|DF, 1, 2,  1,    33,    40,  32, CAUSAL,               0, SURPLUS},
@@ -472,6 +473,10 @@ static const char *purpose(const struct lesson_case *item)
     case LARGE_SUMS:
         return "the scale is small, and sums of dS K are beyond 65504 before they are multiplied by it: they "
                "are f32";
+    case OPPOSED_HEADS:
+        return "what one query head adds to dK and dV is beyond 65504, and what all of its group add is not: "
+               "they "
+               "are rounded once";
     case SMALL_GRADIENT:
         return "in f16, dS is among the subnormal numbers";
     default:

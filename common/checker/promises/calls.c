@@ -333,18 +333,22 @@ void vary_state(const struct lesson *lesson, const struct lesson_case *cases, in
 
 /* ---- bits ------------------------------------------------------------------------------------------------- */
 
-/* The same call twice, with so few outputs and so long sums that a kernel may have several blocks share one. */
+/* The same call twice, with so few outputs and so long sums that a kernel may have several blocks share one. Rows of scores that are given
+ * are cheap: they are longer than any that a block's registers hold. */
 void make_long_sums(struct making *m)
 {
-    enum { FEW = 3, LONG = 3072 };
-    static const char *const axes[] = {"kv_len", "k"};
+    enum { FEW = 3, LONG = 3072, LONG_ROW = 17003 };
+    static const char *const axes[] = {"kv_len", "k", "cols"};
+    const int given = making_is_given_scores(m), length = given ? LONG_ROW : LONG;
+    const struct described *rows = given ? described_extent(m->lesson, m->part, "rows") : NULL;
     for (size_t i = 0; i < sizeof axes / sizeof axes[0] && m->lesson->settle == NULL; i++) {
         const struct described *line = described_extent(m->lesson, m->part, axes[i]), *other = NULL;
         struct lesson_case item = making_least(m, making_like(m), FEW);
         if (line == NULL) continue;
         while ((other = described_next(m->lesson, m->part, DESCRIBED_STRIDE, other)) != NULL)
-            if (strcmp(other->name, "lda") == 0) tell_call(&item, other, LONG, 1);
-        tell_call(&item, line, LONG, 1);
+            if (strcmp(other->name, "lda") == 0) tell_call(&item, other, length, 1);
+        tell_call(&item, line, length, 1);
+        if (rows != NULL) tell_call(&item, rows, FEW, 1);
         struct lesson_case *added = making_add(m, &item, "long_sums");
         if (added != NULL) added->flags &= ~(unsigned)CASE_ONE_CALL;
     }

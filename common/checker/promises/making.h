@@ -91,6 +91,9 @@ MAKERS(MAKER)
     int has_##name(const struct lesson *lesson, const struct lesson_case *cases, int count, int part);
 CONDITIONS(CONDITION)
 
+/** @brief 1 if the part is given rows of scores, and need not make them. */
+int making_is_given_scores(const struct making *m);
+
 /** @brief Of the part's ordinary cases that have the widest rows the one with most to compute; NULL: rows have one width. */
 const struct lesson_case *making_widest(const struct making *m);
 

@@ -94,7 +94,7 @@ enum {
     ALL_BUT_LAST,
     ALL,
     ONE_NAN, /* the scores of all keys are -infinity, but for one in the middle, or in any place of a given row */
-    FAR_BELOW, /* scores of all keys but the first are finite, and so far below that their weights are 0 */
+    FAR_BELOW, /* scores of all keys but the first few, which several warps share, are finite, and so far below that their weights are 0 */
     LATE,      /* the score of the last key is above all others, and none of those is -infinity */
     CANCELLED, /* the values of the second half of the keys nearly cancel those of the first one */
     HIDDEN_VALUES, /* every value is NaN in some columns: queries before it do not see it */
@@ -210,7 +210,7 @@ int has_weights(const struct lesson *lesson, const struct lesson_case *cases, in
     return has_scores(lesson, cases, count, part) && has_values(lesson, cases, count, part);
 }
 
-static int is_given_scores(const struct making *m)
+int making_is_given_scores(const struct making *m)
 {
     struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
     int given = 0;
@@ -231,7 +231,7 @@ void make_weightless(struct making *m)
         "or "
         "infinite: 0 times either is NaN, in a row whose weights have the sum 0, too";
     const int weighs = has_weights(m->lesson, m->cases, m->count, m->part);
-    if (weighs || is_given_scores(m))
+    if (weighs || making_is_given_scores(m))
         add_filled(
             m, "weightless_and_nan", ONE_NAN, weighs ? KEYS : 3 * KEYS,
             "all scores of a row are -infinity but one, which is NaN: so is all that comes of it, though "
@@ -241,7 +241,7 @@ void make_weightless(struct making *m)
     if (m->lesson->settle == NULL) add_filled(m, "weightless_but_last", ALL_BUT_LAST, KEYS, about);
     add_filled(m, "weightless_all", ALL, KEYS, about_all);
     add_filled(m, "weightless_far_below", FAR_BELOW, KEYS,
-               "the scores of all keys but one are far below its own, and some of their values are NaN or "
+               "the scores of all keys but a few are far below theirs, and some of their values are NaN or "
                "infinite: a weight that underflows to 0 times either is NaN");
 }
 
@@ -408,12 +408,12 @@ static size_t seen(const struct lesson *lesson, const struct lesson_case *item, 
     return lesson->seen != NULL ? (size_t)lesson->seen(item, (int)b) : tokens;
 }
 
-/* Of the keys without a weight every 16th has a NaN or an infinity, each in another column; fewer where that would be more than half
+/* Of the keys without a weight every 13th has a NaN or an infinity, each in another column; fewer where that would be more than half
  * of the columns. */
 static void fill_weightless(const struct lesson *lesson, const struct lesson_case *item,
                             const struct lesson_buffer *buffer, size_t head_dim, float *data)
 {
-    enum { APART = 16, FIRST = 5, DOWN = 30000, UP = 64 };
+    enum { APART = 13, FIRST = 5, DOWN = 30000, UP = 64 };
     const int late = item->scores == LATE;
     const float hidden = late ? 0.0f : item->scores == FAR_BELOW ? -DOWN : -INFINITY;
     const size_t row_elems = buffer->extent[buffer->rank - 1];
@@ -426,7 +426,7 @@ static void fill_weightless(const struct lesson *lesson, const struct lesson_cas
         const size_t alone = late || item->scores == ALL_BUT_LAST ? last
                              : item->scores == ONE_NAN            ? (last + 1) / 2
                                                                   : 0;
-        const int counts = item->scores != ALL && token == alone;
+        const int counts = item->scores == FAR_BELOW ? token < FIRST : item->scores != ALL && token == alone;
         if (is_key(buffer->name) && column == 0)
             data[i] = !counts ? hidden : late ? (float)UP : item->scores == ONE_NAN ? NAN : 0.5f;
         if (is_value(buffer->name) && !counts && !late && token % steps == FIRST &&
