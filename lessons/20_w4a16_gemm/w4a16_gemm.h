@@ -59,7 +59,7 @@ enum kernel_status w4a16_tensor(const struct w4a16_args *args, cudaStream_t stre
 /**
  * @brief Part "split": the same, with k cut into `splits` parts of about equal length that different blocks take.
  *
- * Sums of the parts are added in their order, whatever the order in which blocks end.
+ * Sums of the parts are added in a fixed order, whatever the order in which blocks end.
  *
  * @param[in] args   as for w4a16_tensor(); splits: 1 to W4_MOST_SPLITS, also where there are not as many slices of k
  * @param[in] stream where to launch
