@@ -74,7 +74,7 @@ int making_random(const struct lesson *lesson, const struct lesson_case *cases, 
 #define MAKERS(X) \
     X(null_pointers) X(optional_pointers) X(misaligned_pointers) X(places) X(small_extents) \
     X(ratios) X(numbers_of_tiles) X(scores) X(infinite_values) X(weightless) X(hidden) X(cancelled) \
-    X(special) X(infinities) X(finite_scalars) X(longer_rows) X(many) X(shared_rows) X(far_rows) X(far_groups) \
+    X(special) X(infinities) X(finite_scalars) X(longer_rows) X(many) X(shared_rows) X(far_rows) X(far_tiles) X(far_groups) \
     X(far_parts) X(rounds) X(unknown_options) X(odd_scalars) X(several_faults) X(idle) \
     X(refused_workspaces) X(larger_workspace) X(unneeded_workspaces) X(workspace_queries) \
     X(status_words) X(two_streams) X(two_devices) X(captured) X(default_stream) X(state) \
