@@ -14,6 +14,7 @@ enum made_property {
     MADE_PLACES = 1 << 16,
     MADE_FAULTS,
     MADE_STATE,
+    MADE_REFUSED,
     MADE_PATHS,
     MADE_RATIOS,
     MADE_DEVICES,
@@ -124,3 +125,5 @@ void vary_device(const struct lesson *lesson, const struct lesson_case *cases, i
 /** @brief Turns @p item into number @p index of calls with the same pointers. */
 void vary_state(const struct lesson *lesson, const struct lesson_case *cases, int count,
                 struct lesson_case *item, int index, struct rng *rng);
+/** @brief Turns @p item into number @p index of calls that must be refused, each after one that must not. */
+void vary_refused(const struct lesson_case *cases, int count, struct lesson_case *item, int index);
