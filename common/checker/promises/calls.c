@@ -132,7 +132,7 @@ void make_refused_launch(struct making *m)
 
 /* ---- state ------------------------------------------------------------------------------------------------ */
 
-enum { RANDOM_CALLS = 6 };
+enum { RANDOM_CALLS = 6, REFUSED_IN_TURN = 8 /* with the sound call before them */ };
 
 #define AFTER(what) "an earlier call had " what ": is something kept from call to call?"
 
@@ -258,11 +258,45 @@ static int change_groups(const struct lesson *lesson, struct lesson_case *item, 
     return 1;
 }
 
+/* Whether how far rows are apart does not show an extent: that of a pointer's first axis, or of none where there are no such distances. */
+static int counts_rows(const struct lesson *lesson, int part, const char *extent)
+{
+    const size_t length = strlen(extent);
+    int counts = described_next(lesson, part, DESCRIBED_STRIDE, NULL) == NULL;
+    for (const struct described *line = NULL;
+         (line = described_next(lesson, part, DESCRIBED_POINTER, line)) != NULL;) {
+        const char *at = line->extents;
+        counts |= strncmp(at, extent, length) == 0 && at[length] == ',';
+        while ((at = strstr(at, ", ")) != NULL)
+            if (at += 2, strncmp(at, extent, length) == 0 && strchr(",", at[length]) != NULL) return 0;
+    }
+    return counts;
+}
+
+/* Makes change number @p left of a call that takes another path: fewer rows, or of what else there are rows; where its first buffer
+ * begins, and where all others do. 0: there are not as many. */
+static int change_path(const struct lesson *lesson, const struct lesson_case *cases, int count,
+                       struct lesson_case *item, int left)
+{
+    for (const struct described *line = NULL;
+         (line = described_next(lesson, item->part, DESCRIBED_EXTENT, line)) != NULL;) {
+        struct lesson_case other = *item;
+        if (is_stride(lesson, item->part, line) || !counts_rows(lesson, item->part, line->name) ||
+            !tell_another(lesson, cases, count, &other, line) || told(&other, line) > told(item, line) ||
+            left-- > 0)
+            continue;
+        *item = other;
+        return 1;
+    }
+    return left < 2 && move(lesson, item, left, left > 0 ? WIRE_BUFFERS : 0);
+}
+
 /* Of change number @p left the call before it, or @p changed: the case's own arguments one by one, then how many heads share a K/V head,
- * then of each case that takes another path where its first buffer begins, and where all others do. 0: there are not as many. */
+ * then those of each case that takes another path. 0: there are not as many. */
 static int change(const struct lesson *lesson, const struct lesson_case *cases, int count,
                   struct lesson_case *item, int left, int changed)
 {
+    const struct lesson_case *taken = NULL;
     struct lesson_case other = *item;
     int own = 0;
     for (; change_one(lesson, cases, count, &other, own); own++, other = *item)
@@ -275,16 +309,41 @@ static int change(const struct lesson *lesson, const struct lesson_case *cases, 
         *item = other;
         return 1;
     }
-    const struct lesson_case *taken = path(lesson, cases, count, item->part, left / 2);
-    if (taken == NULL) return 0;
-    other = *taken;
-    other.flags |= CASE_SAME_ADDRESSES;
-    other.seed = item->seed;
-    other.devices = item->devices;
-    *item = other;
-    item->about = AFTER("other arguments");
-    if (changed) (void)move(lesson, item, left % 2, left % 2 > 0 ? WIRE_BUFFERS : 0);
-    return 1;
+    for (int at = 0; (taken = path(lesson, cases, count, item->part, at)) != NULL; at++)
+        for (int of_path = 0; other = *taken, change_path(lesson, cases, count, &other, of_path); of_path++) {
+            if (left-- > 0) continue;
+            if (!changed) other = *taken;
+            other.flags |= CASE_SAME_ADDRESSES;
+            other.seed = item->seed;
+            other.devices = item->devices;
+            other.about = AFTER("other arguments");
+            *item = other;
+            return 1;
+        }
+    return 0;
+}
+
+/* The part's call that is number @p left of those that must be refused, whatever becomes of a launch; NULL: there are not as many. */
+static const struct lesson_case *refusal(const struct lesson_case *cases, int count, int part, int left)
+{
+    for (int i = 0; i < count; i++)
+        if (cases[i].part == part && cases[i].expected != KERNEL_OK && cases[i].repeat == 1 &&
+            cases[i].devices == ON_ANY && cases[i].capability == 0 &&
+            !(cases[i].flags & CASE_REFUSE_LAUNCHES) && left-- == 0)
+            return &cases[i];
+    return NULL;
+}
+
+static void add_refused(struct making *m)
+{
+    int refusals = 0;
+    while (m->sound != NULL && refusal(m->cases, m->count, m->part, refusals) != NULL) refusals++;
+    struct lesson_case *item = refusals > 0 ? making_add(m, m->sound, "refused_after_sound") : NULL;
+    if (item == NULL) return;
+    item->group = GROUP_PROPERTIES;
+    item->flags |= CASE_ENUMERATES | CASE_SAME_ADDRESSES;
+    item->property = MADE_REFUSED;
+    item->repeat = refusals + (refusals - 1) / (REFUSED_IN_TURN - 1) + 1;
 }
 
 void make_state(struct making *m)
@@ -301,6 +360,7 @@ void make_state(struct making *m)
     item->flags |= CASE_ENUMERATES | CASE_SAME_ADDRESSES;
     item->property = MADE_STATE;
     item->repeat = 2 * changes + 2 + RANDOM_CALLS; /* at least the first one again */
+    add_refused(m);
 }
 
 /* A random call, with buffers where those of the other ones are. */
@@ -329,6 +389,18 @@ void vary_state(const struct lesson *lesson, const struct lesson_case *cases, in
     (void)change(lesson, cases, count, item, index / 2, index % 2);
     if (index > 0) (void)change(lesson, cases, count, &last, (index - 1) / 2, 1);
     item->about = index > 0 ? last.about : NULL;
+}
+
+/* Calls that must be refused, after a sound one with the same pointers: a few each time, so that others come first. */
+void vary_refused(const struct lesson_case *cases, int count, struct lesson_case *item, int index)
+{
+    const struct lesson_case made = *item;
+    if (index % REFUSED_IN_TURN == 0) return;
+    *item = *refusal(cases, count, made.part, index - index / REFUSED_IN_TURN - 1);
+    item->flags |= CASE_SAME_ADDRESSES;
+    item->devices = made.devices;
+    item->seed = made.seed;
+    item->about = AFTER("sound arguments in the same place");
 }
 
 /* ---- bits ------------------------------------------------------------------------------------------------- */

@@ -98,6 +98,16 @@ static int set_parts(const struct lesson *lesson, const struct lesson_case *part
     return 1;
 }
 
+/* Whether a call may have 1 of this extent, and not only so many as fill a word. */
+static int can_be_one(const struct making *m, const struct described *line)
+{
+    for (int i = 0; i < m->count; i++)
+        if (m->cases[i].part == m->part && making_is_ordinary(&m->cases[i]) &&
+            m->cases[i].value[line->at] == 1)
+            return 1;
+    return 0;
+}
+
 static struct lesson_case *add_far(struct making *m, const struct described *line, int vectors,
                                    const char *row, const char *behind_name)
 {
@@ -107,7 +117,7 @@ static struct lesson_case *add_far(struct making *m, const struct described *lin
     char name[LESSON_NAME / 2];
     /* extents are named from the outermost in */
     while ((other = described_next(m->lesson, m->part, DESCRIBED_EXTENT, other)) != line)
-        set_extent(&part, other, 1);
+        if (can_be_one(m, other)) set_extent(&part, other, 1);
     parts = part;
     set_extent(&parts, line, (vectors ? PARTS_IN_VECTORS : PARTS) * each);
     if (!set_parts(m->lesson, &part, &parts, each, vectors)) return NULL;

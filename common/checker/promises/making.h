@@ -14,6 +14,7 @@ enum made_property {
     MADE_PLACES = 1 << 16,
     MADE_FAULTS,
     MADE_STATE,
+    MADE_REFUSED,
     MADE_PATHS,
     MADE_RATIOS,
     MADE_DEVICES,
@@ -74,7 +75,7 @@ int making_random(const struct lesson *lesson, const struct lesson_case *cases, 
 #define MAKERS(X) \
     X(null_pointers) X(optional_pointers) X(misaligned_pointers) X(places) X(small_extents) \
     X(ratios) X(numbers_of_tiles) X(scores) X(infinite_values) X(weightless) X(hidden) X(cancelled) \
-    X(special) X(infinities) X(finite_scalars) X(longer_rows) X(many) X(shared_rows) X(far_rows) X(far_groups) \
+    X(special) X(infinities) X(finite_scalars) X(longer_rows) X(many) X(shared_rows) X(far_rows) X(far_tiles) X(far_groups) \
     X(far_parts) X(rounds) X(unknown_options) X(odd_scalars) X(several_faults) X(idle) \
     X(refused_workspaces) X(larger_workspace) X(unneeded_workspaces) X(workspace_queries) \
     X(status_words) X(two_streams) X(two_devices) X(captured) X(default_stream) X(state) \
@@ -127,3 +128,5 @@ void vary_device(const struct lesson *lesson, const struct lesson_case *cases, i
 /** @brief Turns @p item into number @p index of calls with the same pointers. */
 void vary_state(const struct lesson *lesson, const struct lesson_case *cases, int count,
                 struct lesson_case *item, int index, struct rng *rng);
+/** @brief Turns @p item into number @p index of calls that must be refused, each after one that must not. */
+void vary_refused(const struct lesson_case *cases, int count, struct lesson_case *item, int index);

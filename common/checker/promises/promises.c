@@ -120,6 +120,9 @@ void promises_vary(const struct lesson *lesson, const struct lesson_case *cases,
     case MADE_STATE:
         vary_state(lesson, cases, count, item, index, rng);
         break;
+    case MADE_REFUSED:
+        vary_refused(cases, count, item, index);
+        break;
     default:
         lesson->vary(item, index, rng);
         break;

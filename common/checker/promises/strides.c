@@ -32,12 +32,11 @@ static size_t rows_of(const struct lesson_buffer *buffer)
     return rows;
 }
 
-/* Three eighths of the rows lie below 2^31, and a quarter beyond 2^32, where unsigned offsets begin anew: what lies there is not only a
- * rest that nobody reads. Of a tile of 64 rows half lie beyond 2^32, seen from its first row. @p more keeps rows from beginning at multiples
- * of a vector. */
-static void add_far_stride(struct making *m, const struct described *stride, int more)
+/* What lies beyond 2^32, where unsigned offsets begin anew, is not only a rest that nobody reads. @p more keeps rows from beginning at multiples of a vector. */
+static void add_far_stride(struct making *m, const struct described *stride, const char *of,
+                           size_t least_rows, int more)
 {
-    enum { LEAST_ROWS = 3, TILE_ROWS = 64, MOST_APART = INT32_MAX / 64 - 2 };
+    enum { TILE_ROWS = 64 };
     struct lesson_buffer buffer[WIRE_BUFFERS] = {{0}};
     const struct lesson_case *like = making_like(m);
     const int count = m->lesson->buffers(like, buffer);
@@ -46,14 +45,13 @@ static void add_far_stride(struct making *m, const struct described *stride, int
     int far = 0;
     for (int b = 0; b < count; b++) {
         const size_t rows = rows_of(&buffer[b]);
-        if (rows < LEAST_ROWS || !has_rows_apart(m, buffer[b].name, stride->name)) continue;
-        const int64_t wanted =
-            (INT64_C(1) << 32) / (int64_t)(rows < TILE_ROWS ? rows * 3 / 4 : rows / 2) / 64;
-        apart[b] = ((wanted < MOST_APART ? wanted : MOST_APART) + 1) * 64 + more;
+        if (rows < least_rows || !has_rows_apart(m, buffer[b].name, stride->name)) continue;
+        apart[b] =
+            ((INT64_C(1) << 32) / (int64_t)(rows < TILE_ROWS ? rows * 3 / 4 : rows / 2) / 64 + 1) * 64 + more;
         far++;
     }
     if (far == 0) return;
-    snprintf(name, sizeof name, "far_%s%s", stride->name, more ? "_odd" : "");
+    snprintf(name, sizeof name, "far_%s%s%s", of, stride->name, more ? "_odd" : "");
     struct lesson_case *item = making_add(m, like, name);
     if (item == NULL) return;
     memcpy(item->apart, apart, sizeof apart);
@@ -61,13 +59,26 @@ static void add_far_stride(struct making *m, const struct described *stride, int
         if (apart[b] != 0) item->value[stride->at] = apart[b];
 }
 
+/* Three eighths of the rows lie below 2^31, and a quarter beyond 2^32: of three rows none would. Of a tile of 64 rows half do, seen
+ * from its first row. */
 void make_far_rows(struct making *m)
 {
+    enum { LEAST_ROWS = 4 };
     const struct described *line = NULL;
     while ((line = described_next(m->lesson, m->part, DESCRIBED_STRIDE, line)) != NULL) {
-        add_far_stride(m, line, 0);
-        if (line->first == 1) add_far_stride(m, line, 1);
+        add_far_stride(m, line, "", LEAST_ROWS, 0);
+        if (line->first == 1) add_far_stride(m, line, "", LEAST_ROWS, 1);
     }
+}
+
+/* The first row of a tile, or of what a loop over rows does next, is so far away: a kernel may find it in another way than rows of the tile. */
+void make_far_tiles(struct making *m)
+{
+    enum { LEAST_ROWS = 100 };
+    const struct described *line = NULL;
+    if (described_about(m->lesson, m->part, DESCRIBED_LIKE, m->row_name) == NULL) return;
+    while ((line = described_next(m->lesson, m->part, DESCRIBED_STRIDE, line)) != NULL)
+        add_far_stride(m, line, "tiles_of_", LEAST_ROWS, 0);
 }
 
 void make_longer_rows(struct making *m)

@@ -116,7 +116,8 @@ const struct promise promise_table[] = {
     {"extent.overflow", "sizes whose products do not fit are refused", NULL, "*overflow* *too_large* *2147483647*", NULL, NULL, NULL},
 
     {"stride.longer", "rows further apart than they are long, by odd numbers, too", NULL, "rows_apart* *_rows_apart *_odd", make_longer_rows, has_stride, "rows follow each other"},
-    {"stride.far", "rows that begin beyond 2^31 elements", NULL, NULL, make_far_rows, has_stride, "rows follow each other"},
+    {"stride.far", "rows that begin beyond 2^31 and 2^32 elements", NULL, NULL, make_far_rows, has_stride, "rows follow each other"},
+    {"stride.tiles", "the same for rows of later tiles, and of later steps of a loop over rows", NULL, "far_tiles_*", make_far_tiles, has_stride, "rows follow each other"},
 
     {"scalar.finite", "0, negative, tiny and large factors", NULL, "scale_* alpha* beta* factors_* small_queries", make_finite_scalars, has_scalar, "takes no factor"},
     {"scalar.odd", "factors that are not finite are refused", NULL, NULL, make_odd_scalars, has_scalar, "takes no factor"},
