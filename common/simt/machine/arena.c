@@ -759,7 +759,7 @@ static void report_leaks(int device)
     report_live(&first, count, bytes);
 }
 
-void simt_heap_close(void)
+size_t simt_arena_heap_close(void)
 {
     int64_t count, bytes;
     pthread_mutex_lock(&lock);
@@ -767,8 +767,8 @@ void simt_heap_close(void)
     for (size_t i = 0; i < extents.count && count > 0; i++)
         if (extent_at(i)->state == STATE_LIVE && is_heap(extent_at(i))) rest(extent_at(i));
     pthread_mutex_unlock(&lock);
-    simt_heap_give_back((size_t)bytes);
     if (simt_settings.check && !simt_broken) report_live(&first, count, bytes);
+    return (size_t)bytes;
 }
 
 void simt_device_reset(void)

@@ -25,9 +25,8 @@ extern bool simt_any_kept, simt_variables_kept;
 bool simt_arena_live(uintptr_t offset, size_t bytes, uintptr_t *start, uintptr_t *end);
 /** @brief The size of the live allocation of a kernel's malloc() that begins at @p pointer; 0: none does. */
 size_t simt_arena_heap_bytes(const void *pointer);
-
-/** @brief So many bytes of the kernels' heap are free again. */
-void simt_heap_give_back(size_t bytes);
+/** @brief What is live of the kernels' heap is a finding, and is freed; returns its bytes. */
+size_t simt_arena_heap_close(void);
 bool simt_arena_host_may(uintptr_t offset); /**< managed or pinned memory */
 
 void simt_arena_open(void);

@@ -22,9 +22,9 @@ void simt_heap_limit(size_t bytes)
     limit = bytes;
 }
 
-void simt_heap_give_back(size_t bytes)
+void simt_heap_close(void)
 {
-    used -= bytes;
+    used -= simt_arena_heap_close();
 }
 
 void *simt_heap_alloc(size_t bytes, const void *return_address)
