@@ -154,7 +154,7 @@ static void judge_exercise(const struct text *content, const struct lesson_folde
 }
 
 /* Whether @p file has this content. */
-static int holds(const char *file, const struct text *content)
+static int has_content(const char *file, const struct text *content)
 {
     struct text there = {0};
     const int same = read_file(file, &there) == 0 && there.length == content->length &&
@@ -172,7 +172,7 @@ static void keep_copy(const struct text *content, const struct lesson_folder *le
         format_string("%s/submitted/%.32s/%s", course_binary_dir(), submission->sha256, lesson->name);
     submission->kernel = format_string("%s/%s.cu", folder, lesson->topic);
     int error = make_folders(folder);
-    if (!error && !holds(submission->kernel, content))
+    if (!error && !has_content(submission->kernel, content))
         error = write_file(submission->kernel, content->data, content->length);
     if (!error && (chmod(folder, 0755) != 0 || chmod(submission->kernel, 0644) != 0))
         error = errno; /* for guests */
