@@ -6,8 +6,8 @@
  * Work may go to other streams if they fork from the given one and join it again by events. For each stream
  * of a call the table keeps how many operations it got, and how many of every other stream come before its
  * next one: an event takes that with it, a stream that waits for the event adds it to its own. At the end the
- * given stream must come after everything. Several streams may be given, one for each device: then one of
- * them must. Operations that become part of a graph are not checked: they do not run, and capture has its own
+ * given stream must come after everything. Several streams may be given, one for each device: then work on a
+ * device must fork from that device's stream, and join it. Operations that become part of a graph are not checked: they do not run, and capture has its own
  * rules for streams.
  */
 #include <string.h>
@@ -20,6 +20,7 @@ enum { SITES = 64 };
 struct party {
     struct CUstream_st *stream; /**< NULL: the legacy default stream, if that is the given one */
     int used;
+    int device; /**< the stream's */
     /** how many operations of each stream come before its next one; for itself: all of them */
     unsigned known[PROMISE_STREAMS];
     struct operation last; /**< the last of those operations that does something */
@@ -123,6 +124,12 @@ static struct party *party_of(cudaStream_t handle)
     return NULL;
 }
 
+static int device_of(cudaStream_t handle)
+{
+    const struct CUstream_st *stream = stream_behind(handle);
+    return stream != NULL ? stream->device : simt_current_device();
+}
+
 /** An entry for a stream that forks. Counts continue where an earlier stream in the entry ended, so that
  *  no clock has to forget them. */
 static struct party *take_place(cudaStream_t handle)
@@ -131,15 +138,39 @@ static struct party *take_place(cudaStream_t handle)
         if (parties[i].used) continue;
         parties[i].used = 1;
         parties[i].stream = stream_behind(handle);
+        parties[i].device = device_of(handle);
         return &parties[i];
     }
     return NULL;
 }
 
+/* What the caller did before the call counts as its stream's first operation. */
+static void give_place(int i, cudaStream_t handle)
+{
+    parties[i] = (struct party){.used = 1, .stream = stream_behind(handle), .device = device_of(handle)};
+    parties[i].known[i] = 1;
+}
+
+/* Whether the given stream of a device may be this one. */
+static int is_given_for(int g, const struct party *party)
+{
+    int others = 0;
+    for (int i = 0; i < given; i++) others += i != g && parties[i].device == party->device;
+    return parties[g].device == party->device || others == 0;
+}
+
+/* Whether the caller's work on the device comes before what the stream gets now. */
+static int has_forked(const struct party *party)
+{
+    for (int g = 0; g < given; g++)
+        if (party - parties == g || (party->known[g] > 0 && is_given_for(g, party))) return 1;
+    return 0;
+}
+
 static int is_joined_to_stream(int i)
 {
     for (int g = 0; g < given; g++)
-        if (parties[g].known[i] >= parties[i].known[i]) return 1;
+        if (parties[g].known[i] >= parties[i].known[i] && is_given_for(g, &parties[i])) return 1;
     return 0;
 }
 
@@ -170,6 +201,10 @@ void promises_see(const struct operation *o)
     struct party *party = party_of(o->stream);
     if (party == NULL) {
         if (o->site.pc == NULL || o->site.pc != waited_at) tell_stream(o, kernel, wrong_stream(o->stream));
+        return;
+    }
+    if (o->kind != OPERATION_RECORD && !has_forked(party)) {
+        tell_stream(o, kernel, STREAM_UNORDERED);
         return;
     }
     if (o->kind == OPERATION_RECORD) {
@@ -234,13 +269,12 @@ void simt_promise(unsigned promises, void *stream)
     call++;
     given = 1;
     memset(parties, 0, sizeof parties);
-    parties[0].used = 1;
-    parties[0].stream = stream_behind(stream);
+    give_place(0, stream);
 }
 
 void simt_promise_also(void *stream)
 {
     if (!(promised & SIMT_ONE_STREAM) || given == PROMISE_STREAMS) return;
-    parties[given].used = 1;
-    parties[given++].stream = stream_behind(stream);
+    give_place(given, stream);
+    given++;
 }
