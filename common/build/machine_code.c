@@ -689,8 +689,7 @@ int machine_code_report(const char *name)
 /* "__tsan_volatile_read4": what rdi points to may be touched now; "simt_access_r4": what r11 points to. 0 for a call of anything else. */
 static int take_call_for_report(struct state *s, const char *name)
 {
-    const char *const atomic = strstr(ATOMIC_BEGINS, name);
-    const int is_atomic = atomic != NULL && atomic[-1] == ' ' && atomic[strlen(name)] == ' ';
+    const int is_atomic = is_listed(ATOMIC_BEGINS, name, strlen(name));
     const int own = machine_code_report(name), stores = strcmp(name, "simt_store_begin") == 0,
               loads = strcmp(name, "simt_load_begin") == 0;
     const char *end = name + strlen(name), *number = end;
